@@ -1,0 +1,86 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "candidate.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <fstream>
+#include <iterator>
+#include <optional>
+
+namespace sparsec::bench {
+
+using namespace harness;
+
+namespace {
+
+/// Nothing for kernels that are not bf16 or have an epilogue.
+std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &module, size_t index) {
+  Candidate candidate = {};
+  candidate.module = module;
+  check(sparsec_module_kernel_at(module.get(), index, &candidate.kernel));
+  const sparsec_kernel_info_t *info = sparsec_kernel_info(candidate.kernel);
+  if (info->family != SPARSEC_FAMILY_SPMM || info->argument_count != 3)
+    return std::nullopt;
+  const sparsec_argument_info_t *w = sparsec_kernel_argument(candidate.kernel, 0);
+  const sparsec_argument_info_t *x = sparsec_kernel_argument(candidate.kernel, 1);
+  const sparsec_argument_info_t *y = sparsec_kernel_argument(candidate.kernel, 2);
+  if (w->dtype != SPARSEC_DTYPE_BF16)
+    return std::nullopt;
+  candidate.blockRows = w->block_rows;
+  candidate.blockColumns = w->block_columns;
+  candidate.resultDtype = static_cast<sparsec_dtype_t>(y->dtype);
+  candidate.denseTransposed = x->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.resultTransposed = y->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.layouts =
+      fmt::format("{}_{}", candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
+  return candidate;
+}
+
+/// "sm_90a", or both names when a file holds several images.
+std::string targetOf(const std::vector<char> &bytes) {
+  size_t count = 0;
+  check(sparsec_image_count(bytes.data(), bytes.size(), &count));
+  std::vector<std::string> targets;
+  for (size_t i = 0; i < count; ++i) {
+    sparsec_launch_info_t *handle = nullptr;
+    check(sparsec_launch_info_read(bytes.data(), bytes.size(), i, &handle));
+    LaunchInfo info(handle);
+    if (targets.empty() || targets.back() != info->target)
+      targets.push_back(info->target);
+  }
+  return fmt::format("{}", fmt::join(targets, "+"));
+}
+
+} // namespace
+
+std::vector<Candidate> loadCandidates(sparsec_device_t device, const std::string &folder) {
+  std::vector<std::filesystem::path> paths;
+  for (const auto &entry : std::filesystem::recursive_directory_iterator(folder))
+    if (entry.is_regular_file() && entry.path().extension() == ".cubin")
+      paths.push_back(entry.path());
+  std::sort(paths.begin(), paths.end());
+  std::vector<Candidate> candidates;
+  for (const auto &path : paths) {
+    std::ifstream stream(path, std::ios::binary);
+    std::vector<char> bytes(std::istreambuf_iterator<char>(stream), {});
+    sparsec_module_t handle = nullptr;
+    if (sparsec_status_t status = sparsec_module_load(device, bytes.data(), bytes.size(), &handle)) {
+      fmt::print(stderr, "left out: {}: {}\n", path.string(), sparsec_status_message(status));
+      sparsec_status_free(status);
+      continue;
+    }
+    std::shared_ptr<sparsec_module_s> module(handle, sparsec_module_destroy);
+    for (size_t i = 0; i < sparsec_module_kernel_count(handle); ++i)
+      if (auto candidate = makeCandidate(module, i)) {
+        candidate->label = std::filesystem::relative(path, folder).replace_extension().string();
+        candidate->target = targetOf(bytes);
+        candidates.push_back(std::move(*candidate));
+      }
+  }
+  return candidates;
+}
+
+} // namespace sparsec::bench

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "dense_library.h"
+
+#include <dlfcn.h>
+#include <stdexcept>
+#include <vector>
+
+namespace sparsec::bench {
+
+namespace {
+
+// Values of cublas_api.h and library_types.h.
+constexpr int operationNone = 0, operationTranspose = 1;
+constexpr int typeBf16 = 14;
+constexpr int computeF32 = 68;
+constexpr int defaultAlgorithm = -1;
+
+void checkCublas(int result, const char *call) {
+  if (result != 0)
+    throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(result));
+}
+
+} // namespace
+
+std::unique_ptr<DenseLibrary> DenseLibrary::open(const std::string &path, const harness::CudaStream &stream) {
+  std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
+                                    "/usr/local/cuda/lib64/libcublas.so"};
+  if (!path.empty())
+    names = {path};
+  void *library = nullptr;
+  for (const std::string &name : names)
+    if (!library)
+      library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  if (!library)
+    return nullptr;
+  auto create = reinterpret_cast<Create>(dlsym(library, "cublasCreate_v2"));
+  auto setStream = reinterpret_cast<SetStream>(dlsym(library, "cublasSetStream_v2"));
+  std::unique_ptr<DenseLibrary> result(new DenseLibrary);
+  result->destroy = reinterpret_cast<Destroy>(dlsym(library, "cublasDestroy_v2"));
+  result->gemmEx = reinterpret_cast<GemmEx>(dlsym(library, "cublasGemmEx"));
+  if (!create || !setStream || !result->destroy || !result->gemmEx)
+    return nullptr;
+  checkCublas(create(&result->handle), "cublasCreate");
+  checkCublas(setStream(result->handle, stream.handle()), "cublasSetStream");
+  return result;
+}
+
+DenseLibrary::~DenseLibrary() {
+  if (handle)
+    destroy(handle);
+}
+
+void DenseLibrary::multiply(const ProductSize &size, const void *w, const void *x, void *y, bool transposed) const {
+  int m = static_cast<int>(size.rows), k = static_cast<int>(size.depth), n = static_cast<int>(size.columns);
+  float one = 1, zero = 0;
+  // cuBLAS is column-major: a row-major A x B matrix is for it a B x A matrix.
+  int result = transposed ? gemmEx(handle, operationTranspose, operationNone, m, n, k, &one, w, typeBf16, k, x,
+                                   typeBf16, k, &zero, y, typeBf16, m, computeF32, defaultAlgorithm)
+                          : gemmEx(handle, operationNone, operationNone, n, m, k, &one, x, typeBf16, n, w, typeBf16, k,
+                                   &zero, y, typeBf16, n, computeF32, defaultAlgorithm);
+  checkCublas(result, "cublasGemmEx");
+}
+
+} // namespace sparsec::bench

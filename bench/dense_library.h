@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The dense product of cuBLAS, in the same process. The library is loaded at run time.
+
+#ifndef SPARSEC_BENCH_DENSE_LIBRARY_H
+#define SPARSEC_BENCH_DENSE_LIBRARY_H
+
+#include "harness/cuda_driver.h"
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+namespace sparsec::bench {
+
+struct ProductSize {
+  int64_t rows, depth, columns; // M, K, N
+};
+
+class DenseLibrary {
+public:
+  /// Null when there is no cuBLAS at `path` (empty: the usual names).
+  static std::unique_ptr<DenseLibrary> open(const std::string &path, const harness::CudaStream &stream);
+  ~DenseLibrary();
+  DenseLibrary(const DenseLibrary &) = delete;
+  DenseLibrary &operator=(const DenseLibrary &) = delete;
+
+  /// Y = W X in bf16 with f32 sums. Row-major: X is K x N and Y is M x N; transposed: X is N x K and Y is N x M.
+  void multiply(const ProductSize &size, const void *w, const void *x, void *y, bool transposed) const;
+
+private:
+  DenseLibrary() = default;
+
+  // The C interface of cuBLAS: handles are pointers, enumerations and results are int.
+  using Create = int (*)(void **);
+  using Destroy = int (*)(void *);
+  using SetStream = int (*)(void *, void *);
+  using GemmEx = int (*)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int, int,
+                         const void *, void *, int, int, int, int);
+  Destroy destroy = nullptr;
+  GemmEx gemmEx = nullptr;
+  void *handle = nullptr;
+};
+
+} // namespace sparsec::bench
+
+#endif // SPARSEC_BENCH_DENSE_LIBRARY_H

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The runtime's handles with C++ ownership, and its failures as exceptions.
+
+#ifndef SPARSEC_BENCH_HARNESS_HANDLES_H
+#define SPARSEC_BENCH_HARNESS_HANDLES_H
+
+#include "sparsec/runtime.h"
+
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace sparsec::harness {
+
+/// Throws the status' message unless it is OK.
+inline void check(sparsec_status_t status) {
+  if (!status)
+    return;
+  std::string message =
+      std::string(sparsec_status_code_name(sparsec_status_code(status))) + ": " + sparsec_status_message(status);
+  sparsec_status_free(status);
+  throw std::runtime_error(message);
+}
+
+template <auto destroy> struct Destroyer {
+  template <typename T> void operator()(T *handle) const { destroy(handle); }
+};
+using Device = std::unique_ptr<sparsec_device_s, Destroyer<sparsec_device_destroy>>;
+using Module = std::unique_ptr<sparsec_module_s, Destroyer<sparsec_module_destroy>>;
+using Plan = std::unique_ptr<sparsec_plan_s, Destroyer<sparsec_plan_destroy>>;
+using LaunchInfo = std::unique_ptr<sparsec_launch_info_t, Destroyer<sparsec_launch_info_free>>;
+
+inline Module loadModule(sparsec_device_t device, const std::vector<char> &file) {
+  sparsec_module_t module = nullptr;
+  check(sparsec_module_load(device, file.data(), file.size(), &module));
+  return Module(module);
+}
+
+inline Plan createPlan(sparsec_kernel_t kernel, const sparsec_bsr_t &pattern, int64_t width) {
+  sparsec_plan_t plan = nullptr;
+  check(sparsec_plan_create(kernel, &pattern, width, &plan));
+  return Plan(plan);
+}
+
+/// Memory of a device.
+class DeviceBuffer {
+public:
+  DeviceBuffer() = default;
+  DeviceBuffer(sparsec_device_t device, size_t bytes) : device(device), size(bytes) {
+    check(sparsec_memory_allocate(device, bytes, &memory));
+  }
+  DeviceBuffer(DeviceBuffer &&other) noexcept { swap(other); }
+  DeviceBuffer &operator=(DeviceBuffer &&other) noexcept {
+    swap(other);
+    return *this;
+  }
+  ~DeviceBuffer() {
+    if (memory)
+      sparsec_memory_free(device, memory);
+  }
+
+  void *data() const { return memory; }
+  size_t bytes() const { return size; }
+  void upload(const void *source) { check(sparsec_memory_upload(device, memory, source, size)); }
+  void download(void *destination) const { check(sparsec_memory_download(device, destination, memory, size)); }
+
+private:
+  void swap(DeviceBuffer &other) noexcept {
+    std::swap(device, other.device);
+    std::swap(memory, other.memory);
+    std::swap(size, other.size);
+  }
+
+  sparsec_device_t device = nullptr;
+  void *memory = nullptr;
+  size_t size = 0;
+};
+
+/// A buffer that holds a copy of an array.
+template <typename T> DeviceBuffer uploadArray(sparsec_device_t device, const std::vector<T> &source) {
+  DeviceBuffer buffer(device, source.size() * sizeof(T));
+  if (!source.empty())
+    buffer.upload(source.data());
+  return buffer;
+}
+
+/// Record `index` of a table of a launch info (records may be longer than this program knows them).
+template <typename Record>
+const Record &launchInfoRecord(const sparsec_launch_info_t *info, uint32_t offset, uint32_t size, uint32_t index) {
+  const char *start = reinterpret_cast<const char *>(info);
+  return *reinterpret_cast<const Record *>(start + offset + static_cast<size_t>(size) * index);
+}
+
+} // namespace sparsec::harness
+
+#endif // SPARSEC_BENCH_HARNESS_HANDLES_H

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Random numbers that are the same on every machine, and the element types f32, f16 and bf16 on the processor.
+
+#ifndef SPARSEC_BENCH_HARNESS_NUMERIC_H
+#define SPARSEC_BENCH_HARNESS_NUMERIC_H
+
+#include "sparsec/launch_info.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+
+namespace sparsec::harness {
+
+/// 64 random bits that depend on the seed and the position only (the finalizer of SplitMix64).
+inline uint64_t randomBits(uint64_t seed, uint64_t position) {
+  uint64_t z = (seed + 1) * 0x9e3779b97f4a7c15ull + position * 0xd1342543de82ef95ull;
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebull;
+  return z ^ (z >> 31);
+}
+
+/// Uniform in [0, 1).
+inline double randomUnit(uint64_t seed, uint64_t position) {
+  return static_cast<double>(randomBits(seed, position) >> 11) * 0x1p-53;
+}
+
+/// Normal with mean 0 and variance 1 (Box and Muller).
+inline float randomNormal(uint64_t seed, uint64_t position) {
+  uint64_t bits = randomBits(seed, position);
+  float radius = (static_cast<float>(bits >> 40) + 1.0f) * 0x1p-24f;
+  float angle = static_cast<float>(bits & 0xffffff) * (6.2831853f * 0x1p-24f);
+  return std::sqrt(-2.0f * std::log(radius)) * std::cos(angle);
+}
+
+inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+
+/// Rounds to nearest, ties to even. Finite values only.
+inline uint16_t floatToBf16(float value) {
+  uint32_t bits = std::bit_cast<uint32_t>(value);
+  return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
+}
+
+/// Element `index` of an array of `dtype`: f32, f16 or bf16.
+inline double loadElement(sparsec_dtype_t dtype, const void *data, int64_t index) {
+  if (dtype == SPARSEC_DTYPE_F32)
+    return static_cast<const float *>(data)[index];
+  uint16_t bits = static_cast<const uint16_t *>(data)[index];
+  return dtype == SPARSEC_DTYPE_BF16 ? bf16ToFloat(bits) : static_cast<double>(std::bit_cast<_Float16>(bits));
+}
+
+inline void storeElement(sparsec_dtype_t dtype, void *data, int64_t index, double value) {
+  if (dtype == SPARSEC_DTYPE_F32) {
+    static_cast<float *>(data)[index] = static_cast<float>(value);
+    return;
+  }
+  static_cast<uint16_t *>(data)[index] = dtype == SPARSEC_DTYPE_BF16
+                                             ? floatToBf16(static_cast<float>(value))
+                                             : std::bit_cast<uint16_t>(static_cast<_Float16>(value));
+}
+
+/// `value` as the nearest element of `dtype`.
+inline double roundToDtype(sparsec_dtype_t dtype, double value) {
+  float storage = 0;
+  storeElement(dtype, &storage, 0, value);
+  return loadElement(dtype, &storage, 0);
+}
+
+/// The distance between neighbouring elements of `dtype` at the magnitude of `value`.
+inline double unitInLastPlace(sparsec_dtype_t dtype, double value) {
+  int fractionBits = dtype == SPARSEC_DTYPE_F32 ? 23 : dtype == SPARSEC_DTYPE_F16 ? 10 : 7;
+  int smallestExponent = dtype == SPARSEC_DTYPE_F16 ? -14 : -126;
+  int exponent = value == 0 ? smallestExponent : std::max(std::ilogb(value), smallestExponent);
+  return std::ldexp(1.0, exponent - fractionBits);
+}
+
+} // namespace sparsec::harness
+
+#endif // SPARSEC_BENCH_HARNESS_NUMERIC_H

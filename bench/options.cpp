@@ -1,0 +1,142 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "options.h"
+
+#include <cstdio>
+#include <cstdlib>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <getopt.h>
+#include <set>
+#include <sstream>
+
+namespace sparsec::bench {
+
+namespace {
+
+constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
+  --kernels DIR       folder of compiled kernels (bf16, no epilogue); may be given more than once
+  --schedule-dir DIR  more kernels that differ in their schedules: also prints the fastest of every case
+  --size MxKxN        (default: 8192x8192x8192)
+  --density LIST      (default: 1,0.5,0.25,0.1,0.05)
+  --case KEY=VALUE,.. only these cases; keys: block, density, layout, target, label (part of the file's name);
+                      may be given more than once: any of them
+  --plan CHOICE       with, without or both (default)
+  --launches COUNT    timed launches of every case (default: 15, at least 11)
+  --cublas FILE       the library to compare with (default: libcublas.so.13, .12, ...)
+  --json FILE         also write the results there
+Ratios are to the row-major dense product, timed before and after every case. L2 is flushed before every launch.
+)";
+
+[[noreturn]] void exitWithUsage(const std::string &message) {
+  fmt::print(stderr, "error: {}\n{}", message, usage);
+  std::exit(2);
+}
+
+std::vector<std::string> split(const std::string &text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream stream(text);
+  for (std::string part; std::getline(stream, part, separator);)
+    parts.push_back(part);
+  return parts;
+}
+
+std::map<std::string, std::string> parseCase(const std::string &text) {
+  static const std::set<std::string> keys = {"block", "density", "layout", "target", "label"};
+  std::map<std::string, std::string> result;
+  for (const std::string &part : split(text, ',')) {
+    size_t equals = part.find('=');
+    if (equals == std::string::npos || !keys.contains(part.substr(0, equals)))
+      exitWithUsage(
+          fmt::format("--case expects KEY=VALUE with a key of {}, but got '{}'", fmt::join(keys, ", "), part));
+    result[part.substr(0, equals)] = part.substr(equals + 1);
+  }
+  return result;
+}
+
+ProductSize parseSize(const std::string &text) {
+  ProductSize size;
+  char end;
+  if (std::sscanf(text.c_str(), "%ldx%ldx%ld%c", &size.rows, &size.depth, &size.columns, &end) != 3 || size.rows <= 0 ||
+      size.depth <= 0 || size.columns <= 0)
+    exitWithUsage(fmt::format("--size expects MxKxN, but got '{}'", text));
+  return size;
+}
+
+std::vector<double> parseDensities(const std::string &text) {
+  std::vector<double> densities;
+  for (const std::string &part : split(text, ',')) {
+    double density = std::atof(part.c_str());
+    if (!(density > 0 && density <= 1))
+      exitWithUsage(fmt::format("--density expects numbers above 0 and up to 1, but got '{}'", part));
+    densities.push_back(density);
+  }
+  return densities;
+}
+
+void parsePlan(const std::string &text, Options &options) {
+  if (text != "with" && text != "without" && text != "both")
+    exitWithUsage(fmt::format("--plan expects with, without or both, but got '{}'", text));
+  options.withPlan = text != "without";
+  options.withoutPlan = text != "with";
+}
+
+} // namespace
+
+Options parseCommandLine(int argc, char **argv) {
+  static const option longOptions[] = {{"kernels", required_argument, nullptr, 'k'},
+                                       {"schedule-dir", required_argument, nullptr, 'd'},
+                                       {"size", required_argument, nullptr, 's'},
+                                       {"density", required_argument, nullptr, 'D'},
+                                       {"case", required_argument, nullptr, 'c'},
+                                       {"plan", required_argument, nullptr, 'p'},
+                                       {"launches", required_argument, nullptr, 'l'},
+                                       {"cublas", required_argument, nullptr, 'b'},
+                                       {"json", required_argument, nullptr, 'j'},
+                                       {"help", no_argument, nullptr, 'h'},
+                                       {}};
+  Options options;
+  for (int key; (key = getopt_long(argc, argv, "", longOptions, nullptr)) != -1;) {
+    switch (key) {
+    case 'k':
+      options.kernels.push_back(optarg);
+      break;
+    case 'd':
+      options.scheduleDirs.push_back(optarg);
+      break;
+    case 's':
+      options.size = parseSize(optarg);
+      break;
+    case 'D':
+      options.densities = parseDensities(optarg);
+      break;
+    case 'c':
+      options.cases.push_back(parseCase(optarg));
+      break;
+    case 'p':
+      parsePlan(optarg, options);
+      break;
+    case 'l':
+      options.launches = std::atoi(optarg);
+      break;
+    case 'b':
+      options.cublas = optarg;
+      break;
+    case 'j':
+      options.json = optarg;
+      break;
+    case 'h':
+      fmt::print("{}", usage);
+      std::exit(0);
+    default:
+      exitWithUsage("unknown option");
+    }
+  }
+  if (options.kernels.empty() && options.scheduleDirs.empty())
+    exitWithUsage("--kernels is missing");
+  if (options.launches < 11)
+    exitWithUsage(fmt::format("--launches expects at least 11, but got {}", options.launches));
+  return options;
+}
+
+} // namespace sparsec::bench

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The command line of sparsec-bench.
+
+#ifndef SPARSEC_BENCH_OPTIONS_H
+#define SPARSEC_BENCH_OPTIONS_H
+
+#include "dense_library.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sparsec::bench {
+
+struct Options {
+  std::vector<std::string> kernels, scheduleDirs;
+  ProductSize size = {8192, 8192, 8192};
+  std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
+  std::vector<std::map<std::string, std::string>> cases;
+  bool withPlan = true, withoutPlan = true;
+  int launches = 15;
+  std::string cublas, json;
+};
+
+/// Ends the program with a message when the command line is wrong.
+Options parseCommandLine(int argc, char **argv);
+
+} // namespace sparsec::bench
+
+#endif // SPARSEC_BENCH_OPTIONS_H

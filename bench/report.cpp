@@ -1,0 +1,193 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "report.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fmt/format.h>
+#include <fmt/ostream.h>
+#include <fstream>
+#include <map>
+#include <set>
+#include <stdexcept>
+#include <tuple>
+
+namespace sparsec::bench {
+
+namespace {
+
+double denseFlops(const ProductSize &size) {
+  return 2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.columns);
+}
+
+/// A JSON string. Names and messages are plain text: only quotes and backslashes need care.
+std::string quoted(const std::string &text) {
+  std::string result = "\"";
+  for (char c : text) {
+    if (c == '"' || c == '\\')
+      result += '\\';
+    result += c;
+  }
+  return result + '"';
+}
+
+std::string jsonOf(const std::optional<Measurement> &measurement) {
+  if (!measurement)
+    return "null";
+  return fmt::format(R"({{"median_ms": {:.5f}, "best_ms": {:.5f}, "tflops": {:.2f}, "dense_ratio": {:.4f}, )"
+                     R"("host_us": {:.3f}, "error": {}}})",
+                     measurement->timing.medianMilliseconds, measurement->timing.bestMilliseconds,
+                     measurement->teraflops, measurement->denseRatio, measurement->hostMicroseconds,
+                     quoted(measurement->error));
+}
+
+std::string jsonOf(const Row &row) {
+  return fmt::format(
+      R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
+      R"("block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
+      R"("planned": {}, "unplanned": {}}})",
+      quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
+      row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount, row.planMilliseconds,
+      jsonOf(row.planned), jsonOf(row.unplanned));
+}
+
+std::string jsonOf(const DenseRow &row, double flops) {
+  return fmt::format(R"({{"layouts": {}, "before_ms": {:.5f}, "after_ms": {:.5f}, "before_tflops": {:.2f}, )"
+                     R"("after_tflops": {:.2f}}})",
+                     quoted(row.layouts), row.before.medianMilliseconds, row.after.medianMilliseconds,
+                     rateOf(flops, row.before), rateOf(flops, row.after));
+}
+
+/// Elements of a JSON array, one a line.
+template <typename Rows, typename ToJson> std::string jsonArray(const Rows &rows, const ToJson &toJson) {
+  std::string text;
+  for (const auto &row : rows)
+    text += (text.empty() ? "    " : ",\n    ") + toJson(row);
+  return "[\n" + text + "\n  ]";
+}
+
+/// "  1.3921   1.3890   790.1  0.982", or dashes.
+std::string measurementText(const std::optional<Measurement> &measurement) {
+  if (!measurement || !measurement->error.empty())
+    return fmt::format("{:>8} {:>8} {:>7} {:>6} {:>5}", "-", "-", "-", "-", "-");
+  return fmt::format("{:>8.4f} {:>8.4f} {:>7.1f} {:>6.3f} {:>5.2f}", measurement->timing.medianMilliseconds,
+                     measurement->timing.bestMilliseconds, measurement->teraflops, measurement->denseRatio,
+                     measurement->hostMicroseconds);
+}
+
+std::string blockText(const Row &row) { return fmt::format("{}x{}", row.blockRows, row.blockColumns); }
+
+bool isRight(const std::optional<Measurement> &measurement) { return measurement && measurement->error.empty(); }
+
+/// Blocks down, densities across; the fastest kernel where several are for the same case.
+class RatioTable {
+public:
+  void add(const Row &row, const Measurement &measurement) {
+    double &ratio = ratios[{-row.blockRows, -row.blockColumns}][-row.density];
+    ratio = std::max(ratio, measurement.denseRatio > 0 ? measurement.denseRatio : measurement.teraflops);
+    densities.insert(-row.density);
+  }
+
+  void print(const std::string &title) const {
+    double logarithms = 0;
+    int count = 0;
+    fmt::print("{}\n{:>9}", title, "block");
+    for (double density : densities)
+      fmt::print(" {:>7}", fmt::format("d={:g}", -density));
+    fmt::print("\n");
+    for (const auto &[block, byDensity] : ratios) {
+      fmt::print("{:>9}", fmt::format("{}x{}", -block.first, -block.second));
+      for (double density : densities) {
+        auto found = byDensity.find(density);
+        fmt::print(" {:>7}", found == byDensity.end() ? "-" : fmt::format("{:.3f}", found->second));
+      }
+      for (const auto &[density, ratio] : byDensity) {
+        logarithms += std::log(ratio);
+        ++count;
+      }
+      fmt::print("\n");
+    }
+    fmt::print("geometric mean {:.3f} over {} cases\n", std::exp(logarithms / count), count);
+  }
+
+private:
+  // Negative keys put the large blocks and the high densities first.
+  std::map<std::pair<int64_t, int64_t>, std::map<double, double>> ratios;
+  std::set<double> densities;
+};
+
+} // namespace
+
+double rateOf(double flops, const Timing &timing) { return flops / timing.medianMilliseconds * 1e-9; }
+
+double Row::bestTeraflops() const {
+  double best = 0;
+  for (const auto *measurement : {&planned, &unplanned})
+    if (isRight(*measurement))
+      best = std::max(best, (*measurement)->teraflops);
+  return best;
+}
+
+bool Row::isWrong() const { return (planned && !planned->error.empty()) || (unplanned && !unplanned->error.empty()); }
+
+void printRowHeader() {
+  fmt::print("{:>44} | {:^38} | {:^38} |\n", "", "with a plan", "without a plan");
+  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>7} | {:>8} {:>8} {:>7} {:>6} {:>5} | {:>8} {:>8} {:>7} {:>6} {:>5} | regs\n",
+             "block", "layout", "d", "target", "plan ms", "ms", "best", "TFLOP/s", "ratio", "us", "ms", "best",
+             "TFLOP/s", "ratio", "us");
+}
+
+void printRow(const Row &row) {
+  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>7.2f} | {} | {} | {:>4}  {} {}\n", blockText(row), row.layouts, row.density,
+             row.target, row.planMilliseconds, measurementText(row.planned), measurementText(row.unplanned),
+             row.registers, row.label, row.schedule);
+  for (const auto *measurement : {&row.planned, &row.unplanned})
+    if (*measurement && !(*measurement)->error.empty())
+      fmt::print("  WRONG {}: {}\n", measurement == &row.planned ? "with a plan" : "without a plan",
+                 (*measurement)->error);
+  std::fflush(stdout);
+}
+
+void Report::printSummary() const {
+  fmt::print("\n{}, {} x {} x {} (M x K x N), bf16\n", device, size.rows, size.depth, size.columns);
+  for (const DenseRow &row : dense)
+    fmt::print("cuBLAS dense {}: {:.1f} TFLOP/s at the start, {:.1f} at the end\n", row.layouts,
+               rateOf(denseFlops(size), row.before), rateOf(denseFlops(size), row.after));
+  std::map<std::string, RatioTable> tables;
+  for (const Row &row : rows)
+    for (const auto *measurement : {&row.planned, &row.unplanned})
+      if (isRight(*measurement))
+        tables[fmt::format("{}, {}, {}, {}", row.target, row.layouts,
+                           measurement == &row.planned ? "with plans" : "without plans",
+                           dense.empty() ? "TFLOP/s" : "x cuBLAS dense")]
+            .add(row, **measurement);
+  for (const auto &[title, table] : tables)
+    table.print(title);
+}
+
+void Report::printBest() const {
+  std::map<std::tuple<std::string, int64_t, int64_t, double>, const Row *> best;
+  for (const Row &row : rows) {
+    const Row *&slot = best[{row.layouts, -row.blockRows, -row.blockColumns, -row.density}];
+    if (!slot || row.bestTeraflops() > slot->bestTeraflops())
+      slot = &row;
+  }
+  fmt::print("\nfastest kernel of every case\n");
+  printRowHeader();
+  for (const auto &[key, row] : best)
+    printRow(*row);
+}
+
+void Report::writeJson(const std::string &path) const {
+  double flops = denseFlops(size);
+  std::ofstream file(path);
+  fmt::print(file, "{{\n  \"device\": {},\n  \"size\": [{}, {}, {}],\n", quoted(device), size.rows, size.depth,
+             size.columns);
+  fmt::print(file, "  \"dense\": {},\n", jsonArray(dense, [&](const DenseRow &row) { return jsonOf(row, flops); }));
+  fmt::print(file, "  \"rows\": {}\n}}\n", jsonArray(rows, [](const Row &row) { return jsonOf(row); }));
+  if (!file.flush())
+    throw std::runtime_error("cannot write '" + path + "'");
+}
+
+} // namespace sparsec::bench

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SPARSEC_BENCH_REPORT_H
+#define SPARSEC_BENCH_REPORT_H
+
+#include "dense_library.h"
+#include "timer.h"
+
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace sparsec::bench {
+
+/// What launches of one kernel on one pattern gave, with or without a plan.
+struct Measurement {
+  Timing timing;
+  double teraflops;  // useful: those of the blocks that are there
+  double denseRatio; // to the dense product's rate in the same case; 0 without a dense library
+  double hostMicroseconds;
+  std::string error; // not empty: the result was wrong, and nothing was timed
+};
+
+/// One kernel on one pattern.
+struct Row {
+  std::string label;  // file of the kernel
+  std::string target; // chip it was compiled for
+  std::string schedule;
+  uint32_t registers, sharedMemory, spillBytes;
+  int64_t blockRows, blockColumns;
+  std::string layouts; // "kn_mn": X is K x N, Y is M x N
+  double density;      // asked for
+  int64_t blockCount;
+  double planMilliseconds; // host time to make the plan, 0 without one
+  std::optional<Measurement> planned, unplanned;
+
+  double bestTeraflops() const;
+  bool isWrong() const;
+};
+
+/// The dense product of one layout at the start and at the end of the run.
+struct DenseRow {
+  std::string layouts;
+  Timing before, after;
+};
+
+struct Report {
+  std::string device;
+  ProductSize size;
+  std::vector<DenseRow> dense;
+  std::vector<Row> rows;
+
+  /// The dense rates, and for every target and layout the ratios over blocks and densities with their geometric mean.
+  void printSummary() const;
+  /// The fastest kernel of every case.
+  void printBest() const;
+  /// Throws when the file cannot be written.
+  void writeJson(const std::string &path) const;
+};
+
+/// TFLOP/s of `flops` operations in the median time.
+double rateOf(double flops, const Timing &timing);
+
+void printRowHeader();
+void printRow(const Row &row);
+
+} // namespace sparsec::bench
+
+#endif // SPARSEC_BENCH_REPORT_H

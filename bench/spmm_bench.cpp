@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sparsec-bench: times compiled SpMM kernels over blocks, densities and layouts next to the dense product of cuBLAS.
+
+#include "candidate.h"
+#include "options.h"
+#include "report.h"
+#include "workload.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <fmt/format.h>
+#include <map>
+#include <tuple>
+
+namespace sparsec::bench {
+
+using namespace harness;
+
+namespace {
+
+/// One run of the benchmark.
+class Bench {
+public:
+  Bench(const Options &options, sparsec_device_t device)
+      : options(options), device(device), operands(device, options.size), timer(device, stream, options.launches),
+        dense(DenseLibrary::open(options.cublas, stream)) {}
+
+  void run(const std::vector<Candidate> &candidates, Report &report);
+
+private:
+  bool isWanted(const Candidate &candidate, double density) const;
+  Timing timeDense(bool transposed) const;
+  void timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report);
+  Row timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected);
+  Measurement measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
+                      sparsec_plan_t plan);
+  std::vector<sparsec_argument_t> makeArguments(const Candidate &candidate, const sparsec_bsr_t &matrix,
+                                                const ProductSize &size) const;
+  double timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const;
+  void poisonResult() const;
+
+  const Options &options;
+  sparsec_device_t device;
+  CudaStream stream;
+  Operands operands;
+  FlushedTimer timer;
+  std::unique_ptr<DenseLibrary> dense;
+  std::vector<char> resultBytes, resultBytesAfter;
+};
+
+bool Bench::isWanted(const Candidate &candidate, double density) const {
+  auto matches = [&](const std::map<std::string, std::string> &wanted) {
+    return std::all_of(wanted.begin(), wanted.end(), [&](const auto &pair) {
+      const auto &[key, value] = pair;
+      if (key == "block")
+        return value == fmt::format("{}x{}", candidate.blockRows, candidate.blockColumns) ||
+               (candidate.blockRows == candidate.blockColumns && value == std::to_string(candidate.blockRows));
+      if (key == "density")
+        return std::abs(std::atof(value.c_str()) - density) < 1e-9;
+      if (key == "layout")
+        return value == candidate.layouts;
+      if (key == "target")
+        return value == candidate.target;
+      return candidate.label.find(value) != std::string::npos;
+    });
+  };
+  return options.cases.empty() || std::any_of(options.cases.begin(), options.cases.end(), matches);
+}
+
+Timing Bench::timeDense(bool transposed) const {
+  return timer.measure(
+      [&] { dense->multiply(options.size, operands.w.data(), operands.x.data(), operands.y.data(), transposed); });
+}
+
+void Bench::poisonResult() const {
+  const CudaDriver &driver = *CudaDriver::get();
+  driver.check(
+      driver.memsetAsync(reinterpret_cast<uint64_t>(operands.y.data()), 0xff, operands.y.bytes(), stream.handle()),
+      "cuMemsetD8Async");
+}
+
+std::vector<sparsec_argument_t> Bench::makeArguments(const Candidate &candidate, const sparsec_bsr_t &matrix,
+                                                     const ProductSize &size) const {
+  auto dense = [](void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns, bool transposed) {
+    return sparsec_argument_dense(transposed ? sparsec_dense_2d(data, dtype, columns, rows)
+                                             : sparsec_dense_2d(data, dtype, rows, columns));
+  };
+  return {sparsec_argument_bsr(matrix),
+          dense(operands.x.data(), SPARSEC_DTYPE_BF16, size.depth, size.columns, candidate.denseTransposed),
+          dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
+}
+
+/// Launches of one block row and few columns, so that the device is never the slower side.
+double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const {
+  ProductSize small = {candidate.blockRows, options.size.depth, 64};
+  sparsec_bsr_t view = matrix.view;
+  view.rows = small.rows;
+  view.block_count = matrix.pattern.rowPtr[1];
+  auto arguments = makeArguments(candidate, view, small);
+  Plan plan = planned ? createPlan(candidate.kernel, view, small.columns) : Plan();
+  return hostMicroseconds(stream, [&] {
+    check(sparsec_launch(candidate.kernel, plan.get(), arguments.data(), arguments.size(), stream.handle()));
+  });
+}
+
+Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
+                           sparsec_plan_t plan) {
+  auto arguments = makeArguments(candidate, matrix.view, options.size);
+  auto launch = [&] {
+    check(sparsec_launch(candidate.kernel, plan, arguments.data(), arguments.size(), stream.handle()));
+  };
+  Measurement result = {};
+  poisonResult();
+  launch();
+  stream.synchronize();
+  result.error = findError(operands, expected, candidate.resultDtype, candidate.resultTransposed, resultBytes);
+  if (!result.error.empty())
+    return result;
+  result.timing = timer.measure(launch);
+  resultBytesAfter.resize(resultBytes.size());
+  check(sparsec_memory_download(device, resultBytesAfter.data(), operands.y.data(), resultBytesAfter.size()));
+  if (resultBytes != resultBytesAfter)
+    result.error = "launches give different bits";
+  double flops = 2.0 * static_cast<double>(matrix.view.block_count * matrix.blockRows * matrix.blockColumns) *
+                 static_cast<double>(options.size.columns);
+  result.teraflops = rateOf(flops, result.timing);
+  result.hostMicroseconds = timeHost(candidate, matrix, plan != nullptr);
+  return result;
+}
+
+Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected) {
+  Row row = {};
+  row.label = candidate.label;
+  row.target = candidate.target;
+  row.layouts = candidate.layouts;
+  row.blockRows = candidate.blockRows;
+  row.blockColumns = candidate.blockColumns;
+  row.blockCount = matrix.view.block_count;
+
+  auto arguments = makeArguments(candidate, matrix.view, options.size);
+  size_t variantIndex = 0;
+  check(sparsec_launch_variant(candidate.kernel, arguments.data(), arguments.size(), &variantIndex));
+  const sparsec_variant_info_t *variant = sparsec_kernel_variant(candidate.kernel, variantIndex);
+  row.schedule = variant->schedule;
+  row.registers = variant->registers;
+  row.sharedMemory = variant->dynamic_shared_memory + variant->static_shared_memory;
+  row.spillBytes = variant->spill_bytes;
+
+  if (options.withPlan) {
+    Plan plan = createPlan(candidate.kernel, matrix.view, options.size.columns);
+    sparsec_plan_info_t info;
+    check(sparsec_plan_info(plan.get(), &info));
+    row.planMilliseconds = info.milliseconds;
+    row.planned = measure(candidate, matrix, expected, plan.get());
+  }
+  if (options.withoutPlan)
+    row.unplanned = measure(candidate, matrix, expected, nullptr);
+  return row;
+}
+
+void Bench::timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report) {
+  const Candidate &first = *candidates.front();
+  Matrix matrix(operands, first.blockRows, first.blockColumns, density);
+  SampledRows expected(operands, matrix, first.denseTransposed);
+  std::vector<Row> rows;
+  double denseBefore = dense ? timeDense(false).medianMilliseconds : 0;
+  for (const Candidate *candidate : candidates)
+    rows.push_back(timeCandidate(*candidate, matrix, expected));
+  double denseMilliseconds = dense ? (denseBefore + timeDense(false).medianMilliseconds) / 2 : 0;
+  double denseFlops = 2.0 * static_cast<double>(options.size.rows) * static_cast<double>(options.size.depth) *
+                      static_cast<double>(options.size.columns);
+  for (Row &row : rows) {
+    row.density = density;
+    for (auto *measurement : {&row.planned, &row.unplanned})
+      if (dense && *measurement)
+        (*measurement)->denseRatio = (*measurement)->teraflops / (denseFlops / denseMilliseconds * 1e-9);
+    printRow(row);
+    report.rows.push_back(row);
+  }
+}
+
+void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
+  if (!dense)
+    fmt::print(stderr, "no cuBLAS: no ratios (--cublas FILE names the library)\n");
+  if (dense)
+    for (bool transposed : {false, true})
+      report.dense.push_back({transposed ? "nk_nm" : "kn_mn", timeDense(transposed), {}});
+
+  // Large blocks first; kernels of the same product side by side.
+  std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const Candidate *>> products;
+  for (const Candidate &candidate : candidates)
+    products[{candidate.layouts, -candidate.blockRows, -candidate.blockColumns}].push_back(&candidate);
+  printRowHeader();
+  for (const auto &[key, group] : products)
+    for (double density : options.densities) {
+      std::vector<const Candidate *> wanted;
+      for (const Candidate *candidate : group)
+        if (isWanted(*candidate, density))
+          wanted.push_back(candidate);
+      bool fits =
+          options.size.rows % group.front()->blockRows == 0 && options.size.depth % group.front()->blockColumns == 0;
+      if (!wanted.empty() && fits)
+        timeCase(wanted, density, report);
+    }
+  for (DenseRow &row : report.dense)
+    row.after = timeDense(row.layouts == "nk_nm");
+}
+
+int runBench(const Options &options) {
+  if (!CudaDriver::get()) {
+    fmt::print("skipped: no GPU\n");
+    return 0;
+  }
+  CudaDriver::get()->useDevice(0);
+  sparsec_device_t handle = nullptr;
+  check(sparsec_device_open_cuda(0, &handle));
+  Device device(handle);
+  sparsec_device_info_t info;
+  check(sparsec_device_info(device.get(), &info));
+
+  std::vector<Candidate> candidates;
+  for (const auto *folders : {&options.kernels, &options.scheduleDirs})
+    for (const std::string &folder : *folders)
+      for (Candidate &candidate : loadCandidates(device.get(), folder))
+        candidates.push_back(std::move(candidate));
+  Report report;
+  report.device = info.name;
+  report.size = options.size;
+  Bench(options, device.get()).run(candidates, report);
+  if (!options.scheduleDirs.empty())
+    report.printBest();
+  report.printSummary();
+  if (!options.json.empty())
+    report.writeJson(options.json);
+  bool failed = std::any_of(report.rows.begin(), report.rows.end(), [](const Row &row) { return row.isWrong(); });
+  if (report.rows.empty())
+    fmt::print(stderr, "error: no kernel matches\n");
+  return failed || report.rows.empty();
+}
+
+} // namespace
+} // namespace sparsec::bench
+
+int main(int argc, char **argv) {
+  try {
+    return sparsec::bench::runBench(sparsec::bench::parseCommandLine(argc, argv));
+  } catch (const std::exception &error) {
+    fmt::print(stderr, "error: {}\n", error.what());
+    return 1;
+  }
+}

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#ifndef SPARSEC_BENCH_TIMER_H
+#define SPARSEC_BENCH_TIMER_H
+
+#include "harness/cuda_driver.h"
+#include "harness/handles.h"
+
+#include <functional>
+
+namespace sparsec::bench {
+
+struct Timing {
+  double medianMilliseconds, bestMilliseconds;
+};
+
+/// Times work on a stream with events, one launch at a time, with the L2 cache flushed before each.
+class FlushedTimer {
+public:
+  FlushedTimer(sparsec_device_t device, const harness::CudaStream &stream, int launches)
+      : stream(stream), launches(launches), flushBuffer(device, flushBytes) {}
+
+  /// `enqueue` puts one launch on the stream.
+  Timing measure(const std::function<void()> &enqueue) const;
+
+private:
+  static constexpr size_t flushBytes = 256 << 20; // several times any L2
+  static constexpr int warmups = 3;
+
+  const harness::CudaStream &stream;
+  int launches;
+  harness::DeviceBuffer flushBuffer;
+};
+
+/// Mean host time of a call in microseconds, over batches that the driver's queue holds.
+double hostMicroseconds(const harness::CudaStream &stream, const std::function<void()> &enqueue);
+
+} // namespace sparsec::bench
+
+#endif // SPARSEC_BENCH_TIMER_H

@@ -1,0 +1,118 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "workload.h"
+#include "harness/numeric.h"
+#include "harness/parallel.h"
+
+#include <atomic>
+#include <fmt/format.h>
+
+namespace sparsec::bench {
+
+using namespace harness;
+
+namespace {
+
+enum : uint64_t { weightSeed = 1, denseSeed = 2, patternSeed = 3, sampleSeed = 4 };
+constexpr int64_t sampledRowCount = 8;
+
+std::vector<uint16_t> randomBf16(int64_t count, uint64_t seed) {
+  std::vector<uint16_t> values(count);
+  parallelFor(count, 1 << 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      values[i] = floatToBf16(randomNormal(seed, i));
+  });
+  return values;
+}
+
+} // namespace
+
+Operands::Operands(sparsec_device_t device, const ProductSize &size)
+    : device(device), size(size), hostW(randomBf16(size.rows * size.depth, weightSeed)),
+      hostX(randomBf16(size.depth * size.columns, denseSeed)), w(uploadArray(device, hostW)),
+      x(uploadArray(device, hostX)), y(device, size.rows * size.columns * sizeof(float)) {}
+
+Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density)
+    : pattern(
+          bernoulliPattern(operands.size.rows / blockRows, operands.size.depth / blockColumns, density, patternSeed)),
+      blockRows(blockRows), blockColumns(blockColumns), rowPtr(uploadArray(operands.device, pattern.rowPtr)),
+      colIdx(uploadArray(operands.device, pattern.colIdx)) {
+  view.rows = operands.size.rows;
+  view.columns = operands.size.depth;
+  view.block_count = pattern.blockCount();
+  view.block_rows = static_cast<int32_t>(blockRows);
+  view.block_columns = static_cast<int32_t>(blockColumns);
+  view.dtype = SPARSEC_DTYPE_BF16;
+  view.row_ptr = static_cast<const int32_t *>(rowPtr.data());
+  view.col_idx = static_cast<const int32_t *>(colIdx.data());
+  view.values = operands.w.data();
+}
+
+SampledRows::SampledRows(const Operands &operands, const Matrix &matrix, bool denseTransposed) {
+  const ProductSize &size = operands.size;
+  for (int64_t s = 0; s < sampledRowCount; ++s) // one in every eighth of the rows
+    rows.push_back((s * size.rows + static_cast<int64_t>(randomBits(sampleSeed, s) % size.rows)) / sampledRowCount);
+  product.assign(rows.size() * size.columns, 0);
+  magnitude.assign(rows.size() * size.columns, 0);
+
+  // All blocks of one sampled row over one piece of the columns.
+  auto multiply = [&](int64_t sample, int64_t begin, int64_t end) {
+    int64_t blockRow = rows[sample] / matrix.blockRows, row = rows[sample] % matrix.blockRows;
+    double *sum = product.data() + sample * size.columns, *bound = magnitude.data() + sample * size.columns;
+    for (int32_t p = matrix.pattern.rowPtr[blockRow]; p < matrix.pattern.rowPtr[blockRow + 1]; ++p) {
+      const uint16_t *w = operands.hostW.data() + (p * matrix.blockRows + row) * matrix.blockColumns;
+      int64_t firstDepth = matrix.pattern.colIdx[p] * matrix.blockColumns;
+      auto add = [&](int64_t n, int64_t c, uint16_t x) {
+        double term = static_cast<double>(bf16ToFloat(w[c])) * bf16ToFloat(x);
+        sum[n] += term;
+        bound[n] += std::abs(term);
+      };
+      // Along the contiguous dimension of X.
+      if (denseTransposed)
+        for (int64_t n = begin; n < end; ++n)
+          for (int64_t c = 0; c < matrix.blockColumns; ++c)
+            add(n, c, operands.hostX[n * size.depth + firstDepth + c]);
+      else
+        for (int64_t c = 0; c < matrix.blockColumns; ++c)
+          for (int64_t n = begin; n < end; ++n)
+            add(n, c, operands.hostX[(firstDepth + c) * size.columns + n]);
+    }
+  };
+  constexpr int64_t piece = 64;
+  int64_t pieces = (size.columns + piece - 1) / piece;
+  parallelFor(sampledRowCount * pieces, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      multiply(i / pieces, i % pieces * piece, std::min(size.columns, (i % pieces + 1) * piece));
+  });
+}
+
+std::string findError(const Operands &operands, const SampledRows &expected, sparsec_dtype_t dtype,
+                      bool resultTransposed, std::vector<char> &resultBytes) {
+  const ProductSize &size = operands.size;
+  int64_t count = size.rows * size.columns;
+  resultBytes.resize(count * sparsec_dtype_bytes(dtype));
+  check(sparsec_memory_download(operands.device, resultBytes.data(), operands.y.data(), resultBytes.size()));
+
+  std::atomic<int64_t> notWritten{0};
+  parallelFor(count, 1 << 16, [&](int64_t begin, int64_t end) {
+    int64_t found = 0;
+    for (int64_t i = begin; i < end; ++i)
+      found += std::isnan(loadElement(dtype, resultBytes.data(), i));
+    notWritten += found;
+  });
+  if (notWritten > 0)
+    return fmt::format("{} of {} elements are NaN or not written", notWritten.load(), count);
+
+  for (size_t sample = 0; sample < expected.rows.size(); ++sample)
+    for (int64_t n = 0; n < size.columns; ++n) {
+      int64_t m = expected.rows[sample], position = sample * size.columns + n;
+      double got = loadElement(dtype, resultBytes.data(), resultTransposed ? n * size.rows + m : m * size.columns + n);
+      double exact = expected.product[position];
+      double allowed = 2 * unitInLastPlace(dtype, exact) + 1e-6 * expected.magnitude[position];
+      if (!(std::abs(got - exact) <= allowed))
+        return fmt::format("y[{}, {}] is {}, but should be {} within {}", m, n, got, exact, allowed);
+    }
+  return {};
+}
+
+} // namespace sparsec::bench

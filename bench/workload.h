@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operands of the benchmark: random bf16 values, made once and shared by all cases, and the check of results.
+
+#ifndef SPARSEC_BENCH_WORKLOAD_H
+#define SPARSEC_BENCH_WORKLOAD_H
+
+#include "dense_library.h"
+#include "harness/handles.h"
+#include "harness/pattern.h"
+
+#include <string>
+#include <vector>
+
+namespace sparsec::bench {
+
+/// W and X are N(0, 1). The same numbers serve as the blocks of every pattern and as the dense W, and as X in both
+/// layouts.
+struct Operands {
+  Operands(sparsec_device_t device, const ProductSize &size);
+
+  sparsec_device_t device;
+  ProductSize size;
+  std::vector<uint16_t> hostW, hostX;
+  harness::DeviceBuffer w, x;
+  harness::DeviceBuffer y; // large enough for f32
+};
+
+/// One pattern, on the host and on the device.
+struct Matrix {
+  Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density);
+
+  harness::BlockPattern pattern;
+  int64_t blockRows, blockColumns;
+  harness::DeviceBuffer rowPtr, colIdx;
+  sparsec_bsr_t view = {};
+};
+
+/// Some rows of W X in double.
+struct SampledRows {
+  SampledRows(const Operands &operands, const Matrix &matrix, bool denseTransposed);
+
+  std::vector<int64_t> rows;
+  std::vector<double> product, magnitude; // rows x N: sums of w x and of |w x|
+};
+
+/// Fetches Y and compares it with the sampled rows; every other element must at least not be NaN. Empty when right.
+std::string findError(const Operands &operands, const SampledRows &expected, sparsec_dtype_t dtype,
+                      bool resultTransposed, std::vector<char> &resultBytes);
+
+} // namespace sparsec::bench
+
+#endif // SPARSEC_BENCH_WORKLOAD_H

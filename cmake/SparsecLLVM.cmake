@@ -1,0 +1,18 @@
+# LLVM and MLIR 22 as Debian packages them: the shared libraries libMLIR and libLLVM.
+find_package(MLIR 22.1 REQUIRED CONFIG HINTS /usr/lib/llvm-22/lib/cmake/mlir)
+find_package(fmt REQUIRED)
+message(STATUS "MLIR ${LLVM_PACKAGE_VERSION} in ${MLIR_DIR}")
+
+list(APPEND CMAKE_MODULE_PATH ${MLIR_CMAKE_DIR} ${LLVM_CMAKE_DIR})
+include(TableGen)
+include(AddLLVM)
+include(AddMLIR)
+
+# What every part of the compiler links.
+add_library(sparsec_mlir INTERFACE)
+target_include_directories(sparsec_mlir SYSTEM INTERFACE ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+separate_arguments(SPARSEC_LLVM_DEFINITIONS NATIVE_COMMAND ${LLVM_DEFINITIONS})
+target_compile_definitions(sparsec_mlir INTERFACE ${SPARSEC_LLVM_DEFINITIONS})
+target_link_libraries(sparsec_mlir INTERFACE MLIR LLVM sparsec_flags)
+# mlir-tblgen reads the include path of the folder.
+include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The C API: parse once, then for every target run the passes (Pipeline.cpp), LLVM and ptxas (binary/).
+
+#include "sparsec/compiler.h"
+
+#include "Bundle.h"
+#include "HostObject.h"
+#include "IrDump.h"
+#include "Passes.h"
+#include "Pipeline.h"
+#include "Ptxas.h"
+#include "Report.h"
+#include "TargetInfo.h"
+#include "Translate.h"
+
+#include "mlir/IR/Diagnostics.h"
+#include "mlir/IR/Remarks.h"
+#include "mlir/Parser/Parser.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/IR/Constants.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/SourceMgr.h"
+
+#include <set>
+
+using namespace mlir;
+using namespace sparsec;
+
+struct sparsec_compile_result_s {
+  std::string data;
+  sparsec_result_format_t format = SPARSEC_RESULT_TEXT;
+  std::string report;
+};
+
+//===----------------------------------------------------------------------===//
+// Options
+//===----------------------------------------------------------------------===//
+
+static constexpr StringLiteral emitNames[] = {"image", "mlir", "schedule", "tile", "nvvm",
+                                              "llvm",  "ptx",  "cubin",    "host"};
+
+static bool isImage(sparsec_emit_t emit) {
+  return emit == SPARSEC_EMIT_IMAGE || emit == SPARSEC_EMIT_CUBIN || emit == SPARSEC_EMIT_HOST;
+}
+
+/// Whether the pipeline of a target goes through a stage.
+static bool hasStage(StringRef target, sparsec_emit_t emit) {
+  if (emit == SPARSEC_EMIT_IMAGE || emit == SPARSEC_EMIT_MLIR || emit == SPARSEC_EMIT_LLVM)
+    return true;
+  bool onGpu = findChip(target);
+  return onGpu == (emit != SPARSEC_EMIT_HOST);
+}
+
+/// PTX of a chip like sm_89 runs on every newer one, that of sm_90a on nothing else.
+static bool isPtxPortable(StringRef target) {
+  const Chip *chip = findChip(target);
+  return chip && !chip->archSpecific;
+}
+
+static std::vector<std::string> getTargets(const sparsec_compile_options_t &options) {
+  if (options.target_count)
+    return {options.targets, options.targets + options.target_count};
+  return {options.emit == SPARSEC_EMIT_HOST ? std::string(hostTarget) : "sm_90a"};
+}
+
+/// An error names the option as the driver spells it, without the dashes.
+static llvm::Error checkOptions(const sparsec_compile_options_t &options, ArrayRef<std::string> targets) {
+  if (static_cast<size_t>(options.emit) >= std::size(emitNames))
+    return llvm::createStringError("expects emit to be 0 to 8, but got " + std::to_string(options.emit));
+  StringRef emit = emitNames[options.emit];
+  std::set<StringRef> seen;
+  for (const std::string &target : targets) {
+    if (!isKnownTarget(target))
+      return llvm::createStringError("expects arch to be one of " + knownTargets() + ", but got " + target);
+    if (!seen.insert(target).second)
+      return llvm::createStringError("expects every arch once, but got " + target + " twice");
+    if (!hasStage(target, options.emit))
+      return llvm::createStringError("arch " + target + " has no stage " + emit);
+  }
+  if (!isImage(options.emit) && targets.size() > 1)
+    return llvm::createStringError("emit " + emit + " expects one arch, but got " + std::to_string(targets.size()));
+  if (options.embed_ptx && !isImage(options.emit))
+    return llvm::createStringError("embed-ptx expects an image, but got emit " + emit);
+  if (options.embed_ptx && llvm::none_of(targets, isPtxPortable))
+    return llvm::createStringError("embed-ptx expects an arch whose PTX newer chips accept, but got only " +
+                                   llvm::join(targets, ", "));
+  if (!(options.expect_density > 0 && options.expect_density <= 1))
+    return llvm::createStringError("expects expect-density above 0 and at most 1, but got " +
+                                   llvm::formatv("{0}", options.expect_density).str());
+  if (options.expect_n < 0)
+    return llvm::createStringError("expects expect-n of at least 0, but got " + std::to_string(options.expect_n));
+  return llvm::Error::success();
+}
+
+//===----------------------------------------------------------------------===//
+// Diagnostics
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Hands the caller every diagnostic with its source line.
+class DiagnosticForwarder : public SourceMgrDiagnosticHandler {
+public:
+  DiagnosticForwarder(llvm::SourceMgr &sources, MLIRContext *context, const sparsec_compile_options_t &options)
+      : SourceMgrDiagnosticHandler(sources, context, stream), stream(text), options(options) {
+    setHandler([this](Diagnostic &diagnostic) { forward(diagnostic); });
+  }
+
+private:
+  void forward(Diagnostic &diagnostic) {
+    if (!options.diagnostic)
+      return;
+    text.clear();
+    emitDiagnostic(diagnostic);
+    options.diagnostic(options.user_data, getSeverity(diagnostic.getSeverity()), text.c_str());
+  }
+
+  static sparsec_severity_t getSeverity(DiagnosticSeverity severity) {
+    switch (severity) {
+    case DiagnosticSeverity::Error:
+      return SPARSEC_SEVERITY_ERROR;
+    case DiagnosticSeverity::Warning:
+      return SPARSEC_SEVERITY_WARNING;
+    case DiagnosticSeverity::Note:
+    case DiagnosticSeverity::Remark:
+      return SPARSEC_SEVERITY_REMARK;
+    }
+    llvm_unreachable("unknown severity");
+  }
+
+  std::string text;
+  llvm::raw_string_ostream stream;
+  const sparsec_compile_options_t &options;
+};
+} // namespace
+
+/// Makes the remarks of all passes diagnostics.
+static void enableRemarks(MLIRContext &context) {
+  remark::RemarkCategories categories;
+  categories.all = ".*";
+  [[maybe_unused]] LogicalResult enabled = remark::enableOptimizationRemarks(
+      context, /*streamer=*/nullptr, std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
+      /*printAsEmitRemarks=*/true);
+  assert(succeeded(enabled) && "a new context has no remark engine yet");
+}
+
+/// Reports what belongs to no line of the input.
+static void report(const sparsec_compile_options_t &options, sparsec_severity_t severity, const Twine &message) {
+  if (options.diagnostic)
+    options.diagnostic(options.user_data, severity,
+                       ((severity == SPARSEC_SEVERITY_ERROR ? "error: " : "warning: ") + message + "\n").str().c_str());
+}
+
+//===----------------------------------------------------------------------===//
+// Compilation of one source
+//===----------------------------------------------------------------------===//
+
+namespace {
+class Compilation {
+public:
+  Compilation(const sparsec_compile_options_t &options, std::vector<std::string> targets,
+              sparsec_compile_result_s &result)
+      : options(options), targets(std::move(targets)), result(result) {}
+
+  sparsec_compile_code_t run(StringRef source);
+
+private:
+  sparsec_compile_code_t compile(ModuleOp module, StringRef target);
+  sparsec_compile_code_t compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump);
+  sparsec_compile_code_t compileForHost(ModuleOp module, IrDump &dump);
+  LogicalResult runPasses(ModuleOp module, StringRef target, IrDump &dump);
+  void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump);
+  llvm::Expected<std::string> assemble(const Chip &chip, StringRef ptx, StringRef launchInfo);
+  void finish();
+
+  sparsec_compile_code_t fail(const Twine &message) {
+    report(options, SPARSEC_SEVERITY_ERROR, message);
+    return SPARSEC_COMPILE_FAILURE;
+  }
+
+  const sparsec_compile_options_t &options;
+  std::vector<std::string> targets;
+  sparsec_compile_result_s &result;
+  std::vector<BundleImage> images;
+  PhaseTimes times;
+};
+} // namespace
+
+/// The last named stage that the passes have to reach.
+static Stage getLastStage(sparsec_emit_t emit) {
+  switch (emit) {
+  case SPARSEC_EMIT_MLIR:
+    return Stage::Mlir;
+  case SPARSEC_EMIT_SCHEDULE:
+    return Stage::Schedule;
+  case SPARSEC_EMIT_TILE:
+    return Stage::Tile;
+  case SPARSEC_EMIT_NVVM:
+    return Stage::Nvvm;
+  default:
+    return Stage::Llvm;
+  }
+}
+
+static std::string getLaunchInfo(llvm::Module &module) {
+  auto *global = module.getNamedGlobal(SPARSEC_LAUNCH_INFO_SYMBOL);
+  return cast<llvm::ConstantDataArray>(global->getInitializer())->getRawDataValues().str();
+}
+
+sparsec_compile_code_t Compilation::run(StringRef source) {
+  DialectRegistry registry;
+  registry.insert<SparsecDialect>();
+  registerTranslations(registry);
+  MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  llvm::SourceMgr sources;
+  sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(source, options.source_name), llvm::SMLoc());
+  DiagnosticForwarder forwarder(sources, &context, options);
+  if (options.remarks)
+    enableRemarks(context);
+
+  OwningOpRef<ModuleOp> module;
+  times.measure("parse", [&] { module = parseSourceFile<ModuleOp>(sources, &context); });
+  if (!module)
+    return SPARSEC_COMPILE_INVALID_INPUT;
+  if (module->getOps<KernelOp>().empty()) {
+    module->emitError("expects at least one sparsec.kernel, but got none");
+    return SPARSEC_COMPILE_INVALID_INPUT;
+  }
+  for (const std::string &target : targets) {
+    OwningOpRef<ModuleOp> copy = module->clone();
+    if (sparsec_compile_code_t code = compile(*copy, target))
+      return code;
+  }
+  finish();
+  return SPARSEC_COMPILE_OK;
+}
+
+sparsec_compile_code_t Compilation::compile(ModuleOp module, StringRef target) {
+  SmallString<128> folder;
+  if (options.dump_directory)
+    llvm::sys::path::append(folder, options.dump_directory, target);
+  IrDump dump(folder);
+  if (llvm::Error error = dump.create())
+    return fail("cannot make the dump directory: " + llvm::toString(std::move(error)));
+
+  if (failed(runPasses(module, target, dump)))
+    return SPARSEC_COMPILE_INVALID_INPUT;
+  sparsec_compile_code_t code = SPARSEC_COMPILE_OK;
+  if (getLastStage(options.emit) != Stage::Llvm) {
+    llvm::raw_string_ostream stream(result.data);
+    module.print(stream);
+  } else if (const Chip *chip = findChip(target)) {
+    code = compileForGpu(module, *chip, dump);
+  } else {
+    code = compileForHost(module, dump);
+  }
+  if (llvm::Error error = dump.takeError())
+    return fail("cannot write a dump: " + llvm::toString(std::move(error)));
+  return code;
+}
+
+LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &dump) {
+  PipelineOptions pipeline;
+  pipeline.chip = target.str();
+  pipeline.expectDensity = options.expect_density;
+  pipeline.expectN = options.expect_n;
+
+  PassManager passes(module.getContext());
+  if (dump.isEnabled())
+    passes.addInstrumentation(std::make_unique<DumpAfterPass>(dump));
+  if (findChip(target))
+    addGpuPasses(passes, pipeline, getLastStage(options.emit));
+  else
+    addHostPasses(passes, getLastStage(options.emit));
+  return times.measure("passes", [&] { return passes.run(module); });
+}
+
+sparsec_compile_code_t Compilation::compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump) {
+  llvm::LLVMContext context;
+  auto machine = createGpuTargetMachine(chip.name, "+" + std::string(chip.ptxFeature));
+  gpu::GPUModuleOp gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
+  auto llvmModule = times.measure("translation", [&] { return translateToLLVM(gpuModule, context, *machine); });
+  if (!llvmModule)
+    return SPARSEC_COMPILE_FAILURE;
+  optimizeModule(*llvmModule, *machine, dump);
+  if (options.emit == SPARSEC_EMIT_LLVM)
+    return SPARSEC_COMPILE_OK;
+
+  std::string launchInfo = getLaunchInfo(*llvmModule);
+  auto ptx = times.measure("code generation", [&] { return emitPtx(*llvmModule, *machine); });
+  if (!ptx)
+    return fail(llvm::toString(ptx.takeError()));
+  dump.write("ptx.ptx", *ptx);
+  if (options.emit == SPARSEC_EMIT_PTX) {
+    result.data = std::move(*ptx);
+    return SPARSEC_COMPILE_OK;
+  }
+
+  auto cubin = assemble(chip, *ptx, launchInfo);
+  if (!cubin)
+    return fail(llvm::toString(cubin.takeError()));
+  dump.write("cubin.cubin", *cubin);
+  images.push_back({std::string(chip.name), SPARSEC_IMAGE_ELF, std::move(*cubin), ""});
+  if (options.embed_ptx && isPtxPortable(chip.name))
+    images.push_back({std::string(chip.name), SPARSEC_IMAGE_PTX, std::move(*ptx), std::move(launchInfo)});
+  return SPARSEC_COMPILE_OK;
+}
+
+sparsec_compile_code_t Compilation::compileForHost(ModuleOp module, IrDump &dump) {
+  llvm::LLVMContext context;
+  auto machine = createHostTargetMachine();
+  auto llvmModule = times.measure("translation", [&] { return translateHostToLLVM(module, context, *machine); });
+  if (!llvmModule)
+    return SPARSEC_COMPILE_FAILURE;
+  optimizeModule(*llvmModule, *machine, dump);
+  if (options.emit == SPARSEC_EMIT_LLVM)
+    return SPARSEC_COMPILE_OK;
+
+  std::string launchInfo = getLaunchInfo(*llvmModule);
+  SmallVector<char> object;
+  times.measure("code generation", [&] { emitHostObject(*llvmModule, *machine, object); });
+  result.report += describeLaunchInfo(ArrayRef(launchInfo.data(), launchInfo.size()));
+  images.push_back({std::string(hostTarget), SPARSEC_IMAGE_ELF, std::string(object.begin(), object.end()), ""});
+  dump.write("object.o", images.back().image);
+  return SPARSEC_COMPILE_OK;
+}
+
+/// O3, with the text before and after where somebody wants it.
+void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump) {
+  auto print = [&] {
+    std::string text;
+    llvm::raw_string_ostream stream(text);
+    module.print(stream, /*AAW=*/nullptr);
+    return text;
+  };
+  if (dump.isEnabled())
+    dump.write("llvm.ll", print());
+  times.measure("optimisation", [&] { optimize(module, machine); });
+  if (dump.isEnabled())
+    dump.write("llvm-optimized.ll", print());
+  if (options.emit == SPARSEC_EMIT_LLVM)
+    result.data = print();
+}
+
+/// PTX to a cubin whose launch info knows what ptxas reported.
+llvm::Expected<std::string> Compilation::assemble(const Chip &chip, StringRef ptx, StringRef launchInfo) {
+  auto program = findPtxas(options.ptxas ? options.ptxas : "");
+  if (!program)
+    return program.takeError();
+  PtxasJob job;
+  job.program = *program;
+  job.chip = chip.name;
+  job.ptx = ptx.str();
+  job.allowSpills = options.allow_spills;
+  ArrayRef<char> info(launchInfo.data(), launchInfo.size());
+  auto *header = reinterpret_cast<const sparsec_launch_info_t *>(info.data());
+  for (auto &variant : getRecords<sparsec_variant_info_t>(info, header->variant_offset, header->variant_count))
+    job.schedules[variant.symbol] = variant.schedule;
+
+  auto assembled = times.measure("ptxas", [&] { return runPtxas(job); });
+  if (!assembled)
+    return assembled.takeError();
+  for (const std::string &warning : assembled->warnings)
+    report(options, SPARSEC_SEVERITY_WARNING, warning);
+  auto embedded = findLaunchInfo({assembled->cubin.data(), assembled->cubin.size()});
+  if (!embedded)
+    return embedded.takeError();
+  setResources(*embedded, assembled->kernels);
+  result.report += describeLaunchInfo(*embedded);
+  return std::move(assembled->cubin);
+}
+
+void Compilation::finish() {
+  result.report += times.toString();
+  if (!isImage(options.emit))
+    return;
+  if (images.size() > 1) {
+    result.format = SPARSEC_RESULT_BUNDLE;
+    result.data = writeBundle(images);
+  } else {
+    result.format = images[0].target == hostTarget ? SPARSEC_RESULT_HOST_OBJECT : SPARSEC_RESULT_CUBIN;
+    result.data = std::move(images[0].image);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// C API
+//===----------------------------------------------------------------------===//
+
+void sparsec_compile_options_init(sparsec_compile_options_t *options) {
+  *options = {};
+  options->source_name = "<memory>";
+  options->expect_density = 0.25;
+}
+
+sparsec_compile_code_t sparsec_compile(const char *source, size_t size, const sparsec_compile_options_t *options,
+                                       sparsec_compile_result_t *out_result) {
+  sparsec_compile_options_t defaults;
+  sparsec_compile_options_init(&defaults);
+  const sparsec_compile_options_t &chosen = options ? *options : defaults;
+
+  *out_result = nullptr;
+  std::vector<std::string> targets = getTargets(chosen);
+  if (llvm::Error error = checkOptions(chosen, targets)) {
+    report(chosen, SPARSEC_SEVERITY_ERROR, llvm::toString(std::move(error)));
+    return SPARSEC_COMPILE_INVALID_OPTIONS;
+  }
+  auto result = std::make_unique<sparsec_compile_result_s>();
+  sparsec_compile_code_t code = Compilation(chosen, std::move(targets), *result).run({source, size});
+  if (code == SPARSEC_COMPILE_OK)
+    *out_result = result.release();
+  return code;
+}
+
+const void *sparsec_compile_result_data(sparsec_compile_result_t result) { return result->data.data(); }
+size_t sparsec_compile_result_size(sparsec_compile_result_t result) { return result->data.size(); }
+sparsec_result_format_t sparsec_compile_result_format(sparsec_compile_result_t result) { return result->format; }
+const char *sparsec_compile_result_report(sparsec_compile_result_t result) { return result->report.c_str(); }
+void sparsec_compile_result_free(sparsec_compile_result_t result) { delete result; }
+
+const char *sparsec_compiler_version(void) { return SPARSEC_VERSION; }
+
+const char *sparsec_compiler_targets(void) {
+  static const std::string names = knownTargets();
+  return names.c_str();
+}

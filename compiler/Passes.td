@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every pass of the project, in pipeline order. One pass = one .cpp of the same name = one lit file of the same name in
+// test/passes/. Pipeline.cpp is the list in which they run.
+
+#ifndef SPARSEC_PASSES_TD
+#define SPARSEC_PASSES_TD
+
+include "mlir/Pass/PassBase.td"
+
+def AttachTargetPass : Pass<"sparsec-attach-target", "::mlir::ModuleOp"> {
+  let summary = "Writes the chip that the module is compiled for";
+  let description = [{
+    Sets the module attribute `sparsec.target`. An unknown chip is an error that lists the known ones.
+
+    ```mlir
+    module { ... }  ==>  module attributes {sparsec.target = #sparsec.target<"sm_90a">} { ... }
+    ```
+  }];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "sm_90a, sm_89 or host">];
+  let dependentDialects = ["::sparsec::SparsecDialect"];
+}
+
+def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
+  let summary = "Chooses tiles and stages for every kernel and writes them as an attribute";
+  let description = [{
+    Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
+    `sparsec.kernel`. A `schedule` that is already there wins and is only checked. Remarks list the candidates with
+    their cost or the limit they break. Does nothing for the host.
+
+    ```mlir
+    sparsec.kernel @k(...) -> (...) { ... }
+    ==>
+    sparsec.kernel @k(...) -> (...) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, ...>} { ... }
+    ```
+  }];
+  let options = [
+    Option<"expectDensity", "expect-density", "double", "0.25", "expected fraction of blocks that are there">,
+    Option<"expectN", "expect-n", "int64_t", "0", "expected number of columns of X, 0 = large">];
+  let dependentDialects = ["::sparsec::SparsecDialect"];
+}
+
+def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
+  let summary = "Turns every kernel into programs of tile ops";
+  let description = [{
+    Each `sparsec.kernel` gets one `sparsec.program` per schedule in a `gpu.module`: a tile loop around a block loop that
+    loads, multiplies and stores, in values form. The kernel op stays as the description of the interface.
+  }];
+  let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect"];
+}
+
+def PipelineStagesPass : Pass<"sparsec-pipeline-stages", "::sparsec::ProgramOp"> {
+  let summary = "Puts a ring of shared-memory stages between loads and chains";
+  let description = [{
+    Values form to pipeline form. With `copy = tma` the loops are split into a producer and a consumer role that meet at
+    the ring; otherwise one role prefetches `stages - 1` steps ahead.
+  }];
+  let dependentDialects = ["::sparsec::SparsecDialect"];
+}
+
+def AssignSharedMemoryPass : Pass<"sparsec-assign-shared-memory", "::sparsec::ProgramOp"> {
+  let summary = "Gives every buffer, barrier and staging area its place in shared memory";
+  let description = [{
+    Sets `offsets` and `barrier_offset` of the ring, `staging_offset` of the store and `shared_memory` of the program.
+    Swizzled buffers start at multiples of 1024 bytes.
+  }];
+  let dependentDialects = ["::sparsec::SparsecDialect"];
+}
+
+def EmitTilesPass : Pass<"sparsec-emit-tiles", "::mlir::ModuleOp"> {
+  let summary = "Emits programs as NVVM functions";
+  let description = [{
+    Replaces each `sparsec.program` by an `llvm.func` with the NVVM instructions of its schedule, with `scf` and `arith`
+    for control flow. The function's attributes `sparsec.kernel`, `sparsec.variant`, `sparsec.schedule`,
+    `sparsec.alignment`, `sparsec.shared_memory`, `sparsec.threads`, `sparsec.parameters` and `sparsec.tensor_maps` hold
+    what the launch info needs.
+  }];
+  let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
+    "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def LowerMathPass : Pass<"sparsec-lower-math", "::mlir::ModuleOp"> {
+  let summary = "Lowers the math ops of epilogues to GPU instructions and polynomials";
+  let description = [{
+    exp, exp2, log, log2, sqrt, rsqrt, tanh, erf, sin, cos, ... in f32. The largest error of each approximation is
+    documented in LowerMath.cpp and checked by a test.
+  }];
+  let dependentDialects = ["::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect",
+    "::mlir::math::MathDialect"];
+}
+
+def EmitHostPass : Pass<"sparsec-emit-host", "::mlir::ModuleOp"> {
+  let summary = "Emits kernels as loops for the processor";
+  let description = [{
+    Replaces every `sparsec.kernel` by an `llvm.func` of type sparsec_host_kernel_t (launch_info.h): loops over tiles,
+    blocks and elements in `scf` and `arith`. Keeps the kernel op as the description of the interface. The function
+    carries the same `sparsec.*` attributes as those of sparsec-emit-tiles.
+  }];
+  let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
+    "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];
+}
+
+def EmbedLaunchInfoPass : Pass<"sparsec-embed-launch-info", "::mlir::ModuleOp"> {
+  let summary = "Writes the launch info as a constant global";
+  let description = [{
+    Collects the kernels' arguments, the epilogues and the variants (from the functions' `sparsec.*` attributes) into the
+    constant global `sparsec_launch_info` and erases the `sparsec.kernel` ops.
+  }];
+  let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect"];
+}
+
+#endif // SPARSEC_PASSES_TD

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// THE list of passes, from kernel.mlir to what LLVM translates. Start reading here: every pass is described in
+// Passes.td and lies in a file of its own name. What follows the list (LLVM IR, O3, PTX, ptxas) is in binary/, and
+// Compiler.cpp runs it all.
+
+#include "Pipeline.h"
+
+#include "Conversions.h"
+#include "Passes.h"
+
+#include "mlir/Pass/PassRegistry.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+void sparsec::addGpuPasses(OpPassManager &passes, const PipelineOptions &options, Stage last) {
+  passes.addPass(createAttachTargetPass({options.chip}));
+  if (last == Stage::Mlir)
+    return;
+
+  passes.addPass(createSelectSchedulePass({options.expectDensity, options.expectN}));
+  if (last == Stage::Schedule)
+    return;
+
+  passes.addPass(createLowerToTilesPass());
+  OpPassManager &programs = passes.nest<gpu::GPUModuleOp>().nest<ProgramOp>();
+  programs.addPass(createPipelineStagesPass());
+  programs.addPass(createAssignSharedMemoryPass());
+  if (last == Stage::Tile)
+    return;
+
+  passes.addPass(createEmitTilesPass());
+  if (last == Stage::Nvvm)
+    return;
+
+  // The kernel ops go before anything converts the ops in their epilogues: these are part of the launch info.
+  passes.addPass(createEmbedLaunchInfoPass());
+  passes.addPass(createLowerMathPass());
+  addGpuConversionPasses(passes);
+}
+
+void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
+  passes.addPass(createAttachTargetPass({"host"}));
+  if (last == Stage::Mlir)
+    return;
+
+  passes.addPass(createEmitHostPass());
+  passes.addPass(createEmbedLaunchInfoPass());
+  addHostConversionPasses(passes);
+}
+
+void sparsec::registerPipelines() {
+  PassPipelineRegistration<PipelineOptions>(
+      "sparsec-gpu-pipeline", "all passes for a GPU",
+      [](OpPassManager &passes, const PipelineOptions &options) { addGpuPasses(passes, options, Stage::Llvm); });
+  PassPipelineRegistration<>("sparsec-host-pipeline", "all passes for the host",
+                             [](OpPassManager &passes) { addHostPasses(passes, Stage::Llvm); });
+}

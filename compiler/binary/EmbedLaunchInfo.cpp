@@ -1,0 +1,323 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sparsec-embed-launch-info: what the kernel ops and the attributes of the machine kernels say becomes the bytes of a
+// constant global, which the runtime reads from the finished image.
+
+#include "LaunchInfoWriter.h"
+#include "Passes.h"
+#include "ScheduleAttribute.h"
+#include "TargetInfo.h"
+
+#include "llvm/ADT/MapVector.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+namespace sparsec {
+#define GEN_PASS_DEF_EMBEDLAUNCHINFOPASS
+#include "Passes.h.inc"
+} // namespace sparsec
+
+using namespace mlir;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// Arguments
+//===----------------------------------------------------------------------===//
+
+static sparsec_dtype_t getElementType(Type type) {
+  return TypeSwitch<Type, sparsec_dtype_t>(type)
+      .Case([](Float32Type) { return SPARSEC_DTYPE_F32; })
+      .Case([](Float16Type) { return SPARSEC_DTYPE_F16; })
+      .Case([](BFloat16Type) { return SPARSEC_DTYPE_BF16; })
+      .Case([](Float8E4M3FNType) { return SPARSEC_DTYPE_F8E4M3FN; })
+      .Case([](Float8E5M2Type) { return SPARSEC_DTYPE_F8E5M2; })
+      .Default(SPARSEC_DTYPE_NONE);
+}
+
+static int64_t getSize(int64_t size) { return ShapedType::isDynamic(size) ? SPARSEC_DYNAMIC : size; }
+
+/// The fields that follow from the type alone.
+static sparsec_argument_info_t describeType(Type type) {
+  sparsec_argument_info_t info = {};
+  if (auto matrix = dyn_cast<BsrType>(type)) {
+    info.kind = SPARSEC_ARGUMENT_BSR;
+    info.dtype = getElementType(matrix.getElementType());
+    info.rank = 2;
+    info.sizes[0] = getSize(matrix.getRows());
+    info.sizes[1] = getSize(matrix.getColumns());
+    info.block_rows = matrix.getBlockRows();
+    info.block_columns = matrix.getBlockColumns();
+  } else if (auto tensor = dyn_cast<RankedTensorType>(type)) {
+    info.kind = SPARSEC_ARGUMENT_DENSE;
+    info.dtype = getElementType(tensor.getElementType());
+    info.rank = tensor.getRank();
+    for (auto [index, size] : llvm::enumerate(tensor.getShape()))
+      info.sizes[index] = getSize(size);
+  } else {
+    info.kind = SPARSEC_ARGUMENT_SCALAR;
+    info.dtype = getElementType(type);
+  }
+  return info;
+}
+
+/// Inputs in order, then results, with the part that each plays in the product.
+static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel, SpmmOp spmm) {
+  std::vector<sparsec_argument_info_t> arguments;
+  for (Type type : kernel.getArgumentTypes())
+    arguments.push_back(describeType(type));
+  for (Type type : kernel.getResultTypes())
+    arguments.push_back(describeType(type));
+  for (auto [argument, name] : llvm::zip(arguments, kernel.getArgumentNames()))
+    setText(argument.name, cast<StringAttr>(name).getValue());
+  for (auto [argument, name] :
+       llvm::zip(MutableArrayRef(arguments).drop_front(kernel.getArgumentTypes().size()), kernel.getResultNames()))
+    setText(argument.name, cast<StringAttr>(name).getValue());
+
+  auto argumentOf = [&](Value value) -> sparsec_argument_info_t & {
+    return arguments[cast<BlockArgument>(value).getArgNumber()];
+  };
+  argumentOf(spmm.getMatrix()).role = SPARSEC_ROLE_MATRIX;
+  sparsec_argument_info_t &dense = argumentOf(spmm.getDense());
+  dense.role = SPARSEC_ROLE_DENSE;
+  dense.layout = static_cast<uint32_t>(spmm.getXLayout());
+  sparsec_argument_info_t &result = arguments.back();
+  result.role = SPARSEC_ROLE_RESULT;
+  result.layout = static_cast<uint32_t>(spmm.getYLayout());
+  for (auto [index, value] : llvm::enumerate(spmm.getExtras())) {
+    sparsec_argument_info_t &extra = argumentOf(value);
+    extra.role = SPARSEC_ROLE_EPILOGUE;
+    extra.broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
+    if (extra.broadcast == SPARSEC_BROADCAST_FULL)
+      extra.layout = result.layout;
+  }
+  return arguments;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+static uint32_t getStepOpcode(Operation &op) {
+  if (auto round = dyn_cast<arith::TruncFOp>(op))
+    return isa<BFloat16Type>(round.getType()) ? SPARSEC_STEP_ROUND_BF16 : SPARSEC_STEP_ROUND_F16;
+  return TypeSwitch<Operation *, uint32_t>(&op)
+#define SPARSEC_EPILOGUE_OP(op, opcode) .Case([](op) { return SPARSEC_STEP_##opcode; })
+#include "EpilogueOps.def"
+      .Default(0u);
+}
+
+static double getImmediate(TypedAttr value) {
+  if (auto number = dyn_cast<FloatAttr>(value))
+    return number.getValueAsDouble();
+  return cast<BoolAttr>(value).getValue();
+}
+
+/// The region as a list of steps. The values of the epilogue operands are numbered in the order of the kernel's
+/// arguments, whatever their order on the op.
+static std::vector<sparsec_step_info_t> describeEpilogue(SpmmOp spmm) {
+  if (!spmm.hasEpilogue())
+    return {};
+  SmallVector<unsigned> extras;
+  for (Value extra : spmm.getExtras())
+    extras.push_back(cast<BlockArgument>(extra).getArgNumber());
+
+  Block &body = spmm.getEpilogue().front();
+  DenseMap<Value, uint32_t> numbers;
+  numbers[body.getArgument(0)] = 0;
+  for (auto [argument, extra] : llvm::zip_equal(body.getArguments().drop_front(), extras))
+    numbers[argument] = 1 + llvm::count_if(extras, [&](unsigned other) { return other < extra; });
+
+  std::vector<sparsec_step_info_t> steps;
+  for (Operation &op : body.without_terminator()) {
+    sparsec_step_info_t step = {};
+    step.op = getStepOpcode(op);
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      step.immediate = getImmediate(constant.getValue());
+    uint32_t *operands[] = {&step.a, &step.b, &step.c};
+    for (auto [index, operand] : llvm::enumerate(op.getOperands()))
+      *operands[index] = numbers.lookup(operand);
+    if (auto compare = dyn_cast<arith::CmpFOp>(op))
+      step.c = static_cast<uint32_t>(compare.getPredicate());
+    numbers[op.getResult(0)] = extras.size() + 1 + steps.size();
+    steps.push_back(step);
+  }
+
+  // The last step is the result, or the accumulator without steps: repeat the yielded value where it is another one.
+  uint32_t yielded = numbers.lookup(body.getTerminator()->getOperand(0));
+  if (yielded != (steps.empty() ? 0 : extras.size() + steps.size()))
+    steps.push_back({SPARSEC_STEP_COPY, yielded, 0, 0, 0.0});
+  return steps;
+}
+
+//===----------------------------------------------------------------------===//
+// Machine kernels
+//===----------------------------------------------------------------------===//
+
+static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) {
+  auto attribute = op->getAttrOfType<IntegerAttr>(name);
+  return attribute ? attribute.getInt() : otherwise;
+}
+
+static void describeSchedule(ScheduleAttr attribute, sparsec_variant_info_t &info) {
+  info.cluster = attribute.getCluster();
+  info.ctas_per_sm = attribute.getCtasPerSm();
+  info.tile_m = attribute.getTileM();
+  info.tile_n = attribute.getTileN();
+  info.tile_k = attribute.getTileK();
+  info.stages = attribute.getStages();
+  info.raster = attribute.getRaster();
+  setText(info.schedule, toString(toSchedule(attribute)));
+}
+
+static sparsec_tensor_map_info_t describeTensorMap(TensorMapAttr map) {
+  sparsec_tensor_map_info_t info = {};
+  info.kind = static_cast<uint32_t>(map.getKind());
+  info.argument = map.getArgument();
+  info.rank = map.getBox().size();
+  switch (map.getSwizzle()) {
+  case 32:
+    info.swizzle = SPARSEC_SWIZZLE_32B;
+    break;
+  case 64:
+    info.swizzle = SPARSEC_SWIZZLE_64B;
+    break;
+  case 128:
+    info.swizzle = SPARSEC_SWIZZLE_128B;
+    break;
+  default:
+    info.swizzle = SPARSEC_SWIZZLE_NONE;
+  }
+  llvm::copy(map.getBox(), info.box);
+  return info;
+}
+
+static FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function) {
+  auto parameters = function->getAttrOfType<ArrayAttr>("sparsec.parameters");
+  if (!parameters)
+    return function.emitOpError("expects the attribute sparsec.parameters on a machine kernel, but got none");
+
+  VariantRecord variant;
+  setText(variant.info.symbol, function.getName());
+  setText(variant.info.schedule, "loops");
+  variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
+  variant.info.threads = getIntegerOr(function, "sparsec.threads", 1);
+  variant.info.dynamic_shared_memory = getIntegerOr(function, "sparsec.shared_memory", 0);
+  variant.info.cluster = variant.info.ctas_per_sm = 1;
+  if (auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule"))
+    describeSchedule(schedule, variant.info);
+  variant.info.tile_m = getIntegerOr(function, "sparsec.tile_m", variant.info.tile_m);
+  variant.info.tile_n = getIntegerOr(function, "sparsec.tile_n", variant.info.tile_n);
+  variant.info.tile_k = getIntegerOr(function, "sparsec.tile_k", variant.info.tile_k);
+  for (auto parameter : parameters.getAsRange<ParameterAttr>())
+    variant.parameters.push_back({static_cast<uint32_t>(parameter.getKind()),
+                                  static_cast<uint32_t>(parameter.getArgument()),
+                                  static_cast<uint32_t>(parameter.getIndex()), 0});
+  if (auto maps = function->getAttrOfType<ArrayAttr>("sparsec.tensor_maps"))
+    for (auto map : maps.getAsRange<TensorMapAttr>())
+      variant.tensorMaps.push_back(describeTensorMap(map));
+  return variant;
+}
+
+//===----------------------------------------------------------------------===//
+// The pass
+//===----------------------------------------------------------------------===//
+
+/// Function of each variant, by kernel, in order of preference.
+using Variants = llvm::StringMap<std::map<int64_t, LLVM::LLVMFuncOp>>;
+
+static LogicalResult describeKernel(KernelOp kernel, const Variants &variants, std::vector<KernelRecord> &records) {
+  auto found = variants.find(kernel.getName());
+  if (found == variants.end())
+    return kernel.emitOpError("expects at least one machine kernel, but got none");
+
+  auto spmm = *kernel.getBody().getOps<SpmmOp>().begin();
+  KernelRecord record;
+  setText(record.info.name, kernel.getName());
+  record.info.family = SPARSEC_FAMILY_SPMM;
+  record.arguments = describeArguments(kernel, spmm);
+  record.steps = describeEpilogue(spmm);
+  for (auto [position, function] : found->second) {
+    FailureOr<VariantRecord> variant = describeVariant(function);
+    if (failed(variant))
+      return failure();
+    record.variants.push_back(*variant);
+  }
+  records.push_back(record);
+  return success();
+}
+
+static sparsec_launch_info_t describeTarget(StringRef name) {
+  sparsec_launch_info_t target = {};
+  target.target_kind = SPARSEC_TARGET_HOST;
+  if (const Chip *chip = findChip(name)) {
+    target.target_kind = SPARSEC_TARGET_CUDA;
+    target.compute_capability = chip->computeCapability;
+    target.arch_specific = chip->archSpecific;
+  }
+  setText(target.target, name);
+  setText(target.compiler, "sparsec " SPARSEC_VERSION);
+  return target;
+}
+
+/// On the GPU the global lies in global memory: an object of its own in the cubin, which no code refers to.
+static void createGlobal(Operation *parent, StringRef bytes, bool onGpu) {
+  OpBuilder builder(parent->getContext());
+  builder.setInsertionPointToStart(&parent->getRegion(0).front());
+  auto elements = RankedTensorType::get({static_cast<int64_t>(bytes.size())}, builder.getI8Type());
+  LLVM::GlobalOp::create(builder, parent->getLoc(), LLVM::LLVMArrayType::get(builder.getI8Type(), bytes.size()),
+                         /*isConstant=*/true, LLVM::Linkage::External, SPARSEC_LAUNCH_INFO_SYMBOL,
+                         DenseElementsAttr::getFromRawBuffer(elements, ArrayRef(bytes.data(), bytes.size())),
+                         /*alignment=*/16, /*addrSpace=*/onGpu ? 1 : 0);
+}
+
+namespace {
+struct EmbedLaunchInfoPass : sparsec::impl::EmbedLaunchInfoPassBase<EmbedLaunchInfoPass> {
+  using EmbedLaunchInfoPassBase::EmbedLaunchInfoPassBase;
+
+  void runOnOperation() override {
+    ModuleOp module = getOperation();
+    auto target = module->getAttrOfType<TargetAttr>("sparsec.target");
+    if (!target) {
+      module.emitOpError("expects the attribute sparsec.target, but got none");
+      return signalPassFailure();
+    }
+    FailureOr<Variants> variants = collectVariants();
+    if (failed(variants))
+      return signalPassFailure();
+
+    std::vector<KernelRecord> records;
+    for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
+      if (failed(describeKernel(kernel, *variants, records)))
+        return signalPassFailure();
+      kernel.erase();
+    }
+
+    sparsec_launch_info_t header = describeTarget(target.getChip());
+    bool onGpu = header.target_kind == SPARSEC_TARGET_CUDA;
+    auto gpuModules = module.getOps<gpu::GPUModuleOp>();
+    if (onGpu && gpuModules.empty()) {
+      module.emitOpError("expects a gpu.module, but got none");
+      return signalPassFailure();
+    }
+    createGlobal(onGpu ? *gpuModules.begin() : module.getOperation(), writeLaunchInfo(header, records), onGpu);
+  }
+
+private:
+  /// Finds the machine kernels and takes their sparsec.kernel and sparsec.variant attributes into account.
+  FailureOr<Variants> collectVariants() {
+    Variants variants;
+    WalkResult result = getOperation().walk([&](LLVM::LLVMFuncOp function) -> WalkResult {
+      auto kernel = function->getAttrOfType<FlatSymbolRefAttr>("sparsec.kernel");
+      if (!kernel)
+        return WalkResult::advance();
+      if (!getOperation().lookupSymbol<KernelOp>(kernel))
+        return function.emitOpError("expects sparsec.kernel to name a kernel, but got ") << kernel;
+      if (!variants[kernel.getValue()].try_emplace(getIntegerOr(function, "sparsec.variant", 0), function).second)
+        return function.emitOpError("expects a variant number of its own, but got that of another variant of ")
+               << kernel;
+      return WalkResult::advance();
+    });
+    if (result.wasInterrupted())
+      return failure();
+    return variants;
+  }
+};
+} // namespace

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Ptxas.h"
+
+#include "llvm/ADT/ScopeExit.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/MemoryBuffer.h"
+#include "llvm/Support/Path.h"
+#include "llvm/Support/Process.h"
+#include "llvm/Support/Program.h"
+
+using namespace llvm;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// Where it is
+//===----------------------------------------------------------------------===//
+
+static std::string joinPath(StringRef folder, const Twine &rest) {
+  SmallString<128> path(folder);
+  sys::path::append(path, rest);
+  return path.str().str();
+}
+
+/// Folders in which ptxas may lie besides PATH, best first.
+static std::vector<std::string> getFoldersAfterPath() {
+  std::vector<std::string> folders;
+  for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
+    if (auto toolkit = sys::Process::GetEnv(variable))
+      folders.push_back(joinPath(*toolkit, "bin"));
+  folders.push_back("/usr/local/cuda/bin");
+
+  // The wheel nvidia-cuda-nvcc, whose folder has changed its name between major versions of CUDA.
+  if (auto environment = sys::Process::GetEnv("VIRTUAL_ENV")) {
+    std::error_code end;
+    for (sys::fs::directory_iterator python(joinPath(*environment, "lib"), end), last; !end && python != last;
+         python.increment(end))
+      for (const char *package : {"cu13", "cuda_nvcc"})
+        folders.push_back(joinPath(python->path(), Twine("site-packages/nvidia/") + package + "/bin"));
+  }
+  return folders;
+}
+
+Expected<std::string> sparsec::findPtxas(StringRef requested) {
+  auto findNamed = [](StringRef name, StringRef source) -> Expected<std::string> {
+    if (auto program = sys::findProgramByName(name))
+      return *program;
+    return createStringError(source + " names '" + name + "', which is not a program");
+  };
+  if (!requested.empty())
+    return findNamed(requested, "option ptxas");
+  if (auto named = sys::Process::GetEnv("SPARSEC_PTXAS"); named && !named->empty())
+    return findNamed(*named, "environment variable SPARSEC_PTXAS");
+
+  StringRef programFolder = sys::path::parent_path(sys::fs::getMainExecutable(nullptr, nullptr));
+  if (auto program = sys::findProgramByName("ptxas", {joinPath(programFolder, "../lib/sparsec")}))
+    return *program;
+  if (auto program = sys::findProgramByName("ptxas"))
+    return *program;
+  for (const std::string &folder : getFoldersAfterPath())
+    if (auto program = sys::findProgramByName("ptxas", {folder}))
+      return *program;
+  return createStringError("cannot find ptxas, the assembler of the CUDA toolkit: install the toolkit 12.8 or newer or "
+                           "the Python package nvidia-cuda-nvcc, or name the program with --ptxas or SPARSEC_PTXAS");
+}
+
+//===----------------------------------------------------------------------===//
+// What it says
+//===----------------------------------------------------------------------===//
+
+/// Diagnostics after which a kernel runs much slower than its schedule promises: setmaxnreg ignored (C7508), WGMMA
+/// serialised or waits put between (C7510 to C7520, C7602).
+static constexpr StringLiteral performanceDiagnostics[] = {"(C7508)", "(C7510)", "(C7511)", "(C7512)",
+                                                           "(C7513)", "(C7514)", "(C7515)", "(C7517)",
+                                                           "(C7519)", "(C7520)", "(C7602)"};
+
+/// The number in front of `unit`: 24 for " 24 bytes spill stores".
+static unsigned getNumberBefore(StringRef line, StringRef unit) {
+  size_t end = line.find(unit);
+  if (end == StringRef::npos)
+    return 0;
+  StringRef digits = line.take_front(end).rtrim();
+  digits = digits.substr(digits.find_last_not_of("0123456789") + 1);
+  unsigned number = 0;
+  (void)to_integer(digits, number);
+  return number;
+}
+
+static StringRef getQuotedAfter(StringRef line, StringRef phrase) {
+  StringRef rest = line.substr(std::min(line.find(phrase), line.size()));
+  return rest.split('\'').second.split('\'').first;
+}
+
+static std::string describe(StringRef symbol, const StringMap<std::string> &schedules) {
+  auto known = schedules.find(symbol);
+  return ("kernel " + symbol + (known == schedules.end() ? "" : " (schedule " + known->second + ")")).str();
+}
+
+PtxasReport sparsec::parsePtxasReport(StringRef log, const StringMap<std::string> &schedules) {
+  PtxasReport report;
+  SmallVector<StringRef> lines;
+  log.split(lines, '\n', -1, /*KeepEmpty=*/false);
+  for (StringRef line : lines) {
+    if (llvm::any_of(performanceDiagnostics, [&](StringRef code) { return line.contains(code); })) {
+      StringRef symbol = getQuotedAfter(line, "function '");
+      std::string kernel = symbol.empty() ? "" : describe(symbol, schedules) + ": ";
+      // Without a name any of the kernels may be meant.
+      if (symbol.empty())
+        for (StringRef candidate : schedules.keys())
+          kernel += describe(candidate, schedules) + ": ";
+      report.problems.push_back(kernel + line.substr(line.find("(C")).str());
+    } else if (line.contains("Compiling entry function")) {
+      report.kernels.push_back({getQuotedAfter(line, "entry function '").str()});
+    } else if (!report.kernels.empty() && line.contains("bytes spill stores")) {
+      KernelResources &kernel = report.kernels.back();
+      kernel.spillStoreBytes += getNumberBefore(line, "bytes spill stores");
+      kernel.spillLoadBytes += getNumberBefore(line, "bytes spill loads");
+    } else if (!report.kernels.empty() && line.contains("Used ")) {
+      report.kernels.back().registers = getNumberBefore(line, "registers");
+      report.kernels.back().staticSharedMemory = getNumberBefore(line, "bytes smem");
+    }
+  }
+  for (const KernelResources &kernel : report.kernels)
+    if (kernel.spillStoreBytes || kernel.spillLoadBytes)
+      report.problems.push_back(describe(kernel.symbol, schedules) + ": spills registers, " +
+                                std::to_string(kernel.spillStoreBytes) + " bytes of stores and " +
+                                std::to_string(kernel.spillLoadBytes) + " bytes of loads");
+  return report;
+}
+
+//===----------------------------------------------------------------------===//
+// How it runs
+//===----------------------------------------------------------------------===//
+
+static Error writeFile(StringRef path, StringRef contents) {
+  std::error_code error;
+  raw_fd_ostream file(path, error);
+  if (!error) {
+    file << contents;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  return error ? createFileError(path, error) : Error::success();
+}
+
+static Expected<std::string> readFile(StringRef path) {
+  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+  if (!file)
+    return createFileError(path, file.getError());
+  return (*file)->getBuffer().str();
+}
+
+Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
+  SmallString<128> folder;
+  if (std::error_code error = sys::fs::createUniqueDirectory("sparsec", folder))
+    return createStringError("cannot make a temporary folder: " + error.message());
+  std::string ptxPath = joinPath(folder, "kernel.ptx"), cubinPath = joinPath(folder, "kernel.cubin");
+  std::string logPath = joinPath(folder, "ptxas.log");
+  bool keepPtx = false;
+  llvm::scope_exit cleanUp([&] {
+    sys::fs::remove(cubinPath);
+    sys::fs::remove(logPath);
+    if (!keepPtx) {
+      sys::fs::remove(ptxPath);
+      sys::fs::remove(folder);
+    }
+  });
+  if (Error error = writeFile(ptxPath, job.ptx))
+    return error;
+
+  std::string arch = "-arch=" + job.chip;
+  SmallVector<StringRef> command = {job.program, "-v", "-O3", arch, ptxPath, "-o", cubinPath};
+  auto fail = [&](const Twine &message) {
+    keepPtx = true;
+    std::string reproducer;
+    raw_string_ostream stream(reproducer);
+    for (StringRef argument : ArrayRef(command).drop_back())
+      sys::printArg(stream << ' ', argument, /*Quote=*/false);
+    return createStringError(message + "\nto reproduce:" + reproducer + " kernel.cubin");
+  };
+
+  std::string launchError;
+  std::optional<StringRef> redirects[] = {StringRef(""), StringRef(logPath), StringRef(logPath)};
+  int exitCode = sys::ExecuteAndWait(job.program, command, /*Env=*/std::nullopt, redirects, /*SecondsToWait=*/0,
+                                     /*MemoryLimit=*/0, &launchError);
+  Expected<std::string> log = readFile(logPath);
+  if (!log)
+    consumeError(log.takeError());
+  std::string text = log ? StringRef(*log).trim().str() : "";
+  if (exitCode != 0)
+    return fail("ptxas failed: " + (launchError.empty() ? "exit code " + std::to_string(exitCode) : launchError) +
+                (text.empty() ? "" : "\n" + text));
+
+  PtxasReport report = parsePtxasReport(text, job.schedules);
+  if (!job.allowSpills && !report.problems.empty())
+    return fail(llvm::join(report.problems, "\n") + "\noption allow-spills accepts this");
+  Expected<std::string> cubin = readFile(cubinPath);
+  if (!cubin)
+    return fail("ptxas wrote no cubin: " + toString(cubin.takeError()));
+  return PtxasResult{std::move(*cubin), std::move(report.kernels), std::move(report.problems)};
+}

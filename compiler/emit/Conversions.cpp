@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Conversions.h"
+
+#include "mlir/Conversion/ArithToLLVM/ArithToLLVM.h"
+#include "mlir/Conversion/ControlFlowToLLVM/ControlFlowToLLVM.h"
+#include "mlir/Conversion/FuncToLLVM/ConvertFuncToLLVMPass.h"
+#include "mlir/Conversion/IndexToLLVM/IndexToLLVM.h"
+#include "mlir/Conversion/MathToLLVM/MathToLLVM.h"
+#include "mlir/Conversion/MathToLibm/MathToLibm.h"
+#include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
+#include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
+#include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
+#include "mlir/Dialect/Arith/Transforms/Passes.h"
+#include "mlir/Dialect/GPU/IR/GPUDialect.h"
+#include "mlir/Dialect/Math/Transforms/Passes.h"
+#include "mlir/Transforms/Passes.h"
+
+using namespace mlir;
+
+void sparsec::addHostConversionPasses(OpPassManager &passes) {
+  math::MathExpandOpsPassOptions expand;
+  expand.opMnemonics.push_back("rsqrt"); // libm has none
+  passes.addPass(math::createMathExpandOpsPass(expand));
+  passes.addPass(createConvertMathToLibmPass());
+  arith::ArithExpandOpsPassOptions bf16;
+  bf16.includeBf16 = true;
+  passes.addPass(arith::createArithExpandOpsPass(bf16));
+  passes.addPass(createCanonicalizerPass());
+  passes.addPass(createCSEPass());
+  passes.addPass(createSCFToControlFlowPass());
+  passes.addPass(createConvertFuncToLLVMPass());
+  passes.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}
+
+void sparsec::addGpuConversionPasses(OpPassManager &passes) {
+  OpPassManager &kernels = passes.nest<gpu::GPUModuleOp>();
+  kernels.addPass(createCanonicalizerPass());
+  kernels.addPass(createCSEPass());
+  kernels.addPass(createSCFToControlFlowPass());
+  kernels.addPass(createConvertIndexToLLVMPass());
+  kernels.addPass(createConvertMathToLLVMPass()); // absf, fma, floor, ceil, copysign
+  kernels.addPass(createArithToLLVMConversionPass());
+  passes.addPass(createConvertControlFlowToLLVMPass()); // runs on builtin.module only
+  passes.nest<gpu::GPUModuleOp>().addPass(createConvertNVVMToLLVMPass());
+  passes.addPass(createReconcileUnrealizedCastsPass());
+}

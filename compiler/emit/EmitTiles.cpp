@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Which emitter builds the body is the
+// schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
+
+#include "Multistage.h"
+#include "Passes.h"
+#include "ProgramContext.h"
+#include "Ptx.h"
+#include "WarpSpecialized.h"
+
+namespace sparsec {
+#define GEN_PASS_DEF_EMITTILESPASS
+#include "Passes.h.inc"
+} // namespace sparsec
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+constexpr StringRef sharedMemorySymbol = "dynamic_shared_memory";
+
+/// Dynamic shared memory is an external array without a size; swizzled buffers need its alignment.
+void declareSharedMemory(gpu::GPUModuleOp module) {
+  auto b = OpBuilder::atBlockBegin(module.getBody());
+  auto type = LLVM::LLVMArrayType::get(b.getI8Type(), 0);
+  LLVM::GlobalOp::create(b, module.getLoc(), type, /*isConstant=*/false, LLVM::Linkage::External, sharedMemorySymbol,
+                         Attribute(), /*alignment=*/1024, static_cast<unsigned>(AddressSpace::shared));
+}
+
+int64_t threadCount(ScheduleAttr schedule) {
+  return schedule.getCopy() == Copy::tma ? warpSpecializedThreads(schedule) : multistageThreads(schedule);
+}
+
+/// What the launch info and ptxas need to know of the function.
+void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
+  Builder b(function.getContext());
+  ScheduleAttr schedule = program.getSchedule();
+  int64_t threads = threadCount(schedule);
+  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
+  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
+                    b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  // With the number of CTAs on an SM ptxas knows the register budget at entry.
+  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(schedule.getCtasPerSm()));
+  if (schedule.getCluster() > 1)
+    function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
+                      b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getCluster()), 1, 1}));
+  function->setAttr("sparsec.kernel", program.getKernelAttr());
+  function->setAttr("sparsec.variant", program.getVariantAttr());
+  function->setAttr("sparsec.schedule", schedule);
+  function->setAttr("sparsec.alignment", program.getAlignmentAttr());
+  function->setAttr("sparsec.shared_memory", program.getSharedMemoryAttr());
+  function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
+}
+
+void emitProgram(ProgramOp program) {
+  Location loc = program.getLoc();
+  KernelBuilder b(loc, program.getContext());
+  b.setInsertionPoint(program);
+  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {});
+  auto function = LLVM::LLVMFuncOp::create(b, program.getSymName(), type);
+  b.createBlock(&function.getBody());
+
+  ProgramContext context(program, function, b);
+  Value base = LLVM::AddressOfOp::create(b, b.pointerType(AddressSpace::shared), sharedMemorySymbol);
+  context.sharedMemory = ptx::opaque(b, base);
+  context.thread = ptx::threadIndex(b);
+  if (program.getSchedule().getCopy() == Copy::tma)
+    emitWarpSpecialized(context);
+  else
+    emitMultistage(context);
+  LLVM::ReturnOp::create(b, ValueRange());
+  context.parameters.finish();
+  setAttributes(function, program);
+  program.erase();
+}
+
+class EmitTiles : public sparsec::impl::EmitTilesPassBase<EmitTiles> {
+public:
+  using EmitTilesPassBase::EmitTilesPassBase;
+
+  void runOnOperation() override {
+    for (auto module : getOperation().getOps<gpu::GPUModuleOp>()) {
+      declareSharedMemory(module);
+      for (ProgramOp program : llvm::make_early_inc_range(module.getOps<ProgramOp>()))
+        emitProgram(program);
+    }
+  }
+};
+
+} // namespace

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "KernelBuilder.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+Value KernelBuilder::i32(int64_t value) {
+  return arith::ConstantOp::create(*this, getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+Value KernelBuilder::i64(int64_t value) { return arith::ConstantOp::create(*this, getI64IntegerAttr(value)); }
+Value KernelBuilder::f32(double value) {
+  return arith::ConstantOp::create(*this, getF32FloatAttr(static_cast<float>(value)));
+}
+Type KernelBuilder::pointerType(AddressSpace space) {
+  return LLVM::LLVMPointerType::get(getContext(), static_cast<unsigned>(space));
+}
+Value KernelBuilder::constantLike(Value a, int64_t b) { return a.getType().isInteger(64) ? i64(b) : i32(b); }
+
+Value KernelBuilder::add(Value a, Value b) { return createOrFold<arith::AddIOp>(a, b); }
+Value KernelBuilder::add(Value a, int64_t b) { return b == 0 ? a : add(a, constantLike(a, b)); }
+Value KernelBuilder::sub(Value a, Value b) { return createOrFold<arith::SubIOp>(a, b); }
+Value KernelBuilder::sub(Value a, int64_t b) { return sub(a, constantLike(a, b)); }
+Value KernelBuilder::mul(Value a, Value b) { return createOrFold<arith::MulIOp>(a, b); }
+Value KernelBuilder::mul(Value a, int64_t b) {
+  if (b == 1)
+    return a;
+  return llvm::isPowerOf2_64(b) ? shiftLeft(a, llvm::Log2_64(b)) : mul(a, constantLike(a, b));
+}
+Value KernelBuilder::divide(Value a, Value b) { return createOrFold<arith::DivUIOp>(a, b); }
+Value KernelBuilder::divide(Value a, int64_t b) {
+  if (b == 1)
+    return a;
+  return llvm::isPowerOf2_64(b) ? shiftRight(a, llvm::Log2_64(b)) : divide(a, constantLike(a, b));
+}
+Value KernelBuilder::modulo(Value a, Value b) { return createOrFold<arith::RemUIOp>(a, b); }
+Value KernelBuilder::modulo(Value a, int64_t b) {
+  return llvm::isPowerOf2_64(b) ? bitAnd(a, b - 1) : modulo(a, constantLike(a, b));
+}
+Value KernelBuilder::minimum(Value a, Value b) { return createOrFold<arith::MinSIOp>(a, b); }
+Value KernelBuilder::bitAnd(Value a, int64_t b) { return createOrFold<arith::AndIOp>(a, constantLike(a, b)); }
+Value KernelBuilder::bitOr(Value a, Value b) { return createOrFold<arith::OrIOp>(a, b); }
+Value KernelBuilder::bitXor(Value a, Value b) { return createOrFold<arith::XOrIOp>(a, b); }
+Value KernelBuilder::bitXor(Value a, int64_t b) { return bitXor(a, constantLike(a, b)); }
+Value KernelBuilder::shiftLeft(Value a, int64_t b) {
+  return b == 0 ? a : createOrFold<arith::ShLIOp>(a, constantLike(a, b));
+}
+Value KernelBuilder::shiftRight(Value a, int64_t b) {
+  return b == 0 ? a : createOrFold<arith::ShRUIOp>(a, constantLike(a, b));
+}
+Value KernelBuilder::extend(Value a) { return createOrFold<arith::ExtUIOp>(getI64Type(), a); }
+
+Value KernelBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
+  return createOrFold<arith::CmpIOp>(predicate, a, b);
+}
+Value KernelBuilder::logicalAnd(Value a, Value b) { return createOrFold<arith::AndIOp>(a, b); }
+Value KernelBuilder::select(Value condition, Value a, Value b) {
+  return createOrFold<arith::SelectOp>(condition, a, b);
+}
+
+Value KernelBuilder::byteOffset(Value pointer, Value offset) {
+  return LLVM::GEPOp::create(*this, pointer.getType(), getI8Type(), pointer, ArrayRef<LLVM::GEPArg>{offset});
+}
+Value KernelBuilder::byteOffset(Value pointer, int64_t offset) {
+  return offset == 0 ? pointer : byteOffset(pointer, i32(offset));
+}
+Value KernelBuilder::elementPointer(Value pointer, Type element, Value index) {
+  return LLVM::GEPOp::create(*this, pointer.getType(), element, pointer, ArrayRef<LLVM::GEPArg>{index});
+}
+Value KernelBuilder::load(Type type, Value pointer) { return LLVM::LoadOp::create(*this, type, pointer); }
+Value KernelBuilder::loadInvariant(Type type, Value pointer) {
+  auto op = LLVM::LoadOp::create(*this, type, pointer);
+  op.setInvariant(true);
+  return op;
+}
+Value KernelBuilder::loadElement(Type element, Value array, Value index) {
+  return loadInvariant(element, elementPointer(array, element, index));
+}
+
+KernelBuilder::Values KernelBuilder::forLoop(Value begin, Value end, Value step, ValueRange carried, LoopBody body) {
+  auto loop = scf::ForOp::create(*this, begin, end, step, carried);
+  OpBuilder::InsertionGuard guard(*this);
+  // scf.for builds its own empty terminator only without carried values.
+  if (carried.empty())
+    setInsertionPoint(loop.getBody()->getTerminator());
+  else
+    setInsertionPointToEnd(loop.getBody());
+  Values next = body(loop.getInductionVar(), loop.getRegionIterArgs());
+  if (!carried.empty())
+    scf::YieldOp::create(*this, next);
+  return Values(loop.getResults());
+}
+
+void KernelBuilder::ifThen(Value condition, function_ref<void()> body) {
+  auto op = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(*this);
+  setInsertionPoint(op.thenBlock()->getTerminator());
+  body();
+}
+
+KernelBuilder::Values KernelBuilder::ifThenElse(Value condition, TypeRange types, function_ref<Values()> then,
+                                                function_ref<Values()> otherwise) {
+  auto op = scf::IfOp::create(*this, types, condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(*this);
+  auto fill = [&](Block *block, function_ref<Values()> body) {
+    // With results the blocks are built empty, without they already have a terminator.
+    if (block->mightHaveTerminator())
+      setInsertionPoint(block->getTerminator());
+    else
+      setInsertionPointToEnd(block);
+    Values values = body();
+    if (!types.empty())
+      scf::YieldOp::create(*this, values);
+  };
+  fill(op.thenBlock(), then);
+  fill(op.elseBlock(), otherwise);
+  return Values(op.getResults());
+}

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A small vocabulary for building the body of a machine kernel: 32-bit arithmetic, pointers and structured control flow
+// in the arith, scf and llvm dialects. GPU instructions are in Ptx.h.
+
+#ifndef SPARSEC_EMIT_KERNEL_BUILDER_H
+#define SPARSEC_EMIT_KERNEL_BUILDER_H
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/LLVMIR/LLVMDialect.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace sparsec {
+
+/// Address spaces of NVPTX pointers.
+enum class AddressSpace : unsigned { generic = 0, global = 1, shared = 3, sharedCluster = 7 };
+
+class KernelBuilder : public mlir::ImplicitLocOpBuilder {
+public:
+  using mlir::ImplicitLocOpBuilder::ImplicitLocOpBuilder;
+  using Value = mlir::Value;
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  // Constants and types.
+  Value i32(int64_t value);
+  Value i64(int64_t value);
+  Value f32(double value);
+  mlir::Type i32Type() { return getI32Type(); }
+  mlir::Type pointerType(AddressSpace space);
+
+  // i32 or i64 arithmetic; the right operand may be a constant.
+  Value add(Value a, Value b);
+  Value add(Value a, int64_t b);
+  Value sub(Value a, Value b);
+  Value sub(Value a, int64_t b);
+  Value mul(Value a, Value b);
+  Value mul(Value a, int64_t b);
+  Value divide(Value a, Value b);    // unsigned
+  Value divide(Value a, int64_t b);  // unsigned, a shift where b is a power of two
+  Value modulo(Value a, Value b);    // unsigned
+  Value modulo(Value a, int64_t b);  // unsigned
+  Value minimum(Value a, Value b);   // signed
+  Value bitAnd(Value a, int64_t b);
+  Value bitOr(Value a, Value b);
+  Value bitXor(Value a, Value b);
+  Value bitXor(Value a, int64_t b);
+  Value shiftLeft(Value a, int64_t b);
+  Value shiftRight(Value a, int64_t b);
+  Value extend(Value a); // i32 to i64, unsigned
+
+  // Comparisons (signed) and logic on i1.
+  Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b);
+  Value less(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::slt, a, b); }
+  Value less(Value a, int64_t b) { return less(a, constantLike(a, b)); }
+  Value equal(Value a, int64_t b) { return compare(mlir::arith::CmpIPredicate::eq, a, constantLike(a, b)); }
+  Value logicalAnd(Value a, Value b);
+  Value select(Value condition, Value a, Value b);
+
+  // Memory.
+  Value byteOffset(Value pointer, Value offset); // pointer + offset bytes
+  Value byteOffset(Value pointer, int64_t offset);
+  Value elementPointer(Value pointer, mlir::Type element, Value index);
+  Value load(mlir::Type type, Value pointer);
+  Value loadInvariant(mlir::Type type, Value pointer); // read-only for the whole kernel: non-coherent path
+  /// array[index] of a read-only array in global memory.
+  Value loadElement(mlir::Type element, Value array, Value index);
+
+  // Control flow.
+  using LoopBody = llvm::function_ref<Values(Value index, mlir::ValueRange carried)>;
+  /// for (index = begin; index < end; index += step) carried = body(index, carried)
+  Values forLoop(Value begin, Value end, Value step, mlir::ValueRange carried, LoopBody body);
+  void ifThen(Value condition, llvm::function_ref<void()> body);
+  Values ifThenElse(Value condition, mlir::TypeRange types, llvm::function_ref<Values()> then,
+                    llvm::function_ref<Values()> otherwise);
+
+private:
+  Value constantLike(Value a, int64_t b);
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_KERNEL_BUILDER_H

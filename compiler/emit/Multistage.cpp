@@ -1,0 +1,163 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One CTA = consumers_m x consumers_n warps, all in one role. Step q of a tile multiplies slot q mod stages, after it has
+// started the copies of step q + stages - 1 into the slot that step q - 1 has left:
+//
+//   copies of steps 0 .. stages - 2
+//   for each step: wait for its copies; CTA barrier; copies `ahead` steps later; chain of ldmatrix and mma.sync
+
+#include "Multistage.h"
+
+#include "Ptx.h"
+#include "TileCopy.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+int64_t sparsec::multistageThreads(ScheduleAttr schedule) {
+  return 32 * schedule.getConsumersM() * schedule.getConsumersN();
+}
+
+namespace {
+
+class MultistageEmitter {
+public:
+  explicit MultistageEmitter(ProgramContext &context)
+      : context(context), b(context.b), schedule(context.schedule),
+        ring(*context.program.getBody().getOps<RingOp>().begin()), copy(context, ring),
+        slabs(schedule.getTileM() / schedule.getConsumersM() / 16),
+        groups(schedule.getTileN() / schedule.getConsumersN() / 8) {}
+
+  void emit();
+
+private:
+  void emitTile(const TilePosition &position);
+  Values emitSteps(const TilePosition &position, RowBlocks range);
+  Values emitChain(Value slot, ValueRange accumulators);
+  Values loadA(Value slot, int64_t k, int64_t slab);
+  Values loadX(Value slot, int64_t k, int64_t pair);
+  Value nextSlot(Value slot);
+  Value zero() { return b.f32(0); }
+
+  ProgramContext &context;
+  KernelBuilder &b;
+  ScheduleAttr schedule;
+  RingOp ring;
+  TileCopy copy;
+  int64_t slabs, groups; // of one warp: 16 rows, 8 columns
+  Value lane, warpRow, warpColumn; // first row and column of the warp in the tile
+  BlockLoopOp blockLoop;
+  StoreOp store;
+};
+
+void MultistageEmitter::emit() {
+  auto tileLoop = *context.program.getBody().getOps<TileLoopOp>().begin();
+  blockLoop = *tileLoop.getBody().getOps<BlockLoopOp>().begin();
+  store = *tileLoop.getBody().getOps<StoreOp>().begin();
+  Value warp = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5));
+  lane = b.bitAnd(context.thread, 31);
+  warpRow = b.mul(b.divide(warp, schedule.getConsumersN()), 16 * slabs);
+  warpColumn = b.mul(b.modulo(warp, schedule.getConsumersN()), 8 * groups);
+  emitTileLoop(context, {}, [&](const TilePosition &position, ValueRange) {
+    emitTile(position);
+    return Values();
+  });
+}
+
+void MultistageEmitter::emitTile(const TilePosition &position) {
+  RowBlocks range = emitRowBlocks(context, position);
+  int64_t count = slabs * groups * 4;
+  AccumulatorFragment fragment;
+  fragment.slabs = slabs;
+  fragment.groups = groups;
+  fragment.row = warpRow;
+  fragment.column = warpColumn;
+  fragment.values = b.ifThenElse(
+      b.less(range.first, range.last), SmallVector<Type>(count, b.getF32Type()),
+      [&] { return emitSteps(position, range); }, [&] { return Values(count, zero()); });
+  emitEpilogue(context, store, position, fragment);
+  emitDirectStore(context, store, position, fragment);
+}
+
+Value MultistageEmitter::nextSlot(Value slot) {
+  Value next = b.add(slot, 1);
+  return b.select(b.equal(next, schedule.getStages()), b.i32(0), next);
+}
+
+/// The steps of a block row that has blocks. The block columns of a step are loaded one step before its copies start.
+Values MultistageEmitter::emitSteps(const TilePosition &position, RowBlocks range) {
+  int64_t ahead = (*blockLoop.getBody().getOps<PrefetchOp>().begin()).getAhead();
+  copy.beginTile(position, range, blockLoop);
+  ptx::barrierCta(b); // all warps are done with the slots of the previous tile
+  Value steps = copy.stepCount();
+
+  TileCopy::Step step = copy.firstStep();
+  for (int64_t i = 0; i < ahead; ++i) {
+    b.ifThen(b.less(b.i32(i), steps), [&] { copy.emit(step, b.i32(i)); });
+    copy.commit();
+    step = copy.nextStep(step);
+  }
+
+  Values carried{b.i32(0), b.i32(ahead % schedule.getStages())}; // slots to read and to fill
+  int64_t stepBegin = carried.size();
+  llvm::append_range(carried, step.values());
+  int64_t accumulatorBegin = carried.size();
+  carried.append(slabs * groups * 4, zero());
+  auto result = b.forLoop(b.i32(0), steps, b.i32(1), carried, [&](Value index, ValueRange state) {
+    copy.wait(ahead - 1);
+    ptx::barrierCta(b);
+    TileCopy::Step current(state.slice(stepBegin, accumulatorBegin - stepBegin));
+    b.ifThen(b.less(b.add(index, ahead), steps), [&] { copy.emit(current, state[1]); });
+    copy.commit();
+    Values next{nextSlot(state[0]), nextSlot(state[1])};
+    llvm::append_range(next, copy.nextStep(current).values());
+    llvm::append_range(next, emitChain(state[0], state.drop_front(accumulatorBegin)));
+    return next;
+  });
+  return Values(ArrayRef<Value>(result).drop_front(accumulatorBegin));
+}
+
+/// accumulators += A X on one slot, 16 of K at a time.
+Values MultistageEmitter::emitChain(Value slot, ValueRange accumulators) {
+  Values sums(accumulators);
+  for (int64_t k = 0; k < schedule.getTileK() / 16; ++k) {
+    SmallVector<Values> a;
+    for (int64_t slab = 0; slab < slabs; ++slab)
+      a.push_back(loadA(slot, k, slab));
+    for (int64_t pair = 0; pair < groups / 2; ++pair) {
+      Values x = loadX(slot, k, pair);
+      for (int64_t slab = 0; slab < slabs; ++slab)
+        for (int64_t half = 0; half < 2; ++half) {
+          auto sum = MutableArrayRef<Value>(sums).slice((slab * groups + 2 * pair + half) * 4, 4);
+          Values result = ptx::mma(b, context.element, a[slab], ArrayRef<Value>(x).slice(2 * half, 2), sum);
+          llvm::copy(result, sum.begin());
+        }
+    }
+  }
+  return sums;
+}
+
+/// 16 rows x 16 of K: matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses row
+/// j of matrix i.
+Values MultistageEmitter::loadA(Value slot, int64_t k, int64_t slab) {
+  Value row = b.add(b.add(warpRow, b.bitAnd(lane, 15)), 16 * slab);
+  return ptx::loadMatrix(b, copy.address(/*buffer=*/0, slot, row, b.shiftRight(lane, 4), 2 * k), 4,
+                         /*transposed=*/false);
+}
+
+/// 16 of K x 16 columns: for each group of 8 columns the matrices of the first and second 8 of K.
+Values MultistageEmitter::loadX(Value slot, int64_t k, int64_t pair) {
+  Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);
+  if (context.denseTransposed) {
+    Value row = b.add(b.add(warpColumn, b.add(b.mul(group, 8), inMatrix)), 16 * pair);
+    return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, row, upper, 2 * k), 4, /*transposed=*/false);
+  }
+  Value row = b.add(b.add(b.mul(upper, 8), inMatrix), 16 * k);
+  Value unit = b.add(b.shiftRight(warpColumn, 3), group);
+  return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, row, unit, 2 * pair), 4, /*transposed=*/true);
+}
+
+} // namespace
+
+void sparsec::emitMultistage(ProgramContext &context) { MultistageEmitter(context).emit(); }

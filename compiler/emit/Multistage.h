@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Emission of programs with one role: all warps copy (cp.async, or element by element) and multiply (mma.sync).
+
+#ifndef SPARSEC_EMIT_MULTISTAGE_H
+#define SPARSEC_EMIT_MULTISTAGE_H
+
+#include "ProgramContext.h"
+
+namespace sparsec {
+
+/// Threads of a CTA: one warp per consumer.
+int64_t multistageThreads(ScheduleAttr schedule);
+
+/// Emits the program at the builder's insertion point.
+void emitMultistage(ProgramContext &context);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_MULTISTAGE_H

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ProgramContext.h"
+
+#include "Ptx.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+Type ParameterList::typeOf(ParameterKind kind) {
+  Builder b(function.getContext());
+  auto pointer = [&](AddressSpace space) {
+    return LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(space));
+  };
+  switch (kind) {
+  case ParameterKind::tensor_map:
+    return pointer(AddressSpace::generic);
+  case ParameterKind::pointer:
+  case ParameterKind::row_ptr:
+  case ParameterKind::col_idx:
+  case ParameterKind::plan_section:
+    return pointer(AddressSpace::global);
+  case ParameterKind::size:
+  case ParameterKind::tile_rows:
+  case ParameterKind::tile_panels:
+    return b.getI32Type();
+  case ParameterKind::stride:
+    return b.getI64Type();
+  case ParameterKind::scalar:
+    return b.getF32Type();
+  }
+  llvm_unreachable("all kinds are covered");
+}
+
+Value ParameterList::get(ParameterKind kind, int64_t argument, int64_t index) {
+  auto parameter = ParameterAttr::get(function.getContext(), kind, argument, index);
+  Block &entry = function.getBody().front();
+  for (auto [position, known] : llvm::enumerate(recipe))
+    if (known == parameter)
+      return entry.getArgument(position);
+  recipe.push_back(parameter);
+  return entry.addArgument(typeOf(kind), function.getLoc());
+}
+
+Value ParameterList::tensorMap(TensorMapAttr map) {
+  const auto *known = llvm::find(tensorMaps, map);
+  int64_t index = known - tensorMaps.begin();
+  if (known == tensorMaps.end())
+    tensorMaps.push_back(map);
+  return get(ParameterKind::tensor_map, map.getArgument(), index);
+}
+
+void ParameterList::finish() {
+  Builder b(function.getContext());
+  Block &entry = function.getBody().front();
+  function.setFunctionType(
+      LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), llvm::to_vector(entry.getArgumentTypes())));
+  for (auto [position, parameter] : llvm::enumerate(recipe)) {
+    if (parameter.getKind() != ParameterKind::tensor_map)
+      continue;
+    // A tensor map is 128 bytes by value that the copy engine reads from constant memory, at a multiple of 64 bytes.
+    function.setArgAttr(position, LLVM::LLVMDialect::getByValAttrName(),
+                        TypeAttr::get(LLVM::LLVMArrayType::get(b.getI8Type(), 128)));
+    function.setArgAttr(position, LLVM::LLVMDialect::getAlignAttrName(), b.getI64IntegerAttr(64));
+    function.setArgAttr(position, NVVM::NVVMDialect::getGridConstantAttrName(), b.getUnitAttr());
+  }
+  auto array = [&](auto &attributes) {
+    return b.getArrayAttr(SmallVector<Attribute>(attributes.begin(), attributes.end()));
+  };
+  function->setAttr("sparsec.parameters", array(recipe));
+  function->setAttr("sparsec.tensor_maps", array(tensorMaps));
+}
+
+//===----------------------------------------------------------------------===//
+// Context
+//===----------------------------------------------------------------------===//
+
+ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
+    : program(program), schedule(program.getSchedule()), b(b), parameters(function) {
+  program.walk([&](CopyOp copy) {
+    int64_t argument = cast<BlockArgument>(copy.getSource()).getArgNumber();
+    (copy.getOperand() == Operand::a ? matrixArgument : denseArgument) = argument;
+    if (copy.getOperand() == Operand::a)
+      matrix = cast<BsrType>(copy.getSource().getType());
+  });
+  program.walk([&](ChainOp chain) { denseTransposed = chain.getXTransposed(); });
+  program.walk([&](StoreOp store) { resultArgument = cast<BlockArgument>(store.getResult()).getArgNumber(); });
+  element = matrix.getElementType();
+}
+
+int64_t ProgramContext::tilesPerBlockRow() const {
+  return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM());
+}
+
+//===----------------------------------------------------------------------===//
+// Tile loop
+//===----------------------------------------------------------------------===//
+
+/// Tile row and panel of position `tile` of the raster: groups of `raster` tile rows, inside a group panel after panel.
+static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile, Value tileRows, Value panels) {
+  KernelBuilder &b = context.b;
+  int64_t raster = context.schedule.getRaster();
+  Value tilesPerGroup = b.mul(panels, raster);
+  Value firstRow = b.mul(b.divide(tile, tilesPerGroup), raster);
+  Value inGroup = b.modulo(tile, tilesPerGroup);
+  Value rowsInGroup = b.minimum(b.i32(raster), b.sub(tileRows, firstRow)); // the last group may be smaller
+  return {b.add(firstRow, b.modulo(inGroup, rowsInGroup)), b.divide(inGroup, rowsInGroup)};
+}
+
+KernelBuilder::Values sparsec::emitTileLoop(ProgramContext &context, ValueRange carried, TileBody body) {
+  KernelBuilder &b = context.b;
+  ParameterList &parameters = context.parameters;
+  int64_t cluster = context.schedule.getCluster();
+  Value offsets = parameters.get(ParameterKind::plan_section, 0, 0);
+  Value tiles = parameters.get(ParameterKind::plan_section, 0, 1);
+  Value tileRows = parameters.get(ParameterKind::tile_rows);
+  Value panels = parameters.get(ParameterKind::tile_panels);
+
+  Value null = LLVM::ZeroOp::create(b, offsets.getType());
+  Value planned = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, offsets, null);
+  Value worker = b.divide(ptx::blockIndex(b), cluster);
+  Type i32 = b.i32Type();
+  auto range = b.ifThenElse(
+      planned, {i32, i32, i32},
+      [&] {
+        return KernelBuilder::Values{b.loadElement(i32, offsets, worker),
+                                     b.loadElement(i32, offsets, b.add(worker, 1)), b.i32(1)};
+      },
+      [&] {
+        return KernelBuilder::Values{worker, b.mul(tileRows, panels), b.divide(ptx::gridSize(b), cluster)};
+      });
+
+  return b.forLoop(range[0], range[1], range[2], carried, [&](Value tile, ValueRange state) {
+    auto coordinates = b.ifThenElse(
+        planned, {i32, i32},
+        [&] {
+          Value entry = b.mul(tile, 2);
+          return KernelBuilder::Values{b.loadElement(i32, tiles, entry), b.loadElement(i32, tiles, b.add(entry, 1))};
+        },
+        [&] { return rasterPosition(context, tile, tileRows, panels); });
+    int64_t slabs = context.tilesPerBlockRow();
+    TilePosition position;
+    position.blockRow = b.divide(coordinates[0], slabs);
+    position.rowInBlock = b.mul(b.sub(coordinates[0], b.mul(position.blockRow, slabs)), context.schedule.getTileM());
+    Value panel = coordinates[1];
+    if (cluster > 1)
+      panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
+    position.column = b.mul(panel, context.schedule.getTileN());
+    return body(position, state);
+  });
+}
+
+RowBlocks sparsec::emitRowBlocks(ProgramContext &context, const TilePosition &position) {
+  KernelBuilder &b = context.b;
+  Value rowPtr = context.parameters.get(ParameterKind::row_ptr, context.matrixArgument);
+  return {b.loadElement(b.i32Type(), rowPtr, position.blockRow),
+          b.loadElement(b.i32Type(), rowPtr, b.add(position.blockRow, 1))};
+}

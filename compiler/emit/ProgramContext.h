@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What all emitters share: the parameters of the machine kernel, the walk over its tiles, and the store of a tile.
+
+#ifndef SPARSEC_EMIT_PROGRAM_CONTEXT_H
+#define SPARSEC_EMIT_PROGRAM_CONTEXT_H
+
+#include "KernelBuilder.h"
+#include "SparsecDialect.h"
+
+namespace sparsec {
+
+/// The parameters of a machine kernel. Asking for one adds it to the function and to the recipe in the launch info.
+class ParameterList {
+public:
+  explicit ParameterList(mlir::LLVM::LLVMFuncOp function) : function(function) {}
+
+  mlir::Value get(ParameterKind kind, int64_t argument = 0, int64_t index = 0);
+  mlir::Value tensorMap(TensorMapAttr map);
+  /// Writes the function's type, argument attributes and recipe.
+  void finish();
+
+private:
+  mlir::Type typeOf(ParameterKind kind);
+
+  mlir::LLVM::LLVMFuncOp function;
+  llvm::SmallVector<ParameterAttr> recipe;
+  llvm::SmallVector<TensorMapAttr> tensorMaps;
+};
+
+/// One program being emitted into one function.
+struct ProgramContext {
+  ProgramContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
+
+  ProgramOp program;
+  ScheduleAttr schedule;
+  KernelBuilder &b;
+  ParameterList parameters;
+
+  // The spmm behind the program: operand numbers are kernel argument numbers.
+  BsrType matrix;
+  int64_t matrixArgument, denseArgument, resultArgument;
+  bool denseTransposed; // X is N x K
+  mlir::Type element;   // of W and X
+
+  mlir::Value sharedMemory; // base of dynamic shared memory
+  mlir::Value thread;       // index in the CTA
+
+  mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
+  mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
+  mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, 1); }
+  /// Tiles along M that one block row is cut into.
+  int64_t tilesPerBlockRow() const;
+};
+
+/// Where a tile lies. All i32.
+struct TilePosition {
+  mlir::Value blockRow;   // index of the block row
+  mlir::Value rowInBlock; // first row of the tile inside the block row
+  mlir::Value column;     // first column of this CTA
+};
+
+using TileBody = llvm::function_ref<KernelBuilder::Values(const TilePosition &, mlir::ValueRange carried)>;
+
+/// The tile loop: the plan's list where there is one, else every `workers`-th tile of a raster that keeps `raster` tile
+/// rows together. All threads of a CTA (or of one of its roles) call it alike.
+KernelBuilder::Values emitTileLoop(ProgramContext &context, mlir::ValueRange carried, TileBody body);
+
+/// The range of positions in col_idx and values of a block row.
+struct RowBlocks {
+  mlir::Value first, last;
+};
+RowBlocks emitRowBlocks(ProgramContext &context, const TilePosition &position);
+
+/// The accumulators of one warp: 16-row slabs x groups of 8 columns x 4 values, in the register layout that mma.sync
+/// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 lie in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values
+/// 2, 3 eight rows below.
+struct AccumulatorFragment {
+  int64_t slabs, groups;
+  KernelBuilder::Values values;
+  mlir::Value row, column; // of the warp's first element in the tile, i32
+
+  mlir::Value &at(int64_t slab, int64_t group, int64_t index) { return values[(slab * groups + group) * 4 + index]; }
+};
+
+/// Replaces the accumulators by the results of the epilogue.
+void emitEpilogue(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment);
+
+/// Writes a fragment from registers, element pairs where the result is aligned, with a bounds check per element.
+void emitDirectStore(ProgramContext &context, StoreOp store, const TilePosition &position,
+                     AccumulatorFragment &fragment);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_PROGRAM_CONTEXT_H

@@ -1,0 +1,274 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Ptx.h"
+
+#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
+#include "llvm/ADT/StringExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+//===----------------------------------------------------------------------===//
+// Inline assembly
+//===----------------------------------------------------------------------===//
+
+/// Effects are what keeps an instruction in its place; asm without them may be moved and merged.
+enum class Effects { none, memory };
+
+static Value inlineAsm(KernelBuilder &b, Type result, ValueRange operands, const Twine &text, StringRef constraints,
+                       Effects effects) {
+  SmallVector<Type> results;
+  if (result)
+    results.push_back(result);
+  std::string fullConstraints = constraints.str();
+  if (effects == Effects::memory)
+    fullConstraints += fullConstraints.empty() ? "~{memory}" : ",~{memory}";
+  auto op = LLVM::InlineAsmOp::create(
+      b, results, operands, text.str(), fullConstraints, /*has_side_effects=*/effects == Effects::memory,
+      /*is_align_stack=*/false, LLVM::TailCallKind::None,
+      LLVM::AsmDialectAttr::get(b.getContext(), LLVM::AsmDialect::AD_ATT), /*operand_attrs=*/ArrayAttr());
+  return result ? op.getResult(0) : Value();
+}
+
+static Value callIntrinsic(KernelBuilder &b, Type result, StringRef name, ValueRange operands) {
+  return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name), operands).getResult(0);
+}
+
+static Values unpack(KernelBuilder &b, Value structure) {
+  Values fields;
+  auto type = cast<LLVM::LLVMStructType>(structure.getType());
+  for (size_t i = 0; i < type.getBody().size(); ++i)
+    fields.push_back(LLVM::ExtractValueOp::create(b, structure, i));
+  return fields;
+}
+
+//===----------------------------------------------------------------------===//
+// Special registers and barriers of threads
+//===----------------------------------------------------------------------===//
+
+Value ptx::threadIndex(KernelBuilder &b) { return NVVM::ThreadIdXOp::create(b, b.i32Type()); }
+Value ptx::blockIndex(KernelBuilder &b) { return NVVM::BlockIdXOp::create(b, b.i32Type()); }
+Value ptx::gridSize(KernelBuilder &b) { return NVVM::GridDimXOp::create(b, b.i32Type()); }
+Value ptx::clusterRank(KernelBuilder &b) { return NVVM::ClusterId::create(b, b.i32Type()); }
+
+static Value shuffle(KernelBuilder &b, Value value, int64_t lane, NVVM::ShflKind kind) {
+  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(lane), b.i32(31), kind,
+                              /*return_value_and_is_valid=*/UnitAttr());
+}
+Value ptx::broadcastFirstLane(KernelBuilder &b, Value value) { return shuffle(b, value, 0, NVVM::ShflKind::idx); }
+Value ptx::exchange(KernelBuilder &b, Value value, int64_t mask) {
+  return shuffle(b, value, mask, NVVM::ShflKind::bfly);
+}
+
+void ptx::barrierCta(KernelBuilder &b) { NVVM::BarrierOp::create(b); }
+void ptx::barrierNamed(KernelBuilder &b, Value id, int64_t threads) {
+  NVVM::BarrierOp::create(b, Type(), id, b.i32(threads), NVVM::BarrierReductionAttr(), Value());
+}
+void ptx::barrierWarp(KernelBuilder &b) { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
+void ptx::barrierCluster(KernelBuilder &b) {
+  NVVM::ClusterArriveOp::create(b, /*aligned=*/UnitAttr());
+  NVVM::ClusterWaitOp::create(b, /*aligned=*/UnitAttr());
+}
+
+//===----------------------------------------------------------------------===//
+// mbarrier
+//===----------------------------------------------------------------------===//
+
+void ptx::mbarrierInit(KernelBuilder &b, Value barrier, int64_t count) {
+  NVVM::MBarrierInitOp::create(b, barrier, b.i32(count), /*predicate=*/Value());
+}
+void ptx::mbarrierInitFence(KernelBuilder &b) { NVVM::FenceMbarrierInitOp::create(b); }
+void ptx::mbarrierExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes) {
+  inlineAsm(b, {}, {barrier, b.i32(bytes)}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
+            Effects::memory);
+}
+void ptx::mbarrierWait(KernelBuilder &b, Value barrier, Value parity) {
+  // The hint is the longest time (in nanoseconds) the hardware may suspend the thread before it tries again.
+  NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, b.i32(10'000'000));
+}
+void ptx::mbarrierArrive(KernelBuilder &b, Value barrier, Value predicate) {
+  inlineAsm(b, {}, {barrier, predicate},
+            "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
+            Effects::memory);
+}
+void ptx::mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Value predicate) {
+  Value remote = NVVM::MapaOp::create(b, b.pointerType(AddressSpace::sharedCluster), barrier, rank);
+  inlineAsm(b, {}, {remote, predicate},
+            "@$1 mbarrier.arrive.shared::cluster.b64 _, [$0];", "r,b",
+            Effects::memory);
+}
+
+//===----------------------------------------------------------------------===//
+// Tensor memory accelerator
+//===----------------------------------------------------------------------===//
+
+void ptx::tensorMapPrefetch(KernelBuilder &b, Value map) {
+  NVVM::PrefetchOp::create(b, /*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
+                           /*evictPriority=*/NVVM::CacheEvictionPriorityAttr(), map, /*predicate=*/Value(),
+                           /*tensormap=*/b.getUnitAttr());
+}
+
+static void tensorLoadOp(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
+                         Value mask) {
+  auto mode = NVVM::TMALoadModeAttr::get(b.getContext(), NVVM::TMALoadMode::TILE);
+  NVVM::CpAsyncBulkTensorGlobalToSharedClusterOp::create(
+      b, destination, map, coordinates, barrier, /*im2colOffsets=*/ValueRange(), mask, /*l2CacheHint=*/Value(), mode,
+      /*isCTAOnly=*/b.getBoolAttr(!mask), NVVM::CTAGroupKindAttr(), /*predicate=*/Value());
+}
+void ptx::tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier) {
+  tensorLoadOp(b, destination, map, coordinates, barrier, Value());
+}
+void ptx::tensorLoadMulticast(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
+                              int64_t mask) {
+  Value inCluster = LLVM::AddrSpaceCastOp::create(b, b.pointerType(AddressSpace::sharedCluster), destination);
+  Value ctas = arith::ConstantOp::create(b, b.getI16IntegerAttr(mask));
+  tensorLoadOp(b, inCluster, map, coordinates, barrier, ctas);
+}
+void ptx::tensorStore(KernelBuilder &b, Value map, Value source, ValueRange coordinates) {
+  NVVM::CpAsyncBulkTensorSharedCTAToGlobalOp::create(
+      b, map, source, coordinates, /*l2CacheHint=*/Value(),
+      NVVM::TMAStoreModeAttr::get(b.getContext(), NVVM::TMAStoreMode::TILE), /*predicate=*/Value());
+}
+void ptx::bulkCommit(KernelBuilder &b) { NVVM::CpAsyncBulkCommitGroupOp::create(b); }
+void ptx::bulkWait(KernelBuilder &b, int64_t pending, bool read) {
+  NVVM::CpAsyncBulkWaitGroupOp::create(b, b.getI32IntegerAttr(pending), read ? b.getUnitAttr() : UnitAttr());
+}
+void ptx::proxyFence(KernelBuilder &b) {
+  NVVM::FenceProxyOp::create(b, NVVM::ProxyKindAttr::get(b.getContext(), NVVM::ProxyKind::async_shared),
+                             NVVM::SharedSpaceAttr::get(b.getContext(), NVVM::SharedSpace::shared_cta));
+}
+
+//===----------------------------------------------------------------------===//
+// Warpgroup matrix instructions
+//===----------------------------------------------------------------------===//
+
+int64_t ptx::wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes) {
+  constexpr int64_t swizzle128 = 1;
+  return (swizzle128 << 62) | ((strideBytes >> 4) << 32) | ((leadingBytes >> 4) << 16);
+}
+Value ptx::wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits) {
+  Value address = LLVM::PtrToIntOp::create(b, b.i32Type(), pointer);
+  Value encoded = b.extend(b.bitAnd(b.shiftRight(address, 4), 0x3fff));
+  return b.bitOr(encoded, b.i64(bits));
+}
+void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
+void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
+
+Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor,
+                 bool bNMajor) {
+  MLIRContext *context = b.getContext();
+  auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
+  // In the op "row" on B means that N is contiguous (the instruction's transpose bit is set).
+  auto layoutB = bNMajor ? NVVM::MMALayout::row : NVVM::MMALayout::col;
+  return NVVM::WgmmaMmaAsyncOp::create(b, accumulators.getType(), accumulators, a, bDescriptor,
+                                       NVVM::MMAShapeAttr::get(context, 64, n, 16), type, type, NVVM::WGMMATypes::f32,
+                                       NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
+                                       NVVM::MMALayout::row, layoutB, NVVM::MMAIntOverflowAttr());
+}
+
+Value ptx::wgmmaWait(KernelBuilder &b, int64_t pending, Value accumulators) {
+  Values values = unpack(b, accumulators);
+  SmallVector<std::string> constraints(values.size(), "=f");
+  for (size_t i = 0; i < values.size(); ++i)
+    constraints.push_back(std::to_string(i));
+  return inlineAsm(b, accumulators.getType(), values, "wgmma.wait_group.sync.aligned " + Twine(pending) + ";",
+                   llvm::join(constraints, ","), Effects::memory);
+}
+
+void ptx::setRegisters(KernelBuilder &b, int64_t count, bool increase) {
+  auto action = increase ? NVVM::SetMaxRegisterAction::increase : NVVM::SetMaxRegisterAction::decrease;
+  NVVM::SetMaxRegisterOp::create(b, count, action);
+}
+
+//===----------------------------------------------------------------------===//
+// Warp matrix instructions
+//===----------------------------------------------------------------------===//
+
+static NVVM::LdStMatrixShapeAttr matrixShape(KernelBuilder &b) {
+  return NVVM::LdStMatrixShapeAttr::get(b.getContext(), 8, 8);
+}
+static NVVM::MMALayoutAttr matrixLayout(KernelBuilder &b, bool transposed) {
+  return NVVM::MMALayoutAttr::get(b.getContext(), transposed ? NVVM::MMALayout::col : NVVM::MMALayout::row);
+}
+static NVVM::LdStMatrixEltTypeAttr matrixElement(KernelBuilder &b) {
+  return NVVM::LdStMatrixEltTypeAttr::get(b.getContext(), NVVM::LdStMatrixEltType::B16);
+}
+
+Values ptx::loadMatrix(KernelBuilder &b, Value pointer, int64_t count, bool transposed) {
+  Type result = b.i32Type();
+  if (count > 1)
+    result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.i32Type()));
+  Value registers = NVVM::LdMatrixOp::create(b, result, pointer, b.getI32IntegerAttr(count),
+                                             matrixLayout(b, transposed), matrixShape(b), matrixElement(b));
+  return count > 1 ? unpack(b, registers) : Values{registers};
+}
+
+void ptx::storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, bool transposed) {
+  NVVM::StMatrixOp::create(b, pointer, registers, matrixLayout(b, transposed), matrixShape(b), matrixElement(b));
+}
+
+Values ptx::mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, ValueRange c) {
+  auto type = element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
+  // The op wants pairs of f16 as vectors, but pairs of bf16 as i32.
+  auto operands = [&](ValueRange registers) {
+    Values values(registers);
+    if (element.isF16())
+      for (Value &value : values)
+        value = LLVM::BitcastOp::create(b, VectorType::get(2, element), value);
+    return values;
+  };
+  Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getF32Type()));
+  Value sum = NVVM::MmaOp::create(b, result, operands(a), operands(bRegisters), c, ArrayRef<int64_t>{16, 8, 16},
+                                  /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
+                                  std::array<NVVM::MMATypes, 2>{type, type},
+                                  std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  return unpack(b, sum);
+}
+
+//===----------------------------------------------------------------------===//
+// Asynchronous copies, conversions and stores
+//===----------------------------------------------------------------------===//
+
+void ptx::copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes) {
+  NVVM::CpAsyncOp::create(
+      b, destination, source, b.getI32IntegerAttr(16),
+      NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), bytes);
+}
+void ptx::copyAsyncCommit(KernelBuilder &b) { NVVM::CpAsyncCommitGroupOp::create(b); }
+void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {
+  NVVM::CpAsyncWaitGroupOp::create(b, b.getI32IntegerAttr(pending));
+}
+
+Value ptx::pack(KernelBuilder &b, Type element, Value low, Value high) {
+  auto vector = VectorType::get(2, element);
+  // The intrinsics take the high half first.
+  StringRef name = element.isBF16() ? "llvm.nvvm.ff2bf16x2.rn" : "llvm.nvvm.ff2f16x2.rn";
+  return LLVM::BitcastOp::create(b, b.i32Type(), callIntrinsic(b, vector, name, {high, low}));
+}
+
+void ptx::storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate) {
+  auto letter = [](Type type) { return type.isF32() ? "f" : type.isInteger(16) ? "h" : "r"; };
+  SmallVector<Value> operands{pointer, predicate};
+  auto vector = dyn_cast<VectorType>(value.getType());
+  if (!vector) {
+    operands.push_back(value);
+    inlineAsm(b, {}, operands, Twine("@$1 st.global.") + (value.getType().isInteger(16) ? "b16" : "b32") + " [$0], $2;",
+              std::string("l,b,") + letter(value.getType()), Effects::memory);
+    return;
+  }
+  SmallVector<std::string> names;
+  std::string constraints = "l,b";
+  for (int64_t i = 0; i < vector.getNumElements(); ++i) {
+    operands.push_back(LLVM::ExtractElementOp::create(b, value, b.i32(i)));
+    names.push_back("$" + std::to_string(i + 2));
+    constraints += std::string(",") + letter(vector.getElementType());
+  }
+  inlineAsm(b, {}, operands,
+            "@$1 st.global.v" + Twine(vector.getNumElements()) + ".b32 [$0], {" + llvm::join(names, ", ") + "};",
+            constraints, Effects::memory);
+}
+
+Value ptx::opaque(KernelBuilder &b, Value value) {
+  return inlineAsm(b, value.getType(), {value}, "mov.u32 $0, $1;", "=r,0", Effects::memory);
+}

@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every GPU instruction that the emitters use, one function each: NVVM ops where MLIR has them, inline PTX where it has
+// not. No other file of the project contains PTX text. Section numbers refer to the PTX ISA 9.0.
+
+#ifndef SPARSEC_EMIT_PTX_H
+#define SPARSEC_EMIT_PTX_H
+
+#include "KernelBuilder.h"
+
+namespace sparsec::ptx {
+
+using mlir::Type;
+using mlir::Value;
+using mlir::ValueRange;
+using Values = KernelBuilder::Values;
+
+// Special registers (10).
+Value threadIndex(KernelBuilder &b);
+Value blockIndex(KernelBuilder &b);
+Value gridSize(KernelBuilder &b);
+Value clusterRank(KernelBuilder &b); // %cluster_ctarank
+
+/// The value of lane 0 in every lane of the warp, so that the compiler knows it is uniform (shfl.sync.idx, 9.7.9.6).
+Value broadcastFirstLane(KernelBuilder &b, Value value);
+/// The value of lane `lane ^ mask` (shfl.sync.bfly).
+Value exchange(KernelBuilder &b, Value value, int64_t mask);
+
+// Barriers of threads (9.7.13).
+void barrierCta(KernelBuilder &b);                                   // bar.sync 0
+void barrierNamed(KernelBuilder &b, Value id, int64_t threads);      // bar.sync id, threads
+void barrierWarp(KernelBuilder &b);                                  // bar.warp.sync
+void barrierCluster(KernelBuilder &b);                               // barrier.cluster.arrive + wait
+
+// mbarrier (9.7.13.15). Pointers are to shared memory.
+void mbarrierInit(KernelBuilder &b, Value barrier, int64_t count);
+void mbarrierInitFence(KernelBuilder &b); // fence.mbarrier_init.release.cluster
+void mbarrierExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes); // arrive.expect_tx
+/// Blocks until the phase with this parity is complete.
+void mbarrierWait(KernelBuilder &b, Value barrier, Value parity);
+/// mbarrier.arrive if the predicate holds.
+void mbarrierArrive(KernelBuilder &b, Value barrier, Value predicate);
+/// The same on the barrier of another CTA of the cluster (mapa + mbarrier.arrive.shared::cluster). The default
+/// semantics are used on purpose: an explicit .release.cluster costs two memory barriers in every iteration.
+void mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Value predicate);
+
+// Tensor memory accelerator (9.7.9.27): tile copies between global and shared memory.
+void tensorMapPrefetch(KernelBuilder &b, Value map);
+/// coordinates: innermost first. Completes on `barrier` (complete_tx::bytes).
+void tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier);
+/// The same into every CTA of the cluster whose bit in `mask` is set, at the same offsets.
+void tensorLoadMulticast(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
+                         int64_t mask);
+void tensorStore(KernelBuilder &b, Value map, Value source, ValueRange coordinates);
+void bulkCommit(KernelBuilder &b);
+/// Waits until at most `pending` groups are incomplete; `read`: until they have read their source.
+void bulkWait(KernelBuilder &b, int64_t pending, bool read);
+/// Makes shared-memory writes of this thread visible to the copy engine (fence.proxy.async.shared::cta).
+void proxyFence(KernelBuilder &b);
+
+// Warpgroup matrix instructions (9.7.15).
+/// A matrix descriptor without its address (9.7.15.5.1.2): 128-byte swizzle, byte offsets between core matrices.
+/// K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms to the
+/// next. stride is the offset between groups of 8 rows.
+int64_t wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes);
+/// The descriptor of the buffer at this shared-memory address: bits | address / 16. In a cluster the 32-bit address
+/// carries the CTA's rank in its high bits, which must not reach the descriptor.
+Value wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits);
+void wgmmaFence(KernelBuilder &b);
+/// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
+/// bTransposed: B lies with its N dimension contiguous (MN-major).
+Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor, bool bNMajor);
+void wgmmaCommit(KernelBuilder &b);
+/// Waits until at most `pending` groups are in flight. The accumulators pass through the instruction, so that no use of
+/// them can move above it.
+Value wgmmaWait(KernelBuilder &b, int64_t pending, Value accumulators);
+/// setmaxnreg.inc / .dec (9.7.20.5)
+void setRegisters(KernelBuilder &b, int64_t count, bool increase);
+
+// Warp matrix instructions (9.7.14).
+/// Four (or two) 8x8 b16 matrices from shared memory; transposed: each matrix is transposed on the way.
+Values loadMatrix(KernelBuilder &b, Value pointer, int64_t count, bool transposed);
+void storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, bool transposed);
+/// d (16 x 8, f32) = a (16 x 16) * b (16 x 8) + c; element: bf16 or f16.
+Values mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, ValueRange c);
+
+// Asynchronous 16-byte copies (9.7.9.25.3).
+/// cp.async.cg 16 bytes; only the first `bytes` come from global memory, the rest is zero.
+void copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes);
+void copyAsyncCommit(KernelBuilder &b);
+void copyAsyncWait(KernelBuilder &b, int64_t pending);
+
+/// Two f32 to one register of two 16-bit values, low half first, rounded to nearest even (cvt.rn.bf16x2.f32, f16x2).
+Value pack(KernelBuilder &b, Type element, Value low, Value high);
+
+/// st.global if the predicate holds. The value is i16, i32, f32 or a vector of i32.
+void storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate);
+
+/// The same value, but the optimizer cannot see through: keeps a shared-memory base in a register instead of
+/// computing it again in every iteration.
+Value opaque(KernelBuilder &b, Value value);
+
+} // namespace sparsec::ptx
+
+#endif // SPARSEC_EMIT_PTX_H

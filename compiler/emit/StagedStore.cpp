@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "StagedStore.h"
+
+#include "Ptx.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+namespace {
+
+constexpr int64_t warpgroupRows = 64;
+
+/// A warpgroup's results leave in chunks of `columns` columns. A chunk lies in a staging buffer as its tensor store wants
+/// it: 64 rows of `columns` elements, or for an N x M result `columns` rows of 64 elements, in the swizzle of its row
+/// length.
+class StagedStore {
+public:
+  StagedStore(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
+              Value consumer)
+      : context(context), b(context.b), fragment(fragment), consumer(consumer), transposed(store.getTransposed()),
+        element(store.getResult().getType().getElementType()), columns((*store.getStaging())[1]),
+        buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
+        rowBytes(transposed ? 2 * warpgroupRows : 2 * columns) {
+    // Addresses are computed here, once per tile: kept from tile to tile they would take registers that the
+    // accumulators need.
+    Value thread = ptx::opaque(b, b.bitAnd(context.thread, 127));
+    isLeader = b.equal(thread, 0);
+    warp = b.shiftRight(thread, 5);
+    lane = b.bitAnd(thread, 31);
+    staging = b.byteOffset(b.byteOffset(context.sharedMemory, (*store.getStaging())[0]),
+                           b.mul(consumer, buffers * bufferBytes));
+    Value consumerRow = b.divide(consumer, context.schedule.getConsumersN());
+    rowInBlock = b.add(position.rowInBlock, b.mul(consumerRow, warpgroupRows));
+    firstRow = b.add(b.mul(position.blockRow, context.matrix.getBlockRows()), rowInBlock);
+    firstColumn = b.add(position.column, fragment.column);
+  }
+
+  void emit() {
+    for (int64_t chunk = 0; chunk < 8 * fragment.groups / columns; ++chunk) {
+      Value buffer = b.byteOffset(staging, (chunk % buffers) * bufferBytes);
+      // The tensor store that read this buffer last must be done with it.
+      b.ifThen(isLeader, [&] { ptx::bulkWait(b, buffers - 1, /*read=*/true); });
+      barrier();
+      writeChunk(chunk, buffer);
+      ptx::proxyFence(b);
+      barrier();
+      b.ifThen(leaderStores(), [&] { storeChunk(chunk, buffer); });
+    }
+  }
+
+private:
+  void barrier() { ptx::barrierNamed(b, b.add(consumer, 1), 128); }
+
+  /// Rows below the end of the block row belong to the next one.
+  Value leaderStores() {
+    int64_t blockRows = context.matrix.getBlockRows();
+    if (blockRows % context.schedule.getTileM() == 0)
+      return isLeader;
+    return b.logicalAnd(isLeader, b.less(rowInBlock, blockRows));
+  }
+
+  /// Address of 16 bytes: unit `unit` of row `row` of a swizzled buffer.
+  Value swizzled(Value buffer, Value row, Value unit) {
+    Value key = rowBytes == 128 ? b.bitAnd(row, 7) : b.bitAnd(b.shiftRight(row, 1), 3);
+    return b.byteOffset(buffer, b.add(b.mul(row, rowBytes), b.shiftLeft(b.bitXor(unit, key), 4)));
+  }
+
+  /// Four 8x8 matrices at a time: two groups of 8 columns, each with its upper and lower 8 rows. Lanes 8 i .. 8 i + 7
+  /// give the addresses of the rows of matrix i (PTX ISA 9.7.14.5.16).
+  void writeChunk(int64_t chunk, Value buffer) {
+    for (int64_t pair = 0; pair < columns / 16; ++pair) {
+      Values registers;
+      for (int64_t column = 0; column < 2; ++column)
+        for (int64_t half = 0; half < 2; ++half) {
+          int64_t group = chunk * columns / 8 + 2 * pair + column;
+          registers.push_back(
+              ptx::pack(b, element, fragment.at(0, group, 2 * half), fragment.at(0, group, 2 * half + 1)));
+        }
+      Value column = b.shiftRight(lane, 4), half = b.bitAnd(b.shiftRight(lane, 3), 1), inMatrix = b.bitAnd(lane, 7);
+      Value m = b.add(b.mul(warp, 16), b.add(b.mul(half, 8), inMatrix)); // row of the result
+      if (transposed) {
+        Value n = b.add(b.add(b.mul(column, 8), inMatrix), 16 * pair);
+        ptx::storeMatrix(b, swizzled(buffer, n, b.add(b.mul(warp, 2), half)), registers, /*transposed=*/true);
+      } else {
+        ptx::storeMatrix(b, swizzled(buffer, m, b.add(column, 2 * pair)), registers, /*transposed=*/false);
+      }
+    }
+  }
+
+  void storeChunk(int64_t chunk, Value buffer) {
+    SmallVector<int64_t> box{columns, warpgroupRows};
+    Values coordinates{b.add(firstColumn, chunk * columns), firstRow};
+    if (transposed) {
+      std::swap(box[0], box[1]);
+      std::swap(coordinates[0], coordinates[1]);
+    }
+    auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.resultArgument, rowBytes, box);
+    ptx::tensorStore(b, context.parameters.tensorMap(map), buffer, coordinates);
+    ptx::bulkCommit(b);
+  }
+
+  ProgramContext &context;
+  KernelBuilder &b;
+  AccumulatorFragment &fragment;
+  Value consumer;
+  bool transposed;
+  Type element;
+  int64_t columns, buffers, bufferBytes, rowBytes;
+  Value isLeader, warp, lane, staging, rowInBlock, firstRow, firstColumn;
+};
+
+} // namespace
+
+void sparsec::emitStagedStore(ProgramContext &context, StoreOp store, const TilePosition &position,
+                              AccumulatorFragment &fragment, Value consumer) {
+  StagedStore(context, store, position, fragment, consumer).emit();
+}

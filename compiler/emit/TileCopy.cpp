@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "TileCopy.h"
+
+#include "Ptx.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+static constexpr int64_t unitElements = 8;
+static constexpr int64_t unitBytes = 16;
+
+TileCopy::TileCopy(ProgramContext &context, RingOp ring) : context(context), b(context.b), ring(ring) {}
+
+//===----------------------------------------------------------------------===//
+// Steps
+//===----------------------------------------------------------------------===//
+
+Values TileCopy::Step::values() const {
+  Values all{block, chunk};
+  llvm::append_range(all, columns);
+  return all;
+}
+
+void TileCopy::beginTile(const TilePosition &tile, RowBlocks blocks, BlockLoopOp loop) {
+  position = tile;
+  range = blocks;
+  blocksPerStep = loop.getBlocksPerStep();
+  chunks = loop.getChunks();
+}
+
+Value TileCopy::stepCount() {
+  Value blocks = b.sub(range.last, range.first);
+  if (blocksPerStep > 1)
+    return b.divide(b.add(blocks, blocksPerStep - 1), blocksPerStep);
+  return b.mul(blocks, chunks);
+}
+
+Value TileCopy::columnOf(Value block) {
+  Value columns = context.parameters.get(ParameterKind::col_idx, context.matrixArgument);
+  return b.loadElement(b.i32Type(), columns, b.minimum(block, b.sub(range.last, 1)));
+}
+
+Values TileCopy::columnsOf(Value block) {
+  Values columns;
+  for (int64_t i = 0; i < blocksPerStep; ++i)
+    columns.push_back(columnOf(b.add(block, i)));
+  return columns;
+}
+
+TileCopy::Step TileCopy::firstStep() {
+  Step step;
+  step.block = range.first;
+  step.chunk = b.i32(0);
+  step.columns = columnsOf(step.block);
+  return step;
+}
+
+TileCopy::Step TileCopy::nextStep(const Step &step) {
+  Step next;
+  if (chunks == 1) {
+    next.block = b.add(step.block, blocksPerStep);
+    next.chunk = step.chunk;
+  } else {
+    Value chunk = b.add(step.chunk, 1);
+    Value wraps = b.equal(chunk, chunks);
+    next.block = b.select(wraps, b.add(step.block, 1), step.block);
+    next.chunk = b.select(wraps, b.i32(0), chunk);
+  }
+  next.columns = columnsOf(next.block);
+  return next;
+}
+
+//===----------------------------------------------------------------------===//
+// Places in shared memory
+//===----------------------------------------------------------------------===//
+
+int64_t TileCopy::rowUnits(int64_t buffer) {
+  return cast<BufferType>(ring.getType().getBuffers()[buffer]).getColumns() / unitElements;
+}
+
+Value TileCopy::slotPointer(int64_t buffer, Value slot) {
+  auto type = cast<BufferType>(ring.getType().getBuffers()[buffer]);
+  Value base = b.byteOffset(context.sharedMemory, (*ring.getOffsets())[buffer]);
+  return b.byteOffset(base, b.mul(slot, type.getRows() * rowUnits(buffer) * unitBytes));
+}
+
+/// Units are stored at their number xor a key of the row, chosen so that the same unit of 8 consecutive rows lies in 8
+/// different groups of 4 banks: ldmatrix reads those together.
+Value TileCopy::swizzleKey(int64_t buffer, Value row) {
+  int64_t units = rowUnits(buffer);
+  if (units >= 8)
+    return b.bitAnd(row, 7);
+  return b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / units)), units - 1);
+}
+
+Value TileCopy::address(int64_t buffer, Value slot, Value row, Value laneUnit, int64_t unit) {
+  Value swizzled = b.bitXor(b.bitXor(laneUnit, swizzleKey(buffer, row)), unit);
+  Value offset = b.add(b.mul(row, rowUnits(buffer) * unitBytes), b.mul(swizzled, unitBytes));
+  return b.byteOffset(slotPointer(buffer, slot), offset);
+}
+
+//===----------------------------------------------------------------------===//
+// Copies
+//===----------------------------------------------------------------------===//
+
+SmallVector<TileCopy::Unit> TileCopy::unitsOf(int64_t buffer) {
+  auto type = cast<BufferType>(ring.getType().getBuffers()[buffer]);
+  int64_t units = rowUnits(buffer), total = type.getRows() * units;
+  int64_t threads = 32 * context.schedule.getConsumersM() * context.schedule.getConsumersN();
+  bool depthIsRow = buffer == 1 && !context.denseTransposed;
+  bool even = threads % units == 0; // each pass covers whole rows
+  SmallVector<Unit> result;
+  for (int64_t first = 0; first < total; first += threads) {
+    Unit unit;
+    Value index = b.add(context.thread, first);
+    Value laneRow = b.divide(even ? context.thread : index, units);
+    int64_t constantRow = even ? first / units : 0;
+    unit.row = b.add(laneRow, constantRow);
+    unit.unit = b.modulo(even ? context.thread : index, units);
+    if (depthIsRow)
+      unit.depth = {laneRow, constantRow, even ? threads / units : type.getRows()};
+    else
+      unit.depth = {b.mul(unit.unit, unitElements), 0, units * unitElements};
+    if (first + threads > total)
+      unit.exists = b.less(index, total);
+    result.push_back(unit);
+  }
+  return result;
+}
+
+TileCopy::DepthInBlock TileCopy::locate(const Step &step, DepthInStep depth) {
+  int64_t blockColumns = context.matrix.getBlockColumns();
+  Value inStep = b.add(depth.lane, depth.constant);
+  if (blocksPerStep == 1)
+    return {b.i32(0), b.add(inStep, b.mul(step.chunk, context.schedule.getTileK()))};
+  int64_t inBlock = depth.constant % blockColumns;
+  if (inBlock + depth.range <= blockColumns)
+    return {b.i32(depth.constant / blockColumns), b.add(depth.lane, inBlock)};
+  return {b.divide(inStep, blockColumns), b.modulo(inStep, blockColumns)};
+}
+
+/// False for blocks after the last of the row and for columns beyond the block; null when neither can happen.
+Value TileCopy::isInBlock(const Step &step, DepthInBlock depth) {
+  if (blocksPerStep > 1)
+    return b.less(b.add(step.block, depth.blockInStep), range.last);
+  if (context.matrix.getBlockColumns() % context.schedule.getTileK() != 0)
+    return b.less(depth.column, context.matrix.getBlockColumns());
+  return {};
+}
+
+void TileCopy::emit(const Step &step, Value slot) {
+  for (int64_t buffer = 0; buffer < 2; ++buffer)
+    for (const Unit &unit : unitsOf(buffer)) {
+      auto copyOne = [&] {
+        Value destination = address(buffer, slot, unit.row, unit.unit, 0);
+        if (buffer == 0)
+          copyA(step, destination, unit);
+        else
+          copyX(step, destination, unit);
+      };
+      if (unit.exists)
+        b.ifThen(unit.exists, copyOne);
+      else
+        copyOne();
+    }
+}
+
+void TileCopy::copyA(const Step &step, Value destination, const Unit &unit) {
+  int64_t blockRows = context.matrix.getBlockRows(), blockColumns = context.matrix.getBlockColumns();
+  DepthInBlock depth = locate(step, unit.depth);
+  Value row = b.add(position.rowInBlock, unit.row);
+  Value inBlock = isInBlock(step, depth);
+  if (blockRows % context.schedule.getTileM() != 0) {
+    Value rowExists = b.less(row, blockRows);
+    inBlock = inBlock ? b.logicalAnd(inBlock, rowExists) : rowExists;
+  }
+  Value valid = inBlock ? b.select(inBlock, b.i32(unitElements), b.i32(0)) : b.i32(unitElements);
+  Value block = b.extend(b.add(step.block, depth.blockInStep));
+  Value inValues = b.extend(b.add(b.mul(row, blockColumns), depth.column));
+  Value values = context.parameters.get(ParameterKind::pointer, context.matrixArgument);
+  copyUnit(destination, values, b.add(b.mul(block, blockRows * blockColumns), inValues), valid);
+}
+
+void TileCopy::copyX(const Step &step, Value destination, const Unit &unit) {
+  DepthInBlock depth = locate(step, unit.depth);
+  Value column = step.columns[0];
+  for (int64_t i = 1; i < blocksPerStep; ++i)
+    column = b.select(b.equal(depth.blockInStep, i), step.columns[i], column);
+  Value k = b.add(b.mul(column, context.matrix.getBlockColumns()), depth.column);
+
+  Value outer, inner, outerCount, innerCount;
+  if (context.denseTransposed) {
+    outer = b.add(position.column, unit.row);
+    outerCount = context.columns();
+    inner = k;
+    innerCount = context.depth();
+  } else {
+    outer = k;
+    outerCount = context.depth();
+    inner = b.add(position.column, b.mul(unit.unit, unitElements));
+    innerCount = context.columns();
+  }
+  Value exists = b.less(outer, outerCount);
+  if (Value inBlock = isInBlock(step, depth))
+    exists = b.logicalAnd(exists, inBlock);
+  Value rest = arith::MaxSIOp::create(b, b.minimum(b.sub(innerCount, inner), b.i32(unitElements)), b.i32(0));
+  Value valid = b.select(exists, rest, b.i32(0));
+
+  Value stride = context.parameters.get(ParameterKind::stride, context.denseArgument, 0);
+  Value index = b.add(b.mul(b.extend(outer), stride), b.extend(inner));
+  copyUnit(destination, context.parameters.get(ParameterKind::pointer, context.denseArgument), index, valid);
+}
+
+void TileCopy::copyUnit(Value destination, Value base, Value index, Value valid) {
+  if (context.schedule.getCopy() == Copy::gather)
+    return gatherUnit(destination, base, index, valid);
+  int64_t elementBytes = unitBytes / unitElements;
+  ptx::copyAsync16(b, destination, b.elementPointer(base, context.element, index), b.mul(valid, elementBytes));
+}
+
+/// Elements that are not valid are read from a place that is, and replaced.
+void TileCopy::gatherUnit(Value destination, Value base, Value index, Value valid) {
+  Value any = b.less(b.i32(0), valid);
+  Value start = b.select(any, index, b.i64(0));
+  Value lastValid = b.select(any, b.sub(valid, 1), b.i32(0));
+  Type i16 = b.getIntegerType(16);
+  Value zero = arith::ConstantOp::create(b, b.getI16IntegerAttr(0));
+  Value unit = LLVM::PoisonOp::create(b, VectorType::get(unitElements, i16));
+  for (int64_t i = 0; i < unitElements; ++i) {
+    Value place = b.add(start, b.extend(b.minimum(b.i32(i), lastValid)));
+    Value element = b.select(b.less(b.i32(i), valid), b.loadElement(i16, base, place), zero);
+    unit = LLVM::InsertElementOp::create(b, unit, element, b.i32(i));
+  }
+  LLVM::StoreOp::create(b, unit, destination, /*alignment=*/unitBytes);
+}
+
+void TileCopy::commit() {
+  if (context.schedule.getCopy() == Copy::cp_async)
+    ptx::copyAsyncCommit(b);
+}
+
+void TileCopy::wait(int64_t pending) {
+  if (context.schedule.getCopy() == Copy::cp_async)
+    ptx::copyAsyncWait(b, pending);
+}

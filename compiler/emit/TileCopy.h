@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies of one step's operands from global to shared memory by all threads of a CTA, 8 elements (one unit) at a time:
+// cp.async where the operands are aligned, element by element where they are not.
+
+#ifndef SPARSEC_EMIT_TILE_COPY_H
+#define SPARSEC_EMIT_TILE_COPY_H
+
+#include "ProgramContext.h"
+
+namespace sparsec {
+
+class TileCopy {
+public:
+  TileCopy(ProgramContext &context, RingOp ring);
+
+  /// The next step whose copies start: its first block, its chunk of K, and the block columns it needs, already loaded.
+  struct Step {
+    mlir::Value block, chunk;
+    KernelBuilder::Values columns;
+
+    Step() = default;
+    explicit Step(mlir::ValueRange values) : block(values[0]), chunk(values[1]), columns(values.drop_front(2)) {}
+    KernelBuilder::Values values() const;
+  };
+
+  void beginTile(const TilePosition &position, RowBlocks range, BlockLoopOp loop);
+  mlir::Value stepCount();
+  Step firstStep();
+  Step nextStep(const Step &step);
+
+  /// Starts all copies of a step into a slot. Rows, columns and blocks that do not exist become zero.
+  void emit(const Step &step, mlir::Value slot);
+  void commit();
+  /// Waits for all steps but the last `pending` that were committed.
+  void wait(int64_t pending);
+
+  /// Shared-memory address of the unit `laneUnit + unit` of a row of a buffer, where the two have no bit in common.
+  mlir::Value address(int64_t buffer, mlir::Value slot, mlir::Value row, mlir::Value laneUnit, int64_t unit);
+
+private:
+  /// A place along K inside a step: lane + constant, where 0 <= lane < range. The split lets the block be known at
+  /// compile time where all lanes agree.
+  struct DepthInStep {
+    mlir::Value lane;
+    int64_t constant, range;
+  };
+  /// One unit that this thread copies.
+  struct Unit {
+    mlir::Value row, unit; // in the buffer
+    DepthInStep depth;     // of its first element (A, X as N x K), or of its row (X as K x N)
+    mlir::Value exists;    // null when the threads divide the buffer evenly
+  };
+  /// Where a place along K lies: which of the step's blocks, and the column inside the block.
+  struct DepthInBlock {
+    mlir::Value blockInStep, column;
+  };
+
+  llvm::SmallVector<Unit> unitsOf(int64_t buffer);
+  int64_t rowUnits(int64_t buffer); // units in a row of a buffer
+  mlir::Value swizzleKey(int64_t buffer, mlir::Value row);
+  mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
+  mlir::Value columnOf(mlir::Value block);
+  KernelBuilder::Values columnsOf(mlir::Value block);
+
+  DepthInBlock locate(const Step &step, DepthInStep depth);
+  mlir::Value isInBlock(const Step &step, DepthInBlock depth);
+  void copyA(const Step &step, mlir::Value destination, const Unit &unit);
+  void copyX(const Step &step, mlir::Value destination, const Unit &unit);
+  /// The first `valid` of 8 elements from base[index], then zeros.
+  void copyUnit(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
+  void gatherUnit(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
+
+  ProgramContext &context;
+  KernelBuilder &b;
+  RingOp ring;
+  TilePosition position;
+  RowBlocks range;
+  int64_t blocksPerStep = 1, chunks = 1;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_TILE_COPY_H

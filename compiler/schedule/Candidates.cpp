@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Candidates.h"
+#include "SharedMemory.h"
+
+#include <algorithm>
+
+using namespace sparsec;
+
+namespace {
+struct StageRange {
+  int64_t least, most;
+};
+} // namespace
+
+/// A producer of its own can run far ahead; a single role meets at a barrier every step, which more stages do not hide;
+/// a gathering one waits for its loads anyway. Asynchronous copies with only two stages start too late.
+static StageRange usefulStages(CopyMethod copy) {
+  switch (copy) {
+  case CopyMethod::Tma:
+    return {3, 8};
+  case CopyMethod::CpAsync:
+    return {3, 4};
+  case CopyMethod::Gather:
+    break;
+  }
+  return {2, 2};
+}
+
+/// Gives the schedule what follows from its tile: as many stages as are useful and fit, and the raster.
+static Schedule complete(Schedule schedule, const ProblemDescription &problem, const Chip &chip) {
+  schedule.raster = chooseRaster(schedule, problem, chip);
+  auto [least, most] = usefulStages(schedule.copy);
+  for (schedule.stages = most; schedule.stages > least; --schedule.stages)
+    if (checkFit(schedule, problem, chip, Origin::HandWritten).broken != Limit::SharedMemory)
+      break;
+  return schedule;
+}
+
+static void addWgmmaCandidates(const ProblemDescription &problem, const Chip &chip, std::vector<Schedule> &schedules) {
+  struct Tile {
+    int64_t m, n, consumersM, consumersN;
+  };
+  // At most 256 columns per warpgroup; two warpgroups, so that one multiplies while the other waits or stores.
+  constexpr Tile tiles[] = {{128, 256, 2, 1}, {128, 128, 2, 1}, {128, 64, 2, 1},
+                            {64, 512, 1, 2},  {64, 256, 1, 2},  {64, 128, 1, 2}};
+  for (const Tile &tile : tiles) {
+    for (int64_t cluster : {1, 2}) {
+      for (int64_t ctasPerSm : {1, 2}) {
+        Schedule schedule;
+        schedule.instruction = MatrixInstruction::Wgmma;
+        schedule.copy = CopyMethod::Tma;
+        schedule.tileM = tile.m;
+        schedule.tileN = tile.n;
+        schedule.tileK = 128 / problem.elementBytes;
+        schedule.consumersM = tile.consumersM;
+        schedule.consumersN = tile.consumersN;
+        schedule.cluster = cluster;
+        schedule.ctasPerSm = ctasPerSm;
+        // The producer needs few registers; the consumers get the rest, in eights.
+        int64_t consumerThreads = threads(schedule) - 128;
+        schedule.producerRegisters = 40; // the producer's 64-bit addresses spill below 40
+        schedule.consumerRegisters =
+            (registerPool(chip, threads(schedule), ctasPerSm) - 128 * schedule.producerRegisters) / consumerThreads /
+            8 * 8;
+        schedules.push_back(complete(schedule, problem, chip));
+      }
+    }
+  }
+}
+
+/// The grid of `warps` warps over the tile that reads least from shared memory; {0, 0} if there is none.
+static std::pair<int64_t, int64_t> warpGrid(int64_t tileM, int64_t tileN, int64_t warps) {
+  std::pair<int64_t, int64_t> best = {0, 0};
+  int64_t leastReads = 0;
+  for (int64_t warpsM = 1; warpsM <= warps; warpsM *= 2) {
+    int64_t warpsN = warps / warpsM;
+    if (tileM % (16 * warpsM) != 0 || tileN % (16 * warpsN) != 0)
+      continue;
+    int64_t reads = tileM / warpsM + tileN / warpsN;
+    if (best.first == 0 || reads < leastReads) {
+      best = {warpsM, warpsN};
+      leastReads = reads;
+    }
+  }
+  return best;
+}
+
+static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &chip, CopyMethod copy,
+                                 std::vector<Schedule> &schedules) {
+  // Gathering is for operands that nothing else can read: a modest tile does.
+  bool isGather = copy == CopyMethod::Gather;
+  std::vector<int64_t> tileMs = {std::min<int64_t>(problem.blockRows, isGather ? 64 : 128)};
+  for (int64_t tileM : {128, 64, 32, 16})
+    if (tileM < tileMs.front())
+      tileMs.push_back(tileM);
+  for (int64_t tileM : tileMs)
+    for (int64_t tileN : {64, 128, 256, 512})
+      for (int64_t tileK : {16, 32, 64, 128})
+        for (int64_t warps : {4, 8})
+          for (int64_t ctasPerSm : {1, 2}) {
+            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps);
+            bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
+            if (warpsM == 0 || !isLegal || (isGather && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
+              continue;
+            Schedule schedule;
+            schedule.instruction = MatrixInstruction::MmaSync;
+            schedule.copy = copy;
+            schedule.tileM = tileM;
+            schedule.tileN = tileN;
+            schedule.tileK = tileK;
+            schedule.consumersM = warpsM;
+            schedule.consumersN = warpsN;
+            schedule.ctasPerSm = ctasPerSm;
+            schedules.push_back(complete(schedule, problem, chip));
+          }
+}
+
+std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &problem, const Chip &chip,
+                                                  int64_t alignment) {
+  std::vector<Schedule> schedules;
+  bool fillsWgmma = problem.blockRows >= 64 && problem.blockColumns >= 64;
+  if (alignment < 16)
+    addMmaSyncCandidates(problem, chip, CopyMethod::Gather, schedules);
+  else if (chip.hasWgmma && chip.hasTma && fillsWgmma)
+    addWgmmaCandidates(problem, chip, schedules);
+  else
+    addMmaSyncCandidates(problem, chip, chip.hasCpAsync ? CopyMethod::CpAsync : CopyMethod::Gather, schedules);
+  return schedules;
+}
+
+std::vector<Candidate> sparsec::rankCandidates(const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
+  std::vector<Candidate> candidates;
+  for (const Schedule &schedule : candidateSchedules(problem, chip, alignment)) {
+    Candidate candidate = {schedule, checkFit(schedule, problem, chip, Origin::Chosen), {}};
+    if (candidate.fit.ok())
+      candidate.cost = estimateCost(schedule, problem, chip);
+    candidates.push_back(candidate);
+  }
+  std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate &left, const Candidate &right) {
+    if (left.fit.ok() != right.fit.ok())
+      return left.fit.ok();
+    return left.cost.clocks < right.cost.clocks;
+  });
+  return candidates;
+}

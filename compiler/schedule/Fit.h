@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Does a schedule fit a chip and a problem? If not: which limit, and by how much. Pure functions.
+
+#ifndef SPARSEC_COMPILER_SCHEDULE_FIT_H
+#define SPARSEC_COMPILER_SCHEDULE_FIT_H
+
+#include "Schedule.h"
+#include "TargetInfo.h"
+
+namespace sparsec {
+
+enum class Limit { None, Instruction, Geometry, Threads, Registers, SharedMemory };
+
+/// The answer. `allowed` and `needed` are threads, registers or bytes where the limit is one of those.
+struct Fit {
+  Limit broken = Limit::None;
+  int64_t allowed = 0;
+  int64_t needed = 0;
+  /// "expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 245760 (13312 too many)"
+  std::string message;
+
+  bool ok() const { return broken == Limit::None; }
+  int64_t excess() const { return needed - allowed; }
+};
+
+/// Who wrote a schedule. The compiler's own choice keeps a distance from the limits; one written by hand is refused
+/// only when it cannot work.
+enum class Origin { Chosen, HandWritten };
+
+/// Registers that a thread of a consumer is expected to need (Chosen), or cannot do without (HandWritten).
+int64_t estimatedRegisters(const Schedule &schedule, Origin origin);
+
+/// Registers of one CTA that setmaxnreg can share out: what its threads have together at launch.
+int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);
+
+/// Expects the numbers that the attribute's verifier lets through (dialect/SPEC.md, schedule_c1 to schedule_c3).
+Fit checkFit(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip, Origin origin);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_SCHEDULE_FIT_H

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the choice of a schedule works on, as plain structs without MLIR: the problem, the schedule itself, and whether
+// it fits a chip. ScheduleAttribute.h converts to and from #sparsec.schedule.
+
+#ifndef SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H
+#define SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H
+
+#include <cstdint>
+#include <string>
+
+namespace sparsec {
+
+/// Sizes that are not known at compile time count as this many elements.
+inline constexpr int64_t assumedSize = 8192;
+
+/// What is known about a product Y = W X at compile time.
+struct ProblemDescription {
+  int64_t elementBytes = 2;
+  int64_t outputBytes = 2;
+  int64_t blockRows = 0;
+  int64_t blockColumns = 0;
+  /// W is m x k, X is k x n.
+  int64_t m = assumedSize;
+  int64_t k = assumedSize;
+  int64_t n = assumedSize;
+  /// Expected fraction of blocks that are there.
+  double density = 0.25;
+  /// X is stored as n x k.
+  bool xTransposed = false;
+  /// Bytes that the epilogue reads for each result element (extra operands of the shape of Y).
+  int64_t epilogueBytes = 0;
+};
+
+// The values of the enums equal those of the dialect.
+enum class MatrixInstruction { Wgmma = 1, MmaSync = 2 };
+enum class CopyMethod { Tma = 1, CpAsync = 2, Gather = 3 };
+
+/// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
+struct Schedule {
+  MatrixInstruction instruction = MatrixInstruction::MmaSync;
+  CopyMethod copy = CopyMethod::Gather;
+  int64_t tileM = 0;
+  int64_t tileN = 0;
+  int64_t tileK = 0;
+  int64_t stages = 0;
+  int64_t consumersM = 1;
+  int64_t consumersN = 1;
+  int64_t cluster = 1;
+  int64_t producerRegisters = 0;
+  int64_t consumerRegisters = 0;
+  int64_t raster = 16;
+  int64_t ctasPerSm = 1;
+
+  bool operator==(const Schedule &) const = default;
+};
+
+const char *name(MatrixInstruction instruction);
+const char *name(CopyMethod copy);
+
+/// "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 raster 128"; what has its default value is
+/// left out.
+std::string toString(const Schedule &schedule);
+
+/// The bytes to which the runtime must have checked pointers and row strides before it launches this schedule: those of
+/// one copy.
+int64_t requiredAlignment(const Schedule &schedule, int64_t elementBytes);
+
+/// Threads of one CTA: the consumers and, where roles are split, the producer's warpgroup.
+int64_t threads(const Schedule &schedule);
+
+/// Steps of the block loop for one block when the block is cut into chunks, else 1.
+int64_t chunks(const Schedule &schedule, int64_t blockColumns);
+
+/// Blocks in one stage when a stage holds several, else 1.
+int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H

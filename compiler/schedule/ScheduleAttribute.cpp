@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ScheduleAttribute.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+Schedule sparsec::toSchedule(ScheduleAttr attribute) {
+  Schedule schedule;
+  schedule.instruction = static_cast<MatrixInstruction>(attribute.getInstruction());
+  schedule.copy = static_cast<CopyMethod>(attribute.getCopy());
+  schedule.tileM = attribute.getTileM();
+  schedule.tileN = attribute.getTileN();
+  schedule.tileK = attribute.getTileK();
+  schedule.stages = attribute.getStages();
+  schedule.consumersM = attribute.getConsumersM();
+  schedule.consumersN = attribute.getConsumersN();
+  schedule.cluster = attribute.getCluster();
+  schedule.producerRegisters = attribute.getProducerRegisters();
+  schedule.consumerRegisters = attribute.getConsumerRegisters();
+  schedule.raster = attribute.getRaster();
+  schedule.ctasPerSm = attribute.getCtasPerSm();
+  return schedule;
+}
+
+ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule) {
+  return ScheduleAttr::get(context, static_cast<Instruction>(schedule.instruction), static_cast<Copy>(schedule.copy),
+                           schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, schedule.consumersM,
+                           schedule.consumersN, schedule.cluster, schedule.producerRegisters,
+                           schedule.consumerRegisters, schedule.raster, schedule.ctasPerSm);
+}
+
+static int64_t bytesOf(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
+
+ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
+  auto matrix = cast<BsrType>(spmm.getMatrix().getType());
+  auto dense = cast<RankedTensorType>(spmm.getDense().getType());
+  auto result = cast<RankedTensorType>(spmm.getResult().getType());
+  bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
+
+  ProblemDescription problem;
+  problem.elementBytes = bytesOf(matrix.getElementType());
+  problem.outputBytes = bytesOf(result.getElementType());
+  problem.blockRows = matrix.getBlockRows();
+  problem.blockColumns = matrix.getBlockColumns();
+  problem.xTransposed = xTransposed;
+  auto setIfStatic = [](int64_t &size, int64_t value) {
+    if (!ShapedType::isDynamic(value))
+      size = value;
+  };
+  setIfStatic(problem.m, matrix.getRows());
+  setIfStatic(problem.k, matrix.getColumns());
+  setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));
+  for (unsigned i = 0; i < spmm.getExtras().size(); ++i)
+    if (spmm.getBroadcastOf(i) == Broadcast::full)
+      problem.epilogueBytes += bytesOf(getElementTypeOrSelf(spmm.getExtras()[i].getType()));
+  return problem;
+}

@@ -1,0 +1,20 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Between the dialect and the plain structs of Schedule.h.
+
+#ifndef SPARSEC_COMPILER_SCHEDULE_SCHEDULEATTRIBUTE_H
+#define SPARSEC_COMPILER_SCHEDULE_SCHEDULEATTRIBUTE_H
+
+#include "Schedule.h"
+#include "SparsecDialect.h"
+
+namespace sparsec {
+
+Schedule toSchedule(ScheduleAttr attribute);
+ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);
+
+/// The problem as far as types tell; sizes that are `?` keep their assumed value.
+ProblemDescription describeProblem(SpmmOp spmm);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_SCHEDULE_SCHEDULEATTRIBUTE_H

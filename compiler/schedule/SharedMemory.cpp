@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SharedMemory.h"
+
+using namespace sparsec;
+
+bool sparsec::usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t outputBytes) {
+  return schedule.instruction == MatrixInstruction::Wgmma && outputBytes == 2 && blockRows % 64 == 0;
+}
+
+SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t elementBytes, bool stagedStore) {
+  // Tiles of wgmma are multiples of 64 rows of 128 bytes, others of 16 x 16 elements: every slot starts at a multiple
+  // of 1024 bytes (where the 128-byte swizzle begins again) or of 128 bytes without padding.
+  SharedMemoryLayout layout = {};
+  layout.aSlotBytes = schedule.tileM * schedule.tileK * elementBytes;
+  layout.xOffset = schedule.stages * layout.aSlotBytes;
+  layout.xSlotBytes = schedule.tileK * schedule.tileN * elementBytes;
+  layout.stagingOffset = layout.xOffset + schedule.stages * layout.xSlotBytes;
+  if (stagedStore) {
+    // Slots so large that a ring of four does not fit leave little room beside them.
+    bool isRoomy = schedule.stages >= 4;
+    layout.stagingColumns = isRoomy ? 64 : 32;
+    layout.stagingBuffers = isRoomy ? 2 : 1;
+    layout.stagingBytes =
+        schedule.consumersM * schedule.consumersN * layout.stagingBuffers * 64 * layout.stagingColumns * 2;
+  }
+  layout.barrierOffset = layout.stagingOffset + layout.stagingBytes;
+  layout.barrierBytes = schedule.copy == CopyMethod::Tma ? 16 * schedule.stages : 0;
+  layout.total = layout.barrierOffset + layout.barrierBytes;
+  return layout;
+}
+
+SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, const ProblemDescription &problem) {
+  return sharedMemoryLayout(schedule, problem.elementBytes,
+                            usesStagedStore(schedule, problem.blockRows, problem.outputBytes));
+}

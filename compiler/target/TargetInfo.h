@@ -1,0 +1,62 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The chip table: what the compiler knows about each GPU. Everything else asks here; nothing compares sm_ numbers.
+
+#ifndef SPARSEC_COMPILER_TARGET_TARGETINFO_H
+#define SPARSEC_COMPILER_TARGET_TARGETINFO_H
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace sparsec {
+
+/// One row of Targets.def. Sizes are in bytes, rates are per clock of the multiprocessor (SM).
+struct Chip {
+  std::string_view name;
+  /// 10 * major + minor.
+  int64_t computeCapability;
+  /// Code for this row runs on exactly this capability ("a" in the name).
+  bool archSpecific;
+  /// The PTX version that LLVM emits, as an NVPTX feature.
+  std::string_view ptxFeature;
+
+  int64_t multiprocessors;
+  int64_t sharedMemoryPerCta;
+  int64_t sharedMemoryPerMultiprocessor;
+  int64_t registersPerMultiprocessor;
+  int64_t maxRegistersPerThread;
+  /// What a chosen schedule may need; a schedule written by hand may go to maxRegistersPerThread.
+  int64_t preferredRegistersPerThread;
+  int64_t maxThreadsPerMultiprocessor;
+
+  bool hasTma;
+  bool hasWgmma;
+  bool hasClusters;
+  bool hasCpAsync;
+
+  /// Bytes per clock from L2 to all multiprocessors together.
+  double l2BytesPerClock;
+  /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators; 0 without wgmma.
+  double wgmmaFlopsPerClock;
+  double mmaSyncFlopsPerClock;
+};
+
+/// The name of the target that has no chip: kernels become loops for the processor.
+inline constexpr std::string_view hostTarget = "host";
+
+/// All rows of the table.
+std::span<const Chip> chips();
+
+/// The row of that name, or null.
+const Chip *findChip(std::string_view name);
+
+/// True for the name of a chip and for "host".
+bool isKnownTarget(std::string_view name);
+
+/// "sm_89, sm_90a, host", for messages.
+std::string knownTargets();
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TARGET_TARGETINFO_H

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Pass sparsec-pipeline-stages: puts a ring of shared-memory stages between the loads and the chain of a program.
+
+#include "Passes.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace sparsec {
+#define GEN_PASS_DEF_PIPELINESTAGESPASS
+#include "Passes.h.inc"
+} // namespace sparsec
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+/// The parts of a program in values form.
+struct ValuesForm {
+  explicit ValuesForm(ProgramOp program) : tileLoop(*program.getBody().getOps<TileLoopOp>().begin()) {
+    blockLoop = *tileLoop.getBody().getOps<BlockLoopOp>().begin();
+    loads = llvm::to_vector(blockLoop.getBody().getOps<LoadOp>());
+  }
+  Value tile() { return tileLoop.getBody().getArgument(0); }
+
+  TileLoopOp tileLoop;
+  BlockLoopOp blockLoop;
+  SmallVector<LoadOp> loads;
+};
+
+class Pipeliner {
+public:
+  explicit Pipeliner(ProgramOp program)
+      : program(program), schedule(program.getSchedule()), form(program), b(program.getLoc(), program.getContext()) {}
+
+  void run() {
+    b.setInsertionPoint(form.tileLoop);
+    SmallVector<Type> buffers;
+    for (LoadOp load : form.loads)
+      buffers.push_back(load.getType());
+    ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), DenseI64ArrayAttr(),
+                          IntegerAttr());
+    if (schedule.getCopy() == Copy::tma)
+      splitRoles();
+    else
+      prefetchAhead();
+  }
+
+private:
+  void splitRoles();
+  void prefetchAhead();
+  void copyLoads(Value tile, Value block, Value chunk, bool multicast);
+  void waitAndRelease();
+
+  ProgramOp program;
+  ScheduleAttr schedule;
+  ValuesForm form;
+  ImplicitLocOpBuilder b;
+  Value ring;
+};
+
+/// The loads of one step as copies into the current slot.
+void Pipeliner::copyLoads(Value tile, Value block, Value chunk, bool multicast) {
+  for (auto [index, load] : llvm::enumerate(form.loads)) {
+    bool shared = multicast && load.getOperand() == Operand::a; // the CTAs of a cluster work on one tile row
+    CopyOp::create(b, load.getSource(), tile, block, chunk, ring, index, load.getOperand(),
+                   form.blockLoop.getBlocksPerStep(), shared);
+  }
+}
+
+/// In the loop that multiplies, the loaded values come from the ring.
+void Pipeliner::waitAndRelease() {
+  Block &body = form.blockLoop.getBody().front();
+  b.setInsertionPoint(form.loads.front());
+  auto wait = WaitOp::create(b, cast<RingType>(ring.getType()).getBuffers(), ring);
+  for (auto [load, buffer] : llvm::zip(form.loads, wait.getBuffers())) {
+    load.getResult().replaceAllUsesWith(buffer);
+    load.erase();
+  }
+  b.setInsertionPoint(body.getTerminator());
+  ReleaseOp::create(b, ring);
+}
+
+/// Two roles: a producer that walks the same tiles and blocks and only copies, and the consumer.
+void Pipeliner::splitRoles() {
+  auto producer = ProducerOp::create(b, schedule.getProducerRegisters());
+  auto consumer = ConsumerOp::create(b, schedule.getConsumerRegisters());
+  Location loc = program.getLoc();
+
+  b.createBlock(&producer.getBody());
+  auto tileLoop = TileLoopOp::create(b);
+  Block *tileBody = b.createBlock(&tileLoop.getBody());
+  Value tile = tileBody->addArgument(TileType::get(b.getContext()), loc);
+  auto blockLoop = BlockLoopOp::create(b, TypeRange(), form.blockLoop.getMatrix(), tile, ValueRange(),
+                                       form.blockLoop.getBlocksPerStep(), form.blockLoop.getChunks());
+  Block *body = b.createBlock(&blockLoop.getBody());
+  Value block = body->addArgument(BlockType::get(b.getContext()), loc);
+  Value chunk = body->addArgument(b.getI32Type(), loc);
+  AcquireOp::create(b, ring);
+  copyLoads(tile, block, chunk, /*multicast=*/schedule.getCluster() > 1);
+  CommitOp::create(b, ring);
+  YieldOp::create(b, ValueRange());
+
+  Block *consumerBody = b.createBlock(&consumer.getBody());
+  form.tileLoop->moveBefore(consumerBody, consumerBody->end());
+  waitAndRelease();
+}
+
+/// One role: each step waits for its slot, then fills the slot that the previous step has left.
+void Pipeliner::prefetchAhead() {
+  Block &body = form.blockLoop.getBody().front();
+  b.setInsertionPointToStart(&body);
+  auto prefetch = PrefetchOp::create(b, ring, schedule.getStages() - 1);
+  Block *prefetchBody = b.createBlock(&prefetch.getBody());
+  Value block = prefetchBody->addArgument(BlockType::get(b.getContext()), program.getLoc());
+  Value chunk = prefetchBody->addArgument(b.getI32Type(), program.getLoc());
+  copyLoads(form.tile(), block, chunk, /*multicast=*/false);
+  waitAndRelease();
+  // Waiting also says that every warp is done with the slot that is filled next.
+  prefetch->moveAfter(*body.getOps<WaitOp>().begin());
+}
+
+class PipelineStages : public sparsec::impl::PipelineStagesPassBase<PipelineStages> {
+public:
+  using PipelineStagesPassBase::PipelineStagesPassBase;
+  void runOnOperation() override { Pipeliner(getOperation()).run(); }
+};
+
+} // namespace

@@ -1,0 +1,137 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The dialect, its types and attributes. The labels in the comments are those of SPEC.md.
+
+#include "SparsecDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/DialectImplementation.h"
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+#include "SparsecDialect.cpp.inc"
+#include "SparsecEnums.cpp.inc"
+
+#define GET_ATTRDEF_CLASSES
+#include "SparsecAttrs.cpp.inc"
+
+#define GET_TYPEDEF_CLASSES
+#include "SparsecTypes.cpp.inc"
+
+void SparsecDialect::initialize() {
+  addAttributes<
+#define GET_ATTRDEF_LIST
+#include "SparsecAttrs.cpp.inc"
+      >();
+  addTypes<
+#define GET_TYPEDEF_LIST
+#include "SparsecTypes.cpp.inc"
+      >();
+  addOperations<
+#define GET_OP_LIST
+#include "SparsecOps.cpp.inc"
+      >();
+}
+
+// !sparsec.bsr<?x?xbf16, block = 64x64>
+Type BsrType::parse(AsmParser &parser) {
+  SmallVector<int64_t> sizes, block;
+  Type element;
+  auto location = parser.getCurrentLocation();
+  if (parser.parseLess() || parser.parseDimensionList(sizes) || parser.parseType(element) || parser.parseComma() ||
+      parser.parseKeyword("block") || parser.parseEqual() ||
+      parser.parseDimensionList(block, /*allowDynamic=*/false, /*withTrailingX=*/false) || parser.parseGreater())
+    return {};
+  if (sizes.size() != 2 || block.size() != 2) {
+    parser.emitError(location, "expects two sizes and two block sizes, as in <?x?xbf16, block = 64x64>");
+    return {};
+  }
+  return parser.getChecked<BsrType>(parser.getContext(), sizes[0], sizes[1], element, block[0], block[1]);
+}
+
+void BsrType::print(AsmPrinter &printer) const {
+  printer << "<";
+  printer.printDimensionList({getRows(), getColumns()});
+  printer << "x" << getElementType() << ", block = " << getBlockRows() << "x" << getBlockColumns() << ">";
+}
+
+LogicalResult BsrType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t columns,
+                              Type elementType, int64_t blockRows, int64_t blockColumns) {
+  for (auto [name, size] : {std::pair("rows", blockRows), std::pair("columns", blockColumns)}) {
+    // bsr_c1
+    if (size % 16 != 0)
+      return emitError() << "expects block " << name << " to be a multiple of 16, but got " << size;
+    // bsr_c2
+    if (size < 16 || size > 256)
+      return emitError() << "expects block " << name << " to be from 16 to 256, but got " << size;
+  }
+  // bsr_c3: indices and sizes are i32 at run time
+  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  for (auto [name, size] : {std::pair("rows", rows), std::pair("columns", columns)})
+    if (!ShapedType::isDynamic(size) && (size < 0 || size > largest))
+      return emitError() << "expects " << name << " to be ? or from 0 to " << largest << ", but got " << size;
+  // bsr_c4
+  if (!isa<BFloat16Type, Float16Type, Float8E4M3FNType, Float8E5M2Type>(elementType))
+    return emitError() << "expects elements of bf16, f16, f8E4M3FN or f8E5M2, but got " << elementType;
+  return success();
+}
+
+LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Instruction, Copy, int64_t tileM,
+                                   int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM, int64_t consumersN,
+                                   int64_t cluster, int64_t producerRegisters, int64_t consumerRegisters,
+                                   int64_t raster, int64_t ctasPerSm) {
+  using Setting = std::pair<StringRef, int64_t>;
+  // schedule_c1
+  for (auto [name, value] :
+       {Setting("tile_m", tileM), Setting("tile_n", tileN), Setting("tile_k", tileK), Setting("stages", stages),
+        Setting("consumers_m", consumersM), Setting("consumers_n", consumersN), Setting("cluster", cluster),
+        Setting("raster", raster), Setting("ctas_per_sm", ctasPerSm)})
+    if (value < 1)
+      return emitError() << "expects " << name << " to be at least 1, but got " << value;
+  // schedule_c2: the smallest matrix instruction is m16n8k16
+  if (tileM % (16 * consumersM) != 0)
+    return emitError() << "expects tile_m to be a multiple of 16 for each of consumers_m = " << consumersM
+                       << ", but got " << tileM;
+  if (tileN % (8 * consumersN) != 0)
+    return emitError() << "expects tile_n to be a multiple of 8 for each of consumers_n = " << consumersN
+                       << ", but got " << tileN;
+  if (tileK % 16 != 0)
+    return emitError() << "expects tile_k to be a multiple of 16, but got " << tileK;
+  // schedule_c3: what setmaxnreg takes
+  for (auto [name, value] :
+       {Setting("producer_registers", producerRegisters), Setting("consumer_registers", consumerRegisters)})
+    if (value != 0 && (value < 24 || value > 256 || value % 8 != 0))
+      return emitError() << "expects " << name << " to be 0 or a multiple of 8 from 24 to 256, but got " << value;
+  return success();
+}
+
+LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError, ParameterKind, int64_t argument,
+                                    int64_t index) {
+  // parameter_c1
+  if (argument < 0 || index < 0)
+    return emitError() << "expects argument and index to be at least 0, but got " << argument << " and " << index;
+  return success();
+}
+
+LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, TensorMapKind kind, int64_t argument,
+                                    int64_t swizzle, ArrayRef<int64_t> box) {
+  // tensor_map_c1
+  if (argument < 0)
+    return emitError() << "expects argument to be at least 0, but got " << argument;
+  // tensor_map_c2
+  if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
+    return emitError() << "expects swizzle to be 0, 32, 64 or 128, but got " << swizzle;
+  // tensor_map_c3
+  size_t rank = kind == TensorMapKind::dense ? 2 : 3;
+  if (box.size() != rank)
+    return emitError() << "expects the box of a " << stringifyTensorMapKind(kind) << " tensor map to have " << rank
+                       << " sizes, but got " << box.size();
+  // tensor_map_c4: what a tensor map can hold
+  for (int64_t size : box)
+    if (size < 1 || size > 256)
+      return emitError() << "expects box sizes from 1 to 256, but got " << size;
+  return success();
+}

@@ -1,0 +1,383 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parsing, printing and verification of the kernel ops. The labels in the comments are those of SPEC.md.
+
+#include "ElementwiseRegion.h"
+#include "SparsecDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// sparsec.kernel: syntax
+//===----------------------------------------------------------------------===//
+
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] : llvm::zip(region.getArguments(), getArgumentNames()))
+    setName(argument, cast<StringAttr>(name).getValue());
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Attribute> argumentNames, resultNames;
+  SmallVector<Type> argumentTypes, resultTypes;
+
+  if (parser.parseSymbolName(name, getSymNameAttrName(state.name), state.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true))
+    return failure();
+  for (auto &argument : arguments) {
+    argumentNames.push_back(builder.getStringAttr(argument.ssaName.name.drop_front()));
+    argumentTypes.push_back(argument.type);
+  }
+
+  auto parseResult = [&]() -> ParseResult {
+    std::string resultName;
+    Type type;
+    if (parser.parseKeywordOrString(&resultName) || parser.parseColonType(type))
+      return failure();
+    resultNames.push_back(builder.getStringAttr(resultName));
+    resultTypes.push_back(type);
+    return success();
+  };
+  if (parser.parseArrow() || parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResult) ||
+      parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(argumentTypes, resultTypes)));
+  state.addAttribute(getArgumentNamesAttrName(state.name), builder.getArrayAttr(argumentNames));
+  state.addAttribute(getResultNamesAttrName(state.name), builder.getArrayAttr(resultNames));
+  return parser.parseRegion(*state.addRegion(), arguments);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printSymbolName(getSymName());
+  printer << "(";
+  llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument a) { printer.printRegionArgument(a); });
+  printer << ") -> (";
+  llvm::interleaveComma(llvm::zip(getResultNames(), getResultTypes()), printer, [&](auto result) {
+    printer.printKeywordOrString(cast<StringAttr>(std::get<0>(result)).getValue());
+    printer << ": " << std::get<1>(result);
+  });
+  printer << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(),
+                                                                 getArgumentNamesAttrName(), getResultNamesAttrName()});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// sparsec.kernel: verification
+//===----------------------------------------------------------------------===//
+
+/// The launch info has room for this many bytes of an argument's name.
+static constexpr size_t maximalNameLength = 63;
+
+/// kernel_c4: a name that C, PTX and the command line of sparsec-run can hold.
+static LogicalResult verifyName(KernelOp kernel, StringRef name, const Twine &what) {
+  bool isIdentifier = !name.empty() && !llvm::isDigit(name.front()) &&
+                      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  if (!isIdentifier || name.size() > maximalNameLength)
+    return kernel.emitOpError("expects the name of ") << what << " to be an identifier of at most " << maximalNameLength
+                                                      << " characters, but got '" << name << "'";
+  return success();
+}
+
+static LogicalResult verifyNames(KernelOp kernel) {
+  if (failed(verifyName(kernel, kernel.getSymName(), "the kernel")))
+    return failure();
+  llvm::StringSet<> seen;
+  auto verifyList = [&](ArrayAttr names, ArrayRef<Type> types, StringRef what) -> LogicalResult {
+    // kernel_c5
+    if (names.size() != types.size())
+      return kernel.emitOpError("expects one name per ")
+             << what << ", but got " << names.size() << " names for " << types.size();
+    for (auto [index, name] : llvm::enumerate(names.getAsValueRange<StringAttr>())) {
+      if (failed(verifyName(kernel, name, what + " " + Twine(index))))
+        return failure();
+      // kernel_c6
+      if (!seen.insert(name).second)
+        return kernel.emitOpError("expects the names of arguments and results to differ, but got '")
+               << name << "' twice";
+    }
+    return success();
+  };
+  return success(succeeded(verifyList(kernel.getArgumentNames(), kernel.getArgumentTypes(), "argument")) &&
+                 succeeded(verifyList(kernel.getResultNames(), kernel.getResultTypes(), "result")));
+}
+
+static bool isKnownTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.getEncoding() &&
+         isa<BFloat16Type, Float16Type, Float32Type, Float8E4M3FNType, Float8E5M2Type>(tensor.getElementType());
+}
+
+LogicalResult KernelOp::verify() {
+  if (failed(verifyNames(*this)))
+    return failure();
+  // kernel_c7
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
+    if (!isa<BsrType, Float32Type>(type) && !isKnownTensor(type))
+      return emitOpError("expects argument ")
+             << index << " to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 "
+             << "without an encoding, but got " << type;
+  // kernel_c8
+  for (auto [index, type] : llvm::enumerate(getResultTypes()))
+    if (!isKnownTensor(type))
+      return emitOpError("expects result ")
+             << index << " to be a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got "
+             << type;
+  return success();
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  // kernel_c1
+  Block &block = getBody().front();
+  if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
+    return emitOpError("expects its body to be one anchor op (sparsec.spmm) and sparsec.return");
+  // kernel_c2
+  for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))
+    if (!argument.hasOneUse())
+      return emitOpError("expects argument '")
+             << name << "' to be used once, but got " << llvm::range_size(argument.getUses()) << " uses";
+  // kernel_c3
+  if (block.back().getOperands() != ValueRange(block.front().getResults()))
+    return emitOpError("expects sparsec.return to give the results of ") << block.front().getName() << " in order";
+  if (block.front().getResultTypes() != TypeRange(getResultTypes()))
+    return emitOpError("expects the declared results to have the types of those of ")
+           << block.front().getName() << ", (" << block.front().getResultTypes() << "), but got (" << getResultTypes()
+           << ")";
+  return success();
+}
+
+//===----------------------------------------------------------------------===//
+// sparsec.spmm: syntax
+//===----------------------------------------------------------------------===//
+
+void SpmmOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (BlockArgument argument : region.getArguments())
+    setName(argument, argument.getArgNumber() == 0 ? "acc" : "extra");
+}
+
+/// keyword(value), where the parser has just read the keyword.
+template <typename Attr, typename Symbolize>
+static ParseResult parseLayout(OpAsmParser &parser, Attr &layout, StringRef choices, Symbolize symbolize) {
+  StringRef value;
+  if (parser.parseLParen())
+    return failure();
+  auto location = parser.getCurrentLocation();
+  if (parser.parseKeyword(&value))
+    return failure();
+  auto symbol = symbolize(value);
+  if (!symbol)
+    return parser.emitError(location, "expects ") << choices << ", but got " << value;
+  layout = Attr::get(parser.getContext(), *symbol);
+  return parser.parseRParen();
+}
+
+/// %x, %bias per_row, %residual full x_layout(nk) y_layout(nm)
+static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &dense,
+                                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
+                                   DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout) {
+  if (parser.parseOperand(dense))
+    return failure();
+  SmallVector<Attribute> broadcasts;
+  while (succeeded(parser.parseOptionalComma())) {
+    StringRef keyword;
+    if (parser.parseOperand(extras.emplace_back()))
+      return failure();
+    auto location = parser.getCurrentLocation();
+    if (parser.parseKeyword(&keyword))
+      return failure();
+    auto symbol = symbolizeBroadcast(keyword);
+    if (!symbol)
+      return parser.emitError(location, "expects per_row, per_column, scalar or full after an extra operand, but got ")
+             << keyword;
+    broadcasts.push_back(BroadcastAttr::get(parser.getContext(), *symbol));
+  }
+  broadcast = parser.getBuilder().getArrayAttr(broadcasts);
+
+  xLayout = DenseLayoutAttr::get(parser.getContext(), DenseLayout::kn);
+  yLayout = ResultLayoutAttr::get(parser.getContext(), ResultLayout::mn);
+  if (succeeded(parser.parseOptionalKeyword("x_layout")) &&
+      parseLayout(parser, xLayout, "kn or nk", [](StringRef s) { return symbolizeDenseLayout(s); }))
+    return failure();
+  if (succeeded(parser.parseOptionalKeyword("y_layout")) &&
+      parseLayout(parser, yLayout, "mn or nm", [](StringRef s) { return symbolizeResultLayout(s); }))
+    return failure();
+  return success();
+}
+
+static void printSpmmInputs(OpAsmPrinter &printer, Operation *, Value dense, OperandRange extras, ArrayAttr broadcast,
+                            DenseLayoutAttr xLayout, ResultLayoutAttr yLayout) {
+  printer << dense;
+  for (auto [extra, attribute] : llvm::zip(extras, broadcast))
+    printer << ", " << extra << " " << stringifyBroadcast(cast<BroadcastAttr>(attribute).getValue());
+  if (xLayout.getValue() != DenseLayout::kn)
+    printer << " x_layout(" << stringifyDenseLayout(xLayout.getValue()) << ")";
+  if (yLayout.getValue() != ResultLayout::mn)
+    printer << " y_layout(" << stringifyResultLayout(yLayout.getValue()) << ")";
+}
+
+/// (%acc: f32, %b: f32) { ... }
+static ParseResult parseEpilogue(OpAsmParser &parser, Region &region) {
+  SmallVector<OpAsmParser::Argument> arguments;
+  return failure(parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
+                 parser.parseRegion(region, arguments));
+}
+
+static void printEpilogue(OpAsmPrinter &printer, Operation *, Region &region) {
+  printer << "(";
+  llvm::interleaveComma(region.getArguments(), printer, [&](BlockArgument a) { printer.printRegionArgument(a); });
+  printer << ") ";
+  printer.printRegion(region, /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// sparsec.spmm: verification
+//===----------------------------------------------------------------------===//
+
+/// M, N and K as far as the types of an spmm say; kDynamic where they do not.
+namespace {
+struct SpmmSizes {
+  int64_t m, n, k;
+};
+} // namespace
+
+/// The size that `sizes` agree on, kDynamic if none is static, or nothing if two static ones differ.
+static std::optional<int64_t> agree(int64_t first, int64_t second) {
+  if (ShapedType::isDynamic(first))
+    return second;
+  if (ShapedType::isDynamic(second) || first == second)
+    return first;
+  return std::nullopt;
+}
+
+static LogicalResult verifyElementTypes(SpmmOp op) {
+  Type element = op.getMatrix().getType().getElementType();
+  Type denseElement = op.getDense().getType().getElementType();
+  Type resultElement = op.getResult().getType().getElementType();
+  // spmm_c1
+  if (denseElement != element)
+    return op.emitOpError("expects X to have the element type of W, ") << element << ", but got " << denseElement;
+  // spmm_c2
+  if (!element.isBF16() && !element.isF16())
+    return op.emitOpError("expects W to be of bf16 or f16, but got ") << element << ", which has no lowering yet";
+  // spmm_c3
+  if (!resultElement.isBF16() && !resultElement.isF16() && !resultElement.isF32())
+    return op.emitOpError("expects Y to be of bf16, f16 or f32, but got ") << resultElement;
+  return success();
+}
+
+static FailureOr<SpmmSizes> verifySizes(SpmmOp op) {
+  RankedTensorType x = op.getDense().getType(), y = op.getResult().getType();
+  // spmm_c4
+  if (x.getRank() != 2)
+    return op.emitOpError("expects X to have rank 2, but got ") << x;
+  // spmm_c5
+  if (y.getRank() != 2)
+    return op.emitOpError("expects Y to have rank 2, but got ") << y;
+  bool xTransposed = op.getXLayout() == DenseLayout::nk, yTransposed = op.getYLayout() == ResultLayout::nm;
+
+  // spmm_c6
+  int64_t matrixK = op.getMatrix().getType().getColumns(), denseK = x.getDimSize(xTransposed ? 1 : 0);
+  std::optional<int64_t> k = agree(matrixK, denseK);
+  if (!k)
+    return op.emitOpError("expects X to have K = ") << matrixK << ", the columns of W, but got " << denseK;
+  // spmm_c7
+  int64_t denseN = x.getDimSize(xTransposed ? 0 : 1), resultN = y.getDimSize(yTransposed ? 0 : 1);
+  std::optional<int64_t> n = agree(denseN, resultN);
+  if (!n)
+    return op.emitOpError("expects Y to have N = ") << denseN << ", as X has, but got " << resultN;
+  // spmm_c8
+  int64_t matrixM = op.getMatrix().getType().getRows(), resultM = y.getDimSize(yTransposed ? 1 : 0);
+  std::optional<int64_t> m = agree(matrixM, resultM);
+  if (!m)
+    return op.emitOpError("expects Y to have M = ") << matrixM << ", the rows of W, but got " << resultM;
+  return SpmmSizes{*m, *n, *k};
+}
+
+/// The shape that extra operand `index` must have.
+static SmallVector<int64_t> getExtraShape(SpmmOp op, unsigned index, const SpmmSizes &sizes) {
+  switch (op.getBroadcastOf(index)) {
+  case Broadcast::per_row:
+    return {sizes.m};
+  case Broadcast::per_column:
+    return {sizes.n};
+  case Broadcast::scalar:
+    return {};
+  case Broadcast::full:
+    if (op.getYLayout() == ResultLayout::nm)
+      return {sizes.n, sizes.m};
+    return {sizes.m, sizes.n};
+  }
+  llvm_unreachable("unknown broadcast");
+}
+
+static LogicalResult verifyExtra(SpmmOp op, unsigned index, const SpmmSizes &sizes) {
+  Type type = op.getExtras()[index].getType();
+  Broadcast broadcast = op.getBroadcastOf(index);
+  if (broadcast == Broadcast::scalar && type.isF32())
+    return success();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  // spmm_c13
+  Type element = tensor ? tensor.getElementType() : Type();
+  if (!element || (!element.isF32() && !element.isF16() && !element.isBF16()))
+    return op.emitOpError("expects extra operand ")
+           << index << " to be " << (broadcast == Broadcast::scalar ? "f32 or " : "")
+           << "a ranked tensor of f32, f16 or bf16, but got " << type;
+  // spmm_c9 (per_row), spmm_c10 (per_column), spmm_c11 (scalar), spmm_c12 (full)
+  SmallVector<int64_t> expected = getExtraShape(op, index, sizes);
+  bool agrees = tensor.getRank() == int64_t(expected.size()) &&
+                llvm::all_of(llvm::zip_equal(tensor.getShape(), expected),
+                             [](auto pair) { return agree(std::get<0>(pair), std::get<1>(pair)).has_value(); });
+  if (!agrees)
+    return op.emitOpError("expects extra operand ") << index << ", " << stringifyBroadcast(broadcast) << ", to be "
+                                                    << (broadcast == Broadcast::scalar ? "f32 or " : "")
+                                                    << RankedTensorType::get(expected, element) << ", but got " << type;
+  return success();
+}
+
+LogicalResult SpmmOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  FailureOr<SpmmSizes> sizes = verifySizes(*this);
+  if (failed(sizes))
+    return failure();
+  // spmm_c14
+  if (getBroadcast().size() != getExtras().size())
+    return emitOpError("expects one broadcast per extra operand, but got ")
+           << getBroadcast().size() << " for " << getExtras().size();
+  for (unsigned index = 0; index < getExtras().size(); ++index)
+    if (failed(verifyExtra(*this, index, *sizes)))
+      return failure();
+  // spmm_c15
+  if (!hasEpilogue() && !getExtras().empty())
+    return emitOpError("expects an epilogue region where there are extra operands");
+  return success();
+}
+
+LogicalResult SpmmOp::verifyRegions() {
+  if (!hasEpilogue())
+    return success();
+  Type f32 = Float32Type::get(getContext());
+  SmallVector<Type> argumentTypes{f32};
+  for (Type type : getExtras().getTypes())
+    argumentTypes.push_back(getElementTypeOrSelf(type));
+  // spmm_c16, spmm_c17
+  if (failed(verifyRegionSignature(*this, getEpilogue(), "epilogue", argumentTypes, f32)))
+    return failure();
+  // spmm_c18, spmm_c20; spmm_c19 is the trait IsolatedFromAbove
+  return verifyEpilogueOps(getEpilogue());
+}
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#define GET_OP_CLASSES
+#include "SparsecOps.cpp.inc"

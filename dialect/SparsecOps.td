@@ -1,0 +1,4 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Everything, for mlir-tblgen.
+include "SparsecKernelOps.td"
+include "SparsecTileOps.td"

@@ -1,0 +1,88 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Types: the block-sparse matrix, and the handles of the tile ops.
+
+#ifndef SPARSEC_TYPES_TD
+#define SPARSEC_TYPES_TD
+
+include "SparsecDialect.td"
+include "mlir/IR/AttrTypeBase.td"
+
+class Sparsec_Type<string name, string typeMnemonic, list<Trait> traits = []>
+    : TypeDef<Sparsec_Dialect, name, traits> {
+  let mnemonic = typeMnemonic;
+}
+
+def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
+  let summary = "A block-sparse matrix: `!sparsec.bsr<?x?xbf16, block = 64x64>`.";
+  let description = [{
+    `M x K` elements in dense blocks of `r x c`; blocks that are absent are zero. Stored as BSR: `row_ptr` (i32,
+    ceil(M / r) + 1), `col_idx` (i32, one per block, any order within a row) and `values` (blocks x r x c, row-major).
+    M and K may be `?`; they need not be multiples of the block. A block at the lower or right edge is stored in full;
+    its elements beyond M or K do not count.
+
+    `elt` is bf16, f16, f8E4M3FN or f8E5M2 (the last two have no lowering yet: `spmm_c2`). r and c are multiples of 16
+    up to 256. Constraints: `bsr_c1` to `bsr_c4`.
+
+    ```mlir
+    !sparsec.bsr<?x4096xf16, block = 128x112>
+    ```
+  }];
+  let parameters = (ins
+    "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
+    "int64_t":$blockRows, "int64_t":$blockColumns);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Sparsec_AccumulatorType : Sparsec_Type<"Accumulator", "accumulator"> {
+  let summary = "The f32 result tile of one CTA, spread over the registers of its consumers.";
+  let description = [{
+    `rows x columns` sums. Consumers own parts of it by their place in the grid of consumers.
+
+    ```mlir
+    !sparsec.accumulator<128, 256>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let assemblyFormat = "`<` $rows `,` $columns `>`";
+}
+
+def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
+  let summary = "One operand tile of one stage in shared memory: `!sparsec.buffer<128, 64, bf16>`.";
+  let description = [{
+    `rows x columns` elements, columns contiguous, in the swizzle of the copy that fills it.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
+  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";
+}
+
+def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
+  let summary = "A ring of `stages` slots in shared memory; every slot holds the same list of buffers.";
+  let description = [{
+    Producers fill slots in turn, consumers drain them in the same order. Which slot is next is state of the role, not
+    a value.
+
+    ```mlir
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+    ```
+  }];
+  let parameters = (ins "int64_t":$stages, ArrayRefParameter<"::mlir::Type">:$buffers);
+  let assemblyFormat = "`<` $stages `,` `[` $buffers `]` `>`";
+  let genVerifyDecl = 1;
+}
+
+def Sparsec_TileType : Sparsec_Type<"Tile", "tile"> {
+  let summary = "A result tile: a tile row (part of one block row) and a column panel.";
+  let description = [{
+    Tile row t and panel p cover the rows and columns that launch_info.h gives at sparsec_variant_info_t.
+  }];
+}
+
+def Sparsec_BlockType : Sparsec_Type<"Block", "block"> {
+  let summary = "A position in the list of blocks of a block row, with its block column.";
+  let description = [{
+    Where the values of the block begin in `values`, and which rows of X it multiplies.
+  }];
+}
+
+#endif // SPARSEC_TYPES_TD

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "cuda_symbols.h"
+
+#include <atomic>
+#include <dlfcn.h>
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// The driver as dlopen finds it, and why not if it does not.
+struct Library {
+  CudaTable table = {};
+  std::string error;
+
+  Library() {
+    // The handle is kept for the life of the process: contexts and modules of other libraries live in it.
+    void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
+    if (!handle) {
+      error = "no CUDA driver: cannot load libcuda.so.1";
+      return;
+    }
+#define SPARSEC_CUDA_SYMBOL(name, exported, parameters)                                                                \
+  table.name = reinterpret_cast<decltype(table.name)>(dlsym(handle, exported));                                        \
+  if (!table.name && error.empty())                                                                                    \
+    error = "the CUDA driver is too old: libcuda.so.1 has no " exported " (expects CUDA 12.0 or later)";
+#include "cuda_symbols.def"
+#undef SPARSEC_CUDA_SYMBOL
+  }
+};
+
+std::atomic<const CudaTable *> replacement = nullptr;
+
+} // namespace
+
+Status loadCuda(const CudaTable *&outTable) {
+  const CudaTable *table = replacement.load();
+  if (!table) {
+    static const Library library;
+    if (!library.error.empty())
+      return makeStatus(SPARSEC_STATUS_UNAVAILABLE, library.error);
+    table = &library.table;
+  }
+  CUresult result = table->cuInit(0);
+  if (result == CUDA_ERROR_NO_DEVICE || result == CUDA_ERROR_STUB_LIBRARY)
+    return makeStatus(SPARSEC_STATUS_UNAVAILABLE, "no CUDA device: the driver found none");
+  SPARSEC_RETURN_IF_ERROR(cudaStatus(*table, result, "initialising the CUDA driver"));
+  outTable = table;
+  return {};
+}
+
+void replaceCudaForTesting(const CudaTable *table) { replacement = table; }
+
+Status cudaStatus(const CudaTable &cuda, CUresult result, const char *action) {
+  if (result == CUDA_SUCCESS)
+    return {};
+  const char *name = nullptr, *text = nullptr;
+  // Both leave the pointer null for an error that this driver does not know.
+  cuda.cuGetErrorName(result, &name);
+  cuda.cuGetErrorString(result, &text);
+  sparsec_status_code_t code =
+      result == CUDA_ERROR_OUT_OF_MEMORY ? SPARSEC_STATUS_OUT_OF_MEMORY : SPARSEC_STATUS_DRIVER_ERROR;
+  return makeStatus(code, action, " failed: ", name ? name : "unknown error", " (", int(result), text ? ", " : "",
+                    text ? text : "", ")");
+}
+
+} // namespace sparsec::runtime

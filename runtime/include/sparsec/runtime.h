@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * runtime.h: load, plan and launch what `sparsec` compiled. C ABI.
+ *
+ * Conventions. A function that can fail returns sparsec_status_t; NULL is OK and
+ * anything else is an object that the caller frees with sparsec_status_free. On
+ * failure out_ parameters are set to NULL or 0, no result memory is written and
+ * the CUDA context is as it was. Results come through out_ parameters, last.
+ * Handles are freed with their _destroy function, which accepts NULL. No
+ * exception crosses this interface. Sizes and strides are in elements unless
+ * the name says bytes. libcuda is loaded on first use: a program that links
+ * this library starts on a machine without a driver.
+ *
+ * Threads. Devices, modules, kernels and plans are immutable after creation and
+ * may be used by any number of threads at once; destroy them when no call uses
+ * them. A status belongs to one thread at a time.
+ */
+#ifndef SPARSEC_RUNTIME_H
+#define SPARSEC_RUNTIME_H
+
+#include "sparsec/launch_info.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#if defined(__GNUC__)
+#define SPARSEC_API __attribute__((visibility("default")))
+#define SPARSEC_MUST_USE __attribute__((warn_unused_result))
+#else
+#define SPARSEC_API
+#define SPARSEC_MUST_USE
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* ---- Status ------------------------------------------------------------ */
+
+typedef struct sparsec_status_s *sparsec_status_t; /* NULL is OK */
+
+typedef enum sparsec_status_code_e {
+  SPARSEC_STATUS_OK = 0,
+  SPARSEC_STATUS_INVALID_ARGUMENT = 1,  /* a value the caller passed; the message names it */
+  SPARSEC_STATUS_INVALID_PATTERN = 2,   /* row_ptr or col_idx break a rule */
+  SPARSEC_STATUS_INVALID_IMAGE = 3,     /* truncated, foreign or corrupt compiled file */
+  SPARSEC_STATUS_VERSION_MISMATCH = 4,  /* compiled by an incompatible version */
+  SPARSEC_STATUS_WRONG_DEVICE = 5,      /* no image in the file runs on this device */
+  SPARSEC_STATUS_DEVICE_LIMIT = 6,      /* needs more than the device has */
+  SPARSEC_STATUS_UNAVAILABLE = 7,       /* no driver or no such device */
+  SPARSEC_STATUS_OUT_OF_MEMORY = 8,
+  SPARSEC_STATUS_NOT_FOUND = 9,         /* no kernel of that name */
+  SPARSEC_STATUS_DRIVER_ERROR = 10,     /* the CUDA driver refused; its error name is in the message */
+  SPARSEC_STATUS_INTERNAL = 11,
+} sparsec_status_code_t;
+
+SPARSEC_API sparsec_status_code_t sparsec_status_code(sparsec_status_t status);
+/* Valid until the status is freed. "ok" for NULL. */
+SPARSEC_API const char *sparsec_status_message(sparsec_status_t status);
+/* "invalid argument", ... */
+SPARSEC_API const char *sparsec_status_code_name(sparsec_status_code_t code);
+SPARSEC_API void sparsec_status_free(sparsec_status_t status);
+
+/* "0.1.0" */
+SPARSEC_API const char *sparsec_version(void);
+
+/* ---- Devices and memory ------------------------------------------------ */
+
+typedef struct sparsec_device_s *sparsec_device_t;
+
+typedef struct sparsec_device_info_s {
+  sparsec_target_kind_t kind;
+  char name[256];
+  int32_t compute_capability;      /* 10 * major + minor; host: 0 */
+  int32_t multiprocessors;         /* SMs; host: worker threads */
+  int64_t shared_memory_per_block; /* bytes, opt-in maximum; host: 0 */
+  int64_t memory_bytes;
+} sparsec_device_info_t;
+
+/* Number of CUDA devices; 0 (and OK) when there is no driver. */
+SPARSEC_API sparsec_status_t sparsec_cuda_device_count(int32_t *out_count) SPARSEC_MUST_USE;
+/* Retains the device's primary context, the one that the CUDA runtime API and
+ * the frameworks use: their pointers and streams can be passed to launches. */
+SPARSEC_API sparsec_status_t sparsec_device_open_cuda(int32_t ordinal,
+                                                      sparsec_device_t *out_device) SPARSEC_MUST_USE;
+/* The processor. thread_count 0 = all cores. */
+SPARSEC_API sparsec_status_t sparsec_device_open_host(int32_t thread_count,
+                                                      sparsec_device_t *out_device) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_device_destroy(sparsec_device_t device);
+SPARSEC_API sparsec_status_t sparsec_device_info(sparsec_device_t device,
+                                                 sparsec_device_info_t *out_info) SPARSEC_MUST_USE;
+
+/* Plain device memory (host: 64-byte aligned host memory). Zero bytes give NULL. */
+SPARSEC_API sparsec_status_t sparsec_memory_allocate(sparsec_device_t device, size_t bytes,
+                                                     void **out_data) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_memory_free(sparsec_device_t device, void *data);
+/* Synchronous copies between host memory and memory of the device. */
+SPARSEC_API sparsec_status_t sparsec_memory_upload(sparsec_device_t device, void *destination,
+                                                   const void *source, size_t bytes) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_memory_download(sparsec_device_t device, void *destination,
+                                                     const void *source, size_t bytes) SPARSEC_MUST_USE;
+/* Waits for everything that was launched on the stream (NULL: default stream). */
+SPARSEC_API sparsec_status_t sparsec_synchronize(sparsec_device_t device,
+                                                 void *stream) SPARSEC_MUST_USE;
+
+/* ---- Views ------------------------------------------------------------- */
+
+/*
+ * A block-sparse (BSR) matrix of rows x columns elements in blocks of
+ * block_rows x block_columns. Block row i holds the blocks row_ptr[i] up to
+ * row_ptr[i + 1]; block p lies in block column col_idx[p]; its elements are
+ * values[p][block_rows][block_columns], row-major and contiguous. Column indices
+ * may be unsorted within a row but not repeated. rows and columns need not be
+ * multiples of the block: elements of edge blocks beyond the matrix must be 0.
+ * block_row_count = ceil(rows / block_rows).
+ */
+typedef struct sparsec_bsr_s {
+  int64_t rows, columns;
+  int64_t block_count; /* number of stored blocks, row_ptr[block_row_count] */
+  int32_t block_rows, block_columns;
+  sparsec_dtype_t dtype;
+  const int32_t *row_ptr; /* [block_row_count + 1], device memory, 4-byte aligned */
+  const int32_t *col_idx; /* [block_count], device memory, 4-byte aligned */
+  const void *values;     /* [block_count][block_rows][block_columns], device memory */
+} sparsec_bsr_t;
+
+/* A dense tensor. The last dimension must be contiguous (stride 1). */
+typedef struct sparsec_dense_s {
+  void *data; /* device memory */
+  sparsec_dtype_t dtype;
+  int32_t rank;
+  int64_t sizes[SPARSEC_MAX_RANK];
+  int64_t strides[SPARSEC_MAX_RANK]; /* elements */
+} sparsec_dense_t;
+
+/* One kernel argument. Arguments come in the kernel's order: inputs, then results. */
+typedef struct sparsec_argument_s {
+  sparsec_argument_kind_t kind;
+  union {
+    sparsec_bsr_t bsr;
+    sparsec_dense_t dense;
+    float scalar;
+  };
+} sparsec_argument_t;
+
+/* A contiguous row-major view. */
+SPARSEC_API sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows,
+                                             int64_t columns);
+SPARSEC_API sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size);
+SPARSEC_API sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr);
+SPARSEC_API sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense);
+SPARSEC_API sparsec_argument_t sparsec_argument_scalar(float value);
+SPARSEC_API size_t sparsec_dtype_bytes(sparsec_dtype_t dtype);
+SPARSEC_API const char *sparsec_dtype_name(sparsec_dtype_t dtype);
+
+/* A view of a DLPack tensor (`DLManagedTensor *`), without a copy. The tensor
+ * must outlive the view. Refuses types, ranks and strides that have no view. */
+SPARSEC_API sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor,
+                                                       sparsec_dense_t *out_dense) SPARSEC_MUST_USE;
+
+/* ---- Modules and kernels ------------------------------------------------ */
+
+typedef struct sparsec_module_s *sparsec_module_t;
+typedef struct sparsec_kernel_s *sparsec_kernel_t; /* owned by its module */
+
+/* Loads a compiled file for a device: a cubin, a host object or a bundle. The
+ * bytes may be freed afterwards. Checks the launch info against the device's
+ * limits before the driver sees the image. */
+SPARSEC_API sparsec_status_t sparsec_module_load(sparsec_device_t device, const void *data,
+                                                 size_t bytes,
+                                                 sparsec_module_t *out_module) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_module_destroy(sparsec_module_t module);
+SPARSEC_API size_t sparsec_module_kernel_count(sparsec_module_t module);
+/* name NULL: the module's only kernel. */
+SPARSEC_API sparsec_status_t sparsec_module_kernel(sparsec_module_t module, const char *name,
+                                                   sparsec_kernel_t *out_kernel) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_module_kernel_at(sparsec_module_t module, size_t index,
+                                                      sparsec_kernel_t *out_kernel) SPARSEC_MUST_USE;
+
+/* The launch info of the image that was loaded, and its records; owned by the module. */
+SPARSEC_API const sparsec_launch_info_t *sparsec_module_launch_info(sparsec_module_t module);
+SPARSEC_API const sparsec_kernel_info_t *sparsec_kernel_info(sparsec_kernel_t kernel);
+SPARSEC_API const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel,
+                                                                   size_t index);
+SPARSEC_API const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel,
+                                                                 size_t index);
+
+/* Reads a launch info without a device or driver. For a bundle, image_index
+ * selects the entry. The copy is verified; free it with sparsec_launch_info_free. */
+SPARSEC_API sparsec_status_t sparsec_launch_info_read(const void *data, size_t bytes,
+                                                      size_t image_index,
+                                                      sparsec_launch_info_t **out_info) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_launch_info_free(sparsec_launch_info_t *info);
+SPARSEC_API sparsec_status_t sparsec_image_count(const void *data, size_t bytes,
+                                                 size_t *out_count) SPARSEC_MUST_USE;
+
+/* ---- Plans --------------------------------------------------------------- */
+
+typedef struct sparsec_plan_s *sparsec_plan_t;
+
+typedef struct sparsec_plan_info_s {
+  int64_t workers;  /* CTAs, or clusters of CTAs */
+  int64_t tiles;
+  double balance;   /* mean load / largest load, 1 is perfect */
+  double milliseconds; /* host time to make the plan, copies included */
+} sparsec_plan_info_t;
+
+/*
+ * Makes a plan for one pattern and one width (the N of the launch): checks the
+ * pattern (ascending row_ptr from 0, column indices in range and not repeated),
+ * orders the tiles so that all rows of a column panel run together, and balances
+ * them over the SMs by the rows' block counts. Synchronous. The plan keeps no
+ * reference to the pattern's memory; the values may change between launches, the
+ * pattern may not. `pattern` is in device memory (values are not read).
+ */
+SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel,
+                                                 const sparsec_bsr_t *pattern, int64_t width,
+                                                 sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
+SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan,
+                                               sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
+
+/* Checks a pattern in host memory alone (the same rules as sparsec_plan_create). */
+SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern) SPARSEC_MUST_USE;
+
+/* ---- Launch --------------------------------------------------------------- */
+
+/*
+ * Enqueues one execution on the stream (a CUstream or cudaStream_t; NULL is the
+ * default stream; ignored on the host, where the call returns when the work is
+ * done). plan may be NULL: the kernel then takes its tiles in a fixed order and
+ * the pattern is not checked beyond its sizes. Allocates nothing, synchronises
+ * nothing, may be captured in a CUDA graph, and may run in several threads at
+ * once. Refuses arguments whose kind, type, block, shape, strides or alignment
+ * do not fit the kernel, by name.
+ */
+SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
+                                            const sparsec_argument_t *arguments,
+                                            size_t argument_count, void *stream) SPARSEC_MUST_USE;
+
+/* The index of the variant that a launch with these arguments takes. */
+SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel,
+                                                    const sparsec_argument_t *arguments,
+                                                    size_t argument_count,
+                                                    size_t *out_variant) SPARSEC_MUST_USE;
+
+/* ---- Reference ------------------------------------------------------------ */
+
+/*
+ * The plain definition of what a kernel computes, in double, one element after
+ * the other. All pointers are in host memory. For result rows m in
+ * [row_begin, row_end): acc[m, n] = sum over k of w[m, k] * x[k, n], then
+ * y = epilogue(acc, extra operands), not rounded to the result type. y and
+ * magnitude (may be NULL) are row-major (row_end - row_begin) x N whatever the
+ * result's layout. magnitude tells how large rounding errors may be: 1e-6 *
+ * magnitude is what f32 arithmetic may be off by before it rounds to the result
+ * type. It is the sum of |w[m, k] * x[k, n]|, and each step of an epilogue adds
+ * the size of its own result to what it makes of its operands' errors.
+ * The result argument's data is neither read nor written. The kernel may be of
+ * any target.
+ */
+SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel,
+                                                   const sparsec_argument_t *host_arguments,
+                                                   size_t argument_count, int64_t row_begin,
+                                                   int64_t row_end, double *y,
+                                                   double *magnitude) SPARSEC_MUST_USE;
+
+#ifdef __cplusplus
+} /* extern "C" */
+#endif
+
+#endif /* SPARSEC_RUNTIME_H */

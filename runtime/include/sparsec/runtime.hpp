@@ -1,0 +1,205 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// runtime.hpp: RAII over runtime.h. Header-only, C++17. Every failure is an exception of type sparsec::Error.
+//
+//   sparsec::Device device = sparsec::Device::cuda();
+//   sparsec::Module module = sparsec::Module::fromFile(device, "kernel.cubin");
+//   sparsec::Kernel kernel = module.kernel();
+//   sparsec::Plan plan(kernel, w, n);
+//   kernel.launch(&plan, {w, x, y}, stream);
+//
+// Objects own their handle and move; destroy modules, buffers and plans before the device that they came from.
+
+#ifndef SPARSEC_RUNTIME_HPP
+#define SPARSEC_RUNTIME_HPP
+
+#include "sparsec/runtime.h"
+
+#include <fstream>
+#include <initializer_list>
+#include <iterator>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+namespace sparsec {
+
+/// A failed call: what() is its message.
+class Error : public std::runtime_error {
+public:
+  Error(sparsec_status_code_t code, const std::string &message) : std::runtime_error(message), statusCode(code) {}
+  sparsec_status_code_t code() const { return statusCode; }
+
+private:
+  sparsec_status_code_t statusCode;
+};
+
+/// Throws when the status is an error; frees it.
+inline void check(sparsec_status_t status) {
+  if (!status)
+    return;
+  std::unique_ptr<sparsec_status_s, void (*)(sparsec_status_t)> owner(status, sparsec_status_free);
+  throw Error(sparsec_status_code(status), sparsec_status_message(status));
+}
+
+namespace detail {
+template <typename Handle, void (*destroy)(Handle)> struct Destroy {
+  void operator()(Handle handle) const { destroy(handle); }
+};
+template <typename Handle, void (*destroy)(Handle)>
+using Owner = std::unique_ptr<std::remove_pointer_t<Handle>, Destroy<Handle, destroy>>;
+} // namespace detail
+
+class Device {
+public:
+  static int cudaCount() {
+    int32_t count;
+    check(sparsec_cuda_device_count(&count));
+    return count;
+  }
+  static Device cuda(int ordinal = 0) {
+    sparsec_device_t handle;
+    check(sparsec_device_open_cuda(ordinal, &handle));
+    return Device(handle);
+  }
+  /// threadCount 0 = all cores.
+  static Device host(int threadCount = 0) {
+    sparsec_device_t handle;
+    check(sparsec_device_open_host(threadCount, &handle));
+    return Device(handle);
+  }
+
+  sparsec_device_info_t info() const {
+    sparsec_device_info_t result;
+    check(sparsec_device_info(handle(), &result));
+    return result;
+  }
+  void synchronize(void *stream = nullptr) const { check(sparsec_synchronize(handle(), stream)); }
+  sparsec_device_t handle() const { return owner.get(); }
+
+private:
+  explicit Device(sparsec_device_t handle) : owner(handle) {}
+  detail::Owner<sparsec_device_t, sparsec_device_destroy> owner;
+};
+
+/// Device memory.
+class Buffer {
+public:
+  Buffer(const Device &device, size_t bytes) : device(device.handle()), sizeInBytes(bytes) {
+    check(sparsec_memory_allocate(this->device, bytes, &memory));
+  }
+  /// A copy of host memory.
+  template <typename Element>
+  Buffer(const Device &device, const std::vector<Element> &elements)
+      : Buffer(device, elements.size() * sizeof(Element)) {
+    check(sparsec_memory_upload(this->device, memory, elements.data(), sizeInBytes));
+  }
+  Buffer(Buffer &&other) noexcept
+      : device(other.device), memory(std::exchange(other.memory, nullptr)), sizeInBytes(other.sizeInBytes) {}
+  Buffer &operator=(Buffer other) noexcept {
+    std::swap(device, other.device);
+    std::swap(memory, other.memory);
+    std::swap(sizeInBytes, other.sizeInBytes);
+    return *this;
+  }
+  ~Buffer() { sparsec_memory_free(device, memory); }
+
+  /// Copies everything to the host.
+  template <typename Element> std::vector<Element> download() const {
+    std::vector<Element> elements(sizeInBytes / sizeof(Element));
+    check(sparsec_memory_download(device, elements.data(), memory, elements.size() * sizeof(Element)));
+    return elements;
+  }
+  void *data() const { return memory; }
+  template <typename Element> Element *as() const { return static_cast<Element *>(memory); }
+  size_t bytes() const { return sizeInBytes; }
+
+private:
+  sparsec_device_t device;
+  void *memory = nullptr;
+  size_t sizeInBytes;
+};
+
+/// A kernel argument; views and numbers convert to it.
+struct Argument : sparsec_argument_t {
+  Argument(const sparsec_bsr_t &bsr) : sparsec_argument_t(sparsec_argument_bsr(bsr)) {}
+  Argument(const sparsec_dense_t &dense) : sparsec_argument_t(sparsec_argument_dense(dense)) {}
+  Argument(float scalar) : sparsec_argument_t(sparsec_argument_scalar(scalar)) {}
+};
+static_assert(sizeof(Argument) == sizeof(sparsec_argument_t), "arrays of one are passed as arrays of the other");
+
+class Plan;
+
+/// A kernel of a module; valid as long as the module.
+class Kernel {
+public:
+  explicit Kernel(sparsec_kernel_t handle) : kernel(handle) {}
+
+  const char *name() const { return sparsec_kernel_info(kernel)->name; }
+  const sparsec_kernel_info_t &info() const { return *sparsec_kernel_info(kernel); }
+  /// Arguments in the kernel's order: inputs, then results. plan may be null.
+  inline void launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream = nullptr) const;
+  sparsec_kernel_t handle() const { return kernel; }
+
+private:
+  sparsec_kernel_t kernel;
+};
+
+class Module {
+public:
+  Module(const Device &device, const void *data, size_t bytes) {
+    sparsec_module_t handle;
+    check(sparsec_module_load(device.handle(), data, bytes, &handle));
+    owner.reset(handle);
+  }
+  static Module fromFile(const Device &device, const std::string &path) {
+    std::ifstream file(path, std::ios::binary);
+    std::vector<char> data{std::istreambuf_iterator<char>(file), {}};
+    if (!file)
+      throw Error(SPARSEC_STATUS_INVALID_ARGUMENT, "cannot read '" + path + "'");
+    return Module(device, data.data(), data.size());
+  }
+
+  size_t kernelCount() const { return sparsec_module_kernel_count(handle()); }
+  /// The module's only kernel.
+  Kernel kernel() const { return find(nullptr); }
+  Kernel kernel(const std::string &name) const { return find(name.c_str()); }
+  sparsec_module_t handle() const { return owner.get(); }
+
+private:
+  Kernel find(const char *name) const {
+    sparsec_kernel_t result;
+    check(sparsec_module_kernel(handle(), name, &result));
+    return Kernel(result);
+  }
+  detail::Owner<sparsec_module_t, sparsec_module_destroy> owner;
+};
+
+/// Tile lists for one pattern and width.
+class Plan {
+public:
+  Plan(const Kernel &kernel, const sparsec_bsr_t &pattern, int64_t width) {
+    sparsec_plan_t handle;
+    check(sparsec_plan_create(kernel.handle(), &pattern, width, &handle));
+    owner.reset(handle);
+  }
+  sparsec_plan_info_t info() const {
+    sparsec_plan_info_t result;
+    check(sparsec_plan_info(handle(), &result));
+    return result;
+  }
+  sparsec_plan_t handle() const { return owner.get(); }
+
+private:
+  detail::Owner<sparsec_plan_t, sparsec_plan_destroy> owner;
+};
+
+inline void Kernel::launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream) const {
+  check(sparsec_launch(kernel, plan ? plan->handle() : nullptr, arguments.begin(), arguments.size(), stream));
+}
+
+} // namespace sparsec
+
+#endif // SPARSEC_RUNTIME_HPP

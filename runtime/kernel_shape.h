@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Small facts about the launch info's vocabulary that several files need.
+
+#ifndef SPARSEC_RUNTIME_KERNEL_SHAPE_H
+#define SPARSEC_RUNTIME_KERNEL_SHAPE_H
+
+#include "sparsec/launch_info.h"
+
+namespace sparsec::runtime {
+
+/// Number of sparsec_plan_section_t.
+constexpr uint32_t planSectionCount = 2;
+
+constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+constexpr uint32_t unknownStep = UINT32_MAX;
+
+/// How many of a, b, c of an epilogue step are value numbers.
+constexpr uint32_t stepOperandCount(uint32_t op) {
+  switch (op) {
+  case SPARSEC_STEP_CONSTANT:
+    return 0;
+  case SPARSEC_STEP_COPY:
+  case SPARSEC_STEP_ROUND_F32:
+  case SPARSEC_STEP_ROUND_F16:
+  case SPARSEC_STEP_ROUND_BF16:
+  case SPARSEC_STEP_NEGATE:
+  case SPARSEC_STEP_ABSOLUTE:
+  case SPARSEC_STEP_SQRT:
+  case SPARSEC_STEP_RSQRT:
+  case SPARSEC_STEP_EXP:
+  case SPARSEC_STEP_EXP2:
+  case SPARSEC_STEP_EXPM1:
+  case SPARSEC_STEP_LOG:
+  case SPARSEC_STEP_LOG2:
+  case SPARSEC_STEP_LOG1P:
+  case SPARSEC_STEP_TANH:
+  case SPARSEC_STEP_ERF:
+  case SPARSEC_STEP_SIN:
+  case SPARSEC_STEP_COS:
+  case SPARSEC_STEP_FLOOR:
+  case SPARSEC_STEP_CEIL:
+    return 1;
+  case SPARSEC_STEP_ADD:
+  case SPARSEC_STEP_SUBTRACT:
+  case SPARSEC_STEP_MULTIPLY:
+  case SPARSEC_STEP_DIVIDE:
+  case SPARSEC_STEP_MAXIMUM:
+  case SPARSEC_STEP_MINIMUM:
+  case SPARSEC_STEP_MAXNUM:
+  case SPARSEC_STEP_MINNUM:
+  case SPARSEC_STEP_COMPARE:
+  case SPARSEC_STEP_AND:
+  case SPARSEC_STEP_OR:
+  case SPARSEC_STEP_XOR:
+    return 2;
+  case SPARSEC_STEP_FMA:
+  case SPARSEC_STEP_SELECT:
+    return 3;
+  default:
+    return unknownStep;
+  }
+}
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_KERNEL_SHAPE_H

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A compiled file loaded for one device, and its kernels.
+
+#ifndef SPARSEC_RUNTIME_MODULE_H
+#define SPARSEC_RUNTIME_MODULE_H
+
+#include "device.h"
+#include "host_image.h"
+#include "image.h"
+#include "kernel_shape.h"
+
+namespace sparsec::runtime {
+
+class Module;
+
+/// One machine kernel, ready to run.
+struct Variant {
+  const sparsec_variant_info_t *info = nullptr;
+  /// CUDA: workers (CTAs, or clusters) that are resident at once; the largest grid.
+  int64_t residentWorkers = 0;
+  CUfunction cudaFunction = nullptr;
+  sparsec_host_kernel_t hostFunction = nullptr;
+};
+
+} // namespace sparsec::runtime
+
+struct sparsec_kernel_s {
+  sparsec::runtime::Module *module;
+  const sparsec_kernel_info_t *info;
+  uint32_t matrix, dense, result; // argument numbers by role
+  std::vector<sparsec::runtime::Variant> variants;
+
+  const sparsec_argument_info_t &argument(uint32_t number) const;
+};
+
+namespace sparsec::runtime {
+
+class Module : public std::enable_shared_from_this<Module> {
+public:
+  static Status load(std::shared_ptr<Device> device, Bytes file, std::shared_ptr<Module> &outModule);
+  ~Module();
+
+  std::shared_ptr<Device> device;
+  LaunchInfo info;
+  std::vector<sparsec_kernel_s> kernels;
+
+private:
+  void makeKernels();
+  Status checkLimits() const;
+  Status checkLimits(const sparsec_variant_info_t &variant) const;
+  Status loadCudaCode(const Image &image);
+  Status loadCudaVariant(Variant &variant);
+  Status countResidentWorkers(Variant &variant);
+  Status loadHostCode(const Image &image);
+
+  CUmodule cudaModule = nullptr;
+  HostImage hostImage;
+};
+
+} // namespace sparsec::runtime
+
+struct sparsec_module_s {
+  std::shared_ptr<sparsec::runtime::Module> module;
+};
+
+#endif // SPARSEC_RUNTIME_MODULE_H

@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "tensor_map.h"
+#include "enum_values.h"
+
+#include <algorithm>
+
+namespace sparsec::runtime {
+
+namespace {
+
+CUtensorMapDataType tensorMapType(sparsec_dtype_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F32:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  case SPARSEC_DTYPE_F16:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  case SPARSEC_DTYPE_BF16:
+    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  case SPARSEC_DTYPE_F8E4M3FN:
+  case SPARSEC_DTYPE_F8E5M2:
+  case SPARSEC_DTYPE_NONE:
+    break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+/// What the driver wants to know of a tensor, innermost dimension first.
+struct Description {
+  void *data;
+  sparsec_dtype_t dtype;
+  uint64_t sizes[3];
+  uint64_t strides[2]; // bytes, from the second dimension on
+};
+
+Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument) {
+  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE) {
+    const sparsec_dense_t &tensor = argument.dense;
+    uint64_t elementBytes = dtypeBytes(tensor.dtype);
+    return {tensor.data,
+            tensor.dtype,
+            {uint64_t(tensor.sizes[1]), uint64_t(tensor.sizes[0]), 0},
+            {uint64_t(tensor.strides[0]) * elementBytes, 0}};
+  }
+  const sparsec_bsr_t &matrix = argument.bsr;
+  uint64_t rowBytes = matrix.block_columns * dtypeBytes(matrix.dtype);
+  return {const_cast<void *>(matrix.values),
+          matrix.dtype,
+          {uint64_t(matrix.block_columns), uint64_t(matrix.block_rows), uint64_t(matrix.block_count)},
+          {rowBytes, rowBytes * matrix.block_rows}};
+}
+
+} // namespace
+
+Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe,
+                       const sparsec_argument_t &argument, CUtensorMap &outMap) {
+  Description tensor = describe(recipe, argument);
+  // The driver refuses empty tensors. The kernel reads nothing of them, so any valid memory will do.
+  bool isEmpty = false;
+  for (uint32_t d = 0; d < recipe.rank; ++d) {
+    isEmpty |= tensor.sizes[d] == 0;
+    tensor.sizes[d] = std::max<uint64_t>(tensor.sizes[d], 1);
+  }
+  if (isEmpty) {
+    tensor.data = device.placeholder;
+    tensor.strides[0] = std::max<uint64_t>(tensor.strides[0], 16);
+  }
+  const uint32_t elementStrides[3] = {1, 1, 1};
+  return cudaStatus(*device.cuda,
+                    device.cuda->cuTensorMapEncodeTiled(
+                        &outMap, tensorMapType(tensor.dtype), recipe.rank, tensor.data, tensor.sizes, tensor.strides,
+                        recipe.box, elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(recipe.swizzle),
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                    "encoding a tensor map");
+}
+
+} // namespace sparsec::runtime

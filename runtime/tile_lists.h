@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The order in which result tiles run and the workers that run them. Pure functions of the pattern's row lengths.
+
+#ifndef SPARSEC_RUNTIME_TILE_LISTS_H
+#define SPARSEC_RUNTIME_TILE_LISTS_H
+
+#include "tile_grid.h"
+
+#include <vector>
+
+namespace sparsec::runtime {
+
+struct Tile {
+  uint32_t row, panel;
+};
+static_assert(sizeof(Tile) == 8, "layout of SPARSEC_PLAN_TILES");
+
+struct TileListInput {
+  const int32_t *rowPtr; // host memory
+  int64_t blockRows, blockColumns;
+  TileGrid grid;
+  int64_t chunksPerBlock; // stages that one block takes
+  int64_t workers;        // 1 to the number of tiles
+};
+
+struct TileLists {
+  std::vector<uint32_t> offsets; // [workers + 1]
+  std::vector<Tile> tiles;       // worker w runs [offsets[w], offsets[w + 1]) in this order
+  double balance;                // mean load / largest load
+};
+
+/// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache. A
+/// nearly dense pattern goes in groups of 16 tile rows, as a dense product does. The last few tiles of every worker are
+/// sorted by falling cost so that the end is level; each tile goes to the worker with the least work.
+TileLists makeTileLists(const TileListInput &input);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_TILE_LISTS_H

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "element.h"
+
+#include "reference/numbers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+
+namespace sparsec::readers {
+
+double FloatFormat::maxFinite() const { return std::ldexp(2.0 - std::ldexp(1.0, -mantissaBits), maxExponent); }
+
+double FloatFormat::unitInLastPlace(double value) const {
+  int exponent = value == 0.0 || !std::isfinite(value) ? minExponent : std::max(std::ilogb(value), minExponent);
+  return std::ldexp(1.0, exponent - mantissaBits);
+}
+
+std::optional<FloatFormat> getFloatFormat(sparsec_dtype_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F32:
+    return FloatFormat{4, 23, -126, 127};
+  case SPARSEC_DTYPE_F16:
+    return FloatFormat{2, 10, -14, 15};
+  case SPARSEC_DTYPE_BF16:
+    return FloatFormat{2, 7, -126, 127};
+  case SPARSEC_DTYPE_NONE:
+  case SPARSEC_DTYPE_F8E4M3FN:
+  case SPARSEC_DTYPE_F8E5M2:
+    break;
+  }
+  return std::nullopt;
+}
+
+uint32_t encodeElement(double value, const FloatFormat &format) {
+  const int mantissa = format.mantissaBits;
+  const uint32_t infinity = uint32_t(format.maxExponent - format.minExponent + 2) << mantissa;
+  const uint32_t sign = std::signbit(value) ? uint32_t(1) << (8 * format.bytes - 1) : 0;
+  if (std::isnan(value))
+    return infinity | (uint32_t(1) << (mantissa - 1));
+  double rounded = std::fabs(runtime::roundToFormat(value, mantissa, format.minExponent, format.maxExponent));
+  if (std::isinf(rounded))
+    return sign | infinity;
+  // In units of the last place the number is an integer. The implied leading 1 of a normal number adds one to the
+  // exponent field; a subnormal number has none.
+  uint32_t units = uint32_t(rounded / format.unitInLastPlace(rounded));
+  int exponent = rounded == 0.0 ? format.minExponent : std::max(std::ilogb(rounded), format.minExponent);
+  return sign | ((uint32_t(exponent - format.minExponent) << mantissa) + units);
+}
+
+void storeElement(void *array, size_t index, double value, const FloatFormat &format) {
+  uint32_t bits = encodeElement(value, format);
+  std::memcpy(static_cast<char *>(array) + index * format.bytes, &bits, format.bytes);
+}
+
+} // namespace sparsec::readers

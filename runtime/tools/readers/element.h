@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Elements of the dense and block-sparse operands: between double and the stored types.
+
+#ifndef SPARSEC_TOOLS_READERS_ELEMENT_H
+#define SPARSEC_TOOLS_READERS_ELEMENT_H
+
+#include "sparsec/launch_info.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+namespace sparsec::readers {
+
+/// The numbers that define a binary floating-point type with infinities and a sign + exponent + mantissa layout.
+struct FloatFormat {
+  unsigned bytes;
+  int mantissaBits; // stored ones, without the implied leading 1
+  int minExponent;  // of the smallest normal number
+  int maxExponent;  // of the largest finite number
+
+  double maxFinite() const;
+  /// The distance of neighbouring numbers of this type around `value`; the smallest one for 0 and subnormal numbers.
+  double unitInLastPlace(double value) const;
+};
+
+/// The format of f32, f16 and bf16; nothing for the 8-bit types, which no kernel takes yet.
+std::optional<FloatFormat> getFloatFormat(sparsec_dtype_t dtype);
+
+/// The bits of a number, rounded to nearest, ties to even; overflow gives an infinity.
+uint32_t encodeElement(double value, const FloatFormat &format);
+
+/// Element `index` of an array at any address, little-endian.
+void storeElement(void *array, size_t index, double value, const FloatFormat &format);
+
+} // namespace sparsec::readers
+
+#endif // SPARSEC_TOOLS_READERS_ELEMENT_H

@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Compares a result with the reference implementation in double precision.
+
+#ifndef SPARSEC_TOOLS_RUN_CHECK_H
+#define SPARSEC_TOOLS_RUN_CHECK_H
+
+#include "arguments.h"
+#include "element.h"
+
+#include <optional>
+
+namespace sparsec::run {
+
+/// The error that a result element may have:
+///
+///   |got - exact| <= 2 units in the last place of the result type + 1e-6 * magnitude
+///
+/// where magnitude is what sparsec_reference_run reports: sum |w x|, carried through the epilogue. NaN must be NaN in
+/// both. A finite exact value may come out as an infinity only if it is within the bound of the largest finite number.
+bool isWithinBound(double got, double exact, double magnitude, const readers::FloatFormat &format);
+
+/// Which rows of the result to compare.
+struct CheckRequest {
+  enum class Rows { sample, all, count } rows = Rows::sample;
+  int64_t count = 0; // Rows::count
+};
+
+struct CheckResult {
+  int64_t rowsChecked = 0, rows = 0;
+  int64_t wrongElements = 0;
+  /// Largest |got - exact| and largest |exact| among the checked elements, infinite and NaN ones aside.
+  double largestError = 0.0, largestExact = 0.0;
+  struct Element {
+    int64_t row, column;
+    double got, exact;
+  };
+  std::optional<Element> firstWrong;
+
+  double relativeError() const { return largestExact == 0.0 ? largestError : largestError / largestExact; }
+};
+
+/// The rows of the result that a request selects, ascending. A sample is as large as a few seconds allow; it is drawn
+/// evenly over the rows and holds the first, the last and the longest row. `suspects` are checked in any case. `width`
+/// is the N of the product.
+std::vector<int64_t> selectRows(const readers::BlockMatrix &matrix, int64_t width, const CheckRequest &request,
+                                llvm::ArrayRef<int64_t> suspects);
+
+/// Checks the results in `host`.
+llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArguments &host,
+                                        const CheckRequest &request);
+
+} // namespace sparsec::run
+
+#endif // SPARSEC_TOOLS_RUN_CHECK_H

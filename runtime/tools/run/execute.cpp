@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "execute.h"
+
+#include "progress.h"
+
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringExtras.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+
+namespace sparsec::run {
+
+std::optional<DeviceRequest> DeviceRequest::parse(llvm::StringRef text) {
+  if (text == "auto")
+    return DeviceRequest{Kind::automatic, 0};
+  if (text == "host")
+    return DeviceRequest{Kind::host, 0};
+  if (text == "cuda")
+    return DeviceRequest{Kind::cuda, 0};
+  DeviceRequest request{Kind::cuda, 0};
+  if (!text.consume_front("cuda:") || text.getAsInteger(10, request.ordinal) || request.ordinal < 0)
+    return std::nullopt;
+  return request;
+}
+
+//===----------------------------------------------------------------------===//
+// Devices and modules
+//===----------------------------------------------------------------------===//
+
+static llvm::Expected<LoadedModule> loadOn(llvm::StringRef file, DeviceRequest request) {
+  LoadedModule loaded;
+  sparsec_device_t device = nullptr;
+  sparsec_status_t status = request.kind == DeviceRequest::Kind::host
+                                ? sparsec_device_open_host(0, &device)
+                                : sparsec_device_open_cuda(request.ordinal, &device);
+  if (llvm::Error error = toError(status))
+    return error;
+  loaded.device.reset(device);
+  if (llvm::Error error = toError(sparsec_device_info(device, &loaded.deviceInfo)))
+    return error;
+  sparsec_module_t module = nullptr;
+  if (llvm::Error error = toError(sparsec_module_load(device, file.data(), file.size(), &module)))
+    return error;
+  loaded.module.reset(module);
+  return loaded;
+}
+
+/// The choice of --device=auto.
+static llvm::Expected<LoadedModule> loadAnywhere(llvm::StringRef file) {
+  auto images = readLaunchInfos(file);
+  if (!images)
+    return images.takeError();
+  bool hasHostImage = llvm::any_of(*images, [](const auto &info) { return info->target_kind == SPARSEC_TARGET_HOST; });
+  bool hasCudaImage = llvm::any_of(*images, [](const auto &info) { return info->target_kind == SPARSEC_TARGET_CUDA; });
+  int32_t devices = 0;
+  if (hasCudaImage)
+    if (llvm::Error error = toError(sparsec_cuda_device_count(&devices)))
+      return error;
+  if (devices == 0) {
+    if (hasHostImage)
+      return loadOn(file, {DeviceRequest::Kind::host, 0});
+    std::string targets =
+        llvm::join(llvm::map_range(*images, [](const auto &info) { return nameOf(info->target).str(); }), ", ");
+    return failure("the file holds images for {} only, and this machine has no CUDA device: compile with --arch=host "
+                   "to run on the processor",
+                   targets);
+  }
+  auto loaded = loadOn(file, {DeviceRequest::Kind::cuda, 0});
+  if (loaded || !hasHostImage)
+    return loaded;
+  // A GPU that no image was compiled for leaves the host; every other error is the user's to know.
+  llvm::Error error = llvm::handleErrors(loaded.takeError(), [](std::unique_ptr<StatusError> status) -> llvm::Error {
+    if (status->code != SPARSEC_STATUS_WRONG_DEVICE)
+      return llvm::Error(std::move(status));
+    llvm::errs() << "sparsec-run: running on the host: " << status->message << '\n';
+    return llvm::Error::success();
+  });
+  if (error)
+    return error;
+  return loadOn(file, {DeviceRequest::Kind::host, 0});
+}
+
+llvm::Expected<LoadedModule> loadModule(llvm::StringRef file, DeviceRequest request) {
+  return request.kind == DeviceRequest::Kind::automatic ? loadAnywhere(file) : loadOn(file, request);
+}
+
+//===----------------------------------------------------------------------===//
+// Launches
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// One kernel with its arguments on the device.
+struct Launcher {
+  sparsec_device_t device;
+  sparsec_kernel_t kernel;
+  sparsec_plan_t plan;
+  llvm::ArrayRef<sparsec_argument_t> arguments;
+
+  /// Launches `count` times, waits, and gives the milliseconds of all.
+  llvm::Expected<double> run(int64_t count) const {
+    auto start = std::chrono::steady_clock::now();
+    for (int64_t index = 0; index < count; ++index)
+      if (llvm::Error error =
+              toError(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), /*stream=*/nullptr)))
+        return error;
+    if (llvm::Error error = toError(sparsec_synchronize(device, nullptr)))
+      return error;
+    return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+  }
+};
+} // namespace
+
+static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples) {
+  constexpr double batchMilliseconds = 20.0;
+  auto single = launcher.run(1);
+  if (!single)
+    return single.takeError();
+  int64_t launches = int64_t(std::clamp(std::ceil(batchMilliseconds / std::max(*single, 1e-3)), 1.0, 1000.0));
+  std::vector<double> times;
+  Progress progress("timing samples");
+  for (int64_t sample = 0; sample < samples; ++sample) {
+    auto time = launcher.run(launches);
+    if (!time)
+      return time.takeError();
+    times.push_back(*time / double(launches));
+    progress.update(sample + 1, samples);
+  }
+  std::sort(times.begin(), times.end());
+  double median = (times[(times.size() - 1) / 2] + times[times.size() / 2]) / 2.0;
+  return Timing{median, times.front(), samples, launches};
+}
+
+llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
+                                  bool withPlan, int64_t samples) {
+  Execution execution;
+  DeviceArguments arguments(loaded.device.get());
+  if (llvm::Error error = arguments.upload(host))
+    return error;
+  size_t variant = 0;
+  if (llvm::Error error =
+          toError(sparsec_launch_variant(kernel, arguments.views().data(), arguments.views().size(), &variant)))
+    return error;
+  execution.variant = sparsec_kernel_variant(kernel, variant);
+
+  OwnedPlan plan;
+  if (withPlan) {
+    sparsec_plan_t created = nullptr;
+    const sparsec_bsr_t &pattern = arguments.views()[host.indexOfMatrix()].bsr;
+    if (llvm::Error error = toError(sparsec_plan_create(kernel, &pattern, host.shape().n, &created)))
+      return error;
+    plan.reset(created);
+    execution.plan.emplace();
+    if (llvm::Error error = toError(sparsec_plan_info(created, &*execution.plan)))
+      return error;
+  }
+
+  Launcher launcher{loaded.device.get(), kernel, plan.get(), arguments.views()};
+  auto first = launcher.run(1);
+  if (!first)
+    return first.takeError();
+  if (llvm::Error error = arguments.downloadResults(host))
+    return error;
+  if (samples > 0) {
+    auto timing = measure(launcher, samples);
+    if (!timing)
+      return timing.takeError();
+    execution.timing = *timing;
+  }
+  return execution;
+}
+
+} // namespace sparsec::run

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sparsec-run: runs one kernel of a compiled file on data from files, checks it and times it.
+
+#include "check.h"
+#include "execute.h"
+#include "inspect.h"
+#include "numpy.h"
+#include "report.h"
+
+#include "llvm/Support/CommandLine.h"
+#include "llvm/Support/FileSystem.h"
+#include "llvm/Support/FileUtilities.h"
+
+#include <string>
+#include <vector>
+
+using namespace sparsec;
+using namespace sparsec::run;
+namespace cl = llvm::cl;
+
+static cl::OptionCategory category("sparsec-run options");
+static cl::opt<std::string> inputFile(cl::Positional, cl::Required, cl::desc("<compiled file>"), cl::cat(category));
+static cl::list<std::string>
+    assignments("arg", cl::value_desc("name=value"), cl::cat(category),
+                cl::desc("Value of an input. Block-sparse: .smtx, .mtx or .npz file, or\n"
+                         "random:MxK:density=D[:SEED]. Dense: .npy file or random:SHAPE[:SEED].\n"
+                         "Scalar: a number"));
+static cl::list<std::string> outputs("out", cl::value_desc("name=file.npy"), cl::cat(category),
+                                     cl::desc("Write a result to a NumPy file (bf16 as float32)"));
+static cl::opt<std::string> check("check", cl::ValueOptional, cl::value_desc("rows"), cl::cat(category),
+                                  cl::desc("Compare with the reference in double precision: 'all' rows, a number\n"
+                                           "of rows, or by default as many as a few seconds allow"));
+static cl::opt<int64_t> repeat("repeat", cl::init(5), cl::value_desc("samples"), cl::cat(category),
+                               cl::desc("Timing samples; the median is shown (default 5, 0: no timing)"));
+static cl::opt<std::string> device("device", cl::init("auto"), cl::value_desc("auto|cuda[:N]|host"), cl::cat(category),
+                                   cl::desc("Where to run (default auto: the first GPU if the file has an image for\n"
+                                            "it, else the processor)"));
+static cl::opt<std::string> kernelName("kernel", cl::value_desc("name"), cl::cat(category),
+                                       cl::desc("The kernel to run, when the file has several"));
+static cl::opt<bool> noPlan("no-plan", cl::cat(category), cl::desc("Launch without a plan"));
+static cl::opt<bool> inspect("inspect", cl::cat(category),
+                             cl::desc("Print the launch info of the file and stop; needs no GPU"));
+static cl::opt<bool> json("json", cl::cat(category), cl::desc("Print JSON instead of a table"));
+static cl::extrahelp moreHelp(R"(
+Examples:
+  sparsec-run kernel.cubin --arg w=pattern.smtx --arg x=random:8192x512 --check --repeat=20
+  sparsec-run kernel.cubin --arg w=matrix.mtx --arg x=x.npy --arg beta=0.5 --out y=y.npy
+  sparsec-run kernel.cubin --inspect
+
+Files:
+  .smtx  pattern of the Deep Learning Matrix Collection: every nonzero stands for one block of random values
+  .mtx   Matrix Market, coordinate: cut into the kernel's blocks; fill-in = stored elements / nonzeros
+  .npz   SciPy BSR matrix (scipy.sparse.save_npz) with the kernel's blocks
+  .npy   NumPy array: float16, float32, float64, or uint16 as the bits of bf16; C order
+
+Check: |got - exact| <= 2 units in the last place of the result type + 1e-6 * sum |w x|, where the second term is
+carried through the epilogue. Results start as NaN, so that elements that are never written are seen.
+
+Time: one sample is the wall-clock time of a batch of launches (about 20 ms) and one synchronisation, divided by the
+launches. Operands stay in the caches between launches. TFLOP/s counts the blocks that are there: 2 * nnzb * r * c * N.
+Max rel. error is the largest |got - exact| over the largest |exact|, of the rows that are checked.
+
+Exit codes: 0 good, 1 bad input or failed check, 2 wrong usage, 3 internal or driver error.
+)");
+
+static int usageError(const std::string &message) {
+  llvm::errs() << "sparsec-run: " << message << "; see --help\n";
+  return exitUsage;
+}
+
+/// --check, --check=all or --check=ROWS; nothing for other text.
+static std::optional<CheckRequest> parseCheck(llvm::StringRef text) {
+  CheckRequest request;
+  if (text == "all")
+    request.rows = CheckRequest::Rows::all;
+  else if (!text.empty())
+    request.rows = CheckRequest::Rows::count;
+  if (request.rows == CheckRequest::Rows::count && (text.getAsInteger(10, request.count) || request.count < 1))
+    return std::nullopt;
+  return request;
+}
+
+static llvm::Error inspectFile(llvm::StringRef file) {
+  auto images = readLaunchInfos(file);
+  if (!images)
+    return images.takeError();
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}\n", describeImages(*images));
+  else
+    printImages(llvm::outs(), *images);
+  return llvm::Error::success();
+}
+
+/// Writes aside and renames, so that no half-written file is left.
+static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
+  if (llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
+        stream << bytes;
+        return llvm::Error::success();
+      }))
+    return failure("cannot write '{}': {}", view(path), llvm::toString(std::move(error)));
+  return llvm::Error::success();
+}
+
+/// The result that `name=file` asks for.
+static llvm::Expected<const HostArgument *> findOutput(HostArguments &host, llvm::StringRef name) {
+  const HostArgument *argument = host.find(name);
+  if (!argument || argument->info->role != SPARSEC_ROLE_RESULT)
+    return failure("the kernel has no result '{}'", view(name));
+  return argument;
+}
+
+static llvm::Error writeOutputs(HostArguments &host) {
+  for (llvm::StringRef output : outputs) {
+    auto [name, path] = output.split('=');
+    auto argument = findOutput(host, name);
+    if (!argument)
+      return argument.takeError();
+    auto bytes = readers::writeNumpy((*argument)->elements.data(), sparsec_dtype_t((*argument)->info->dtype),
+                                     (*argument)->sizes);
+    if (!bytes)
+      return bytes.takeError();
+    if (llvm::Error error = writeFile(path, *bytes))
+      return error;
+  }
+  return llvm::Error::success();
+}
+
+/// Runs the kernel; false if a check failed.
+static llvm::Expected<bool> runFile(llvm::StringRef file, DeviceRequest deviceRequest,
+                                    std::optional<CheckRequest> checkRequest) {
+  auto loaded = loadModule(file, deviceRequest);
+  if (!loaded)
+    return loaded.takeError();
+  sparsec_kernel_t kernel = nullptr;
+  const char *name = kernelName.empty() ? nullptr : kernelName.c_str();
+  if (llvm::Error error = toError(sparsec_module_kernel(loaded->module.get(), name, &kernel)))
+    return error;
+  auto host = HostArguments::read(kernel, assignments, readers::Limits());
+  if (!host)
+    return host.takeError();
+  for (llvm::StringRef output : outputs) // before the work, not after it
+    if (llvm::Error error = findOutput(*host, output.split('=').first).takeError())
+      return error;
+
+  Report report = makeReport(*loaded, kernel, inputFile, *host);
+  auto execution = execute(*loaded, kernel, *host, !noPlan, repeat);
+  if (!execution)
+    return execution.takeError();
+  report.execution = *execution;
+  if (checkRequest) {
+    auto result = checkResult(kernel, *host, *checkRequest);
+    if (!result)
+      return result.takeError();
+    report.check = *result;
+  }
+  if (json)
+    llvm::outs() << llvm::formatv("{0:2}\n", describeReport(report));
+  else
+    printTable(llvm::outs(), report);
+  llvm::outs().flush();
+  if (report.check)
+    printCheck(llvm::errs(), *report.check);
+  if (llvm::Error error = writeOutputs(*host))
+    return error;
+  return !report.check || report.check->wrongElements == 0;
+}
+
+int main(int argc, char **argv) {
+  cl::HideUnrelatedOptions(category);
+  cl::SetVersionPrinter([](llvm::raw_ostream &stream) { stream << "sparsec-run " << sparsec_version() << '\n'; });
+  if (!cl::ParseCommandLineOptions(argc, argv, "Runs a compiled sparsec kernel on data from files.\n", &llvm::errs()))
+    return exitUsage;
+  std::optional<DeviceRequest> deviceRequest = DeviceRequest::parse(device);
+  if (!deviceRequest)
+    return usageError(fmt::format("expects --device=auto, cuda, cuda:N or host, but got '{}'", device.getValue()));
+  std::optional<CheckRequest> checkRequest;
+  if (check.getNumOccurrences() != 0) {
+    checkRequest = parseCheck(check);
+    if (!checkRequest)
+      return usageError(fmt::format("expects --check, --check=all or --check=ROWS, but got '{}'", check.getValue()));
+  }
+  if (repeat < 0)
+    return usageError(fmt::format("expects --repeat of 0 or more, but got {}", repeat.getValue()));
+  for (auto *option : {std::addressof(assignments), std::addressof(outputs)}) // cl::list has its own operator&
+    for (llvm::StringRef assignment : *option)
+      if (auto [name, value] = assignment.split('='); name.empty() || value.empty())
+        return usageError(fmt::format("expects --{0} {1}, but got --{0} {2}", view(option->ArgStr),
+                                      view(option->ValueStr), view(assignment)));
+
+  auto file = readers::readFile(inputFile);
+  if (!file)
+    return reportError(file.takeError());
+  llvm::StringRef bytes = (*file)->getBuffer();
+  if (inspect) {
+    if (llvm::Error error = inspectFile(bytes))
+      return reportError(std::move(error));
+    return exitGood;
+  }
+  auto passed = runFile(bytes, *deviceRequest, checkRequest);
+  if (!passed)
+    return reportError(passed.takeError());
+  return *passed ? exitGood : exitBadInput;
+}

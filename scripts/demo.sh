@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# From a clean clone to a result: installs what is missing, builds, compiles two kernels for three targets into one file
+# and runs them on two real matrices, on the GPU if there is one and on the processor otherwise.
+#   scripts/demo.sh          preset release
+#   scripts/demo.sh PRESET   another preset of CMakePresets.json
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+preset=${1:-release}
+programs=build/$preset/bin
+kernels=build/$preset/demo.bundle
+table=build/$preset/demo.txt
+
+# run KERNEL NAME=VALUE...: runs a kernel of the demo with these arguments; its row goes to the table.
+run() {
+  local arguments=(--kernel "$1" --check) argument
+  shift
+  for argument in "$@"; do
+    arguments+=(--arg "$argument")
+  done
+  "$programs/sparsec-run" "$kernels" "${arguments[@]}" >"$table.one"
+  # Columns are as wide in every run: one header is enough.
+  [ -s "$table" ] || head -n -1 "$table.one" >"$table"
+  tail -n 1 "$table.one" >>"$table"
+}
+
+step "installing what is missing"
+scripts/install-dependencies.sh
+
+step "building the compiler and the runtime, preset $preset (the first time this takes minutes)"
+build "$preset" sparsec sparsec-run
+
+step "compiling examples/demo.mlir for sm_90a, sm_89 and the host into $kernels"
+"$programs/sparsec" examples/demo.mlir --arch=sm_90a,sm_89,host -o "$kernels" --verbose
+
+: >"$table"
+step "linear layer with GELU, weights: a pruned Transformer's pattern, each nonzero stands for a 64 x 64 block"
+run linear_gelu w=examples/data/transformer-magnitude-0.95-q512x512.smtx x=random:256x32768 bias=random:32768
+
+step "product, matrix: bcsstk13, a stiffness matrix, cut into 16 x 16 blocks"
+run product w=examples/data/bcsstk13.mtx x=random:2003x4096
+
+step "done"
+cat "$table"

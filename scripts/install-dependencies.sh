@@ -1,0 +1,54 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Installs what building and testing sparsec needs and is missing: packages of Debian 12, and ptxas. Run as root or with
+# sudo at hand. Does nothing when everything is there.
+#   scripts/install-dependencies.sh          to build and to test
+#   scripts/install-dependencies.sh --lint   also what the style checks of .ci/run need
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+packages=(g++ cmake ninja-build python3 libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools libfmt-dev libgtest-dev
+  libgmock-dev libminizip-dev zlib1g-dev libzstd-dev pkgconf)
+[ "${1:-}" != --lint ] || packages+=(git clang-format-22 clang-tidy-22)
+find_ptxas >/dev/null || packages+=(python3-venv)
+
+# Prints those of the named packages that are not installed.
+missing_packages() {
+  local package
+  for package in "$@"; do
+    [ "$(dpkg-query --show --showformat='${db:Status-Status}' "$package" 2>/dev/null)" = installed ] || echo "$package"
+  done
+}
+
+as_root() {
+  if [ "$(id -u)" = 0 ]; then
+    "$@"
+  elif command -v sudo >/dev/null; then
+    sudo "$@"
+  else
+    fail "installing packages needs root: run this as root or install sudo, or install them yourself: ${missing[*]}"
+  fi
+}
+
+install_packages() {
+  command -v apt-get >/dev/null || fail "needs Debian 12 and its packages: ${missing[*]}"
+  echo "installing Debian packages: ${missing[*]}"
+  as_root apt-get update -qq
+  if [[ "$(apt-cache policy libmlir-22-dev)" != *'Candidate: 1:22'* ]]; then
+    fail "this machine's package sources have no libmlir-22-dev. LLVM and MLIR 22 are among Debian 12's security" \
+      "updates: add the suite bookworm-security, component main, to the package sources and run this again"
+  fi
+  as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends "${missing[@]}" >/dev/null
+}
+
+install_ptxas() {
+  echo "installing ptxas: PyPI package nvidia-cuda-nvcc 13.0 in $ptxas_venv"
+  python3 -m venv "$ptxas_venv"
+  "$ptxas_venv/bin/pip" install --quiet --disable-pip-version-check --no-deps 'nvidia-cuda-nvcc==13.0.*'
+  find_ptxas >/dev/null || fail "the package nvidia-cuda-nvcc in $ptxas_venv has no ptxas that runs"
+}
+
+mapfile -t missing < <(missing_packages "${packages[@]}")
+[ ${#missing[@]} = 0 ] || install_packages
+find_ptxas >/dev/null || install_ptxas
+echo "everything that sparsec needs is installed; ptxas is $(find_ptxas)"

@@ -1,0 +1,27 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+# Installs what is missing, builds everything and runs every test.
+#   scripts/test.sh          preset ci: all of it, optimised, warnings as errors
+#   scripts/test.sh PRESET   another preset of CMakePresets.json; asan: the runtime under sanitizers
+# Ends with the line "N passed, M failed, K skipped", which counts lit tests and GoogleTest cases one by one.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+preset=${1:-ci}
+
+step "installing what is missing"
+scripts/install-dependencies.sh
+SPARSEC_PTXAS=$(find_ptxas)
+export SPARSEC_PTXAS
+
+step "building everything, preset $preset"
+build "$preset"
+
+step "running the tests"
+results=$PWD/build/$preset/test-results.xml
+rm -f "$results"
+status=0
+ctest --preset "$preset" --parallel "$(nproc)" --timeout 900 --no-tests=error --output-junit "$results" \
+  --test-output-size-passed 100000000 --test-output-size-failed 100000000 || status=$?
+
+step "summary"
+scripts/count-tests.py "$results" && [ "$status" = 0 ]

@@ -1,0 +1,258 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "arguments.h"
+#include "harness/numeric.h"
+#include "harness/parallel.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <mutex>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+constexpr uint64_t extraSeed = 100; // one random stream per extra operand
+constexpr double unitsAllowed = 2;
+constexpr double relativeError = 1e-6;
+
+int64_t rowStrideOf(int64_t width, Placement placement) {
+  switch (placement) {
+  case Placement::Tight:
+    return width;
+  case Placement::Padded:
+    return (width + 7) / 8 * 8 + 8; // a multiple of 16 bytes for every type
+  case Placement::Misaligned:
+    return (width + 1) | 1;
+  }
+  return width;
+}
+
+const Epilogue &requireEpilogue(const char *kernelName) {
+  const Epilogue *epilogue = findEpilogue(kernelName);
+  if (!epilogue)
+    throw std::runtime_error(fmt::format("kernel '{}' is not from generate_kernels.py", kernelName));
+  return *epilogue;
+}
+
+} // namespace
+
+PlacedTensor::PlacedTensor(sparsec_device_t device, sparsec_dtype_t dtype, const std::vector<int64_t> &sizes,
+                           Placement placement, size_t guardBytes) {
+  dense.dtype = dtype;
+  dense.rank = static_cast<int32_t>(sizes.size());
+  std::copy(sizes.begin(), sizes.end(), dense.sizes);
+  if (sizes.size() == 2)
+    rowCount = sizes[0];
+  if (!sizes.empty())
+    rowWidth = sizes.back();
+  rowStride = rowStrideOf(rowWidth, placement);
+  if (sizes.size() == 2)
+    dense.strides[0] = rowStride;
+  if (!sizes.empty())
+    dense.strides[sizes.size() - 1] = 1;
+
+  int64_t elementBytes = static_cast<int64_t>(sparsec_dtype_bytes(dtype));
+  first = static_cast<int64_t>(guardBytes) / elementBytes + (placement == Placement::Misaligned);
+  int64_t last = first + (rowCount == 0 || rowWidth == 0 ? 0 : (rowCount - 1) * rowStride + rowWidth);
+  image.assign(last * elementBytes + guardBytes, poison);
+  buffer = DeviceBuffer(device, image.size());
+  dense.data = buffer.data() ? static_cast<char *>(buffer.data()) + first * elementBytes : nullptr;
+}
+
+double PlacedTensor::get(int64_t i, int64_t j) const {
+  return loadElement(dense.dtype, image.data(), elementOffset(i, j));
+}
+
+void PlacedTensor::set(int64_t i, int64_t j, double value) {
+  storeElement(dense.dtype, image.data(), elementOffset(i, j), value);
+}
+
+void PlacedTensor::poisonAll() {
+  std::fill(image.begin(), image.end(), poison);
+  upload();
+}
+
+bool PlacedTensor::surroundingsIntact() const {
+  std::vector<char> surroundings = image;
+  size_t elementBytes = sparsec_dtype_bytes(dense.dtype);
+  for (int64_t i = 0; i < rowCount; ++i)
+    std::fill_n(surroundings.begin() + elementOffset(i, 0) * elementBytes, rowWidth * elementBytes, poison);
+  return std::all_of(surroundings.begin(), surroundings.end(), [](char byte) { return byte == poison; });
+}
+
+KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kernel, const Problem &problem,
+                                 Placement placement, size_t guardBytes)
+    : device(device), kernel(kernel), problem(problem), epilogue(requireEpilogue(sparsec_kernel_info(kernel)->name)) {
+  arguments.resize(sparsec_kernel_info(kernel)->argument_count);
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, i);
+    if (info->role == SPARSEC_ROLE_EPILOGUE)
+      extras.push_back(info);
+    if (info->kind == SPARSEC_ARGUMENT_BSR)
+      placeMatrix(i, placement, guardBytes);
+    else if (info->kind == SPARSEC_ARGUMENT_SCALAR)
+      arguments[i] =
+          sparsec_argument_scalar(static_cast<float>(extraElement(static_cast<int>(extras.size()) - 1, 0, 0)));
+    else
+      placeDense(i, placement, guardBytes);
+  }
+  if (static_cast<int>(extras.size()) != epilogue.extraCount)
+    throw std::runtime_error(fmt::format("epilogue '{}' has {} extra operands, but the kernel has {}", epilogue.name,
+                                         epilogue.extraCount, extras.size()));
+}
+
+void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t guardBytes) {
+  const BlockPattern &pattern = problem.pattern;
+  // Behind the indices stands -1: a column that is not there.
+  auto guarded = [&](const std::vector<int32_t> &indices) {
+    std::vector<int32_t> copy = indices;
+    copy.resize(indices.size() + guardBytes / sizeof(int32_t), -1);
+    indexBuffers.push_back(uploadArray(device, copy));
+    return static_cast<const int32_t *>(indexBuffers.back().data());
+  };
+  int64_t valueCount = static_cast<int64_t>(problem.values.size() / sizeof(uint16_t));
+  tensors.push_back(
+      std::make_unique<PlacedTensor>(device, problem.dtype, std::vector<int64_t>{valueCount}, placement, guardBytes));
+  PlacedTensor &values = *tensors.back();
+  for (int64_t i = 0; i < valueCount; ++i)
+    values.set(0, i, loadElement(problem.dtype, problem.values.data(), i));
+  values.upload();
+
+  bsr.rows = problem.shape.rows;
+  bsr.columns = problem.shape.depth;
+  bsr.block_count = pattern.blockCount();
+  bsr.block_rows = static_cast<int32_t>(problem.blockRows);
+  bsr.block_columns = static_cast<int32_t>(problem.blockColumns);
+  bsr.dtype = problem.dtype;
+  bsr.row_ptr = guarded(pattern.rowPtr);
+  bsr.col_idx = guarded(pattern.colIdx);
+  bsr.values = values.view().data;
+  arguments[argument] = sparsec_argument_bsr(bsr);
+}
+
+void KernelArguments::placeDense(size_t argument, Placement placement, size_t guardBytes) {
+  const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, argument);
+  bool isX = info->role == SPARSEC_ROLE_DENSE;
+  bool transposed = info->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  int64_t rows = isX ? problem.shape.depth : problem.shape.rows, columns = problem.shape.columns;
+  std::vector<int64_t> sizes = {transposed ? columns : rows, transposed ? rows : columns};
+  if (info->rank == 1)
+    sizes = {info->broadcast == SPARSEC_BROADCAST_PER_ROW ? rows : columns};
+  else if (info->rank == 0)
+    sizes = {};
+  auto dtype = static_cast<sparsec_dtype_t>(info->dtype);
+  tensors.push_back(std::make_unique<PlacedTensor>(device, dtype, sizes, placement, guardBytes));
+  PlacedTensor &tensor = *tensors.back();
+  arguments[argument] = sparsec_argument_dense(tensor.view());
+
+  if (info->role == SPARSEC_ROLE_RESULT) {
+    result = &tensor;
+    resultInfo = info;
+    poisonResult();
+    return;
+  }
+  int extra = static_cast<int>(extras.size()) - 1;
+  auto element = [&](int64_t row, int64_t column) {
+    return isX ? problem.x[row * columns + column] : extraElement(extra, row, column);
+  };
+  if (info->rank == 0)
+    tensor.set(0, 0, element(0, 0));
+  for (int64_t i = 0; info->rank == 1 && i < sizes[0]; ++i)
+    tensor.set(0, i, info->broadcast == SPARSEC_BROADCAST_PER_ROW ? element(i, 0) : element(0, i));
+  if (info->rank == 2)
+    parallelFor(sizes[0], 16, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        for (int64_t j = 0; j < sizes[1]; ++j)
+          tensor.set(i, j, transposed ? element(j, i) : element(i, j));
+    });
+  tensor.upload();
+}
+
+double KernelArguments::extraElement(int extra, int64_t m, int64_t n) const {
+  const sparsec_argument_info_t *info = extras[extra];
+  auto dtype = static_cast<sparsec_dtype_t>(info->dtype);
+  switch (info->broadcast) {
+  case SPARSEC_BROADCAST_PER_ROW:
+    return roundToDtype(dtype, randomNormal(extraSeed + extra, m));
+  case SPARSEC_BROADCAST_PER_COLUMN:
+    return roundToDtype(dtype, randomNormal(extraSeed + extra, n));
+  case SPARSEC_BROADCAST_FULL:
+    return roundToDtype(dtype, randomNormal(extraSeed + extra, m * problem.shape.columns + n));
+  default:
+    return 0.5 + 0.25 * extra; // a scalar: the same for all, and different from its neighbours
+  }
+}
+
+size_t KernelArguments::expectedVariant() const {
+  size_t count = sparsec_kernel_info(kernel)->variant_count;
+  for (size_t v = 0; v < count; ++v) {
+    uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
+    bool fits = reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
+    for (const sparsec_argument_t &argument : arguments) {
+      if (argument.kind != SPARSEC_ARGUMENT_DENSE)
+        continue;
+      fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
+      if (argument.dense.rank == 2)
+        fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
+    }
+    if (fits)
+      return v;
+  }
+  return count;
+}
+
+void KernelArguments::poisonResult() { result->poisonAll(); }
+
+void KernelArguments::launch(sparsec_plan_t plan, void *stream) const {
+  check(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+}
+
+void KernelArguments::run(sparsec_plan_t plan) {
+  poisonResult();
+  launch(plan, nullptr);
+  check(sparsec_synchronize(device, nullptr));
+  downloadResult();
+}
+
+std::string KernelArguments::checkRow(int64_t m) const {
+  auto dtype = static_cast<sparsec_dtype_t>(resultInfo->dtype);
+  bool transposed = resultInfo->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  double e[maxExtras] = {};
+  for (int64_t n = 0; n < problem.shape.columns; ++n) {
+    for (int i = 0; i < epilogue.extraCount; ++i)
+      e[i] = extraElement(i, m, n);
+    int64_t position = m * problem.shape.columns + n;
+    double exact = epilogue.value(problem.product[position], e);
+    double allowed = unitsAllowed * unitInLastPlace(dtype, exact) +
+                     relativeError * epilogue.scale(problem.productMagnitude[position], e);
+    double got = transposed ? result->get(n, m) : result->get(m, n);
+    // The negation catches NaN.
+    if (!(std::abs(got - exact) <= allowed))
+      return fmt::format("y[{}, {}] is {}, but should be {} within {}", m, n, got, exact, allowed);
+  }
+  return {};
+}
+
+std::string KernelArguments::findError() const {
+  std::mutex mutex;
+  std::string firstError;
+  int64_t firstRow = problem.shape.rows;
+  parallelFor(problem.shape.rows, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t m = begin; m < end; ++m) {
+      std::string error = checkRow(m);
+      std::lock_guard lock(mutex);
+      if (!error.empty() && m < firstRow) {
+        firstRow = m;
+        firstError = error;
+      }
+    }
+  });
+  if (firstError.empty() && !result->surroundingsIntact())
+    return "bytes beside the result were written";
+  return firstError;
+}
+
+} // namespace sparsec::device_test

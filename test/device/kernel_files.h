@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The compiled kernels that the tests run, found in a folder and read without a device.
+
+#ifndef SPARSEC_TEST_DEVICE_KERNEL_FILES_H
+#define SPARSEC_TEST_DEVICE_KERNEL_FILES_H
+
+#include "harness/handles.h"
+
+#include <filesystem>
+
+namespace sparsec::device_test {
+
+/// What one image of a file was compiled for.
+struct ImageTarget {
+  sparsec_target_kind_t kind;
+  int capability; // 10 * major + minor
+  bool archSpecific;
+  bool isPtx;
+};
+
+struct KernelRecord {
+  std::string name;
+  sparsec_dtype_t dtype;
+  int64_t blockRows, blockColumns;
+  sparsec_layout_t denseLayout, resultLayout;
+  sparsec_dtype_t resultDtype;
+};
+
+struct KernelFile {
+  std::filesystem::path path;
+  std::string group; // name of the folder that holds the file: the target
+  std::vector<char> bytes;
+  std::vector<ImageTarget> targets;
+  std::vector<KernelRecord> kernels; // the same in all images
+
+  bool isForHost() const;
+  /// Whether an image of the file runs on a device of this kind and capability.
+  bool runsOn(sparsec_target_kind_t kind, int capability) const;
+};
+
+/// All compiled files below a folder, in the order of their paths. Throws when one cannot be read.
+std::vector<KernelFile> findKernelFiles(const std::filesystem::path &folder);
+
+} // namespace sparsec::device_test
+
+#endif // SPARSEC_TEST_DEVICE_KERNEL_FILES_H

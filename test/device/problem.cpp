@@ -1,0 +1,206 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "problem.h"
+#include "harness/numeric.h"
+#include "harness/parallel.h"
+
+#include <algorithm>
+#include <fstream>
+#include <map>
+#include <stdexcept>
+#include <tuple>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+// Seeds of the random streams.
+enum : uint64_t { patternSeed = 1, valueSeed = 2, denseSeed = 3, orderSeed = 4 };
+
+BlockPattern filePattern;
+
+int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
+
+/// Shuffles the columns of every row (Fisher and Yates).
+void shuffleColumns(BlockPattern &pattern) {
+  for (int64_t i = 0; i < pattern.blockRows; ++i)
+    for (int64_t p = pattern.rowPtr[i + 1] - 1; p > pattern.rowPtr[i]; --p) {
+      int64_t other = pattern.rowPtr[i] + randomBits(orderSeed, p) % (p - pattern.rowPtr[i] + 1);
+      std::swap(pattern.colIdx[p], pattern.colIdx[other]);
+    }
+}
+
+/// The top left corner of the file's pattern, repeated where it is too small.
+BlockPattern cropFilePattern(int64_t blockRows, int64_t blockColumns) {
+  const BlockPattern &source = filePattern;
+  return makePattern(blockRows, blockColumns, [&](int64_t i, int64_t j) {
+    auto first = source.colIdx.begin() + source.rowPtr[i % source.blockRows];
+    auto last = source.colIdx.begin() + source.rowPtr[i % source.blockRows + 1];
+    return std::find(first, last, j % source.blockColumns) != last;
+  });
+}
+
+BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns) {
+  // The last block column, which is often cut by the edge of the matrix, is always met.
+  auto keepRandom = [&](int64_t i, int64_t j) {
+    return randomUnit(patternSeed, i * blockColumns + j) < 0.5 || (j == blockColumns - 1 && i < 2);
+  };
+  switch (kind) {
+  case PatternKind::Random:
+    return makePattern(blockRows, blockColumns, keepRandom);
+  case PatternKind::EmptyRows:
+    return makePattern(blockRows, blockColumns, [&](int64_t i, int64_t j) { return i % 3 == 1 && keepRandom(i, j); });
+  case PatternKind::DenseRow:
+    return makePattern(blockRows, blockColumns, [&](int64_t i, int64_t) { return i == blockRows / 2; });
+  case PatternKind::Diagonal:
+    return makePattern(blockRows, blockColumns, [&](int64_t i, int64_t j) { return j == i % blockColumns; });
+  case PatternKind::OneBlock:
+    return makePattern(blockRows, blockColumns,
+                       [&](int64_t i, int64_t j) { return i == blockRows - 1 && j == blockColumns - 1; });
+  case PatternKind::Unsorted: {
+    BlockPattern pattern = makePattern(blockRows, blockColumns, keepRandom);
+    shuffleColumns(pattern);
+    return pattern;
+  }
+  case PatternKind::NoBlocks:
+    return makePattern(blockRows, blockColumns, [](int64_t, int64_t) { return false; });
+  case PatternKind::File:
+    return cropFilePattern(blockRows, blockColumns);
+  }
+  throw std::logic_error("unknown pattern");
+}
+
+void fillValues(Problem &problem) {
+  int64_t blockSize = problem.blockRows * problem.blockColumns;
+  problem.values.assign(problem.pattern.blockCount() * blockSize * sizeof(uint16_t), 0);
+  parallelFor(problem.pattern.blockRows, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      for (int64_t p = problem.pattern.rowPtr[i]; p < problem.pattern.rowPtr[i + 1]; ++p)
+        for (int64_t e = 0; e < blockSize; ++e) {
+          int64_t row = i * problem.blockRows + e / problem.blockColumns;
+          int64_t column = problem.pattern.colIdx[p] * problem.blockColumns + e % problem.blockColumns;
+          if (row < problem.shape.rows && column < problem.shape.depth)
+            storeElement(problem.dtype, problem.values.data(), p * blockSize + e,
+                         randomNormal(valueSeed, p * blockSize + e));
+        }
+  });
+}
+
+void fillDense(Problem &problem) {
+  problem.x.resize(problem.shape.depth * problem.shape.columns);
+  parallelFor(static_cast<int64_t>(problem.x.size()), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t e = begin; e < end; ++e)
+      problem.x[e] = static_cast<float>(roundToDtype(problem.dtype, randomNormal(denseSeed, e)));
+  });
+}
+
+/// Rows [begin, end) of the product, one block row's columns at a time.
+void multiplyRow(Problem &problem, int64_t row) {
+  const Shape &shape = problem.shape;
+  double *product = problem.product.data() + row * shape.columns;
+  double *magnitude = problem.productMagnitude.data() + row * shape.columns;
+  int64_t blockRow = row / problem.blockRows;
+  for (int64_t p = problem.pattern.rowPtr[blockRow]; p < problem.pattern.rowPtr[blockRow + 1]; ++p) {
+    int64_t firstDepth = problem.pattern.colIdx[p] * problem.blockColumns;
+    int64_t firstValue = (p * problem.blockRows + row % problem.blockRows) * problem.blockColumns;
+    for (int64_t c = 0; c < problem.blockColumns && firstDepth + c < shape.depth; ++c) {
+      double w = loadElement(problem.dtype, problem.values.data(), firstValue + c);
+      const float *x = problem.x.data() + (firstDepth + c) * shape.columns;
+      for (int64_t n = 0; n < shape.columns; ++n) {
+        double term = w * x[n];
+        product[n] += term;
+        magnitude[n] += std::abs(term);
+      }
+    }
+  }
+}
+
+std::shared_ptr<const Problem> makeProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
+                                           const Shape &shape, PatternKind kind) {
+  auto problem = std::make_shared<Problem>();
+  problem->dtype = dtype;
+  problem->blockRows = blockRows;
+  problem->blockColumns = blockColumns;
+  problem->shape = shape;
+  problem->pattern =
+      patternOf(kind, roundUp(shape.rows, blockRows) / blockRows, roundUp(shape.depth, blockColumns) / blockColumns);
+  fillValues(*problem);
+  fillDense(*problem);
+  problem->product.assign(shape.rows * shape.columns, 0);
+  problem->productMagnitude.assign(shape.rows * shape.columns, 0);
+  parallelFor(shape.rows, 8, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row)
+      multiplyRow(*problem, row);
+  });
+  return problem;
+}
+
+} // namespace
+
+const char *patternName(PatternKind kind) {
+  static const char *const names[] = {"random",    "empty rows", "dense row", "diagonal",
+                                      "one block", "unsorted",   "no blocks", "file"};
+  return names[static_cast<int>(kind)];
+}
+
+std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick) {
+  int64_t rows = quick ? 3 * blockRows : roundUp(300, blockRows);
+  int64_t depth = quick ? 3 * blockColumns : roundUp(300, blockColumns);
+  // Cut into the last block row and the last block column.
+  int64_t oddRows = rows - blockRows + 5, oddDepth = depth - blockColumns + 3;
+  if (quick)
+    return {{"odd, padded", oddRows, oddDepth, 133, Placement::Padded},
+            {"odd, misaligned", oddRows, oddDepth, 37, Placement::Misaligned},
+            {"one column", oddRows, oddDepth, 1, Placement::Padded}};
+  return {{"exact", rows, depth, 512, Placement::Tight},
+          {"exact, padded", rows, depth, 384, Placement::Padded},
+          {"odd, tight", oddRows, oddDepth, 333, Placement::Tight},
+          {"odd, padded", oddRows, oddDepth, 333, Placement::Padded},
+          {"odd, misaligned", oddRows, oddDepth, 333, Placement::Misaligned},
+          {"one column", oddRows, oddDepth, 1, Placement::Padded},
+          {"8 columns", rows, depth, 8, Placement::Tight},
+          {"one element", 1, 1, 1, Placement::Padded}};
+}
+
+Shape manyTilesShape(int64_t blockRows, int64_t blockColumns) {
+  return {"many tiles", roundUp(2560, blockRows) - 3, 4 * blockColumns - 1, 4100, Placement::Padded};
+}
+
+std::shared_ptr<const Problem> getProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
+                                          const Shape &shape, PatternKind kind) {
+  using Group = std::tuple<sparsec_dtype_t, int64_t, int64_t>;
+  using Key = std::tuple<int64_t, int64_t, int64_t, PatternKind>;
+  static Group currentGroup;
+  static std::map<Key, std::shared_ptr<const Problem>> problems;
+  Group group{dtype, blockRows, blockColumns};
+  if (group != currentGroup)
+    problems.clear();
+  currentGroup = group;
+  // The placement of the tensors does not change the problem.
+  std::shared_ptr<const Problem> &problem = problems[{shape.rows, shape.depth, shape.columns, kind}];
+  if (!problem)
+    problem = makeProblem(dtype, blockRows, blockColumns, shape, kind);
+  return problem;
+}
+
+void setPatternFile(const std::string &path) {
+  std::ifstream file(path);
+  int64_t rows = 0, columns = 0, count = 0;
+  char comma;
+  if (!(file >> rows >> comma >> columns >> comma >> count) || rows <= 0 || columns <= 0 || count < 0)
+    throw std::runtime_error("cannot read the pattern file '" + path + "'");
+  BlockPattern pattern{rows, columns, std::vector<int32_t>(rows + 1), std::vector<int32_t>(count)};
+  for (int32_t &offset : pattern.rowPtr)
+    file >> offset;
+  for (int32_t &column : pattern.colIdx)
+    file >> column;
+  if (!file || pattern.rowPtr.back() != count)
+    throw std::runtime_error("the pattern file '" + path + "' is not complete");
+  filePattern = std::move(pattern);
+}
+
+bool hasPatternFile() { return filePattern.blockRows > 0; }
+
+} // namespace sparsec::device_test

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the tests multiply: sizes, patterns and random values, with the product in double.
+
+#ifndef SPARSEC_TEST_DEVICE_PROBLEM_H
+#define SPARSEC_TEST_DEVICE_PROBLEM_H
+
+#include "harness/pattern.h"
+#include "sparsec/launch_info.h"
+
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sparsec::device_test {
+
+/// How tensors lie in memory.
+enum class Placement {
+  Tight,      ///< rows follow one another
+  Padded,     ///< rows further apart than they are wide, 16-byte aligned
+  Misaligned, ///< as Padded, but the first element and the rows are aligned to one element only
+};
+
+struct Shape {
+  const char *name;
+  int64_t rows, depth, columns; // M, K, N
+  Placement placement;
+};
+
+enum class PatternKind { Random, EmptyRows, DenseRow, Diagonal, OneBlock, Unsorted, NoBlocks, File };
+const char *patternName(PatternKind kind);
+
+/// Sizes around the block: multiples of it and odd ones, wide and narrow. `quick` leaves the small ones that matter
+/// most.
+std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick);
+/// More tiles than a GPU holds at a time, so that workers take several.
+Shape manyTilesShape(int64_t blockRows, int64_t blockColumns);
+
+/// W (block-sparse) times X (dense, K x N), whatever the layouts of a kernel.
+struct Problem {
+  sparsec_dtype_t dtype;
+  int64_t blockRows, blockColumns;
+  Shape shape;
+  harness::BlockPattern pattern;
+  std::vector<char> values;             // blocks of W in `dtype`; 0 beyond the matrix
+  std::vector<float> x;                 // K x N, elements of `dtype`
+  std::vector<double> product;          // M x N: sum of w x
+  std::vector<double> productMagnitude; // M x N: sum of |w x|
+};
+
+/// The problem of these parameters. Problems are kept while type and block stay the same.
+std::shared_ptr<const Problem> getProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
+                                          const Shape &shape, PatternKind kind);
+
+/// The pattern for PatternKind::File, a DLMC `.smtx` file in which each nonzero stands for one block. Larger patterns
+/// are cut to the size of the problem.
+void setPatternFile(const std::string &path);
+bool hasPatternFile();
+
+} // namespace sparsec::device_test
+
+#endif // SPARSEC_TEST_DEVICE_PROBLEM_H

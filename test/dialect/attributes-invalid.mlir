@@ -1,0 +1,35 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+// One function per constraint of dialect/SPEC.md, named after it.
+
+// expected-error @+1 {{expects argument and index to be at least 0, but got -1 and 0}}
+module @parameter_c1 attributes {sparsec.attribute = #sparsec.parameter<kind = size, argument = -1>} {}
+
+// -----
+
+// expected-error @+1 {{expects argument and index to be at least 0, but got 1 and -2}}
+module @parameter_c1_index attributes {sparsec.attribute = #sparsec.parameter<kind = size, argument = 1, index = -2>} {}
+
+// -----
+
+// expected-error @+1 {{expects argument to be at least 0, but got -1}}
+module @tensor_map_c1 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = -1, swizzle = 128, box = [64, 64]>} {}
+
+// -----
+
+// expected-error @+1 {{expects swizzle to be 0, 32, 64 or 128, but got 48}}
+module @tensor_map_c2 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 48, box = [64, 64]>} {}
+
+// -----
+
+// expected-error @+1 {{expects the box of a dense tensor map to have 2 sizes, but got 3}}
+module @tensor_map_c3 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 64, 1]>} {}
+
+// -----
+
+// expected-error @+1 {{expects the box of a bsr_values tensor map to have 3 sizes, but got 2}}
+module @tensor_map_c3_values attributes {sparsec.attribute = #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 128, box = [64, 64]>} {}
+
+// -----
+
+// expected-error @+1 {{expects box sizes from 1 to 256, but got 512}}
+module @tensor_map_c4 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 512]>} {}

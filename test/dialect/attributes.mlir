@@ -1,0 +1,38 @@
+// RUN: sparsec-opt %s | FileCheck %s
+// RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
+// RUN: sparsec-opt -mlir-print-op-generic %s | sparsec-opt | FileCheck %s
+
+// The attributes that have no file of their own.
+
+// CHECK: module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+}
+
+// CHECK: sparsec.layouts = [#sparsec.dense_layout<kn>, #sparsec.dense_layout<nk>, #sparsec.result_layout<mn>, #sparsec.result_layout<nm>]
+module attributes {sparsec.layouts = [
+  #sparsec.dense_layout<kn>, #sparsec.dense_layout<nk>, #sparsec.result_layout<mn>, #sparsec.result_layout<nm>]} {}
+
+// CHECK: sparsec.broadcasts = [#sparsec.broadcast<per_row>, #sparsec.broadcast<per_column>, #sparsec.broadcast<scalar>, #sparsec.broadcast<full>]
+module attributes {sparsec.broadcasts = [
+  #sparsec.broadcast<per_row>, #sparsec.broadcast<per_column>, #sparsec.broadcast<scalar>,
+  #sparsec.broadcast<full>]} {}
+
+// CHECK: sparsec.parameters = [
+// CHECK-SAME: #sparsec.parameter<kind = tensor_map, index = 2>,
+// CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 3>,
+// CHECK-SAME: #sparsec.parameter<kind = row_ptr>, #sparsec.parameter<kind = col_idx>,
+// CHECK-SAME: #sparsec.parameter<kind = size, argument = 1, index = 1>,
+// CHECK-SAME: #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = scalar, argument = 2>,
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 1>,
+// CHECK-SAME: #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>]
+module attributes {sparsec.parameters = [
+  #sparsec.parameter<kind = tensor_map, argument = 0, index = 2>, #sparsec.parameter<kind = pointer, argument = 3>,
+  #sparsec.parameter<kind = row_ptr>, #sparsec.parameter<kind = col_idx>,
+  #sparsec.parameter<kind = size, argument = 1, index = 1>, #sparsec.parameter<kind = stride, argument = 1>,
+  #sparsec.parameter<kind = scalar, argument = 2>, #sparsec.parameter<kind = plan_section, index = 1>,
+  #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>]} {}
+
+// CHECK: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>, #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 0, box = [64, 64, 1]>]
+module attributes {sparsec.tensor_maps = [
+  #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>,
+  #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 0, box = [64, 64, 1]>]} {}

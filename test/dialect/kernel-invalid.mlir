@@ -1,0 +1,184 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+// One function per constraint of dialect/SPEC.md, named after it.
+
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm) and sparsec.return}}
+sparsec.kernel @kernel_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %c = arith.constant 1.0 : f32
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm) and sparsec.return}}
+sparsec.kernel @kernel_c1_two_anchors(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %w2: !sparsec.bsr<?x?xbf16, block = 64x64>, %x2: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  %1 = sparsec.spmm %w2, %x2 : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm) and sparsec.return}}
+sparsec.kernel @kernel_c1_no_anchor(%x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  sparsec.return %x : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 'b' to be used once, but got 0 uses}}
+sparsec.kernel @kernel_c2(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %b: f32) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 'x' to be used once, but got 2 uses}}
+sparsec.kernel @kernel_c2_twice(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x, %x full epilogue (%acc: f32, %e: bf16) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects sparsec.return to give the results of sparsec.spmm in order}}
+sparsec.kernel @kernel_c3(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects the declared results to have the types of those of sparsec.spmm, ('tensor<?x?xbf16>'), but got ('tensor<?x?xf32>')}}
+sparsec.kernel @kernel_c3_types(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xf32>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects the name of argument 0 to be an identifier of at most 63 characters, but got '0'}}
+sparsec.kernel @kernel_c4(%0: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %1 = sparsec.spmm %0, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %1 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects the name of result 0 to be an identifier of at most 63 characters, but got ''}}
+sparsec.kernel @kernel_c4_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> ("": tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects the name of result 0 to be an identifier of at most 63 characters, but got 'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa'}}
+sparsec.kernel @kernel_c4_long(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects the name of the kernel to be an identifier of at most 63 characters, but got 'kernel c4'}}
+sparsec.kernel @"kernel c4"(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects one name per argument, but got 1 names for 2}}
+"sparsec.kernel"() <{
+  sym_name = "kernel_c5", argument_names = ["w"], result_names = ["y"],
+  function_type = (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>}> ({
+^bb0(%0: !sparsec.bsr<?x?xbf16, block = 64x64>, %1: tensor<?x?xbf16>):
+  %2 = "sparsec.spmm"(%0, %1) ({}) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  "sparsec.return"(%2) : (tensor<?x?xbf16>) -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects one name per result, but got 0 names for 1}}
+"sparsec.kernel"() <{
+  sym_name = "kernel_c5_result", argument_names = ["w", "x"], result_names = [],
+  function_type = (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>}> ({
+^bb0(%0: !sparsec.bsr<?x?xbf16, block = 64x64>, %1: tensor<?x?xbf16>):
+  %2 = "sparsec.spmm"(%0, %1) ({}) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  "sparsec.return"(%2) : (tensor<?x?xbf16>) -> ()
+}) : () -> ()
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects the names of arguments and results to differ, but got 'x' twice}}
+sparsec.kernel @kernel_c6(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (x: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'i32'}}
+sparsec.kernel @kernel_c7(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: i32) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<*xf32>'}}
+sparsec.kernel @kernel_c7_unranked(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<*xf32>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<?xf64>'}}
+sparsec.kernel @kernel_c7_element(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<?xf64>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 1 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<?x?xbf16, "column-major">'}}
+sparsec.kernel @kernel_c7_encoding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16, "column-major">) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16, "column-major">) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects result 0 to be a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<?x?xf64>'}}
+sparsec.kernel @kernel_c8(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xf64>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xf64>
+  sparsec.return %0 : tensor<?x?xf64>
+}
+
+// -----
+
+// expected-note @+1 {{see existing symbol definition here}}
+sparsec.kernel @kernel_c9(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+// expected-error @+1 {{redefinition of symbol named 'kernel_c9'}}
+sparsec.kernel @kernel_c9(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+gpu.module @modules {
+  // expected-error @+1 {{'sparsec.kernel' op expects parent op 'builtin.module'}}
+  sparsec.kernel @kernel_c10(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+  }
+}

@@ -1,0 +1,75 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+// One function per constraint of dialect/SPEC.md, named after it.
+
+// expected-error @+1 {{expects stages to be at least 1, but got 0}}
+module @schedule_c1 attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 0, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_m to be at least 1, but got 0}}
+module @schedule_c1_tile_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 0, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_n to be at least 1, but got 0}}
+module @schedule_c1_tile_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 0, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_k to be at least 1, but got 0}}
+module @schedule_c1_tile_k attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 0, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects consumers_m to be at least 1, but got 0}}
+module @schedule_c1_consumers_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 0, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects consumers_n to be at least 1, but got 0}}
+module @schedule_c1_consumers_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 0>} {}
+
+// -----
+
+// expected-error @+1 {{expects cluster to be at least 1, but got 0}}
+module @schedule_c1_cluster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, cluster = 0>} {}
+
+// -----
+
+// expected-error @+1 {{expects raster to be at least 1, but got 0}}
+module @schedule_c1_raster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, raster = 0>} {}
+
+// -----
+
+// expected-error @+1 {{expects ctas_per_sm to be at least 1, but got 0}}
+module @schedule_c1_ctas_per_sm attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, ctas_per_sm = 0>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_m to be a multiple of 16 for each of consumers_m = 2, but got 48}}
+module @schedule_c2 attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 48, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_n to be a multiple of 8 for each of consumers_n = 2, but got 40}}
+module @schedule_c2_tile_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 40, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_k to be a multiple of 16, but got 24}}
+module @schedule_c2_tile_k attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 24, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects producer_registers to be 0 or a multiple of 8 from 24 to 256, but got 16}}
+module @schedule_c3 attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, producer_registers = 16>} {}
+
+// -----
+
+// expected-error @+1 {{expects consumer_registers to be 0 or a multiple of 8 from 24 to 256, but got 264}}
+module @schedule_c3_large attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, consumer_registers = 264>} {}
+
+// -----
+
+// expected-error @+1 {{expects consumer_registers to be 0 or a multiple of 8 from 24 to 256, but got 100}}
+module @schedule_c3_multiple attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, consumer_registers = 100>} {}

@@ -1,0 +1,355 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+// One function per constraint of dialect/SPEC.md, named after it.
+
+sparsec.kernel @spmm_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects X to have the element type of W, 'bf16', but got 'f16'}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c2(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects W to be of bf16 or f16, but got 'f8E4M3FN', which has no lowering yet}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c2_e5m2(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects W to be of bf16 or f16, but got 'f8E5M2', which has no lowering yet}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c3(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xf8E5M2>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects Y to be of bf16, f16 or f32, but got 'f8E5M2'}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xf8E5M2>
+  sparsec.return %0 : tensor<?x?xf8E5M2>
+}
+
+// -----
+
+sparsec.kernel @spmm_c4(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects X to have rank 2, but got 'tensor<?xbf16>'}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c5(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects Y to have rank 2, but got 'tensor<?x?x?xbf16>'}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?x?xbf16>
+  sparsec.return %0 : tensor<?x?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c6(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<96x512xbf16>) -> (y: tensor<256x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects X to have K = 512, the columns of W, but got 96}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<96x512xbf16>) -> tensor<256x?xbf16>
+  sparsec.return %0 : tensor<256x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c6_nk(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>) -> (y: tensor<256x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects X to have K = 512, the columns of W, but got 96}}
+  %0 = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>) -> tensor<256x?xbf16>
+  sparsec.return %0 : tensor<256x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c7(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>) -> (y: tensor<256x95xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects Y to have N = 96, as X has, but got 95}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>) -> tensor<256x95xbf16>
+  sparsec.return %0 : tensor<256x95xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c7_nk_nm(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<96x512xbf16>) -> (y: tensor<95x256xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects Y to have N = 96, as X has, but got 95}}
+  %0 = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<96x512xbf16>) -> tensor<95x256xbf16>
+  sparsec.return %0 : tensor<95x256xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c8(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>) -> (y: tensor<250x96xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects Y to have M = 256, the rows of W, but got 250}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>) -> tensor<250x96xbf16>
+  sparsec.return %0 : tensor<250x96xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c8_nm(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>) -> (y: tensor<96x250xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects Y to have M = 256, the rows of W, but got 250}}
+  %0 = sparsec.spmm %w, %x y_layout(nm) : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>) -> tensor<96x250xbf16>
+  sparsec.return %0 : tensor<96x250xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c9(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>, %e0: tensor<96xf32>) -> (y: tensor<256x96xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0, per_row, to be 'tensor<256xf32>', but got 'tensor<96xf32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>, tensor<96xf32>) -> tensor<256x96xbf16>
+  sparsec.return %0 : tensor<256x96xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c9_rank(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>, %e0: tensor<256x1xf32>) -> (y: tensor<256x96xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0, per_row, to be 'tensor<256xf32>', but got 'tensor<256x1xf32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>, tensor<256x1xf32>) -> tensor<256x96xbf16>
+  sparsec.return %0 : tensor<256x96xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c9_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: tensor<96xf32>) -> (y: tensor<256x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0, per_row, to be 'tensor<256xf32>', but got 'tensor<96xf32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<96xf32>) -> tensor<256x?xbf16>
+  sparsec.return %0 : tensor<256x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c10(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>, %e0: f32, %e1: tensor<256xf16>) -> (y: tensor<256x96xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 1, per_column, to be 'tensor<96xf16>', but got 'tensor<256xf16>'}}
+  %0 = sparsec.spmm %w, %x, %e0 scalar, %e1 per_column epilogue (%acc: f32, %v0: f32, %v1: f16) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>, f32, tensor<256xf16>) -> tensor<256x96xbf16>
+  sparsec.return %0 : tensor<256x96xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c11(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: tensor<1xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0, scalar, to be f32 or 'tensor<f32>', but got 'tensor<1xf32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 scalar epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<1xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c12(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>, %e0: tensor<96x256xf32>) -> (y: tensor<256x96xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0, full, to be 'tensor<256x96xf32>', but got 'tensor<96x256xf32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 full epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>, tensor<96x256xf32>) -> tensor<256x96xbf16>
+  sparsec.return %0 : tensor<256x96xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c12_nm(%w: !sparsec.bsr<256x512xbf16, block = 64x64>, %x: tensor<512x96xbf16>, %e0: tensor<256x96xf32>) -> (y: tensor<96x256xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0, full, to be 'tensor<96x256xf32>', but got 'tensor<256x96xf32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 full y_layout(nm) epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<256x512xbf16, block = 64x64>, tensor<512x96xbf16>, tensor<256x96xf32>) -> tensor<96x256xbf16>
+  sparsec.return %0 : tensor<96x256xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c13(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: tensor<?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0 to be a ranked tensor of f32, f16 or bf16, but got 'tensor<?xf8E5M2>'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v0: f8E5M2) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c13_scalar(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: f32) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0 to be a ranked tensor of f32, f16 or bf16, but got 'f32'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v0: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects one broadcast per extra operand, but got 0 for 1}}
+  %0 = "sparsec.spmm"(%w, %x, %e) ({
+  ^bb0(%acc: f32, %v: f32):
+    sparsec.yield %acc : f32
+  }) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c15(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects an epilogue region where there are extra operands}}
+  %0 = sparsec.spmm %w, %x, %e scalar : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c16(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects the argument count of the epilogue region to be 1, but got 2}}
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32, %v: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c16_type(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: tensor<?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects argument 1 of the epilogue region to be 'bf16', but got 'f32'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c16_accumulator(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects argument 0 of the epilogue region to be 'f32', but got 'f16'}}
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f16) {
+    %s = arith.extf %acc : f16 to f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c17(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects the epilogue region to end with sparsec.yield of one 'f32'}}
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+    sparsec.yield %acc, %acc : f32, f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c17_type(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects the epilogue region to end with sparsec.yield of one 'f32'}}
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+    %h = arith.truncf %acc : f32 to bf16
+    sparsec.yield %h : bf16
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c18(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'math.cbrt' op has no lowering in an epilogue}}
+    %s = math.cbrt %acc : f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c18_region(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+    %true = arith.constant true
+  // expected-error @+1 {{'scf.if' op has no lowering in an epilogue}}
+    %s = scf.if %true -> (f32) {
+      scf.yield %acc : f32
+    } else {
+      scf.yield %acc : f32
+    }
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c18_rounding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in an epilogue, but got downward}}
+    %h = arith.truncf %acc downward : f32 to bf16
+    %s = arith.extf %h : bf16 to f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c19(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
+  // expected-note @+1 {{required by region isolation constraints}}
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+    // expected-error @+1 {{'arith.addf' op using value defined outside the region}}
+    %s = arith.addf %acc, %e : f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c20(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: tensor<?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v: bf16) {
+  // expected-error @+1 {{'arith.addf' op expects operand 0 to be f32 or i1 in an epilogue, but got 'bf16'}}
+    %s = arith.addf %v, %v : bf16
+    %s32 = arith.extf %s : bf16 to f32
+    sparsec.yield %s32 : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c20_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'arith.constant' op expects its result to be f32 or i1 in an epilogue, but got 'i32'}}
+    %c = arith.constant 1 : i32
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_syntax_broadcast(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{expects per_row, per_column, scalar or full after an extra operand, but got everywhere}}
+  %0 = sparsec.spmm %w, %x, %e everywhere : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_syntax_x_layout(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{expects kn or nk, but got mn}}
+  %0 = sparsec.spmm %w, %x x_layout(mn) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_syntax_y_layout(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{expects mn or nm, but got kn}}
+  %0 = sparsec.spmm %w, %x y_layout(kn) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}

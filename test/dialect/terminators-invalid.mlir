@@ -1,0 +1,14 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+// One function per constraint of dialect/SPEC.md, named after it.
+
+module @return_c1 {
+  // expected-error @+1 {{'sparsec.return' op expects parent op 'sparsec.kernel'}}
+  sparsec.return
+}
+
+// -----
+
+module @yield_c1 {
+  // expected-error @+1 {{'sparsec.yield' op expects parent op to be one of 'sparsec.spmm, sparsec.store, sparsec.block_loop'}}
+  sparsec.yield
+}

@@ -1,0 +1,319 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+// One program per constraint of dialect/SPEC.md, named after it.
+
+module @modules {
+  // expected-error @+1 {{'sparsec.program' op expects parent op 'gpu.module'}}
+  sparsec.program @program_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @tile_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.tile_loop' op expects the arguments of its body to be ('!sparsec.tile'), but got ('i32')}}
+    sparsec.tile_loop {
+    ^bb0(%tile: i32):
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      // expected-error @+1 {{'sparsec.block_loop' op expects blocks_per_step and chunks to be at least 1 and one of them to be 1, but got 2 and 2}}
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 2, chunks = 2} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_loop_c1_zero attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      // expected-error @+1 {{'sparsec.block_loop' op expects blocks_per_step and chunks to be at least 1 and one of them to be 1, but got 1 and 0}}
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 0} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %zero = sparsec.zero : <16, 64>
+      // expected-error @+1 {{'sparsec.block_loop' op expects results of the types of its inits, ('!sparsec.accumulator<16, 64>'), but got ()}}
+      sparsec.block_loop %w at %tile init(%zero : !sparsec.accumulator<16, 64>) attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32, %acc: !sparsec.accumulator<16, 64>):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_loop_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      // expected-error @+1 {{'sparsec.block_loop' op expects the arguments of its body to be ('!sparsec.block', 'i32'), but got ('i32', '!sparsec.block')}}
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%chunk: i32, %block: !sparsec.block):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_loop_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %zero = sparsec.zero : <16, 64>
+      // expected-error @+1 {{'sparsec.block_loop' op expects its body to yield ('!sparsec.accumulator<16, 64>'), but got ()}}
+      %sum = sparsec.block_loop %w at %tile init(%zero : !sparsec.accumulator<16, 64>) attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> -> !sparsec.accumulator<16, 64> {
+      ^bb0(%block: !sparsec.block, %chunk: i32, %acc: !sparsec.accumulator<16, 64>):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @chain_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
+        %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <64, 32, bf16>
+        %zero = sparsec.zero : <16, 64>
+        // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 16 x 32, 64 x 32 and 16 x 64}}
+        %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>} : <16, 32, bf16>, <64, 32, bf16>, <16, 64>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @chain_c1_transposed attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
+        %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
+        %zero = sparsec.zero : <16, 64>
+        // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 16 x 32, 64 x 32 and 16 x 64}}
+        %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>, x_transposed} : <16, 32, bf16>, <32, 64, bf16>, <16, 64>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @chain_c1_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <32, 32, bf16>
+        %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
+        %zero = sparsec.zero : <16, 64>
+        // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 32 x 32, 32 x 64 and 16 x 64}}
+        %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>} : <32, 32, bf16>, <32, 64, bf16>, <16, 64>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @chain_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
+        %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
+        %zero = sparsec.zero : <16, 64>
+        // expected-error @+1 {{'sparsec.chain' op expects every depth to be from 1 to 32, but got 48}}
+        %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32, 48>} : <16, 32, bf16>, <32, 64, bf16>, <16, 64>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @store_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %zero = sparsec.zero : <16, 64>
+      // expected-error @+1 {{'sparsec.store' op expects the argument count of the epilogue region to be 1, but got 2}}
+      sparsec.store %zero to %y[%tile] attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
+      ^bb0(%acc: f32, %extra: f32):
+        sparsec.yield %acc : f32
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @store_c1_yield attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %zero = sparsec.zero : <16, 64>
+      // expected-error @+1 {{'sparsec.store' op expects the epilogue region to end with sparsec.yield of one 'f32'}}
+      sparsec.store %zero to %y[%tile] attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
+      ^bb0(%acc: f32):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @store_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %zero = sparsec.zero : <16, 64>
+      // expected-error @+1 {{'sparsec.store' op expects one broadcast per extra operand, but got 0 for 1}}
+      sparsec.store %zero to %y[%tile] with(%x : tensor<?x?xbf16>) attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
+      ^bb0(%acc: f32, %extra: bf16):
+        sparsec.yield %acc : f32
+      }
+    }
+  }
+}
+
+// -----
+
+// expected-error @+1 {{expects at least 1 stage, but got 0}}
+module @ring_c1 attributes {sparsec.type = !sparsec.ring<0, [!sparsec.buffer<16, 32, bf16>]>} {}
+
+// -----
+
+// expected-error @+1 {{expects a list of buffers, but got 'f32'}}
+module @ring_c2 attributes {sparsec.type = !sparsec.ring<3, [!sparsec.buffer<16, 32, bf16>, f32]>} {}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        // expected-error @+1 {{'sparsec.copy' op expects the index of one of the ring's 2 buffers, but got 2}}
+        sparsec.copy a %w[%tile, %block, %chunk] to %ring[2] {blocks_per_step = 1} : !sparsec.bsr<?x?xbf16, block = 16x32>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @wait_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        // expected-error @+1 {{'sparsec.wait' op expects the buffers of the ring, ('!sparsec.buffer<16, 32, bf16>', '!sparsec.buffer<32, 64, bf16>'), but got ('!sparsec.buffer<16, 32, bf16>')}}
+        %a = sparsec.wait %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> !sparsec.buffer<16, 32, bf16>
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @prefetch_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        // expected-error @+1 {{'sparsec.prefetch' op expects ahead to be from 0 to stages - 1 = 2, but got 3}}
+        sparsec.prefetch %ring attributes {ahead = 3} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> {
+        ^bb0(%b: !sparsec.block, %c: i32):
+        }
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @prefetch_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
+      ^bb0(%block: !sparsec.block, %chunk: i32):
+        // expected-error @+1 {{'sparsec.prefetch' op expects the arguments of its body to be ('!sparsec.block', 'i32'), but got ('!sparsec.block')}}
+        sparsec.prefetch %ring attributes {ahead = 2} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> {
+        ^bb0(%b: !sparsec.block):
+        }
+        sparsec.yield
+      }
+    }
+  }
+}

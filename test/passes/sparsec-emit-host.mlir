@@ -1,0 +1,124 @@
+// RUN: sparsec-opt %s --sparsec-emit-host --split-input-file | FileCheck %s
+// What the code computes is tested in test/unit/host_object_test.cpp.
+
+// One function over tiles; the kernel op stays. Every parameter is an 8-byte slot, and the recipe says how to fill it.
+// CHECK-LABEL: llvm.func @product.host(
+// CHECK-SAME: %[[SLOTS:.*]]: !llvm.ptr, %[[BEGIN:.*]]: i64, %[[END:.*]]: i64)
+// CHECK-SAME: sparsec.alignment = 2 : i64
+// CHECK-SAME: sparsec.kernel = @product
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = pointer>, #sparsec.parameter<kind = row_ptr>,
+// CHECK-SAME:   #sparsec.parameter<kind = col_idx>, #sparsec.parameter<kind = size>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, index = 1>, #sparsec.parameter<kind = pointer, argument = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = pointer, argument = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 2>, #sparsec.parameter<kind = size, argument = 2, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = tile_panels>]
+// CHECK-SAME: sparsec.tile_k = 48 : i64
+// CHECK-SAME: sparsec.tile_m = 32 : i64
+// CHECK-SAME: sparsec.tile_n = 64 : i64
+// CHECK-SAME: sparsec.variant = 0 : i64
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i64
+// CHECK-DAG: %[[C1:.*]] = arith.constant 1 : i64
+// CHECK-DAG: %[[C3:.*]] = arith.constant 3 : i64
+// CHECK-DAG: %[[C32:.*]] = arith.constant 32 : i64
+// CHECK-DAG: %[[C48:.*]] = arith.constant 48 : i64
+// CHECK-DAG: %[[C64:.*]] = arith.constant 64 : i64
+// 32 x 64 accumulators, 48 x 64 elements of X.
+// CHECK: %[[ACCUMULATOR:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK: %[[PANEL:.*]] = llvm.alloca %{{.*}} x f32 {alignment = 64 : i64}
+// CHECK: llvm.getelementptr %[[SLOTS]][%[[C0]]]
+// CHECK-NEXT: %[[VALUES:.*]] = llvm.load
+// CHECK: %[[ROW_PTR:.*]] = llvm.load
+// CHECK: %[[COL_IDX:.*]] = llvm.load
+// CHECK: %[[M_SLOT:.*]] = llvm.getelementptr %[[SLOTS]][%[[C3]]]
+// CHECK-NEXT: %[[M:.*]] = llvm.load %[[M_SLOT]] : !llvm.ptr -> i32
+// CHECK: scf.for %[[TILE:.*]] = %[[BEGIN]] to %[[END]] step %[[C1]]
+// CHECK: %[[BLOCK_ROW:.*]] = arith.divsi %[[TILE]]
+// The blocks of the row.
+// CHECK: llvm.getelementptr %[[ROW_PTR]][%[[BLOCK_ROW]]]
+// CHECK: llvm.getelementptr %[[ROW_PTR]]
+// CHECK: scf.for %[[BLOCK:.*]] =
+// CHECK-NEXT: llvm.getelementptr %[[COL_IDX]][%[[BLOCK]]]
+// X to f32: rows of K outside, columns inside, both cut off at the edge.
+// CHECK: %[[DEPTH:.*]] = arith.minsi %[[C48]]
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]]
+// CHECK: arith.extf %{{.*}} : bf16 to f32
+// The multiplication: a whole row of the tile at a time.
+// CHECK: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]] {{.*}} -> (vector<64xf32>)
+// CHECK: llvm.getelementptr %[[VALUES]]
+// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+// The result.
+// CHECK: arith.truncf %{{.*}} : f32 to bf16
+// CHECK: llvm.store %{{.*}} : bf16, !llvm.ptr
+// CHECK: llvm.return
+// CHECK: sparsec.kernel @product
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 32x48>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x48>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %y : tensor<?x?xbf16>
+  }
+}
+
+// -----
+
+// Transposed operands: the contiguous dimension, K of X and M of Y, is the inner loop. N is dimension 0 of Y. Extra
+// operands give one element each, by their broadcast; an f32 result is not rounded.
+// CHECK-LABEL: llvm.func @extras.host
+// CHECK-SAME: #sparsec.parameter<kind = size, argument = 6>, #sparsec.parameter<kind = tile_panels>,
+// CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 2>,
+// CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 4>, #sparsec.parameter<kind = stride, argument = 4>,
+// CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 3>, #sparsec.parameter<kind = scalar, argument = 5>]
+// CHECK-DAG: %[[C0:.*]] = arith.constant 0 : i64
+// CHECK-DAG: %[[C16:.*]] = arith.constant 16 : i64
+// CHECK: %[[SCALE:.*]] = llvm.load %{{.*}} : !llvm.ptr -> f32
+// CHECK-NEXT: llvm.mlir.zero
+// CHECK: %[[ROWS:.*]] = arith.minsi %[[C16]]
+// CHECK: %[[COLUMNS:.*]] = arith.minsi
+// CHECK: %[[DEPTH:.*]] = arith.minsi %[[C16]]
+// CHECK-NEXT: scf.for %{{.*}} = %[[C0]] to %[[COLUMNS]]
+// CHECK-NEXT: scf.for %{{.*}} = %[[C0]] to %[[DEPTH]]
+// CHECK: fmuladd
+// CHECK: scf.for %[[J:.*]] = %[[C0]] to %[[COLUMNS]]
+// CHECK-NEXT: scf.for %[[I:.*]] = %[[C0]] to %[[ROWS]]
+// CHECK-NEXT: %[[ROW:.*]] = arith.addi %{{.*}}, %[[I]]
+// CHECK-NEXT: %[[COLUMN:.*]] = arith.addi %{{.*}}, %[[J]]
+// CHECK: %[[SUM:.*]] = llvm.load
+// CHECK-NEXT: %[[BIAS_AT:.*]] = llvm.getelementptr %{{.*}}[%[[ROW]]]
+// CHECK-NEXT: %[[BIAS:.*]] = llvm.load %[[BIAS_AT]] : !llvm.ptr -> f32
+// CHECK-NEXT: %[[LINE:.*]] = arith.muli %[[COLUMN]]
+// CHECK-NEXT: %[[AT:.*]] = arith.addi %[[LINE]], %[[ROW]]
+// CHECK-NEXT: %[[FULL_AT:.*]] = llvm.getelementptr %{{.*}}[%[[AT]]]
+// CHECK-NEXT: %[[FULL:.*]] = llvm.load %[[FULL_AT]] : !llvm.ptr -> f16
+// CHECK-NEXT: %[[GAIN_AT:.*]] = llvm.getelementptr %{{.*}}[%[[COLUMN]]]
+// CHECK-NEXT: %[[GAIN:.*]] = llvm.load %[[GAIN_AT]] : !llvm.ptr -> f32
+// CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[FULL]] : f16 to f32
+// CHECK-NEXT: %[[A:.*]] = arith.addf %[[SUM]], %[[BIAS]] : f32
+// CHECK-NEXT: %[[B:.*]] = math.fma %[[WIDE]], %[[SCALE]], %[[A]] : f32
+// CHECK-NEXT: %[[C:.*]] = arith.mulf %[[B]], %[[GAIN]] : f32
+// CHECK: llvm.store %[[C]], %{{.*}} : f32, !llvm.ptr
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @extras(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>, %bias: tensor<?xf32>,
+      %gain: tensor<?xf32>, %full: tensor<?x?xf16>, %scale: f32) -> (y: tensor<?x?xf32>) {
+    %y = sparsec.spmm %w, %x, %bias per_row, %full full, %gain per_column, %scale scalar x_layout(nk) y_layout(nm)
+        epilogue (%acc: f32, %b: f32, %f: f16, %g: f32, %s: f32) {
+      %wide = arith.extf %f : f16 to f32
+      %0 = arith.addf %acc, %b : f32
+      %1 = math.fma %wide, %s, %0 : f32
+      %2 = arith.mulf %1, %g : f32
+      sparsec.yield %2 : f32
+    } : (!sparsec.bsr<?x?xf16, block = 16x16>, tensor<?x?xf16>, tensor<?xf32>, tensor<?x?xf16>, tensor<?xf32>, f32)
+        -> tensor<?x?xf32>
+    sparsec.return %y : tensor<?x?xf32>
+  }
+}
+
+// -----
+
+// Modules for other targets have other emitters.
+// CHECK: module attributes {sparsec.target = #sparsec.target<"sm_89">}
+// CHECK-NOT: llvm.func
+module attributes {sparsec.target = #sparsec.target<"sm_89">} {
+  sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %y : tensor<?x?xbf16>
+  }
+}

@@ -1,0 +1,106 @@
+// RUN: sparsec-opt %s --sparsec-lower-math | FileCheck %s
+// How exact the results are is tested in test/unit/lower_math_test.cpp.
+
+// The epilogue of a kernel op describes the interface and stays as it is.
+// CHECK-LABEL: sparsec.kernel @kernel
+// CHECK: math.exp
+sparsec.kernel @kernel(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x epilogue (%acc: f32) {
+    %e = math.exp %acc : f32
+    sparsec.yield %e : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @exact
+  // CHECK-NEXT: math.absf
+  // CHECK-NEXT: math.floor
+  // CHECK-NEXT: math.ceil
+  // CHECK-NEXT: math.fma
+  // CHECK-NEXT: llvm.return
+  llvm.func @exact(%x: f32) -> f32 {
+    %0 = math.absf %x : f32
+    %1 = math.floor %0 : f32
+    %2 = math.ceil %1 : f32
+    %3 = math.fma %0, %1, %2 : f32
+    llvm.return %3 : f32
+  }
+
+  // CHECK-LABEL: llvm.func @one_instruction
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.rsqrt.approx.f"
+  // CHECK-NEXT: llvm.call_intrinsic "llvm.nvvm.ex2.approx"
+  // CHECK-NEXT: llvm.return
+  llvm.func @one_instruction(%x: f32) -> f32 {
+    %0 = math.sqrt %x : f32
+    %1 = math.rsqrt %0 : f32
+    %2 = math.exp2 %1 : f32
+    llvm.return %2 : f32
+  }
+
+  // The rounding error of x log2(e) is multiplied back in; NaN stays NaN in the clamps.
+  // CHECK-LABEL: llvm.func @exp
+  // CHECK: arith.maximumf
+  // CHECK: %[[BOUNDED:.*]] = arith.minimumf
+  // CHECK: %[[PRODUCT:.*]] = arith.mulf %[[BOUNDED]]
+  // CHECK: %[[POWER:.*]] = llvm.call_intrinsic "llvm.nvvm.ex2.approx"(%[[PRODUCT]])
+  // CHECK: math.fma %[[POWER]], %{{.*}}, %[[POWER]]
+  // CHECK-NOT: math.exp
+  llvm.func @exp(%x: f32) -> f32 {
+    %0 = math.exp %x : f32
+    llvm.return %0 : f32
+  }
+
+  // CHECK-LABEL: llvm.func @expm1
+  // CHECK-NOT: llvm.call_intrinsic
+  // CHECK-NOT: math.expm1
+  // CHECK: llvm.return
+  llvm.func @expm1(%x: f32) -> f32 {
+    %0 = math.expm1 %x : f32
+    llvm.return %0 : f32
+  }
+
+  // Not tanh.approx: its error is 2^-11.
+  // CHECK-LABEL: llvm.func @tanh
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+  // CHECK: math.copysign
+  // CHECK-NOT: math.tanh
+  llvm.func @tanh(%x: f32) -> f32 {
+    %0 = math.tanh %x : f32
+    llvm.return %0 : f32
+  }
+
+  // The hardware's logarithm only gives the special values.
+  // CHECK-LABEL: llvm.func @logarithms
+  // CHECK-COUNT-3: %[[SPECIAL:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
+  // CHECK-NEXT: arith.select %{{.*}}, %{{.*}}, %[[SPECIAL]]
+  // CHECK-NOT: math.log
+  llvm.func @logarithms(%x: f32) -> f32 {
+    %0 = math.log %x : f32
+    %1 = math.log2 %0 : f32
+    %2 = math.log1p %1 : f32
+    llvm.return %2 : f32
+  }
+
+  // CHECK-LABEL: llvm.func @erf
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx"
+  // CHECK: math.copysign
+  // CHECK-NOT: math.erf
+  llvm.func @erf(%x: f32) -> f32 {
+    %0 = math.erf %x : f32
+    llvm.return %0 : f32
+  }
+
+  // Large arguments take a branch of their own.
+  // CHECK-LABEL: llvm.func @sine_and_cosine
+  // CHECK-COUNT-2: scf.if %{{.*}} -> (f32, i32)
+  // CHECK-NOT: math.sin
+  // CHECK-NOT: math.cos
+  // CHECK: llvm.return
+  llvm.func @sine_and_cosine(%x: f32) -> f32 {
+    %0 = math.sin %x : f32
+    %1 = math.cos %0 : f32
+    llvm.return %1 : f32
+  }
+}

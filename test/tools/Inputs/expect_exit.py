@@ -1,0 +1,9 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""expect_exit.py CODE COMMAND...: runs the command and succeeds if it exits with exactly this code."""
+
+import subprocess
+import sys
+
+code = subprocess.run(sys.argv[2:]).returncode
+if code != int(sys.argv[1]):
+    sys.exit(f"expected exit code {sys.argv[1]}, but got {code}")

@@ -1,0 +1,426 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Host kernels from text to object: what the object holds (HostObject.cpp), and that the machine code computes the
+// product (EmitHost.cpp) in every layout, type and broadcast, with blocks and tiles that reach over the edges.
+
+#include "HostObject.h"
+#include "Passes.h"
+#include "Pipeline.h"
+#include "Translate.h"
+
+#include "sparsec/launch_info.h"
+
+#include "mlir/Parser/Parser.h"
+#include "mlir/Pass/PassManager.h"
+#include "llvm/BinaryFormat/ELF.h"
+#include "llvm/ExecutionEngine/Orc/LLJIT.h"
+#include "llvm/Object/ELFObjectFile.h"
+#include "llvm/Support/FormatVariadic.h"
+#include "llvm/Support/TargetSelect.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+using namespace mlir;
+
+namespace {
+
+/// The object of a kernel, empty when it does not compile.
+std::string compile(const std::string &text) {
+  MLIRContext context;
+  context.loadDialect<sparsec::SparsecDialect>();
+  DialectRegistry registry;
+  sparsec::registerTranslations(registry);
+  context.appendDialectRegistry(registry);
+  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
+  PassManager passes(&context);
+  sparsec::addHostPasses(passes, sparsec::Stage::Llvm);
+  if (!module || failed(passes.run(*module)))
+    return {};
+  std::unique_ptr<llvm::TargetMachine> machine = sparsec::createHostTargetMachine();
+  llvm::LLVMContext llvmContext;
+  std::unique_ptr<llvm::Module> llvmModule = sparsec::translateHostToLLVM(*module, llvmContext, *machine);
+  if (!llvmModule)
+    return {};
+  sparsec::optimize(*llvmModule, *machine);
+  llvm::SmallVector<char> object;
+  sparsec::emitHostObject(*llvmModule, *machine, object);
+  return std::string(object.begin(), object.end());
+}
+
+//===----------------------------------------------------------------------===//
+// What the object holds
+//===----------------------------------------------------------------------===//
+
+constexpr const char *everyMathOp = R"mlir(
+sparsec.kernel @k(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>, %c: tensor<?x?xf16>)
+    -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x, %c full epilogue (%acc: f32, %h: f16) {
+    %a0 = arith.extf %h : f16 to f32
+    %a1 = math.fma %a0, %acc, %a0 : f32
+    %a2 = math.absf %a1 : f32
+    %a3 = math.sqrt %a2 : f32
+    %a4 = math.rsqrt %a3 : f32
+    %a5 = math.exp %a4 : f32
+    %a6 = math.exp2 %a5 : f32
+    %a7 = math.expm1 %a6 : f32
+    %a8 = math.log %a7 : f32
+    %a9 = math.log2 %a8 : f32
+    %b0 = math.log1p %a9 : f32
+    %b1 = math.tanh %b0 : f32
+    %b2 = math.erf %b1 : f32
+    %b3 = math.sin %b2 : f32
+    %b4 = math.cos %b3 : f32
+    %b5 = math.floor %b4 : f32
+    %b6 = math.ceil %b5 : f32
+    %b7 = arith.maximumf %b6, %acc : f32
+    %b8 = arith.minnumf %b7, %acc : f32
+    %c0 = arith.truncf %b8 : f32 to bf16
+    %c1 = arith.extf %c0 : bf16 to f32
+    %c2 = arith.truncf %c1 : f32 to f16
+    %c3 = arith.extf %c2 : f16 to f32
+    sparsec.yield %c3 : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>, tensor<?x?xf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+})mlir";
+
+class HostObject : public testing::Test {
+protected:
+  void SetUp() override {
+    bytes = compile(everyMathOp);
+    ASSERT_FALSE(bytes.empty());
+    auto file = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(bytes, "k"));
+    ASSERT_TRUE(bool(file));
+    object.emplace(std::move(*file));
+  }
+
+  std::string bytes;
+  std::optional<llvm::object::ELF64LEObjectFile> object;
+};
+
+TEST_F(HostObject, HasOnly64BitAbsoluteRelocations) {
+  int count = 0;
+  for (llvm::object::ELFSectionRef section : object->sections()) {
+    auto relocated = llvm::cantFail(section.getRelocatedSection());
+    if (relocated == object->section_end() || !(llvm::object::ELFSectionRef(*relocated).getFlags() & llvm::ELF::SHF_ALLOC))
+      continue;
+    for (const llvm::object::RelocationRef &relocation : section.relocations()) {
+      EXPECT_EQ(relocation.getType(), uint64_t(llvm::ELF::R_X86_64_64)) << "at " << relocation.getOffset();
+      ++count;
+    }
+  }
+  EXPECT_GT(count, 0) << "the calls of libm need relocations";
+}
+
+TEST_F(HostObject, ImportsOnlyTheCLibrary) {
+  std::vector<std::string> undefined;
+  for (const llvm::object::SymbolRef &symbol : object->symbols())
+    if (llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)
+      undefined.push_back(llvm::cantFail(symbol.getName()).str());
+  // absf, sqrt, floor, ceil and fma are instructions; no compiler-runtime helper such as __truncsfbf2 is there.
+  EXPECT_THAT(undefined, testing::IsSupersetOf({"expf", "exp2f", "expm1f", "logf", "log2f", "log1pf", "tanhf", "erff",
+                                                "sinf", "cosf"}));
+  for (const std::string &name : undefined)
+    EXPECT_THAT(name, testing::AnyOf("expf", "exp2f", "expm1f", "logf", "log2f", "log1pf", "tanhf", "erff", "sinf",
+                                     "cosf", "memset", "memcpy", ""));
+}
+
+TEST_F(HostObject, HoldsTheLaunchInfoInRodata) {
+  for (const llvm::object::ELFSymbolRef symbol : object->symbols()) {
+    if (llvm::cantFail(symbol.getName()) != SPARSEC_LAUNCH_INFO_SYMBOL)
+      continue;
+    EXPECT_EQ(symbol.getELFType(), llvm::ELF::STT_OBJECT);
+    auto section = llvm::cantFail(symbol.getSection());
+    EXPECT_EQ(llvm::cantFail(section->getName()), ".rodata");
+    sparsec_launch_info_t info;
+    llvm::StringRef contents = llvm::cantFail(section->getContents()).drop_front(llvm::cantFail(symbol.getValue()));
+    ASSERT_GE(contents.size(), sizeof(info));
+    std::memcpy(&info, contents.data(), sizeof(info));
+    EXPECT_EQ(info.magic, SPARSEC_LAUNCH_INFO_MAGIC);
+    EXPECT_EQ(symbol.getSize(), info.total_size);
+    return;
+  }
+  FAIL() << "no symbol " SPARSEC_LAUNCH_INFO_SYMBOL;
+}
+
+TEST_F(HostObject, HasNoUnwindTables) {
+  for (const llvm::object::SectionRef &section : object->sections())
+    EXPECT_NE(llvm::cantFail(section.getName()), ".eh_frame");
+}
+
+//===----------------------------------------------------------------------===//
+// What the code computes
+//===----------------------------------------------------------------------===//
+
+struct Format {
+  const char *name;
+  int bytes, fractionBits, exponentBits; // without the hidden one
+};
+constexpr Format f32{"f32", 4, 23, 8}, f16{"f16", 2, 10, 5}, bf16{"bf16", 2, 7, 8};
+
+/// The nearest value of the format, ties to even; for values in its normal range.
+double round(double value, const Format &format) {
+  if (value == 0 || !std::isfinite(value))
+    return value;
+  double unit = std::ldexp(1.0, std::ilogb(value) - format.fractionBits);
+  return std::nearbyint(value / unit) * unit;
+}
+
+/// Sign, exponent and fraction of a value that the format holds, low bits first.
+uint32_t encode(double value, const Format &format) {
+  int bias = (1 << (format.exponentBits - 1)) - 1;
+  uint32_t sign = uint32_t(std::signbit(value)) << (format.bytes * 8 - 1);
+  if (value == 0)
+    return sign;
+  if (!std::isfinite(value))
+    return sign | ((1u << format.exponentBits) - 1) << format.fractionBits | (std::isnan(value) ? 1 : 0);
+  int exponent = std::ilogb(value);
+  auto significand = static_cast<uint32_t>(std::ldexp(std::abs(value), format.fractionBits - exponent));
+  return sign | uint32_t(exponent + bias) << format.fractionBits | (significand & ((1u << format.fractionBits) - 1));
+}
+
+double decode(uint32_t bits, const Format &format) {
+  int bias = (1 << (format.exponentBits - 1)) - 1;
+  uint32_t fraction = bits & ((1u << format.fractionBits) - 1);
+  int exponent = (bits >> format.fractionBits) & ((1 << format.exponentBits) - 1);
+  double sign = bits >> (format.bytes * 8 - 1) ? -1 : 1;
+  if (exponent == (1 << format.exponentBits) - 1)
+    return fraction ? NAN : sign * INFINITY;
+  if (exponent == 0)
+    return sign * std::ldexp(fraction, 1 - bias - format.fractionBits);
+  return sign * std::ldexp((1u << format.fractionBits) | fraction, exponent - bias - format.fractionBits);
+}
+
+/// A matrix in a row-major buffer with a leading dimension larger than its width.
+struct Buffer {
+  Buffer(int64_t rows, int64_t columns, const Format &format, int64_t padding)
+      : format(format), rows(rows), columns(columns), stride(columns + padding),
+        bytes(std::max<int64_t>(rows * stride * format.bytes, 1), 0x7f) {}
+
+  double at(int64_t row, int64_t column) const {
+    uint32_t bits = 0;
+    std::memcpy(&bits, &bytes[(row * stride + column) * format.bytes], format.bytes);
+    return decode(bits, format);
+  }
+  void set(int64_t row, int64_t column, double value) {
+    uint32_t bits = encode(value, format);
+    std::memcpy(&bytes[(row * stride + column) * format.bytes], &bits, format.bytes);
+  }
+
+  Format format;
+  int64_t rows, columns, stride;
+  std::vector<unsigned char> bytes;
+};
+
+struct ProductCase {
+  std::string name;
+  Format input, output;
+  int blockRows, blockColumns;
+  bool denseTransposed, resultTransposed;
+  int rows, columns, width; // M, K, N
+};
+
+/// y = (W x + bias[m] + 2 full[m, n]) * scale[n] + shift, everything in small integers: all sums are exact in f32, so
+/// the only rounding is that of the result.
+class Product : public testing::TestWithParam<ProductCase> {
+protected:
+  const ProductCase &p = GetParam();
+  int blockRowCount = (p.rows + p.blockRows - 1) / p.blockRows;
+  int blockColumnCount = (p.columns + p.blockColumns - 1) / p.blockColumns;
+  Buffer x = p.denseTransposed ? Buffer(p.width, p.columns, p.input, 3) : Buffer(p.columns, p.width, p.input, 5);
+  Buffer y = p.resultTransposed ? Buffer(p.width, p.rows, p.output, 2) : Buffer(p.rows, p.width, p.output, 7);
+  Buffer full = p.resultTransposed ? Buffer(p.width, p.rows, bf16, 1) : Buffer(p.rows, p.width, bf16, 1);
+  Buffer bias = Buffer(1, p.rows, f32, 0), scale = Buffer(1, p.width, f16, 0), shift = Buffer(1, 1, f32, 0);
+  Buffer w = Buffer(0, 0, p.input, 0);
+  std::vector<int32_t> rowPtr{0}, colIdx;
+  float factor = 3;
+
+  std::string text() {
+    return llvm::formatv(
+               R"mlir(
+sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?x?x{0}>, %bias: tensor<?xf32>,
+    %full: tensor<?x?xbf16>, %scale: tensor<?xf16>, %shift: tensor<f32>, %factor: f32) -> (y: tensor<?x?x{1}>) {{
+  %y = sparsec.spmm %w, %x, %bias per_row, %full full, %scale per_column, %shift scalar, %factor scalar
+      x_layout({4}) y_layout({5}) epilogue (%acc: f32, %b: f32, %f: bf16, %s: f16, %t: f32, %c: f32) {{
+    %f32 = arith.extf %f : bf16 to f32
+    %s32 = arith.extf %s : f16 to f32
+    %0 = arith.addf %acc, %b : f32
+    %1 = math.fma %f32, %c, %0 : f32
+    %2 = arith.mulf %1, %s32 : f32
+    %3 = arith.addf %2, %t : f32
+    sparsec.yield %3 : f32
+  } : (!sparsec.bsr<?x?x{0}, block = {2}x{3}>, tensor<?x?x{0}>, tensor<?xf32>, tensor<?x?xbf16>, tensor<?xf16>,
+       tensor<f32>, f32) -> tensor<?x?x{1}>
+  sparsec.return %y : tensor<?x?x{1}>
+})mlir",
+               p.input.name, p.output.name, p.blockRows, p.blockColumns, p.denseTransposed ? "nk" : "kn",
+               p.resultTransposed ? "nm" : "mn")
+        .str();
+  }
+
+  void SetUp() override {
+    std::mt19937 random(1);
+    auto fill = [&](Buffer &buffer) {
+      for (int64_t row = 0; row < buffer.rows; ++row)
+        for (int64_t column = 0; column < buffer.columns; ++column)
+          buffer.set(row, column, int(random() % 9) - 4);
+    };
+    for (Buffer *buffer : {&x, &full, &bias, &scale, &shift})
+      fill(*buffer);
+    for (int row = 0; row < blockRowCount; ++row) { // every second block, descending; the last block row is empty
+      for (int column = blockColumnCount - 1; column >= 0 && row + 1 < blockRowCount; --column)
+        if ((row + column) % 2 == 0)
+          colIdx.push_back(column);
+      rowPtr.push_back(colIdx.size());
+    }
+    w = Buffer(colIdx.size() * p.blockRows, p.blockColumns, p.input, 0);
+    fill(w);
+    for (int row = 0; row < blockRowCount; ++row) // edge blocks are zero outside the matrix
+      for (int block = rowPtr[row]; block < rowPtr[row + 1]; ++block)
+        for (int i = 0; i < p.blockRows; ++i)
+          for (int j = 0; j < p.blockColumns; ++j)
+            if (row * p.blockRows + i >= p.rows || colIdx[block] * p.blockColumns + j >= p.columns)
+              w.set(block * p.blockRows + i, j, 0);
+  }
+
+  double exact(int m, int n) {
+    double sum = 0;
+    int blockRow = m / p.blockRows;
+    for (int block = rowPtr[blockRow]; block < rowPtr[blockRow + 1]; ++block)
+      for (int j = 0; j < p.blockColumns; ++j) {
+        int k = colIdx[block] * p.blockColumns + j;
+        if (k < p.columns)
+          sum += w.at(block * p.blockRows + m % p.blockRows, j) * (p.denseTransposed ? x.at(n, k) : x.at(k, n));
+      }
+    double residual = p.resultTransposed ? full.at(n, m) : full.at(m, n);
+    return (sum + bias.at(0, m) + factor * residual) * scale.at(0, n) + shift.at(0, 0);
+  }
+
+  /// Fills the slots as the launch info says and runs all tiles.
+  void run(llvm::orc::LLJIT &jit) {
+    auto *info = llvm::cantFail(jit.lookup(SPARSEC_LAUNCH_INFO_SYMBOL)).toPtr<const char *>();
+    sparsec_launch_info_t header;
+    std::memcpy(&header, info, sizeof(header));
+    sparsec_variant_info_t variant;
+    std::memcpy(&variant, info + header.variant_offset, sizeof(variant));
+    EXPECT_EQ(variant.tile_m, unsigned(p.blockRows));
+    EXPECT_EQ(variant.cluster, 1u);
+    EXPECT_EQ(variant.alignment, 2u);
+    int64_t panels = (p.width + variant.tile_n - 1) / variant.tile_n;
+    const Buffer *arguments[] = {&w, &x, &bias, &full, &scale, &shift, nullptr, &y};
+    std::vector<uint64_t> slots(variant.parameter_count, 0xaaaaaaaaaaaaaaaa);
+    for (uint32_t i = 0; i < variant.parameter_count; ++i) {
+      sparsec_parameter_info_t parameter;
+      std::memcpy(&parameter, info + header.parameter_offset + i * header.parameter_size, sizeof(parameter));
+      const Buffer *argument = arguments[parameter.argument];
+      auto setLow = [&](auto value) { std::memcpy(&slots[i], &value, sizeof(value)); };
+      switch (parameter.kind) {
+      case SPARSEC_PARAMETER_POINTER:
+        setLow(argument->bytes.data());
+        break;
+      case SPARSEC_PARAMETER_ROW_PTR:
+        setLow(rowPtr.data());
+        break;
+      case SPARSEC_PARAMETER_COL_IDX:
+        setLow(colIdx.data());
+        break;
+      case SPARSEC_PARAMETER_SIZE:
+        if (parameter.argument == 0)
+          setLow(int32_t(parameter.index == 0 ? p.rows : p.columns));
+        else
+          setLow(int32_t(parameter.index == 0 ? argument->rows : argument->columns));
+        break;
+      case SPARSEC_PARAMETER_STRIDE:
+        setLow(argument->stride);
+        break;
+      case SPARSEC_PARAMETER_SCALAR:
+        setLow(factor);
+        break;
+      case SPARSEC_PARAMETER_TILE_PANELS:
+        setLow(int32_t(panels));
+        break;
+      default:
+        FAIL() << "parameter kind " << parameter.kind;
+      }
+    }
+    auto kernel = llvm::cantFail(jit.lookup(variant.symbol)).toPtr<sparsec_host_kernel_t>();
+    int64_t tiles = blockRowCount * panels;
+    kernel(slots.data(), tiles / 2, tiles); // in two parts, as two threads would
+    kernel(slots.data(), 0, tiles / 2);
+  }
+};
+
+TEST_P(Product, IsTheRoundedExactProduct) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  std::string object = compile(text());
+  ASSERT_FALSE(object.empty());
+  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+  llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)));
+  Buffer untouched = y;
+  run(*jit);
+  for (int m = 0; m < p.rows; ++m)
+    for (int n = 0; n < p.width; ++n)
+      ASSERT_EQ(p.resultTransposed ? y.at(n, m) : y.at(m, n), round(exact(m, n), p.output)) << m << ", " << n;
+  for (int64_t row = 0; row < y.rows; ++row)
+    for (int64_t i = (row * y.stride + y.columns) * y.format.bytes; i < (row + 1) * y.stride * y.format.bytes; ++i)
+      ASSERT_EQ(y.bytes[i], untouched.bytes[i]) << "padding of row " << row;
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Product,
+    testing::Values(ProductCase{"layouts_kn_mn", bf16, bf16, 64, 32, false, false, 150, 90, 131},
+                    ProductCase{"layouts_nk_mn", bf16, bf16, 64, 32, true, false, 150, 90, 131},
+                    ProductCase{"layouts_kn_nm", bf16, bf16, 64, 32, false, true, 150, 90, 131},
+                    ProductCase{"layouts_nk_nm", bf16, bf16, 64, 32, true, true, 150, 90, 131},
+                    ProductCase{"f16_to_f16", f16, f16, 16, 16, false, false, 40, 50, 70},
+                    ProductCase{"f16_to_f32", f16, f32, 16, 48, true, false, 40, 50, 70},
+                    ProductCase{"largest_block", bf16, f16, 256, 256, false, true, 300, 600, 65},
+                    ProductCase{"one_column", bf16, bf16, 32, 32, false, false, 64, 64, 1},
+                    ProductCase{"one_element", bf16, bf16, 16, 16, true, true, 1, 1, 1},
+                    ProductCase{"exact_tiles", bf16, f32, 32, 32, false, false, 96, 64, 128}),
+    [](const auto &info) { return info.param.name; });
+
+/// Without an epilogue the result is the accumulator; infinities and NaN of X go their way.
+TEST(HostKernel, PassesOnInfinityAndNan) {
+  llvm::InitializeNativeTarget();
+  llvm::InitializeNativeTargetAsmPrinter();
+  std::string object = compile(R"mlir(
+sparsec.kernel @plain(%w: !sparsec.bsr<16x16xbf16, block = 16x16>, %x: tensor<16x4xbf16>) -> (y: tensor<16x4xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<16x16xbf16, block = 16x16>, tensor<16x4xbf16>) -> tensor<16x4xbf16>
+  sparsec.return %y : tensor<16x4xbf16>
+})mlir");
+  ASSERT_FALSE(object.empty());
+  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
+  llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)));
+  auto kernel = llvm::cantFail(jit->lookup("plain.host")).toPtr<sparsec_host_kernel_t>();
+
+  Buffer w(16, 16, bf16, 0), x(16, 4, bf16, 0), y(16, 4, bf16, 0);
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 16; ++column)
+      w.set(row, column, 1);
+    for (int column = 0; column < 4; ++column)
+      x.set(row, column, 1);
+  }
+  x.set(3, 0, NAN);
+  x.set(5, 1, INFINITY);
+  x.set(6, 2, INFINITY);
+  x.set(7, 2, -INFINITY);
+  const int32_t rowPtr[] = {0, 1}, colIdx[] = {0};
+  auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
+  // values, row_ptr, col_idx, M, K, X, its stride, Y, its stride, N, panels
+  const uint64_t slots[] = {slot(w.bytes.data()), slot(rowPtr), slot(colIdx), 16, 16, slot(x.bytes.data()), 4,
+                            slot(y.bytes.data()), 4,            4,            1};
+  kernel(slots, 0, 1);
+  for (int row = 0; row < 16; ++row) {
+    EXPECT_TRUE(std::isnan(y.at(row, 0)));
+    EXPECT_EQ(y.at(row, 1), INFINITY);
+    EXPECT_TRUE(std::isnan(y.at(row, 2)));
+    EXPECT_EQ(y.at(row, 3), 16);
+  }
+}
+
+} // namespace

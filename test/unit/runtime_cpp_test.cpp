@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The C++ layer, and the C header in C.
+
+#include "runtime_expect.h"
+#include "runtime_fake_cuda.h"
+#include "runtime_images.h"
+#include "sparsec/runtime.hpp"
+
+#include <cstdio>
+
+using namespace sparsec::test;
+
+extern "C" const char *runtime_c_header_version(void);
+
+namespace {
+
+TEST(CHeader, WorksInC) { EXPECT_STREQ(runtime_c_header_version(), sparsec_version()); }
+
+TEST(CppLayer, ErrorsAreExceptions) {
+  FakeCuda fake;
+  EXPECT_EQ(sparsec::Device::cudaCount(), 1);
+  try {
+    sparsec::Device::cuda(5);
+    FAIL() << "expects an exception";
+  } catch (const sparsec::Error &error) {
+    EXPECT_EQ(error.code(), SPARSEC_STATUS_UNAVAILABLE);
+    EXPECT_STREQ(error.what(), "no CUDA device 5: there are 1");
+  }
+}
+
+TEST(CppLayer, FromFileToLaunch) {
+  FakeCuda fake;
+  std::string path = ::testing::TempDir() + "runtime_cpp_test.cubin";
+  ByteVector cubin = makeCubin(cudaLinear().build());
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char *>(cubin.data()), cubin.size());
+  {
+    sparsec::Device device = sparsec::Device::cuda();
+    EXPECT_STREQ(device.info().name, "Fake GPU");
+    sparsec::Module module = sparsec::Module::fromFile(device, path);
+    EXPECT_EQ(module.kernelCount(), 1u);
+    sparsec::Kernel kernel = module.kernel();
+    EXPECT_STREQ(kernel.name(), "linear");
+    EXPECT_EQ(kernel.info().argument_count, 5u);
+
+    sparsec::Buffer rowPtr(device, std::vector<int32_t>{0, 1}), colIdx(device, std::vector<int32_t>{0});
+    sparsec::Buffer values(device, 64 * 64 * 2), x(device, 64 * 128 * 2), y(device, 64 * 128 * 2);
+    sparsec::Buffer bias(device, std::vector<float>(64, 1.0f));
+    sparsec_bsr_t matrix = {64,           64, 1, 64, 64, SPARSEC_DTYPE_BF16, rowPtr.as<int32_t>(), colIdx.as<int32_t>(),
+                            values.data()};
+    sparsec::Plan plan(kernel, matrix, 128);
+    EXPECT_EQ(plan.info().tiles, 1);
+    kernel.launch(&plan, {matrix, sparsec_dense_2d(x.data(), SPARSEC_DTYPE_BF16, 64, 128),
+                          sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5f,
+                          sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 64, 128)});
+    device.synchronize();
+    EXPECT_EQ(fake.launches.size(), 1u);
+    EXPECT_THAT(bias.download<float>(), ::testing::Each(1.0f));
+
+    sparsec::Buffer moved = std::move(bias);
+    EXPECT_EQ(bias.data(), nullptr);
+    EXPECT_EQ(moved.bytes(), 256u);
+    moved = sparsec::Buffer(device, 8);
+    EXPECT_EQ(moved.bytes(), 8u);
+  }
+  EXPECT_TRUE(fake.allocations.empty());
+  EXPECT_EQ(fake.loadedModules, 0);
+  EXPECT_EQ(fake.retainedContexts, 0);
+  std::remove(path.c_str());
+}
+
+TEST(CppLayer, FileThatIsNotThere) {
+  sparsec::Device device = sparsec::Device::host(1);
+  EXPECT_THROW(sparsec::Module::fromFile(device, "/nonexistent/kernel.cubin"), sparsec::Error);
+}
+
+} // namespace

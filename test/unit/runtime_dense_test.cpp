@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Dense views, and DLPack tensors as dense views.
+
+#include "dlpack_abi.h"
+#include "runtime_expect.h"
+
+#include <functional>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+namespace {
+
+TEST(Dense, ContiguousViews) {
+  char data;
+  sparsec_dense_t matrix = sparsec_dense_2d(&data, SPARSEC_DTYPE_F16, 3, 5);
+  EXPECT_EQ(matrix.data, &data);
+  EXPECT_EQ(matrix.rank, 2);
+  EXPECT_EQ(matrix.sizes[0], 3);
+  EXPECT_EQ(matrix.sizes[1], 5);
+  EXPECT_EQ(matrix.strides[0], 5);
+  EXPECT_EQ(matrix.strides[1], 1);
+  sparsec_dense_t vector = sparsec_dense_1d(&data, SPARSEC_DTYPE_F32, 7);
+  EXPECT_EQ(vector.rank, 1);
+  EXPECT_EQ(vector.sizes[0], 7);
+  EXPECT_EQ(vector.strides[0], 1);
+}
+
+TEST(Dense, ElementTypes) {
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_F32), 4u);
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_BF16), 2u);
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_F8E5M2), 1u);
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_NONE), 0u);
+  EXPECT_EQ(sparsec_dtype_bytes(sparsec_dtype_t(77)), 0u);
+  EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_F8E4M3FN), "f8E4M3FN");
+  EXPECT_STREQ(sparsec_dtype_name(sparsec_dtype_t(77)), "unknown");
+}
+
+/// A 6 x 10 bf16 tensor on a CUDA device: rows 16 elements apart, 32 bytes into its memory.
+struct Tensor {
+  int64_t shape[6] = {6, 10}, strides[6] = {16, 1};
+  char data[1];
+  dlpack::ManagedTensor managed = {
+      {data, {dlpack::cuda, 0}, 2, {dlpack::bfloatCode, 16, 1}, shape, strides, 32}, nullptr, nullptr};
+};
+
+TEST(DLPack, StridedTensorIsViewedInPlace) {
+  Tensor tensor;
+  sparsec_dense_t dense;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.data, tensor.data + 32);
+  EXPECT_EQ(dense.dtype, SPARSEC_DTYPE_BF16);
+  EXPECT_EQ(dense.rank, 2);
+  EXPECT_EQ(dense.sizes[0], 6);
+  EXPECT_EQ(dense.sizes[1], 10);
+  EXPECT_EQ(dense.strides[0], 16);
+  EXPECT_EQ(dense.strides[1], 1);
+}
+
+TEST(DLPack, CompactTensorsNeedNoStrides) {
+  Tensor tensor;
+  tensor.managed.tensor.strides = nullptr;
+  tensor.managed.tensor.ndim = 3;
+  tensor.shape[2] = 4;
+  sparsec_dense_t dense;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.strides[0], 40);
+  EXPECT_EQ(dense.strides[1], 4);
+  EXPECT_EQ(dense.strides[2], 1);
+}
+
+TEST(DLPack, StridesOfSingleElementsMeanNothing) {
+  Tensor tensor;
+  tensor.shape[1] = 1;
+  tensor.strides[1] = 999;
+  sparsec_dense_t dense;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.strides[1], 1);
+  tensor.shape[0] = 1;
+  tensor.shape[1] = 10;
+  tensor.strides[0] = 0;
+  tensor.strides[1] = 1;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.strides[0], 10) << "at least the width, as a launch expects";
+}
+
+TEST(DLPack, TypesAndDevices) {
+  struct {
+    uint8_t code, bits;
+    sparsec_dtype_t dtype;
+  } types[] = {{2, 32, SPARSEC_DTYPE_F32},
+               {2, 16, SPARSEC_DTYPE_F16},
+               {4, 16, SPARSEC_DTYPE_BF16},
+               {10, 8, SPARSEC_DTYPE_F8E4M3FN},
+               {12, 8, SPARSEC_DTYPE_F8E5M2}};
+  for (auto [code, bits, dtype] : types)
+    for (int32_t device : {1, 2, 3, 13}) {
+      Tensor tensor;
+      tensor.managed.tensor.dtype = {code, bits, 1};
+      tensor.managed.tensor.device.type = device;
+      sparsec_dense_t dense;
+      EXPECT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+      EXPECT_EQ(dense.dtype, dtype);
+    }
+}
+
+TEST(DLPack, NullDataOfAnEmptyTensorStaysNull) {
+  Tensor tensor;
+  tensor.shape[0] = 0;
+  tensor.managed.tensor.data = nullptr;
+  sparsec_dense_t dense;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.data, nullptr);
+}
+
+TEST(DLPack, WhatHasNoViewIsRefused) {
+  struct {
+    const char *message;
+    std::function<void(Tensor &)> change;
+  } cases[] = {
+      {"but got DLPack device type 10", [](auto &t) { t.managed.tensor.device.type = 10; }},
+      {"expects rank 0 to 5, but got 6", [](auto &t) { t.managed.tensor.ndim = 6; }},
+      {"expects rank 0 to 5, but got -1", [](auto &t) { t.managed.tensor.ndim = -1; }},
+      {"shape is NULL", [](auto &t) { t.managed.tensor.shape = nullptr; }},
+      {"type code 0 with 16 bits and 1 lanes", [](auto &t) { t.managed.tensor.dtype.code = 0; }},
+      {"type code 4 with 16 bits and 2 lanes", [](auto &t) { t.managed.tensor.dtype.lanes = 2; }},
+      {"size 0 is -6", [](auto &t) { t.shape[0] = -6; }},
+      {"size 1 is 4294967296", [](auto &t) { t.shape[1] = int64_t(1) << 32; }},
+      {"stride 1 is 2", [](auto &t) { t.strides[1] = 2; }},
+      {"stride 0 is -16", [](auto &t) { t.strides[0] = -16; }},
+      {"stride 0 is too large", [](auto &t) { t.strides[0] = INT64_MAX; }},
+  };
+  for (auto &[message, change] : cases) {
+    Tensor tensor;
+    change(tensor);
+    sparsec_dense_t dense = sparsec_dense_1d(&tensor, SPARSEC_DTYPE_F32, 1);
+    EXPECT_STATUS(sparsec_dense_from_dlpack(&tensor.managed, &dense), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+    EXPECT_EQ(dense.data, nullptr);
+  }
+  sparsec_dense_t dense;
+  EXPECT_STATUS(sparsec_dense_from_dlpack(nullptr, &dense), SPARSEC_STATUS_INVALID_ARGUMENT, "managed_tensor is NULL");
+  EXPECT_STATUS(sparsec_dense_from_dlpack(&dense, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_dense is NULL");
+}
+
+} // namespace

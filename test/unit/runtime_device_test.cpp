@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Devices and memory, on the fake driver, on the host and without a driver.
+
+#include "device.h"
+#include "runtime_expect.h"
+#include "runtime_fake_cuda.h"
+
+#include <atomic>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+/// A test asks for more memory than there is: AddressSanitizer must answer as the system does.
+extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
+
+namespace {
+
+TEST(Device, CudaDeviceSaysWhatItIs) {
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(0, &device));
+  sparsec_device_info_t info;
+  ASSERT_OK(sparsec_device_info(device, &info));
+  EXPECT_EQ(info.kind, SPARSEC_TARGET_CUDA);
+  EXPECT_STREQ(info.name, "Fake GPU");
+  EXPECT_EQ(info.compute_capability, 90);
+  EXPECT_EQ(info.multiprocessors, 132);
+  EXPECT_EQ(info.shared_memory_per_block, 232448);
+  EXPECT_EQ(info.memory_bytes, int64_t(141) << 30);
+  sparsec_device_destroy(device);
+  EXPECT_EQ(fake.retainedContexts, 0);
+  EXPECT_TRUE(fake.allocations.empty());
+}
+
+TEST(Device, NoSuchDevice) {
+  FakeCuda fake;
+  sparsec_device_t device = reinterpret_cast<sparsec_device_t>(8);
+  EXPECT_STATUS(sparsec_device_open_cuda(1, &device), SPARSEC_STATUS_UNAVAILABLE, "no CUDA device 1: there are 1");
+  EXPECT_EQ(device, nullptr);
+  EXPECT_STATUS(sparsec_device_open_cuda(-1, &device), SPARSEC_STATUS_UNAVAILABLE, "no CUDA device -1");
+}
+
+TEST(Device, DriverWithoutDeviceCountsZero) {
+  FakeCuda fake;
+  fake.failures["cuInit"] = CUDA_ERROR_NO_DEVICE;
+  int32_t count = 7;
+  EXPECT_OK(sparsec_cuda_device_count(&count));
+  EXPECT_EQ(count, 0);
+  sparsec_device_t device = nullptr;
+  EXPECT_STATUS(sparsec_device_open_cuda(0, &device), SPARSEC_STATUS_UNAVAILABLE, "no CUDA device");
+}
+
+TEST(Device, BrokenDriverIsAnError) {
+  FakeCuda fake;
+  fake.failures["cuInit"] = CUresult(999);
+  int32_t count = 7;
+  EXPECT_STATUS(sparsec_cuda_device_count(&count), SPARSEC_STATUS_DRIVER_ERROR,
+                "initialising the CUDA driver failed: CUDA_ERROR_FAKE (999, made to fail)");
+  EXPECT_EQ(count, 0);
+}
+
+TEST(Device, EveryFailureOfOpeningIsReportedAndUndone) {
+  for (const char *call : {"cuDeviceGetCount", "cuDeviceGet", "cuDeviceGetName", "cuDeviceTotalMem",
+                           "cuDeviceGetAttribute", "cuDevicePrimaryCtxRetain", "cuCtxPushCurrent", "cuMemAlloc"}) {
+    FakeCuda fake;
+    fake.failures[call] = CUresult(999);
+    sparsec_device_t device = nullptr;
+    EXPECT_STATUS(sparsec_device_open_cuda(0, &device), SPARSEC_STATUS_DRIVER_ERROR, "made to fail");
+    EXPECT_EQ(device, nullptr);
+    EXPECT_EQ(fake.retainedContexts, 0) << call;
+    EXPECT_TRUE(fake.contextStack.empty()) << call;
+  }
+}
+
+TEST(Device, CudaMemoryGoesAndComes) {
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(0, &device));
+  void *memory = nullptr;
+  ASSERT_OK(sparsec_memory_allocate(device, 12, &memory));
+  int32_t numbers[] = {1, 2, 3}, back[3] = {};
+  EXPECT_OK(sparsec_memory_upload(device, memory, numbers, sizeof(numbers)));
+  EXPECT_OK(sparsec_memory_download(device, back, memory, sizeof(back)));
+  EXPECT_THAT(back, ::testing::ElementsAre(1, 2, 3));
+  int stream;
+  EXPECT_OK(sparsec_synchronize(device, &stream));
+  EXPECT_THAT(fake.synchronizedStreams, ::testing::ElementsAre(&stream));
+  sparsec_memory_free(device, memory);
+  sparsec_device_destroy(device);
+  EXPECT_TRUE(fake.allocations.empty());
+  EXPECT_FALSE(fake.calledWithoutContext);
+  EXPECT_TRUE(fake.contextStack.empty());
+}
+
+TEST(Device, CudaOutOfMemoryNamesTheSize) {
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(0, &device));
+  fake.failures["cuMemAlloc"] = CUDA_ERROR_OUT_OF_MEMORY;
+  void *memory = device;
+  EXPECT_STATUS(sparsec_memory_allocate(device, 123456, &memory), SPARSEC_STATUS_OUT_OF_MEMORY,
+                "allocating 123456 bytes of device memory failed: CUDA_ERROR_OUT_OF_MEMORY");
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_TRUE(fake.contextStack.empty());
+  sparsec_device_destroy(device);
+}
+
+TEST(Device, FailedCopiesAreDriverErrors) {
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(0, &device));
+  fake.failures = {
+      {"cuMemcpyHtoD", CUresult(700)}, {"cuMemcpyDtoH", CUresult(700)}, {"cuStreamSynchronize", CUresult(700)}};
+  char byte;
+  EXPECT_STATUS(sparsec_memory_upload(device, &byte, &byte, 1), SPARSEC_STATUS_DRIVER_ERROR, "copying to the device");
+  EXPECT_STATUS(sparsec_memory_download(device, &byte, &byte, 1), SPARSEC_STATUS_DRIVER_ERROR,
+                "copying from the device");
+  EXPECT_STATUS(sparsec_synchronize(device, nullptr), SPARSEC_STATUS_DRIVER_ERROR, "waiting for the stream");
+  EXPECT_TRUE(fake.contextStack.empty());
+  sparsec_device_destroy(device);
+}
+
+TEST(Device, HostDevice) {
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_host(3, &device));
+  sparsec_device_info_t info;
+  ASSERT_OK(sparsec_device_info(device, &info));
+  EXPECT_EQ(info.kind, SPARSEC_TARGET_HOST);
+  EXPECT_EQ(info.multiprocessors, 3);
+  EXPECT_GT(info.memory_bytes, 0);
+  EXPECT_NE(info.name[0], 0);
+  void *memory = nullptr;
+  ASSERT_OK(sparsec_memory_allocate(device, 100, &memory));
+  EXPECT_EQ(reinterpret_cast<uintptr_t>(memory) % 64, 0u);
+  sparsec_memory_free(device, memory);
+  EXPECT_STATUS(sparsec_memory_allocate(device, SIZE_MAX, &memory), SPARSEC_STATUS_OUT_OF_MEMORY, "out of memory");
+  EXPECT_STATUS(sparsec_memory_allocate(device, SIZE_MAX / 2, &memory), SPARSEC_STATUS_OUT_OF_MEMORY,
+                "cannot allocate 9223372036854775807 bytes on the host");
+  EXPECT_OK(sparsec_synchronize(device, nullptr));
+  sparsec_device_destroy(device);
+  EXPECT_STATUS(sparsec_device_open_host(-1, &device), SPARSEC_STATUS_INVALID_ARGUMENT, "thread_count is -1");
+}
+
+TEST(Device, ZeroBytesAreNull) {
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_host(1, &device));
+  void *memory = device;
+  EXPECT_OK(sparsec_memory_allocate(device, 0, &memory));
+  EXPECT_EQ(memory, nullptr);
+  EXPECT_OK(sparsec_memory_upload(device, nullptr, nullptr, 0));
+  EXPECT_OK(sparsec_memory_download(device, nullptr, nullptr, 0));
+  sparsec_memory_free(device, nullptr);
+  sparsec_device_destroy(device);
+}
+
+TEST(Device, NullArgumentsAreRefused) {
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_host(1, &device));
+  char byte;
+  void *memory;
+  sparsec_device_info_t info;
+  EXPECT_STATUS(sparsec_cuda_device_count(nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_count is NULL");
+  EXPECT_STATUS(sparsec_device_open_cuda(0, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_device is NULL");
+  EXPECT_STATUS(sparsec_device_open_host(1, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_device is NULL");
+  EXPECT_STATUS(sparsec_device_info(nullptr, &info), SPARSEC_STATUS_INVALID_ARGUMENT, "device is NULL");
+  EXPECT_STATUS(sparsec_device_info(device, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_info is NULL");
+  EXPECT_STATUS(sparsec_memory_allocate(nullptr, 1, &memory), SPARSEC_STATUS_INVALID_ARGUMENT, "device is NULL");
+  EXPECT_STATUS(sparsec_memory_allocate(device, 1, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_data is NULL");
+  EXPECT_STATUS(sparsec_memory_upload(nullptr, &byte, &byte, 1), SPARSEC_STATUS_INVALID_ARGUMENT, "device is NULL");
+  EXPECT_STATUS(sparsec_memory_upload(device, nullptr, &byte, 1), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "destination is NULL");
+  EXPECT_STATUS(sparsec_memory_download(device, &byte, nullptr, 1), SPARSEC_STATUS_INVALID_ARGUMENT, "source is NULL");
+  EXPECT_STATUS(sparsec_synchronize(nullptr, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "device is NULL");
+  sparsec_memory_free(nullptr, nullptr);
+  sparsec_device_destroy(device);
+  sparsec_device_destroy(nullptr);
+}
+
+TEST(ThreadPool, EveryIndexOnceWithAnyNumberOfThreads) {
+  for (unsigned threads : {1u, 2u, 7u}) {
+    ThreadPool pool(threads);
+    EXPECT_EQ(pool.size(), threads);
+    for (int64_t count : {0, 1, 5, 1000}) {
+      std::vector<std::atomic<int>> visits(count);
+      pool.run(count, [&](int64_t begin, int64_t end) {
+        for (int64_t i = begin; i < end; ++i)
+          ++visits[i];
+      });
+      for (int64_t i = 0; i < count; ++i)
+        EXPECT_EQ(visits[i], 1) << i << " of " << count;
+    }
+  }
+}
+
+TEST(ThreadPool, CallersShareIt) {
+  ThreadPool pool(3);
+  std::atomic<int64_t> sum = 0;
+  auto caller = [&] {
+    for (int i = 0; i < 200; ++i)
+      pool.run(50, [&](int64_t begin, int64_t end) { sum += end - begin; });
+  };
+  std::thread other(caller);
+  caller();
+  other.join();
+  EXPECT_EQ(sum, 2 * 200 * 50);
+}
+
+} // namespace

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A CUDA driver that runs nothing and records everything, so that all of the runtime but the kernels is tested without
+// a GPU. Its device memory is host memory.
+
+#ifndef SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H
+#define SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H
+
+#include "cuda_symbols.h"
+
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sparsec::test {
+
+struct FakeTensorMap {
+  int type, swizzle, promotion;
+  uint32_t rank;
+  void *address;
+  std::vector<uint64_t> sizes, strides;
+  std::vector<uint32_t> box;
+};
+
+struct FakeLaunch {
+  std::string function;
+  unsigned gridX, gridY, gridZ, threads, sharedMemory;
+  void *stream;
+  std::vector<uint64_t> words; // the first 8 bytes of every parameter
+};
+
+/// Installs itself as the driver for its lifetime. The defaults are those of an H200.
+class FakeCuda {
+public:
+  FakeCuda();
+  ~FakeCuda();
+
+  // What the driver says.
+  int deviceCount = 1;
+  int capabilityMajor = 9, capabilityMinor = 0;
+  int multiprocessors = 132, sharedMemory = 232448, threadsPerBlock = 1024, registersPerBlock = 65536;
+  int clusterLaunch = 1, activeClusters = 66, functionThreads = 1024;
+  std::set<std::string> missingFunctions;
+  std::string jitLog;
+  /// Calls that fail, by name.
+  std::map<std::string, runtime::CUresult, std::less<>> failures;
+  /// Off: nothing is recorded, so that the fake itself allocates nothing.
+  bool recording = true;
+
+  // What the runtime did.
+  std::vector<std::string> calls;
+  std::vector<runtime::CUcontext> contextStack;
+  bool calledWithoutContext = false;
+  int retainedContexts = 0, loadedModules = 0;
+  std::set<void *> allocations;
+  std::string loadedImageStart;
+  std::map<std::string, int> dynamicSharedMemory; // by function
+  std::vector<FakeTensorMap> tensorMaps;
+  std::vector<FakeLaunch> launches;
+  std::vector<void *> synchronizedStreams;
+  /// How many parameters the launched kernels have.
+  size_t parameterCount = 0;
+
+  bool called(const std::string &name) const;
+};
+
+} // namespace sparsec::test
+
+#endif // SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Makes launch infos, ELF files and bundles in memory, good ones by default, for tests that break them.
+
+#ifndef SPARSEC_TEST_UNIT_RUNTIME_IMAGES_H
+#define SPARSEC_TEST_UNIT_RUNTIME_IMAGES_H
+
+#include "sparsec/launch_info.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sparsec::test {
+
+using ByteVector = std::vector<uint8_t>;
+
+/// A launch info as records; build() lays them out and sets the offsets, counts, sizes and the checksum.
+struct LaunchInfoBuilder {
+  sparsec_launch_info_t header = {};
+  std::vector<sparsec_kernel_info_t> kernels;
+  std::vector<sparsec_argument_info_t> arguments;
+  std::vector<sparsec_variant_info_t> variants;
+  std::vector<sparsec_parameter_info_t> parameters;
+  std::vector<sparsec_tensor_map_info_t> tensorMaps;
+  std::vector<sparsec_step_info_t> steps;
+
+  ByteVector build() const;
+};
+
+/// Sets the checksum of a launch info that a test has changed.
+void updateChecksum(ByteVector &launchInfo);
+
+/// y = alpha * (w x) + bias: arguments w (bf16, blocks 64 x 64), x (K, N), bias (f32 per row), alpha (f32 by value) and
+/// y (M, N), all sizes dynamic, for compute capability 9.0 exactly. Variant 0: alignment 16, tensor maps, tile
+/// 64 x 256 x 64, cluster 2. Variant 1: alignment 2, pointers, tile 64 x 128 x 32.
+LaunchInfoBuilder cudaLinear();
+
+struct ElfSectionSpec {
+  std::string name;
+  uint32_t type;
+  uint64_t flags;
+  ByteVector contents;
+  uint64_t address = 0, entrySize = 0, alignment = 1;
+  uint32_t link = 0, info = 0;
+  uint64_t sizeWithoutContents = 0; // SHT_NOBITS
+};
+struct ElfSymbolSpec {
+  std::string name;
+  uint16_t section; // as in the file: the first of ElfSpec::sections is 1
+  uint64_t value, size;
+  uint8_t info = 0;
+};
+struct ElfSpec {
+  uint16_t type, machine;
+  std::vector<ElfSectionSpec> sections;
+  std::vector<ElfSymbolSpec> symbols; // numbered from 1
+};
+/// The symbol table, its strings and the section names follow the given sections.
+ByteVector makeElf(const ElfSpec &spec);
+
+/// A linked CUDA ELF file that holds the launch info, as a cubin does.
+ByteVector makeCubin(const ByteVector &launchInfo);
+
+struct BundleEntrySpec {
+  std::string target;
+  sparsec_image_format_t format;
+  ByteVector image, launchInfo;
+};
+ByteVector makeBundle(const std::vector<BundleEntrySpec> &entries);
+BundleEntrySpec ptxEntry(const LaunchInfoBuilder &info);
+BundleEntrySpec cubinEntry(const LaunchInfoBuilder &info);
+
+} // namespace sparsec::test
+
+#endif // SPARSEC_TEST_UNIT_RUNTIME_IMAGES_H

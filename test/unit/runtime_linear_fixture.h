@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The kernel of cudaLinear() loaded on the fake device, with arguments for it in the fake's memory.
+
+#ifndef SPARSEC_TEST_UNIT_RUNTIME_LINEAR_FIXTURE_H
+#define SPARSEC_TEST_UNIT_RUNTIME_LINEAR_FIXTURE_H
+
+#include "runtime_expect.h"
+#include "runtime_fake_cuda.h"
+#include "runtime_images.h"
+
+namespace sparsec::test {
+
+class LinearOnFake : public ::testing::Test {
+protected:
+  enum { w, x, bias, alpha, y };
+
+  void SetUp() override { load(cudaLinear()); }
+
+  void TearDown() override {
+    sparsec_plan_destroy(plan);
+    sparsec_module_destroy(module);
+    sparsec_device_destroy(device);
+    EXPECT_TRUE(fake.contextStack.empty()) << "the context stack must be as it was";
+    EXPECT_FALSE(fake.calledWithoutContext);
+    EXPECT_EQ(fake.retainedContexts, 0);
+    EXPECT_EQ(fake.loadedModules, 0);
+    EXPECT_TRUE(fake.allocations.empty());
+  }
+
+  void load(const LaunchInfoBuilder &info) {
+    sparsec_module_destroy(module);
+    if (!device) {
+      ASSERT_OK(sparsec_device_open_cuda(0, &device));
+    }
+    ByteVector cubin = makeCubin(info.build());
+    ASSERT_OK(sparsec_module_load(device, cubin.data(), cubin.size(), &module));
+    ASSERT_OK(sparsec_module_kernel(module, nullptr, &kernel));
+  }
+
+  /// Arguments of an m x k matrix without blocks and width n, contiguous and aligned. Memory that only a GPU would read
+  /// is made up.
+  void setArguments(int64_t m, int64_t k, int64_t n) {
+    rowPtr.assign(1, 0);
+    sparsec_bsr_t matrix = {m, k, 0, 64, 64, SPARSEC_DTYPE_BF16, rowPtr.data(), nullptr, at(0x100000)};
+    arguments = {
+        sparsec_argument_bsr(matrix), sparsec_argument_dense(sparsec_dense_2d(at(0x200000), SPARSEC_DTYPE_BF16, k, n)),
+        sparsec_argument_dense(sparsec_dense_1d(at(0x300000), SPARSEC_DTYPE_F32, m)), sparsec_argument_scalar(0.5f),
+        sparsec_argument_dense(sparsec_dense_2d(at(0x400000), SPARSEC_DTYPE_BF16, m, n))};
+  }
+
+  /// Gives the matrix one list of block columns per block row.
+  void setPattern(const std::vector<std::vector<int32_t>> &rows) {
+    rowPtr.assign(1, 0);
+    colIdx.clear();
+    for (const auto &row : rows) {
+      colIdx.insert(colIdx.end(), row.begin(), row.end());
+      rowPtr.push_back(int32_t(colIdx.size()));
+    }
+    sparsec_bsr_t &matrix = arguments[w].bsr;
+    matrix.row_ptr = rowPtr.data();
+    matrix.col_idx = colIdx.data();
+    matrix.block_count = int64_t(colIdx.size());
+  }
+
+  runtime::Status launch(void *stream = nullptr) {
+    return runtime::Status(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+  }
+
+  static void *at(uintptr_t address) { return reinterpret_cast<void *>(address); }
+
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  sparsec_module_t module = nullptr;
+  sparsec_kernel_t kernel = nullptr;
+  sparsec_plan_t plan = nullptr;
+  std::vector<int32_t> rowPtr, colIdx;
+  std::vector<sparsec_argument_t> arguments;
+};
+
+} // namespace sparsec::test
+
+#endif // SPARSEC_TEST_UNIT_RUNTIME_LINEAR_FIXTURE_H

@@ -1,0 +1,214 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Tile lists as pure functions, and plans on the fake driver.
+
+#include "runtime_linear_fixture.h"
+#include "tile_lists.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <numeric>
+#include <random>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+namespace {
+
+std::vector<int32_t> rowPtrOf(const std::vector<int> &rowLengths) {
+  std::vector<int32_t> rowPtr = {0};
+  for (int length : rowLengths)
+    rowPtr.push_back(rowPtr.back() + length);
+  return rowPtr;
+}
+
+/// Lists of a pattern with these row lengths, one tile row for each block row.
+TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int64_t panels, int64_t workers,
+                  int64_t tilesPerBlockRow = 1) {
+  std::vector<int32_t> rowPtr = rowPtrOf(rowLengths);
+  auto rows = int64_t(rowLengths.size());
+  return makeTileLists(
+      {rowPtr.data(), rows, blockColumns, {tilesPerBlockRow, rows * tilesPerBlockRow, panels}, 1, workers});
+}
+
+std::vector<std::pair<uint32_t, uint32_t>> tilesOf(const TileLists &lists, size_t worker) {
+  std::vector<std::pair<uint32_t, uint32_t>> tiles;
+  for (uint32_t i = lists.offsets[worker]; i < lists.offsets[worker + 1]; ++i)
+    tiles.emplace_back(lists.tiles[i].row, lists.tiles[i].panel);
+  return tiles;
+}
+
+TEST(TileLists, EveryTileOnce) {
+  std::mt19937 random(1);
+  for (int64_t workers : {1, 3, 66, 132}) {
+    std::vector<int> lengths(37);
+    for (int &length : lengths)
+      length = int(random() % 20);
+    TileLists lists = listsOf(lengths, 20, 11, workers, 2);
+    ASSERT_EQ(lists.offsets.size(), size_t(workers + 1));
+    EXPECT_EQ(lists.offsets.front(), 0u);
+    EXPECT_EQ(lists.offsets.back(), 37u * 2 * 11);
+    EXPECT_TRUE(std::is_sorted(lists.offsets.begin(), lists.offsets.end()));
+    std::set<std::pair<uint32_t, uint32_t>> all;
+    for (int64_t w = 0; w < workers; ++w)
+      for (auto tile : tilesOf(lists, w))
+        all.insert(tile);
+    EXPECT_EQ(all.size(), 37u * 2 * 11);
+    EXPECT_LT(all.rbegin()->first, 37u * 2);
+  }
+}
+
+TEST(TileLists, AllRowsOfAPanelBeforeTheNextPanel) {
+  // One worker shows the order. The last 4 tiles are sorted by cost, longest first.
+  TileLists lists = listsOf({1, 3, 2}, 10, 4, 1);
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  EXPECT_EQ(tilesOf(lists, 0),
+            (Tiles{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {0, 3}}));
+}
+
+TEST(TileLists, NearlyDensePatternsGoInGroupsOf16Rows) {
+  auto order = [](int length) { return tilesOf(listsOf(std::vector<int>(32, length), 10, 2, 1), 0); };
+  auto grouped = order(7); // density 0.7
+  EXPECT_EQ(grouped[15], std::pair(15u, 0u));
+  EXPECT_EQ(grouped[16], std::pair(0u, 1u)) << "the next panel of the same group";
+  EXPECT_EQ(grouped[32], std::pair(16u, 0u)) << "the next group";
+  auto panels = order(6);
+  EXPECT_EQ(panels[16], std::pair(16u, 0u));
+  EXPECT_EQ(panels[32], std::pair(0u, 1u));
+}
+
+TEST(TileLists, LoadIsBalanced) {
+  // Twenty rows of cost 4 and a last one of cost 62 on 2 workers. The last 8 tiles are sorted, so that the long one
+  // comes after 13 short ones (28 and 24): 24 + 62 = 86 on its worker, of 142 in all.
+  std::vector<int> lengths(20, 2);
+  lengths.push_back(60);
+  EXPECT_DOUBLE_EQ(listsOf(lengths, 100, 1, 2).balance, 71.0 / 86);
+  // All rows alike and as many tiles as workers: perfect.
+  EXPECT_DOUBLE_EQ(listsOf(std::vector<int>(12, 5), 100, 1, 12).balance, 1.0);
+  // One tile of cost 9 + 2 and one of 0 + 2: mean 6.5 of 11.
+  EXPECT_DOUBLE_EQ(listsOf({9, 0}, 100, 1, 2).balance, 6.5 / 11);
+}
+
+TEST(TileLists, DeepBlocksCountTheirChunks) {
+  std::vector<int32_t> rowPtr = {0, 2, 2};
+  TileLists lists = makeTileLists({rowPtr.data(), 2, 100, {1, 2, 1}, 4, 2});
+  EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10) << "2 blocks of 4 stages and 2 for the rest, against 2";
+}
+
+class Plan : public LinearOnFake {
+protected:
+  void SetUp() override {
+    LinearOnFake::SetUp();
+    setArguments(128, 192, 1000);
+    setPattern({{0, 2}, {1}});
+    pattern = arguments[w].bsr;
+  }
+
+  void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_bsr_t &broken,
+               int64_t width = 1000) {
+    size_t allocations = fake.allocations.size();
+    plan = reinterpret_cast<sparsec_plan_t>(8);
+    EXPECT_STATUS(sparsec_plan_create(kernel, &broken, width, &plan), code, message);
+    EXPECT_EQ(plan, nullptr);
+    EXPECT_EQ(fake.allocations.size(), allocations);
+  }
+
+  sparsec_bsr_t pattern;
+};
+
+TEST_F(Plan, SaysWhatItIs) {
+  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  sparsec_plan_info_t info;
+  ASSERT_OK(sparsec_plan_info(plan, &info));
+  EXPECT_EQ(info.tiles, 4);
+  EXPECT_EQ(info.workers, 4) << "no more than tiles";
+  EXPECT_DOUBLE_EQ(info.balance, 3.5 / 4) << "costs 4, 3, 4, 3";
+  EXPECT_GT(info.milliseconds, 0);
+}
+
+TEST_F(Plan, EmptyProblems) {
+  for (auto [m, width] : {std::pair<int64_t, int64_t>{0, 100}, {64, 0}}) {
+    setArguments(m, 192, width);
+    if (m)
+      setPattern({{1}});
+    else
+      arguments[w].bsr.row_ptr = nullptr;
+    ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, width, &plan));
+    EXPECT_OK(launch());
+    EXPECT_TRUE(fake.launches.empty());
+    sparsec_plan_destroy(plan);
+    plan = nullptr;
+  }
+}
+
+TEST_F(Plan, OutlivesItsModule) {
+  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  sparsec_module_destroy(module);
+  sparsec_device_destroy(device);
+  module = nullptr;
+  device = nullptr;
+  EXPECT_EQ(fake.loadedModules, 1);
+}
+
+TEST_F(Plan, BadPatternsAreRefused) {
+  sparsec_bsr_t broken = pattern;
+  colIdx[1] = 3;
+  refuses(SPARSEC_STATUS_INVALID_PATTERN, "pattern: expects col_idx[1] (block row 0) to be 0 to 2, but got 3", pattern);
+  colIdx[1] = 0;
+  refuses(SPARSEC_STATUS_INVALID_PATTERN, "block column 0 is repeated", pattern);
+  colIdx[1] = 2;
+  rowPtr[1] = 4;
+  refuses(SPARSEC_STATUS_INVALID_PATTERN, "expects an ascending row_ptr", pattern);
+  rowPtr[1] = 2;
+  broken.block_rows = 32;
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects blocks of 64 x 64, but got 32 x 64", broken);
+  broken = pattern;
+  broken.rows = -1;
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "but got -1 x 192", broken);
+  broken = pattern;
+  broken.row_ptr = nullptr;
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "row_ptr is NULL", broken);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "width is -1", pattern, -1);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "width is 4294967296", pattern, int64_t(1) << 32);
+  EXPECT_STATUS(sparsec_plan_create(nullptr, &pattern, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
+  EXPECT_STATUS(sparsec_plan_create(kernel, nullptr, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "pattern is NULL");
+  EXPECT_STATUS(sparsec_plan_create(kernel, &pattern, 1, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_plan is NULL");
+  sparsec_plan_info_t info;
+  EXPECT_STATUS(sparsec_plan_info(nullptr, &info), SPARSEC_STATUS_INVALID_ARGUMENT, "plan is NULL");
+}
+
+TEST_F(Plan, StaticSizes) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.arguments[w].sizes[1] = 256;
+  load(info);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects 256 columns, but got 192", pattern);
+}
+
+TEST_F(Plan, FailuresAreReportedAndUndone) {
+  for (const char *call : {"cuMemcpyDtoH", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
+    fake.failures = {{call, CUDA_ERROR_OUT_OF_MEMORY}};
+    refuses(SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail", pattern);
+    fake.failures.clear();
+  }
+}
+
+TEST_F(Plan, TimeForALargePattern) {
+  // 100 352 blocks: 896 block rows of 64 with 112 blocks each, 1024 block columns, N = 8192.
+  setArguments(896 * 64, 1024 * 64, 8192);
+  std::vector<std::vector<int32_t>> rows(896);
+  std::mt19937 random(1);
+  for (auto &row : rows) {
+    std::vector<int32_t> columns(1024);
+    std::iota(columns.begin(), columns.end(), 0);
+    std::shuffle(columns.begin(), columns.end(), random);
+    row.assign(columns.begin(), columns.begin() + 112);
+  }
+  setPattern(rows);
+  ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, 8192, &plan));
+  sparsec_plan_info_t info;
+  ASSERT_OK(sparsec_plan_info(plan, &info));
+  std::printf("plan of %zu blocks, %lld tiles (and 4 times as many for the fallback): %.2f ms, balance %.3f\n",
+              colIdx.size(), static_cast<long long>(info.tiles), info.milliseconds, info.balance);
+  EXPECT_GT(info.balance, 0.99);
+}
+
+} // namespace

@@ -1,0 +1,294 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The reference, by hand-computed examples, and every epilogue step.
+
+#include "reference/epilogue_steps.h"
+#include "reference/numbers.h"
+#include "runtime_linear_fixture.h"
+
+#include <bit>
+#include <cmath>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+uint16_t bf16(float value) { return uint16_t(std::bit_cast<uint32_t>(value) >> 16); } // exact for what is used here
+
+TEST(Numbers, F16AndBf16AgreeWithTheirDefinition) {
+  auto read16 = [](uint16_t bits, sparsec_dtype_t dtype) { return readElement(&bits, dtype, 0); };
+  auto f16 = [&](uint16_t bits) { return read16(bits, SPARSEC_DTYPE_F16); };
+  EXPECT_EQ(f16(0x3c00), 1.0);
+  EXPECT_EQ(f16(0xc000), -2.0);
+  EXPECT_EQ(f16(0x7bff), 65504.0);
+  EXPECT_EQ(f16(0x0001), std::ldexp(1.0, -24));
+  EXPECT_EQ(f16(0x03ff), std::ldexp(1023.0, -24));
+  EXPECT_EQ(f16(0x0400), std::ldexp(1.0, -14));
+  EXPECT_EQ(f16(0x3555), 1365.0 / 4096);
+  EXPECT_EQ(f16(0xfc00), -infinity);
+  EXPECT_TRUE(std::isnan(f16(0x7e00)));
+  EXPECT_TRUE(std::signbit(f16(0x8000)));
+  EXPECT_EQ(read16(0x3fc0, SPARSEC_DTYPE_BF16), 1.5);
+  EXPECT_EQ(read16(0xff80, SPARSEC_DTYPE_BF16), -infinity);
+}
+
+TEST(Numbers, F8AgreesWithItsDefinition) {
+  auto read8 = [](uint8_t bits, sparsec_dtype_t dtype) { return readElement(&bits, dtype, 0); };
+  EXPECT_EQ(read8(0x7e, SPARSEC_DTYPE_F8E4M3FN), 448.0);
+  EXPECT_EQ(read8(0x78, SPARSEC_DTYPE_F8E4M3FN), 256.0);
+  EXPECT_EQ(read8(0xb8, SPARSEC_DTYPE_F8E4M3FN), -1.0);
+  EXPECT_EQ(read8(0x01, SPARSEC_DTYPE_F8E4M3FN), std::ldexp(1.0, -9));
+  EXPECT_TRUE(std::isnan(read8(0x7f, SPARSEC_DTYPE_F8E4M3FN)));
+  EXPECT_EQ(read8(0x7b, SPARSEC_DTYPE_F8E5M2), 57344.0);
+  EXPECT_EQ(read8(0x7c, SPARSEC_DTYPE_F8E5M2), infinity);
+  EXPECT_EQ(read8(0x01, SPARSEC_DTYPE_F8E5M2), std::ldexp(1.0, -16));
+}
+
+TEST(Numbers, ElementsAreFoundByIndex) {
+  float numbers[] = {1, 2, 3};
+  EXPECT_EQ(readElement(numbers, SPARSEC_DTYPE_F32, 2), 3.0);
+  EXPECT_TRUE(std::isnan(readElement(numbers, SPARSEC_DTYPE_NONE, 0)));
+}
+
+TEST(Numbers, RoundingIsToNearestEven) {
+  EXPECT_EQ(roundToBf16(1 + 1.0 / 256), 1.0) << "a tie goes to the even mantissa";
+  EXPECT_EQ(roundToBf16(1 + 3.0 / 256), 1 + 4.0 / 256);
+  EXPECT_EQ(roundToBf16(-(1 + 1.0 / 256 + 1e-9)), -(1 + 2.0 / 256));
+  EXPECT_EQ(roundToF16(65519.0), 65504.0);
+  EXPECT_EQ(roundToF16(65520.0), infinity);
+  EXPECT_EQ(roundToF16(-1e30), -infinity);
+  EXPECT_EQ(roundToF16(std::ldexp(1.4, -24)), std::ldexp(1.0, -24)) << "a subnormal";
+  EXPECT_EQ(roundToF16(std::ldexp(0.4, -24)), 0.0);
+  EXPECT_EQ(roundToF16(std::ldexp(2047.5, -25)), std::ldexp(1.0, -14)) << "up to the smallest normal";
+  EXPECT_EQ(roundToF32(1 + std::ldexp(1.0, -25)), 1.0);
+  EXPECT_EQ(roundToBf16(0.0), 0.0);
+  EXPECT_TRUE(std::isnan(roundToF16(NAN)));
+}
+
+double step(uint32_t op, double a = 0, double b = 0, double c = 0) {
+  double values[] = {a, b, c};
+  return evaluateStep({op, 0, 1, 2, 2.5}, values);
+}
+
+TEST(EpilogueSteps, Arithmetic) {
+  EXPECT_EQ(step(SPARSEC_STEP_CONSTANT), 2.5);
+  EXPECT_EQ(step(SPARSEC_STEP_COPY, 7), 7);
+  EXPECT_EQ(step(SPARSEC_STEP_ROUND_F32, 1 + 1e-12), 1);
+  EXPECT_EQ(step(SPARSEC_STEP_ROUND_F16, 2049), 2048);
+  EXPECT_EQ(step(SPARSEC_STEP_ROUND_BF16, 257), 256);
+  EXPECT_EQ(step(SPARSEC_STEP_ADD, 3, 4), 7);
+  EXPECT_EQ(step(SPARSEC_STEP_SUBTRACT, 3, 4), -1);
+  EXPECT_EQ(step(SPARSEC_STEP_MULTIPLY, 3, 4), 12);
+  EXPECT_EQ(step(SPARSEC_STEP_DIVIDE, 3, 4), 0.75);
+  EXPECT_EQ(step(SPARSEC_STEP_NEGATE, 3), -3);
+  EXPECT_EQ(step(SPARSEC_STEP_ABSOLUTE, -3), 3);
+  EXPECT_EQ(step(SPARSEC_STEP_FMA, 3, 4, 5), 17);
+  EXPECT_EQ(step(SPARSEC_STEP_FLOOR, -1.5), -2);
+  EXPECT_EQ(step(SPARSEC_STEP_CEIL, -1.5), -1);
+  EXPECT_TRUE(std::isnan(step(999)));
+}
+
+TEST(EpilogueSteps, MaximumTakesNaNAndMaxnumTheOther) {
+  EXPECT_EQ(step(SPARSEC_STEP_MAXIMUM, 3, 4), 4);
+  EXPECT_EQ(step(SPARSEC_STEP_MINIMUM, 3, 4), 3);
+  EXPECT_TRUE(std::isnan(step(SPARSEC_STEP_MAXIMUM, NAN, 4)));
+  EXPECT_TRUE(std::isnan(step(SPARSEC_STEP_MINIMUM, 3, NAN)));
+  EXPECT_FALSE(std::signbit(step(SPARSEC_STEP_MAXIMUM, -0.0, 0.0)));
+  EXPECT_TRUE(std::signbit(step(SPARSEC_STEP_MINIMUM, 0.0, -0.0)));
+  EXPECT_EQ(step(SPARSEC_STEP_MAXNUM, NAN, 4), 4);
+  EXPECT_EQ(step(SPARSEC_STEP_MINNUM, 3, NAN), 3);
+  EXPECT_EQ(step(SPARSEC_STEP_MAXNUM, 3, 4), 4);
+  EXPECT_EQ(step(SPARSEC_STEP_MINNUM, 3, 4), 3);
+}
+
+TEST(EpilogueSteps, Functions) {
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_SQRT, 16), 4);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_RSQRT, 16), 0.25);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_EXP, 1), 2.718281828459045);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_EXP2, 3), 8);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_EXPM1, 1), 1.718281828459045);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_LOG, 10), 2.302585092994046);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_LOG2, 8), 3);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_LOG1P, 9), 2.302585092994046);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_TANH, 1), 0.7615941559557649);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_ERF, 1), 0.8427007929497149);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_SIN, 1), 0.8414709848078965);
+  EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_COS, 1), 0.5403023058681398);
+}
+
+TEST(EpilogueSteps, LogicAndSelection) {
+  EXPECT_EQ(step(SPARSEC_STEP_SELECT, 1, 5, 6), 5);
+  EXPECT_EQ(step(SPARSEC_STEP_SELECT, 0, 5, 6), 6);
+  EXPECT_EQ(step(SPARSEC_STEP_AND, 1, 0), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_AND, 1, 1), 1);
+  EXPECT_EQ(step(SPARSEC_STEP_OR, 1, 0), 1);
+  EXPECT_EQ(step(SPARSEC_STEP_OR, 0, 0), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_XOR, 1, 1), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_XOR, 1, 0), 1);
+}
+
+TEST(EpilogueSteps, Comparisons) {
+  // For each predicate of arith.cmpf: 1 < 2, 2 = 2, 3 > 2, and NaN with 2.
+  const char *expected[] = {"0000", "0100", "0010", "0110", "1000", "1100", "1010", "1110",
+                            "0101", "0011", "0111", "1001", "1101", "1011", "0001", "1111"};
+  for (uint32_t predicate = 0; predicate < 16; ++predicate) {
+    std::string got;
+    for (double a : {1.0, 2.0, 3.0, double(NAN)}) {
+      double values[] = {a, 2.0};
+      got += evaluateStep({SPARSEC_STEP_COMPARE, 0, 1, predicate, 0}, values) != 0 ? '1' : '0';
+    }
+    EXPECT_EQ(got, expected[predicate]) << "predicate " << predicate;
+  }
+}
+
+/// y = alpha * (w x) + bias with blocks of 2 x 3 in a 3 x 5 matrix, so that both edges cut a block.
+class Reference : public LinearOnFake {
+protected:
+  void SetUp() override {
+    load(kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR));
+    // W = [1 2 3 . .]    X = column n: (1 + n) * (1, 2, 3, 4, 5)
+    //     [4 5 6 . .]
+    //     [. . . 7 8]
+    setArguments(3, 5, 2);
+    setPattern({{0}, {1}});
+    // What lies beyond the matrix is made 100 to see that it is not used.
+    for (float value : {1, 2, 3, 4, 5, 6, 7, 8, 100, 100, 100, 100})
+      values.push_back(bf16(value));
+    arguments[w].bsr.block_rows = 2;
+    arguments[w].bsr.block_columns = 3;
+    arguments[w].bsr.values = values.data();
+    for (int k = 1; k <= 5; ++k)
+      for (int n = 1; n <= 2; ++n)
+        denseValues.push_back(bf16(float(k * n)));
+    arguments[x].dense.data = denseValues.data();
+    arguments[bias].dense.data = biasValues;
+    arguments[y].dense.data = nullptr; // neither read nor written
+  }
+
+  static LaunchInfoBuilder kernelInfo(uint32_t denseLayout) {
+    LaunchInfoBuilder info = cudaLinear();
+    info.arguments[w].block_rows = 2;
+    info.arguments[w].block_columns = 3;
+    info.arguments[x].layout = denseLayout;
+    return info;
+  }
+
+  std::vector<double> run(int64_t begin, int64_t end, std::vector<double> *magnitude = nullptr) {
+    std::vector<double> result((end - begin) * 2, -1);
+    if (magnitude)
+      magnitude->assign(result.size(), -1);
+    EXPECT_OK(sparsec_reference_run(kernel, arguments.data(), arguments.size(), begin, end, result.data(),
+                                    magnitude ? magnitude->data() : nullptr));
+    return result;
+  }
+
+  std::vector<uint16_t> values, denseValues;
+  float biasValues[3] = {10, 20, 30};
+};
+
+TEST_F(Reference, ProductAndEpilogue) {
+  // W times (1, 2, 3, 4, 5) is (14, 32, 68); alpha is 0.5.
+  EXPECT_THAT(run(0, 3), ::testing::ElementsAre(7 + 10, 14 + 10, 16 + 20, 32 + 20, 34 + 30, 68 + 30));
+}
+
+TEST_F(Reference, SomeRows) {
+  EXPECT_THAT(run(1, 2), ::testing::ElementsAre(16 + 20, 32 + 20));
+  EXPECT_THAT(run(1, 3), ::testing::ElementsAre(16 + 20, 32 + 20, 34 + 30, 68 + 30));
+  EXPECT_TRUE(run(2, 2).empty());
+}
+
+TEST_F(Reference, MagnitudeIsTheSumOfAbsoluteProducts) {
+  LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
+  info.kernels[0].step_count = 0;
+  load(info);
+  values[1] = bf16(-2);
+  std::vector<double> magnitude;
+  EXPECT_THAT(run(0, 1, &magnitude), ::testing::ElementsAre(1 - 4 + 9, 2 - 8 + 18));
+  EXPECT_THAT(magnitude, ::testing::ElementsAre(1 + 4 + 9, 2 + 8 + 18));
+}
+
+TEST_F(Reference, EpilogueAddsItsOwnErrorsToTheMagnitude) {
+  values[1] = bf16(-2);
+  std::vector<double> magnitude;
+  EXPECT_EQ(run(0, 1, &magnitude)[0], (1 - 4 + 9) / 2.0 + 10);
+  // acc is 6 with magnitude 14. Times 0.5: 3 of its own and half of 14. Plus 10: 13 of its own.
+  EXPECT_NEAR(magnitude[0], 3 + 14 / 2 + 13, 1e-6);
+}
+
+TEST_F(Reference, TransposedDenseOperand) {
+  load(kernelInfo(SPARSEC_LAYOUT_TRANSPOSED));
+  denseValues.clear();
+  for (int n = 1; n <= 2; ++n)
+    for (int k = 1; k <= 6; ++k) // one element of padding in each row
+      denseValues.push_back(bf16(float(k * n)));
+  arguments[x].dense = sparsec_dense_2d(denseValues.data(), SPARSEC_DTYPE_BF16, 2, 5);
+  arguments[x].dense.strides[0] = 6;
+  EXPECT_THAT(run(0, 3), ::testing::ElementsAre(17, 24, 36, 52, 64, 98));
+}
+
+TEST_F(Reference, FullAndPerColumnOperands) {
+  LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
+  info.arguments[bias].broadcast = SPARSEC_BROADCAST_PER_COLUMN;
+  load(info);
+  arguments[bias].dense = sparsec_dense_1d(biasValues, SPARSEC_DTYPE_F32, 2);
+  EXPECT_THAT(run(0, 1), ::testing::ElementsAre(7 + 10, 14 + 20));
+
+  info.arguments[bias].broadcast = SPARSEC_BROADCAST_FULL;
+  info.arguments[bias].rank = 2;
+  info.arguments[bias].sizes[1] = SPARSEC_DYNAMIC;
+  info.arguments[bias].layout = SPARSEC_LAYOUT_TRANSPOSED;
+  load(info);
+  float residual[] = {1, 2, 3, 4, 5, 6}; // (N, M)
+  arguments[bias].dense = sparsec_dense_2d(residual, SPARSEC_DTYPE_F32, 2, 3);
+  EXPECT_THAT(run(0, 2), ::testing::ElementsAre(7 + 1, 14 + 4, 16 + 2, 32 + 5));
+}
+
+TEST_F(Reference, WithoutStepsTheResultIsTheAccumulator) {
+  LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
+  info.kernels[0].step_count = 0;
+  load(info);
+  EXPECT_THAT(run(0, 1), ::testing::ElementsAre(14, 28));
+}
+
+TEST_F(Reference, WidthOfSeveralPanels) {
+  setArguments(2, 3, 1100);
+  arguments[w].bsr.block_rows = 2;
+  arguments[w].bsr.block_columns = 3;
+  arguments[w].bsr.values = values.data();
+  setPattern({{0}});
+  denseValues.assign(3 * 1100, 0);
+  for (int n = 0; n < 1100; ++n)
+    denseValues[1100 + n] = bf16(float(n % 128)); // row k = 1
+  arguments[x].dense.data = denseValues.data();
+  arguments[bias].dense.data = biasValues;
+  std::vector<double> result(1100);
+  ASSERT_OK(sparsec_reference_run(kernel, arguments.data(), arguments.size(), 0, 1, result.data(), nullptr));
+  for (int n = 0; n < 1100; ++n)
+    ASSERT_EQ(result[n], 2 * (n % 128) * 0.5 + 10) << n;
+}
+
+TEST_F(Reference, BadInputIsRefused) {
+  auto refuses = [&](sparsec_status_code_t code, const std::string &message, int64_t begin, int64_t end) {
+    double untouched[6] = {-1, -1, -1, -1, -1, -1};
+    EXPECT_STATUS(sparsec_reference_run(kernel, arguments.data(), arguments.size(), begin, end, untouched, nullptr),
+                  code, message);
+    EXPECT_THAT(untouched, ::testing::Each(-1));
+  };
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "rows within 0 to 3, but got row_begin 1 and row_end 4", 1, 4);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "row_begin -1", -1, 1);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "row_begin 2 and row_end 1", 2, 1);
+  colIdx[1] = 2;
+  refuses(SPARSEC_STATUS_INVALID_PATTERN, "argument 0 'w': expects col_idx[1] (block row 1) to be 0 to 1", 0, 3);
+  colIdx[1] = 1;
+  arguments[x].dense.data = nullptr;
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 1 'x': data is NULL", 0, 3);
+  arguments[x].dense.data = denseValues.data();
+  EXPECT_STATUS(sparsec_reference_run(kernel, arguments.data(), arguments.size(), 0, 3, nullptr, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "y is NULL");
+  EXPECT_STATUS(sparsec_reference_run(nullptr, arguments.data(), arguments.size(), 0, 3, nullptr, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
+}
+
+} // namespace

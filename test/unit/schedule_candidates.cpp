@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The choice: measured good points, hints, a new chip, and that every block gets a schedule that fits.
+
+#include "Candidates.h"
+#include "SharedMemory.h"
+#include "schedule_examples.h"
+
+#include <gtest/gtest.h>
+
+using namespace sparsec;
+
+namespace {
+
+const Chip &hopper() { return *findChip("sm_90a"); }
+const Chip &ada() { return *findChip("sm_89"); }
+
+Schedule best(const ProblemDescription &problem, const Chip &chip, int64_t alignment = 16) {
+  return rankCandidates(problem, chip, alignment).front().schedule;
+}
+
+} // namespace
+
+// Measured on an H200: two warpgroups of 64 x 256, four stages, A shared by two CTAs.
+TEST(ScheduleChoice, Blocks128OnHopper) {
+  for (auto [rows, columns] : {std::pair{128, 128}, {128, 64}, {112, 64}, {80, 64}, {256, 256}})
+    EXPECT_EQ(best(problemWithBlock(rows, columns), hopper()), wgmma128x256()) << rows << "x" << columns;
+}
+
+// Measured on an H200: the width makes up for the height, all rows share a panel.
+TEST(ScheduleChoice, Blocks64OnHopper) { EXPECT_EQ(best(problemWithBlock(64, 64), hopper()), wgmma64x512()); }
+
+TEST(ScheduleChoice, SmallBlocksOnHopperUseMmaSync) {
+  for (auto [rows, columns] : {std::pair{16, 16}, {32, 32}, {48, 64}, {64, 48}, {128, 32}}) {
+    Schedule schedule = best(problemWithBlock(rows, columns), hopper());
+    EXPECT_EQ(schedule.instruction, MatrixInstruction::MmaSync) << rows << "x" << columns;
+    EXPECT_EQ(schedule.copy, CopyMethod::CpAsync) << rows << "x" << columns;
+    EXPECT_EQ(schedule.tileM, rows) << "as high as the block";
+  }
+}
+
+// A square tile reads least; eight warps of 64 x 32 stay below 168 registers.
+TEST(ScheduleChoice, Blocks128OnAda) {
+  Schedule schedule = best(problemWithBlock(128, 128), ada());
+  EXPECT_EQ(schedule.tileM, 128);
+  EXPECT_EQ(schedule.tileN, 128);
+  EXPECT_EQ(schedule.consumersM, 2);
+  EXPECT_EQ(schedule.consumersN, 4);
+  EXPECT_GE(schedule.stages, 3);
+}
+
+TEST(ScheduleChoice, CheapestFitComesFirstAndBrokenOnesLast) {
+  std::vector<Candidate> candidates = rankCandidates(problemWithBlock(128, 128), ada(), 16);
+  ASSERT_TRUE(candidates.front().fit.ok());
+  EXPECT_FALSE(candidates.back().fit.ok());
+  for (size_t i = 1; i < candidates.size(); ++i) {
+    EXPECT_GE(candidates[i - 1].fit.ok(), candidates[i].fit.ok());
+    if (candidates[i].fit.ok()) {
+      EXPECT_LE(candidates[i - 1].cost.clocks, candidates[i].cost.clocks);
+      EXPECT_EQ(candidates[i].cost.clocks,
+                estimateCost(candidates[i].schedule, problemWithBlock(128, 128), ada()).clocks);
+    }
+  }
+}
+
+TEST(ScheduleChoice, AsManyStagesAsFit) {
+  for (const Candidate &candidate : rankCandidates(problemWithBlock(128, 128), hopper(), 16)) {
+    Schedule oneMore = candidate.schedule;
+    ++oneMore.stages;
+    if (!candidate.fit.ok() || candidate.schedule.stages == 8)
+      continue;
+    EXPECT_EQ(checkFit(oneMore, problemWithBlock(128, 128), hopper(), Origin::Chosen).broken, Limit::SharedMemory)
+        << toString(candidate.schedule);
+  }
+}
+
+TEST(ScheduleChoice, AsynchronousCopiesHaveThreeStagesAtLeast) {
+  for (const Chip *chip : {&hopper(), &ada()})
+    for (int64_t block : {16, 32, 64, 128})
+      for (int64_t alignment : {2, 16})
+        for (const Schedule &schedule : candidateSchedules(problemWithBlock(block, block), *chip, alignment))
+          if (schedule.copy == CopyMethod::Gather)
+            EXPECT_EQ(schedule.stages, 2) << toString(schedule);
+          else
+            EXPECT_GE(schedule.stages, 3) << toString(schedule);
+}
+
+// A dense product runs in lockstep and does not need the multicast, which costs a little.
+TEST(ScheduleChoice, DensityChangesTheChoice) {
+  ProblemDescription problem = problemWithBlock(128, 128);
+  problem.density = 1;
+  EXPECT_EQ(best(problem, hopper()).cluster, 1);
+  problem.density = 0.5;
+  EXPECT_EQ(best(problem, hopper()).cluster, 2);
+  // One block or two a row: the epilogue needs company.
+  problem.density = 0.01;
+  EXPECT_EQ(best(problem, hopper()).ctasPerSm, 2);
+}
+
+// Few columns: narrow tiles, so that there are enough of them for all SMs.
+TEST(ScheduleChoice, FewColumnsChangeTheChoice) {
+  ProblemDescription problem = problemWithBlock(128, 128);
+  problem.n = 64;
+  EXPECT_EQ(best(problem, hopper()).tileN, 64);
+  EXPECT_EQ(best(problem, hopper()).cluster, 1);
+  problem.n = 256;
+  EXPECT_EQ(best(problem, hopper()).tileN, 128);
+  problem = problemWithBlock(64, 64);
+  problem.n = 128;
+  EXPECT_EQ(best(problem, hopper()).tileN, 128);
+  EXPECT_EQ(best(problem, hopper()).cluster, 1);
+  EXPECT_LT(best(problem, ada()).tileN, best(problemWithBlock(64, 64), ada()).tileN);
+}
+
+// Rows of a transposed X are as short as a chunk of the block, and L2 moves 64 bytes at least.
+TEST(ScheduleChoice, LayoutOfXChangesTheCost) {
+  ProblemDescription problem = problemWithBlock(16, 16);
+  double rows = rankCandidates(problem, ada(), 16).front().cost.clocks;
+  problem.xTransposed = true;
+  EXPECT_GT(rankCandidates(problem, ada(), 16).front().cost.clocks, rows);
+  problem.blockColumns = 64;
+  EXPECT_GE(best(problem, ada()).tileK, 32);
+}
+
+TEST(ScheduleChoice, AnyAlignmentIsGathered) {
+  for (const Chip *chip : {&hopper(), &ada()}) {
+    Schedule schedule = best(problemWithBlock(128, 128), *chip, /*alignment=*/2);
+    EXPECT_EQ(schedule.instruction, MatrixInstruction::MmaSync);
+    EXPECT_EQ(schedule.copy, CopyMethod::Gather);
+    EXPECT_EQ(requiredAlignment(schedule, 2), 2);
+  }
+}
+
+// A chip that nobody knows: one more row is all it takes.
+TEST(ScheduleChoice, NewChipIsOneRow) {
+  Chip future = hopper();
+  future.name = "sm_190a";
+  future.computeCapability = 190;
+  future.multiprocessors = 200;
+  future.sharedMemoryPerCta = 2 * hopper().sharedMemoryPerCta;
+  future.sharedMemoryPerMultiprocessor = future.sharedMemoryPerCta + 1024;
+  future.l2BytesPerClock = 20000;
+  ProblemDescription problem = problemWithBlock(128, 128);
+  std::vector<Candidate> candidates = rankCandidates(problem, future, 16);
+  EXPECT_TRUE(candidates.front().fit.ok());
+  EXPECT_EQ(candidates.front().schedule.stages, 8) << "the larger memory is used";
+
+  Chip small = ada();
+  small.name = "sm_75";
+  small.hasCpAsync = false;
+  small.sharedMemoryPerCta = 65536;
+  small.sharedMemoryPerMultiprocessor = 65536;
+  candidates = rankCandidates(problem, small, 16);
+  EXPECT_TRUE(candidates.front().fit.ok());
+  EXPECT_EQ(candidates.front().schedule.copy, CopyMethod::Gather) << "no asynchronous copies there";
+}
+
+// Every problem that the dialect accepts, on every chip: something fits, buffers are aligned, steps are whole.
+TEST(ScheduleChoice, EveryProblemGetsAScheduleThatFits) {
+  for (const Chip &chip : chips())
+    for (int64_t rows = 16; rows <= 256; rows += 16)
+      for (int64_t columns = 16; columns <= 256; columns += 16)
+        for (int64_t outputBytes : {2, 4})
+          for (bool xTransposed : {false, true})
+            for (int64_t alignment : {2, 16}) {
+              ProblemDescription problem = problemWithBlock(rows, columns);
+              problem.outputBytes = outputBytes;
+              problem.xTransposed = xTransposed;
+              SCOPED_TRACE(testing::Message() << chip.name << " " << rows << "x" << columns << " " << outputBytes << " "
+                                              << xTransposed << " " << alignment);
+              Candidate winner = rankCandidates(problem, chip, alignment).front();
+              ASSERT_TRUE(winner.fit.ok()) << winner.fit.message;
+              ASSERT_GT(winner.cost.clocks, 0);
+              ASSERT_LE(requiredAlignment(winner.schedule, problem.elementBytes), alignment);
+              SharedMemoryLayout layout = sharedMemoryLayout(winner.schedule, problem);
+              ASSERT_LE(layout.total, chip.sharedMemoryPerCta);
+              int64_t slotAlignment = winner.schedule.copy == CopyMethod::Tma ? 1024 : 128;
+              ASSERT_EQ(layout.aSlotBytes % slotAlignment, 0);
+              ASSERT_EQ(layout.xOffset % slotAlignment, 0);
+              ASSERT_EQ(layout.xSlotBytes % slotAlignment, 0);
+              ASSERT_EQ(layout.stagingOffset % slotAlignment, 0);
+              ASSERT_EQ(layout.barrierOffset % 8, 0);
+              ASSERT_TRUE(chunks(winner.schedule, columns) == 1 || blocksPerStep(winner.schedule, columns) == 1);
+            }
+}

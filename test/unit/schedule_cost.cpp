@@ -1,0 +1,194 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The cost model: each term where it can be worked out by hand, and how the whole reacts.
+
+#include "CostModel.h"
+#include "schedule_examples.h"
+
+#include <gtest/gtest.h>
+
+using namespace sparsec;
+
+namespace {
+
+struct ScheduleCost : testing::Test {
+  const Chip &hopper = *findChip("sm_90a");
+  const Chip &ada = *findChip("sm_89");
+  ProblemDescription problem = problemWithBlock(128, 128);
+  double l2BytesPerClock = hopper.l2BytesPerClock / double(hopper.multiprocessors);
+
+  ScheduleCost() { problem.density = 1; }
+};
+
+} // namespace
+
+TEST_F(ScheduleCost, StepOfADenseProduct) {
+  Cost cost = estimateCost(wgmma128x256(), problem, hopper);
+  EXPECT_NEAR(cost.tensor, 2 * 128 * 256 * 64 / (4096 * 0.95), 0.01);
+  // A is read once for the two CTAs of a cluster.
+  EXPECT_NEAR(cost.l2, (128 * 64 * 2 / 2 + 64 * 256 * 2) / l2BytesPerClock, 0.01);
+  // Both warpgroups read 64 rows of A and all of X, at 128 bytes per clock.
+  EXPECT_NEAR(cost.sharedMemory, 2 * (64 + 256) * 64 * 2 / 128.0, 0.01);
+  EXPECT_EQ(cost.copyInstructions, 0) << "one thread starts a tensor copy";
+  EXPECT_STREQ(cost.bound, "tensor cores");
+}
+
+TEST_F(ScheduleCost, TileOfADenseProduct) {
+  Cost cost = estimateCost(wgmma128x256(), problem, hopper);
+  // 64 blocks in a row, two steps each.
+  EXPECT_EQ(cost.steps, 128);
+  EXPECT_NEAR(cost.epilogue, 128 * 256 * 2 / l2BytesPerClock, 0.01);
+  // 64 x 16 tiles in pairs, 66 pairs of SMs.
+  EXPECT_EQ(cost.tilesPerMultiprocessor, 64 * 16 / 66 + 1);
+}
+
+TEST_F(ScheduleCost, StaysBelowTheTensorCores) {
+  for (double density : {1.0, 0.5, 0.25, 0.1, 0.01}) {
+    problem.density = density;
+    double rate = estimateCost(wgmma128x256(), problem, hopper).usefulFlopsPerClock;
+    EXPECT_GT(rate, 0);
+    EXPECT_LT(rate, hopper.wgmmaFlopsPerClock);
+  }
+}
+
+TEST_F(ScheduleCost, SparseProductsGetLessOutOfL2) {
+  double dense = estimateCost(wgmma128x256(), problem, hopper).l2;
+  problem.density = 0.25;
+  Cost sparse = estimateCost(wgmma128x256(), problem, hopper);
+  EXPECT_GT(sparse.l2, dense);
+  EXPECT_EQ(sparse.steps, 32);
+}
+
+TEST_F(ScheduleCost, SeveralBlocksInAStepPadTheLastOne) {
+  problem = problemWithBlock(16, 16);
+  problem.density = 1.0 / 8;
+  Schedule schedule = mmaSync128x128();
+  schedule.tileM = 16;
+  schedule.consumersM = 1;
+  schedule.tileK = 64;
+  // 64 of 512 blocks, four in a step, and on average 3 / 8 of a step too much.
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, ada).steps, 64 / 4 + 3.0 / 8);
+  schedule.tileK = 16;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, ada).steps, 64);
+}
+
+TEST_F(ScheduleCost, ShallowChunksMultiplyOnlyWhatCounts) {
+  problem.blockColumns = 96;
+  Cost cost = estimateCost(wgmma128x256(), problem, hopper);
+  // Chunks of 64 and 32; tensor copies of X bring 64 rows each time, which are 32768 bytes.
+  EXPECT_NEAR(cost.tensor, 2 * 128 * 256 * 48 / (4096 * 0.95), 0.01);
+  EXPECT_NEAR(cost.l2, (128 * 48 * 2 / 2 + 64 * 256 * 2) / l2BytesPerClock, 0.01);
+}
+
+TEST_F(ScheduleCost, RowsOfATileThatNoBlockFillsAreNotRead) {
+  problem.blockRows = 80;
+  EXPECT_NEAR(estimateCost(wgmma128x256(), problem, hopper).l2, (80 * 64 * 2 / 2 + 64 * 256 * 2) / l2BytesPerClock,
+              0.01);
+}
+
+TEST_F(ScheduleCost, ShortRowsOfXWasteL2) {
+  problem = problemWithBlock(128, 16);
+  Schedule schedule = mmaSync128x128();
+  schedule.tileK = 16;
+  double rows = estimateCost(schedule, problem, ada).l2;
+  problem.xTransposed = true;
+  // 16 elements are 32 bytes of the 64 that L2 moves: X costs twice its 4 KiB, A has whole blocks.
+  EXPECT_NEAR(estimateCost(schedule, problem, ada).l2 / rows, (4096 + 2 * 4096) / (4096 + 4096.0), 1e-9);
+}
+
+TEST_F(ScheduleCost, CopiesCostInstructions) {
+  Schedule schedule = mmaSync128x128();
+  double asynchronous = estimateCost(schedule, problem, ada).copyInstructions;
+  // 1024 copies of 16 bytes, 32 at a time, 8 instructions each, 4 a clock.
+  EXPECT_DOUBLE_EQ(asynchronous, 64);
+  schedule.copy = CopyMethod::Gather;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, ada).copyInstructions, 8 * asynchronous)
+      << "one element instead of 16 bytes at a time";
+}
+
+TEST_F(ScheduleCost, ShallowRingsAreBoundByLatency) {
+  Schedule schedule = mmaSync128x128();
+  schedule.tileK = 16;
+  schedule.stages = 2;
+  Cost shallow = estimateCost(schedule, problem, hopper);
+  EXPECT_STREQ(shallow.bound, "latency");
+  schedule.stages = 4;
+  EXPECT_LT(estimateCost(schedule, problem, hopper).clocks, shallow.clocks);
+}
+
+TEST_F(ScheduleCost, DeeperStepsMeetLessOften) {
+  Schedule schedule = mmaSync128x128();
+  double shallow = estimateCost(schedule, problem, ada).clocks;
+  schedule.tileK = 64;
+  EXPECT_LT(estimateCost(schedule, problem, ada).clocks, shallow);
+}
+
+TEST_F(ScheduleCost, TilesWithoutBlocksAreNotFree) {
+  problem.density = 1e-9;
+  Schedule schedule = wgmma128x256();
+  schedule.cluster = 1;
+  Cost twoRoles = estimateCost(schedule, problem, hopper);
+  EXPECT_NEAR(twoRoles.clocks / twoRoles.tilesPerMultiprocessor, 300 + twoRoles.epilogue, 0.1);
+  // A single role starts every tile with an empty ring.
+  Cost oneRole = estimateCost(mmaSync128x128(), problem, ada);
+  EXPECT_NEAR(oneRole.clocks / oneRole.tilesPerMultiprocessor, 1500 + oneRole.epilogue, 0.1);
+}
+
+TEST_F(ScheduleCost, OneMultiprocessorDoesNotGetAllOfL2) {
+  problem.m = 128;
+  problem.n = 256;
+  Schedule schedule = wgmma128x256();
+  schedule.cluster = 1;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, hopper).l2, (128 + 256) * 64 * 2 / 64.0) << "64 bytes per clock";
+  // Columns that X does not have are not read.
+  problem.n = 64;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, hopper).l2, (128 + 64) * 64 * 2 / 64.0);
+}
+
+TEST_F(ScheduleCost, TwoStagesOfTwoRolesHideNothing) {
+  Schedule schedule = wgmma128x256();
+  schedule.stages = 3;
+  double three = estimateCost(schedule, problem, hopper).clocks;
+  schedule.stages = 2;
+  EXPECT_GT(estimateCost(schedule, problem, hopper).clocks, 1.5 * three);
+}
+
+TEST_F(ScheduleCost, AnotherCtaHidesTheEpilogue) {
+  problem.density = 0.01;
+  Schedule schedule = wgmma128x256();
+  schedule.tileN = 64;
+  double alone = estimateCost(schedule, problem, hopper).clocks;
+  schedule.ctasPerSm = 2;
+  EXPECT_LT(estimateCost(schedule, problem, hopper).clocks, alone);
+}
+
+TEST_F(ScheduleCost, ExtraOperandsMakeTheEpilogueLonger) {
+  double without = estimateCost(wgmma128x256(), problem, hopper).epilogue;
+  problem.epilogueBytes = 4;
+  EXPECT_DOUBLE_EQ(estimateCost(wgmma128x256(), problem, hopper).epilogue, 3 * without) << "4 + 2 bytes instead of 2";
+}
+
+TEST_F(ScheduleCost, FewColumnsLeaveMultiprocessorsIdle) {
+  problem.n = 64;
+  // 64 tiles, whatever their width: a wide one only multiplies zeros.
+  Schedule narrow = wgmma128x256();
+  narrow.cluster = 1;
+  narrow.tileN = 64;
+  Schedule wide = wgmma128x256();
+  wide.cluster = 1;
+  EXPECT_LT(estimateCost(narrow, problem, hopper).clocks, estimateCost(wide, problem, hopper).clocks);
+}
+
+TEST_F(ScheduleCost, Raster) {
+  // Bound by the tensor cores: sqrt(66 clusters * 512 columns / 128 rows) = 16.2.
+  EXPECT_EQ(chooseRaster(wgmma128x256(), problem, hopper), 16);
+  // Bound by L2: all 66 clusters on one panel.
+  problem = problemWithBlock(64, 64);
+  EXPECT_EQ(chooseRaster(wgmma64x512(), problem, hopper), 128);
+}
+
+TEST_F(ScheduleCost, Text) {
+  Cost cost;
+  cost.usefulFlopsPerClock = 2480.4;
+  cost.bound = "L2";
+  EXPECT_EQ(toString(cost), "2480 useful flop per clock and SM, bound by L2");
+}

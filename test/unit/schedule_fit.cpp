@@ -1,0 +1,221 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Every limit that a schedule can break, with the excess.
+
+#include "Fit.h"
+#include "schedule_examples.h"
+
+#include <gtest/gtest.h>
+
+using namespace sparsec;
+
+namespace {
+
+struct ScheduleFit : testing::Test {
+  const Chip &hopper = *findChip("sm_90a");
+  const Chip &ada = *findChip("sm_89");
+  ProblemDescription problem = problemWithBlock(128, 128);
+
+  Fit check(const Schedule &schedule, const Chip &chip, Origin origin = Origin::HandWritten) {
+    return checkFit(schedule, problem, chip, origin);
+  }
+
+  void expectBroken(const Schedule &schedule, const Chip &chip, Limit limit, const std::string &message) {
+    Fit fit = check(schedule, chip);
+    EXPECT_FALSE(fit.ok());
+    EXPECT_EQ(fit.broken, limit);
+    EXPECT_EQ(fit.message, message);
+  }
+};
+
+} // namespace
+
+TEST_F(ScheduleFit, GoodSchedulesFit) {
+  EXPECT_TRUE(check(wgmma128x256(), hopper, Origin::Chosen).ok());
+  EXPECT_TRUE(check(mmaSync128x128(), ada, Origin::Chosen).ok());
+  EXPECT_TRUE(check(mmaSync128x128(), hopper, Origin::Chosen).ok());
+  problem = problemWithBlock(64, 64);
+  EXPECT_TRUE(check(wgmma64x512(), hopper, Origin::Chosen).ok());
+}
+
+TEST_F(ScheduleFit, SharedMemoryOfACta) {
+  Schedule schedule = wgmma128x256();
+  schedule.stages = 5;
+  problem.outputBytes = 4;
+  // Five stages of 48 KiB and ten barriers.
+  expectBroken(
+      schedule, hopper, Limit::SharedMemory,
+      "expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 245840 (13392 too many)");
+  EXPECT_EQ(check(schedule, hopper).allowed, 232448);
+  EXPECT_EQ(check(schedule, hopper).needed, 245840);
+  EXPECT_EQ(check(schedule, hopper).excess(), 13392);
+}
+
+TEST_F(ScheduleFit, SharedMemoryOfAMultiprocessor) {
+  Schedule schedule = mmaSync128x128();
+  schedule.consumersM = 1;
+  schedule.tileM = 64;
+  schedule.ctasPerSm = 2;
+  // (64 + 128) x 32 elements are 12 KiB a stage; every CTA reserves 1 KiB more.
+  EXPECT_TRUE(check(schedule, ada).ok());
+  schedule.stages = 5;
+  expectBroken(schedule, ada, Limit::SharedMemory,
+               "expects at most 102400 bytes of shared memory for 2 CTAs per multiprocessor on sm_89, but the schedule "
+               "needs 124928 (22528 too many)");
+}
+
+TEST_F(ScheduleFit, ThreadsOfACta) {
+  Schedule schedule = mmaSync128x128();
+  schedule.consumersM = 8;
+  schedule.consumersN = 8;
+  expectBroken(schedule, hopper, Limit::Threads,
+               "expects at most 1024 threads per CTA, but the schedule needs 2048 (1024 too many)");
+}
+
+TEST_F(ScheduleFit, ThreadsOfAMultiprocessor) {
+  Schedule schedule = mmaSync128x128();
+  schedule.ctasPerSm = 7;
+  expectBroken(schedule, ada, Limit::Threads,
+               "expects at most 1536 threads per multiprocessor on sm_89, but the schedule needs 1792 (256 too many)");
+}
+
+TEST_F(ScheduleFit, RegistersOfAThread) {
+  Schedule schedule = mmaSync128x128();
+  schedule.consumersM = 1;
+  schedule.consumersN = 2;
+  // 128 x 64 results a warp: 256 accumulators, 32 + 16 fragments, at least 24 others.
+  expectBroken(schedule, ada, Limit::Registers,
+               "expects at most 255 registers per thread on sm_89, but the schedule needs 328 (73 too many)");
+}
+
+TEST_F(ScheduleFit, RegistersOfACta) {
+  Schedule schedule = mmaSync128x128();
+  schedule.tileM = 256;
+  schedule.consumersM = 8;
+  // 32 warps of 32 x 32: (32 + 8 + 8 + 24) x 1024 registers, with 64 a thread to share out.
+  expectBroken(schedule, hopper, Limit::Registers,
+               "expects at most 65536 registers per CTA on sm_90a, but the schedule needs 73728 (8192 too many)");
+}
+
+TEST_F(ScheduleFit, RegistersGivenToConsumers) {
+  Schedule schedule = wgmma128x256();
+  schedule.consumerRegisters = 144;
+  // 128 accumulators and at least 24 others.
+  expectBroken(schedule, hopper, Limit::Registers,
+               "expects at most 144 registers per consumer thread, but the schedule needs 152 (8 too many)");
+}
+
+TEST_F(ScheduleFit, RegistersGivenToAllRoles) {
+  Schedule schedule = wgmma128x256();
+  schedule.consumerRegisters = 248;
+  // 384 threads start with 168 registers each, which is what setmaxnreg can share out.
+  expectBroken(schedule, hopper, Limit::Registers,
+               "expects at most 64512 registers per CTA on sm_90a, but the schedule needs 66560 (2048 too many)");
+  schedule.consumerRegisters = 0;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects register counts for both roles or none, but got 24/0");
+  schedule.producerRegisters = 0;
+  EXPECT_TRUE(check(schedule, hopper).ok());
+}
+
+TEST_F(ScheduleFit, RegisterPool) {
+  EXPECT_EQ(registerPool(hopper, 384, 1), 168 * 384);
+  EXPECT_EQ(registerPool(hopper, 384, 2), 80 * 384);
+  EXPECT_EQ(registerPool(hopper, 128, 1), 248 * 128) << "a thread has at most 255, in eights";
+}
+
+TEST_F(ScheduleFit, ChoiceKeepsADistanceFromTheLimits) {
+  Schedule schedule = mmaSync128x128();
+  schedule.consumersN = 2;
+  // 64 x 64 results a warp: 128 accumulators, 32 fragments, usually 48 others; sm_89 prefers 168.
+  EXPECT_EQ(estimatedRegisters(schedule, Origin::HandWritten), 184);
+  EXPECT_EQ(estimatedRegisters(schedule, Origin::Chosen), 208);
+  EXPECT_TRUE(check(schedule, ada, Origin::HandWritten).ok());
+  EXPECT_EQ(check(schedule, ada, Origin::Chosen).message,
+            "expects at most 168 registers per thread on sm_89, but the schedule needs 208 (40 too many)");
+}
+
+TEST_F(ScheduleFit, InstructionsOfTheChip) {
+  expectBroken(wgmma128x256(), ada, Limit::Instruction, "expects what sm_89 has, but got instruction = wgmma");
+  Schedule schedule = mmaSync128x128();
+  schedule.copy = CopyMethod::Tma;
+  expectBroken(schedule, ada, Limit::Instruction, "expects what sm_89 has, but got copy = tma");
+  expectBroken(schedule, hopper, Limit::Instruction,
+               "expects wgmma with tma, or mma_sync with cp_async or gather, but got mma_sync with tma");
+  schedule = mmaSync128x128();
+  schedule.cluster = 2;
+  expectBroken(schedule, ada, Limit::Instruction, "expects what sm_89 has, but got a cluster");
+  Chip old = ada;
+  old.name = "sm_75";
+  old.hasCpAsync = false;
+  expectBroken(mmaSync128x128(), old, Limit::Instruction, "expects what sm_75 has, but got copy = cp_async");
+  schedule = wgmma128x256();
+  schedule.copy = CopyMethod::CpAsync;
+  expectBroken(schedule, hopper, Limit::Instruction,
+               "expects wgmma with tma, or mma_sync with cp_async or gather, but got wgmma with cp_async");
+}
+
+TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {
+  problem = problemWithBlock(64, 48);
+  expectBroken(wgmma64x512(), hopper, Limit::Instruction, "expects blocks of at least 64x64 for wgmma, but got 64x48");
+  problem = problemWithBlock(48, 64);
+  expectBroken(wgmma64x512(), hopper, Limit::Instruction, "expects blocks of at least 64x64 for wgmma, but got 48x64");
+}
+
+TEST_F(ScheduleFit, GeometryOfWgmma) {
+  Schedule schedule = wgmma128x256();
+  schedule.tileM = 192;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_m to be 64 * consumers_m = 128, but got 192");
+  schedule = wgmma128x256();
+  schedule.tileK = 32;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_k to be 64 for wgmma, but got 32");
+  schedule = wgmma128x256();
+  schedule.tileN = 160;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_n / consumers_n to be a multiple of 64, but got 160");
+  schedule.tileN = 320;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_n / consumers_n to be between 64 and 256, but got 320");
+  schedule = wgmma128x256();
+  schedule.cluster = 4;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects cluster to be between 1 and 2, but got 4");
+}
+
+TEST_F(ScheduleFit, GeometryOfMmaSync) {
+  Schedule schedule = mmaSync128x128();
+  schedule.tileN = 96;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_n / consumers_n to be a multiple of 16, but got 24");
+  schedule = mmaSync128x128();
+  schedule.cluster = 2;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects cluster to be between 1 and 1, but got 2");
+  schedule = mmaSync128x128();
+  schedule.consumerRegisters = 128;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects no register counts for mma_sync, but got 0/128");
+}
+
+TEST_F(ScheduleFit, StagesHoldWholeBlocksOrPartsOfOne) {
+  Schedule schedule = mmaSync128x128();
+  problem = problemWithBlock(128, 48);
+  EXPECT_TRUE(check(schedule, ada).ok()) << "chunks of 32 and 16";
+  schedule.tileK = 64;
+  expectBroken(schedule, ada, Limit::Geometry,
+               "expects tile_k to be at most the block's 48 columns or a multiple of them, but got 64");
+  schedule.tileK = 96;
+  schedule.stages = 2;
+  EXPECT_TRUE(check(schedule, ada).ok()) << "two blocks";
+}
+
+TEST_F(ScheduleFit, NumbersAreInRange) {
+  Schedule schedule = mmaSync128x128();
+  schedule.stages = 1;
+  expectBroken(schedule, ada, Limit::Geometry, "expects stages to be between 2 and 16, but got 1");
+  struct {
+    const char *name;
+    int64_t Schedule::*field;
+  } fields[] = {{"tile_m", &Schedule::tileM},           {"tile_n", &Schedule::tileN},
+                {"tile_k", &Schedule::tileK},           {"consumers_m", &Schedule::consumersM},
+                {"consumers_n", &Schedule::consumersN}, {"raster", &Schedule::raster},
+                {"ctas_per_sm", &Schedule::ctasPerSm}};
+  for (auto [name, field] : fields) {
+    schedule = mmaSync128x128();
+    schedule.*field = int64_t(1) << 62;
+    expectBroken(schedule, ada, Limit::Geometry,
+                 std::string("expects ") + name + " to be between 1 and 65536, but got 4611686018427387904");
+  }
+}
