@@ -137,7 +137,7 @@ private:
 /// Makes the remarks of all passes diagnostics.
 static void enableRemarks(MLIRContext &context) {
   remark::RemarkCategories categories;
-  categories.all = ".*";
+  categories.passed = categories.missed = categories.analysis = categories.failed = ".*";
   [[maybe_unused]] LogicalResult enabled = remark::enableOptimizationRemarks(
       context, /*streamer=*/nullptr, std::make_unique<remark::RemarkEmittingPolicyAll>(), categories,
       /*printAsEmitRemarks=*/true);
@@ -212,6 +212,7 @@ sparsec_compile_code_t Compilation::run(StringRef source) {
   registry.insert<SparsecDialect>();
   registerTranslations(registry);
   MLIRContext context(registry, MLIRContext::Threading::DISABLED);
+  context.printOpOnDiagnostic(false); // the source line is enough
   llvm::SourceMgr sources;
   sources.AddNewSourceBuffer(llvm::MemoryBuffer::getMemBufferCopy(source, options.source_name), llvm::SMLoc());
   DiagnosticForwarder forwarder(sources, &context, options);

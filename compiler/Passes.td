@@ -30,7 +30,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }
     ==>
-    sparsec.kernel @k(...) -> (...) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, ...>} { ... }
+    sparsec.kernel @k(...) -> (...)
+        attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, ...>} { ... }
     ```
   }];
   let options = [
@@ -42,8 +43,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
 def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
   let summary = "Turns every kernel into programs of tile ops";
   let description = [{
-    Each `sparsec.kernel` gets one `sparsec.program` per schedule in a `gpu.module`: a tile loop around a block loop that
-    loads, multiplies and stores, in values form. The kernel op stays as the description of the interface.
+    Each `sparsec.kernel` gets one `sparsec.program` per schedule in a `gpu.module`: a tile loop around a block loop
+    that loads, multiplies and stores, in values form. The kernel op stays as the description of the interface.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect"];
 }
@@ -102,8 +103,8 @@ def EmitHostPass : Pass<"sparsec-emit-host", "::mlir::ModuleOp"> {
 def EmbedLaunchInfoPass : Pass<"sparsec-embed-launch-info", "::mlir::ModuleOp"> {
   let summary = "Writes the launch info as a constant global";
   let description = [{
-    Collects the kernels' arguments, the epilogues and the variants (from the functions' `sparsec.*` attributes) into the
-    constant global `sparsec_launch_info` and erases the `sparsec.kernel` ops.
+    Collects the kernels' arguments, the epilogues and the variants (from the functions' `sparsec.*` attributes) into
+    the constant global `sparsec_launch_info` and erases the `sparsec.kernel` ops.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect"];
 }

@@ -172,14 +172,37 @@ bool hasAlignment(const sparsec_argument_t &argument, uint32_t alignment) {
          (tensor.rank < 2 || isMultiple(tensor.strides[0] * dtypeBytes(tensor.dtype), alignment));
 }
 
+/// Whether a variant writes the argument with tensor stores. These write whole 16-byte units: where the width of the
+/// result is not a multiple, they would write beside it.
+bool isStoredInUnits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
+  if (kernel.argument(argument).role != SPARSEC_ROLE_RESULT)
+    return false;
+  const LaunchInfo &info = kernel.module->info;
+  for (uint32_t i = 0; i < variant.parameter_count; ++i) {
+    const sparsec_parameter_info_t &parameter = info.parameter(variant.parameter_first + i);
+    if (parameter.kind == SPARSEC_PARAMETER_TENSOR_MAP && info.tensorMap(parameter.index).argument == argument)
+      return true;
+  }
+  return false;
+}
+
+bool suits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const sparsec_argument_t *arguments,
+           uint32_t number) {
+  const sparsec_argument_t &argument = arguments[number];
+  if (!hasAlignment(argument, variant.alignment))
+    return false;
+  return !isStoredInUnits(kernel, variant, number) ||
+         isMultiple(argument.dense.sizes[argument.dense.rank - 1] * dtypeBytes(argument.dense.dtype),
+                    variant.alignment);
+}
+
 } // namespace
 
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant) {
   uint32_t count = kernel.info->argument_count, culprit = 0;
   for (size_t i = 0; i < kernel.variants.size(); ++i) {
-    uint32_t alignment = kernel.variants[i].info->alignment;
     culprit = 0;
-    while (culprit < count && hasAlignment(arguments[culprit], alignment))
+    while (culprit < count && suits(kernel, *kernel.variants[i].info, arguments, culprit))
       ++culprit;
     if (culprit == count) {
       outVariant = i;

@@ -6,26 +6,29 @@
 
 namespace sparsec::runtime {
 
+Status fillCudaTable(const std::function<void *(const char *)> &find, CudaTable &outTable) {
+#define SPARSEC_CUDA_SYMBOL(name, exported, parameters)                                                                \
+  outTable.name = reinterpret_cast<decltype(outTable.name)>(find(exported));                                           \
+  if (!outTable.name)                                                                                                  \
+    return makeStatus(SPARSEC_STATUS_UNAVAILABLE, "the CUDA driver is too old: libcuda.so.1 has no ", exported,        \
+                      " (expects CUDA 12.0 or later)");
+#include "cuda_symbols.def"
+#undef SPARSEC_CUDA_SYMBOL
+  return {};
+}
+
 namespace {
 
 /// The driver as dlopen finds it, and why not if it does not.
 struct Library {
   CudaTable table = {};
-  std::string error;
+  Status status;
 
   Library() {
     // The handle is kept for the life of the process: contexts and modules of other libraries live in it.
     void *handle = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-    if (!handle) {
-      error = "no CUDA driver: cannot load libcuda.so.1";
-      return;
-    }
-#define SPARSEC_CUDA_SYMBOL(name, exported, parameters)                                                                \
-  table.name = reinterpret_cast<decltype(table.name)>(dlsym(handle, exported));                                        \
-  if (!table.name && error.empty())                                                                                    \
-    error = "the CUDA driver is too old: libcuda.so.1 has no " exported " (expects CUDA 12.0 or later)";
-#include "cuda_symbols.def"
-#undef SPARSEC_CUDA_SYMBOL
+    status = handle ? fillCudaTable([=](const char *name) { return dlsym(handle, name); }, table)
+                    : makeStatus(SPARSEC_STATUS_UNAVAILABLE, "no CUDA driver: cannot load libcuda.so.1");
   }
 };
 
@@ -37,8 +40,8 @@ Status loadCuda(const CudaTable *&outTable) {
   const CudaTable *table = replacement.load();
   if (!table) {
     static const Library library;
-    if (!library.error.empty())
-      return makeStatus(SPARSEC_STATUS_UNAVAILABLE, library.error);
+    if (library.status)
+      return makeStatus(library.status->code, library.status->message);
     table = &library.table;
   }
   CUresult result = table->cuInit(0);

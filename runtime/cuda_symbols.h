@@ -7,6 +7,8 @@
 #include "cuda_driver.h"
 #include "status.h"
 
+#include <functional>
+
 namespace sparsec::runtime {
 
 struct CudaTable {
@@ -14,6 +16,9 @@ struct CudaTable {
 #include "cuda_symbols.def"
 #undef SPARSEC_CUDA_SYMBOL
 };
+
+/// Fills the table by exported name. UNAVAILABLE names the first function that is missing.
+Status fillCudaTable(const std::function<void *(const char *)> &find, CudaTable &outTable);
 
 /// Loads and initialises the driver. UNAVAILABLE when there is none.
 Status loadCuda(const CudaTable *&outTable);

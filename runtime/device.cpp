@@ -135,7 +135,11 @@ Status Device::upload(void *destination, const void *source, size_t bytes) const
   }
   ContextScope current(*this);
   SPARSEC_RETURN_IF_ERROR(current.status());
-  return cudaStatus(*cuda, cuda->cuMemcpyHtoD(devicePointer(destination), source, bytes), "copying to the device");
+  SPARSEC_RETURN_IF_ERROR(
+      cudaStatus(*cuda, cuda->cuMemcpyHtoD(devicePointer(destination), source, bytes), "copying to the device"));
+  // A copy from pageable memory may return before it has arrived; streams that do not wait for the default stream would
+  // then read old data.
+  return cudaStatus(*cuda, cuda->cuStreamSynchronize(nullptr), "waiting for a copy to the device");
 }
 
 Status Device::download(void *destination, const void *source, size_t bytes) const {

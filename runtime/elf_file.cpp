@@ -7,11 +7,6 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// Whether [offset, offset + size) lies inside `bytes`, without overflow.
-bool contains(Bytes bytes, uint64_t offset, uint64_t size) {
-  return offset <= bytes.size() && size <= bytes.size() - offset;
-}
-
 /// Copies a record out: the file gives no alignment.
 template <typename Record> Record readRecord(Bytes bytes, uint64_t offset) {
   Record record;
@@ -26,7 +21,7 @@ Status checkHeader(Bytes bytes, const Elf64_Ehdr &header) {
   if (header.e_shnum == 0 || header.e_shentsize != sizeof(Elf64_Shdr))
     return invalidImage("ELF file: expects sections of ", sizeof(Elf64_Shdr), " header bytes, but got ", header.e_shnum,
                         " of ", header.e_shentsize);
-  if (!contains(bytes, header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr)))
+  if (!containsRange(bytes, header.e_shoff, uint64_t(header.e_shnum) * sizeof(Elf64_Shdr)))
     return invalidImage("ELF file is truncated: the section headers at offset ", header.e_shoff,
                         " are beyond its end, ", bytes.size());
   if (header.e_shstrndx >= header.e_shnum)
@@ -51,7 +46,7 @@ Status readSections(Bytes bytes, ElfFile &file) {
     ElfSection section = {readRecord<Elf64_Shdr>(bytes, file.header.e_shoff + i * sizeof(Elf64_Shdr)), {}, {}};
     const Elf64_Shdr &header = section.header;
     if (header.sh_type != SHT_NOBITS && header.sh_type != SHT_NULL) {
-      if (!contains(bytes, header.sh_offset, header.sh_size))
+      if (!containsRange(bytes, header.sh_offset, header.sh_size))
         return invalidImage("ELF file is truncated: section ", i, " at offset ", header.sh_offset, " with ",
                             header.sh_size, " bytes is beyond its end, ", bytes.size());
       section.contents = bytes.subspan(header.sh_offset, header.sh_size);
@@ -116,7 +111,7 @@ Status ElfFile::symbolContents(const ElfSymbol &symbol, Bytes &outContents) cons
   // Relocatable files count from the section's start, linked ones from address 0.
   uint64_t base = header.e_type == ET_REL ? 0 : section.header.sh_addr;
   uint64_t offset = symbol.entry.st_value - base;
-  if (symbol.entry.st_value < base || !contains(section.contents, offset, symbol.entry.st_size))
+  if (symbol.entry.st_value < base || !containsRange(section.contents, offset, symbol.entry.st_size))
     return invalidImage("ELF file: symbol '", std::string(symbol.name), "' at offset ", offset, " with ",
                         symbol.entry.st_size, " bytes is beyond the ", section.contents.size(),
                         " bytes of its section");

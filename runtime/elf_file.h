@@ -41,6 +41,11 @@ struct ElfFile {
   Status symbolContents(const ElfSymbol &symbol, Bytes &outContents) const;
 };
 
+/// Whether [offset, offset + size) lies inside the bytes, without overflow.
+inline bool containsRange(Bytes bytes, uint64_t offset, uint64_t size) {
+  return offset <= bytes.size() && size <= bytes.size() - offset;
+}
+
 /// Whether the bytes start like any ELF file.
 bool hasElfMagic(Bytes bytes);
 

@@ -16,10 +16,6 @@ bool isBundle(Bytes file) {
   return magic == SPARSEC_BUNDLE_MAGIC;
 }
 
-bool contains(Bytes file, uint64_t offset, uint64_t size) {
-  return offset <= file.size() && size <= file.size() - offset;
-}
-
 Status readBundle(Bytes file, sparsec_bundle_t &bundle) {
   if (file.size() < sizeof(bundle))
     return invalidImage("bundle is truncated: it has ", file.size(), " bytes, its header alone needs ", sizeof(bundle));
@@ -30,8 +26,10 @@ Status readBundle(Bytes file, sparsec_bundle_t &bundle) {
   if (bundle.total_size > file.size())
     return invalidImage("bundle is truncated: it says that it has ", bundle.total_size, " bytes, but ", file.size(),
                         " are there");
-  if (bundle.entry_count == 0 || bundle.entry_size < sizeof(sparsec_bundle_entry_t) ||
-      !contains(file, bundle.entry_offset, uint64_t(bundle.entry_count) * bundle.entry_size))
+  constexpr uint32_t maxEntries = 256;
+  if (bundle.entry_count == 0 || bundle.entry_count > maxEntries ||
+      bundle.entry_size < sizeof(sparsec_bundle_entry_t) ||
+      !containsRange(file, bundle.entry_offset, uint64_t(bundle.entry_count) * bundle.entry_size))
     return invalidImage("bundle: ", bundle.entry_count, " entries of ", bundle.entry_size, " bytes at offset ",
                         bundle.entry_offset, " do not lie within its ", file.size(), " bytes");
   return {};
@@ -72,7 +70,7 @@ Status readBundleEntry(Bytes file, const sparsec_bundle_t &bundle, size_t index,
     return invalidArgument("image_index is ", index, ", but the bundle has ", bundle.entry_count, " images");
   sparsec_bundle_entry_t entry;
   std::memcpy(&entry, file.data() + bundle.entry_offset + index * bundle.entry_size, sizeof(entry));
-  if (entry.image_offset % 16 != 0 || !contains(file, entry.image_offset, entry.image_size))
+  if (entry.image_offset % 16 != 0 || !containsRange(file, entry.image_offset, entry.image_size))
     return invalidImage("bundle: image ", index, " at offset ", entry.image_offset, " with ", entry.image_size,
                         " bytes does not lie within its ", file.size(), " bytes at a multiple of 16");
   Bytes code = file.subspan(entry.image_offset, entry.image_size);
@@ -80,7 +78,7 @@ Status readBundleEntry(Bytes file, const sparsec_bundle_t &bundle, size_t index,
   case SPARSEC_IMAGE_ELF:
     return readElfImage(code, image);
   case SPARSEC_IMAGE_PTX:
-    if (!contains(file, entry.launch_info_offset, entry.launch_info_size))
+    if (!containsRange(file, entry.launch_info_offset, entry.launch_info_size))
       return invalidImage("bundle: the launch info of image ", index, " at offset ", entry.launch_info_offset, " with ",
                           entry.launch_info_size, " bytes does not lie within its ", file.size(), " bytes");
     return readPtxImage(code, file.subspan(entry.launch_info_offset, entry.launch_info_size), image);

@@ -109,12 +109,15 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
   return {};
 }
 
-Status enqueue(const Launch &launch, ParameterPack &parameters, void *stream) {
+/// On the GPU everything that asks the driver, the encoding of tensor maps included, needs the device's context.
+Status launchOnGpu(const Launch &launch, void *stream) {
   const Device &device = *launch.kernel.module->device;
   const sparsec_variant_info_t &info = *launch.variant.info;
   int64_t workers = launch.plan ? launch.plan->workers : std::min(launch.variant.residentWorkers, launch.grid.tiles());
   ContextScope current(device);
   SPARSEC_RETURN_IF_ERROR(current.status());
+  ParameterPack parameters;
+  SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
   return cudaStatus(*device.cuda,
                     device.cuda->cuLaunchKernel(launch.variant.cudaFunction, unsigned(workers * info.cluster), 1, 1,
                                                 info.threads, 1, 1, info.dynamic_shared_memory,
@@ -138,10 +141,10 @@ Status launchKernel(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, 
                    makeTileGrid(*variant.info, matrix.block_rows, sizes)};
   SPARSEC_RETURN_IF_ERROR(checkTileCount(launch.grid));
 
+  if (!kernel.module->device->isHost())
+    return launchOnGpu(launch, stream);
   ParameterPack parameters;
   SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
-  if (!kernel.module->device->isHost())
-    return enqueue(launch, parameters, stream);
   kernel.module->device->threads->run(launch.grid.tiles(), [&](int64_t begin, int64_t end) {
     variant.hostFunction(parameters.hostSlots(), begin, end);
   });

@@ -221,6 +221,8 @@ Status KernelChecker::checkCudaVariant(const sparsec_variant_info_t &variant, ui
 
 Status KernelChecker::checkParameter(const sparsec_variant_info_t &variant, uint32_t number) {
   const sparsec_parameter_info_t &parameter = info.parameter(number);
+  if (parameter.argument >= kernel.argument_count)
+    return broken("parameter ", number, " is from argument ", parameter.argument, " of ", kernel.argument_count);
   switch (parameter.kind) {
   case SPARSEC_PARAMETER_TENSOR_MAP:
     if (info.isHost() || parameter.index >= info.header().tensor_map_count)
@@ -243,8 +245,6 @@ Status KernelChecker::checkParameter(const sparsec_variant_info_t &variant, uint
 }
 
 Status KernelChecker::checkParameterArgument(const sparsec_parameter_info_t &parameter, uint32_t number) {
-  if (parameter.argument >= kernel.argument_count)
-    return broken("parameter ", number, " is from argument ", parameter.argument, " of ", kernel.argument_count);
   const sparsec_argument_info_t &from = argument(parameter.argument);
   bool isBsr = from.kind == SPARSEC_ARGUMENT_BSR, isDense = from.kind == SPARSEC_ARGUMENT_DENSE;
   bool fits = false;

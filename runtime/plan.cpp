@@ -97,7 +97,8 @@ TileLists planCudaVariant(const Variant &variant, const TileGrid &grid, const sp
   if (plan.tiles == 0)
     return {};
   TileLists lists = makeTileLists({rowPtr, blockRowCount(pattern), blockColumnCount(pattern), grid,
-                                   ceilDivide(pattern.block_columns, variant.info->tile_k), plan.workers});
+                                   ceilDivide(pattern.block_columns, variant.info->tile_k), plan.workers,
+                                   std::max<int64_t>(variant.info->raster, 1)});
   plan.balance = lists.balance;
   return lists;
 }

@@ -9,9 +9,8 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// Measured: from this density on, groups of rows are faster than whole panels.
+/// Measured: from this density on, groups of rows (the raster of the schedule) are faster than whole panels.
 constexpr double groupedDensity = 0.7;
-constexpr int64_t groupRows = 16;
 /// Filling the pipeline and writing the result cost about as much as two stages.
 constexpr uint32_t tileOverhead = 2;
 /// Tiles per worker at the end of the order that are sorted by cost.
@@ -30,7 +29,7 @@ std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
 std::vector<Tile> orderTiles(const TileListInput &input, const std::vector<uint32_t> &costs) {
   const TileGrid &grid = input.grid;
   double density = double(input.rowPtr[input.blockRows]) / std::max(1.0, double(input.blockRows) * input.blockColumns);
-  int64_t group = density >= groupedDensity ? groupRows : grid.tileRows;
+  int64_t group = density >= groupedDensity ? input.groupRows : grid.tileRows;
   std::vector<Tile> tiles(grid.tiles());
   auto next = tiles.begin();
   for (int64_t first = 0; first < grid.tileRows; first += group) {

@@ -21,6 +21,7 @@ struct TileListInput {
   TileGrid grid;
   int64_t chunksPerBlock; // stages that one block takes
   int64_t workers;        // 1 to the number of tiles
+  int64_t groupRows;      // tile rows of a group in nearly dense patterns
 };
 
 struct TileLists {
@@ -30,7 +31,7 @@ struct TileLists {
 };
 
 /// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache. A
-/// nearly dense pattern goes in groups of 16 tile rows, as a dense product does. The last few tiles of every worker are
+/// nearly dense pattern goes in groups of tile rows, as a dense product does. The last few tiles of every worker are
 /// sorted by falling cost so that the end is level; each tile goes to the worker with the least work.
 TileLists makeTileLists(const TileListInput &input);
 

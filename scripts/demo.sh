@@ -13,7 +13,7 @@ table=build/$preset/demo.txt
 
 # run KERNEL NAME=VALUE...: runs a kernel of the demo with these arguments; its row goes to the table.
 run() {
-  local arguments=(--kernel "$1" --check) argument
+  local arguments=(--kernel "$1" --check --repeat 3) argument
   shift
   for argument in "$@"; do
     arguments+=(--arg "$argument")

@@ -27,9 +27,9 @@ std::unique_ptr<llvm::TargetMachine> sparsec::createHostTargetMachine() {
   std::string error;
   const llvm::Target *target = llvm::TargetRegistry::lookupTarget(triple, error);
   assert(target && "the x86 back end is part of the LLVM that CMake has found");
-  return std::unique_ptr<llvm::TargetMachine>(target->createTargetMachine(
-      triple, "x86-64-v3", /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::Static, llvm::CodeModel::Large,
-      llvm::CodeGenOptLevel::Aggressive));
+  return std::unique_ptr<llvm::TargetMachine>(
+      target->createTargetMachine(triple, "x86-64-v3", /*Features=*/"", llvm::TargetOptions(), llvm::Reloc::Static,
+                                  llvm::CodeModel::Large, llvm::CodeGenOptLevel::Aggressive));
 }
 
 std::unique_ptr<llvm::Module> sparsec::translateHostToLLVM(ModuleOp module, llvm::LLVMContext &context,
@@ -48,8 +48,7 @@ std::unique_ptr<llvm::Module> sparsec::translateHostToLLVM(ModuleOp module, llvm
   return llvmModule;
 }
 
-void sparsec::emitHostObject(llvm::Module &module, llvm::TargetMachine &machine,
-                             llvm::SmallVectorImpl<char> &object) {
+void sparsec::emitHostObject(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &object) {
   llvm::raw_svector_ostream stream(object);
   llvm::legacy::PassManager passes;
   [[maybe_unused]] bool unsupported =

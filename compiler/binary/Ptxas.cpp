@@ -44,7 +44,8 @@ static std::vector<std::string> getFoldersAfterPath() {
 
 Expected<std::string> sparsec::findPtxas(StringRef requested) {
   auto findNamed = [](StringRef name, StringRef source) -> Expected<std::string> {
-    if (auto program = sys::findProgramByName(name))
+    auto program = sys::findProgramByName(name);
+    if (program && sys::fs::can_execute(*program))
       return *program;
     return createStringError(source + " names '" + name + "', which is not a program");
   };

@@ -9,8 +9,8 @@
 namespace sparsec {
 
 /// After sparsec-emit-host and sparsec-embed-launch-info (which must have erased the sparsec.kernel ops: these passes
-/// would rewrite their epilogues too): scf, arith and math to the LLVM dialect. math becomes libm calls that the runtime
-/// resolves; bf16 becomes integer arithmetic, so that no compiler-runtime call appears.
+/// would rewrite their epilogues too): scf, arith and math to the LLVM dialect. math becomes libm calls that the
+/// runtime resolves; bf16 becomes integer arithmetic, so that no compiler-runtime call appears.
 void addHostConversionPasses(mlir::OpPassManager &passes);
 
 /// After sparsec-lower-math: everything inside gpu.module to the LLVM and NVVM dialects.

@@ -234,11 +234,12 @@ void HostEmitter::emitParameters() {
   colIdx = parameter(pointer, ParameterKind::col_idx, matrixArgument);
   rowCount = sizeParameter(matrixArgument, 0);
   depth = sizeParameter(matrixArgument, 1);
-  dense = matrixParameter(argumentOf(spmm.getDense()), cast<RankedTensorType>(spmm.getDense().getType()).getElementType(),
-                          spmm.getXLayout() == DenseLayout::nk);
+  dense =
+      matrixParameter(argumentOf(spmm.getDense()), cast<RankedTensorType>(spmm.getDense().getType()).getElementType(),
+                      spmm.getXLayout() == DenseLayout::nk);
   bool transposed = spmm.getYLayout() == ResultLayout::nm;
-  result = matrixParameter(resultArgument, cast<RankedTensorType>(spmm.getResult().getType()).getElementType(),
-                           transposed);
+  result =
+      matrixParameter(resultArgument, cast<RankedTensorType>(spmm.getResult().getType()).getElementType(), transposed);
   columnCount = sizeParameter(resultArgument, transposed ? 0 : 1);
   panels = arith::ExtSIOp::create(b, i64, parameter(b.getI32Type(), ParameterKind::tile_panels));
   for (unsigned index = 0; index < spmm.getExtras().size(); ++index)
@@ -259,11 +260,9 @@ void HostEmitter::emitUnpack(const Tile &tile, Value firstK, Value depth) {
   };
   // The contiguous dimension of X is the inner loop.
   if (dense.transposed)
-    loop(constant(0), tile.columns,
-         [&](Value column) { loop(constant(0), depth, [&](Value k) { copy(k, column); }); });
+    loop(constant(0), tile.columns, [&](Value column) { loop(constant(0), depth, [&](Value k) { copy(k, column); }); });
   else
-    loop(constant(0), depth,
-         [&](Value k) { loop(constant(0), tile.columns, [&](Value column) { copy(k, column); }); });
+    loop(constant(0), depth, [&](Value k) { loop(constant(0), tile.columns, [&](Value column) { copy(k, column); }); });
 }
 
 /// accumulator[row] += W[row, k] * panel[k], with the sum in registers over k.

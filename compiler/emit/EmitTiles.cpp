@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Which emitter builds the body is the
-// schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
+// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Which emitter builds the body is
+// the schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
 
 #include "Multistage.h"
 #include "Passes.h"

@@ -35,11 +35,11 @@ public:
   Value sub(Value a, int64_t b);
   Value mul(Value a, Value b);
   Value mul(Value a, int64_t b);
-  Value divide(Value a, Value b);    // unsigned
-  Value divide(Value a, int64_t b);  // unsigned, a shift where b is a power of two
-  Value modulo(Value a, Value b);    // unsigned
-  Value modulo(Value a, int64_t b);  // unsigned
-  Value minimum(Value a, Value b);   // signed
+  Value divide(Value a, Value b);   // unsigned
+  Value divide(Value a, int64_t b); // unsigned, a shift where b is a power of two
+  Value modulo(Value a, Value b);   // unsigned
+  Value modulo(Value a, int64_t b); // unsigned
+  Value minimum(Value a, Value b);  // signed
   Value bitAnd(Value a, int64_t b);
   Value bitOr(Value a, Value b);
   Value bitXor(Value a, Value b);

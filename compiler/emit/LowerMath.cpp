@@ -11,18 +11,18 @@
 // the sign of a zero.
 //
 //   op        method                                                       largest error
-//   exp2      ex2.approx                                                   4
+//   exp2      ex2.approx                                                   5
 //   exp       ex2.approx of x log2(e), rounding error of the product       5
 //             multiplied back in
-//   expm1     2^n, polynomial on [-ln 2 / 2, ln 2 / 2]                     1.5
-//   tanh      t / (t + 2) with t = expm1(2 |x|)                            4
-//   log       exponent, polynomial of log1p on [-1/3, 1/3]                 1.5
+//   expm1     2^n, polynomial on [-ln 2 / 2, ln 2 / 2]                     2
+//   tanh      t / (t + 2) with t = expm1(2 |x|)                            3
+//   log       exponent, polynomial of log1p on [-1/3, 1/3]                 1
 //   log2      the same, times log2(e)                                      2
 //   log1p     the same, with the rounding error of 1 + x put back          2
-//   sqrt      sqrt.approx                                                  2
-//   rsqrt     rsqrt.approx                                                 2.5
+//   sqrt      sqrt.approx                                                  3
+//   rsqrt     rsqrt.approx                                                 3
 //   erf       |x| < 1: odd polynomial, else 1 - 2^-(polynomial)            2
-//   sin, cos  x - n pi/2 in three parts for |x| <= 32768, beyond that a    2
+//   sin, cos  x - n pi/2 in three parts for |x| <= 32768, beyond that a    3
 //             fixed-point product with 2/pi; polynomials on [-pi/4, pi/4]
 //
 // The polynomials are minimax fits of the relative error of the whole function, with coefficients rounded to f32.
@@ -94,9 +94,7 @@ private:
   Value atMost(Value x, float limit) { return arith::MinimumFOp::create(b, x, constant(limit)); }
   Value atLeast(Value x, float limit) { return arith::MaximumFOp::create(b, x, constant(limit)); }
   Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
-  Value less(Value x, float limit) {
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(limit));
-  }
+  Value less(Value x, float limit) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(limit)); }
   Value bits(Value x) { return arith::BitcastOp::create(b, b.getI32Type(), x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(b, b.getF32Type(), x); }
   Value polynomial(Value x, ArrayRef<float> coefficients);
@@ -166,8 +164,12 @@ Value Approximation::expm1(Value x) {
 Value Approximation::tanh(Value x) {
   // tanh(10) rounds to 1.
   Value t = expm1Inside(atMost(mul(abs(x), constant(2)), 20));
-  Value quotient = mul(t, intrinsic("llvm.nvvm.rcp.approx.ftz.f", add(t, constant(2))));
-  return withSign(quotient, x);
+  Value divisor = add(t, constant(2));
+  Value reciprocal = intrinsic("llvm.nvvm.rcp.approx.ftz.f", divisor);
+  Value quotient = mul(t, reciprocal);
+  // What is left of t, divided once more, takes the reciprocal's error away.
+  Value rest = fma(arith::NegFOp::create(b, quotient), divisor, t);
+  return withSign(fma(rest, reciprocal, quotient), x);
 }
 
 //===----------------------------------------------------------------------===//
@@ -199,8 +201,8 @@ Value Approximation::logarithm(Value x, float scale) {
   Value subnormal = less(x, 0x1p-126f);
   Value normal = select(subnormal, mul(x, constant(0x1p23f)), x);
   Value shift = select(subnormal, constant(-23), constant(0));
-  Value exponentBits = arith::AndIOp::create(b, arith::SubIOp::create(b, bits(normal), integer(twoThirdsBits)),
-                                             integer(exponentMask));
+  Value exponentBits =
+      arith::AndIOp::create(b, arith::SubIOp::create(b, bits(normal), integer(twoThirdsBits)), integer(exponentMask));
   Value mantissa = fromBits(arith::SubIOp::create(b, bits(normal), exponentBits));
   Value exponent = fma(arith::SIToFPOp::create(b, b.getF32Type(), exponentBits), constant(0x1p-23f), shift);
   Value small = log1pReduced(sub(mantissa, constant(1)));
@@ -229,8 +231,8 @@ Value Approximation::log1p(Value x) {
 
 Value Approximation::erf(Value x) {
   Value a = atMost(abs(x), 4); // erf(4) rounds to 1
-  Value inner = polynomial(mul(a, a), {0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2ce6p-4f, -0x1.b7f71ap-6f,
-                                       0x1.53f224p-8f, -0x1.a3515ep-11f, 0x1.4771fep-14f});
+  Value inner = polynomial(mul(a, a), {0x1.06eba8p-3f, -0x1.81273ep-2f, 0x1.ce2ce6p-4f, -0x1.b7f71ap-6f, 0x1.53f224p-8f,
+                                       -0x1.a3515ep-11f, 0x1.4771fep-14f});
   inner = fma(a, inner, a);
   // The logarithm of 1 - erf(a) to base 2.
   Value tail = polynomial(a, {-0x1.f74b3ep-12f, -0x1.a047b2p+0f, -0x1.d7558cp-1f, -0x1.30c3c8p-3f, 0x1.024f32p-5f,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One CTA = consumers_m x consumers_n warps, all in one role. Step q of a tile multiplies slot q mod stages, after it has
-// started the copies of step q + stages - 1 into the slot that step q - 1 has left:
+// One CTA = consumers_m x consumers_n warps, all in one role. Step q of a tile multiplies slot q mod stages, after it
+// has started the copies of step q + stages - 1 into the slot that step q - 1 has left:
 //
 //   copies of steps 0 .. stages - 2
 //   for each step: wait for its copies; CTA barrier; copies `ahead` steps later; chain of ldmatrix and mma.sync
@@ -9,6 +9,7 @@
 #include "Multistage.h"
 
 #include "Ptx.h"
+#include "StoreTile.h"
 #include "TileCopy.h"
 
 using namespace mlir;
@@ -45,7 +46,7 @@ private:
   ScheduleAttr schedule;
   RingOp ring;
   TileCopy copy;
-  int64_t slabs, groups; // of one warp: 16 rows, 8 columns
+  int64_t slabs, groups;           // of one warp: 16 rows, 8 columns
   Value lane, warpRow, warpColumn; // first row and column of the warp in the tile
   BlockLoopOp blockLoop;
   StoreOp store;
@@ -76,7 +77,6 @@ void MultistageEmitter::emitTile(const TilePosition &position) {
   fragment.values = b.ifThenElse(
       b.less(range.first, range.last), SmallVector<Type>(count, b.getF32Type()),
       [&] { return emitSteps(position, range); }, [&] { return Values(count, zero()); });
-  emitEpilogue(context, store, position, fragment);
   emitDirectStore(context, store, position, fragment);
 }
 
@@ -138,8 +138,8 @@ Values MultistageEmitter::emitChain(Value slot, ValueRange accumulators) {
   return sums;
 }
 
-/// 16 rows x 16 of K: matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses row
-/// j of matrix i.
+/// 16 rows x 16 of K: matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses
+/// row j of matrix i.
 Values MultistageEmitter::loadA(Value slot, int64_t k, int64_t slab) {
   Value row = b.add(b.add(warpRow, b.bitAnd(lane, 15)), 16 * slab);
   return ptx::loadMatrix(b, copy.address(/*buffer=*/0, slot, row, b.shiftRight(lane, 4), 2 * k), 4,

@@ -130,12 +130,10 @@ KernelBuilder::Values sparsec::emitTileLoop(ProgramContext &context, ValueRange 
   auto range = b.ifThenElse(
       planned, {i32, i32, i32},
       [&] {
-        return KernelBuilder::Values{b.loadElement(i32, offsets, worker),
-                                     b.loadElement(i32, offsets, b.add(worker, 1)), b.i32(1)};
+        return KernelBuilder::Values{b.loadElement(i32, offsets, worker), b.loadElement(i32, offsets, b.add(worker, 1)),
+                                     b.i32(1)};
       },
-      [&] {
-        return KernelBuilder::Values{worker, b.mul(tileRows, panels), b.divide(ptx::gridSize(b), cluster)};
-      });
+      [&] { return KernelBuilder::Values{worker, b.mul(tileRows, panels), b.divide(ptx::gridSize(b), cluster)}; });
 
   return b.forLoop(range[0], range[1], range[2], carried, [&](Value tile, ValueRange state) {
     auto coordinates = b.ifThenElse(

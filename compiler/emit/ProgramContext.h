@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What all emitters share: the parameters of the machine kernel, the walk over its tiles, and the store of a tile.
+// What all emitters share: the parameters of the machine kernel, the walk over its tiles, and how accumulators lie in
+// registers.
 
 #ifndef SPARSEC_EMIT_PROGRAM_CONTEXT_H
 #define SPARSEC_EMIT_PROGRAM_CONTEXT_H
@@ -81,13 +82,6 @@ struct AccumulatorFragment {
 
   mlir::Value &at(int64_t slab, int64_t group, int64_t index) { return values[(slab * groups + group) * 4 + index]; }
 };
-
-/// Replaces the accumulators by the results of the epilogue.
-void emitEpilogue(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment);
-
-/// Writes a fragment from registers, element pairs where the result is aligned, with a bounds check per element.
-void emitDirectStore(ProgramContext &context, StoreOp store, const TilePosition &position,
-                     AccumulatorFragment &fragment);
 
 } // namespace sparsec
 

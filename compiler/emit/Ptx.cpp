@@ -88,15 +88,11 @@ void ptx::mbarrierWait(KernelBuilder &b, Value barrier, Value parity) {
   NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, b.i32(10'000'000));
 }
 void ptx::mbarrierArrive(KernelBuilder &b, Value barrier, Value predicate) {
-  inlineAsm(b, {}, {barrier, predicate},
-            "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b",
-            Effects::memory);
+  inlineAsm(b, {}, {barrier, predicate}, "@$1 mbarrier.arrive.shared::cta.b64 _, [$0];", "r,b", Effects::memory);
 }
 void ptx::mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Value predicate) {
   Value remote = NVVM::MapaOp::create(b, b.pointerType(AddressSpace::sharedCluster), barrier, rank);
-  inlineAsm(b, {}, {remote, predicate},
-            "@$1 mbarrier.arrive.shared::cluster.b64 _, [$0];", "r,b",
-            Effects::memory);
+  inlineAsm(b, {}, {remote, predicate}, "@$1 mbarrier.arrive.shared::cluster.b64 _, [$0];", "r,b", Effects::memory);
 }
 
 //===----------------------------------------------------------------------===//
@@ -231,9 +227,8 @@ Values ptx::mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegist
 //===----------------------------------------------------------------------===//
 
 void ptx::copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes) {
-  NVVM::CpAsyncOp::create(
-      b, destination, source, b.getI32IntegerAttr(16),
-      NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), bytes);
+  NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(16),
+                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), bytes);
 }
 void ptx::copyAsyncCommit(KernelBuilder &b) { NVVM::CpAsyncCommitGroupOp::create(b); }
 void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {

@@ -26,14 +26,14 @@ Value broadcastFirstLane(KernelBuilder &b, Value value);
 Value exchange(KernelBuilder &b, Value value, int64_t mask);
 
 // Barriers of threads (9.7.13).
-void barrierCta(KernelBuilder &b);                                   // bar.sync 0
-void barrierNamed(KernelBuilder &b, Value id, int64_t threads);      // bar.sync id, threads
-void barrierWarp(KernelBuilder &b);                                  // bar.warp.sync
-void barrierCluster(KernelBuilder &b);                               // barrier.cluster.arrive + wait
+void barrierCta(KernelBuilder &b);                              // bar.sync 0
+void barrierNamed(KernelBuilder &b, Value id, int64_t threads); // bar.sync id, threads
+void barrierWarp(KernelBuilder &b);                             // bar.warp.sync
+void barrierCluster(KernelBuilder &b);                          // barrier.cluster.arrive + wait
 
 // mbarrier (9.7.13.15). Pointers are to shared memory.
 void mbarrierInit(KernelBuilder &b, Value barrier, int64_t count);
-void mbarrierInitFence(KernelBuilder &b); // fence.mbarrier_init.release.cluster
+void mbarrierInitFence(KernelBuilder &b);                                 // fence.mbarrier_init.release.cluster
 void mbarrierExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes); // arrive.expect_tx
 /// Blocks until the phase with this parity is complete.
 void mbarrierWait(KernelBuilder &b, Value barrier, Value parity);

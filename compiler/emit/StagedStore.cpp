@@ -3,6 +3,7 @@
 #include "StagedStore.h"
 
 #include "Ptx.h"
+#include "StoreTile.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -12,16 +13,16 @@ namespace {
 
 constexpr int64_t warpgroupRows = 64;
 
-/// A warpgroup's results leave in chunks of `columns` columns. A chunk lies in a staging buffer as its tensor store wants
-/// it: 64 rows of `columns` elements, or for an N x M result `columns` rows of 64 elements, in the swizzle of its row
-/// length.
+/// A warpgroup's results leave in chunks of `columns` columns. A chunk lies in a staging buffer as its tensor store
+/// wants it: 64 rows of `columns` elements, or for an N x M result `columns` rows of 64 elements, in the swizzle of its
+/// row length.
 class StagedStore {
 public:
   StagedStore(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
               Value consumer)
-      : context(context), b(context.b), fragment(fragment), consumer(consumer), transposed(store.getTransposed()),
-        element(store.getResult().getType().getElementType()), columns((*store.getStaging())[1]),
-        buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
+      : context(context), b(context.b), fragment(fragment), epilogue(context, store, position, fragment),
+        consumer(consumer), transposed(store.getTransposed()), element(store.getResult().getType().getElementType()),
+        columns((*store.getStaging())[1]), buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
         rowBytes(transposed ? 2 * warpgroupRows : 2 * columns) {
     // Addresses are computed here, once per tile: kept from tile to tile they would take registers that the
     // accumulators need.
@@ -72,12 +73,13 @@ private:
   void writeChunk(int64_t chunk, Value buffer) {
     for (int64_t pair = 0; pair < columns / 16; ++pair) {
       Values registers;
-      for (int64_t column = 0; column < 2; ++column)
-        for (int64_t half = 0; half < 2; ++half) {
-          int64_t group = chunk * columns / 8 + 2 * pair + column;
+      for (int64_t column = 0; column < 2; ++column) {
+        int64_t group = chunk * columns / 8 + 2 * pair + column;
+        epilogue.apply(/*slab=*/0, group);
+        for (int64_t half = 0; half < 2; ++half)
           registers.push_back(
               ptx::pack(b, element, fragment.at(0, group, 2 * half), fragment.at(0, group, 2 * half + 1)));
-        }
+      }
       Value column = b.shiftRight(lane, 4), half = b.bitAnd(b.shiftRight(lane, 3), 1), inMatrix = b.bitAnd(lane, 7);
       Value m = b.add(b.mul(warp, 16), b.add(b.mul(half, 8), inMatrix)); // row of the result
       if (transposed) {
@@ -104,6 +106,7 @@ private:
   ProgramContext &context;
   KernelBuilder &b;
   AccumulatorFragment &fragment;
+  TileEpilogue epilogue;
   Value consumer;
   bool transposed;
   Type element;

@@ -1,122 +1,113 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The end of a tile, for every emitter: the epilogue on the accumulators in registers, and the store from registers.
+
+#include "StoreTile.h"
 
 #include "Epilogue.h"
-#include "ProgramContext.h"
 #include "Ptx.h"
 
 using namespace mlir;
 using namespace sparsec;
 
-namespace {
+//===----------------------------------------------------------------------===//
+// Coordinates
+//===----------------------------------------------------------------------===//
 
-/// Coordinates of the elements that this thread holds.
-class ElementCoordinates {
-public:
-  ElementCoordinates(ProgramContext &context, const TilePosition &position, AccumulatorFragment &fragment)
-      : b(context.b), rowCount(context.rows()), columnCount(context.columns()) {
-    // Not kept from tile to tile: the registers belong to the accumulators.
-    Value lane = ptx::opaque(b, b.bitAnd(context.thread, 31));
-    rowInBlock = b.add(b.add(position.rowInBlock, fragment.row), b.shiftRight(lane, 2));
-    row = b.add(b.mul(position.blockRow, context.matrix.getBlockRows()), rowInBlock);
-    column = b.add(b.add(position.column, fragment.column), b.shiftLeft(b.bitAnd(lane, 3), 1));
-    // Rows of the tile below the end of the block row belong to the next one.
-    masksBlockRow = context.matrix.getBlockRows() % context.schedule.getTileM() != 0;
-    blockRows = context.matrix.getBlockRows();
+ElementCoordinates::ElementCoordinates(ProgramContext &context, const TilePosition &position,
+                                       AccumulatorFragment &fragment)
+    : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
+      // Rows of the tile below the end of the block row belong to the next one.
+      masksBlockRow(blockRows % context.schedule.getTileM() != 0) {
+  // Not kept from tile to tile: the registers belong to the accumulators.
+  Value lane = ptx::opaque(b, b.bitAnd(context.thread, 31));
+  rowInBlock = b.add(b.add(position.rowInBlock, fragment.row), b.shiftRight(lane, 2));
+  row = b.add(b.mul(position.blockRow, blockRows), rowInBlock);
+  column = b.add(b.add(position.column, fragment.column), b.shiftLeft(b.bitAnd(lane, 3), 1));
+}
+
+void ElementCoordinates::beginGroup(int64_t group) {
+  groupRow = ptx::opaque(b, row);
+  groupColumn = ptx::opaque(b, b.add(column, 8 * group));
+}
+
+Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
+  Value valid = b.less(m(slab, half), rowCount);
+  if (masksBlockRow)
+    valid = b.logicalAnd(valid, b.less(b.add(rowInBlock, 16 * slab + 8 * half), blockRows));
+  return valid;
+}
+
+//===----------------------------------------------------------------------===//
+// Epilogue
+//===----------------------------------------------------------------------===//
+
+ExtraOperand::ExtraOperand(ProgramContext &context, Value operand, Broadcast broadcast, bool transposed)
+    : context(context), broadcast(broadcast), transposed(transposed),
+      argument(cast<BlockArgument>(operand).getArgNumber()), type(operand.getType()) {}
+
+Value ExtraOperand::element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index) {
+  switch (broadcast) {
+  case Broadcast::scalar:
+    return cached(inTile, {0, 0}, [&] { return scalar(); });
+  case Broadcast::per_row:
+    return cached(inTile, {slab, half}, [&] { return load(at.clampedM(slab, half)); });
+  case Broadcast::per_column:
+    return cached(inGroup, {0, index}, [&] { return load(at.clampedN(index)); });
+  case Broadcast::full: {
+    KernelBuilder &b = context.b;
+    Value outer = b.extend(transposed ? at.clampedN(index) : at.clampedM(slab, half));
+    Value inner = b.extend(transposed ? at.clampedM(slab, half) : at.clampedN(index));
+    return load(b.add(b.mul(outer, context.parameters.get(ParameterKind::stride, argument, 0)), inner));
   }
-
-  Value m(int64_t slab, int64_t half) { return b.add(row, 16 * slab + 8 * half); }
-  Value n(int64_t group, int64_t element) { return b.add(column, 8 * group + element); }
-  /// Inside the matrix, for loads whose value is not used otherwise.
-  Value clampedM(int64_t slab, int64_t half) { return b.minimum(m(slab, half), b.sub(rowCount, 1)); }
-  Value clampedN(int64_t group, int64_t element) { return b.minimum(n(group, element), b.sub(columnCount, 1)); }
-  Value rowIsValid(int64_t slab, int64_t half) {
-    Value valid = b.less(m(slab, half), rowCount);
-    if (masksBlockRow)
-      valid = b.logicalAnd(valid, b.less(b.add(rowInBlock, 16 * slab + 8 * half), blockRows));
-    return valid;
   }
-  Value columnIsValid(int64_t group, int64_t element) { return b.less(n(group, element), columnCount); }
+  llvm_unreachable("all broadcasts are covered");
+}
 
-private:
-  KernelBuilder &b;
-  Value rowCount, columnCount, rowInBlock, row, column;
-  bool masksBlockRow;
-  int64_t blockRows;
-};
+Value ExtraOperand::cached(Cache &cache, std::pair<int64_t, int64_t> key, function_ref<Value()> make) {
+  Value &value = cache[key];
+  if (!value)
+    value = make();
+  return value;
+}
 
-/// Loads the elements of one extra operand. What depends only on the row, only on the column or on neither is loaded
-/// once: loads are built for a key and reused.
-class ExtraOperand {
-public:
-  ExtraOperand(ProgramContext &context, Value operand, Broadcast broadcast, bool transposed)
-      : context(context), broadcast(broadcast), transposed(transposed),
-        argument(cast<BlockArgument>(operand).getArgNumber()), type(operand.getType()) {}
+Value ExtraOperand::scalar() {
+  if (type.isF32())
+    return context.parameters.get(ParameterKind::scalar, argument);
+  return load(context.b.i32(0));
+}
 
-  Value element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t group, int64_t index) {
-    switch (broadcast) {
-    case Broadcast::scalar:
-      return cached({0, 0}, [&] { return scalar(); });
-    case Broadcast::per_row:
-      return cached({slab, half}, [&] { return load(at.clampedM(slab, half)); });
-    case Broadcast::per_column:
-      return cached({group, index}, [&] { return load(at.clampedN(group, index)); });
-    case Broadcast::full: {
-      KernelBuilder &b = context.b;
-      Value outer = b.extend(transposed ? at.clampedN(group, index) : at.clampedM(slab, half));
-      Value inner = b.extend(transposed ? at.clampedM(slab, half) : at.clampedN(group, index));
-      return load(b.add(b.mul(outer, context.parameters.get(ParameterKind::stride, argument, 0)), inner));
-    }
-    }
-    llvm_unreachable("all broadcasts are covered");
-  }
+/// An ordinary load, not one of constant memory: a full operand may be the result's own memory (y = beta * y + ...),
+/// and loads that keep their order with the stores do not pile up in registers.
+Value ExtraOperand::load(Value index) {
+  KernelBuilder &b = context.b;
+  Type element = cast<RankedTensorType>(type).getElementType();
+  return b.load(element, b.elementPointer(context.parameters.get(ParameterKind::pointer, argument), element, index));
+}
 
-private:
-  Value cached(std::pair<int64_t, int64_t> key, function_ref<Value()> make) {
-    Value &value = values[key];
-    if (!value)
-      value = make();
-    return value;
-  }
-  Value scalar() {
-    if (type.isF32())
-      return context.parameters.get(ParameterKind::scalar, argument);
-    return load(context.b.i32(0));
-  }
-  Value load(Value index) {
-    Type element = cast<RankedTensorType>(type).getElementType();
-    return context.b.loadElement(element, context.parameters.get(ParameterKind::pointer, argument), index);
-  }
-
-  ProgramContext &context;
-  Broadcast broadcast;
-  bool transposed;
-  int64_t argument;
-  Type type;
-  llvm::DenseMap<std::pair<int64_t, int64_t>, Value> values;
-};
-
-} // namespace
-
-void sparsec::emitEpilogue(ProgramContext &context, StoreOp store, const TilePosition &position,
-                           AccumulatorFragment &fragment) {
-  if (store.getEpilogue().front().without_terminator().empty() && store.getExtras().empty())
-    return;
-  ElementCoordinates at(context, position, fragment);
-  SmallVector<ExtraOperand> extras;
+TileEpilogue::TileEpilogue(ProgramContext &context, StoreOp store, const TilePosition &position,
+                           AccumulatorFragment &fragment)
+    : context(context), store(store), fragment(fragment), at(context, position, fragment) {
   for (auto [operand, broadcast] : llvm::zip(store.getExtras(), store.getBroadcast()))
     extras.emplace_back(context, operand, cast<BroadcastAttr>(broadcast).getValue(), store.getTransposed());
-
-  for (int64_t slab = 0; slab < fragment.slabs; ++slab)
-    for (int64_t group = 0; group < fragment.groups; ++group)
-      for (int64_t index = 0; index < 4; ++index) {
-        SmallVector<Value> elements;
-        for (ExtraOperand &extra : extras)
-          elements.push_back(extra.element(at, slab, /*half=*/index / 2, group, index % 2));
-        Value &value = fragment.at(slab, group, index);
-        value = inlineEpilogue(context.b, store.getEpilogue(), value, elements);
-      }
 }
+
+void TileEpilogue::apply(int64_t slab, int64_t group) {
+  if (store.getEpilogue().front().without_terminator().empty() && extras.empty())
+    return; // the identity
+  at.beginGroup(group);
+  for (ExtraOperand &extra : extras)
+    extra.beginGroup();
+  for (int64_t index = 0; index < 4; ++index) {
+    SmallVector<Value> elements;
+    for (ExtraOperand &extra : extras)
+      elements.push_back(extra.element(at, slab, /*half=*/index / 2, index % 2));
+    Value &value = fragment.at(slab, group, index);
+    value = inlineEpilogue(context.b, store.getEpilogue(), value, elements);
+  }
+}
+
+//===----------------------------------------------------------------------===//
+// Store from registers
+//===----------------------------------------------------------------------===//
 
 namespace {
 
@@ -129,11 +120,11 @@ public:
         base(context.parameters.get(ParameterKind::pointer, context.resultArgument)),
         stride(context.parameters.get(ParameterKind::stride, context.resultArgument, 0)) {}
 
-  void storePair(ElementCoordinates &at, int64_t slab, int64_t half, int64_t group, Value first, Value second) {
+  void storePair(ElementCoordinates &at, int64_t slab, int64_t half, Value first, Value second) {
     Value rowValid = at.rowIsValid(slab, half);
-    Value firstValid = b.logicalAnd(rowValid, at.columnIsValid(group, 0));
-    Value secondValid = b.logicalAnd(rowValid, at.columnIsValid(group, 1));
-    Value m = at.m(slab, half), n = at.n(group, 0);
+    Value firstValid = b.logicalAnd(rowValid, at.columnIsValid(0));
+    Value secondValid = b.logicalAnd(rowValid, at.columnIsValid(1));
+    Value m = at.m(slab, half), n = at.n(0);
     if (wide) {
       ptx::storeGlobal(b, pointer(m, n), pairOf(first, second), secondValid);
       Value onlyFirst = b.logicalAnd(firstValid, b.bitXor(secondValid, trueValue()));
@@ -173,11 +164,14 @@ private:
 
 void sparsec::emitDirectStore(ProgramContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment) {
+  TileEpilogue epilogue(context, store, position, fragment);
   ElementCoordinates at(context, position, fragment);
   DirectStore direct(context, store);
   for (int64_t slab = 0; slab < fragment.slabs; ++slab)
-    for (int64_t half = 0; half < 2; ++half)
-      for (int64_t group = 0; group < fragment.groups; ++group)
-        direct.storePair(at, slab, half, group, fragment.at(slab, group, 2 * half),
-                         fragment.at(slab, group, 2 * half + 1));
+    for (int64_t group = 0; group < fragment.groups; ++group) {
+      epilogue.apply(slab, group);
+      at.beginGroup(group);
+      for (int64_t half = 0; half < 2; ++half)
+        direct.storePair(at, slab, half, fragment.at(slab, group, 2 * half), fragment.at(slab, group, 2 * half + 1));
+    }
 }

@@ -11,6 +11,7 @@
 
 #include "Ptx.h"
 #include "StagedStore.h"
+#include "StoreTile.h"
 
 #include "llvm/Support/MathExtras.h"
 
@@ -77,8 +78,8 @@ private:
   ScheduleAttr schedule;
   RingOp ring;
   int64_t consumers, columnsPerConsumer, elementBytes;
-  Value consumer;            // index of the warpgroup, uniform in a warp
-  Value threadInConsumer;    // thread in its warpgroup
+  Value consumer;                 // index of the warpgroup, uniform in a warp
+  Value threadInConsumer;         // thread in its warpgroup
   Value descriptorA, descriptorX; // of slot 0, for this consumer
 };
 
@@ -172,22 +173,21 @@ RingState WarpSpecializedEmitter::emitProducerTile(BlockLoopOp loop, const TileP
   auto firstColumn = b.ifThenElse(
       isEmpty, {b.i32Type()}, [&] { return Values{b.i32(0)}; }, [&] { return Values{columnOf(range.first)}; });
 
-  auto result = b.forLoop(
-      range.first, range.last, b.i32(1), {state.slot, state.phase, firstColumn[0]},
-      [&](Value block, ValueRange carried) {
-        RingState current(carried);
-        Value nextColumn = columnOf(b.minimum(b.add(block, 1), lastBlock));
-        for (int64_t chunk = 0; chunk < static_cast<int64_t>(loop.getChunks()); ++chunk)
-          for (Operation &op : loop.getBody().front()) {
-            if (isa<AcquireOp>(op))
-              emitAcquire(current);
-            else if (auto copy = dyn_cast<CopyOp>(op))
-              emitCopy(copy, position, block, carried[2], chunk, current);
-            else if (isa<CommitOp>(op))
-              current = advance(current);
-          }
-        return Values{current.slot, current.phase, nextColumn};
-      });
+  auto result = b.forLoop(range.first, range.last, b.i32(1), {state.slot, state.phase, firstColumn[0]},
+                          [&](Value block, ValueRange carried) {
+                            RingState current(carried);
+                            Value nextColumn = columnOf(b.minimum(b.add(block, 1), lastBlock));
+                            for (int64_t chunk = 0; chunk < static_cast<int64_t>(loop.getChunks()); ++chunk)
+                              for (Operation &op : loop.getBody().front()) {
+                                if (isa<AcquireOp>(op))
+                                  emitAcquire(current);
+                                else if (auto copy = dyn_cast<CopyOp>(op))
+                                  emitCopy(copy, position, block, carried[2], chunk, current);
+                                else if (isa<CommitOp>(op))
+                                  current = advance(current);
+                              }
+                            return Values{current.slot, current.phase, nextColumn};
+                          });
   return RingState(result);
 }
 
@@ -234,8 +234,8 @@ void WarpSpecializedEmitter::emitCopyX(CopyOp copy, const TilePosition &position
   int64_t tileN = schedule.getTileN(), tileK = schedule.getTileK();
   int64_t inner = swizzleBytes / elementBytes;
   int64_t outer = context.denseTransposed ? std::min<int64_t>(tileN, 256) : tileK;
-  auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.denseArgument, swizzleBytes,
-                                {inner, outer});
+  auto map =
+      TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.denseArgument, swizzleBytes, {inner, outer});
   Value depth = b.add(b.mul(column, context.matrix.getBlockColumns()), chunk * tileK);
   Value full = barrier(state.slot, /*full=*/true);
   Value destination = slotPointer(copy.getIndex(), state.slot);
@@ -283,31 +283,30 @@ void WarpSpecializedEmitter::emitConsumer(ConsumerOp op) {
   b.ifThen(b.equal(threadInConsumer, 0), [&] { ptx::bulkWait(b, 0, /*read=*/false); });
 }
 
-/// The steps of a block row that has blocks. Each step waits for its slot, starts its chain, and releases the slot of the
-/// step before, whose chain is complete by then: one chain is always in flight. Gives slot, phase and accumulators.
+/// The steps of a block row that has blocks. Each step waits for its slot, starts its chain, and releases the slot of
+/// the step before, whose chain is complete by then: one chain is always in flight. Gives slot, phase and accumulators.
 Values WarpSpecializedEmitter::emitSteps(BlockLoopOp loop, RowBlocks range, RingState state) {
   Value releases = b.less(threadInConsumer, schedule.getCluster()); // thread q tells CTA q
-  auto result = b.forLoop(
-      range.first, range.last, b.i32(1), {state.slot, state.phase, state.slot, zeroAccumulators()},
-      [&](Value block, ValueRange carried) {
-        RingState current(carried);
-        Value previous = carried[2], accumulators = carried[3];
-        Value hasPrevious = b.compare(arith::CmpIPredicate::sgt, block, range.first);
-        for (int64_t chunk = 0; chunk < static_cast<int64_t>(loop.getChunks()); ++chunk)
-          for (Operation &op : loop.getBody().front()) {
-            if (isa<WaitOp>(op)) {
-              ptx::mbarrierWait(b, barrier(current.slot, /*full=*/true), current.phase);
-            } else if (auto chain = dyn_cast<ChainOp>(op)) {
-              accumulators = emitChain(chain, chunk, accumulators, current);
-            } else if (isa<ReleaseOp>(op)) {
-              accumulators = ptx::wgmmaWait(b, 1, accumulators);
-              emitRelease(previous, chunk == 0 ? b.logicalAnd(hasPrevious, releases) : releases);
-              previous = current.slot;
-              current = advance(current);
-            }
-          }
-        return Values{current.slot, current.phase, previous, accumulators};
-      });
+  auto result = b.forLoop(range.first, range.last, b.i32(1), {state.slot, state.phase, state.slot, zeroAccumulators()},
+                          [&](Value block, ValueRange carried) {
+                            RingState current(carried);
+                            Value previous = carried[2], accumulators = carried[3];
+                            Value hasPrevious = b.compare(arith::CmpIPredicate::sgt, block, range.first);
+                            for (int64_t chunk = 0; chunk < static_cast<int64_t>(loop.getChunks()); ++chunk)
+                              for (Operation &op : loop.getBody().front()) {
+                                if (isa<WaitOp>(op)) {
+                                  ptx::mbarrierWait(b, barrier(current.slot, /*full=*/true), current.phase);
+                                } else if (auto chain = dyn_cast<ChainOp>(op)) {
+                                  accumulators = emitChain(chain, chunk, accumulators, current);
+                                } else if (isa<ReleaseOp>(op)) {
+                                  accumulators = ptx::wgmmaWait(b, 1, accumulators);
+                                  emitRelease(previous, chunk == 0 ? b.logicalAnd(hasPrevious, releases) : releases);
+                                  previous = current.slot;
+                                  current = advance(current);
+                                }
+                              }
+                            return Values{current.slot, current.phase, previous, accumulators};
+                          });
   Value accumulators = ptx::wgmmaWait(b, 0, result[3]);
   emitRelease(result[2], releases);
   return {result[0], result[1], accumulators};
@@ -338,7 +337,6 @@ Values WarpSpecializedEmitter::emitConsumerTile(TileLoopOp tileLoop, const TileP
   Value warp = b.shiftRight(ptx::opaque(b, threadInConsumer), 5);
   fragment.row = b.add(b.mul(consumerRow, rowsPerConsumer), b.mul(warp, 16));
   fragment.column = b.mul(consumerColumn, columnsPerConsumer);
-  emitEpilogue(context, store, position, fragment);
   if (store.getStaged())
     emitStagedStore(context, store, position, fragment, storingConsumer);
   else

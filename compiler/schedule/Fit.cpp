@@ -17,6 +17,9 @@ static constexpr int64_t largestNumber = 65536;
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 48;
 static constexpr int64_t leastOtherRegisters = 24;
+// What an epilogue adds where the whole budget is one number (mma_sync): with 128 accumulators in 255 registers a
+// polynomial spills, measured with erf.
+static constexpr int64_t epilogueRegisters = 40;
 
 static Fit broken(Limit limit, std::string message) { return {limit, 0, 0, std::move(message)}; }
 
@@ -146,8 +149,11 @@ static Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip, int64
                              fmt::format("registers per CTA on {}", chip.name))});
 }
 
-static Fit checkRegisters(const Schedule &schedule, const Chip &chip, Origin origin) {
+static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,
+                          Origin origin) {
   int64_t perThread = estimatedRegisters(schedule, origin);
+  if (origin == Origin::Chosen && schedule.instruction == MatrixInstruction::MmaSync && problem.hasEpilogue)
+    perThread += epilogueRegisters;
   int64_t limit = origin == Origin::Chosen ? chip.preferredRegistersPerThread : chip.maxRegistersPerThread;
   Fit fit = atMost(Limit::Registers, limit, perThread, fmt::format("registers per thread on {}", chip.name));
   if (!fit.ok())
@@ -176,7 +182,7 @@ Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &proble
   if (fit.ok())
     fit = checkThreads(schedule, chip);
   if (fit.ok())
-    fit = checkRegisters(schedule, chip, origin);
+    fit = checkRegisters(schedule, problem, chip, origin);
   if (fit.ok())
     fit = checkSharedMemory(schedule, problem, chip);
   return fit;

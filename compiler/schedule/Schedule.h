@@ -29,6 +29,8 @@ struct ProblemDescription {
   bool xTransposed = false;
   /// Bytes that the epilogue reads for each result element (extra operands of the shape of Y).
   int64_t epilogueBytes = 0;
+  /// The kernel has an epilogue region.
+  bool hasEpilogue = false;
 };
 
 // The values of the enums equal those of the dialect.

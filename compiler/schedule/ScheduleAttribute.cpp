@@ -44,6 +44,7 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   problem.blockRows = matrix.getBlockRows();
   problem.blockColumns = matrix.getBlockColumns();
   problem.xTransposed = xTransposed;
+  problem.hasEpilogue = spmm.hasEpilogue();
   auto setIfStatic = [](int64_t &size, int64_t value) {
     if (!ShapedType::isDynamic(value))
       size = value;

@@ -29,8 +29,8 @@ public:
     program.walk([&](StoreOp store) { stores.push_back(store); });
     StoreOp store = stores.front();
 
-    SharedMemoryLayout layout = sharedMemoryLayout(toSchedule(program.getSchedule()),
-                                                   element.getIntOrFloatBitWidth() / 8, store.getStaged());
+    SharedMemoryLayout layout =
+        sharedMemoryLayout(toSchedule(program.getSchedule()), element.getIntOrFloatBitWidth() / 8, store.getStaged());
     ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset, layout.xOffset}));
     ring.setBarrierOffsetAttr(b.getI64IntegerAttr(layout.barrierOffset));
     if (store.getStaged())

@@ -31,9 +31,7 @@ private:
   void buildStore(ImplicitLocOpBuilder &b, Value tile, Value accumulator);
   DenseI64ArrayAttr chunkDepths(Builder &b) const;
 
-  int64_t blocksPerStep() const {
-    return std::max<int64_t>(1, schedule.getTileK() / matrix.getBlockColumns());
-  }
+  int64_t blocksPerStep() const { return std::max<int64_t>(1, schedule.getTileK() / matrix.getBlockColumns()); }
   int64_t chunks() const { return llvm::divideCeil(matrix.getBlockColumns(), schedule.getTileK()); }
 
   KernelOp kernel;
@@ -106,8 +104,8 @@ void ProgramBuilder::buildStore(ImplicitLocOpBuilder &b, Value tile, Value accum
     extras.push_back(mapping.lookup(extra));
   // stmatrix moves 16-bit elements; a tensor store writes whole boxes of 64 rows, so a block row must end with one.
   auto resultType = cast<RankedTensorType>(result.getType());
-  bool staged = schedule.getCopy() == Copy::tma && resultType.getElementTypeBitWidth() == 16 &&
-                matrix.getBlockRows() % 64 == 0;
+  bool staged =
+      schedule.getCopy() == Copy::tma && resultType.getElementTypeBitWidth() == 16 && matrix.getBlockRows() % 64 == 0;
   auto store = StoreOp::create(b, accumulator, tile, result, extras, spmm.getBroadcast(), matrix.getBlockRows(),
                                /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
                                /*staging=*/DenseI64ArrayAttr());

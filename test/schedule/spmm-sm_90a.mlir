@@ -3,7 +3,7 @@
 
 // Two warpgroups of 64 rows; A is shared by two CTAs.
 // CHECK-LABEL: sparsec.kernel @block128(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 24, consumer_registers = 240>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @block128(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -11,7 +11,7 @@ sparsec.kernel @block128(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor
 
 // The same for f16 ...
 // CHECK-LABEL: sparsec.kernel @block128_f16(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 24, consumer_registers = 240>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @block128_f16(%w: !sparsec.bsr<?x?xf16, block = 128x128>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 128x128>, tensor<?x?xf16>) -> tensor<?x?xf16>
   sparsec.return %y : tensor<?x?xf16>
@@ -19,7 +19,7 @@ sparsec.kernel @block128_f16(%w: !sparsec.bsr<?x?xf16, block = 128x128>, %x: ten
 
 // ... and for X as N x K.
 // CHECK-LABEL: sparsec.kernel @block128_transposed_x(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 24, consumer_registers = 240>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @block128_transposed_x(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -27,7 +27,7 @@ sparsec.kernel @block128_transposed_x(%w: !sparsec.bsr<?x?xbf16, block = 128x128
 
 // Narrower blocks fill a stage too.
 // CHECK-LABEL: sparsec.kernel @block128x64(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 24, consumer_registers = 240>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @block128x64(%w: !sparsec.bsr<?x?xbf16, block = 128x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -35,7 +35,7 @@ sparsec.kernel @block128x64(%w: !sparsec.bsr<?x?xbf16, block = 128x64>, %x: tens
 
 // Rows that the block does not have are masked.
 // CHECK-LABEL: sparsec.kernel @block112x128(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 24, consumer_registers = 240>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @block112x128(%w: !sparsec.bsr<?x?xbf16, block = 112x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 112x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -43,7 +43,7 @@ sparsec.kernel @block112x128(%w: !sparsec.bsr<?x?xbf16, block = 112x128>, %x: te
 
 // A block of 256 rows is two tiles.
 // CHECK-LABEL: sparsec.kernel @block256(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 24, consumer_registers = 240>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @block256(%w: !sparsec.bsr<?x?xbf16, block = 256x256>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 256x256>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -51,7 +51,7 @@ sparsec.kernel @block256(%w: !sparsec.bsr<?x?xbf16, block = 256x256>, %x: tensor
 
 // Blocks of 64 rows: a wide tile, because L2 is the limit.
 // CHECK-LABEL: sparsec.kernel @block64(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, cluster = 2, producer_registers = 24, consumer_registers = 240, raster = 128>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, cluster = 2, producer_registers = 40, consumer_registers = 232, raster = 128>
 sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -78,12 +78,12 @@ TEST(Compiler, SourceNeedsNoTerminator) {
 
 TEST(Compiler, DiagnosticsNameTheSource) {
   sparsec_compile_options_t options = defaults();
-  EXPECT_EQ(compile("sparsec.kernel\n", options).diagnostics.find("<memory>:1:15: error: "), 0u);
+  EXPECT_EQ(compile("sparsec.kernel oops\n", options).diagnostics.find("<memory>:1:16: error: "), 0u);
   options.source_name = "name.mlir";
-  Compilation compilation = compile("sparsec.kernel\n", options);
+  Compilation compilation = compile("sparsec.kernel oops\n", options);
   EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-  EXPECT_EQ(compilation.diagnostics.find("name.mlir:1:15: error: "), 0u) << compilation.diagnostics;
-  EXPECT_NE(compilation.diagnostics.find("\nsparsec.kernel\n"), std::string::npos) << compilation.diagnostics;
+  EXPECT_EQ(compilation.diagnostics.find("name.mlir:1:16: error: "), 0u) << compilation.diagnostics;
+  EXPECT_NE(compilation.diagnostics.find("\nsparsec.kernel oops\n"), std::string::npos) << compilation.diagnostics;
 }
 
 TEST(Compiler, DiagnosticsMayBeIgnored) {

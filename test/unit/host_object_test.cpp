@@ -105,7 +105,8 @@ TEST_F(HostObject, HasOnly64BitAbsoluteRelocations) {
   int count = 0;
   for (llvm::object::ELFSectionRef section : object->sections()) {
     auto relocated = llvm::cantFail(section.getRelocatedSection());
-    if (relocated == object->section_end() || !(llvm::object::ELFSectionRef(*relocated).getFlags() & llvm::ELF::SHF_ALLOC))
+    if (relocated == object->section_end() ||
+        !(llvm::object::ELFSectionRef(*relocated).getFlags() & llvm::ELF::SHF_ALLOC))
       continue;
     for (const llvm::object::RelocationRef &relocation : section.relocations()) {
       EXPECT_EQ(relocation.getType(), uint64_t(llvm::ELF::R_X86_64_64)) << "at " << relocation.getOffset();
@@ -121,8 +122,8 @@ TEST_F(HostObject, ImportsOnlyTheCLibrary) {
     if (llvm::cantFail(symbol.getFlags()) & llvm::object::SymbolRef::SF_Undefined)
       undefined.push_back(llvm::cantFail(symbol.getName()).str());
   // absf, sqrt, floor, ceil and fma are instructions; no compiler-runtime helper such as __truncsfbf2 is there.
-  EXPECT_THAT(undefined, testing::IsSupersetOf({"expf", "exp2f", "expm1f", "logf", "log2f", "log1pf", "tanhf", "erff",
-                                                "sinf", "cosf"}));
+  EXPECT_THAT(undefined, testing::IsSupersetOf(
+                             {"expf", "exp2f", "expm1f", "logf", "log2f", "log1pf", "tanhf", "erff", "sinf", "cosf"}));
   for (const std::string &name : undefined)
     EXPECT_THAT(name, testing::AnyOf("expf", "exp2f", "expm1f", "logf", "log2f", "log1pf", "tanhf", "erff", "sinf",
                                      "cosf", "memset", "memcpy", ""));
@@ -370,19 +371,18 @@ TEST_P(Product, IsTheRoundedExactProduct) {
       ASSERT_EQ(y.bytes[i], untouched.bytes[i]) << "padding of row " << row;
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Shapes, Product,
-    testing::Values(ProductCase{"layouts_kn_mn", bf16, bf16, 64, 32, false, false, 150, 90, 131},
-                    ProductCase{"layouts_nk_mn", bf16, bf16, 64, 32, true, false, 150, 90, 131},
-                    ProductCase{"layouts_kn_nm", bf16, bf16, 64, 32, false, true, 150, 90, 131},
-                    ProductCase{"layouts_nk_nm", bf16, bf16, 64, 32, true, true, 150, 90, 131},
-                    ProductCase{"f16_to_f16", f16, f16, 16, 16, false, false, 40, 50, 70},
-                    ProductCase{"f16_to_f32", f16, f32, 16, 48, true, false, 40, 50, 70},
-                    ProductCase{"largest_block", bf16, f16, 256, 256, false, true, 300, 600, 65},
-                    ProductCase{"one_column", bf16, bf16, 32, 32, false, false, 64, 64, 1},
-                    ProductCase{"one_element", bf16, bf16, 16, 16, true, true, 1, 1, 1},
-                    ProductCase{"exact_tiles", bf16, f32, 32, 32, false, false, 96, 64, 128}),
-    [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Shapes, Product,
+                         testing::Values(ProductCase{"layouts_kn_mn", bf16, bf16, 64, 32, false, false, 150, 90, 131},
+                                         ProductCase{"layouts_nk_mn", bf16, bf16, 64, 32, true, false, 150, 90, 131},
+                                         ProductCase{"layouts_kn_nm", bf16, bf16, 64, 32, false, true, 150, 90, 131},
+                                         ProductCase{"layouts_nk_nm", bf16, bf16, 64, 32, true, true, 150, 90, 131},
+                                         ProductCase{"f16_to_f16", f16, f16, 16, 16, false, false, 40, 50, 70},
+                                         ProductCase{"f16_to_f32", f16, f32, 16, 48, true, false, 40, 50, 70},
+                                         ProductCase{"largest_block", bf16, f16, 256, 256, false, true, 300, 600, 65},
+                                         ProductCase{"one_column", bf16, bf16, 32, 32, false, false, 64, 64, 1},
+                                         ProductCase{"one_element", bf16, bf16, 16, 16, true, true, 1, 1, 1},
+                                         ProductCase{"exact_tiles", bf16, f32, 32, 32, false, false, 96, 64, 128}),
+                         [](const auto &info) { return info.param.name; });
 
 /// Without an epilogue the result is the accumulator; infinities and NaN of X go their way.
 TEST(HostKernel, PassesOnInfinityAndNan) {
@@ -412,8 +412,8 @@ sparsec.kernel @plain(%w: !sparsec.bsr<16x16xbf16, block = 16x16>, %x: tensor<16
   const int32_t rowPtr[] = {0, 1}, colIdx[] = {0};
   auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
   // values, row_ptr, col_idx, M, K, X, its stride, Y, its stride, N, panels
-  const uint64_t slots[] = {slot(w.bytes.data()), slot(rowPtr), slot(colIdx), 16, 16, slot(x.bytes.data()), 4,
-                            slot(y.bytes.data()), 4,            4,            1};
+  const uint64_t slots[] = {
+      slot(w.bytes.data()), slot(rowPtr), slot(colIdx), 16, 16, slot(x.bytes.data()), 4, slot(y.bytes.data()), 4, 4, 1};
   kernel(slots, 0, 1);
   for (int row = 0; row < 16; ++row) {
     EXPECT_TRUE(std::isnan(y.at(row, 0)));

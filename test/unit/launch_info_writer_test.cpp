@@ -3,6 +3,7 @@
 
 #include "LaunchInfoWriter.h"
 
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/MemoryBuffer.h"
 

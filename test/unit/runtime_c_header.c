@@ -4,4 +4,4 @@
 
 _Static_assert(sizeof(sparsec_launch_info_t) == 240, "the same layout as in C++");
 
-const char *runtime_c_header_version(void) { return sparsec_version(); }
+const char *sparsec_test_c_header_version(void) { return sparsec_version(); }

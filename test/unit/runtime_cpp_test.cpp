@@ -10,11 +10,11 @@
 
 using namespace sparsec::test;
 
-extern "C" const char *runtime_c_header_version(void);
+extern "C" const char *sparsec_test_c_header_version(void);
 
 namespace {
 
-TEST(CHeader, WorksInC) { EXPECT_STREQ(runtime_c_header_version(), sparsec_version()); }
+TEST(CHeader, WorksInC) { EXPECT_STREQ(sparsec_test_c_header_version(), sparsec_version()); }
 
 TEST(CppLayer, ErrorsAreExceptions) {
   FakeCuda fake;
@@ -57,7 +57,6 @@ TEST(CppLayer, FromFileToLaunch) {
     EXPECT_THAT(bias.download<float>(), ::testing::Each(1.0f));
 
     sparsec::Buffer moved = std::move(bias);
-    EXPECT_EQ(bias.data(), nullptr);
     EXPECT_EQ(moved.bytes(), 256u);
     moved = sparsec::Buffer(device, 8);
     EXPECT_EQ(moved.bytes(), 8u);

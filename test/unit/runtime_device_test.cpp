@@ -6,11 +6,13 @@
 #include "runtime_fake_cuda.h"
 
 #include <atomic>
+#include <dlfcn.h>
 
 using namespace sparsec::runtime;
 using namespace sparsec::test;
 
 /// A test asks for more memory than there is: AddressSanitizer must answer as the system does.
+// NOLINTNEXTLINE(readability-identifier-naming): the name is AddressSanitizer's.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
 
 namespace {
@@ -38,6 +40,29 @@ TEST(Device, NoSuchDevice) {
   EXPECT_STATUS(sparsec_device_open_cuda(1, &device), SPARSEC_STATUS_UNAVAILABLE, "no CUDA device 1: there are 1");
   EXPECT_EQ(device, nullptr);
   EXPECT_STATUS(sparsec_device_open_cuda(-1, &device), SPARSEC_STATUS_UNAVAILABLE, "no CUDA device -1");
+}
+
+TEST(Device, MachineWithoutDriver) {
+  if (dlopen("libcuda.so.1", RTLD_NOW))
+    GTEST_SKIP() << "this machine has a driver";
+  int32_t count = 7;
+  EXPECT_OK(sparsec_cuda_device_count(&count));
+  EXPECT_EQ(count, 0);
+  sparsec_device_t device = nullptr;
+  EXPECT_STATUS(sparsec_device_open_cuda(0, &device), SPARSEC_STATUS_UNAVAILABLE,
+                "no CUDA driver: cannot load libcuda.so.1");
+}
+
+TEST(Device, DriverThatLacksAFunctionIsTooOld) {
+  CudaTable table = {};
+  std::set<std::string> asked;
+  auto find = [&](const char *name) -> void * {
+    asked.insert(name);
+    return std::string(name) == "cuTensorMapEncodeTiled" ? nullptr : &table;
+  };
+  EXPECT_STATUS(fillCudaTable(find, table), SPARSEC_STATUS_UNAVAILABLE,
+                "the CUDA driver is too old: libcuda.so.1 has no cuTensorMapEncodeTiled (expects CUDA 12.0 or later)");
+  EXPECT_EQ(asked.count("cuCtxPushCurrent_v2"), 1u) << "the current version of a function, not the first";
 }
 
 TEST(Device, DriverWithoutDeviceCountsZero) {

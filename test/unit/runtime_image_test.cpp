@@ -151,8 +151,10 @@ TEST(Image, BrokenBundlesAreRefused) {
                 "bundle has version 2.0, but this runtime reads version 1.x");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.total_size += 1; })), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = 0; })), SPARSEC_STATUS_INVALID_IMAGE, "0 entries");
-  EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = UINT32_MAX; })), SPARSEC_STATUS_INVALID_IMAGE,
-                "do not lie within");
+  EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = 257; })), SPARSEC_STATUS_INVALID_IMAGE,
+                "257 entries of 104 bytes");
+  EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = 200; })), SPARSEC_STATUS_INVALID_IMAGE,
+                "200 entries of 104 bytes at offset 32 do not lie within");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_size = 8; })), SPARSEC_STATUS_INVALID_IMAGE,
                 "entries of 8 bytes");
   EXPECT_STATUS(read(with([](auto &, auto &e) { e.image_offset += 1; })), SPARSEC_STATUS_INVALID_IMAGE,

@@ -150,6 +150,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"unknown parameter kind 50", [](auto &i) { i.parameters[0].kind = 50; }},
       {"tensor map 3 of 3", [](auto &i) { i.parameters[0].index = 3; }},
       {"from argument 5 of 5", [](auto &i) { i.parameters[3].argument = 5; }},
+      {"from argument 9 of 5", [](auto &i) { i.parameters[9].argument = 9; }},
       {"does not fit argument 'x'", [](auto &i) { i.parameters[3].argument = 1; }},
       {"kind 5 and index 2 does not fit argument 'w'", [](auto &i) { i.parameters[7].index = 2; }},
       {"kind 7 and index 0 does not fit argument 'bias'", [](auto &i) { i.parameters[6].argument = 2; }},

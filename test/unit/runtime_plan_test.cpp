@@ -26,8 +26,13 @@ TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int6
                   int64_t tilesPerBlockRow = 1) {
   std::vector<int32_t> rowPtr = rowPtrOf(rowLengths);
   auto rows = int64_t(rowLengths.size());
-  return makeTileLists(
-      {rowPtr.data(), rows, blockColumns, {tilesPerBlockRow, rows * tilesPerBlockRow, panels}, 1, workers});
+  return makeTileLists({rowPtr.data(),
+                        rows,
+                        blockColumns,
+                        {tilesPerBlockRow, rows * tilesPerBlockRow, panels},
+                        1,
+                        workers,
+                        /*groupRows=*/16});
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> tilesOf(const TileLists &lists, size_t worker) {
@@ -90,7 +95,7 @@ TEST(TileLists, LoadIsBalanced) {
 
 TEST(TileLists, DeepBlocksCountTheirChunks) {
   std::vector<int32_t> rowPtr = {0, 2, 2};
-  TileLists lists = makeTileLists({rowPtr.data(), 2, 100, {1, 2, 1}, 4, 2});
+  TileLists lists = makeTileLists({rowPtr.data(), 2, 100, {1, 2, 1}, 4, 2, /*groupRows=*/16});
   EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10) << "2 blocks of 4 stages and 2 for the rest, against 2";
 }
 

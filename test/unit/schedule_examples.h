@@ -27,8 +27,8 @@ inline Schedule wgmma128x256() {
   schedule.consumersM = 2;
   schedule.consumersN = 1;
   schedule.cluster = 2;
-  schedule.producerRegisters = 24;
-  schedule.consumerRegisters = 240;
+  schedule.producerRegisters = 40;
+  schedule.consumerRegisters = 232;
   return schedule;
 }
 

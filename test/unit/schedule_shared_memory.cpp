@@ -84,7 +84,7 @@ TEST(Schedule, AlignmentIsThatOfOneCopy) {
 
 TEST(Schedule, Text) {
   EXPECT_EQ(toString(wgmma64x512()),
-            "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 24/240 raster 128");
+            "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 raster 128");
   Schedule schedule = mmaSync128x128();
   EXPECT_EQ(toString(schedule), "mma_sync cp_async 128x128x32 stages 4 consumers 2x4");
   schedule.copy = CopyMethod::Gather;

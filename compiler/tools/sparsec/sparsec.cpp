@@ -27,10 +27,7 @@ static cl::OptionCategory category("Options");
 
 static cl::opt<std::string> inputPath(cl::Positional, cl::desc("kernel.mlir (- is standard input)"), cl::Required,
                                       cl::cat(category));
-static cl::opt<std::string> outputPath("o",
-                                       cl::desc("File to write, - is standard output. By default text goes to standard "
-                                                "output and an image to the input's name with .cubin, .o (host) or "
-                                                ".bundle, in the current directory"),
+static cl::opt<std::string> outputPath("o", cl::desc("File to write, - is standard output; see below"),
                                        cl::value_desc("file"), cl::cat(category));
 static cl::list<std::string> targets("arch", cl::CommaSeparated, cl::value_desc("names"),
                                      cl::desc("Chips, or host; several give a bundle from which the runtime picks "
@@ -76,6 +73,9 @@ Examples:
   sparsec kernel.mlir --emit=schedule --remarks      which schedule, and why
   sparsec kernel.mlir --emit=ptx                     PTX on standard output
   generate | sparsec - -o kernel.cubin --verbose     from standard input
+
+Without -o, text goes to standard output, and an image to the input's name with .cubin, .o (host) or .bundle, in the
+current directory.
 
 Exit codes: 0 good; 1 the input is wrong; 2 the command line is wrong; 3 the compiler, ptxas or writing a file failed.
 )");

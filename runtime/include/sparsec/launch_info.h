@@ -162,7 +162,7 @@ typedef enum sparsec_step_op_e {
   SPARSEC_STEP_COS = 43,
   SPARSEC_STEP_FLOOR = 44,
   SPARSEC_STEP_CEIL = 45,
-  SPARSEC_STEP_SELECT = 64, /* a ? b : c */
+  SPARSEC_STEP_SELECT = 64,  /* a ? b : c */
   SPARSEC_STEP_COMPARE = 65, /* c = sparsec_compare_t */
   SPARSEC_STEP_AND = 66,
   SPARSEC_STEP_OR = 67,
@@ -196,13 +196,13 @@ typedef struct sparsec_step_info_s {
 } sparsec_step_info_t;
 
 typedef struct sparsec_launch_info_s {
-  uint64_t magic;             /* SPARSEC_LAUNCH_INFO_MAGIC */
-  uint16_t major, minor;      /* SPARSEC_LAUNCH_INFO_MAJOR, _MINOR */
-  uint32_t total_size;        /* bytes of the launch info with all tables */
-  uint32_t checksum;          /* CRC-32 (IEEE 802.3) of the total_size bytes with this field zero */
-  uint32_t target_kind;       /* sparsec_target_kind_t */
-  uint32_t compute_capability;/* CUDA: 10 * major + minor; host: 0 */
-  uint32_t arch_specific;     /* CUDA: 1 when the code runs on exactly this capability (sm_90a) */
+  uint64_t magic;              /* SPARSEC_LAUNCH_INFO_MAGIC */
+  uint16_t major, minor;       /* SPARSEC_LAUNCH_INFO_MAJOR, _MINOR */
+  uint32_t total_size;         /* bytes of the launch info with all tables */
+  uint32_t checksum;           /* CRC-32 (IEEE 802.3) of the total_size bytes with this field zero */
+  uint32_t target_kind;        /* sparsec_target_kind_t */
+  uint32_t compute_capability; /* CUDA: 10 * major + minor; host: 0 */
+  uint32_t arch_specific;      /* CUDA: 1 when the code runs on exactly this capability (sm_90a) */
   uint32_t kernel_offset, kernel_count, kernel_size;
   uint32_t argument_offset, argument_count, argument_size;
   uint32_t variant_offset, variant_count, variant_size;
@@ -226,20 +226,22 @@ typedef struct sparsec_kernel_info_s {
 
 typedef struct sparsec_argument_info_s {
   char name[SPARSEC_NAME_LENGTH];
-  uint32_t kind;      /* sparsec_argument_kind_t */
-  uint32_t role;      /* sparsec_argument_role_t */
-  uint32_t dtype;     /* sparsec_dtype_t */
-  uint32_t broadcast; /* sparsec_broadcast_t */
-  uint32_t layout;    /* sparsec_layout_t, for SPARSEC_ROLE_DENSE, _RESULT and full epilogue operands */
-  uint32_t rank;      /* BSR: 2 */
-  int64_t sizes[SPARSEC_MAX_RANK]; /* static size or SPARSEC_DYNAMIC */
+  uint32_t kind;                      /* sparsec_argument_kind_t */
+  uint32_t role;                      /* sparsec_argument_role_t */
+  uint32_t dtype;                     /* sparsec_dtype_t */
+  uint32_t broadcast;                 /* sparsec_broadcast_t */
+  uint32_t layout;                    /* sparsec_layout_t, for SPARSEC_ROLE_DENSE, _RESULT and full epilogue operands */
+  uint32_t rank;                      /* BSR: 2 */
+  int64_t sizes[SPARSEC_MAX_RANK];    /* static size or SPARSEC_DYNAMIC */
   uint32_t block_rows, block_columns; /* BSR only */
 } sparsec_argument_info_t;
 
 /*
  * One machine kernel. The runtime takes the first variant of the kernel whose
  * `alignment` the call satisfies: every dense argument's data pointer and row
- * stride, and the BSR values pointer, are multiples of `alignment` bytes.
+ * stride, and the BSR values pointer, are multiples of `alignment` bytes; and so
+ * is the width (last size) of a result that the variant writes through a tensor
+ * map, because tensor stores write whole 16-byte units.
  *
  * Tiles: the result is cut into tile_rows x panels. Tile row t covers rows
  * [(t mod s) * tile_m, ...) of block row t / s, where s = ceil(block_rows /
@@ -257,10 +259,10 @@ typedef struct sparsec_variant_info_s {
   uint32_t ctas_per_sm;           /* CTAs that are meant to be resident on one SM */
   uint32_t tile_m, tile_n, tile_k;
   uint32_t stages;
-  uint32_t raster;                /* tile rows in a raster group when there is no plan */
-  uint32_t registers;             /* per thread as ptxas reports, 0 = unknown */
-  uint32_t static_shared_memory;  /* bytes as ptxas reports */
-  uint32_t spill_bytes;           /* as ptxas reports */
+  uint32_t raster;    /* tile rows in a raster group: without a plan, and in plans of nearly dense patterns */
+  uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
+  uint32_t static_shared_memory; /* bytes as ptxas reports */
+  uint32_t spill_bytes;          /* as ptxas reports */
   uint32_t reserved;
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
@@ -276,7 +278,7 @@ typedef struct sparsec_tensor_map_info_s {
   uint32_t kind;     /* sparsec_tensor_map_kind_t */
   uint32_t argument; /* argument of the kernel */
   uint32_t rank;
-  uint32_t swizzle;  /* sparsec_swizzle_t */
+  uint32_t swizzle;               /* sparsec_swizzle_t */
   uint32_t box[SPARSEC_MAX_RANK]; /* elements, innermost first */
   uint32_t reserved;
 } sparsec_tensor_map_info_t;
@@ -318,8 +320,7 @@ typedef struct sparsec_bundle_entry_s {
  * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel.
  * Different tiles may run on different threads.
  */
-typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin,
-                                      int64_t tile_end);
+typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -41,16 +41,16 @@ typedef struct sparsec_status_s *sparsec_status_t; /* NULL is OK */
 
 typedef enum sparsec_status_code_e {
   SPARSEC_STATUS_OK = 0,
-  SPARSEC_STATUS_INVALID_ARGUMENT = 1,  /* a value the caller passed; the message names it */
-  SPARSEC_STATUS_INVALID_PATTERN = 2,   /* row_ptr or col_idx break a rule */
-  SPARSEC_STATUS_INVALID_IMAGE = 3,     /* truncated, foreign or corrupt compiled file */
-  SPARSEC_STATUS_VERSION_MISMATCH = 4,  /* compiled by an incompatible version */
-  SPARSEC_STATUS_WRONG_DEVICE = 5,      /* no image in the file runs on this device */
-  SPARSEC_STATUS_DEVICE_LIMIT = 6,      /* needs more than the device has */
-  SPARSEC_STATUS_UNAVAILABLE = 7,       /* no driver or no such device */
+  SPARSEC_STATUS_INVALID_ARGUMENT = 1, /* a value the caller passed; the message names it */
+  SPARSEC_STATUS_INVALID_PATTERN = 2,  /* row_ptr or col_idx break a rule */
+  SPARSEC_STATUS_INVALID_IMAGE = 3,    /* truncated, foreign or corrupt compiled file */
+  SPARSEC_STATUS_VERSION_MISMATCH = 4, /* compiled by an incompatible version */
+  SPARSEC_STATUS_WRONG_DEVICE = 5,     /* no image in the file runs on this device */
+  SPARSEC_STATUS_DEVICE_LIMIT = 6,     /* needs more than the device has */
+  SPARSEC_STATUS_UNAVAILABLE = 7,      /* no driver or no such device */
   SPARSEC_STATUS_OUT_OF_MEMORY = 8,
-  SPARSEC_STATUS_NOT_FOUND = 9,         /* no kernel of that name */
-  SPARSEC_STATUS_DRIVER_ERROR = 10,     /* the CUDA driver refused; its error name is in the message */
+  SPARSEC_STATUS_NOT_FOUND = 9,     /* no kernel of that name */
+  SPARSEC_STATUS_DRIVER_ERROR = 10, /* the CUDA driver refused; its error name is in the message */
   SPARSEC_STATUS_INTERNAL = 11,
 } sparsec_status_code_t;
 
@@ -81,8 +81,7 @@ typedef struct sparsec_device_info_s {
 SPARSEC_API sparsec_status_t sparsec_cuda_device_count(int32_t *out_count) SPARSEC_MUST_USE;
 /* Retains the device's primary context, the one that the CUDA runtime API and
  * the frameworks use: their pointers and streams can be passed to launches. */
-SPARSEC_API sparsec_status_t sparsec_device_open_cuda(int32_t ordinal,
-                                                      sparsec_device_t *out_device) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_device_open_cuda(int32_t ordinal, sparsec_device_t *out_device) SPARSEC_MUST_USE;
 /* The processor. thread_count 0 = all cores. */
 SPARSEC_API sparsec_status_t sparsec_device_open_host(int32_t thread_count,
                                                       sparsec_device_t *out_device) SPARSEC_MUST_USE;
@@ -95,13 +94,12 @@ SPARSEC_API sparsec_status_t sparsec_memory_allocate(sparsec_device_t device, si
                                                      void **out_data) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_memory_free(sparsec_device_t device, void *data);
 /* Synchronous copies between host memory and memory of the device. */
-SPARSEC_API sparsec_status_t sparsec_memory_upload(sparsec_device_t device, void *destination,
-                                                   const void *source, size_t bytes) SPARSEC_MUST_USE;
-SPARSEC_API sparsec_status_t sparsec_memory_download(sparsec_device_t device, void *destination,
-                                                     const void *source, size_t bytes) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_memory_upload(sparsec_device_t device, void *destination, const void *source,
+                                                   size_t bytes) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_memory_download(sparsec_device_t device, void *destination, const void *source,
+                                                     size_t bytes) SPARSEC_MUST_USE;
 /* Waits for everything that was launched on the stream (NULL: default stream). */
-SPARSEC_API sparsec_status_t sparsec_synchronize(sparsec_device_t device,
-                                                 void *stream) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_synchronize(sparsec_device_t device, void *stream) SPARSEC_MUST_USE;
 
 /* ---- Views ------------------------------------------------------------- */
 
@@ -144,8 +142,7 @@ typedef struct sparsec_argument_s {
 } sparsec_argument_t;
 
 /* A contiguous row-major view. */
-SPARSEC_API sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows,
-                                             int64_t columns);
+SPARSEC_API sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns);
 SPARSEC_API sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size);
 SPARSEC_API sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr);
 SPARSEC_API sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense);
@@ -166,8 +163,7 @@ typedef struct sparsec_kernel_s *sparsec_kernel_t; /* owned by its module */
 /* Loads a compiled file for a device: a cubin, a host object or a bundle. The
  * bytes may be freed afterwards. Checks the launch info against the device's
  * limits before the driver sees the image. */
-SPARSEC_API sparsec_status_t sparsec_module_load(sparsec_device_t device, const void *data,
-                                                 size_t bytes,
+SPARSEC_API sparsec_status_t sparsec_module_load(sparsec_device_t device, const void *data, size_t bytes,
                                                  sparsec_module_t *out_module) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_module_destroy(sparsec_module_t module);
 SPARSEC_API size_t sparsec_module_kernel_count(sparsec_module_t module);
@@ -180,28 +176,24 @@ SPARSEC_API sparsec_status_t sparsec_module_kernel_at(sparsec_module_t module, s
 /* The launch info of the image that was loaded, and its records; owned by the module. */
 SPARSEC_API const sparsec_launch_info_t *sparsec_module_launch_info(sparsec_module_t module);
 SPARSEC_API const sparsec_kernel_info_t *sparsec_kernel_info(sparsec_kernel_t kernel);
-SPARSEC_API const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel,
-                                                                   size_t index);
-SPARSEC_API const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel,
-                                                                 size_t index);
+SPARSEC_API const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel, size_t index);
+SPARSEC_API const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel, size_t index);
 
 /* Reads a launch info without a device or driver. For a bundle, image_index
  * selects the entry. The copy is verified; free it with sparsec_launch_info_free. */
-SPARSEC_API sparsec_status_t sparsec_launch_info_read(const void *data, size_t bytes,
-                                                      size_t image_index,
+SPARSEC_API sparsec_status_t sparsec_launch_info_read(const void *data, size_t bytes, size_t image_index,
                                                       sparsec_launch_info_t **out_info) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_launch_info_free(sparsec_launch_info_t *info);
-SPARSEC_API sparsec_status_t sparsec_image_count(const void *data, size_t bytes,
-                                                 size_t *out_count) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_image_count(const void *data, size_t bytes, size_t *out_count) SPARSEC_MUST_USE;
 
 /* ---- Plans --------------------------------------------------------------- */
 
 typedef struct sparsec_plan_s *sparsec_plan_t;
 
 typedef struct sparsec_plan_info_s {
-  int64_t workers;  /* CTAs, or clusters of CTAs */
+  int64_t workers; /* CTAs, or clusters of CTAs */
   int64_t tiles;
-  double balance;   /* mean load / largest load, 1 is perfect */
+  double balance;      /* mean load / largest load, 1 is perfect */
   double milliseconds; /* host time to make the plan, copies included */
 } sparsec_plan_info_t;
 
@@ -213,12 +205,10 @@ typedef struct sparsec_plan_info_s {
  * reference to the pattern's memory; the values may change between launches, the
  * pattern may not. `pattern` is in device memory (values are not read).
  */
-SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel,
-                                                 const sparsec_bsr_t *pattern, int64_t width,
+SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_bsr_t *pattern, int64_t width,
                                                  sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
-SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan,
-                                               sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
 
 /* Checks a pattern in host memory alone (the same rules as sparsec_plan_create). */
 SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern) SPARSEC_MUST_USE;
@@ -235,14 +225,12 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * do not fit the kernel, by name.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
-                                            const sparsec_argument_t *arguments,
-                                            size_t argument_count, void *stream) SPARSEC_MUST_USE;
+                                            const sparsec_argument_t *arguments, size_t argument_count,
+                                            void *stream) SPARSEC_MUST_USE;
 
 /* The index of the variant that a launch with these arguments takes. */
-SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel,
-                                                    const sparsec_argument_t *arguments,
-                                                    size_t argument_count,
-                                                    size_t *out_variant) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_argument_t *arguments,
+                                                    size_t argument_count, size_t *out_variant) SPARSEC_MUST_USE;
 
 /* ---- Reference ------------------------------------------------------------ */
 
@@ -259,10 +247,8 @@ SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel,
  * The result argument's data is neither read nor written. The kernel may be of
  * any target.
  */
-SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel,
-                                                   const sparsec_argument_t *host_arguments,
-                                                   size_t argument_count, int64_t row_begin,
-                                                   int64_t row_end, double *y,
+SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
+                                                   size_t argument_count, int64_t row_begin, int64_t row_end, double *y,
                                                    double *magnitude) SPARSEC_MUST_USE;
 
 #ifdef __cplusplus

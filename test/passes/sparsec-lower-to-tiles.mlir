@@ -1,0 +1,56 @@
+// RUN: sparsec-opt %s --split-input-file --sparsec-lower-to-tiles --verify-diagnostics | FileCheck %s
+
+// A tile loop around a block loop of load and chain, in values form. 112 columns in chunks of 64: the second counts 48.
+// CHECK-LABEL: sparsec.kernel @chunks
+// CHECK: gpu.module @kernels
+// CHECK: sparsec.program @chunks attributes {alignment = 16 : i64, kernel = @chunks
+// CHECK-SAME: variant = 0
+// CHECK: sparsec.tile_loop
+// CHECK: %[[ZERO:.*]] = sparsec.zero : <128, 256>
+// CHECK: %[[SUM:.*]] = sparsec.block_loop %[[W:.*]] at %[[TILE:.*]] init(%[[ZERO]] :
+// CHECK-SAME: {blocks_per_step = 1 : i64, chunks = 2 : i64}
+// CHECK: %[[A:.*]] = sparsec.load a %[[W]]
+// CHECK-SAME: -> <128, 64, bf16>
+// CHECK: %[[X:.*]] = sparsec.load x
+// CHECK-SAME: -> <64, 256, bf16>
+// CHECK: sparsec.chain %[[A]], %[[X]], %{{.*}} {depth = array<i64: 64, 48>}
+// CHECK: sparsec.store %[[SUM]] to
+// CHECK-SAME: block_rows = 128 : i64
+// CHECK-SAME: staged
+sparsec.kernel @chunks(%w: !sparsec.bsr<?x?xbf16, block = 128x112>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x112>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
+// Two blocks of 16 columns in one stage of 32; transposed operands; f32 results leave from registers; the epilogue and
+// its operand move into the store; the fallback becomes a second program, for pointers of any alignment.
+// CHECK-LABEL: sparsec.kernel @groups
+// CHECK: sparsec.program @groups attributes {alignment = 16 : i64
+// CHECK: {blocks_per_step = 2 : i64, chunks = 1 : i64}
+// CHECK: sparsec.load x
+// CHECK-SAME: -> <64, 32, f16>
+// CHECK: x_transposed
+// CHECK: sparsec.store
+// CHECK-SAME: with (%{{.*}} : tensor<?xf32>) attributes {block_rows = 16 : i64
+// CHECK-NOT: staged
+// CHECK-SAME: transposed
+// CHECK: arith.addf
+// CHECK: sparsec.program @groups_unaligned attributes {alignment = 2 : i64
+// CHECK-SAME: variant = 1
+sparsec.kernel @groups(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>, %bias: tensor<?xf32>) -> (y: tensor<?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 2>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 16, tile_n = 64, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
+  %y = sparsec.spmm %w, %x, %bias per_row x_layout(nk) y_layout(nm) epilogue (%acc: f32, %b: f32) {
+    %s = arith.addf %acc, %b : f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xf16, block = 16x16>, tensor<?x?xf16>, tensor<?xf32>) -> tensor<?x?xf32>
+  sparsec.return %y : tensor<?x?xf32>
+}
+
+// -----
+
+// expected-error @+1 {{expects a schedule; run sparsec-select-schedule first}}
+sparsec.kernel @unscheduled(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
