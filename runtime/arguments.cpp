@@ -172,11 +172,7 @@ bool hasAlignment(const sparsec_argument_t &argument, uint32_t alignment) {
          (tensor.rank < 2 || isMultiple(tensor.strides[0] * dtypeBytes(tensor.dtype), alignment));
 }
 
-/// Whether a variant writes the argument with tensor stores. These write whole 16-byte units: where the width of the
-/// result is not a multiple, they would write beside it.
-bool isStoredInUnits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
-  if (kernel.argument(argument).role != SPARSEC_ROLE_RESULT)
-    return false;
+bool usesTensorMap(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
   const LaunchInfo &info = kernel.module->info;
   for (uint32_t i = 0; i < variant.parameter_count; ++i) {
     const sparsec_parameter_info_t &parameter = info.parameter(variant.parameter_first + i);
@@ -186,12 +182,25 @@ bool isStoredInUnits(const sparsec_kernel_s &kernel, const sparsec_variant_info_
   return false;
 }
 
+/// Whether a variant moves the argument in whole units of its alignment, beyond the width where that is no multiple:
+/// tensor stores write whole units (tensor loads do not read them), and so do the units of cp.async.
+bool movesWholeUnits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
+  switch (kernel.argument(argument).role) {
+  case SPARSEC_ROLE_RESULT:
+    return usesTensorMap(kernel, variant, argument);
+  case SPARSEC_ROLE_DENSE:
+    return !usesTensorMap(kernel, variant, argument);
+  default:
+    return false;
+  }
+}
+
 bool suits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const sparsec_argument_t *arguments,
            uint32_t number) {
   const sparsec_argument_t &argument = arguments[number];
   if (!hasAlignment(argument, variant.alignment))
     return false;
-  return !isStoredInUnits(kernel, variant, number) ||
+  return !movesWholeUnits(kernel, variant, number) ||
          isMultiple(argument.dense.sizes[argument.dense.rank - 1] * dtypeBytes(argument.dense.dtype),
                     variant.alignment);
 }

@@ -220,6 +220,13 @@ static FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// The launch info says it all now.
+static void removeAttributes(LLVM::LLVMFuncOp function) {
+  for (NamedAttribute attribute : llvm::to_vector(function->getDiscardableAttrs()))
+    if (attribute.getName().strref().starts_with("sparsec."))
+      function->removeDiscardableAttr(attribute.getName());
+}
+
 /// Function of each variant, by kernel, in order of preference.
 using Variants = llvm::StringMap<std::map<int64_t, LLVM::LLVMFuncOp>>;
 
@@ -239,6 +246,7 @@ static LogicalResult describeKernel(KernelOp kernel, const Variants &variants, s
     if (failed(variant))
       return failure();
     record.variants.push_back(*variant);
+    removeAttributes(function);
   }
   records.push_back(record);
   return success();

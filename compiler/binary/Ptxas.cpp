@@ -54,8 +54,8 @@ Expected<std::string> sparsec::findPtxas(StringRef requested) {
   if (auto named = sys::Process::GetEnv("SPARSEC_PTXAS"); named && !named->empty())
     return findNamed(*named, "environment variable SPARSEC_PTXAS");
 
-  StringRef programFolder = sys::path::parent_path(sys::fs::getMainExecutable(nullptr, nullptr));
-  if (auto program = sys::findProgramByName("ptxas", {joinPath(programFolder, "../lib/sparsec")}))
+  std::string self = sys::fs::getMainExecutable(nullptr, nullptr);
+  if (auto program = sys::findProgramByName("ptxas", {joinPath(sys::path::parent_path(self), "../lib/sparsec")}))
     return *program;
   if (auto program = sys::findProgramByName("ptxas"))
     return *program;
@@ -161,11 +161,12 @@ Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
   std::string logPath = joinPath(folder, "ptxas.log");
   bool keepPtx = false;
   llvm::scope_exit cleanUp([&] {
-    sys::fs::remove(cubinPath);
-    sys::fs::remove(logPath);
+    // A file that cannot be removed does no harm.
+    (void)sys::fs::remove(cubinPath);
+    (void)sys::fs::remove(logPath);
     if (!keepPtx) {
-      sys::fs::remove(ptxPath);
-      sys::fs::remove(folder);
+      (void)sys::fs::remove(ptxPath);
+      (void)sys::fs::remove(folder);
     }
   });
   if (Error error = writeFile(ptxPath, job.ptx))

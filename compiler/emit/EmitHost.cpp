@@ -15,6 +15,8 @@
 #include "Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/PatternMatch.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -377,6 +379,23 @@ LLVM::LLVMFuncOp HostEmitter::emit() {
   return function;
 }
 
+/// The math ops that the processor has as instructions become LLVM's intrinsics; the host conversions make libm calls
+/// of the others.
+static void useInstructions(LLVM::LLVMFuncOp function) {
+  IRRewriter rewriter(function.getContext());
+  function.walk([&](Operation *op) {
+    rewriter.setInsertionPoint(op);
+    TypeSwitch<Operation *>(op)
+        .Case([&](math::AbsFOp abs) { rewriter.replaceOpWithNewOp<LLVM::FAbsOp>(abs, abs.getOperand()); })
+        .Case([&](math::SqrtOp sqrt) { rewriter.replaceOpWithNewOp<LLVM::SqrtOp>(sqrt, sqrt.getOperand()); })
+        .Case([&](math::FloorOp floor) { rewriter.replaceOpWithNewOp<LLVM::FFloorOp>(floor, floor.getOperand()); })
+        .Case([&](math::CeilOp ceil) { rewriter.replaceOpWithNewOp<LLVM::FCeilOp>(ceil, ceil.getOperand()); })
+        .Case([&](math::FmaOp fma) {
+          rewriter.replaceOpWithNewOp<LLVM::FMAOp>(fma, fma.getA(), fma.getB(), fma.getC());
+        });
+  });
+}
+
 namespace {
 
 struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
@@ -388,8 +407,11 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
       return;
     SymbolTable symbols(getOperation());
     for (KernelOp kernel : llvm::to_vector(getOperation().getOps<KernelOp>()))
-      for (SpmmOp spmm : kernel.getBody().getOps<SpmmOp>())
-        symbols.insert(HostEmitter(kernel, spmm).emit());
+      for (SpmmOp spmm : kernel.getBody().getOps<SpmmOp>()) {
+        LLVM::LLVMFuncOp function = HostEmitter(kernel, spmm).emit();
+        useInstructions(function);
+        symbols.insert(function);
+      }
   }
 };
 

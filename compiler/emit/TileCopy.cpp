@@ -219,7 +219,9 @@ void TileCopy::copyUnit(Value destination, Value base, Value index, Value valid)
   if (context.schedule.getCopy() == Copy::gather)
     return gatherUnit(destination, base, index, valid);
   int64_t elementBytes = unitBytes / unitElements;
-  ptx::copyAsync16(b, destination, b.elementPointer(base, context.element, index), b.mul(valid, elementBytes));
+  // Nothing is read for a unit that does not exist, but its address must be valid all the same.
+  Value safeIndex = b.select(b.less(b.i32(0), valid), index, b.i64(0));
+  ptx::copyAsync16(b, destination, b.elementPointer(base, context.element, safeIndex), b.mul(valid, elementBytes));
 }
 
 /// Elements that are not valid are read from a place that is, and replaced.

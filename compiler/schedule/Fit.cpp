@@ -107,12 +107,22 @@ static Fit checkWgmmaGeometry(const Schedule &schedule, int64_t elementBytes) {
                       inRange("cluster", schedule.cluster, 1, 2)});
 }
 
+static Fit powerOfTwo(const char *field, int64_t value) {
+  if (value > 0 && (value & (value - 1)) == 0)
+    return {};
+  return broken(Limit::Geometry, fmt::format("expects {} to be a power of two, but got {}", field, value));
+}
+
+/// Rows of shared memory are stored in 16-byte units whose numbers are mixed with the row by xor: a row must have a
+/// power of two or a multiple of 8 of them, and a warp's first unit no bit in common with its others.
 static Fit checkMmaSyncGeometry(const Schedule &schedule) {
   if (schedule.producerRegisters != 0 || schedule.consumerRegisters != 0)
     return broken(Limit::Geometry, fmt::format("expects no register counts for mma_sync, but got {}/{}",
                                                schedule.producerRegisters, schedule.consumerRegisters));
   return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 16),
-                      inRange("cluster", schedule.cluster, 1, 1)});
+                      powerOfTwo("tile_n / consumers_n", schedule.tileN / schedule.consumersN),
+                      schedule.tileN % 64 == 0 ? Fit() : powerOfTwo("tile_n", schedule.tileN),
+                      powerOfTwo("tile_k", schedule.tileK), inRange("cluster", schedule.cluster, 1, 1)});
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {

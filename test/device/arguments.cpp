@@ -198,10 +198,12 @@ size_t KernelArguments::expectedVariant() const {
       fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
       if (argument.dense.rank == 2)
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
-      // The staged store of 16-bit results writes whole units of 16 bytes.
-      bool isStaged = std::string_view(sparsec_kernel_variant(kernel, v)->schedule).starts_with("wgmma") &&
-                      bsr.block_rows % 64 == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
-      if (&argument == &arguments.back() && isStaged)
+      // The staged store of 16-bit results and cp.async move whole units of 16 bytes.
+      bool isWgmma = std::string_view(sparsec_kernel_variant(kernel, v)->schedule).starts_with("wgmma");
+      bool isStaged = isWgmma && bsr.block_rows % 64 == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
+      size_t index = size_t(&argument - arguments.data());
+      uint32_t role = sparsec_kernel_argument(kernel, index)->role;
+      if ((role == SPARSEC_ROLE_RESULT && isStaged) || (role == SPARSEC_ROLE_DENSE && !isWgmma))
         fits &= argument.dense.sizes[1] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
     }
     if (fits)

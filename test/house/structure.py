@@ -55,9 +55,11 @@ def may_include(file, target):
 def may_include_library(file, include):
     if file.startswith("runtime/") and not file.startswith("runtime/tools/"):
         return not include.startswith(("llvm/", "mlir/"))
+    if not file.startswith(("dialect/", "compiler/")):
+        return True
     if "NVVM" in include or "NVPTX" in include:
-        return file == "compiler/Passes.h" or file.startswith(("compiler/emit/", "compiler/binary/", "compiler/tools/"))
-    return not (file.startswith(("dialect/", "compiler/")) and re.match(r"cuda|nvrtc|cublas", include))
+        return file == "compiler/Passes.h" or file.startswith(("compiler/emit/", "compiler/binary/", "compiler/tools/", "test/"))
+    return not re.match(r"cuda|nvrtc|cublas", include)
 
 
 def problems_of(root):

@@ -5,7 +5,7 @@
 // CHECK-NOT: sparsec.kernel @
 // CHECK-LABEL: gpu.module @kernels
 // CHECK-NEXT: llvm.mlir.global external constant @sparsec_launch_info(dense<"0x5350524349{{.*}}> : tensor<[[SIZE:[0-9]+]]xi8>) {addr_space = 1 : i32, alignment = 16 : i64} : !llvm.array<[[SIZE]] x i8>
-// CHECK: llvm.func @copy_0
+// CHECK: llvm.func @copy_0() {
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   sparsec.kernel @copy(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>) -> tensor<?x?xf16>

@@ -92,7 +92,7 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 // CHECK-NEXT: %[[GAIN:.*]] = llvm.load %[[GAIN_AT]] : !llvm.ptr -> f32
 // CHECK-NEXT: %[[WIDE:.*]] = arith.extf %[[FULL]] : f16 to f32
 // CHECK-NEXT: %[[A:.*]] = arith.addf %[[SUM]], %[[BIAS]] : f32
-// CHECK-NEXT: %[[B:.*]] = math.fma %[[WIDE]], %[[SCALE]], %[[A]] : f32
+// CHECK-NEXT: %[[B:.*]] = llvm.intr.fma(%[[WIDE]], %[[SCALE]], %[[A]])
 // CHECK-NEXT: %[[C:.*]] = arith.mulf %[[B]], %[[GAIN]] : f32
 // CHECK: llvm.store %[[C]], %{{.*}} : f32, !llvm.ptr
 module attributes {sparsec.target = #sparsec.target<"host">} {
@@ -108,6 +108,34 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
     } : (!sparsec.bsr<?x?xf16, block = 16x16>, tensor<?x?xf16>, tensor<?xf32>, tensor<?x?xf16>, tensor<?xf32>, f32)
         -> tensor<?x?xf32>
     sparsec.return %y : tensor<?x?xf32>
+  }
+}
+
+// -----
+
+// What the processor has as an instruction is no libm call; the epilogue of the kernel op keeps its ops.
+// CHECK-LABEL: llvm.func @instructions.host
+// CHECK: llvm.intr.fabs
+// CHECK-NEXT: llvm.intr.sqrt
+// CHECK-NEXT: llvm.intr.floor
+// CHECK-NEXT: llvm.intr.ceil
+// CHECK-NEXT: llvm.intr.fma
+// CHECK-NEXT: math.tanh
+// CHECK: sparsec.kernel @instructions
+// CHECK: math.absf
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @instructions(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>)
+      -> (y: tensor<?x?xbf16>) {
+    %y = sparsec.spmm %w, %x epilogue (%acc: f32) {
+      %0 = math.absf %acc : f32
+      %1 = math.sqrt %0 : f32
+      %2 = math.floor %1 : f32
+      %3 = math.ceil %2 : f32
+      %4 = math.fma %1, %2, %3 : f32
+      %5 = math.tanh %4 : f32
+      sparsec.yield %5 : f32
+    } : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %y : tensor<?x?xbf16>
   }
 }
 

@@ -33,7 +33,7 @@ sparsec.kernel @chunks(%w: !sparsec.bsr<?x?xbf16, block = 128x112>, %x: tensor<?
 // CHECK-SAME: -> <64, 32, f16>
 // CHECK: x_transposed
 // CHECK: sparsec.store
-// CHECK-SAME: with (%{{.*}} : tensor<?xf32>) attributes {block_rows = 16 : i64
+// CHECK-SAME: with(%{{.*}} : tensor<?xf32>) attributes {block_rows = 16 : i64
 // CHECK-NOT: staged
 // CHECK-SAME: transposed
 // CHECK: arith.addf

@@ -18,7 +18,7 @@
 // INSPECT: image 1: sm_89
 // INSPECT: variant 0: mma_sync cp_async
 // INSPECT: registers {{[1-9][0-9]*}}, 0 bytes spilled
-// INSPECT: image 2: sm_89{{.*}}PTX
+// INSPECT: image 2: sm_89
 // INSPECT: image 3: host
 // INSPECT: variant 0: loops
 

@@ -96,6 +96,20 @@ TEST_F(ScheduleFit, RegistersOfACta) {
                "expects at most 65536 registers per CTA on sm_90a, but the schedule needs 73728 (8192 too many)");
 }
 
+TEST_F(ScheduleFit, SwizzledRowsNeedPowersOfTwo) {
+  Schedule schedule = mmaSync128x128();
+  schedule.tileN = 192;
+  schedule.consumersN = 4;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_n / consumers_n to be a power of two, but got 48");
+  schedule.tileN = 96;
+  schedule.consumersN = 3;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_n to be a power of two, but got 96");
+  schedule = mmaSync128x128();
+  schedule.tileK = 48;
+  problem.blockColumns = 48;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_k to be a power of two, but got 48");
+}
+
 TEST_F(ScheduleFit, RegistersGivenToConsumers) {
   Schedule schedule = wgmma128x256();
   schedule.consumerRegisters = 144;
@@ -196,7 +210,7 @@ TEST_F(ScheduleFit, StagesHoldWholeBlocksOrPartsOfOne) {
   schedule.tileK = 64;
   expectBroken(schedule, ada, Limit::Geometry,
                "expects tile_k to be at most the block's 48 columns or a multiple of them, but got 64");
-  schedule.tileK = 96;
+  problem = problemWithBlock(128, 32);
   schedule.stages = 2;
   EXPECT_TRUE(check(schedule, ada).ok()) << "two blocks";
 }

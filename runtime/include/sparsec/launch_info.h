@@ -241,7 +241,8 @@ typedef struct sparsec_argument_info_s {
  * `alignment` the call satisfies: every dense argument's data pointer and row
  * stride, and the BSR values pointer, are multiples of `alignment` bytes; and so
  * is the width (last size) of a result that the variant writes through a tensor
- * map, because tensor stores write whole 16-byte units.
+ * map and of a dense operand that it reads without one: tensor stores and
+ * cp.async move whole 16-byte units, tensor loads do not.
  *
  * Tiles: the result is cut into tile_rows x panels. Tile row t covers rows
  * [(t mod s) * tile_m, ...) of block row t / s, where s = ceil(block_rows /
