@@ -97,8 +97,12 @@ private:
   Value less(Value x, float limit) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, constant(limit)); }
   Value bits(Value x) { return arith::BitcastOp::create(b, b.getI32Type(), x); }
   Value fromBits(Value x) { return arith::BitcastOp::create(b, b.getF32Type(), x); }
+  /// x scale + shift. Not a multiply-add: an instruction holds one constant, and ptxas would keep the second one in a
+  /// register from tile to tile, which the accumulators need.
+  Value scaleAndShift(Value x, float scale, float shift) { return add(mul(x, constant(scale)), constant(shift)); }
   Value polynomial(Value x, ArrayRef<float> coefficients);
   Value intrinsic(StringRef name, Value x);
+  Value toExponent(Value exponentBits);
   Value isPositiveFinite(Value x);
   Value positiveFiniteOr(Value condition, Value logarithm, Value x);
 
@@ -113,8 +117,8 @@ private:
 
 /// coefficients[0] + coefficients[1] x + ..., by Horner's rule.
 Value Approximation::polynomial(Value x, ArrayRef<float> coefficients) {
-  Value sum = constant(coefficients.back());
-  for (float coefficient : llvm::reverse(coefficients.drop_back()))
+  Value sum = scaleAndShift(x, coefficients.back(), coefficients.drop_back().back());
+  for (float coefficient : llvm::reverse(coefficients.drop_back(2)))
     sum = fma(sum, x, constant(coefficient));
   return sum;
 }
@@ -143,7 +147,7 @@ Value Approximation::exp(Value x) {
 /// expm1 for -18 <= x <= 89: with x = n ln 2 + r, expm1(x) = 2^n expm1(r) + (2^n - 1). Computed with 2^(n-1), which is
 /// finite for the largest n.
 Value Approximation::expm1Inside(Value x) {
-  Value shifted = fma(x, constant(log2e), constant(roundingShift));
+  Value shifted = scaleAndShift(x, log2e, roundingShift);
   Value n = sub(shifted, constant(roundingShift));
   Value r = fma(n, constant(-ln2), x);
   r = fma(n, constant(-ln2Low), r);
@@ -183,14 +187,20 @@ Value Approximation::log1pReduced(Value f) {
   return fma(mul(f, f), series, f);
 }
 
+/// The exponent, from its place in the bits of an f32.
+Value Approximation::toExponent(Value exponentBits) {
+  return mul(arith::SIToFPOp::create(b, b.getF32Type(), exponentBits), constant(0x1p-23f));
+}
+
 Value Approximation::isPositiveFinite(Value x) {
   Value positive = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, constant(0));
   return arith::AndIOp::create(b, positive, less(x, infinity));
 }
 
-/// The hardware's logarithm of everything else: -inf of zeros, inf of inf, NaN of negative numbers and NaN.
+/// The hardware's logarithm of everything else: -inf of zeros, inf of inf, NaN of negative numbers and NaN. `x` must
+/// not be subnormal.
 Value Approximation::positiveFiniteOr(Value condition, Value logarithm, Value x) {
-  return select(condition, logarithm, intrinsic("llvm.nvvm.lg2.approx.f", x));
+  return select(condition, logarithm, intrinsic("llvm.nvvm.lg2.approx.ftz.f", x));
 }
 
 /// The bits of 2/3: subtracting them from the bits of x leaves the exponent e of x = 2^e m with 2/3 <= m < 4/3.
@@ -200,14 +210,14 @@ static constexpr uint32_t twoThirdsBits = 0x3f2aaaab, exponentMask = 0xff800000;
 Value Approximation::logarithm(Value x, float scale) {
   Value subnormal = less(x, 0x1p-126f);
   Value normal = select(subnormal, mul(x, constant(0x1p23f)), x);
-  Value shift = select(subnormal, constant(-23), constant(0));
   Value exponentBits =
       arith::AndIOp::create(b, arith::SubIOp::create(b, bits(normal), integer(twoThirdsBits)), integer(exponentMask));
   Value mantissa = fromBits(arith::SubIOp::create(b, bits(normal), exponentBits));
-  Value exponent = fma(arith::SIToFPOp::create(b, b.getF32Type(), exponentBits), constant(0x1p-23f), shift);
+  Value unscaledBits = arith::SubIOp::create(b, exponentBits, integer(23 << 23));
+  Value exponent = toExponent(select(subnormal, unscaledBits, exponentBits));
   Value small = log1pReduced(sub(mantissa, constant(1)));
   Value result = scale == 1 ? fma(exponent, constant(ln2), small) : fma(small, constant(scale), exponent);
-  return positiveFiniteOr(isPositiveFinite(x), result, x);
+  return positiveFiniteOr(isPositiveFinite(x), result, normal);
 }
 
 /// With u = 1 + x = 2^e m: log1p(x) = e ln 2 + log1p(f), f = 2^-e (1 + x) - 1 from x itself, so that what rounding took
@@ -216,10 +226,10 @@ Value Approximation::log1p(Value x) {
   Value u = add(x, constant(1));
   Value exponentBits =
       arith::AndIOp::create(b, arith::SubIOp::create(b, bits(u), integer(twoThirdsBits)), integer(exponentMask));
-  Value exponent = mul(arith::SIToFPOp::create(b, b.getF32Type(), exponentBits), constant(0x1p-23f));
+  Value exponent = toExponent(exponentBits);
   // 4 * 2^-e: 2^-e alone would be subnormal for the largest x.
   Value scale = fromBits(arith::SubIOp::create(b, bits(constant(4)), exponentBits));
-  Value f = fma(mul(x, constant(0.25f)), scale, fma(scale, constant(0.25f), constant(-1)));
+  Value f = fma(mul(x, constant(0.25f)), scale, scaleAndShift(scale, 0.25f, -1));
   Value result = fma(exponent, constant(ln2), log1pReduced(f));
   result = positiveFiniteOr(isPositiveFinite(u), result, u);
   return select(less(abs(x), 0x1p-25f), x, result);
@@ -237,7 +247,7 @@ Value Approximation::erf(Value x) {
   // The logarithm of 1 - erf(a) to base 2.
   Value tail = polynomial(a, {-0x1.f74b3ep-12f, -0x1.a047b2p+0f, -0x1.d7558cp-1f, -0x1.30c3c8p-3f, 0x1.024f32p-5f,
                               -0x1.1717f0p-8f, 0x1.1a8c3ap-12f});
-  Value outer = sub(constant(1), exp2(tail));
+  Value outer = sub(constant(1), intrinsic("llvm.nvvm.ex2.approx.ftz", tail));
   return withSign(select(less(a, 1), inner, outer), x);
 }
 
@@ -248,7 +258,7 @@ Value Approximation::erf(Value x) {
 /// pi/2 in three parts: n times the first is exact in the multiply-add for n < 2^15, so nothing is lost when x is close
 /// to a multiple of pi/2.
 ReducedAngle Approximation::reduceSmallAngle(Value x) {
-  Value shifted = fma(x, constant(0x1.45f306p-1f), constant(roundingShift)); // 2/pi
+  Value shifted = scaleAndShift(x, 0x1.45f306p-1f, roundingShift); // 2/pi
   Value n = sub(shifted, constant(roundingShift));
   Value r = fma(n, constant(-0x1.921fb6p+0f), x);
   r = fma(n, constant(0x1.777a5cp-25f), r);

@@ -58,7 +58,8 @@ def may_include_library(file, include):
     if not file.startswith(("dialect/", "compiler/")):
         return True
     if "NVVM" in include or "NVPTX" in include:
-        return file == "compiler/Passes.h" or file.startswith(("compiler/emit/", "compiler/binary/", "compiler/tools/", "test/"))
+        return file == "compiler/Passes.h" or file.startswith(
+            ("compiler/emit/", "compiler/binary/", "compiler/tools/", "test/"))
     return not re.match(r"cuda|nvrtc|cublas", include)
 
 

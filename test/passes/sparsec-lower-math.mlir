@@ -73,7 +73,7 @@ gpu.module @kernels {
 
   // The hardware's logarithm only gives the special values.
   // CHECK-LABEL: llvm.func @logarithms
-  // CHECK-COUNT-3: %[[SPECIAL:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.f"
+  // CHECK-COUNT-3: %[[SPECIAL:.*]] = llvm.call_intrinsic "llvm.nvvm.lg2.approx.ftz.f"
   // CHECK-NEXT: arith.select %{{.*}}, %{{.*}}, %[[SPECIAL]]
   // CHECK-NOT: math.log
   llvm.func @logarithms(%x: f32) -> f32 {
@@ -84,7 +84,7 @@ gpu.module @kernels {
   }
 
   // CHECK-LABEL: llvm.func @erf
-  // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx"
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.ex2.approx.ftz"
   // CHECK: math.copysign
   // CHECK-NOT: math.erf
   llvm.func @erf(%x: f32) -> f32 {

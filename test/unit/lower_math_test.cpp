@@ -36,17 +36,17 @@ float ex2Approx(float x) { return withError(std::exp2(double(x)), 0x1p-22); }
 float sqrtApprox(float x) { return withError(std::sqrt(double(x)), 0x1p-23); }
 float rsqrtApprox(float x) { return withError(1 / std::sqrt(double(x)), std::exp2(-22.9)); }
 float rcpApprox(float x) { return withError(1 / double(x), 0x1p-23); }
-// The lowering takes only infinities and NaN from it; a finite logarithm is made wrong to prove that.
+// The lowering takes only infinities and NaN from it; a finite logarithm is made wrong to prove that. Flushes
+// subnormals.
 float lg2Approx(float x) {
-  double exact = std::log2(double(x));
+  double exact = std::log2(std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0, x) : double(x));
   return std::isfinite(exact) ? 1e30f : static_cast<float>(exact);
 }
 
-const std::pair<const char *, float (*)(float)> instructions[] = {{"llvm.nvvm.ex2.approx.f32", ex2Approx},
-                                                                  {"llvm.nvvm.lg2.approx.f", lg2Approx},
-                                                                  {"llvm.nvvm.rcp.approx.ftz.f", rcpApprox},
-                                                                  {"llvm.nvvm.rsqrt.approx.f", rsqrtApprox},
-                                                                  {"llvm.nvvm.sqrt.approx.f", sqrtApprox}};
+const std::pair<const char *, float (*)(float)> instructions[] = {
+    {"llvm.nvvm.ex2.approx.f32", ex2Approx},   {"llvm.nvvm.ex2.approx.ftz.f32", ex2Approx},
+    {"llvm.nvvm.lg2.approx.ftz.f", lg2Approx}, {"llvm.nvvm.rcp.approx.ftz.f", rcpApprox},
+    {"llvm.nvvm.rsqrt.approx.f", rsqrtApprox}, {"llvm.nvvm.sqrt.approx.f", sqrtApprox}};
 
 //===----------------------------------------------------------------------===//
 // From an op to machine code
