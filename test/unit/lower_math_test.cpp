@@ -201,7 +201,7 @@ INSTANTIATE_TEST_SUITE_P(AllOps, LowerMath, testing::ValuesIn(cases),
                          [](const auto &info) { return std::string(info.param.op); });
 
 TEST(LowerMathOfZero, KeepsTheSign) {
-  for (const char *name : {"expm1", "tanh", "sqrt", "erf"}) {
+  for (const char *name : {"expm1", "tanh", "log1p", "sqrt", "erf"}) {
     CompiledOp op(name);
     ASSERT_TRUE(op.apply);
     float in = -0.0f, out = 1;
