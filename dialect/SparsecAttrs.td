@@ -94,7 +94,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `stages`: slots of the ring.
     - `consumers_m` x `consumers_n`: the grid of consumers over the tile: warpgroups (wgmma) or warps (mma_sync).
     - `cluster`: CTAs that share one tile row and get A by multicast.
-    - `producer_registers`, `consumer_registers`: per thread, by setmaxnreg; 0 leaves the compiler's count.
+    - `producer_registers`, `consumer_registers`: per thread; 0 leaves the compiler's count. wgmma: of the two roles, by
+      setmaxnreg. mma_sync: `consumer_registers` is the most that a thread may use.
     - `raster`: tile rows that share a column panel at a time when there is no plan.
     - `ctas_per_sm`: CTAs that are meant to be resident on one SM.
 

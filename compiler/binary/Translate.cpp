@@ -37,6 +37,12 @@ std::unique_ptr<llvm::TargetMachine> sparsec::createGpuTargetMachine(llvm::Strin
     LLVMInitializeNVPTXTarget();
     LLVMInitializeNVPTXTargetMC();
     LLVMInitializeNVPTXAsmPrinter();
+    // Pointers to shared memory in 32 bits, as the hardware has them: half the registers and additions. The back end
+    // has no other way to ask for it.
+    auto *shortPointers =
+        static_cast<llvm::cl::opt<bool> *>(llvm::cl::getRegisteredOptions().lookup("nvptx-short-ptr"));
+    assert(shortPointers && "an option of LLVM's NVPTX back end");
+    shortPointers->setValue(true);
   });
   llvm::Triple triple("nvptx64-nvidia-cuda");
   std::string error;

@@ -40,8 +40,11 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  // With the number of CTAs on an SM ptxas knows the register budget at entry.
-  function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(schedule.getCtasPerSm()));
+  // ptxas takes the register budget at entry from the schedule, or from the number of CTAs on an SM.
+  if (schedule.getInstruction() == Instruction::mma_sync && schedule.getConsumerRegisters() != 0)
+    function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(), b.getI32IntegerAttr(schedule.getConsumerRegisters()));
+  else
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(schedule.getCtasPerSm()));
   if (schedule.getCluster() > 1)
     function->setAttr(NVVM::NVVMDialect::getClusterDimAttrName(),
                       b.getDenseI32ArrayAttr({static_cast<int32_t>(schedule.getCluster()), 1, 1}));

@@ -66,6 +66,12 @@ Value KernelBuilder::byteOffset(Value pointer, Value offset) {
 Value KernelBuilder::byteOffset(Value pointer, int64_t offset) {
   return offset == 0 ? pointer : byteOffset(pointer, i32(offset));
 }
+Value KernelBuilder::flipAddressBits(Value sharedPointer, int64_t bits) {
+  if (bits == 0)
+    return sharedPointer;
+  Value address = LLVM::PtrToIntOp::create(*this, i32Type(), sharedPointer);
+  return LLVM::IntToPtrOp::create(*this, sharedPointer.getType(), bitXor(address, bits));
+}
 Value KernelBuilder::elementPointer(Value pointer, Type element, Value index) {
   return LLVM::GEPOp::create(*this, pointer.getType(), element, pointer, ArrayRef<LLVM::GEPArg>{index});
 }

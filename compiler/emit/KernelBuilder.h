@@ -59,6 +59,7 @@ public:
   // Memory.
   Value byteOffset(Value pointer, Value offset); // pointer + offset bytes
   Value byteOffset(Value pointer, int64_t offset);
+  Value flipAddressBits(Value sharedPointer, int64_t bits); // pointer xor bits
   Value elementPointer(Value pointer, mlir::Type element, Value index);
   Value load(mlir::Type type, Value pointer);
   Value loadInvariant(mlir::Type type, Value pointer); // read-only for the whole kernel: non-coherent path

@@ -92,26 +92,26 @@ Values MultistageEmitter::emitSteps(const TilePosition &position, RowBlocks rang
   ptx::barrierCta(b); // all warps are done with the slots of the previous tile
   Value steps = copy.stepCount();
 
-  TileCopy::Step step = copy.firstStep();
-  for (int64_t i = 0; i < ahead; ++i) {
-    b.ifThen(b.less(b.i32(i), steps), [&] { copy.emit(step, b.i32(i)); });
+  auto startCopies = [&](Value index, Value slot, const TileCopy::Step &step) {
+    b.ifThen(b.less(index, steps), [&] { copy.emit(step, slot); });
     copy.commit();
-    step = copy.nextStep(step);
-  }
+    return copy.nextStep(step).values();
+  };
+  Values step =
+      b.forLoop(b.i32(0), b.i32(ahead), b.i32(1), copy.firstStep().values(),
+                [&](Value index, ValueRange state) { return startCopies(index, index, TileCopy::Step(state)); });
 
   Values carried{b.i32(0), b.i32(ahead % schedule.getStages())}; // slots to read and to fill
   int64_t stepBegin = carried.size();
-  llvm::append_range(carried, step.values());
+  llvm::append_range(carried, step);
   int64_t accumulatorBegin = carried.size();
   carried.append(slabs * groups * 4, zero());
   auto result = b.forLoop(b.i32(0), steps, b.i32(1), carried, [&](Value index, ValueRange state) {
     copy.wait(ahead - 1);
     ptx::barrierCta(b);
     TileCopy::Step current(state.slice(stepBegin, accumulatorBegin - stepBegin));
-    b.ifThen(b.less(b.add(index, ahead), steps), [&] { copy.emit(current, state[1]); });
-    copy.commit();
     Values next{nextSlot(state[0]), nextSlot(state[1])};
-    llvm::append_range(next, copy.nextStep(current).values());
+    llvm::append_range(next, startCopies(b.add(index, ahead), state[1], current));
     llvm::append_range(next, emitChain(state[0], state.drop_front(accumulatorBegin)));
     return next;
   });
@@ -141,21 +141,20 @@ Values MultistageEmitter::emitChain(Value slot, ValueRange accumulators) {
 /// 16 rows x 16 of K: matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses
 /// row j of matrix i.
 Values MultistageEmitter::loadA(Value slot, int64_t k, int64_t slab) {
-  Value row = b.add(b.add(warpRow, b.bitAnd(lane, 15)), 16 * slab);
-  return ptx::loadMatrix(b, copy.address(/*buffer=*/0, slot, row, b.shiftRight(lane, 4), 2 * k), 4,
-                         /*transposed=*/false);
+  TileCopy::UnitPlace place{b.add(warpRow, b.bitAnd(lane, 15)), b.shiftRight(lane, 4), 16 * slab, 2 * k};
+  return ptx::loadMatrix(b, copy.address(/*buffer=*/0, slot, place), 4, /*transposed=*/false);
 }
 
 /// 16 of K x 16 columns: for each group of 8 columns the matrices of the first and second 8 of K.
 Values MultistageEmitter::loadX(Value slot, int64_t k, int64_t pair) {
   Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);
   if (context.denseTransposed) {
-    Value row = b.add(b.add(warpColumn, b.add(b.mul(group, 8), inMatrix)), 16 * pair);
-    return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, row, upper, 2 * k), 4, /*transposed=*/false);
+    TileCopy::UnitPlace place{b.add(warpColumn, b.add(b.mul(group, 8), inMatrix)), upper, 16 * pair, 2 * k};
+    return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, place), 4, /*transposed=*/false);
   }
-  Value row = b.add(b.add(b.mul(upper, 8), inMatrix), 16 * k);
-  Value unit = b.add(b.shiftRight(warpColumn, 3), group);
-  return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, row, unit, 2 * pair), 4, /*transposed=*/true);
+  TileCopy::UnitPlace place{b.add(b.mul(upper, 8), inMatrix), b.add(b.shiftRight(warpColumn, 3), group), 16 * k,
+                            2 * pair};
+  return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, place), 4, /*transposed=*/true);
 }
 
 } // namespace

@@ -84,8 +84,8 @@ void storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, bool tra
 Values mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, ValueRange c);
 
 // Asynchronous 16-byte copies (9.7.9.25.3).
-/// cp.async.cg 16 bytes; only the first `bytes` come from global memory, the rest is zero.
-void copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes);
+/// cp.async.cg 16 bytes. With `bytes`, only that many come from global memory and the rest is zero.
+void copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes = {});
 void copyAsyncCommit(KernelBuilder &b);
 void copyAsyncWait(KernelBuilder &b, int64_t pending);
 

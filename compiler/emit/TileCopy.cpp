@@ -30,6 +30,7 @@ void TileCopy::beginTile(const TilePosition &tile, RowBlocks blocks, BlockLoopOp
   range = blocks;
   blocksPerStep = loop.getBlocksPerStep();
   chunks = loop.getChunks();
+  wholeTile = canSkipChecks() ? isWholeTile() : Value();
 }
 
 Value TileCopy::stepCount() {
@@ -78,14 +79,15 @@ TileCopy::Step TileCopy::nextStep(const Step &step) {
 // Places in shared memory
 //===----------------------------------------------------------------------===//
 
+int64_t TileCopy::bufferRows(int64_t buffer) { return cast<BufferType>(ring.getType().getBuffers()[buffer]).getRows(); }
+
 int64_t TileCopy::rowUnits(int64_t buffer) {
   return cast<BufferType>(ring.getType().getBuffers()[buffer]).getColumns() / unitElements;
 }
 
 Value TileCopy::slotPointer(int64_t buffer, Value slot) {
-  auto type = cast<BufferType>(ring.getType().getBuffers()[buffer]);
   Value base = b.byteOffset(context.sharedMemory, (*ring.getOffsets())[buffer]);
-  return b.byteOffset(base, b.mul(slot, type.getRows() * rowUnits(buffer) * unitBytes));
+  return b.byteOffset(base, b.mul(slot, bufferRows(buffer) * rowUnits(buffer) * unitBytes));
 }
 
 /// Units are stored at their number xor a key of the row, chosen so that the same unit of 8 consecutive rows lies in 8
@@ -97,20 +99,45 @@ Value TileCopy::swizzleKey(int64_t buffer, Value row) {
   return b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / units)), units - 1);
 }
 
-Value TileCopy::address(int64_t buffer, Value slot, Value row, Value laneUnit, int64_t unit) {
-  Value swizzled = b.bitXor(b.bitXor(laneUnit, swizzleKey(buffer, row)), unit);
-  Value offset = b.add(b.mul(row, rowUnits(buffer) * unitBytes), b.mul(swizzled, unitBytes));
-  return b.byteOffset(slotPointer(buffer, slot), offset);
+int64_t TileCopy::swizzleKey(int64_t buffer, int64_t row) {
+  int64_t units = rowUnits(buffer);
+  return units >= 8 ? row % 8 : row / (8 / units) % units;
+}
+
+Value TileCopy::address(int64_t buffer, Value slot, const UnitPlace &place) {
+  Value lane = b.add(b.mul(place.row, rowUnits(buffer) * unitBytes),
+                     b.mul(b.bitXor(place.unit, swizzleKey(buffer, place.row)), unitBytes));
+  // Rows begin at multiples of 128 bytes, or of their size: the xor stays inside the row and can come last.
+  int64_t flipped = swizzleKey(buffer, place.constantRow) ^ (place.constantUnit % 8);
+  Value pointer = b.flipAddressBits(b.byteOffset(slotPointer(buffer, slot), lane), flipped * unitBytes);
+  int64_t constantUnits = place.constantRow * rowUnits(buffer) + place.constantUnit / 8 * 8;
+  return b.byteOffset(pointer, constantUnits * unitBytes);
 }
 
 //===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
+int64_t TileCopy::threads() { return 32 * context.schedule.getConsumersM() * context.schedule.getConsumersN(); }
+
+void TileCopy::emit(const Step &step, Value slot) {
+  if (!wholeTile)
+    return emitChecked(step, slot);
+  b.ifThenElse(
+      isWholeStep(step), {},
+      [&] {
+        emitWhole(step, slot);
+        return Values();
+      },
+      [&] {
+        emitChecked(step, slot);
+        return Values();
+      });
+}
+
 SmallVector<TileCopy::Unit> TileCopy::unitsOf(int64_t buffer) {
-  auto type = cast<BufferType>(ring.getType().getBuffers()[buffer]);
-  int64_t units = rowUnits(buffer), total = type.getRows() * units;
-  int64_t threads = 32 * context.schedule.getConsumersM() * context.schedule.getConsumersN();
+  int64_t units = rowUnits(buffer), total = bufferRows(buffer) * units;
+  int64_t threads = this->threads();
   bool depthIsRow = buffer == 1 && !context.denseTransposed;
   bool even = threads % units == 0; // each pass covers whole rows
   SmallVector<Unit> result;
@@ -122,7 +149,7 @@ SmallVector<TileCopy::Unit> TileCopy::unitsOf(int64_t buffer) {
     unit.row = b.add(laneRow, constantRow);
     unit.unit = b.modulo(even ? context.thread : index, units);
     if (depthIsRow)
-      unit.depth = {laneRow, constantRow, even ? threads / units : type.getRows()};
+      unit.depth = {laneRow, constantRow, even ? threads / units : bufferRows(buffer)};
     else
       unit.depth = {b.mul(unit.unit, unitElements), 0, units * unitElements};
     if (first + threads > total)
@@ -152,11 +179,11 @@ Value TileCopy::isInBlock(const Step &step, DepthInBlock depth) {
   return {};
 }
 
-void TileCopy::emit(const Step &step, Value slot) {
+void TileCopy::emitChecked(const Step &step, Value slot) {
   for (int64_t buffer = 0; buffer < 2; ++buffer)
     for (const Unit &unit : unitsOf(buffer)) {
       auto copyOne = [&] {
-        Value destination = address(buffer, slot, unit.row, unit.unit, 0);
+        Value destination = address(buffer, slot, {unit.row, unit.unit});
         if (buffer == 0)
           copyA(step, destination, unit);
         else
@@ -185,12 +212,17 @@ void TileCopy::copyA(const Step &step, Value destination, const Unit &unit) {
   copyUnit(destination, values, b.add(b.mul(block, blockRows * blockColumns), inValues), valid);
 }
 
-void TileCopy::copyX(const Step &step, Value destination, const Unit &unit) {
-  DepthInBlock depth = locate(step, unit.depth);
+/// The block column of one of the step's blocks.
+Value TileCopy::columnAt(const Step &step, Value blockInStep) {
   Value column = step.columns[0];
   for (int64_t i = 1; i < blocksPerStep; ++i)
-    column = b.select(b.equal(depth.blockInStep, i), step.columns[i], column);
-  Value k = b.add(b.mul(column, context.matrix.getBlockColumns()), depth.column);
+    column = b.select(b.equal(blockInStep, i), step.columns[i], column);
+  return column;
+}
+
+void TileCopy::copyX(const Step &step, Value destination, const Unit &unit) {
+  DepthInBlock depth = locate(step, unit.depth);
+  Value k = b.add(b.mul(columnAt(step, depth.blockInStep), context.matrix.getBlockColumns()), depth.column);
 
   Value outer, inner, outerCount, innerCount;
   if (context.denseTransposed) {

@@ -28,14 +28,21 @@ public:
   Step firstStep();
   Step nextStep(const Step &step);
 
-  /// Starts all copies of a step into a slot. Rows, columns and blocks that do not exist become zero.
+  /// Starts all copies of a step into a slot. Rows, columns and blocks that do not exist become zero; a step where all
+  /// of them exist skips the checks.
   void emit(const Step &step, mlir::Value slot);
   void commit();
   /// Waits for all steps but the last `pending` that were committed.
   void wait(int64_t pending);
 
-  /// Shared-memory address of the unit `laneUnit + unit` of a row of a buffer, where the two have no bit in common.
-  mlir::Value address(int64_t buffer, mlir::Value slot, mlir::Value row, mlir::Value laneUnit, int64_t unit);
+  /// A unit of a buffer: `unit + constantUnit` of row `row + constantRow`. Both units have no bit in common, nor have
+  /// the rows up to bit 2; what is constant costs at most one instruction.
+  struct UnitPlace {
+    mlir::Value row, unit;
+    int64_t constantRow = 0, constantUnit = 0;
+  };
+  /// Its address in shared memory.
+  mlir::Value address(int64_t buffer, mlir::Value slot, const UnitPlace &place);
 
 private:
   /// A place along K inside a step: lane + constant, where 0 <= lane < range. The split lets the block be known at
@@ -55,9 +62,31 @@ private:
     mlir::Value blockInStep, column;
   };
 
+  /// How the threads cover a buffer: pass i of a thread copies unit `unit` of row `row + i * rows`.
+  struct Passes {
+    int64_t count, rows;
+    mlir::Value row, unit;
+  };
+
+  // Steps that lie wholly inside the operands.
+  bool canSkipChecks();
+  mlir::Value isWholeTile();
+  mlir::Value isWholeStep(const Step &step);
+  Passes passesOf(int64_t buffer);
+  mlir::Value columnAt(const Step &step, mlir::Value blockInStep);
+  void emitWhole(const Step &step, mlir::Value slot);
+  KernelBuilder::Values wholeA(const Step &step, const Passes &passes);
+  KernelBuilder::Values wholeX(const Step &step, const Passes &passes);
+  KernelBuilder::Values wholeTransposedX(const Step &step, const Passes &passes);
+
+  // Any step.
+  void emitChecked(const Step &step, mlir::Value slot);
+  int64_t threads();
   llvm::SmallVector<Unit> unitsOf(int64_t buffer);
+  int64_t bufferRows(int64_t buffer);
   int64_t rowUnits(int64_t buffer); // units in a row of a buffer
   mlir::Value swizzleKey(int64_t buffer, mlir::Value row);
+  int64_t swizzleKey(int64_t buffer, int64_t row);
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
   mlir::Value columnOf(mlir::Value block);
   KernelBuilder::Values columnsOf(mlir::Value block);
@@ -76,6 +105,7 @@ private:
   TilePosition position;
   RowBlocks range;
   int64_t blocksPerStep = 1, chunks = 1;
+  mlir::Value wholeTile; // i1: rows and columns of the tile all exist
 };
 
 } // namespace sparsec

@@ -112,6 +112,9 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
             schedule.consumersM = warpsM;
             schedule.consumersN = warpsN;
             schedule.ctasPerSm = ctasPerSm;
+            if (chip.preferredRegistersPerThread < chip.maxRegistersPerThread)
+              schedule.consumerRegisters =
+                  std::min(chip.preferredRegistersPerThread, registerPool(chip, 32 * warps, ctasPerSm) / (32 * warps));
             schedules.push_back(complete(schedule, problem, chip));
           }
 }

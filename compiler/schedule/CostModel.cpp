@@ -24,9 +24,9 @@ static constexpr double chainEfficiency = 0.95;
 static constexpr double sparseL2Efficiency = 0.73;
 // Resources overlap, but not perfectly: this share of what the slower one should hide still shows.
 static constexpr double exposedShare = 0.1;
-// Both CTAs of a cluster wait for the slower one.
-static constexpr double clusterOverhead = 1.02;
-// One role: all warps meet between two steps.
+// Both CTAs of a cluster wait for the slower one, and clusters drift apart where CTAs would stay in step.
+static constexpr double clusterOverhead = 1.06;
+// One role: all warps meet between two steps. A second CTA on the SM works meanwhile.
 static constexpr double barrierClocks = 50;
 // Until the first chain of a tile runs. A producer of its own works on the next tile meanwhile.
 static constexpr double fillClocksOneRole = 1500;
@@ -78,11 +78,13 @@ static double stepL2Bytes(const Schedule &schedule, const ProblemDescription &pr
   double xDepth = schedule.copy == CopyMethod::Tma ? double(schedule.tileK) : depth;
   double bytes = double(problem.elementBytes);
   bool isWholeBlock = schedule.tileK >= problem.blockColumns && schedule.tileM >= problem.blockRows;
+  // The step's next block is the neighbour of the one before with the probability of the density.
   double contiguousDepth = double(std::min(schedule.tileK, problem.blockColumns));
+  double neighbourhood = blocksPerStep(schedule, problem.blockColumns) > 1 ? 1 + problem.density : 1;
   double a = rowsOfBlock * depth * bytes;
   double aRow = isWholeBlock ? a : contiguousDepth * bytes;
   double x = columns * xDepth * bytes;
-  double xRow = (problem.xTransposed ? contiguousDepth : columns) * bytes;
+  double xRow = (problem.xTransposed ? contiguousDepth * neighbourhood : columns) * bytes;
   return l2Bytes(a, aRow) / double(schedule.cluster) + l2Bytes(x, xRow);
 }
 
@@ -98,8 +100,8 @@ static double copyInstructionClocks(const Schedule &schedule, double elementByte
     return 0;
   double elements = double(schedule.tileM + schedule.tileN) * depth;
   double elementsPerCopy = schedule.copy == CopyMethod::CpAsync ? 16 / elementBytes : 1;
-  // Address, bounds and the copy itself, per warp of 32 threads.
-  constexpr double instructionsPerCopy = 8;
+  // Two addresses and the copy itself, per warp of 32 threads.
+  constexpr double instructionsPerCopy = 4;
   return elements / elementsPerCopy / 32 * instructionsPerCopy / instructionsPerClock;
 }
 
@@ -143,7 +145,7 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
 
   double work = overlapped(std::array{cost.tensor, cost.l2, cost.sharedMemory, cost.copyInstructions});
   double step = slotsAhead > 0 ? std::max(work, cost.latency) : work + cost.latency;
-  step += isOneRole ? barrierClocks / resident : 0;
+  step += isOneRole && resident < 2 ? barrierClocks : 0;
   double main = steps.count * step + (isOneRole ? fillClocksOneRole : fillClocksTwoRoles) / resident;
   double tileElements = double(schedule.tileM * std::min(schedule.tileN, problem.n));
   cost.epilogue = tileElements * double(problem.outputBytes + problem.epilogueBytes) / rate;
@@ -163,9 +165,9 @@ int64_t sparsec::chooseRaster(const Schedule &schedule, const ProblemDescription
   double workers = double(chip.multiprocessors * schedule.ctasPerSm / schedule.cluster);
   double depth = stepsOfTile(schedule, problem).depth;
   double l2 = stepL2Bytes(schedule, problem, depth) / (chip.l2BytesPerClock / double(chip.multiprocessors));
-  // Where L2 is the limit even at its best rate, all workers share one panel of X.
+  // Where L2 is the limit even at its best rate, half of the workers share a panel of X.
   if (l2 > tensorClocks(schedule, chip, depth))
-    return int64_t(std::bit_ceil(uint64_t(workers)));
+    return int64_t(std::bit_floor(uint64_t(workers / 2)));
   // Otherwise `raster` rows of A and workers / raster panels of X are read at a time: the least sum.
   double panel = double(schedule.tileN * schedule.cluster);
   return int64_t(std::bit_floor(uint64_t(std::max(1.0, std::sqrt(workers * panel / double(schedule.tileM))))));

@@ -15,11 +15,11 @@ static constexpr int64_t maxStages = 16;
 // Products of numbers up to this one do not overflow.
 static constexpr int64_t largestNumber = 65536;
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
-static constexpr int64_t usualOtherRegisters = 48;
+static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
 // What an epilogue adds where the whole budget is one number (mma_sync): with 128 accumulators in 255 registers a
 // polynomial spills, measured with erf.
-static constexpr int64_t epilogueRegisters = 40;
+static constexpr int64_t epilogueRegisters = 52;
 
 static Fit broken(Limit limit, std::string message) { return {limit, 0, 0, std::move(message)}; }
 
@@ -116,9 +116,9 @@ static Fit powerOfTwo(const char *field, int64_t value) {
 /// Rows of shared memory are stored in 16-byte units whose numbers are mixed with the row by xor: a row must have a
 /// power of two or a multiple of 8 of them, and a warp's first unit no bit in common with its others.
 static Fit checkMmaSyncGeometry(const Schedule &schedule) {
-  if (schedule.producerRegisters != 0 || schedule.consumerRegisters != 0)
-    return broken(Limit::Geometry, fmt::format("expects no register counts for mma_sync, but got {}/{}",
-                                               schedule.producerRegisters, schedule.consumerRegisters));
+  if (schedule.producerRegisters != 0)
+    return broken(Limit::Geometry,
+                  fmt::format("expects no producer_registers for mma_sync, but got {}", schedule.producerRegisters));
   return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 16),
                       powerOfTwo("tile_n / consumers_n", schedule.tileN / schedule.consumersN),
                       schedule.tileN % 64 == 0 ? Fit() : powerOfTwo("tile_n", schedule.tileN),
@@ -168,11 +168,14 @@ static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &pr
   Fit fit = atMost(Limit::Registers, limit, perThread, fmt::format("registers per thread on {}", chip.name));
   if (!fit.ok())
     return fit;
-  if (schedule.consumerRegisters != 0)
+  if (schedule.instruction == MatrixInstruction::Wgmma && schedule.consumerRegisters != 0)
     return checkRegisterCounts(schedule, chip, perThread);
   int64_t count = threads(schedule);
-  return atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm), perThread * count,
-                fmt::format("registers per CTA on {}", chip.name));
+  int64_t reserved = std::max(perThread, schedule.consumerRegisters);
+  return firstBroken({atMost(Limit::Registers, schedule.consumerRegisters ? schedule.consumerRegisters : limit,
+                             perThread, "registers per thread"),
+                      atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm), reserved * count,
+                             fmt::format("registers per CTA on {}", chip.name))});
 }
 
 static Fit checkSharedMemory(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {

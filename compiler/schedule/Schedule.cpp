@@ -29,8 +29,10 @@ std::string sparsec::toString(const Schedule &schedule) {
                                  schedule.consumersM, schedule.consumersN);
   if (schedule.cluster != defaults.cluster)
     text += fmt::format(" cluster {}", schedule.cluster);
-  if (schedule.consumerRegisters != defaults.consumerRegisters)
+  if (schedule.producerRegisters != defaults.producerRegisters)
     text += fmt::format(" registers {}/{}", schedule.producerRegisters, schedule.consumerRegisters);
+  else if (schedule.consumerRegisters != defaults.consumerRegisters)
+    text += fmt::format(" registers {}", schedule.consumerRegisters);
   if (schedule.raster != defaults.raster)
     text += fmt::format(" raster {}", schedule.raster);
   if (schedule.ctasPerSm != defaults.ctasPerSm)

@@ -9,7 +9,11 @@
 // CHECK-NOT: setmaxnreg
 // CHECK-NOT: cluster
 // CHECK: .visible .entry spmm(
-// CHECK: cp.async.cg.shared.global
+// CHECK: .maxnreg 168
+// Steps that lie wholly inside copy without counting bytes; addresses of shared memory have 32 bits.
+// CHECK: cp.async.cg.shared.global [%r{{[0-9+]+}}], [%rd{{[0-9+]+}}], 16;
+// The others do count.
+// CHECK: cp.async.cg.shared.global [%r{{[0-9+]+}}], [%rd{{[0-9+]+}}], 16, %r{{[0-9]+}};
 // CHECK: cp.async.commit_group
 // CHECK: cp.async.wait_group
 // CHECK: ldmatrix.sync.aligned.m8n8.x4

@@ -26,8 +26,23 @@ TEST(ScheduleChoice, Blocks128OnHopper) {
     EXPECT_EQ(best(problemWithBlock(rows, columns), hopper()), wgmma128x256()) << rows << "x" << columns;
 }
 
-// Measured on an H200: the width makes up for the height, all rows share a panel.
-TEST(ScheduleChoice, Blocks64OnHopper) { EXPECT_EQ(best(problemWithBlock(64, 64), hopper()), wgmma64x512()); }
+// Measured on an H200: the width makes up for the height, half of the CTAs share a panel and none shares A.
+TEST(ScheduleChoice, Blocks64OnHopper) {
+  Schedule expected = wgmma64x512();
+  expected.cluster = 1;
+  expected.raster = 64;
+  EXPECT_EQ(best(problemWithBlock(64, 64), hopper()), expected);
+}
+
+// A thread never needs more than the chip prefers, and no more than two CTAs on an SM leave it.
+TEST(ScheduleChoice, RegistersOnAda) {
+  Schedule large = best(problemWithBlock(128, 128), ada());
+  EXPECT_EQ(large.ctasPerSm * threads(large), 512);
+  EXPECT_EQ(large.consumerRegisters, 128);
+  Schedule small = best(problemWithBlock(16, 16), ada());
+  EXPECT_EQ(threads(small), 128);
+  EXPECT_EQ(small.consumerRegisters, 168);
+}
 
 TEST(ScheduleChoice, SmallBlocksOnHopperUseMmaSync) {
   for (auto [rows, columns] : {std::pair{16, 16}, {32, 32}, {48, 64}, {64, 48}, {128, 32}}) {

@@ -98,11 +98,32 @@ TEST_F(ScheduleCost, ShortRowsOfXWasteL2) {
 TEST_F(ScheduleCost, CopiesCostInstructions) {
   Schedule schedule = mmaSync128x128();
   double asynchronous = estimateCost(schedule, problem, ada).copyInstructions;
-  // 1024 copies of 16 bytes, 32 at a time, 8 instructions each, 4 a clock.
-  EXPECT_DOUBLE_EQ(asynchronous, 64);
+  // 1024 copies of 16 bytes, 32 at a time, 4 instructions each, 4 a clock.
+  EXPECT_DOUBLE_EQ(asynchronous, 32);
   schedule.copy = CopyMethod::Gather;
   EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, ada).copyInstructions, 8 * asynchronous)
       << "one element instead of 16 bytes at a time";
+}
+
+TEST_F(ScheduleCost, NeighboursShareWhatL2Moves) {
+  problem = problemWithBlock(128, 16);
+  problem.xTransposed = true;
+  Schedule schedule = mmaSync128x128();
+  schedule.tileK = 32; // two blocks
+  problem.density = 0;
+  double strangers = estimateCost(schedule, problem, ada).l2;
+  problem.density = 1;
+  // Rows of 32 bytes become rows of 64, and L2 serves CTAs in lockstep at its full rate.
+  EXPECT_NEAR(estimateCost(schedule, problem, ada).l2 / strangers, 0.73 * 16384 / (8192 + 2 * 8192.0), 1e-9);
+}
+
+TEST_F(ScheduleCost, ASecondCtaHidesTheBarrier) {
+  Schedule schedule = mmaSync128x128();
+  schedule.stages = 16; // no latency shows
+  Cost alone = estimateCost(schedule, problem, ada);
+  schedule.ctasPerSm = 2;
+  Cost together = estimateCost(schedule, problem, ada);
+  EXPECT_GT(alone.clocks - together.clocks, alone.tilesPerMultiprocessor * alone.steps * 49);
 }
 
 TEST_F(ScheduleCost, ShallowRingsAreBoundByLatency) {
@@ -181,9 +202,9 @@ TEST_F(ScheduleCost, FewColumnsLeaveMultiprocessorsIdle) {
 TEST_F(ScheduleCost, Raster) {
   // Bound by the tensor cores: sqrt(66 clusters * 512 columns / 128 rows) = 16.2.
   EXPECT_EQ(chooseRaster(wgmma128x256(), problem, hopper), 16);
-  // Bound by L2: all 66 clusters on one panel.
+  // Bound by L2: half of the 66 clusters on one panel.
   problem = problemWithBlock(64, 64);
-  EXPECT_EQ(chooseRaster(wgmma64x512(), problem, hopper), 128);
+  EXPECT_EQ(chooseRaster(wgmma64x512(), problem, hopper), 32);
 }
 
 TEST_F(ScheduleCost, Text) {

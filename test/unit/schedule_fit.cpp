@@ -139,12 +139,12 @@ TEST_F(ScheduleFit, RegisterPool) {
 TEST_F(ScheduleFit, ChoiceKeepsADistanceFromTheLimits) {
   Schedule schedule = mmaSync128x128();
   schedule.consumersN = 2;
-  // 64 x 64 results a warp: 128 accumulators, 32 fragments, usually 48 others; sm_89 prefers 168.
+  // 64 x 64 results a warp: 128 accumulators, 32 fragments, usually 36 others; sm_89 prefers 168.
   EXPECT_EQ(estimatedRegisters(schedule, Origin::HandWritten), 184);
-  EXPECT_EQ(estimatedRegisters(schedule, Origin::Chosen), 208);
+  EXPECT_EQ(estimatedRegisters(schedule, Origin::Chosen), 196);
   EXPECT_TRUE(check(schedule, ada, Origin::HandWritten).ok());
   EXPECT_EQ(check(schedule, ada, Origin::Chosen).message,
-            "expects at most 168 registers per thread on sm_89, but the schedule needs 208 (40 too many)");
+            "expects at most 168 registers per thread on sm_89, but the schedule needs 196 (28 too many)");
 }
 
 TEST_F(ScheduleFit, InstructionsOfTheChip) {
@@ -199,8 +199,25 @@ TEST_F(ScheduleFit, GeometryOfMmaSync) {
   schedule.cluster = 2;
   expectBroken(schedule, hopper, Limit::Geometry, "expects cluster to be between 1 and 1, but got 2");
   schedule = mmaSync128x128();
-  schedule.consumerRegisters = 128;
-  expectBroken(schedule, hopper, Limit::Geometry, "expects no register counts for mma_sync, but got 0/128");
+  schedule.producerRegisters = 40;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects no producer_registers for mma_sync, but got 40");
+}
+
+TEST_F(ScheduleFit, MostRegistersOfMmaSync) {
+  Schedule schedule = mmaSync128x128();
+  // 64 accumulators, 24 fragments and at least 24 others.
+  schedule.consumerRegisters = 112;
+  EXPECT_TRUE(check(schedule, ada).ok());
+  schedule.consumerRegisters = 104;
+  expectBroken(schedule, ada, Limit::Registers,
+               "expects at most 104 registers per thread, but the schedule needs 112 (8 too many)");
+  // The limit is what a CTA may come to hold.
+  schedule.consumerRegisters = 168;
+  schedule.ctasPerSm = 2;
+  schedule.stages = 2;
+  schedule.tileK = 32;
+  expectBroken(schedule, ada, Limit::Registers,
+               "expects at most 32768 registers per CTA on sm_89, but the schedule needs 43008 (10240 too many)");
 }
 
 TEST_F(ScheduleFit, StagesHoldWholeBlocksOrPartsOfOne) {
