@@ -2,6 +2,8 @@
 // Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form.
 
 #include "Passes.h"
+#include "ScheduleAttribute.h"
+#include "SharedMemory.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -102,10 +104,8 @@ void ProgramBuilder::buildStore(ImplicitLocOpBuilder &b, Value tile, Value accum
   SmallVector<Value> extras;
   for (Value extra : spmm.getExtras())
     extras.push_back(mapping.lookup(extra));
-  // stmatrix moves 16-bit elements; a tensor store writes whole boxes of 64 rows, so a block row must end with one.
-  auto resultType = cast<RankedTensorType>(result.getType());
-  bool staged =
-      schedule.getCopy() == Copy::tma && resultType.getElementTypeBitWidth() == 16 && matrix.getBlockRows() % 64 == 0;
+  int64_t resultBytes = cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8;
+  bool staged = usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes);
   auto store = StoreOp::create(b, accumulator, tile, result, extras, spmm.getBroadcast(), matrix.getBlockRows(),
                                /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
                                /*staging=*/DenseI64ArrayAttr());
