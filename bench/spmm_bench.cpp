@@ -164,6 +164,7 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, double de
   Matrix matrix(operands, first.blockRows, first.blockColumns, density);
   SampledRows expected(operands, matrix, first.denseTransposed);
   std::vector<Row> rows;
+  rows.reserve(candidates.size());
   double denseBefore = dense ? timeDense(false).medianMilliseconds : 0;
   for (const Candidate *candidate : candidates)
     rows.push_back(timeCandidate(*candidate, matrix, expected));

@@ -4,6 +4,7 @@
 #include "sparsec/compiler.h"
 
 #include "Bundle.h"
+#include "Failure.h"
 #include "HostObject.h"
 #include "IrDump.h"
 #include "Passes.h"
@@ -162,13 +163,13 @@ public:
               sparsec_compile_result_s &result)
       : options(options), targets(std::move(targets)), result(result) {}
 
-  sparsec_compile_code_t run(StringRef source);
+  sparsec_compile_code_t run(StringRef text);
 
 private:
   sparsec_compile_code_t compile(ModuleOp module, StringRef target);
   sparsec_compile_code_t compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump);
   sparsec_compile_code_t compileForHost(ModuleOp module, IrDump &dump);
-  LogicalResult runPasses(ModuleOp module, StringRef target, IrDump &dump);
+  LogicalResult runPasses(ModuleOp module, StringRef target, IrDump &dump, PassFailure &failure);
   void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump);
   llvm::Expected<std::string> assemble(const Chip &chip, StringRef ptx, StringRef launchInfo);
   void finish();
@@ -177,10 +178,12 @@ private:
     report(options, SPARSEC_SEVERITY_ERROR, message);
     return SPARSEC_COMPILE_FAILURE;
   }
+  sparsec_compile_code_t failInternally(const Twine &what, StringRef target);
 
   const sparsec_compile_options_t &options;
   std::vector<std::string> targets;
   sparsec_compile_result_s &result;
+  StringRef source;
   std::vector<BundleImage> images;
   PhaseTimes times;
 };
@@ -207,7 +210,36 @@ static std::string getLaunchInfo(llvm::Module &module) {
   return cast<llvm::ConstantDataArray>(global->getInitializer())->getRawDataValues().str();
 }
 
-sparsec_compile_code_t Compilation::run(StringRef source) {
+/// Says that the compiler is at fault, with a command that fails in the same way.
+sparsec_compile_code_t Compilation::failInternally(const Twine &what, StringRef target) {
+  std::string arguments = (" --arch=" + target).str();
+  if (options.emit != SPARSEC_EMIT_IMAGE)
+    arguments += (" --emit=" + emitNames[options.emit]).str();
+  sparsec_compile_options_t defaults;
+  sparsec_compile_options_init(&defaults);
+  if (options.expect_density != defaults.expect_density)
+    arguments += llvm::formatv(" --expect-density={0:e16}", options.expect_density);
+  if (options.expect_n != defaults.expect_n)
+    arguments += llvm::formatv(" --expect-n={0}", options.expect_n);
+  return fail(describeInternalError(what, source, arguments));
+}
+
+/// A source holds kernels and nothing else: what passes make has the rest of the module for itself.
+static LogicalResult checkContents(ModuleOp module) {
+  if (module.getBody()->empty())
+    return module.emitError("expects at least one sparsec.kernel, but got none");
+  for (Operation &op : *module.getBody()) {
+    auto kernel = dyn_cast<KernelOp>(op);
+    if (!kernel)
+      return op.emitError("expects only sparsec.kernel in a module, but got ") << op.getName();
+    if (kernel.getSymName() == SPARSEC_LAUNCH_INFO_SYMBOL)
+      return op.emitError("expects another kernel name than that of the launch info, but got ") << kernel.getSymName();
+  }
+  return success();
+}
+
+sparsec_compile_code_t Compilation::run(StringRef text) {
+  source = text;
   DialectRegistry registry;
   registry.insert<SparsecDialect>();
   registerTranslations(registry);
@@ -221,12 +253,8 @@ sparsec_compile_code_t Compilation::run(StringRef source) {
 
   OwningOpRef<ModuleOp> module;
   times.measure("parse", [&] { module = parseSourceFile<ModuleOp>(sources, &context); });
-  if (!module)
+  if (!module || failed(checkContents(*module)))
     return SPARSEC_COMPILE_INVALID_INPUT;
-  if (module->getOps<KernelOp>().empty()) {
-    module->emitError("expects at least one sparsec.kernel, but got none");
-    return SPARSEC_COMPILE_INVALID_INPUT;
-  }
   for (const std::string &target : targets) {
     OwningOpRef<ModuleOp> copy = module->clone();
     if (sparsec_compile_code_t code = compile(*copy, target))
@@ -244,8 +272,10 @@ sparsec_compile_code_t Compilation::compile(ModuleOp module, StringRef target) {
   if (llvm::Error error = dump.create())
     return fail("cannot make the dump directory: " + llvm::toString(std::move(error)));
 
-  if (failed(runPasses(module, target, dump)))
-    return SPARSEC_COMPILE_INVALID_INPUT;
+  PassFailure failure;
+  if (failed(runPasses(module, target, dump, failure)))
+    return failure.isInputWrong ? SPARSEC_COMPILE_INVALID_INPUT
+                                : failInternally("pass " + failure.pass + " failed", target);
   sparsec_compile_code_t code = SPARSEC_COMPILE_OK;
   if (getLastStage(options.emit) != Stage::Llvm) {
     llvm::raw_string_ostream stream(result.data);
@@ -260,13 +290,14 @@ sparsec_compile_code_t Compilation::compile(ModuleOp module, StringRef target) {
   return code;
 }
 
-LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &dump) {
+LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &dump, PassFailure &failure) {
   PipelineOptions pipeline;
   pipeline.chip = target.str();
   pipeline.expectDensity = options.expect_density;
   pipeline.expectN = options.expect_n;
 
   PassManager passes(module.getContext());
+  passes.addInstrumentation(std::make_unique<NotePassFailure>(failure));
   if (dump.isEnabled())
     passes.addInstrumentation(std::make_unique<DumpAfterPass>(dump));
   if (findChip(target))
@@ -282,7 +313,7 @@ sparsec_compile_code_t Compilation::compileForGpu(ModuleOp module, const Chip &c
   gpu::GPUModuleOp gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto llvmModule = times.measure("translation", [&] { return translateToLLVM(gpuModule, context, *machine); });
   if (!llvmModule)
-    return SPARSEC_COMPILE_FAILURE;
+    return failInternally("translation to LLVM IR failed", chip.name);
   optimizeModule(*llvmModule, *machine, dump);
   if (options.emit == SPARSEC_EMIT_LLVM)
     return SPARSEC_COMPILE_OK;
@@ -290,7 +321,7 @@ sparsec_compile_code_t Compilation::compileForGpu(ModuleOp module, const Chip &c
   std::string launchInfo = getLaunchInfo(*llvmModule);
   auto ptx = times.measure("code generation", [&] { return emitPtx(*llvmModule, *machine); });
   if (!ptx)
-    return fail(llvm::toString(ptx.takeError()));
+    return failInternally(llvm::toString(ptx.takeError()), chip.name);
   dump.write("ptx.ptx", *ptx);
   if (options.emit == SPARSEC_EMIT_PTX) {
     result.data = std::move(*ptx);
@@ -312,7 +343,7 @@ sparsec_compile_code_t Compilation::compileForHost(ModuleOp module, IrDump &dump
   auto machine = createHostTargetMachine();
   auto llvmModule = times.measure("translation", [&] { return translateHostToLLVM(module, context, *machine); });
   if (!llvmModule)
-    return SPARSEC_COMPILE_FAILURE;
+    return failInternally("translation to LLVM IR failed", hostTarget);
   optimizeModule(*llvmModule, *machine, dump);
   if (options.emit == SPARSEC_EMIT_LLVM)
     return SPARSEC_COMPILE_OK;

@@ -49,6 +49,11 @@ void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
   addHostConversionPasses(passes);
 }
 
+bool sparsec::refusesInput(llvm::StringRef pass) {
+  return pass == "sparsec-select-schedule" // a schedule that does not fit
+         || pass == "sparsec-lower-math";  // an op of an epilogue without a lowering
+}
+
 void sparsec::registerPipelines() {
   PassPipelineRegistration<PipelineOptions>(
       "sparsec-gpu-pipeline", "all passes for a GPU",

@@ -30,6 +30,10 @@ struct PipelineOptions : mlir::PassPipelineOptions<PipelineOptions> {
 void addGpuPasses(mlir::OpPassManager &passes, const PipelineOptions &options, Stage last);
 void addHostPasses(mlir::OpPassManager &passes, Stage last);
 
+/// Whether the pass of this name checks what the user wrote: it may refuse it, where every other pass takes all that an
+/// earlier one makes. Such a pass fails before it makes anything invalid.
+bool refusesInput(llvm::StringRef pass);
+
 /// Makes both known to sparsec-opt as --sparsec-gpu-pipeline and --sparsec-host-pipeline.
 void registerPipelines();
 

@@ -170,6 +170,20 @@ sparsec_status_t sparsec_image_count(const void *data, size_t bytes, size_t *out
   });
 }
 
+sparsec_status_t sparsec_image_format(const void *data, size_t bytes, size_t image_index,
+                                      sparsec_image_format_t *out_format) {
+  return guarded([&]() -> Status {
+    if (!out_format)
+      return invalidArgument("out_format is NULL");
+    if (!data)
+      return invalidArgument("data is NULL");
+    Image image;
+    SPARSEC_RETURN_IF_ERROR(readImage({static_cast<const uint8_t *>(data), bytes}, image_index, image));
+    *out_format = image.format;
+    return {};
+  });
+}
+
 sparsec_status_t sparsec_launch_info_read(const void *data, size_t bytes, size_t image_index,
                                           sparsec_launch_info_t **out_info) {
   return guarded([&]() -> Status {

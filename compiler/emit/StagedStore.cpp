@@ -20,9 +20,10 @@ class StagedStore {
 public:
   StagedStore(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
               Value consumer)
-      : context(context), b(context.b), fragment(fragment), epilogue(context, store, position, fragment),
-        consumer(consumer), transposed(store.getTransposed()), element(store.getResult().getType().getElementType()),
-        columns((*store.getStaging())[1]), buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
+      : context(context), b(context.b), fragment(fragment), at(context, position, fragment),
+        epilogue(context, store, at, fragment), consumer(consumer), transposed(store.getTransposed()),
+        element(store.getResult().getType().getElementType()), columns((*store.getStaging())[1]),
+        buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
         rowBytes(transposed ? 2 * warpgroupRows : 2 * columns) {
     // Addresses are computed here, once per tile: kept from tile to tile they would take registers that the
     // accumulators need.
@@ -106,6 +107,7 @@ private:
   ProgramContext &context;
   KernelBuilder &b;
   AccumulatorFragment &fragment;
+  ElementCoordinates at;
   TileEpilogue epilogue;
   Value consumer;
   bool transposed;

@@ -83,9 +83,9 @@ Value ExtraOperand::load(Value index) {
   return b.load(element, b.elementPointer(context.parameters.get(ParameterKind::pointer, argument), element, index));
 }
 
-TileEpilogue::TileEpilogue(ProgramContext &context, StoreOp store, const TilePosition &position,
+TileEpilogue::TileEpilogue(ProgramContext &context, StoreOp store, ElementCoordinates &at,
                            AccumulatorFragment &fragment)
-    : context(context), store(store), fragment(fragment), at(context, position, fragment) {
+    : context(context), store(store), at(at), fragment(fragment) {
   for (auto [operand, broadcast] : llvm::zip(store.getExtras(), store.getBroadcast()))
     extras.emplace_back(context, operand, cast<BroadcastAttr>(broadcast).getValue(), store.getTransposed());
 }
@@ -164,13 +164,13 @@ private:
 
 void sparsec::emitDirectStore(ProgramContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment) {
-  TileEpilogue epilogue(context, store, position, fragment);
   ElementCoordinates at(context, position, fragment);
+  TileEpilogue epilogue(context, store, at, fragment);
   DirectStore direct(context, store);
   for (int64_t slab = 0; slab < fragment.slabs; ++slab)
     for (int64_t group = 0; group < fragment.groups; ++group) {
       epilogue.apply(slab, group);
-      at.beginGroup(group);
+      at.beginGroup(group); // again: what the epilogue computed of it does not stay in registers
       for (int64_t half = 0; half < 2; ++half)
         direct.storePair(at, slab, half, fragment.at(slab, group, 2 * half), fragment.at(slab, group, 2 * half + 1));
     }

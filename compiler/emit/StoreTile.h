@@ -56,16 +56,17 @@ private:
 };
 
 /// Replaces accumulators by the results of the epilogue, one group of 8 columns at a time, when the store gets there.
+/// Shares the coordinates of the store; an epilogue that is not the identity begins the group.
 class TileEpilogue {
 public:
-  TileEpilogue(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment);
+  TileEpilogue(ProgramContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment);
   void apply(int64_t slab, int64_t group);
 
 private:
   ProgramContext &context;
   StoreOp store;
+  ElementCoordinates &at;
   AccumulatorFragment &fragment;
-  ElementCoordinates at;
   llvm::SmallVector<ExtraOperand> extras;
 };
 

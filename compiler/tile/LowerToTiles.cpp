@@ -2,6 +2,8 @@
 // Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form.
 
 #include "Passes.h"
+#include "ScheduleAttribute.h"
+#include "SharedMemory.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -23,7 +25,8 @@ public:
   ProgramBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
       : kernel(kernel), spmm(spmm), schedule(schedule), matrix(spmm.getMatrix().getType()) {}
 
-  void build(OpBuilder &moduleBuilder, int64_t variant);
+  /// A kernel may have the name that a variant of another one would get, so `programs` makes names unique.
+  void build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant);
 
 private:
   void buildTile(ImplicitLocOpBuilder &b, Value tile);
@@ -42,7 +45,7 @@ private:
   Value result;      // the result operand of the program
 };
 
-void ProgramBuilder::build(OpBuilder &moduleBuilder, int64_t variant) {
+void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
   // cp.async and TMA move 16 bytes at a time; a gather reads single elements.
   int64_t elementBytes = spmm.getDense().getType().getElementType().getIntOrFloatBitWidth() / 8;
@@ -50,6 +53,7 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, int64_t variant) {
   std::string name = kernel.getSymName().str() + (variant == 0 ? "" : "_unaligned");
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
                                    /*shared_memory=*/IntegerAttr());
+  programs.insert(program);
 
   Block *body = b.createBlock(&program.getBody());
   for (BlockArgument argument : kernel.getBody().getArguments())
@@ -102,10 +106,8 @@ void ProgramBuilder::buildStore(ImplicitLocOpBuilder &b, Value tile, Value accum
   SmallVector<Value> extras;
   for (Value extra : spmm.getExtras())
     extras.push_back(mapping.lookup(extra));
-  // stmatrix moves 16-bit elements; a tensor store writes whole boxes of 64 rows, so a block row must end with one.
-  auto resultType = cast<RankedTensorType>(result.getType());
-  bool staged =
-      schedule.getCopy() == Copy::tma && resultType.getElementTypeBitWidth() == 16 && matrix.getBlockRows() % 64 == 0;
+  int64_t resultBytes = cast<RankedTensorType>(result.getType()).getElementTypeBitWidth() / 8;
+  bool staged = usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes);
   auto store = StoreOp::create(b, accumulator, tile, result, extras, spmm.getBroadcast(), matrix.getBlockRows(),
                                /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
                                /*staging=*/DenseI64ArrayAttr());
@@ -125,7 +127,10 @@ public:
   void runOnOperation() override {
     ModuleOp module = getOperation();
     OpBuilder builder = OpBuilder::atBlockEnd(module.getBody());
+    SymbolTable kernels(module);
     auto gpuModule = gpu::GPUModuleOp::create(builder, module.getLoc(), "kernels");
+    kernels.insert(gpuModule); // under another name if a kernel has this one
+    SymbolTable programs(gpuModule);
     for (KernelOp kernel : module.getOps<KernelOp>()) {
       auto spmm = *kernel.getBody().getOps<SpmmOp>().begin();
       if (!kernel.getSchedule()) {
@@ -137,7 +142,7 @@ public:
         if (!schedule)
           continue;
         builder.setInsertionPointToEnd(gpuModule.getBody());
-        ProgramBuilder(kernel, spmm, schedule).build(builder, variant++);
+        ProgramBuilder(kernel, spmm, schedule).build(builder, programs, variant++);
       }
     }
   }

@@ -81,7 +81,7 @@ static std::optional<CheckRequest> parseCheck(llvm::StringRef text) {
 }
 
 static llvm::Error inspectFile(llvm::StringRef file) {
-  auto images = readLaunchInfos(file);
+  auto images = readImages(file);
   if (!images)
     return images.takeError();
   if (json)

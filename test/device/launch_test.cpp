@@ -79,6 +79,7 @@ void launchFromTwoThreads(std::vector<KernelArguments> &arguments, sparsec_plan_
   std::vector<std::string> errors(arguments.size());
   {
     std::vector<std::jthread> threads;
+    threads.reserve(arguments.size());
     for (size_t t = 0; t < arguments.size(); ++t)
       threads.emplace_back([&, t] {
         try {

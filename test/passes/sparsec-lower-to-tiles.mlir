@@ -54,3 +54,23 @@ sparsec.kernel @unscheduled(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tenso
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// -----
+
+// Kernels may have the names that the pass would give: that of the module, and of another kernel's second variant.
+// CHECK-LABEL: sparsec.kernel @kernels
+// CHECK: sparsec.kernel @kernels_unaligned
+// CHECK: gpu.module @kernels_0
+// CHECK: sparsec.program @kernels attributes {{.*}}kernel = @kernels,{{.*}}variant = 0
+// CHECK: sparsec.program @kernels_unaligned attributes {{.*}}kernel = @kernels,{{.*}}variant = 1
+// CHECK: sparsec.program @kernels_unaligned_0 attributes {{.*}}kernel = @kernels_unaligned,{{.*}}variant = 0
+#fast = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>
+#gather = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 2, consumers_n = 2>
+sparsec.kernel @kernels(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #fast, fallback_schedule = #gather} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+sparsec.kernel @kernels_unaligned(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #fast} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -180,6 +180,7 @@ TEST(Compiler, ManyThreads) {
   EXPECT_NE(expected.find(".entry"), std::string::npos);
   std::vector<Compilation> compilations(4);
   std::vector<std::thread> threads;
+  threads.reserve(compilations.size());
   for (Compilation &compilation : compilations)
     threads.emplace_back([&compilation, &options] { compilation = compile(kernel, options); });
   for (std::thread &thread : threads)

@@ -102,7 +102,7 @@ protected:
   void TearDown() override {
     setenv("PATH", saved.c_str(), 1);
     unsetenv("TMPDIR");
-    llvm::sys::fs::remove_directories(folder);
+    EXPECT_FALSE(llvm::sys::fs::remove_directories(folder));
   }
 
   std::string path(const llvm::Twine &name) { return (folder + "/" + name).str(); }

@@ -36,7 +36,7 @@ LaunchInfoBuilder hostInfo() {
   info.arguments[0].block_rows = info.arguments[0].block_columns = 16;
   info.steps = {{SPARSEC_STEP_TANH, 0, 0, 0, 0}};
   info.variants.resize(1);
-  std::strcpy(info.variants[0].symbol, "test_tanh_product");
+  std::strcpy(info.variants[0].symbol, "sparsec_test_tanh_product");
   info.variants[0].alignment = 1;
   info.variants[0].cluster = 1;
   info.variants[0].tile_m = 16;

@@ -132,6 +132,13 @@ TEST(Image, BundleIsRead) {
   EXPECT_STATUS(sparsec_launch_info_read(file.data(), file.size(), 2, &info), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "image_index is 2, but the bundle has 2");
   EXPECT_EQ(info, nullptr);
+  sparsec_image_format_t format;
+  ASSERT_OK(sparsec_image_format(file.data(), file.size(), 0, &format));
+  EXPECT_EQ(format, SPARSEC_IMAGE_ELF);
+  ASSERT_OK(sparsec_image_format(file.data(), file.size(), 1, &format));
+  EXPECT_EQ(format, SPARSEC_IMAGE_PTX);
+  EXPECT_STATUS(sparsec_image_format(file.data(), file.size(), 2, &format), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "image_index is 2, but the bundle has 2");
 }
 
 TEST(Image, BrokenBundlesAreRefused) {
@@ -212,6 +219,9 @@ TEST(Image, NullArgumentsAreRefused) {
   sparsec_launch_info_t *info = nullptr;
   EXPECT_STATUS(sparsec_launch_info_read(nullptr, 0, 0, &info), SPARSEC_STATUS_INVALID_ARGUMENT, "data is NULL");
   EXPECT_STATUS(sparsec_launch_info_read("x", 1, 0, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_info is NULL");
+  sparsec_image_format_t format;
+  EXPECT_STATUS(sparsec_image_format(nullptr, 0, 0, &format), SPARSEC_STATUS_INVALID_ARGUMENT, "data is NULL");
+  EXPECT_STATUS(sparsec_image_format("x", 1, 0, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_format is NULL");
 }
 
 } // namespace

@@ -4,8 +4,9 @@
  *
  * The program `sparsec` is a thin client of this. Calls are independent of each
  * other and may run in several threads at once. No exception crosses this
- * interface. The only temporary files are those that ptxas reads and writes;
- * they are removed unless ptxas fails.
+ * interface. The only temporary files are those that ptxas reads and writes,
+ * which are removed unless ptxas fails, and a copy of the source where the
+ * compiler itself is at fault.
  */
 #ifndef SPARSEC_COMPILER_H
 #define SPARSEC_COMPILER_H
@@ -28,7 +29,7 @@ typedef enum sparsec_compile_code_e {
   SPARSEC_COMPILE_OK = 0,
   SPARSEC_COMPILE_INVALID_INPUT = 1,   /* the kernel is wrong; the diagnostics say where */
   SPARSEC_COMPILE_INVALID_OPTIONS = 2, /* an option is wrong or two do not go together */
-  SPARSEC_COMPILE_FAILURE = 3,         /* a tool or the compiler itself failed */
+  SPARSEC_COMPILE_FAILURE = 3,         /* a tool or the compiler itself failed; the message says how to reproduce it */
 } sparsec_compile_code_t;
 
 /* What to write. */

@@ -13,6 +13,7 @@
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
+#include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 
 #include <unistd.h>
@@ -51,7 +52,8 @@ static cl::opt<double> expectDensity("expect-density", cl::init(0.25), cl::value
 static cl::opt<int64_t> expectN("expect-n", cl::init(0), cl::value_desc("columns"),
                                 cl::desc("Expected number of columns of X (default 0: many)"), cl::cat(category));
 static cl::opt<std::string> ptxas("ptxas", cl::value_desc("program"),
-                                  cl::desc("The assembler. Searched for in SPARSEC_PTXAS, PATH, CUDA_HOME, CUDA_PATH, "
+                                  cl::desc("The assembler. Else SPARSEC_PTXAS names it, else it is searched for in "
+                                           "../lib/sparsec of this program, PATH, CUDA_HOME, CUDA_PATH, "
                                            "/usr/local/cuda and VIRTUAL_ENV"),
                                   cl::cat(category));
 static cl::opt<bool> allowSpills("allow-spills", cl::desc("Accept register spills and ptxas' performance diagnostics"),
@@ -139,8 +141,14 @@ static void printVersion(raw_ostream &stream) {
 static void printDiagnostic(void *, sparsec_severity_t, const char *text) { errs() << text; }
 
 /// LLVM calls this instead of ending the process with a code of its own.
-static void handleFatalError(void *, const char *message, bool) {
-  errs() << "sparsec: error: internal error in LLVM: " << message << "\n";
+static void handleFatalError(void *commandLine, const char *message, bool) {
+  errs() << "sparsec: error: internal error in LLVM: " << message << "\nto reproduce:";
+  bool readsStandardInput = false;
+  for (char **argument = static_cast<char **>(commandLine); *argument; ++argument) {
+    sys::printArg(errs() << ' ', *argument, /*Quote=*/false);
+    readsStandardInput |= StringRef(*argument) == "-";
+  }
+  errs() << (readsStandardInput ? " (with the same standard input)\n" : "\n");
   _exit(SPARSEC_COMPILE_FAILURE);
 }
 
@@ -164,7 +172,7 @@ static sparsec_compile_options_t makeOptions(const std::vector<const char *> &ta
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  install_fatal_error_handler(handleFatalError);
+  install_fatal_error_handler(handleFatalError, argv);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(printVersion);
   if (!cl::ParseCommandLineOptions(argc, argv, "sparsec: compiles block-sparse kernels\n", &errs()))

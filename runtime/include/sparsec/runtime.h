@@ -185,6 +185,10 @@ SPARSEC_API sparsec_status_t sparsec_launch_info_read(const void *data, size_t b
                                                       sparsec_launch_info_t **out_info) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_launch_info_free(sparsec_launch_info_t *info);
 SPARSEC_API sparsec_status_t sparsec_image_count(const void *data, size_t bytes, size_t *out_count) SPARSEC_MUST_USE;
+/* Whether an image is machine code or PTX. Only ptxas knows registers, spills and
+ * static shared memory: the launch info of PTX has 0 for them. */
+SPARSEC_API sparsec_status_t sparsec_image_format(const void *data, size_t bytes, size_t image_index,
+                                                  sparsec_image_format_t *out_format) SPARSEC_MUST_USE;
 
 /* ---- Plans --------------------------------------------------------------- */
 

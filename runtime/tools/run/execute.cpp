@@ -50,11 +50,13 @@ static llvm::Expected<LoadedModule> loadOn(llvm::StringRef file, DeviceRequest r
 
 /// The choice of --device=auto.
 static llvm::Expected<LoadedModule> loadAnywhere(llvm::StringRef file) {
-  auto images = readLaunchInfos(file);
+  auto images = readImages(file);
   if (!images)
     return images.takeError();
-  bool hasHostImage = llvm::any_of(*images, [](const auto &info) { return info->target_kind == SPARSEC_TARGET_HOST; });
-  bool hasCudaImage = llvm::any_of(*images, [](const auto &info) { return info->target_kind == SPARSEC_TARGET_CUDA; });
+  bool hasHostImage =
+      llvm::any_of(*images, [](const auto &image) { return image.info->target_kind == SPARSEC_TARGET_HOST; });
+  bool hasCudaImage =
+      llvm::any_of(*images, [](const auto &image) { return image.info->target_kind == SPARSEC_TARGET_CUDA; });
   int32_t devices = 0;
   if (hasCudaImage)
     if (llvm::Error error = toError(sparsec_cuda_device_count(&devices)))
@@ -63,7 +65,7 @@ static llvm::Expected<LoadedModule> loadAnywhere(llvm::StringRef file) {
     if (hasHostImage)
       return loadOn(file, {DeviceRequest::Kind::host, 0});
     std::string targets =
-        llvm::join(llvm::map_range(*images, [](const auto &info) { return nameOf(info->target).str(); }), ", ");
+        llvm::join(llvm::map_range(*images, [](const auto &image) { return nameOf(image.info->target).str(); }), ", ");
     return failure("the file holds images for {} only, and this machine has no CUDA device: compile with --arch=host "
                    "to run on the processor",
                    targets);

@@ -7,16 +7,19 @@
 
 namespace sparsec::run {
 
-llvm::Expected<std::vector<OwnedLaunchInfo>> readLaunchInfos(llvm::StringRef file) {
+llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
   size_t count = 0;
   if (llvm::Error error = toError(sparsec_image_count(file.data(), file.size(), &count)))
     return error;
-  std::vector<OwnedLaunchInfo> images;
+  std::vector<ImageView> images;
   for (size_t index = 0; index < count; ++index) {
     sparsec_launch_info_t *info = nullptr;
     if (llvm::Error error = toError(sparsec_launch_info_read(file.data(), file.size(), index, &info)))
       return error;
-    images.emplace_back(info);
+    ImageView image{OwnedLaunchInfo(info), SPARSEC_IMAGE_ELF};
+    if (llvm::Error error = toError(sparsec_image_format(file.data(), file.size(), index, &image.format)))
+      return error;
+    images.push_back(std::move(image));
   }
   return images;
 }
@@ -92,8 +95,12 @@ static llvm::json::Object describeArgument(const sparsec_argument_info_t &argume
   return object;
 }
 
-static llvm::json::Object describeVariant(const sparsec_launch_info_t &info, const sparsec_kernel_info_t &kernel,
+static llvm::json::Object describeVariant(const ImageView &image, const sparsec_kernel_info_t &kernel,
                                           const sparsec_variant_info_t &variant) {
+  const sparsec_launch_info_t &info = *image.info;
+  auto measured = [&](uint32_t value) -> llvm::json::Value {
+    return image.isMeasured() ? llvm::json::Value(value) : nullptr;
+  };
   llvm::json::Array parameters;
   for (uint32_t index : llvm::seq(variant.parameter_count))
     parameters.push_back(describeParameter(info, kernel, parameterAt(info, variant.parameter_first + index)));
@@ -107,20 +114,21 @@ static llvm::json::Object describeVariant(const sparsec_launch_info_t &info, con
       {"cluster", variant.cluster},
       {"ctas_per_sm", variant.ctas_per_sm},
       {"raster", variant.raster},
-      {"registers", variant.registers},
-      {"static_shared_memory", variant.static_shared_memory},
+      {"registers", measured(variant.registers)},
+      {"static_shared_memory", measured(variant.static_shared_memory)},
       {"dynamic_shared_memory", variant.dynamic_shared_memory},
-      {"spill_bytes", variant.spill_bytes},
+      {"spill_bytes", measured(variant.spill_bytes)},
       {"parameters", std::move(parameters)},
   };
 }
 
-static llvm::json::Object describeKernel(const sparsec_launch_info_t &info, const sparsec_kernel_info_t &kernel) {
+static llvm::json::Object describeKernel(const ImageView &image, const sparsec_kernel_info_t &kernel) {
+  const sparsec_launch_info_t &info = *image.info;
   llvm::json::Array arguments, variants;
   for (uint32_t index : llvm::seq(kernel.argument_count))
     arguments.push_back(describeArgument(argumentAt(info, kernel.argument_first + index)));
   for (uint32_t index : llvm::seq(kernel.variant_count))
-    variants.push_back(describeVariant(info, kernel, variantAt(info, kernel.variant_first + index)));
+    variants.push_back(describeVariant(image, kernel, variantAt(info, kernel.variant_first + index)));
   return llvm::json::Object{{"name", nameOf(kernel.name).str()},
                             {"family", familyNames[kernel.family]},
                             {"epilogue_steps", kernel.step_count},
@@ -128,13 +136,15 @@ static llvm::json::Object describeKernel(const sparsec_launch_info_t &info, cons
                             {"variants", std::move(variants)}};
 }
 
-llvm::json::Value describeImages(llvm::ArrayRef<OwnedLaunchInfo> images) {
+llvm::json::Value describeImages(llvm::ArrayRef<ImageView> images) {
   llvm::json::Array array;
-  for (const OwnedLaunchInfo &info : images) {
+  for (const ImageView &image : images) {
+    const OwnedLaunchInfo &info = image.info;
     llvm::json::Array kernels;
     for (uint32_t index : llvm::seq(info->kernel_count))
-      kernels.push_back(describeKernel(*info, kernelAt(*info, index)));
+      kernels.push_back(describeKernel(image, kernelAt(*info, index)));
     array.push_back(llvm::json::Object{{"target", nameOf(info->target).str()},
+                                       {"format", image.isPtx() ? "ptx" : "elf"},
                                        {"compiler", nameOf(info->compiler).str()},
                                        {"launch_info", fmt::format("{}.{}", info->major, info->minor)},
                                        {"compute_capability", info->compute_capability},
@@ -158,8 +168,9 @@ static void printArgument(llvm::raw_ostream &stream, const sparsec_argument_info
   stream << '\n';
 }
 
-static void printVariant(llvm::raw_ostream &stream, const sparsec_launch_info_t &info,
-                         const sparsec_kernel_info_t &kernel, uint32_t index) {
+static void printVariant(llvm::raw_ostream &stream, const ImageView &image, const sparsec_kernel_info_t &kernel,
+                         uint32_t index) {
+  const sparsec_launch_info_t &info = *image.info;
   const sparsec_variant_info_t &variant = variantAt(info, kernel.variant_first + index);
   stream << fmt::format("    variant {}: {}\n", index, view(nameOf(variant.schedule)));
   auto line = [&](const char *label, const std::string &text) {
@@ -171,19 +182,23 @@ static void printVariant(llvm::raw_ostream &stream, const sparsec_launch_info_t 
   if (info.target_kind == SPARSEC_TARGET_CUDA) {
     line("threads",
          fmt::format("{}, cluster {}, {} CTAs per SM", variant.threads, variant.cluster, variant.ctas_per_sm));
-    line("registers", fmt::format("{}, {} bytes spilled", variant.registers, variant.spill_bytes));
+    line("registers", image.isMeasured() ? fmt::format("{}, {} bytes spilled", variant.registers, variant.spill_bytes)
+                                         : "known when the driver has compiled it");
     line("shared memory",
-         fmt::format("{} bytes dynamic, {} bytes static", variant.dynamic_shared_memory, variant.static_shared_memory));
+         fmt::format("{} bytes dynamic", variant.dynamic_shared_memory) +
+             (image.isMeasured() ? fmt::format(", {} bytes static", variant.static_shared_memory) : ""));
   }
   for (uint32_t parameter : llvm::seq(variant.parameter_count))
     line(parameter == 0 ? "parameters" : "",
          describeParameter(info, kernel, parameterAt(info, variant.parameter_first + parameter)));
 }
 
-void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<OwnedLaunchInfo> images) {
-  for (const auto &[number, info] : llvm::enumerate(images)) {
-    stream << fmt::format("image {}: {}, launch info {}.{}, compiled by {}\n", number, view(nameOf(info->target)),
-                          info->major, info->minor, view(nameOf(info->compiler)));
+void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images) {
+  for (const auto &[number, image] : llvm::enumerate(images)) {
+    const OwnedLaunchInfo &info = image.info;
+    stream << fmt::format("image {}: {}{}, launch info {}.{}, compiled by {}\n", number, view(nameOf(info->target)),
+                          image.isPtx() ? " (PTX, the driver compiles it)" : "", info->major, info->minor,
+                          view(nameOf(info->compiler)));
     for (uint32_t index : llvm::seq(info->kernel_count)) {
       const sparsec_kernel_info_t &kernel = kernelAt(*info, index);
       stream << fmt::format("  kernel {} ({})\n", view(nameOf(kernel.name)), familyNames[kernel.family]);
@@ -191,7 +206,7 @@ void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<OwnedLaunchInfo> imag
         printArgument(stream, argumentAt(*info, kernel.argument_first + argument));
       stream << fmt::format("    epilogue steps: {}\n", kernel.step_count);
       for (uint32_t variant : llvm::seq(kernel.variant_count))
-        printVariant(stream, *info, kernel, variant);
+        printVariant(stream, image, kernel, variant);
     }
   }
 }

@@ -11,11 +11,12 @@
 
 namespace sparsec::run {
 
-/// The launch info of every image as JSON: kernels, arguments, variants, parameters and tensor maps.
-llvm::json::Value describeImages(llvm::ArrayRef<OwnedLaunchInfo> images);
+/// The launch info of every image as JSON: kernels, arguments, variants, parameters and tensor maps. What ptxas has not
+/// measured is null.
+llvm::json::Value describeImages(llvm::ArrayRef<ImageView> images);
 
 /// The same for people.
-void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<OwnedLaunchInfo> images);
+void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images);
 
 } // namespace sparsec::run
 

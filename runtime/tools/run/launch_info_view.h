@@ -8,8 +8,18 @@
 
 namespace sparsec::run {
 
-/// The launch infos of a file: one per image.
-llvm::Expected<std::vector<OwnedLaunchInfo>> readLaunchInfos(llvm::StringRef file);
+/// One image of a file.
+struct ImageView {
+  OwnedLaunchInfo info;
+  sparsec_image_format_t format;
+
+  bool isPtx() const { return format == SPARSEC_IMAGE_PTX; }
+  /// Whether ptxas has measured the kernels: their registers, spills and static shared memory.
+  bool isMeasured() const { return !isPtx() && info->target_kind == SPARSEC_TARGET_CUDA; }
+};
+
+/// The images of a file.
+llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file);
 
 /// A record of a table; records of later versions are longer, so the stride comes from the file.
 template <typename Record>

@@ -89,7 +89,7 @@ llvm::json::Value describeReport(const Report &report) {
       {"density", report.density},
       {"fill_in", report.fillIn},
       {"schedule", nameOf(variant.schedule).str()},
-      {"registers", variant.registers},
+      {"registers", variant.registers ? llvm::json::Value(variant.registers) : nullptr}, // 0 is unknown
       {"shared_memory", int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory},
   };
   if (const std::optional<sparsec_plan_info_t> &plan = report.execution.plan)
