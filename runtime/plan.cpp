@@ -90,15 +90,25 @@ void planHostVariant(const TileGrid &grid, const Device &device, VariantPlan &pl
   plan.workers = std::min<int64_t>(device.threads->size(), plan.tiles);
 }
 
-TileLists planCudaVariant(const Variant &variant, const TileGrid &grid, const sparsec_bsr_t &pattern,
-                          const int32_t *rowPtr, VariantPlan &plan) {
+/// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
+/// coarser: neighbouring tiles that lie in one panel of the preferred variant go together, as long as every worker gets
+/// enough units to even out the load.
+int64_t panelsPerUnit(const sparsec_kernel_s &kernel, const Variant &variant, const VariantPlan &plan) {
+  constexpr int64_t unitsPerWorker = 16;
+  auto panelColumns = [](const Variant &v) { return int64_t(v.info->tile_n) * v.info->cluster; };
+  int64_t wanted = panelColumns(kernel.variants.front()) / panelColumns(variant);
+  return std::max<int64_t>(std::min(wanted, plan.tiles / (unitsPerWorker * plan.workers)), 1);
+}
+
+TileLists planCudaVariant(const sparsec_kernel_s &kernel, const Variant &variant, const TileGrid &grid,
+                          const sparsec_bsr_t &pattern, const int32_t *rowPtr, VariantPlan &plan) {
   plan.tiles = grid.tiles();
   plan.workers = std::min(variant.residentWorkers, plan.tiles);
   if (plan.tiles == 0)
     return {};
   TileLists lists = makeTileLists({rowPtr, blockRowCount(pattern), blockColumnCount(pattern), grid,
                                    ceilDivide(pattern.block_columns, variant.info->tile_k), plan.workers,
-                                   std::max<int64_t>(variant.info->raster, 1)});
+                                   std::max<int64_t>(variant.info->raster, 1), panelsPerUnit(kernel, variant, plan)});
   plan.balance = lists.balance;
   return lists;
 }
@@ -128,7 +138,7 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
       planHostVariant(grid, device, plan->variants[i]);
       continue;
     }
-    lists[i] = planCudaVariant(kernel.variants[i], grid, pattern, host.rowPtr, plan->variants[i]);
+    lists[i] = planCudaVariant(kernel, kernel.variants[i], grid, pattern, host.rowPtr, plan->variants[i]);
     sections.add(plan->variants[i], SPARSEC_PLAN_TILE_OFFSETS, lists[i].offsets);
     sections.add(plan->variants[i], SPARSEC_PLAN_TILES, lists[i].tiles);
   }

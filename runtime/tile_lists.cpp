@@ -26,22 +26,24 @@ std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
   return costs;
 }
 
-std::vector<Tile> orderTiles(const TileListInput &input, const std::vector<uint32_t> &costs) {
-  const TileGrid &grid = input.grid;
+/// The units in the order in which they run; `panel` counts units.
+std::vector<Tile> orderUnits(const TileListInput &input, const std::vector<uint32_t> &costs) {
+  TileGrid grid = input.grid;
+  grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
   double density = double(input.rowPtr[input.blockRows]) / std::max(1.0, double(input.blockRows) * input.blockColumns);
   int64_t group = density >= groupedDensity ? input.groupRows : grid.tileRows;
-  std::vector<Tile> tiles(grid.tiles());
-  auto next = tiles.begin();
+  std::vector<Tile> units(grid.tiles());
+  auto next = units.begin();
   for (int64_t first = 0; first < grid.tileRows; first += group) {
     int64_t end = std::min(first + group, grid.tileRows);
     for (int64_t panel = 0; panel < grid.panels; ++panel)
       for (int64_t row = first; row < end; ++row)
         *next++ = {uint32_t(row), uint32_t(panel)};
   }
-  int64_t tail = std::min<int64_t>(tiles.size(), sortedTilesPerWorker * input.workers);
-  std::stable_sort(tiles.end() - tail, tiles.end(),
+  int64_t tail = std::min<int64_t>(units.size(), sortedTilesPerWorker * input.workers);
+  std::stable_sort(units.end() - tail, units.end(),
                    [&](const Tile &a, const Tile &b) { return costs[a.row] > costs[b.row]; });
-  return tiles;
+  return units;
 }
 
 /// Workers by load. The one with the least load gets the next tile, so that loads never differ by more than the largest
@@ -78,23 +80,33 @@ private:
 };
 
 struct Assignment {
-  std::vector<uint32_t> owners; // by tile
+  std::vector<uint32_t> owners; // by unit
   std::vector<uint32_t> counts; // tiles by worker
   std::vector<uint64_t> loads;  // by worker
 };
 
-Assignment assignTiles(const std::vector<Tile> &tiles, const std::vector<uint32_t> &costs, int64_t workers) {
+/// The panels of a unit; the last unit of a row may have fewer.
+struct PanelRange {
+  uint32_t begin, end;
+};
+PanelRange panelsOf(const Tile &unit, const TileListInput &input) {
+  int64_t begin = unit.panel * input.panelsPerUnit;
+  return {uint32_t(begin), uint32_t(std::min(begin + input.panelsPerUnit, input.grid.panels))};
+}
+
+Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, const TileListInput &input) {
   // Costs are compared to 16 bits, which keeps the ring small whatever the matrix.
   uint32_t largest = costs.empty() ? 1 : *std::max_element(costs.begin(), costs.end());
   unsigned shift = std::max(int(std::bit_width(largest)) - 16, 0);
-  WorkerRing ring(workers, std::max(largest >> shift, 1u));
-  Assignment assignment = {std::vector<uint32_t>(tiles.size()), std::vector<uint32_t>(workers),
-                           std::vector<uint64_t>(workers)};
-  for (size_t i = 0; i < tiles.size(); ++i) {
-    uint32_t cost = costs[tiles[i].row], owner = ring.assign(std::max(cost >> shift, 1u));
+  WorkerRing ring(input.workers, std::max(largest >> shift, 1u));
+  Assignment assignment = {std::vector<uint32_t>(units.size()), std::vector<uint32_t>(input.workers),
+                           std::vector<uint64_t>(input.workers)};
+  for (size_t i = 0; i < units.size(); ++i) {
+    uint32_t cost = costs[units[i].row], owner = ring.assign(std::max(cost >> shift, 1u));
+    PanelRange panels = panelsOf(units[i], input);
     assignment.owners[i] = owner;
-    ++assignment.counts[owner];
-    assignment.loads[owner] += cost;
+    assignment.counts[owner] += panels.end - panels.begin;
+    assignment.loads[owner] += uint64_t(cost) * (panels.end - panels.begin);
   }
   return assignment;
 }
@@ -109,14 +121,20 @@ double balanceOf(const std::vector<uint64_t> &loads) {
 
 TileLists makeTileLists(const TileListInput &input) {
   std::vector<uint32_t> costs = tileRowCosts(input);
-  std::vector<Tile> ordered = orderTiles(input, costs);
-  Assignment assignment = assignTiles(ordered, costs, input.workers);
-  TileLists lists = {std::vector<uint32_t>(input.workers + 1), std::vector<Tile>(ordered.size()),
+  std::vector<Tile> units = orderUnits(input, costs);
+  Assignment assignment = assignUnits(units, costs, input);
+  TileLists lists = {std::vector<uint32_t>(input.workers + 1), std::vector<Tile>(input.grid.tiles()),
                      balanceOf(assignment.loads)};
   std::partial_sum(assignment.counts.begin(), assignment.counts.end(), lists.offsets.begin() + 1);
   std::vector<uint32_t> next(lists.offsets.begin(), lists.offsets.end() - 1);
-  for (size_t i = 0; i < ordered.size(); ++i)
-    lists.tiles[next[assignment.owners[i]]++] = ordered[i];
+  for (size_t i = 0; i < units.size(); ++i) {
+    PanelRange panels = panelsOf(units[i], input);
+    uint32_t &position = next[assignment.owners[i]];
+    Tile *destination = &lists.tiles[position];
+    position += panels.end - panels.begin;
+    for (uint32_t panel = panels.begin, row = units[i].row; panel < panels.end; ++panel)
+      *destination++ = {row, panel};
+  }
   return lists;
 }
 

@@ -56,6 +56,9 @@ Value KernelBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
   return createOrFold<arith::CmpIOp>(predicate, a, b);
 }
 Value KernelBuilder::logicalAnd(Value a, Value b) { return createOrFold<arith::AndIOp>(a, b); }
+Value KernelBuilder::logicalNot(Value a) {
+  return createOrFold<arith::XOrIOp>(a, arith::ConstantOp::create(*this, getBoolAttr(true)));
+}
 Value KernelBuilder::select(Value condition, Value a, Value b) {
   return createOrFold<arith::SelectOp>(condition, a, b);
 }

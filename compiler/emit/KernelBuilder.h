@@ -54,6 +54,7 @@ public:
   Value less(Value a, int64_t b) { return less(a, constantLike(a, b)); }
   Value equal(Value a, int64_t b) { return compare(mlir::arith::CmpIPredicate::eq, a, constantLike(a, b)); }
   Value logicalAnd(Value a, Value b);
+  Value logicalNot(Value a);
   Value select(Value condition, Value a, Value b);
 
   // Memory.

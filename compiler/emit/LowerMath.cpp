@@ -2,9 +2,10 @@
 // sparsec-lower-math: the math ops of epilogues, in f32, for the GPU.
 //
 // What the hardware has as an exact instruction (absf, fma, floor, ceil) stays a math op for the stock conversion. The
-// rest becomes arith and the hardware's approximations, which the PTX ISA gives with their largest relative error:
-// ex2.approx 2^-22, rsqrt.approx 2^-22.9, sqrt.approx 2^-23, rcp.approx 2^-23. No subroutine is called and nothing but
-// the large arguments of sin and cos branches.
+// rest becomes arith and the hardware's approximations. Their largest errors (PTX ISA 9.0, section 9.7.3): ex2.approx
+// is 2 units in the last place from the correctly rounded result, rcp.approx 1 unit in the last place; sqrt.approx has
+// a relative error of 2^-23, rsqrt.approx of 2^-22.9. From lg2.approx only infinities and NaN are used. No subroutine
+// is called and nothing but the large arguments of sin and cos branches.
 //
 // Largest errors over all f32 arguments, with the instructions at their worst, in units in the last place of f32
 // (test/unit/lower_math_test.cpp sweeps them). Infinities, NaN and zeros give what libm gives, except that sin loses
@@ -192,9 +193,10 @@ Value Approximation::toExponent(Value exponentBits) {
   return mul(arith::SIToFPOp::create(b, b.getF32Type(), exponentBits), constant(0x1p-23f));
 }
 
+/// The bits of positive finite numbers are 1 to 0x7f7fffff. One comparison takes fewer registers than two.
 Value Approximation::isPositiveFinite(Value x) {
-  Value positive = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, x, constant(0));
-  return arith::AndIOp::create(b, positive, less(x, infinity));
+  Value fromOne = arith::SubIOp::create(b, bits(x), integer(1));
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::ult, fromOne, integer(0x7f7fffff));
 }
 
 /// The hardware's logarithm of everything else: -inf of zeros, inf of inf, NaN of negative numbers and NaN. `x` must

@@ -242,6 +242,27 @@ Value ptx::pack(KernelBuilder &b, Type element, Value low, Value high) {
   return LLVM::BitcastOp::create(b, b.i32Type(), callIntrinsic(b, vector, name, {high, low}));
 }
 
+Values ptx::loadGlobalPair(KernelBuilder &b, Value pointer, Type element, Value both, Value onlyFirst) {
+  Values operands{pointer, both};
+  if (onlyFirst)
+    operands.push_back(onlyFirst);
+  StringRef third = onlyFirst ? ",b" : "";
+  if (element.isF32()) {
+    Type pair = LLVM::LLVMStructType::getLiteral(b.getContext(), {element, element});
+    std::string text = "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.v2.b32 {$0, $1}, [$2];";
+    if (onlyFirst)
+      text += " @$4 ld.global.b32 $0, [$2];";
+    return unpack(b, inlineAsm(b, pair, operands, text, ("=&f,=&f,l,b" + third).str(), Effects::memory));
+  }
+  std::string text = "mov.b32 $0, 0; @$2 ld.global.b32 $0, [$1];";
+  if (onlyFirst)
+    text = "{ .reg .b16 first, zero; mov.b16 first, 0; mov.b16 zero, 0; @$3 ld.global.b16 first, [$1]; "
+           "mov.b32 $0, {first, zero}; @$2 ld.global.b32 $0, [$1]; }";
+  Value packed = inlineAsm(b, b.i32Type(), operands, text, ("=&r,l,b" + third).str(), Effects::memory);
+  Value vector = LLVM::BitcastOp::create(b, VectorType::get(2, element), packed);
+  return {LLVM::ExtractElementOp::create(b, vector, b.i32(0)), LLVM::ExtractElementOp::create(b, vector, b.i32(1))};
+}
+
 void ptx::storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate) {
   auto letter = [](Type type) { return type.isF32() ? "f" : type.isInteger(16) ? "h" : "r"; };
   SmallVector<Value> operands{pointer, predicate};

@@ -92,6 +92,10 @@ void copyAsyncWait(KernelBuilder &b, int64_t pending);
 /// Two f32 to one register of two 16-bit values, low half first, rounded to nearest even (cvt.rn.bf16x2.f32, f16x2).
 Value pack(KernelBuilder &b, Type element, Value low, Value high);
 
+/// Two neighbours of 16 or 32 bits from global memory, at a multiple of their common size: both where `both` holds, the
+/// first alone and a zero where `onlyFirst` does (never, if null), else zeros and no access (ld.global).
+Values loadGlobalPair(KernelBuilder &b, Value pointer, Type element, Value both, Value onlyFirst);
+
 /// st.global if the predicate holds. The value is i16, i32, f32 or a vector of i32.
 void storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate);
 

@@ -7,6 +7,7 @@
 
 using namespace mlir;
 using namespace sparsec;
+using Values = KernelBuilder::Values;
 
 //===----------------------------------------------------------------------===//
 // Coordinates
@@ -24,9 +25,10 @@ ElementCoordinates::ElementCoordinates(ProgramContext &context, const TilePositi
   column = b.add(b.add(position.column, fragment.column), b.shiftLeft(b.bitAnd(lane, 3), 1));
 }
 
-void ElementCoordinates::beginGroup(int64_t group) {
-  groupRow = ptx::opaque(b, row);
-  groupColumn = ptx::opaque(b, b.add(column, 8 * group));
+void ElementCoordinates::beginGroup(int64_t group, Value zero) {
+  auto wait = [&](Value value) { return ptx::opaque(b, zero ? b.bitOr(value, zero) : value); };
+  groupRow = wait(row);
+  groupColumn = wait(b.add(column, 8 * group));
 }
 
 Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
@@ -40,9 +42,19 @@ Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-ExtraOperand::ExtraOperand(ProgramContext &context, Value operand, Broadcast broadcast, bool transposed)
-    : context(context), broadcast(broadcast), transposed(transposed),
-      argument(cast<BlockArgument>(operand).getArgNumber()), type(operand.getType()) {}
+ExtraOperand::ExtraOperand(ProgramContext &context, StoreOp store, Value operand, Broadcast broadcast)
+    : context(context), broadcast(broadcast), transposed(store.getTransposed()),
+      inPairs(context.program.getAlignment() >= 16 &&
+              (broadcast == Broadcast::per_column || (broadcast == Broadcast::full && !transposed))),
+      // A tensor store takes only rows of whole 16-byte units; those of an N x M result are not along N.
+      maybeOddWidth(!store.getStaged() || transposed), argument(cast<BlockArgument>(operand).getArgNumber()),
+      type(operand.getType()) {}
+
+int64_t ExtraOperand::registersPerGroup() {
+  int64_t elements = broadcast == Broadcast::full ? 4 : broadcast == Broadcast::per_column ? 2 : 0;
+  bool sharesRegister = inPairs && !elementType().isF32();
+  return sharesRegister ? elements / 2 : elements;
+}
 
 Value ExtraOperand::element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index) {
   switch (broadcast) {
@@ -51,15 +63,41 @@ Value ExtraOperand::element(ElementCoordinates &at, int64_t slab, int64_t half, 
   case Broadcast::per_row:
     return cached(inTile, {slab, half}, [&] { return load(at.clampedM(slab, half)); });
   case Broadcast::per_column:
-    return cached(inGroup, {0, index}, [&] { return load(at.clampedN(index)); });
-  case Broadcast::full: {
-    KernelBuilder &b = context.b;
-    Value outer = b.extend(transposed ? at.clampedN(index) : at.clampedM(slab, half));
-    Value inner = b.extend(transposed ? at.clampedM(slab, half) : at.clampedN(index));
-    return load(b.add(b.mul(outer, context.parameters.get(ParameterKind::stride, argument, 0)), inner));
-  }
+    return inPairs ? pair(at, slab, 0)[index] : cached(inGroup, {0, index}, [&] { return load(at.clampedN(index)); });
+  case Broadcast::full:
+    return inPairs ? pair(at, slab, half)[index] : full(at, slab, half, index);
   }
   llvm_unreachable("all broadcasts are covered");
+}
+
+/// One of four elements, of which no two are neighbours in memory or none may be loaded together.
+Value ExtraOperand::full(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index) {
+  Value m = at.clampedM(slab, half), n = at.clampedN(index);
+  return load(transposed ? offset(n, m) : offset(m, n));
+}
+
+/// The two neighbours in a row. Columns are even here, so that the pair is aligned where the operand is.
+ArrayRef<Value> ExtraOperand::pair(ElementCoordinates &at, int64_t slab, int64_t half) {
+  KernelBuilder &b = context.b;
+  Values &values = pairs[half];
+  if (!values.empty())
+    return values;
+  Value second = at.columnIsValid(1), first = at.columnIsValid(0), index = at.n(0);
+  if (broadcast == Broadcast::full) {
+    Value row = at.rowIsValid(slab, half);
+    first = b.logicalAnd(row, first);
+    second = b.logicalAnd(row, second);
+    index = offset(at.m(slab, half), index);
+  }
+  Value onlyFirst = maybeOddWidth ? b.logicalAnd(first, b.logicalNot(second)) : Value();
+  values = ptx::loadGlobalPair(b, pointer(index), elementType(), /*both=*/second, onlyFirst);
+  return values;
+}
+
+Value ExtraOperand::offset(Value outer, Value inner) {
+  KernelBuilder &b = context.b;
+  Value stride = context.parameters.get(ParameterKind::stride, argument, 0);
+  return b.add(b.mul(b.extend(outer), stride), b.extend(inner));
 }
 
 Value ExtraOperand::cached(Cache &cache, std::pair<int64_t, int64_t> key, function_ref<Value()> make) {
@@ -75,34 +113,67 @@ Value ExtraOperand::scalar() {
   return load(context.b.i32(0));
 }
 
+Type ExtraOperand::elementType() { return cast<RankedTensorType>(type).getElementType(); }
+
+Value ExtraOperand::pointer(Value index) {
+  return context.b.elementPointer(context.parameters.get(ParameterKind::pointer, argument), elementType(), index);
+}
+
 /// An ordinary load, not one of constant memory: a full operand may be the result's own memory (y = beta * y + ...),
 /// and loads that keep their order with the stores do not pile up in registers.
-Value ExtraOperand::load(Value index) {
-  KernelBuilder &b = context.b;
-  Type element = cast<RankedTensorType>(type).getElementType();
-  return b.load(element, b.elementPointer(context.parameters.get(ParameterKind::pointer, argument), element, index));
-}
+Value ExtraOperand::load(Value index) { return context.b.load(elementType(), pointer(index)); }
+
+/// What loads that are ahead of the arithmetic may take of the registers that accumulators leave, and how many groups
+/// they are ahead at most: enough to hide their latency.
+constexpr int64_t registersForLoads = 32, mostGroupsAhead = 8;
 
 TileEpilogue::TileEpilogue(ProgramContext &context, StoreOp store, ElementCoordinates &at,
                            AccumulatorFragment &fragment)
     : context(context), store(store), at(at), fragment(fragment) {
   for (auto [operand, broadcast] : llvm::zip(store.getExtras(), store.getBroadcast()))
-    extras.emplace_back(context, operand, cast<BroadcastAttr>(broadcast).getValue(), store.getTransposed());
+    extras.emplace_back(context, store, operand, cast<BroadcastAttr>(broadcast).getValue());
+  int64_t registers = 0;
+  for (ExtraOperand &extra : extras)
+    registers += extra.registersPerGroup();
+  groupsAhead = std::clamp<int64_t>(registersForLoads / std::max<int64_t>(registers, 1), 1, mostGroupsAhead);
+}
+
+/// ptxas sees through every move and starts the arithmetic and the loads of many groups at once, whose half-done values
+/// would take the registers of accumulators. What keeps it in order is a true dependence: a zero made of the results of
+/// an earlier group. The sign of a size is a zero too, but no compiler knows that.
+Value TileEpilogue::zeroAfter(ValueRange results) {
+  KernelBuilder &b = context.b;
+  Value zero = arith::ShRSIOp::create(b, context.rows(), b.i32(31));
+  for (Value result : results)
+    zero = arith::AndIOp::create(b, zero, arith::BitcastOp::create(b, b.i32Type(), result));
+  return zero;
+}
+
+/// `value`, known only when `zero` is.
+Value TileEpilogue::startAfter(Value value, Value zero) {
+  KernelBuilder &b = context.b;
+  Value bits = b.bitOr(arith::BitcastOp::create(b, b.i32Type(), value), zero);
+  return arith::BitcastOp::create(b, value.getType(), bits);
 }
 
 void TileEpilogue::apply(int64_t slab, int64_t group) {
   if (store.getEpilogue().front().without_terminator().empty() && extras.empty())
     return; // the identity
-  at.beginGroup(group);
+  int64_t count = zeros.size();
+  at.beginGroup(group, count < groupsAhead ? Value() : zeros[count - groupsAhead]);
   for (ExtraOperand &extra : extras)
     extra.beginGroup();
+  Values results;
   for (int64_t index = 0; index < 4; ++index) {
     SmallVector<Value> elements;
     for (ExtraOperand &extra : extras)
       elements.push_back(extra.element(at, slab, /*half=*/index / 2, index % 2));
     Value &value = fragment.at(slab, group, index);
-    value = inlineEpilogue(context.b, store.getEpilogue(), value, elements);
+    Value start = zeros.empty() ? value : startAfter(value, zeros.back());
+    value = inlineEpilogue(context.b, store.getEpilogue(), start, elements);
+    results.push_back(value);
   }
+  zeros.push_back(zeroAfter(results));
 }
 
 //===----------------------------------------------------------------------===//
@@ -127,7 +198,7 @@ public:
     Value m = at.m(slab, half), n = at.n(0);
     if (wide) {
       ptx::storeGlobal(b, pointer(m, n), pairOf(first, second), secondValid);
-      Value onlyFirst = b.logicalAnd(firstValid, b.bitXor(secondValid, trueValue()));
+      Value onlyFirst = b.logicalAnd(firstValid, b.logicalNot(secondValid));
       ptx::storeGlobal(b, pointer(m, n), single(first), onlyFirst);
       return;
     }
@@ -136,7 +207,6 @@ public:
   }
 
 private:
-  Value trueValue() { return arith::ConstantOp::create(b, b.getBoolAttr(true)); }
   Value pointer(Value m, Value n) {
     Value outer = b.extend(transposed ? n : m), inner = b.extend(transposed ? m : n);
     return b.elementPointer(base, element, b.add(b.mul(outer, stride), inner));

@@ -16,8 +16,8 @@ public:
   ElementCoordinates(ProgramContext &context, const TilePosition &position, AccumulatorFragment &fragment);
 
   /// What follows is about this group. Its addresses are computed here and not kept from group to group: with those of
-  /// all groups at once in registers, accumulators would spill.
-  void beginGroup(int64_t group);
+  /// all groups at once in registers, accumulators would spill. `zero` is an i32 that they shall wait for, or null.
+  void beginGroup(int64_t group, mlir::Value zero = mlir::Value());
 
   mlir::Value m(int64_t slab, int64_t half) { return b.add(groupRow, 16 * slab + 8 * half); }
   mlir::Value n(int64_t element) { return b.add(groupColumn, element); }
@@ -34,25 +34,38 @@ private:
   bool masksBlockRow;
 };
 
-/// One extra operand of the epilogue. What depends only on the row or on nothing is loaded once.
+/// One extra operand of the epilogue. What depends only on the row or on nothing is loaded once; neighbours in memory
+/// are loaded in pairs where the variant's alignment allows it.
 class ExtraOperand {
 public:
-  ExtraOperand(ProgramContext &context, mlir::Value operand, Broadcast broadcast, bool transposed);
+  ExtraOperand(ProgramContext &context, StoreOp store, mlir::Value operand, Broadcast broadcast);
   mlir::Value element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index);
-  void beginGroup() { inGroup.clear(); }
+  /// Registers that hold the elements of one group.
+  int64_t registersPerGroup();
+  void beginGroup() {
+    inGroup.clear();
+    pairs[0].clear();
+    pairs[1].clear();
+  }
 
 private:
   using Cache = llvm::DenseMap<std::pair<int64_t, int64_t>, mlir::Value>;
   mlir::Value cached(Cache &cache, std::pair<int64_t, int64_t> key, llvm::function_ref<mlir::Value()> make);
   mlir::Value scalar();
+  mlir::Value full(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index);
+  llvm::ArrayRef<mlir::Value> pair(ElementCoordinates &at, int64_t slab, int64_t half);
+  mlir::Value offset(mlir::Value outer, mlir::Value inner);
+  mlir::Type elementType();
+  mlir::Value pointer(mlir::Value index);
   mlir::Value load(mlir::Value index);
 
   ProgramContext &context;
   Broadcast broadcast;
-  bool transposed;
+  bool transposed, inPairs, maybeOddWidth;
   int64_t argument;
   mlir::Type type;
   Cache inTile, inGroup;
+  KernelBuilder::Values pairs[2]; // of the group, by half
 };
 
 /// Replaces accumulators by the results of the epilogue, one group of 8 columns at a time, when the store gets there.
@@ -63,11 +76,16 @@ public:
   void apply(int64_t slab, int64_t group);
 
 private:
+  mlir::Value startAfter(mlir::Value value, mlir::Value zero);
+  mlir::Value zeroAfter(mlir::ValueRange results);
+
   ProgramContext &context;
   StoreOp store;
   ElementCoordinates &at;
   AccumulatorFragment &fragment;
   llvm::SmallVector<ExtraOperand> extras;
+  int64_t groupsAhead;         // that loads may be ahead of the arithmetic
+  KernelBuilder::Values zeros; // of all groups so far: known when the group's results are
 };
 
 /// Applies the epilogue and writes a fragment from registers, element pairs where the result is aligned, with a bounds

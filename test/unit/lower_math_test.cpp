@@ -24,18 +24,25 @@ using namespace mlir;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// The approximate instructions, with the largest relative errors of the PTX ISA
+// The approximate instructions, with the largest errors of the PTX ISA (9.0, section 9.7.3)
 //===----------------------------------------------------------------------===//
 
 /// -1, 0 or 1: how much of its largest error every instruction makes.
 double errorSign = 0;
 
-float withError(double exact, double largest) { return static_cast<float>(exact * (1 + errorSign * largest)); }
+/// A unit in the last place of f32 at `value`.
+double unitAt(double value) { return std::ldexp(1.0, std::max(value == 0 ? -126 : std::ilogb(value), -126) - 23); }
 
-float ex2Approx(float x) { return withError(std::exp2(double(x)), 0x1p-22); }
-float sqrtApprox(float x) { return withError(std::sqrt(double(x)), 0x1p-23); }
-float rsqrtApprox(float x) { return withError(1 / std::sqrt(double(x)), std::exp2(-22.9)); }
-float rcpApprox(float x) { return withError(1 / double(x), 0x1p-23); }
+float withRelativeError(double exact, double largest) { return static_cast<float>(exact * (1 + errorSign * largest)); }
+float withUnits(double value, double units) {
+  return std::isfinite(value) ? static_cast<float>(value + errorSign * units * unitAt(value)) : value;
+}
+
+// Two units from the correctly rounded result.
+float ex2Approx(float x) { return withUnits(static_cast<float>(std::exp2(double(x))), 2); }
+float sqrtApprox(float x) { return withRelativeError(std::sqrt(double(x)), 0x1p-23); }
+float rsqrtApprox(float x) { return withRelativeError(1 / std::sqrt(double(x)), std::exp2(-22.9)); }
+float rcpApprox(float x) { return withUnits(1 / double(x), 1); }
 // The lowering takes only infinities and NaN from it; a finite logarithm is made wrong to prove that. Flushes
 // subnormals.
 float lg2Approx(float x) {
@@ -142,9 +149,9 @@ float fromBits(uint32_t bits) {
 
 /// The distance in units in the last place of f32 at `exact`; infinity counts as 2^128.
 double distance(float got, double exact) {
-  double unit = std::ldexp(1.0, std::max(exact == 0 ? -126 : std::ilogb(exact), -126) - 23);
   auto finite = [](double value) { return std::isinf(value) ? std::copysign(0x1p128, value) : value; };
-  return std::abs(finite(got) - finite(std::abs(exact) > 0x1p128 ? std::copysign(INFINITY, exact) : exact)) / unit;
+  return std::abs(finite(got) - finite(std::abs(exact) > 0x1p128 ? std::copysign(INFINITY, exact) : exact)) /
+         unitAt(exact);
 }
 
 std::vector<float> arguments(const MathCase &test) {

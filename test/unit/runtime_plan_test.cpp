@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tile lists as pure functions, and plans on the fake driver.
 
+#include "plan.h"
 #include "runtime_linear_fixture.h"
 #include "tile_lists.h"
 
@@ -23,7 +24,7 @@ std::vector<int32_t> rowPtrOf(const std::vector<int> &rowLengths) {
 
 /// Lists of a pattern with these row lengths, one tile row for each block row.
 TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int64_t panels, int64_t workers,
-                  int64_t tilesPerBlockRow = 1) {
+                  int64_t tilesPerBlockRow = 1, int64_t panelsPerUnit = 1) {
   std::vector<int32_t> rowPtr = rowPtrOf(rowLengths);
   auto rows = int64_t(rowLengths.size());
   return makeTileLists({rowPtr.data(),
@@ -32,7 +33,8 @@ TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int6
                         {tilesPerBlockRow, rows * tilesPerBlockRow, panels},
                         1,
                         workers,
-                        /*groupRows=*/16});
+                        /*groupRows=*/16,
+                        panelsPerUnit});
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> tilesOf(const TileLists &lists, size_t worker) {
@@ -44,11 +46,12 @@ std::vector<std::pair<uint32_t, uint32_t>> tilesOf(const TileLists &lists, size_
 
 TEST(TileLists, EveryTileOnce) {
   std::mt19937 random(1);
-  for (int64_t workers : {1, 3, 66, 132}) {
+  for (auto [workers, panelsPerUnit] :
+       {std::pair<int64_t, int64_t>{1, 1}, {3, 1}, {66, 1}, {132, 1}, {3, 4}, {66, 4}}) {
     std::vector<int> lengths(37);
     for (int &length : lengths)
       length = int(random() % 20);
-    TileLists lists = listsOf(lengths, 20, 11, workers, 2);
+    TileLists lists = listsOf(lengths, 20, 11, workers, 2, panelsPerUnit);
     ASSERT_EQ(lists.offsets.size(), size_t(workers + 1));
     EXPECT_EQ(lists.offsets.front(), 0u);
     EXPECT_EQ(lists.offsets.back(), 37u * 2 * 11);
@@ -68,6 +71,14 @@ TEST(TileLists, AllRowsOfAPanelBeforeTheNextPanel) {
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
   EXPECT_EQ(tilesOf(lists, 0),
             (Tiles{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {0, 3}}));
+}
+
+TEST(TileLists, PanelsOfAUnitStayTogether) {
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  TileLists lists = listsOf({1, 1}, 10, 5, 1, 1, /*panelsPerUnit=*/2);
+  EXPECT_EQ(tilesOf(lists, 0), (Tiles{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {0, 2}, {0, 3}, {1, 2}, {1, 3}, {0, 4}, {1, 4}}));
+  // The last unit is one tile: loads 2 and 1.
+  EXPECT_DOUBLE_EQ(listsOf({1}, 10, 3, 2, 1, /*panelsPerUnit=*/2).balance, 1.5 / 2);
 }
 
 TEST(TileLists, NearlyDensePatternsGoInGroupsOf16Rows) {
@@ -95,7 +106,7 @@ TEST(TileLists, LoadIsBalanced) {
 
 TEST(TileLists, DeepBlocksCountTheirChunks) {
   std::vector<int32_t> rowPtr = {0, 2, 2};
-  TileLists lists = makeTileLists({rowPtr.data(), 2, 100, {1, 2, 1}, 4, 2, /*groupRows=*/16});
+  TileLists lists = makeTileLists({rowPtr.data(), 2, 100, {1, 2, 1}, 4, 2, /*groupRows=*/16, /*panelsPerUnit=*/1});
   EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10) << "2 blocks of 4 stages and 2 for the rest, against 2";
 }
 
@@ -128,6 +139,26 @@ TEST_F(Plan, SaysWhatItIs) {
   EXPECT_EQ(info.workers, 4) << "no more than tiles";
   EXPECT_DOUBLE_EQ(info.balance, 3.5 / 4) << "costs 4, 3, 4, 3";
   EXPECT_GT(info.milliseconds, 0);
+}
+
+/// The fallback has a panel of 128 columns where the preferred variant's cluster has one of 512.
+TEST_F(Plan, FallbackKeepsTilesOfAPreferredPanelTogether) {
+  auto firstTiles = [&](int64_t blockRows, int64_t width) {
+    setArguments(blockRows * 64, 192, width);
+    setPattern(std::vector<std::vector<int32_t>>(blockRows, {1}));
+    EXPECT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, width, &plan));
+    const auto *tiles = static_cast<const Tile *>(plan->variants[1].sections[SPARSEC_PLAN_TILES]);
+    std::vector<std::pair<uint32_t, uint32_t>> first;
+    for (int i = 0; i < 4; ++i)
+      first.emplace_back(tiles[i].row, tiles[i].panel);
+    sparsec_plan_destroy(plan);
+    plan = nullptr;
+    return first;
+  };
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  EXPECT_EQ(firstTiles(4096, 2048), (Tiles{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
+  Tiles few = firstTiles(512, 512);
+  EXPECT_NE(few[0].first, few[1].first) << "8 tiles for a worker: evenness counts more";
 }
 
 TEST_F(Plan, EmptyProblems) {
