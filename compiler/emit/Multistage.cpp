@@ -26,7 +26,7 @@ class MultistageEmitter {
 public:
   explicit MultistageEmitter(ProgramContext &context)
       : context(context), b(context.b), schedule(context.schedule),
-        ring(*context.program.getBody().getOps<RingOp>().begin()), copy(context, ring),
+        ring(context, *context.program.getBody().getOps<RingOp>().begin()), copy(context, ring),
         slabs(schedule.getTileM() / schedule.getConsumersM() / 16),
         groups(schedule.getTileN() / schedule.getConsumersN() / 8) {}
 
@@ -38,13 +38,12 @@ private:
   Values emitChain(Value slot, ValueRange accumulators);
   Values loadA(Value slot, int64_t k, int64_t slab);
   Values loadX(Value slot, int64_t k, int64_t pair);
-  Value nextSlot(Value slot);
   Value zero() { return b.f32(0); }
 
   ProgramContext &context;
   KernelBuilder &b;
   ScheduleAttr schedule;
-  RingOp ring;
+  Ring ring;
   TileCopy copy;
   int64_t slabs, groups;           // of one warp: 16 rows, 8 columns
   Value lane, warpRow, warpColumn; // first row and column of the warp in the tile
@@ -80,11 +79,6 @@ void MultistageEmitter::emitTile(const TilePosition &position) {
   emitDirectStore(context, store, position, fragment);
 }
 
-Value MultistageEmitter::nextSlot(Value slot) {
-  Value next = b.add(slot, 1);
-  return b.select(b.equal(next, schedule.getStages()), b.i32(0), next);
-}
-
 /// The steps of a block row that has blocks. The block columns of a step are loaded one step before its copies start.
 Values MultistageEmitter::emitSteps(const TilePosition &position, RowBlocks range) {
   int64_t ahead = (*blockLoop.getBody().getOps<PrefetchOp>().begin()).getAhead();
@@ -110,7 +104,7 @@ Values MultistageEmitter::emitSteps(const TilePosition &position, RowBlocks rang
     copy.wait(ahead - 1);
     ptx::barrierCta(b);
     TileCopy::Step current(state.slice(stepBegin, accumulatorBegin - stepBegin));
-    Values next{nextSlot(state[0]), nextSlot(state[1])};
+    Values next{ring.nextSlot(state[0]), ring.nextSlot(state[1])};
     llvm::append_range(next, startCopies(b.add(index, ahead), state[1], current));
     llvm::append_range(next, emitChain(state[0], state.drop_front(accumulatorBegin)));
     return next;

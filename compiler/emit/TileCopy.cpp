@@ -13,7 +13,7 @@ using Values = KernelBuilder::Values;
 static constexpr int64_t unitElements = 8;
 static constexpr int64_t unitBytes = 16;
 
-TileCopy::TileCopy(ProgramContext &context, RingOp ring) : context(context), b(context.b), ring(ring) {}
+TileCopy::TileCopy(ProgramContext &context, Ring ring) : context(context), b(context.b), ring(ring) {}
 
 //===----------------------------------------------------------------------===//
 // Steps
@@ -79,16 +79,7 @@ TileCopy::Step TileCopy::nextStep(const Step &step) {
 // Places in shared memory
 //===----------------------------------------------------------------------===//
 
-int64_t TileCopy::bufferRows(int64_t buffer) { return cast<BufferType>(ring.getType().getBuffers()[buffer]).getRows(); }
-
-int64_t TileCopy::rowUnits(int64_t buffer) {
-  return cast<BufferType>(ring.getType().getBuffers()[buffer]).getColumns() / unitElements;
-}
-
-Value TileCopy::slotPointer(int64_t buffer, Value slot) {
-  Value base = b.byteOffset(context.sharedMemory, (*ring.getOffsets())[buffer]);
-  return b.byteOffset(base, b.mul(slot, bufferRows(buffer) * rowUnits(buffer) * unitBytes));
-}
+int64_t TileCopy::rowUnits(int64_t buffer) { return ring.bufferColumns(buffer) / unitElements; }
 
 /// Units are stored at their number xor a key of the row, chosen so that the same unit of 8 consecutive rows lies in 8
 /// different groups of 4 banks: ldmatrix reads those together.
@@ -109,7 +100,7 @@ Value TileCopy::address(int64_t buffer, Value slot, const UnitPlace &place) {
                      b.mul(b.bitXor(place.unit, swizzleKey(buffer, place.row)), unitBytes));
   // Rows begin at multiples of 128 bytes, or of their size: the xor stays inside the row and can come last.
   int64_t flipped = swizzleKey(buffer, place.constantRow) ^ (place.constantUnit % 8);
-  Value pointer = b.flipAddressBits(b.byteOffset(slotPointer(buffer, slot), lane), flipped * unitBytes);
+  Value pointer = b.flipAddressBits(b.byteOffset(ring.slotPointer(buffer, slot), lane), flipped * unitBytes);
   int64_t constantUnits = place.constantRow * rowUnits(buffer) + place.constantUnit / 8 * 8;
   return b.byteOffset(pointer, constantUnits * unitBytes);
 }
@@ -136,7 +127,7 @@ void TileCopy::emit(const Step &step, Value slot) {
 }
 
 SmallVector<TileCopy::Unit> TileCopy::unitsOf(int64_t buffer) {
-  int64_t units = rowUnits(buffer), total = bufferRows(buffer) * units;
+  int64_t units = rowUnits(buffer), total = ring.bufferRows(buffer) * units;
   int64_t threads = this->threads();
   bool depthIsRow = buffer == 1 && !context.denseTransposed;
   bool even = threads % units == 0; // each pass covers whole rows
@@ -149,7 +140,7 @@ SmallVector<TileCopy::Unit> TileCopy::unitsOf(int64_t buffer) {
     unit.row = b.add(laneRow, constantRow);
     unit.unit = b.modulo(even ? context.thread : index, units);
     if (depthIsRow)
-      unit.depth = {laneRow, constantRow, even ? threads / units : bufferRows(buffer)};
+      unit.depth = {laneRow, constantRow, even ? threads / units : ring.bufferRows(buffer)};
     else
       unit.depth = {b.mul(unit.unit, unitElements), 0, units * unitElements};
     if (first + threads > total)

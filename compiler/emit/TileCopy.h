@@ -5,13 +5,13 @@
 #ifndef SPARSEC_EMIT_TILE_COPY_H
 #define SPARSEC_EMIT_TILE_COPY_H
 
-#include "ProgramContext.h"
+#include "Ring.h"
 
 namespace sparsec {
 
 class TileCopy {
 public:
-  TileCopy(ProgramContext &context, RingOp ring);
+  TileCopy(ProgramContext &context, Ring ring);
 
   /// The next step whose copies start: its first block, its chunk of K, and the block columns it needs, already loaded.
   struct Step {
@@ -83,11 +83,9 @@ private:
   void emitChecked(const Step &step, mlir::Value slot);
   int64_t threads();
   llvm::SmallVector<Unit> unitsOf(int64_t buffer);
-  int64_t bufferRows(int64_t buffer);
   int64_t rowUnits(int64_t buffer); // units in a row of a buffer
   mlir::Value swizzleKey(int64_t buffer, mlir::Value row);
   int64_t swizzleKey(int64_t buffer, int64_t row);
-  mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
   mlir::Value columnOf(mlir::Value block);
   KernelBuilder::Values columnsOf(mlir::Value block);
 
@@ -101,7 +99,7 @@ private:
 
   ProgramContext &context;
   KernelBuilder &b;
-  RingOp ring;
+  Ring ring;
   TilePosition position;
   RowBlocks range;
   int64_t blocksPerStep = 1, chunks = 1;

@@ -23,7 +23,7 @@ bool TileCopy::canSkipChecks() {
     return false;
   for (int64_t buffer : {0, 1}) {
     int64_t rowsOfPass = threads() / rowUnits(buffer);
-    bool fills = rowsOfPass > bufferRows(buffer) || bufferRows(buffer) % rowsOfPass == 0;
+    bool fills = rowsOfPass > ring.bufferRows(buffer) || ring.bufferRows(buffer) % rowsOfPass == 0;
     if (threads() % rowUnits(buffer) != 0 || !llvm::isPowerOf2_64(rowsOfPass) || !fills)
       return false;
   }
@@ -53,7 +53,7 @@ Value TileCopy::isWholeStep(const Step &step) {
 
 TileCopy::Passes TileCopy::passesOf(int64_t buffer) {
   int64_t units = rowUnits(buffer), rows = threads() / units;
-  return {static_cast<int64_t>(llvm::divideCeil(bufferRows(buffer), rows)), rows, b.divide(context.thread, units),
+  return {static_cast<int64_t>(llvm::divideCeil(ring.bufferRows(buffer), rows)), rows, b.divide(context.thread, units),
           b.modulo(context.thread, units)};
 }
 
@@ -69,8 +69,8 @@ void TileCopy::emitWhole(const Step &step, Value slot) {
         ptx::copyAsync16(b, address(buffer, slot, place), source);
       }
     };
-    if (passes.rows > bufferRows(buffer))
-      b.ifThen(b.less(passes.row, bufferRows(buffer)), copyAll);
+    if (passes.rows > ring.bufferRows(buffer))
+      b.ifThen(b.less(passes.row, ring.bufferRows(buffer)), copyAll);
     else
       copyAll();
   }

@@ -10,6 +10,7 @@
 #include "WarpSpecialized.h"
 
 #include "Ptx.h"
+#include "Ring.h"
 #include "StagedStore.h"
 #include "StoreTile.h"
 
@@ -28,20 +29,11 @@ namespace {
 constexpr int64_t swizzleBytes = 128; // one row of a swizzled box
 constexpr int64_t rowsPerConsumer = 64;
 
-/// A slot of the ring and the parity of the phase it is in.
-struct RingState {
-  Value slot, phase;
-
-  RingState() = default;
-  explicit RingState(ValueRange values) : slot(values[0]), phase(values[1]) {}
-  Values values() const { return {slot, phase}; }
-};
-
 class WarpSpecializedEmitter {
 public:
   explicit WarpSpecializedEmitter(ProgramContext &context)
       : context(context), b(context.b), schedule(context.schedule),
-        ring(*context.program.getBody().getOps<RingOp>().begin()),
+        ring(context, *context.program.getBody().getOps<RingOp>().begin()),
         consumers(schedule.getConsumersM() * schedule.getConsumersN()),
         columnsPerConsumer(schedule.getTileN() / schedule.getConsumersN()),
         elementBytes(context.element.getIntOrFloatBitWidth() / 8) {}
@@ -51,24 +43,19 @@ public:
 private:
   // Set-up.
   void emitBarriers();
-  Value barrier(Value slot, bool full);
-  RingState advance(RingState state);
-  Value slotPointer(int64_t buffer, Value slot);
-  int64_t slotBytes(int64_t buffer);
 
   // Producer.
   void emitProducer(ProducerOp producer);
-  RingState emitProducerTile(BlockLoopOp loop, const TilePosition &position, RingState state);
-  void emitAcquire(RingState state);
-  void emitCopy(CopyOp copy, const TilePosition &position, Value block, Value column, int64_t chunk, RingState state);
-  void emitCopyA(CopyOp copy, const TilePosition &position, Value block, int64_t chunk, RingState state);
-  void emitCopyX(CopyOp copy, const TilePosition &position, Value column, int64_t chunk, RingState state);
+  Ring::State emitProducerTile(BlockLoopOp loop, const TilePosition &position, Ring::State state);
+  void emitCopy(CopyOp copy, const TilePosition &position, Value block, Value column, int64_t chunk, Ring::State state);
+  void emitCopyA(CopyOp copy, const TilePosition &position, Value block, int64_t chunk, Ring::State state);
+  void emitCopyX(CopyOp copy, const TilePosition &position, Value column, int64_t chunk, Ring::State state);
 
   // Consumer.
   void emitConsumer(ConsumerOp consumer);
-  Values emitSteps(BlockLoopOp loop, RowBlocks range, RingState state);
-  Values emitConsumerTile(TileLoopOp tileLoop, const TilePosition &position, RingState state);
-  Value emitChain(ChainOp chain, int64_t chunk, Value accumulators, RingState state);
+  Values emitSteps(BlockLoopOp loop, RowBlocks range, Ring::State state);
+  Values emitConsumerTile(TileLoopOp tileLoop, const TilePosition &position, Ring::State state);
+  Value emitChain(ChainOp chain, int64_t chunk, Value accumulators, Ring::State state);
   void emitRelease(Value slot, Value predicate);
   Type accumulatorType();
   Value zeroAccumulators();
@@ -76,7 +63,7 @@ private:
   ProgramContext &context;
   KernelBuilder &b;
   ScheduleAttr schedule;
-  RingOp ring;
+  Ring ring;
   int64_t consumers, columnsPerConsumer, elementBytes;
   Value consumer;                 // index of the warpgroup, uniform in a warp
   Value threadInConsumer;         // thread in its warpgroup
@@ -84,40 +71,12 @@ private:
 };
 
 //===----------------------------------------------------------------------===//
-// Ring
+// Set-up
 //===----------------------------------------------------------------------===//
-
-Value WarpSpecializedEmitter::barrier(Value slot, bool full) {
-  int64_t offset = *ring.getBarrierOffset() + (full ? 0 : 8 * schedule.getStages());
-  return b.byteOffset(b.byteOffset(context.sharedMemory, offset), b.mul(slot, 8));
-}
-
-int64_t WarpSpecializedEmitter::slotBytes(int64_t buffer) {
-  auto type = cast<BufferType>(ring.getType().getBuffers()[buffer]);
-  int64_t rows = buffer == 0 ? rowsPerConsumer * schedule.getConsumersM() : type.getRows();
-  return rows * type.getColumns() * elementBytes;
-}
-
-Value WarpSpecializedEmitter::slotPointer(int64_t buffer, Value slot) {
-  Value base = b.byteOffset(context.sharedMemory, (*ring.getOffsets())[buffer]);
-  return b.byteOffset(base, b.mul(slot, slotBytes(buffer)));
-}
-
-RingState WarpSpecializedEmitter::advance(RingState state) {
-  Value next = b.add(state.slot, 1);
-  Value wraps = b.equal(next, schedule.getStages());
-  RingState result;
-  result.slot = b.select(wraps, b.i32(0), next);
-  result.phase = b.select(wraps, b.bitXor(state.phase, 1), state.phase);
-  return result;
-}
 
 void WarpSpecializedEmitter::emitBarriers() {
   b.ifThen(b.equal(context.thread, 0), [&] {
-    for (int64_t slot = 0; slot < schedule.getStages(); ++slot) {
-      ptx::mbarrierInit(b, barrier(b.i32(slot), /*full=*/true), 1);
-      ptx::mbarrierInit(b, barrier(b.i32(slot), /*full=*/false), consumers * schedule.getCluster());
-    }
+    ring.initBarriers(consumers * schedule.getCluster());
     ptx::mbarrierInitFence(b);
   });
   if (schedule.getCluster() > 1)
@@ -157,14 +116,15 @@ void WarpSpecializedEmitter::emitProducer(ProducerOp producer) {
   auto tileLoop = *producer.getBody().getOps<TileLoopOp>().begin();
   auto blockLoop = *tileLoop.getBody().getOps<BlockLoopOp>().begin();
   b.ifThen(b.equal(context.thread, 128 * consumers), [&] {
-    emitTileLoop(context, {b.i32(0), b.i32(0)}, [&](const TilePosition &position, ValueRange state) {
-      return emitProducerTile(blockLoop, position, RingState(state)).values();
+    emitTileLoop(context, ring.begin().values(), [&](const TilePosition &position, ValueRange state) {
+      return emitProducerTile(blockLoop, position, Ring::State(state)).values();
     });
   });
 }
 
 /// The block column of the next block is loaded while the copies of this one are issued.
-RingState WarpSpecializedEmitter::emitProducerTile(BlockLoopOp loop, const TilePosition &position, RingState state) {
+Ring::State WarpSpecializedEmitter::emitProducerTile(BlockLoopOp loop, const TilePosition &position,
+                                                     Ring::State state) {
   RowBlocks range = emitRowBlocks(context, position);
   Value columns = context.parameters.get(ParameterKind::col_idx, context.matrixArgument);
   Value lastBlock = b.sub(range.last, 1);
@@ -175,30 +135,24 @@ RingState WarpSpecializedEmitter::emitProducerTile(BlockLoopOp loop, const TileP
 
   auto result = b.forLoop(range.first, range.last, b.i32(1), {state.slot, state.phase, firstColumn[0]},
                           [&](Value block, ValueRange carried) {
-                            RingState current(carried);
+                            Ring::State current(carried);
                             Value nextColumn = columnOf(b.minimum(b.add(block, 1), lastBlock));
                             for (int64_t chunk = 0; chunk < static_cast<int64_t>(loop.getChunks()); ++chunk)
                               for (Operation &op : loop.getBody().front()) {
                                 if (isa<AcquireOp>(op))
-                                  emitAcquire(current);
+                                  ring.acquire(current);
                                 else if (auto copy = dyn_cast<CopyOp>(op))
                                   emitCopy(copy, position, block, carried[2], chunk, current);
                                 else if (isa<CommitOp>(op))
-                                  current = advance(current);
+                                  current = ring.advance(current);
                               }
                             return Values{current.slot, current.phase, nextColumn};
                           });
-  return RingState(result);
-}
-
-/// The empty barrier's first phase completes with the first release, so the producer waits for the phase before.
-void WarpSpecializedEmitter::emitAcquire(RingState state) {
-  ptx::mbarrierWait(b, barrier(state.slot, /*full=*/false), b.bitXor(state.phase, 1));
-  ptx::mbarrierExpectBytes(b, barrier(state.slot, /*full=*/true), slotBytes(0) + slotBytes(1));
+  return Ring::State(result);
 }
 
 void WarpSpecializedEmitter::emitCopy(CopyOp copy, const TilePosition &position, Value block, Value column,
-                                      int64_t chunk, RingState state) {
+                                      int64_t chunk, Ring::State state) {
   if (copy.getOperand() == Operand::a)
     emitCopyA(copy, position, block, chunk, state);
   else
@@ -207,19 +161,19 @@ void WarpSpecializedEmitter::emitCopy(CopyOp copy, const TilePosition &position,
 
 /// A: rows of one block, {columns, rows, blocks}. Rows and columns beyond the block arrive as zero.
 void WarpSpecializedEmitter::emitCopyA(CopyOp copy, const TilePosition &position, Value block, int64_t chunk,
-                                       RingState state) {
+                                       Ring::State state) {
   int64_t cluster = copy.getMulticast() ? schedule.getCluster() : 1;
   int64_t boxRows = rowsPerConsumer * schedule.getConsumersM() / cluster;
   auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_values, context.matrixArgument, swizzleBytes,
                                 {schedule.getTileK(), boxRows, 1});
-  Value destination = slotPointer(copy.getIndex(), state.slot);
+  Value destination = ring.slotPointer(copy.getIndex(), state.slot);
   Value row = position.rowInBlock;
   if (cluster > 1) {
     Value rank = ptx::clusterRank(b);
     destination = b.byteOffset(destination, b.mul(rank, boxRows * swizzleBytes));
     row = b.add(row, b.mul(rank, boxRows));
   }
-  Value full = barrier(state.slot, /*full=*/true);
+  Value full = ring.fullBarrier(state.slot);
   Values coordinates{b.i32(chunk * schedule.getTileK()), row, block};
   if (cluster > 1)
     ptx::tensorLoadMulticast(b, destination, context.parameters.tensorMap(map), coordinates, full, (1 << cluster) - 1);
@@ -230,15 +184,15 @@ void WarpSpecializedEmitter::emitCopyA(CopyOp copy, const TilePosition &position
 /// X: boxes of 128 bytes along the contiguous dimension. K x N: boxes of tile_k rows, one per 64 columns. N x K: boxes
 /// of up to 256 rows.
 void WarpSpecializedEmitter::emitCopyX(CopyOp copy, const TilePosition &position, Value column, int64_t chunk,
-                                       RingState state) {
+                                       Ring::State state) {
   int64_t tileN = schedule.getTileN(), tileK = schedule.getTileK();
   int64_t inner = swizzleBytes / elementBytes;
   int64_t outer = context.denseTransposed ? std::min<int64_t>(tileN, 256) : tileK;
   auto map =
       TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.denseArgument, swizzleBytes, {inner, outer});
   Value depth = b.add(b.mul(column, context.matrix.getBlockColumns()), chunk * tileK);
-  Value full = barrier(state.slot, /*full=*/true);
-  Value destination = slotPointer(copy.getIndex(), state.slot);
+  Value full = ring.fullBarrier(state.slot);
+  Value destination = ring.slotPointer(copy.getIndex(), state.slot);
   int64_t boxes = tileN / (context.denseTransposed ? outer : inner);
   for (int64_t box = 0; box < boxes; ++box) {
     Value n = b.add(position.column, box * (tileN / boxes));
@@ -269,15 +223,15 @@ void WarpSpecializedEmitter::emitConsumer(ConsumerOp op) {
   int64_t groupBytes = 8 * swizzleBytes;
   int64_t columnBytes = context.denseTransposed ? columnsPerConsumer * swizzleBytes
                                                 : columnsPerConsumer * elementBytes * schedule.getTileK();
-  Value a = b.byteOffset(slotPointer(0, b.i32(0)), b.mul(consumerRow, rowsPerConsumer * swizzleBytes));
-  Value x = b.byteOffset(slotPointer(1, b.i32(0)), b.mul(consumerColumn, columnBytes));
+  Value a = b.byteOffset(ring.slotPointer(0, b.i32(0)), b.mul(consumerRow, rowsPerConsumer * swizzleBytes));
+  Value x = b.byteOffset(ring.slotPointer(1, b.i32(0)), b.mul(consumerColumn, columnBytes));
   int64_t leadingBytes = context.denseTransposed ? 16 : schedule.getTileK() * swizzleBytes;
   descriptorA = ptx::wgmmaDescriptor(b, a, ptx::wgmmaDescriptorBits(16, groupBytes));
   descriptorX = ptx::wgmmaDescriptor(b, x, ptx::wgmmaDescriptorBits(leadingBytes, groupBytes));
 
   auto tileLoop = *op.getBody().getOps<TileLoopOp>().begin();
-  emitTileLoop(context, {b.i32(0), b.i32(0)}, [&](const TilePosition &position, ValueRange state) {
-    return emitConsumerTile(tileLoop, position, RingState(state));
+  emitTileLoop(context, ring.begin().values(), [&](const TilePosition &position, ValueRange state) {
+    return emitConsumerTile(tileLoop, position, Ring::State(state));
   });
   // Shared memory must outlive the stores that read it.
   b.ifThen(b.equal(threadInConsumer, 0), [&] { ptx::bulkWait(b, 0, /*read=*/false); });
@@ -285,24 +239,24 @@ void WarpSpecializedEmitter::emitConsumer(ConsumerOp op) {
 
 /// The steps of a block row that has blocks. Each step waits for its slot, starts its chain, and releases the slot of
 /// the step before, whose chain is complete by then: one chain is always in flight. Gives slot, phase and accumulators.
-Values WarpSpecializedEmitter::emitSteps(BlockLoopOp loop, RowBlocks range, RingState state) {
+Values WarpSpecializedEmitter::emitSteps(BlockLoopOp loop, RowBlocks range, Ring::State state) {
   Value releases = b.less(threadInConsumer, schedule.getCluster()); // thread q tells CTA q
   auto result = b.forLoop(range.first, range.last, b.i32(1), {state.slot, state.phase, state.slot, zeroAccumulators()},
                           [&](Value block, ValueRange carried) {
-                            RingState current(carried);
+                            Ring::State current(carried);
                             Value previous = carried[2], accumulators = carried[3];
                             Value hasPrevious = b.compare(arith::CmpIPredicate::sgt, block, range.first);
                             for (int64_t chunk = 0; chunk < static_cast<int64_t>(loop.getChunks()); ++chunk)
                               for (Operation &op : loop.getBody().front()) {
                                 if (isa<WaitOp>(op)) {
-                                  ptx::mbarrierWait(b, barrier(current.slot, /*full=*/true), current.phase);
+                                  ring.wait(current);
                                 } else if (auto chain = dyn_cast<ChainOp>(op)) {
                                   accumulators = emitChain(chain, chunk, accumulators, current);
                                 } else if (isa<ReleaseOp>(op)) {
                                   accumulators = ptx::wgmmaWait(b, 1, accumulators);
                                   emitRelease(previous, chunk == 0 ? b.logicalAnd(hasPrevious, releases) : releases);
                                   previous = current.slot;
-                                  current = advance(current);
+                                  current = ring.advance(current);
                                 }
                               }
                             return Values{current.slot, current.phase, previous, accumulators};
@@ -312,7 +266,7 @@ Values WarpSpecializedEmitter::emitSteps(BlockLoopOp loop, RowBlocks range, Ring
   return {result[0], result[1], accumulators};
 }
 
-Values WarpSpecializedEmitter::emitConsumerTile(TileLoopOp tileLoop, const TilePosition &position, RingState state) {
+Values WarpSpecializedEmitter::emitConsumerTile(TileLoopOp tileLoop, const TilePosition &position, Ring::State state) {
   auto loop = *tileLoop.getBody().getOps<BlockLoopOp>().begin();
   auto store = *tileLoop.getBody().getOps<StoreOp>().begin();
   RowBlocks range = emitRowBlocks(context, position);
@@ -345,10 +299,10 @@ Values WarpSpecializedEmitter::emitConsumerTile(TileLoopOp tileLoop, const TileP
 }
 
 /// depth / 16 instructions on one slot, as one group.
-Value WarpSpecializedEmitter::emitChain(ChainOp chain, int64_t chunk, Value accumulators, RingState state) {
+Value WarpSpecializedEmitter::emitChain(ChainOp chain, int64_t chunk, Value accumulators, Ring::State state) {
   // In units of 16 bytes, as descriptors count.
-  Value a = b.add(descriptorA, b.extend(b.mul(state.slot, slotBytes(0) / 16)));
-  Value x = b.add(descriptorX, b.extend(b.mul(state.slot, slotBytes(1) / 16)));
+  Value a = b.add(descriptorA, b.extend(b.mul(state.slot, ring.slotBytes(0) / 16)));
+  Value x = b.add(descriptorX, b.extend(b.mul(state.slot, ring.slotBytes(1) / 16)));
   int64_t stepA = 16 * elementBytes / 16;
   int64_t stepX = context.denseTransposed ? stepA : 16 * swizzleBytes / 16;
   ptx::wgmmaFence(b);
@@ -360,7 +314,7 @@ Value WarpSpecializedEmitter::emitChain(ChainOp chain, int64_t chunk, Value accu
 }
 
 void WarpSpecializedEmitter::emitRelease(Value slot, Value predicate) {
-  Value empty = barrier(slot, /*full=*/false);
+  Value empty = ring.emptyBarrier(slot);
   if (schedule.getCluster() > 1)
     ptx::mbarrierArriveRemote(b, empty, b.bitAnd(threadInConsumer, schedule.getCluster() - 1), predicate);
   else

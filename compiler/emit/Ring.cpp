@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Ring.h"
+
+#include "Ptx.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+static constexpr int64_t barrierBytes = 8;
+
+Value Ring::nextSlot(Value slot) {
+  Value next = b.add(slot, 1);
+  return b.select(b.equal(next, stages()), b.i32(0), next);
+}
+
+Ring::State Ring::advance(State state) {
+  Value next = b.add(state.slot, 1);
+  Value wraps = b.equal(next, stages());
+  return State({b.select(wraps, b.i32(0), next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)});
+}
+
+int64_t Ring::slotBytes(int64_t buffer) {
+  BufferType type = bufferType(buffer);
+  return type.getRows() * type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 8;
+}
+
+Value Ring::slotPointer(int64_t buffer, Value slot) {
+  Value base = b.byteOffset(context.sharedMemory, (*op.getOffsets())[buffer]);
+  return b.byteOffset(base, b.mul(slot, slotBytes(buffer)));
+}
+
+Value Ring::barrier(Value slot, int64_t kind) {
+  int64_t offset = *op.getBarrierOffset() + kind * barrierBytes * stages();
+  return b.byteOffset(b.byteOffset(context.sharedMemory, offset), b.mul(slot, barrierBytes));
+}
+
+void Ring::initBarriers(int64_t releases) {
+  for (int64_t slot = 0; slot < stages(); ++slot) {
+    ptx::mbarrierInit(b, fullBarrier(b.i32(slot)), 1);
+    ptx::mbarrierInit(b, emptyBarrier(b.i32(slot)), releases);
+  }
+}
+
+/// The empty barrier's first phase completes with the first release, so the producer waits for the phase before.
+void Ring::acquire(State state) {
+  int64_t bytes = 0;
+  for (size_t buffer = 0; buffer < op.getType().getBuffers().size(); ++buffer)
+    bytes += slotBytes(buffer);
+  ptx::mbarrierWait(b, emptyBarrier(state.slot), b.bitXor(state.phase, 1));
+  ptx::mbarrierExpectBytes(b, fullBarrier(state.slot), bytes);
+}
+
+void Ring::wait(State state) { ptx::mbarrierWait(b, fullBarrier(state.slot), state.phase); }

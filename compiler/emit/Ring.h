@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ring of shared-memory slots between copies and chains, as the emitters see it: where a slot lies, and for two
+// roles the barriers by which it changes hands. Slot s has a full barrier (its copies have arrived) and an empty
+// barrier (all consumers are done with it). Both roles walk the slots in the same order, so that a slot and the parity
+// of its phase are all the state they need.
+
+#ifndef SPARSEC_EMIT_RING_H
+#define SPARSEC_EMIT_RING_H
+
+#include "ProgramContext.h"
+
+namespace sparsec {
+
+class Ring {
+public:
+  Ring(ProgramContext &context, RingOp op) : context(context), b(context.b), op(op) {}
+
+  /// A slot and the parity of the phase that it is in. Both i32, carried from step to step.
+  struct State {
+    mlir::Value slot, phase;
+
+    State() = default;
+    explicit State(mlir::ValueRange values) : slot(values[0]), phase(values[1]) {}
+    KernelBuilder::Values values() const { return {slot, phase}; }
+  };
+  State begin() { return State({b.i32(0), b.i32(0)}); }
+  State advance(State state);
+  /// The slot after this one, where there is no phase to keep.
+  mlir::Value nextSlot(mlir::Value slot);
+
+  int64_t bufferRows(int64_t buffer) { return bufferType(buffer).getRows(); }
+  int64_t bufferColumns(int64_t buffer) { return bufferType(buffer).getColumns(); }
+  /// Bytes of one slot's part of a buffer.
+  int64_t slotBytes(int64_t buffer);
+  mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
+
+  /// Makes the barriers, by one thread: one producer arrives at a full barrier, `releases` threads at an empty one.
+  void initBarriers(int64_t releases);
+  mlir::Value fullBarrier(mlir::Value slot) { return barrier(slot, 0); }
+  mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slot, 1); }
+  /// Producer: waits until the slot is free, and tells its full barrier the bytes of all buffers to expect.
+  void acquire(State state);
+  /// Consumer: waits for the copies of the slot.
+  void wait(State state);
+
+private:
+  BufferType bufferType(int64_t buffer) { return mlir::cast<BufferType>(op.getType().getBuffers()[buffer]); }
+  mlir::Value barrier(mlir::Value slot, int64_t kind);
+  int64_t stages() { return op.getType().getStages(); }
+
+  ProgramContext &context;
+  KernelBuilder &b;
+  RingOp op;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_RING_H
