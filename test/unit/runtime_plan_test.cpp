@@ -149,6 +149,7 @@ TEST_F(Plan, FallbackKeepsTilesOfAPreferredPanelTogether) {
     EXPECT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, width, &plan));
     const auto *tiles = static_cast<const Tile *>(plan->variants[1].sections[SPARSEC_PLAN_TILES]);
     std::vector<std::pair<uint32_t, uint32_t>> first;
+    first.reserve(4);
     for (int i = 0; i < 4; ++i)
       first.emplace_back(tiles[i].row, tiles[i].panel);
     sparsec_plan_destroy(plan);
