@@ -26,7 +26,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 1
-#define SPARSEC_LAUNCH_INFO_MINOR 0
+#define SPARSEC_LAUNCH_INFO_MINOR 1
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -45,9 +45,10 @@ typedef enum sparsec_dtype_e {
 
 /* What kind of value the caller passes for a kernel argument. */
 typedef enum sparsec_argument_kind_e {
-  SPARSEC_ARGUMENT_BSR = 1,    /* a block-sparse matrix: sparsec_bsr_t */
-  SPARSEC_ARGUMENT_DENSE = 2,  /* a dense tensor of rank 0 to 5: sparsec_dense_t */
-  SPARSEC_ARGUMENT_SCALAR = 3, /* one f32 by value */
+  SPARSEC_ARGUMENT_BSR = 1,     /* a block-sparse matrix: sparsec_bsr_t */
+  SPARSEC_ARGUMENT_DENSE = 2,   /* a dense tensor of rank 0 to 5: sparsec_dense_t */
+  SPARSEC_ARGUMENT_SCALAR = 3,  /* one f32 by value */
+  SPARSEC_ARGUMENT_PATTERN = 4, /* which key blocks each query block visits: sparsec_pattern_t */
 } sparsec_argument_kind_t;
 
 /* The part an argument plays in the product. */
@@ -55,7 +56,14 @@ typedef enum sparsec_argument_role_e {
   SPARSEC_ROLE_MATRIX = 1,   /* the block-sparse operand W, M x K */
   SPARSEC_ROLE_DENSE = 2,    /* the dense operand X: (K, N) or (N, K) */
   SPARSEC_ROLE_EPILOGUE = 3, /* an extra operand of the epilogue region */
-  SPARSEC_ROLE_RESULT = 4,   /* the result Y: (M, N) or (N, M) */
+  SPARSEC_ROLE_RESULT = 4,   /* the result Y: (M, N) or (N, M); of attention O: (B, H, Sq, D) */
+  SPARSEC_ROLE_QUERY = 5,    /* Q: (B, H, Sq, D) */
+  SPARSEC_ROLE_KEY = 6,      /* K: (B, Hkv, Skv, D), H a multiple of Hkv */
+  SPARSEC_ROLE_VALUE = 7,    /* V: as K */
+  SPARSEC_ROLE_PATTERN = 8,  /* the block pattern */
+  SPARSEC_ROLE_REGION = 9,   /* an extra operand of the score and mask regions, read element by element */
+  SPARSEC_ROLE_SCALE = 10,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
+  SPARSEC_ROLE_LSE = 11,     /* second result: log of the sum of exponentials, (B, H, Sq) f32 */
 } sparsec_argument_role_t;
 
 /* Which elements of an epilogue operand belong to result element (m, n). */
@@ -76,6 +84,7 @@ typedef enum sparsec_layout_e {
 
 typedef enum sparsec_kernel_family_e {
   SPARSEC_FAMILY_SPMM = 1,
+  SPARSEC_FAMILY_ATTENTION = 2,
 } sparsec_kernel_family_t;
 
 typedef enum sparsec_target_kind_e {
@@ -167,6 +176,24 @@ typedef enum sparsec_step_op_e {
   SPARSEC_STEP_AND = 66,
   SPARSEC_STEP_OR = 67,
   SPARSEC_STEP_XOR = 68,
+  /* 32-bit integers, as in arith: sums and products wrap. */
+  SPARSEC_STEP_I32_ADD = 96,
+  SPARSEC_STEP_I32_SUBTRACT = 97,
+  SPARSEC_STEP_I32_MULTIPLY = 98,
+  SPARSEC_STEP_I32_DIVIDE = 99, /* signed, towards zero */
+  SPARSEC_STEP_I32_REMAINDER = 100,
+  SPARSEC_STEP_I32_MINIMUM = 101,
+  SPARSEC_STEP_I32_MAXIMUM = 102,
+  SPARSEC_STEP_I32_AND = 103,
+  SPARSEC_STEP_I32_OR = 104,
+  SPARSEC_STEP_I32_XOR = 105,
+  SPARSEC_STEP_I32_SHIFT_LEFT = 106,
+  SPARSEC_STEP_I32_SHIFT_RIGHT = 107, /* signed */
+  SPARSEC_STEP_I32_COMPARE = 108,     /* c = predicate number of arith.cmpi */
+  SPARSEC_STEP_I32_TO_F32 = 109,      /* arith.sitofp */
+  SPARSEC_STEP_F32_TO_I32 = 110,      /* arith.fptosi */
+  /* An element of kernel argument a; its indices are the values b, b + 1, ... (as many as its rank). */
+  SPARSEC_STEP_LOAD = 128,
 } sparsec_step_op_t;
 
 /* As arith.cmpf: O = false if unordered, U = true if unordered. */
@@ -212,6 +239,8 @@ typedef struct sparsec_launch_info_s {
   uint32_t reserved;
   char target[SPARSEC_NAME_LENGTH];   /* "sm_90a", "sm_89", "host" */
   char compiler[SPARSEC_NAME_LENGTH]; /* "sparsec 0.1.0" */
+  uint32_t attention_offset, attention_count, attention_size;
+  uint32_t reserved2;
 } sparsec_launch_info_t;
 
 /* One sparsec.kernel. Its arguments are the inputs in order, then the results. */
@@ -221,8 +250,27 @@ typedef struct sparsec_kernel_info_s {
   uint32_t argument_first, argument_count;
   uint32_t variant_first, variant_count; /* in order of preference */
   uint32_t step_first, step_count;       /* the epilogue */
-  uint32_t reserved;
+  uint32_t detail;                       /* attention: its sparsec_attention_info_t; else 0 */
 } sparsec_kernel_info_t;
+
+/*
+ * What is special about an attention kernel. Query q stands at position
+ * p = q + Skv - Sq among the keys. Key k is visible to it if the pattern's list
+ * of q's block holds k's block (no pattern: always), k <= p when causal,
+ * p - window_left <= k <= p + window_right (a limit of -1 is none), and, in
+ * blocks of the partial lists, the mask region says so.
+ *
+ * Regions are steps like the epilogue's. Value 0 is the score (scale * q . k;
+ * unused in masks), values 1 to 4 are batch, head, q and k, value 5 + i is the
+ * result of step i; the last step's value is the result.
+ */
+typedef struct sparsec_attention_info_s {
+  uint32_t head_dimension; /* D */
+  uint32_t causal;
+  int32_t window_left, window_right;
+  uint32_t score_step_first, score_step_count;
+  uint32_t mask_step_first, mask_step_count;
+} sparsec_attention_info_t;
 
 typedef struct sparsec_argument_info_s {
   char name[SPARSEC_NAME_LENGTH];
@@ -233,7 +281,7 @@ typedef struct sparsec_argument_info_s {
   uint32_t layout;                    /* sparsec_layout_t, for SPARSEC_ROLE_DENSE, _RESULT and full epilogue operands */
   uint32_t rank;                      /* BSR: 2 */
   int64_t sizes[SPARSEC_MAX_RANK];    /* static size or SPARSEC_DYNAMIC */
-  uint32_t block_rows, block_columns; /* BSR only */
+  uint32_t block_rows, block_columns; /* BSR; pattern: of queries, of keys */
 } sparsec_argument_info_t;
 
 /*
@@ -325,9 +373,10 @@ typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_b
 
 #ifdef __cplusplus
 } /* extern "C" */
-static_assert(sizeof(sparsec_launch_info_t) == 240, "file format");
+static_assert(sizeof(sparsec_launch_info_t) == 256, "file format");
 static_assert(sizeof(sparsec_kernel_info_t) == 160, "file format");
 static_assert(sizeof(sparsec_argument_info_t) == 136, "file format");
+static_assert(sizeof(sparsec_attention_info_t) == 32, "file format");
 static_assert(sizeof(sparsec_variant_info_t) == 320, "file format");
 static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
