@@ -41,6 +41,7 @@ typedef enum sparsec_dtype_e {
   SPARSEC_DTYPE_BF16 = 3,
   SPARSEC_DTYPE_F8E4M3FN = 4,
   SPARSEC_DTYPE_F8E5M2 = 5,
+  SPARSEC_DTYPE_I32 = 6, /* operands of regions, indices of patterns */
 } sparsec_dtype_t;
 
 /* What kind of value the caller passes for a kernel argument. */
@@ -98,17 +99,30 @@ typedef enum sparsec_target_kind_e {
  * host kernel receives a pointer to an array of 8-byte slots in this order.
  */
 typedef enum sparsec_parameter_kind_e {
-  SPARSEC_PARAMETER_TENSOR_MAP = 1,   /* 128 bytes by value; index = tensor map record */
-  SPARSEC_PARAMETER_POINTER = 2,      /* data (dense) or values (BSR) of the argument */
-  SPARSEC_PARAMETER_ROW_PTR = 3,      /* row_ptr of a BSR argument */
-  SPARSEC_PARAMETER_COL_IDX = 4,      /* col_idx of a BSR argument */
-  SPARSEC_PARAMETER_SIZE = 5,         /* i32: size of dimension `index` of the argument */
-  SPARSEC_PARAMETER_STRIDE = 6,       /* i64: stride in elements of dimension `index` */
-  SPARSEC_PARAMETER_SCALAR = 7,       /* f32: the scalar argument */
-  SPARSEC_PARAMETER_PLAN_SECTION = 8, /* pointer to section `index` of the plan, or null */
-  SPARSEC_PARAMETER_TILE_ROWS = 9,    /* i32: tiles along M */
-  SPARSEC_PARAMETER_TILE_PANELS = 10, /* i32: column panels (of all CTAs of a cluster) along N */
+  SPARSEC_PARAMETER_TENSOR_MAP = 1,     /* 128 bytes by value; index = tensor map record */
+  SPARSEC_PARAMETER_POINTER = 2,        /* data (dense) or values (BSR) of the argument */
+  SPARSEC_PARAMETER_ROW_PTR = 3,        /* row_ptr of a BSR argument */
+  SPARSEC_PARAMETER_COL_IDX = 4,        /* col_idx of a BSR argument */
+  SPARSEC_PARAMETER_SIZE = 5,           /* i32: size of dimension `index` of the argument */
+  SPARSEC_PARAMETER_STRIDE = 6,         /* i64: stride in elements of dimension `index` */
+  SPARSEC_PARAMETER_SCALAR = 7,         /* f32: the scalar argument */
+  SPARSEC_PARAMETER_PLAN_SECTION = 8,   /* pointer to section `index` of the plan, or null */
+  SPARSEC_PARAMETER_TILE_ROWS = 9,      /* i32: tiles along M */
+  SPARSEC_PARAMETER_TILE_PANELS = 10,   /* i32: column panels (of all CTAs of a cluster) along N */
+  SPARSEC_PARAMETER_PATTERN_FIELD = 11, /* index = sparsec_pattern_field_t of a pattern argument */
 } sparsec_parameter_kind_t;
+
+/* What a kernel takes of a sparsec_pattern_t. */
+typedef enum sparsec_pattern_field_e {
+  SPARSEC_PATTERN_FIELD_ENCODING = 1,       /* i32: sparsec_pattern_encoding_t */
+  SPARSEC_PATTERN_FIELD_BATCHES = 2,        /* i32 */
+  SPARSEC_PATTERN_FIELD_HEADS = 3,          /* i32 */
+  SPARSEC_PATTERN_FIELD_CAPACITY = 4,       /* i64 */
+  SPARSEC_PATTERN_FIELD_PARTIAL_STARTS = 5, /* pointer, null: all lists are empty */
+  SPARSEC_PATTERN_FIELD_PARTIAL_INDICES = 6,
+  SPARSEC_PATTERN_FIELD_FULL_STARTS = 7, /* pointer, null: all lists are empty */
+  SPARSEC_PATTERN_FIELD_FULL_INDICES = 8,
+} sparsec_pattern_field_t;
 
 /* Sections of a plan. Later kernel families add sections (word streams, packed
  * values, reordered rows); kernels that do not name them are unaffected. */
@@ -258,7 +272,7 @@ typedef struct sparsec_kernel_info_s {
  * p = q + Skv - Sq among the keys. Key k is visible to it if the pattern's list
  * of q's block holds k's block (no pattern: always), k <= p when causal,
  * p - window_left <= k <= p + window_right (a limit of -1 is none), and, in
- * blocks of the partial lists, the mask region says so.
+ * blocks of the partial lists (no pattern: always), the mask region says so.
  *
  * Regions are steps like the epilogue's. Value 0 is the score (scale * q . k;
  * unused in masks), values 1 to 4 are batch, head, q and k, value 5 + i is the
