@@ -320,6 +320,9 @@ typedef struct sparsec_argument_info_s {
  * tile_m) (so a tile never crosses a block row). Panel p covers columns
  * [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank q in the
  * cluster owns columns [(p * cluster + q) * tile_n, ...).
+ *
+ * Attention: tile (b * H + h) * ceil(Sq / tile_m) + i is block i of tile_m
+ * queries of head h of batch b; tile_n keys are taken at a time, tile_k is D.
  */
 typedef struct sparsec_variant_info_s {
   char symbol[SPARSEC_SYMBOL_LENGTH];
@@ -389,8 +392,9 @@ typedef struct sparsec_bundle_entry_s {
  * Host images are ELF relocatable objects (x86-64) whose only relocations in
  * loaded sections are R_X86_64_64, so that the runtime can load them without a
  * linker. Every variant symbol has this type and computes the tiles
- * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel.
- * Different tiles may run on different threads.
+ * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel
+ * (attention: see sparsec_variant_info_t). Different tiles may run on different
+ * threads.
  */
 typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
 
