@@ -11,7 +11,7 @@
 // The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
 // plain, for LLVM to vectorise.
 
-#include "Epilogue.h"
+#include "InlineRegion.h"
 #include "Passes.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
