@@ -89,7 +89,14 @@ static LogicalResult verifyElementTypes(AttentionOp op) {
   return success();
 }
 
+/// As many as leave room for everything else among the parameters of a machine kernel, of which the runtime takes 64:
+/// an operand of rank 4 has four.
+static constexpr size_t maximalExtras = 8;
+
 static LogicalResult verifyExtras(AttentionOp op) {
+  // attention_c21
+  if (op.getExtras().size() > maximalExtras)
+    return op.emitOpError("expects at most ") << maximalExtras << " extra operands, but got " << op.getExtras().size();
   for (auto [index, extra] : llvm::enumerate(op.getExtras())) {
     auto type = cast<RankedTensorType>(extra.getType());
     Type element = type.getElementType();

@@ -178,7 +178,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     | K, V (`key`, `value`) | tensors of Q's element type | B x Hkv x Skv x D, H a multiple of Hkv |
     | `pattern` | `!sparsec.pattern`, optional | |
     | `scale` | `f32`, optional: 1 / sqrt(D) | |
-    | `extras` | tensors of f32, f16, bf16 or i32 | any, rank at most 4 |
+    | `extras` | tensors of f32, f16, bf16 or i32 | any, rank at most 4; at most 8 operands |
     | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
     | LSE (`lse`) | tensor of f32, optional | B x H x Sq |
 
@@ -198,7 +198,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     as tensors that `sparsec.element` reads. They hold ops of `ElementwiseOps.def` only, and see nothing from outside.
     How often and for which elements of visited blocks they are evaluated is not defined.
 
-    Constraints: `attention_c1` to `attention_c20`.
+    Constraints: `attention_c1` to `attention_c21`.
 
     ```mlir
     %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%c) extras(%slopes) causal window = [1024, -1]

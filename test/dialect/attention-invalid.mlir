@@ -356,6 +356,14 @@ sparsec.kernel @attention_c20_tensor(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?
 
 // -----
 
+sparsec.kernel @attention_c21(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %a: tensor<f32>, %b: tensor<f32>, %c: tensor<f32>, %d: tensor<f32>, %e: tensor<f32>, %f: tensor<f32>, %g: tensor<f32>, %h: tensor<f32>, %i: tensor<f32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects at most 8 extra operands, but got 9}}
+  %o = sparsec.attention %q, %k, %v extras(%a, %b, %c, %d, %e, %f, %g, %h, %i) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>, tensor<f32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
 sparsec.kernel @element_c2(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %e: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
   %0 = sparsec.attention %q, %k, %v extras(%e) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
     // expected-error @+1 {{'sparsec.element' op expects one index per dimension of 'tensor<?x?xf32>', but got 1}}

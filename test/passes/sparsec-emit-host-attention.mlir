@@ -67,6 +67,31 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // -----
 
+// The most parameters that there can be are as many as the runtime takes: 8 operands of rank 4.
+// CHECK-LABEL: llvm.func @largest.host(
+// CHECK-COUNT-64: #sparsec.parameter<
+// CHECK-NOT: #sparsec.parameter<
+// CHECK: llvm.return
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @largest(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
+      %p: !sparsec.pattern<128x64>, %s: f32, %a: tensor<?x?x?x?xf32>, %b: tensor<?x?x?x?xf32>,
+      %c: tensor<?x?x?x?xf32>, %d: tensor<?x?x?x?xf32>, %e: tensor<?x?x?x?xf32>, %f: tensor<?x?x?x?xf32>,
+      %g: tensor<?x?x?x?xf32>, %h: tensor<?x?x?x?xf32>) -> (o: tensor<?x?x?x64xf16>, lse: tensor<?x?x?xf32>) {
+    %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%s) extras(%a, %b, %c, %d, %e, %f, %g, %h)
+        mask (%batch: i32, %head: i32, %i: i32, %j: i32, %t0: tensor<?x?x?x?xf32>, %t1: tensor<?x?x?x?xf32>,
+              %t2: tensor<?x?x?x?xf32>, %t3: tensor<?x?x?x?xf32>, %t4: tensor<?x?x?x?xf32>, %t5: tensor<?x?x?x?xf32>,
+              %t6: tensor<?x?x?x?xf32>, %t7: tensor<?x?x?x?xf32>) {
+      %true = arith.constant true
+      sparsec.yield %true : i1
+    } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>, f32,
+         tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>,
+         tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
+    sparsec.return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
+  }
+}
+
+// -----
+
 // Nothing but the operands: all keys in chunks, no branch on positions, 1 / sqrt(128) as the scale, f32 as it is.
 // CHECK-LABEL: llvm.func @dense.host(
 // CHECK-SAME: #sparsec.parameter<kind = size, argument = 1, index = 2>]
