@@ -25,7 +25,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
     `sparsec.kernel`. A `schedule` that is already there wins and is only checked. Remarks list the candidates with
-    their cost or the limit they break. Does nothing for the host.
+    their cost or the limit they break. Refuses kernels that no GPU has a lowering for yet (`sparsec.attention`). Does
+    nothing for the host.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }
@@ -103,7 +104,7 @@ def EmitHostPass : Pass<"sparsec-emit-host", "::mlir::ModuleOp"> {
 def EmbedLaunchInfoPass : Pass<"sparsec-embed-launch-info", "::mlir::ModuleOp"> {
   let summary = "Writes the launch info as a constant global";
   let description = [{
-    Collects the kernels' arguments, the epilogues and the variants (from the functions' `sparsec.*` attributes) into
+    Collects the kernels' arguments, their regions and the variants (from the functions' `sparsec.*` attributes) into
     the constant global `sparsec_launch_info` and erases the `sparsec.kernel` ops.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect"];

@@ -50,7 +50,7 @@ void sparsec::addHostPasses(OpPassManager &passes, Stage last) {
 }
 
 bool sparsec::refusesInput(llvm::StringRef pass) {
-  return pass == "sparsec-select-schedule" // a schedule that does not fit
+  return pass == "sparsec-select-schedule" // a schedule that does not fit, a kernel without a lowering
          || pass == "sparsec-lower-math";  // an op of an epilogue without a lowering
 }
 

@@ -12,7 +12,7 @@ using namespace sparsec;
 
 LogicalResult sparsec::verifyRegionSignature(Operation *op, Region &region, StringRef name, TypeRange argumentTypes,
                                              Type yieldedType) {
-  // spmm_c16
+  // spmm_c16, attention_c14, attention_c16
   if (region.getNumArguments() != argumentTypes.size())
     return op->emitOpError("expects the argument count of the ")
            << name << " region to be " << argumentTypes.size() << ", but got " << region.getNumArguments();
@@ -20,47 +20,70 @@ LogicalResult sparsec::verifyRegionSignature(Operation *op, Region &region, Stri
     if (argument.getType() != expected)
       return op->emitOpError("expects argument ")
              << index << " of the " << name << " region to be " << expected << ", but got " << argument.getType();
-  // spmm_c17
+  // spmm_c17, attention_c15, attention_c17
   auto yield = dyn_cast<YieldOp>(region.front().getTerminator());
   if (!yield || yield.getNumOperands() != 1 || yield.getOperand(0).getType() != yieldedType)
     return op->emitOpError("expects the ") << name << " region to end with sparsec.yield of one " << yieldedType;
   return success();
 }
 
-/// The type that the operands (or results) of `op` have in an epilogue: half-precision values are converted, nothing
-/// else is done with them.
-static bool isEpilogueType(Operation &op, Type type, bool isResult) {
-  if (type.isF16() || type.isBF16())
-    return isResult ? isa<arith::TruncFOp>(op) : isa<arith::ExtFOp>(op);
-  return type.isF32() || type.isInteger(1);
+bool sparsec::hasIntegers(Operation &op) {
+  auto isInteger = [](Type type) { return type.isInteger(32); };
+  return llvm::any_of(op.getOperandTypes(), isInteger) || llvm::any_of(op.getResultTypes(), isInteger);
 }
 
-static LogicalResult verifyEpilogueOp(Operation &op) {
-  // spmm_c18
-  bool hasLowering = isa<
-#define SPARSEC_EPILOGUE_OP(OP, STEP) OP,
-#include "EpilogueOps.def"
+/// Ops of f32 and i1; some of them, such as arith.select, know i32 as well.
+static bool isElementwiseOp(Operation &op) {
+  return isa<
+#define SPARSEC_ELEMENTWISE_OP(OP, STEP) OP,
+#include "ElementwiseOps.def"
       YieldOp>(op);
-  if (!hasLowering)
-    return op.emitOpError("has no lowering in an epilogue");
+}
+
+static bool isIntegerOp(Operation &op) {
+  return isa<
+#define SPARSEC_INTEGER_OP(OP, STEP) OP,
+#include "ElementwiseOps.def"
+      YieldOp>(op);
+}
+
+/// The type that the operands (or results) of `op` may have: half-precision values are converted, nothing else is done
+/// with them, and a tensor is only read by element.
+static bool isRegionType(Operation &op, Type type, bool isResult, RegionOps ops) {
+  if (type.isF16() || type.isBF16())
+    return isResult ? isa<arith::TruncFOp, ElementOp>(op) : isa<arith::ExtFOp>(op);
+  if (type.isInteger(1))
+    return isElementwiseOp(op) || (isResult && isa<arith::CmpIOp>(op));
+  if (type.isInteger(32))
+    return ops == RegionOps::FloatsAndIntegers;
+  return type.isF32() || (!isResult && isa<ElementOp>(op) && isa<RankedTensorType>(type));
+}
+
+static LogicalResult verifyRegionOp(Operation &op, StringRef place, RegionOps ops) {
+  // spmm_c18, attention_c18
+  if (!isElementwiseOp(op) && !(ops == RegionOps::FloatsAndIntegers && isIntegerOp(op)))
+    return op.emitOpError("has no lowering in ") << place;
   if (auto truncate = dyn_cast<arith::TruncFOp>(op))
     if (truncate.getRoundingmode().value_or(arith::RoundingMode::to_nearest_even) !=
         arith::RoundingMode::to_nearest_even)
-      return op.emitOpError("expects rounding to_nearest_even in an epilogue, but got ")
-             << stringifyRoundingMode(*truncate.getRoundingmode());
-  // spmm_c20
+      return op.emitOpError("expects rounding to_nearest_even in ")
+             << place << ", but got " << stringifyRoundingMode(*truncate.getRoundingmode());
+  // spmm_c20, attention_c20
+  StringRef allowed = ops == RegionOps::Floats ? " to be f32 or i1 in "
+                      : isElementwiseOp(op)    ? " to be f32, i32 or i1 in "
+                                               : " to be f32 or i32 in ";
   for (auto [index, type] : llvm::enumerate(op.getOperandTypes()))
-    if (!isEpilogueType(op, type, /*isResult=*/false))
-      return op.emitOpError("expects operand ") << index << " to be f32 or i1 in an epilogue, but got " << type;
+    if (!isRegionType(op, type, /*isResult=*/false, ops))
+      return op.emitOpError("expects operand ") << index << allowed << place << ", but got " << type;
   for (Type type : op.getResultTypes())
-    if (!isEpilogueType(op, type, /*isResult=*/true))
-      return op.emitOpError("expects its result to be f32 or i1 in an epilogue, but got ") << type;
+    if (!isRegionType(op, type, /*isResult=*/true, ops))
+      return op.emitOpError("expects its result") << allowed << place << ", but got " << type;
   return success();
 }
 
-LogicalResult sparsec::verifyEpilogueOps(Region &region) {
+LogicalResult sparsec::verifyRegionOps(Region &region, StringRef place, RegionOps ops) {
   for (Operation &op : region.front())
-    if (failed(verifyEpilogueOp(op)))
+    if (failed(verifyRegionOp(op, place, ops)))
       return failure();
   return success();
 }

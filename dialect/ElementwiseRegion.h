@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Regions that compute one element: the epilogue of spmm; attention's regions will be others.
+// Regions that compute one element: the epilogue of spmm, the score and the mask of attention.
 
 #ifndef SPARSEC_DIALECT_ELEMENTWISEREGION_H
 #define SPARSEC_DIALECT_ELEMENTWISEREGION_H
@@ -8,13 +8,23 @@
 
 namespace sparsec {
 
+/// Which ops of ElementwiseOps.def a region may hold.
+enum class RegionOps {
+  Floats,           // f32 and i1
+  FloatsAndIntegers // also i32, and elements of tensors
+};
+
 /// Verifies the types of a region of `op`: one block with arguments of `argumentTypes` that yields one `yieldedType`.
 /// `name` is what the messages call the region.
 llvm::LogicalResult verifyRegionSignature(mlir::Operation *op, mlir::Region &region, llvm::StringRef name,
                                           mlir::TypeRange argumentTypes, mlir::Type yieldedType);
 
-/// Verifies that every op of an epilogue region has a lowering: it is in EpilogueOps.def and computes in f32 or i1.
-llvm::LogicalResult verifyEpilogueOps(mlir::Region &region);
+/// Verifies that every op of a region has a lowering: it is in ElementwiseOps.def and has the types that `ops` allows.
+/// `place` is where the messages say that an op stands, "an epilogue".
+llvm::LogicalResult verifyRegionOps(mlir::Region &region, llvm::StringRef place, RegionOps ops);
+
+/// Whether an op of a region works on i32: SPARSEC_INTEGER_OP then says its opcode, if it is there.
+bool hasIntegers(mlir::Operation &op);
 
 } // namespace sparsec
 

@@ -79,6 +79,32 @@ LogicalResult BsrType::verify(function_ref<InFlightDiagnostic()> emitError, int6
   return success();
 }
 
+// !sparsec.pattern<128x64>
+Type PatternType::parse(AsmParser &parser) {
+  SmallVector<int64_t> blocks;
+  if (parser.parseLess())
+    return {};
+  auto location = parser.getCurrentLocation();
+  if (parser.parseDimensionList(blocks, /*allowDynamic=*/false, /*withTrailingX=*/false) || parser.parseGreater())
+    return {};
+  if (blocks.size() != 2) {
+    parser.emitError(location, "expects a block of queries and one of keys, as in <128x64>");
+    return {};
+  }
+  return parser.getChecked<PatternType>(parser.getContext(), blocks[0], blocks[1]);
+}
+
+void PatternType::print(AsmPrinter &printer) const { printer << "<" << getQueryBlock() << "x" << getKeyBlock() << ">"; }
+
+LogicalResult PatternType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t queryBlock, int64_t keyBlock) {
+  // pattern_c1
+  for (auto [name, size] : {std::pair("queries", queryBlock), std::pair("keys", keyBlock)})
+    if (size != 64 && size != 128)
+      return emitError() << "expects blocks of 64 or 128 " << name << ", but got " << size
+                         << ", which has no lowering yet";
+  return success();
+}
+
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Instruction, Copy, int64_t tileM,
                                    int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM, int64_t consumersN,
                                    int64_t cluster, int64_t producerRegisters, int64_t consumerRegisters,

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parsing, printing and verification of the kernel ops. The labels in the comments are those of SPEC.md.
+// Parsing, printing and verification of the kernel ops, except for what SparsecAttentionOps.cpp verifies. The labels in
+// the comments are those of SPEC.md.
 
 #include "ElementwiseRegion.h"
+#include "OpHelpers.h"
 #include "SparsecDialect.h"
 
 #include "mlir/IR/Builders.h"
@@ -119,15 +121,20 @@ static bool isKnownTensor(Type type) {
          isa<BFloat16Type, Float16Type, Float32Type, Float8E4M3FNType, Float8E5M2Type>(tensor.getElementType());
 }
 
+static bool isIndexTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.getEncoding() && tensor.getElementType().isSignlessInteger(32);
+}
+
 LogicalResult KernelOp::verify() {
   if (failed(verifyNames(*this)))
     return failure();
   // kernel_c7
   for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
-    if (!isa<BsrType, Float32Type>(type) && !isKnownTensor(type))
+    if (!isa<BsrType, PatternType, Float32Type>(type) && !isKnownTensor(type) && !isIndexTensor(type))
       return emitOpError("expects argument ")
-             << index << " to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 "
-             << "without an encoding, but got " << type;
+             << index << " to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, "
+             << "f8E4M3FN, f8E5M2 or i32 without an encoding, but got " << type;
   // kernel_c8
   for (auto [index, type] : llvm::enumerate(getResultTypes()))
     if (!isKnownTensor(type))
@@ -141,7 +148,7 @@ LogicalResult KernelOp::verifyRegions() {
   // kernel_c1
   Block &block = getBody().front();
   if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
-    return emitOpError("expects its body to be one anchor op (sparsec.spmm) and sparsec.return");
+    return emitOpError("expects its body to be one anchor op (sparsec.spmm or sparsec.attention) and sparsec.return");
   // kernel_c2
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))
     if (!argument.hasOneUse())
@@ -162,8 +169,7 @@ LogicalResult KernelOp::verifyRegions() {
 //===----------------------------------------------------------------------===//
 
 void SpmmOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  for (BlockArgument argument : region.getArguments())
-    setName(argument, argument.getArgNumber() == 0 ? "acc" : "extra");
+  nameArguments(region, setName, {"acc", "extra"});
 }
 
 /// keyword(value), where the parser has just read the keyword.
@@ -227,13 +233,13 @@ static void printSpmmInputs(OpAsmPrinter &printer, Operation *, Value dense, Ope
 }
 
 /// (%acc: f32, %b: f32) { ... }
-static ParseResult parseEpilogue(OpAsmParser &parser, Region &region) {
+static ParseResult parseElementRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
   return failure(parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
                  parser.parseRegion(region, arguments));
 }
 
-static void printEpilogue(OpAsmPrinter &printer, Operation *, Region &region) {
+static void printElementRegion(OpAsmPrinter &printer, Operation *, Region &region) {
   printer << "(";
   llvm::interleaveComma(region.getArguments(), printer, [&](BlockArgument a) { printer.printRegionArgument(a); });
   printer << ") ";
@@ -250,15 +256,6 @@ struct SpmmSizes {
   int64_t m, n, k;
 };
 } // namespace
-
-/// The size that `sizes` agree on, kDynamic if none is static, or nothing if two static ones differ.
-static std::optional<int64_t> agree(int64_t first, int64_t second) {
-  if (ShapedType::isDynamic(first))
-    return second;
-  if (ShapedType::isDynamic(second) || first == second)
-    return first;
-  return std::nullopt;
-}
 
 static LogicalResult verifyElementTypes(SpmmOp op) {
   Type element = op.getMatrix().getType().getElementType();
@@ -375,7 +372,7 @@ LogicalResult SpmmOp::verifyRegions() {
   if (failed(verifyRegionSignature(*this, getEpilogue(), "epilogue", argumentTypes, f32)))
     return failure();
   // spmm_c18, spmm_c20; spmm_c19 is the trait IsolatedFromAbove
-  return verifyEpilogueOps(getEpilogue());
+  return verifyRegionOps(getEpilogue(), "an epilogue", RegionOps::Floats);
 }
 
 #include "mlir/Dialect/Arith/IR/Arith.h"

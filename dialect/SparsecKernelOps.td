@@ -15,7 +15,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-// The op that a kernel is about: spmm, later attention and the other products.
+// The op that a kernel is about: spmm, attention, later other products.
 def Sparsec_AnchorOp : NativeOpTrait<"AnchorOp"> {
   let cppNamespace = "::sparsec";
 }
@@ -27,13 +27,14 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "One entry point: typed, named arguments, one anchor op, named results.";
   let description = [{
-    `results = anchor(arguments)`. The body is one anchor op (`sparsec.spmm`) over the kernel's arguments and
-    `sparsec.return`. The names of arguments and results are part of the program: the runtime and `sparsec-run` call
-    them by these names, in every syntax.
+    `results = anchor(arguments)`. The body is one anchor op (`sparsec.spmm` or `sparsec.attention`) over the kernel's
+    arguments and `sparsec.return`. The names of arguments and results are part of the program: the runtime and
+    `sparsec-run` call them by these names, in every syntax.
 
-    - Arguments: `!sparsec.bsr<...>`, ranked tensors of bf16, f16, f32, f8E4M3FN or f8E5M2, and `f32` by value.
-      Tensors are row-major; rows may be apart by more than their width (a leading dimension, given at run time).
-    - Results: ranked tensors of the same element types, written to memory that the caller owns.
+    - Arguments: `!sparsec.bsr<...>`, `!sparsec.pattern<...>`, ranked tensors of bf16, f16, f32, f8E4M3FN, f8E5M2 or
+      i32, and `f32` by value. The last dimension of a tensor is contiguous; the strides of the others are given at run
+      time.
+    - Results: ranked tensors of the same element types except i32, written to memory that the caller owns.
     - `schedule`, `fallback_schedule`: how to compute it, see `#sparsec.schedule`. Both optional.
 
     Constraints: `kernel_c1` to `kernel_c10`.
@@ -86,12 +87,13 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
 
 def Sparsec_YieldOp : Sparsec_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["SpmmOp", "StoreOp", "BlockLoopOp"]>, // yield_c1
+    ParentOneOf<["SpmmOp", "AttentionOp", "StoreOp", "BlockLoopOp"]>, // yield_c1
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
-    In an epilogue region: the one f32 that is rounded to the result (`spmm_c17`). In a block loop: the values carried
-    to the next step.
+    In an epilogue region: the one f32 that is rounded to the result (`spmm_c17`). In the score region of attention: the
+    new score (`attention_c15`); in its mask region: whether the key is visible (`attention_c17`). In a block loop: the
+    values carried to the next step.
 
     ```mlir
     sparsec.yield %sum : f32
@@ -120,7 +122,7 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
     Sizes may be `?`; M, N and K need not be multiples of the block.
 
     The region gets the f32 accumulator and one element of every extra operand, and yields one f32. It holds ops of
-    `EpilogueOps.def` only, and sees nothing from outside. It is evaluated once for every element of Y, also where a
+    `ElementwiseOps.def` only, and sees nothing from outside. It is evaluated once for every element of Y, also where a
     block row is empty (the accumulator is then zero).
 
     Constraints: `spmm_c1` to `spmm_c20`.
@@ -141,7 +143,7 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
     $matrix `,` custom<SpmmInputs>($dense, $extras, $broadcast, $x_layout, $y_layout) attr-dict
-    (`epilogue` custom<Epilogue>($epilogue)^)? `:` functional-type(operands, results)
+    (`epilogue` custom<ElementRegion>($epilogue)^)? `:` functional-type(operands, results)
   }];
   let hasRegionVerifier = 1;
   let hasVerifier = 1;
@@ -152,6 +154,115 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
     }
     bool hasEpilogue() { return !getEpilogue().empty(); }
   }];
+}
+
+// A name for messages.
+def Sparsec_AnyPattern : Type<CPred<"::mlir::isa<::sparsec::PatternType>($_self)">, "a !sparsec.pattern",
+                              "::sparsec::PatternType">;
+
+def Sparsec_AttentionOp : Sparsec_Op<"attention", [
+    Pure, Sparsec_AnchorOp, SingleBlock, HasParent<"KernelOp">, AttrSizedOperandSegments,
+    IsolatedFromAbove, // attention_c19
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "O = softmax(score(scale Q K^T), masked) V: attention over the blocks of a pattern.";
+  let description = [{
+    For every batch b and head h, with g = h / (H / Hkv) the head of the keys and values that belongs to h:
+
+    `s[q, k] = score(scale * sum over d of Q[b, h, q, d] * K[b, g, k, d])`,
+    `O[b, h, q] = sum over visible k of exp(s[q, k]) * V[b, g, k] / sum over visible k of exp(s[q, k])`,
+    `LSE[b, h, q] = log(sum over visible k of exp(s[q, k]))`.
+
+    | operand | type | shape |
+    |---|---|---|
+    | Q (`query`) | tensor of bf16 or f16 | B x H x Sq x D, D 64 or 128 |
+    | K, V (`key`, `value`) | tensors of Q's element type | B x Hkv x Skv x D, H a multiple of Hkv |
+    | `pattern` | `!sparsec.pattern`, optional | |
+    | `scale` | `f32`, optional: 1 / sqrt(D) | |
+    | `extras` | tensors of f32, f16, bf16 or i32 | any, rank at most 4; at most 8 operands |
+    | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
+    | LSE (`lse`) | tensor of f32, optional | B x H x Sq |
+
+    The order of dimensions is a logical one: strides are given at run time, with D contiguous. All sizes but D may be
+    `?`, and none needs to be a multiple of a block.
+
+    Query q stands at position `p = q + Skv - Sq` among the keys (aligned at the bottom right). Key k is visible to it
+    if all that is there says so:
+    - `pattern`: the list of partial or the list of full blocks of q's block, of this batch and head, holds k's block;
+    - `causal`: k <= p;
+    - `window = [left, right]`: p - left <= k <= p + right, where -1 is no limit;
+    - the `mask` region, which is not asked in full blocks. Without a pattern no block is full.
+
+    A query that sees no key gets O = 0 and LSE = -inf. A score of -inf hides its key.
+
+    The regions get the score (`score` only), the batch, the head, the query and the key as i32, and the extra operands
+    as tensors that `sparsec.element` reads. They hold ops of `ElementwiseOps.def` only, and see nothing from outside.
+    How often and for which elements of visited blocks they are evaluated is not defined.
+
+    Constraints: `attention_c1` to `attention_c21`.
+
+    ```mlir
+    %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%c) extras(%slopes) causal window = [1024, -1]
+        score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xf32>) {
+      %slope = sparsec.element %t[%h] : tensor<?xf32>
+      %distance = arith.subi %j, %i : i32
+      %d = arith.sitofp %distance : i32 to f32
+      %biased = math.fma %slope, %d, %s : f32
+      sparsec.yield %biased : f32
+    } mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xf32>) {
+      %near = arith.cmpi sge, %j, %i : i32
+      sparsec.yield %near : i1
+    } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x64>, f32,
+         tensor<?xf32>) -> (tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>)
+    ```
+  }];
+  let arguments = (ins
+    AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
+    Optional<Sparsec_AnyPattern>:$pattern, // attention_c11
+    Optional<F32>:$scale,                  // attention_c10
+    Variadic<AnyRankedTensor>:$extras,
+    UnitAttr:$causal,
+    OptionalAttr<DenseI64ArrayAttr>:$window);
+  let results = (outs AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask);
+  let assemblyFormat = [{
+    $query `,` $key `,` $value (`pattern` `(` $pattern^ `)`)? (`scale` `(` $scale^ `)`)? (`extras` `(` $extras^ `)`)?
+    (`causal` $causal^)? (`window` `=` $window^)? attr-dict
+    (`score` custom<ElementRegion>($score)^)? (`mask` custom<ElementRegion>($mask)^)?
+    `:` functional-type(operands, results)
+  }];
+  let hasRegionVerifier = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The static head dimension D.
+    int64_t getHeadDimension() {
+      return ::mlir::cast<::mlir::RankedTensorType>(getQuery().getType()).getDimSize(3);
+    }
+    /// Limits of the window, -1 where there is none.
+    int64_t getWindowLeft() { return getWindow() ? (*getWindow())[0] : -1; }
+    int64_t getWindowRight() { return getWindow() ? (*getWindow())[1] : -1; }
+    bool hasScore() { return !getScore().empty(); }
+    bool hasMask() { return !getMask().empty(); }
+  }];
+}
+
+def Sparsec_ElementOp : Sparsec_Op<"element", [
+    NoMemoryEffect,
+    ParentOneOf<["AttentionOp"]>, // element_c1
+    TypesMatchWith<"result is of the element type of the tensor", "tensor", "result",
+                   "::mlir::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
+  let summary = "One element of an extra operand, in a region of attention.";
+  let description = [{
+    Every index must be inside the tensor; one that is not is an error of the caller, which nothing finds. Elements of
+    f16 and bf16 are then converted by `arith.extf`. Constraints: `element_c1`, `element_c2`.
+
+    ```mlir
+    %slope = sparsec.element %t[%h] : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$tensor, Variadic<I32>:$indices);
+  let results = (outs AnyType:$result);
+  let assemblyFormat = "$tensor `[` $indices `]` attr-dict `:` type($tensor)";
+  let hasVerifier = 1;
 }
 
 #endif // SPARSEC_KERNEL_OPS_TD

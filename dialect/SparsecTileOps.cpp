@@ -2,16 +2,11 @@
 // Names in dumps and verification of the tile ops. The labels in the comments are those of SPEC.md.
 
 #include "ElementwiseRegion.h"
+#include "OpHelpers.h"
 #include "SparsecDialect.h"
 
 using namespace mlir;
 using namespace sparsec;
-
-/// Names the arguments of a block in order; the last name also goes to all that follow.
-static void nameArguments(Region &region, OpAsmSetValueNameFn setName, ArrayRef<StringRef> names) {
-  for (BlockArgument argument : region.getArguments())
-    setName(argument, names[std::min<size_t>(argument.getArgNumber(), names.size() - 1)]);
-}
 
 void TileLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   nameArguments(region, setName, {"tile"});

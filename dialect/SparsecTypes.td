@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Types: the block-sparse matrix, and the handles of the tile ops.
+// Types: the block-sparse matrix, the block pattern, and the handles of the tile ops.
 
 #ifndef SPARSEC_TYPES_TD
 #define SPARSEC_TYPES_TD
@@ -30,6 +30,23 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
   let parameters = (ins
     "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
     "int64_t":$blockRows, "int64_t":$blockColumns);
+  let hasCustomAssemblyFormat = 1;
+  let genVerifyDecl = 1;
+}
+
+def Sparsec_PatternType : Sparsec_Type<"Pattern", "pattern"> {
+  let summary = "Which blocks of keys every block of queries visits: `!sparsec.pattern<128x64>`.";
+  let description = [{
+    Lists of key blocks for every batch, head and query block: blocks of `queryBlock` queries and `keyBlock` keys, each
+    64 or 128. There are two lists, of partial and of full blocks. How they lie in memory, how long they are and over
+    which batches and heads they are broadcast is known at run time only (sparsec_pattern_t of runtime.h). Constraint:
+    `pattern_c1`.
+
+    ```mlir
+    !sparsec.pattern<128x64>
+    ```
+  }];
+  let parameters = (ins "int64_t":$queryBlock, "int64_t":$keyBlock);
   let hasCustomAssemblyFormat = 1;
   let genVerifyDecl = 1;
 }

@@ -11,6 +11,7 @@ using namespace sparsec::runtime;
 size_t sparsec::runtime::dtypeBytes(uint32_t dtype) {
   switch (dtype) {
   case SPARSEC_DTYPE_F32:
+  case SPARSEC_DTYPE_I32:
     return 4;
   case SPARSEC_DTYPE_F16:
   case SPARSEC_DTYPE_BF16:
@@ -34,6 +35,8 @@ const char *sparsec::runtime::dtypeName(uint32_t dtype) {
     return "f8E4M3FN";
   case SPARSEC_DTYPE_F8E5M2:
     return "f8E5M2";
+  case SPARSEC_DTYPE_I32:
+    return "i32";
   case SPARSEC_DTYPE_NONE:
     return "none";
   }

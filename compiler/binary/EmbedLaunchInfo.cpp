@@ -2,6 +2,7 @@
 // sparsec-embed-launch-info: what the kernel ops and the attributes of the machine kernels say becomes the bytes of a
 // constant global, which the runtime reads from the finished image.
 
+#include "ElementwiseRegion.h"
 #include "LaunchInfoWriter.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
@@ -29,6 +30,7 @@ static sparsec_dtype_t getElementType(Type type) {
       .Case([](BFloat16Type) { return SPARSEC_DTYPE_BF16; })
       .Case([](Float8E4M3FNType) { return SPARSEC_DTYPE_F8E4M3FN; })
       .Case([](Float8E5M2Type) { return SPARSEC_DTYPE_F8E5M2; })
+      .Case([](IntegerType) { return SPARSEC_DTYPE_I32; })
       .Default(SPARSEC_DTYPE_NONE);
 }
 
@@ -45,6 +47,11 @@ static sparsec_argument_info_t describeType(Type type) {
     info.sizes[1] = getSize(matrix.getColumns());
     info.block_rows = matrix.getBlockRows();
     info.block_columns = matrix.getBlockColumns();
+  } else if (auto pattern = dyn_cast<PatternType>(type)) {
+    info.kind = SPARSEC_ARGUMENT_PATTERN;
+    info.dtype = SPARSEC_DTYPE_I32;
+    info.block_rows = pattern.getQueryBlock();
+    info.block_columns = pattern.getKeyBlock();
   } else if (auto tensor = dyn_cast<RankedTensorType>(type)) {
     info.kind = SPARSEC_ARGUMENT_DENSE;
     info.dtype = getElementType(tensor.getElementType());
@@ -58,8 +65,8 @@ static sparsec_argument_info_t describeType(Type type) {
   return info;
 }
 
-/// Inputs in order, then results, with the part that each plays in the product.
-static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel, SpmmOp spmm) {
+/// Inputs in order, then results: names and types.
+static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
   std::vector<sparsec_argument_info_t> arguments;
   for (Type type : kernel.getArgumentTypes())
     arguments.push_back(describeType(type));
@@ -70,10 +77,15 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel, S
   for (auto [argument, name] :
        llvm::zip(MutableArrayRef(arguments).drop_front(kernel.getArgumentTypes().size()), kernel.getResultNames()))
     setText(argument.name, cast<StringAttr>(name).getValue());
+  return arguments;
+}
 
-  auto argumentOf = [&](Value value) -> sparsec_argument_info_t & {
-    return arguments[cast<BlockArgument>(value).getArgNumber()];
-  };
+/// Position of an operand of the anchor among the kernel's arguments.
+static uint32_t getArgument(Value operand) { return cast<BlockArgument>(operand).getArgNumber(); }
+
+/// The part that each argument plays in the product.
+static void assignRoles(SpmmOp spmm, MutableArrayRef<sparsec_argument_info_t> arguments) {
+  auto argumentOf = [&](Value value) -> sparsec_argument_info_t & { return arguments[getArgument(value)]; };
   argumentOf(spmm.getMatrix()).role = SPARSEC_ROLE_MATRIX;
   sparsec_argument_info_t &dense = argumentOf(spmm.getDense());
   dense.role = SPARSEC_ROLE_DENSE;
@@ -88,63 +100,167 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel, S
     if (extra.broadcast == SPARSEC_BROADCAST_FULL)
       extra.layout = result.layout;
   }
-  return arguments;
+}
+
+static void assignRoles(AttentionOp attention, MutableArrayRef<sparsec_argument_info_t> arguments) {
+  auto setRole = [&](Value value, uint32_t role) { arguments[getArgument(value)].role = role; };
+  setRole(attention.getQuery(), SPARSEC_ROLE_QUERY);
+  setRole(attention.getKey(), SPARSEC_ROLE_KEY);
+  setRole(attention.getValue(), SPARSEC_ROLE_VALUE);
+  if (attention.getPattern())
+    setRole(attention.getPattern(), SPARSEC_ROLE_PATTERN);
+  if (attention.getScale())
+    setRole(attention.getScale(), SPARSEC_ROLE_SCALE);
+  for (Value extra : attention.getExtras())
+    setRole(extra, SPARSEC_ROLE_REGION);
+  auto results = arguments.take_back(attention->getNumResults());
+  results.front().role = SPARSEC_ROLE_RESULT;
+  if (attention.getLse())
+    results.back().role = SPARSEC_ROLE_LSE;
 }
 
 //===----------------------------------------------------------------------===//
-// Epilogue
+// Regions
 //===----------------------------------------------------------------------===//
 
 static uint32_t getStepOpcode(Operation &op) {
   if (auto round = dyn_cast<arith::TruncFOp>(op))
     return isa<BFloat16Type>(round.getType()) ? SPARSEC_STEP_ROUND_BF16 : SPARSEC_STEP_ROUND_F16;
+  if (hasIntegers(op) || isa<ElementOp>(op)) {
+    uint32_t opcode = TypeSwitch<Operation *, uint32_t>(&op)
+#define SPARSEC_INTEGER_OP(op, opcode) .Case([](op) { return SPARSEC_STEP_##opcode; })
+#include "ElementwiseOps.def"
+                          .Default(0u);
+    if (opcode)
+      return opcode;
+  }
   return TypeSwitch<Operation *, uint32_t>(&op)
-#define SPARSEC_EPILOGUE_OP(op, opcode) .Case([](op) { return SPARSEC_STEP_##opcode; })
-#include "EpilogueOps.def"
+#define SPARSEC_ELEMENTWISE_OP(op, opcode) .Case([](op) { return SPARSEC_STEP_##opcode; })
+#include "ElementwiseOps.def"
       .Default(0u);
 }
 
 static double getImmediate(TypedAttr value) {
   if (auto number = dyn_cast<FloatAttr>(value))
     return number.getValueAsDouble();
-  return cast<BoolAttr>(value).getValue();
+  if (auto flag = dyn_cast<BoolAttr>(value))
+    return flag.getValue();
+  return cast<IntegerAttr>(value).getInt();
 }
 
-/// The region as a list of steps. The values of the epilogue operands are numbered in the order of the kernel's
-/// arguments, whatever their order on the op.
+namespace {
+
+/// A region as a list of steps. Values get numbers: first the arguments of the region, then the steps.
+class StepWriter {
+public:
+  explicit StepWriter(uint32_t firstStep) : firstStep(firstStep) {}
+
+  void number(Value value, uint32_t number) { numbers[value] = number; }
+  /// `tensor`, an argument of the region, is argument `argument` of the kernel.
+  void nameTensor(Value tensor, uint32_t argument) { tensors[tensor] = argument; }
+  std::vector<sparsec_step_info_t> write(Region &region);
+
+private:
+  uint32_t add(const sparsec_step_info_t &step);
+  sparsec_step_info_t describe(Operation &op);
+  sparsec_step_info_t describeElement(ElementOp element);
+
+  uint32_t firstStep;
+  DenseMap<Value, uint32_t> numbers, tensors;
+  std::vector<sparsec_step_info_t> steps;
+};
+
+} // namespace
+
+/// Returns the number of the step's value.
+uint32_t StepWriter::add(const sparsec_step_info_t &step) {
+  steps.push_back(step);
+  return firstStep + steps.size() - 1;
+}
+
+sparsec_step_info_t StepWriter::describe(Operation &op) {
+  if (auto element = dyn_cast<ElementOp>(op))
+    return describeElement(element);
+  sparsec_step_info_t step = {};
+  step.op = getStepOpcode(op);
+  if (auto constant = dyn_cast<arith::ConstantOp>(op))
+    step.immediate = getImmediate(constant.getValue());
+  uint32_t *operands[] = {&step.a, &step.b, &step.c};
+  for (auto [index, operand] : llvm::enumerate(op.getOperands()))
+    *operands[index] = numbers.lookup(operand);
+  if (auto compare = dyn_cast<arith::CmpFOp>(op))
+    step.c = static_cast<uint32_t>(compare.getPredicate());
+  if (auto compare = dyn_cast<arith::CmpIOp>(op))
+    step.c = static_cast<uint32_t>(compare.getPredicate());
+  return step;
+}
+
+/// The indices of a load have consecutive numbers: copies where they have not.
+sparsec_step_info_t StepWriter::describeElement(ElementOp element) {
+  SmallVector<uint32_t> indices;
+  for (Value index : element.getIndices())
+    indices.push_back(numbers.lookup(index));
+  uint32_t first = indices.empty() ? 0 : indices.front();
+  bool areConsecutive =
+      llvm::all_of(llvm::enumerate(indices), [&](auto index) { return index.value() == first + index.index(); });
+  if (!areConsecutive) {
+    first = firstStep + steps.size();
+    for (uint32_t index : indices)
+      add({SPARSEC_STEP_COPY, index, 0, 0, 0.0});
+  }
+  return {getStepOpcode(*element), tensors.lookup(element.getTensor()), first, 0, 0.0};
+}
+
+std::vector<sparsec_step_info_t> StepWriter::write(Region &region) {
+  Block &body = region.front();
+  for (Operation &op : body.without_terminator()) {
+    sparsec_step_info_t step = describe(op);
+    numbers[op.getResult(0)] = add(step);
+  }
+  // The last step is the result, or value 0 without steps: repeat the yielded value where it is another one.
+  uint32_t yielded = numbers.lookup(body.getTerminator()->getOperand(0));
+  if (yielded != (steps.empty() ? 0 : firstStep + steps.size() - 1))
+    add({SPARSEC_STEP_COPY, yielded, 0, 0, 0.0});
+  return std::move(steps);
+}
+
+/// The values of the epilogue operands are numbered in the order of the kernel's arguments, whatever their order on the
+/// op.
 static std::vector<sparsec_step_info_t> describeEpilogue(SpmmOp spmm) {
   if (!spmm.hasEpilogue())
     return {};
-  SmallVector<unsigned> extras;
-  for (Value extra : spmm.getExtras())
-    extras.push_back(cast<BlockArgument>(extra).getArgNumber());
-
+  SmallVector<uint32_t> extras = llvm::map_to_vector(spmm.getExtras(), getArgument);
+  StepWriter writer(/*firstStep=*/1 + extras.size());
   Block &body = spmm.getEpilogue().front();
-  DenseMap<Value, uint32_t> numbers;
-  numbers[body.getArgument(0)] = 0;
+  writer.number(body.getArgument(0), 0);
   for (auto [argument, extra] : llvm::zip_equal(body.getArguments().drop_front(), extras))
-    numbers[argument] = 1 + llvm::count_if(extras, [&](unsigned other) { return other < extra; });
+    writer.number(argument, 1 + llvm::count_if(extras, [&](uint32_t other) { return other < extra; }));
+  return writer.write(spmm.getEpilogue());
+}
 
-  std::vector<sparsec_step_info_t> steps;
-  for (Operation &op : body.without_terminator()) {
-    sparsec_step_info_t step = {};
-    step.op = getStepOpcode(op);
-    if (auto constant = dyn_cast<arith::ConstantOp>(op))
-      step.immediate = getImmediate(constant.getValue());
-    uint32_t *operands[] = {&step.a, &step.b, &step.c};
-    for (auto [index, operand] : llvm::enumerate(op.getOperands()))
-      *operands[index] = numbers.lookup(operand);
-    if (auto compare = dyn_cast<arith::CmpFOp>(op))
-      step.c = static_cast<uint32_t>(compare.getPredicate());
-    numbers[op.getResult(0)] = extras.size() + 1 + steps.size();
-    steps.push_back(step);
-  }
+/// A region of attention. Value 0 is the score, which the mask does not get; 1 to 4 are batch, head, query and key.
+static std::vector<sparsec_step_info_t> describeRegion(AttentionOp attention, Region &region) {
+  if (region.empty())
+    return {};
+  StepWriter writer(/*firstStep=*/5);
+  auto numbered = region.getArguments().drop_back(attention.getExtras().size());
+  for (BlockArgument argument : numbered)
+    writer.number(argument, argument.getArgNumber() + 5 - numbered.size());
+  for (auto [argument, extra] :
+       llvm::zip_equal(region.getArguments().drop_front(numbered.size()), attention.getExtras()))
+    writer.nameTensor(argument, getArgument(extra));
+  return writer.write(region);
+}
 
-  // The last step is the result, or the accumulator without steps: repeat the yielded value where it is another one.
-  uint32_t yielded = numbers.lookup(body.getTerminator()->getOperand(0));
-  if (yielded != (steps.empty() ? 0 : extras.size() + steps.size()))
-    steps.push_back({SPARSEC_STEP_COPY, yielded, 0, 0, 0.0});
-  return steps;
+static AttentionRecord describeAttention(AttentionOp attention) {
+  AttentionRecord record;
+  record.info.head_dimension = attention.getHeadDimension();
+  record.info.causal = attention.getCausal();
+  record.info.window_left = attention.getWindowLeft();
+  record.info.window_right = attention.getWindowRight();
+  record.score = describeRegion(attention, attention.getScore());
+  record.mask = describeRegion(attention, attention.getMask());
+  return record;
 }
 
 //===----------------------------------------------------------------------===//
@@ -235,12 +351,19 @@ static LogicalResult describeKernel(KernelOp kernel, const Variants &variants, s
   if (found == variants.end())
     return kernel.emitOpError("expects at least one machine kernel, but got none");
 
-  auto spmm = *kernel.getBody().getOps<SpmmOp>().begin();
   KernelRecord record;
   setText(record.info.name, kernel.getName());
-  record.info.family = SPARSEC_FAMILY_SPMM;
-  record.arguments = describeArguments(kernel, spmm);
-  record.steps = describeEpilogue(spmm);
+  record.arguments = describeArguments(kernel);
+  if (auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor())) {
+    record.info.family = SPARSEC_FAMILY_SPMM;
+    assignRoles(spmm, record.arguments);
+    record.steps = describeEpilogue(spmm);
+  } else {
+    auto attention = cast<AttentionOp>(kernel.getAnchor());
+    record.info.family = SPARSEC_FAMILY_ATTENTION;
+    assignRoles(attention, record.arguments);
+    record.attention = describeAttention(attention);
+  }
   for (auto [position, function] : found->second) {
     FailureOr<VariantRecord> variant = describeVariant(function);
     if (failed(variant))

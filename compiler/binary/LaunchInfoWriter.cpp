@@ -29,8 +29,10 @@ struct Tables {
   std::vector<sparsec_parameter_info_t> parameters;
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
   std::vector<sparsec_step_info_t> steps;
+  std::vector<sparsec_attention_info_t> attentions;
 
   void add(const KernelRecord &kernel);
+  void add(const AttentionRecord &attention);
   void add(const VariantRecord &variant);
 };
 } // namespace
@@ -43,11 +45,25 @@ void Tables::add(const KernelRecord &kernel) {
   info.variant_count = kernel.variants.size();
   info.step_first = steps.size();
   info.step_count = kernel.steps.size();
+  info.detail = kernel.attention ? attentions.size() : 0;
   kernels.push_back(info);
   llvm::append_range(arguments, kernel.arguments);
   llvm::append_range(steps, kernel.steps);
+  if (kernel.attention)
+    add(*kernel.attention);
   for (const VariantRecord &variant : kernel.variants)
     add(variant);
+}
+
+void Tables::add(const AttentionRecord &attention) {
+  sparsec_attention_info_t info = attention.info;
+  info.score_step_first = steps.size();
+  info.score_step_count = attention.score.size();
+  llvm::append_range(steps, attention.score);
+  info.mask_step_first = steps.size();
+  info.mask_step_count = attention.mask.size();
+  llvm::append_range(steps, attention.mask);
+  attentions.push_back(info);
 }
 
 void Tables::add(const VariantRecord &variant) {
@@ -89,6 +105,8 @@ std::string sparsec::writeLaunchInfo(sparsec_launch_info_t header, ArrayRef<Kern
   writeTable<sparsec_tensor_map_info_t>(bytes, tables.tensorMaps, header.tensor_map_offset, header.tensor_map_count,
                                         header.tensor_map_size);
   writeTable<sparsec_step_info_t>(bytes, tables.steps, header.step_offset, header.step_count, header.step_size);
+  writeTable<sparsec_attention_info_t>(bytes, tables.attentions, header.attention_offset, header.attention_count,
+                                       header.attention_size);
 
   header.magic = SPARSEC_LAUNCH_INFO_MAGIC;
   header.major = SPARSEC_LAUNCH_INFO_MAJOR;

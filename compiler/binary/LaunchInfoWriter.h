@@ -11,6 +11,7 @@
 #include "llvm/Support/Error.h"
 
 #include <cstring>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,11 +24,18 @@ struct VariantRecord {
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
 };
 
+/// What is special about an attention kernel. The writer fills in the table positions of `info`.
+struct AttentionRecord {
+  sparsec_attention_info_t info = {};
+  std::vector<sparsec_step_info_t> score, mask;
+};
+
 /// One sparsec.kernel. The writer fills in the table positions of `info`.
 struct KernelRecord {
   sparsec_kernel_info_t info = {};
   std::vector<sparsec_argument_info_t> arguments;
   std::vector<sparsec_step_info_t> steps;
+  std::optional<AttentionRecord> attention;
   std::vector<VariantRecord> variants;
 };
 

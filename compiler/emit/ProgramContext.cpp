@@ -35,6 +35,8 @@ Type ParameterList::typeOf(ParameterKind kind) {
     return b.getI64Type();
   case ParameterKind::scalar:
     return b.getF32Type();
+  case ParameterKind::pattern_field:
+    llvm_unreachable("kernels that take a pattern have no programs");
   }
   llvm_unreachable("all kinds are covered");
 }

@@ -2,7 +2,7 @@
 
 #include "StoreTile.h"
 
-#include "Epilogue.h"
+#include "InlineRegion.h"
 #include "Ptx.h"
 
 using namespace mlir;

@@ -101,10 +101,13 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     if (!chip)
       return module.emitError("expects the chip to be one of ")
              << knownTargets() << ", but got \"" << target.getChip() << "\"";
-    for (auto kernel : module.getOps<KernelOp>())
-      for (auto spmm : kernel.getBody().getOps<SpmmOp>())
-        if (failed(selectSchedules(kernel, withHints(describeProblem(spmm)), *chip)))
-          return failure();
+    for (auto kernel : module.getOps<KernelOp>()) {
+      auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor());
+      if (!spmm)
+        return kernel.getAnchor()->emitOpError("has no lowering for ") << target.getChip() << " yet";
+      if (failed(selectSchedules(kernel, withHints(describeProblem(spmm)), *chip)))
+        return failure();
+    }
     return success();
   }
 

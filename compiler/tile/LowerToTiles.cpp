@@ -132,8 +132,8 @@ public:
     kernels.insert(gpuModule); // under another name if a kernel has this one
     SymbolTable programs(gpuModule);
     for (KernelOp kernel : module.getOps<KernelOp>()) {
-      auto spmm = *kernel.getBody().getOps<SpmmOp>().begin();
-      if (!kernel.getSchedule()) {
+      auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor());
+      if (!spmm || !kernel.getSchedule()) {
         kernel.emitOpError("expects a schedule; run sparsec-select-schedule first");
         return signalPassFailure();
       }

@@ -1,7 +1,7 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics
 // One function per constraint of dialect/SPEC.md, named after it.
 
-// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm) and sparsec.return}}
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm or sparsec.attention) and sparsec.return}}
 sparsec.kernel @kernel_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %c = arith.constant 1.0 : f32
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -10,7 +10,7 @@ sparsec.kernel @kernel_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm) and sparsec.return}}
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm or sparsec.attention) and sparsec.return}}
 sparsec.kernel @kernel_c1_two_anchors(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %w2: !sparsec.bsr<?x?xbf16, block = 64x64>, %x2: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   %1 = sparsec.spmm %w2, %x2 : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -19,7 +19,7 @@ sparsec.kernel @kernel_c1_two_anchors(%w: !sparsec.bsr<?x?xbf16, block = 64x64>,
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm) and sparsec.return}}
+// expected-error @+1 {{'sparsec.kernel' op expects its body to be one anchor op (sparsec.spmm or sparsec.attention) and sparsec.return}}
 sparsec.kernel @kernel_c1_no_anchor(%x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   sparsec.return %x : tensor<?x?xbf16>
 }
@@ -122,7 +122,7 @@ sparsec.kernel @kernel_c6(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'i32'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'i32'}}
 sparsec.kernel @kernel_c7(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: i32) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -130,7 +130,7 @@ sparsec.kernel @kernel_c7(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<*xf32>'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<*xf32>'}}
 sparsec.kernel @kernel_c7_unranked(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<*xf32>) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -138,7 +138,7 @@ sparsec.kernel @kernel_c7_unranked(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<?xf64>'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<?xf64>'}}
 sparsec.kernel @kernel_c7_element(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<?xf64>) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -146,7 +146,7 @@ sparsec.kernel @kernel_c7_element(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 1 to be a !sparsec.bsr, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<?x?xbf16, "column-major">'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 1 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<?x?xbf16, "column-major">'}}
 sparsec.kernel @kernel_c7_encoding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16, "column-major">) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16, "column-major">) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -158,6 +158,22 @@ sparsec.kernel @kernel_c7_encoding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x
 sparsec.kernel @kernel_c8(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xf64>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xf64>
   sparsec.return %0 : tensor<?x?xf64>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<?xi32, "sorted">'}}
+sparsec.kernel @kernel_c7_index_encoding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<?xi32, "sorted">) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects result 0 to be a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got 'tensor<?x?xi32>'}}
+sparsec.kernel @kernel_c8_integers(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xi32>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xi32>
+  sparsec.return %0 : tensor<?x?xi32>
 }
 
 // -----

@@ -187,6 +187,16 @@ sparsec.kernel @spmm_c13_scalar(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: t
 
 // -----
 
+sparsec.kernel @spmm_c13_integers(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: tensor<?xi32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects extra operand 0 to be a ranked tensor of f32, f16 or bf16, but got 'tensor<?xi32>'}}
+  %0 = sparsec.spmm %w, %x, %e0 per_row epilogue (%acc: f32, %v0: i32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?xi32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 sparsec.kernel @spmm_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{'sparsec.spmm' op expects one broadcast per extra operand, but got 0 for 1}}
   %0 = "sparsec.spmm"(%w, %x, %e) ({
@@ -263,6 +273,17 @@ sparsec.kernel @spmm_c18(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?
   // expected-error @+1 {{'math.cbrt' op has no lowering in an epilogue}}
     %s = math.cbrt %acc : f32
     sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c18_integers(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'arith.fptosi' op has no lowering in an epilogue}}
+    %i = arith.fptosi %acc : f32 to i32
+    sparsec.yield %acc : f32
   } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }

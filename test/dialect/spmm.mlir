@@ -53,7 +53,7 @@ sparsec.kernel @broadcasts(%w: !sparsec.bsr<256x?xbf16, block = 64x64>, %x: tens
   sparsec.return %0 : tensor<96x256xf16>
 }
 
-// Every op that an epilogue may hold (EpilogueOps.def).
+// Every op that an epilogue may hold (ElementwiseOps.def).
 // CHECK-LABEL: sparsec.kernel @every_op(
 // CHECK-COUNT-5: arith.constant
 // CHECK: arith.truncf

@@ -57,6 +57,15 @@ sparsec.kernel @unscheduled(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tenso
 
 // -----
 
+// No kernel but spmm can have one.
+// expected-error @+1 {{expects a schedule; run sparsec-select-schedule first}}
+sparsec.kernel @attention(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
 // Kernels may have the names that the pass would give: that of the module, and of another kernel's second variant.
 // CHECK-LABEL: sparsec.kernel @kernels
 // CHECK: sparsec.kernel @kernels_unaligned

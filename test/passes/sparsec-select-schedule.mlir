@@ -130,3 +130,30 @@ module {}
 
 // expected-error @+1 {{expects the chip to be one of sm_89, sm_90a, host, but got "sm_12"}}
 module attributes {sparsec.target = #sparsec.target<"sm_12">} {}
+
+// -----
+
+// Attention has no lowering for a GPU yet.
+module attributes {sparsec.target = #sparsec.target<"sm_89">} {
+  sparsec.kernel @attention(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+      -> (o: tensor<?x?x?x64xbf16>) {
+    // expected-error @+1 {{'sparsec.attention' op has no lowering for sm_89 yet}}
+    %o = sparsec.attention %q, %k, %v
+      : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+}
+
+// -----
+
+// The host needs no schedule.
+// CHECK-LABEL: sparsec.kernel @attention
+// CHECK-NOT: schedule
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @attention(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+      -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v
+      : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+}

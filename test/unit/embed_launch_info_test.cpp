@@ -55,18 +55,20 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   }
 })mlir";
 
-class EmbedLaunchInfo : public testing::Test {
+class LaunchInfoOfModule : public testing::Test {
 protected:
-  void SetUp() override {
+  /// Runs the pass and takes the global from the module or its gpu.module.
+  void embed(StringRef text) {
     context.loadDialect<SparsecDialect, gpu::GPUDialect, LLVM::LLVMDialect>();
-    module = parseSourceString<ModuleOp>(gpuModule, &context);
+    module = parseSourceString<ModuleOp>(text, &context);
     ASSERT_TRUE(module);
     PassManager passes(&context);
     passes.addPass(createEmbedLaunchInfoPass());
     ASSERT_TRUE(succeeded(passes.run(*module)));
-    auto gpu = *module->getOps<gpu::GPUModuleOp>().begin();
-    auto global = gpu.lookupSymbol<LLVM::GlobalOp>(SPARSEC_LAUNCH_INFO_SYMBOL);
+    LLVM::GlobalOp global;
+    module->walk([&](LLVM::GlobalOp op) { global = op; });
     ASSERT_TRUE(global);
+    ASSERT_EQ(global.getSymName(), SPARSEC_LAUNCH_INFO_SYMBOL);
     auto bytes = cast<DenseElementsAttr>(global.getValueAttr()).getRawData();
     info.assign(bytes.begin(), bytes.end());
     header = *reinterpret_cast<const sparsec_launch_info_t *>(info.data());
@@ -82,10 +84,25 @@ protected:
     return at<sparsec_variant_info_t>(header.variant_offset, index);
   }
 
+  /// Compares the steps from `first` on with `expected`.
+  void expectSteps(uint32_t first, ArrayRef<sparsec_step_info_t> expected) {
+    for (auto [index, want] : llvm::enumerate(expected)) {
+      auto &step = at<sparsec_step_info_t>(header.step_offset, first + index);
+      EXPECT_EQ(std::tie(step.op, step.a, step.b, step.c, step.immediate),
+                std::tie(want.op, want.a, want.b, want.c, want.immediate))
+          << "step " << index;
+    }
+  }
+
   MLIRContext context;
   OwningOpRef<ModuleOp> module;
   std::string info;
   sparsec_launch_info_t header = {};
+};
+
+class EmbedLaunchInfo : public LaunchInfoOfModule {
+protected:
+  void SetUp() override { embed(gpuModule); }
 };
 
 TEST_F(EmbedLaunchInfo, Target) {
@@ -159,12 +176,7 @@ TEST_F(EmbedLaunchInfo, Epilogue) {
       {SPARSEC_STEP_COPY, 8, 0, 0, 0.0}, // the region does not yield its last op
   };
   ASSERT_EQ(header.step_count, std::size(expected));
-  for (unsigned i = 0; i < std::size(expected); ++i) {
-    auto &step = at<sparsec_step_info_t>(header.step_offset, i);
-    EXPECT_EQ(std::tie(step.op, step.a, step.b, step.c, step.immediate),
-              std::tie(expected[i].op, expected[i].a, expected[i].b, expected[i].c, expected[i].immediate))
-        << "step " << i;
-  }
+  expectSteps(0, expected);
 }
 
 TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
@@ -208,6 +220,147 @@ TEST_F(EmbedLaunchInfo, TensorMaps) {
   EXPECT_EQ(values.kind, SPARSEC_TENSOR_MAP_BSR_VALUES);
   EXPECT_EQ(values.rank, 3u);
   EXPECT_EQ(values.swizzle, SPARSEC_SWIZZLE_64B);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+// All options; the operands of the op in another order than the kernel's arguments; the second kernel has none.
+constexpr const char *attentionModule = R"mlir(
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @attention(%ids: tensor<?x?xi32>, %v: tensor<2x?x?x128xf16>, %k: tensor<2x?x?x128xf16>, %c: f32,
+      %q: tensor<2x?x?x128xf16>, %t: tensor<?xf16>, %p: !sparsec.pattern<128x64>)
+      -> (o: tensor<2x?x?x128xf32>, lse: tensor<2x?x?xf32>) {
+    %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%c) extras(%t, %ids) causal window = [1024, -1]
+        score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %slopes: tensor<?xf16>, %documents: tensor<?x?xi32>) {
+      %slope = sparsec.element %slopes[%h] : tensor<?xf16>
+      %wide = arith.extf %slope : f16 to f32
+      %distance = arith.subi %j, %i : i32
+      %d = arith.sitofp %distance : i32 to f32
+      %biased = math.fma %wide, %d, %s : f32
+      sparsec.yield %biased : f32
+    } mask (%b: i32, %h: i32, %i: i32, %j: i32, %slopes: tensor<?xf16>, %documents: tensor<?x?xi32>) {
+      %minus = arith.constant -7 : i32
+      %dj = sparsec.element %documents[%b, %j] : tensor<?x?xi32>
+      %di = sparsec.element %documents[%i, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %dj, %di : i32
+      %positive = arith.cmpi sgt, %dj, %minus : i32
+      %both = arith.andi %same, %positive : i1
+      %bits = arith.andi %dj, %minus : i32
+      %chosen = arith.select %both, %bits, %dj : i32
+      sparsec.yield %both : i1
+    } : (tensor<2x?x?x128xf16>, tensor<2x?x?x128xf16>, tensor<2x?x?x128xf16>, !sparsec.pattern<128x64>, f32,
+         tensor<?xf16>, tensor<?x?xi32>) -> (tensor<2x?x?x128xf32>, tensor<2x?x?xf32>)
+    sparsec.return %o, %lse : tensor<2x?x?x128xf32>, tensor<2x?x?xf32>
+  }
+  sparsec.kernel @plain(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+      -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v
+        score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+      sparsec.yield %s : f32
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+  llvm.func @attention_0() attributes {sparsec.kernel = @attention, sparsec.parameters = [
+      #sparsec.parameter<kind = pattern_field, argument = 6, index = 5>]} {
+    llvm.return
+  }
+  llvm.func @plain_0() attributes {sparsec.kernel = @plain, sparsec.parameters = []} {
+    llvm.return
+  }
+})mlir";
+
+class EmbedAttention : public LaunchInfoOfModule {
+protected:
+  void SetUp() override { embed(attentionModule); }
+  const sparsec_kernel_info_t &kernel(unsigned index) { return at<sparsec_kernel_info_t>(header.kernel_offset, index); }
+  const sparsec_attention_info_t &attentionOf(unsigned index) {
+    return at<sparsec_attention_info_t>(header.attention_offset, kernel(index).detail);
+  }
+};
+
+TEST_F(EmbedAttention, Kernels) {
+  ASSERT_EQ(header.kernel_count, 2u);
+  EXPECT_EQ(header.attention_count, 2u);
+  EXPECT_EQ(header.attention_size, sizeof(sparsec_attention_info_t));
+  for (unsigned index : {0, 1}) {
+    EXPECT_EQ(kernel(index).family, SPARSEC_FAMILY_ATTENTION);
+    EXPECT_EQ(kernel(index).step_count, 0u);
+  }
+  EXPECT_EQ(attentionOf(0).head_dimension, 128u);
+  EXPECT_EQ(attentionOf(0).causal, 1u);
+  EXPECT_EQ(attentionOf(0).window_left, 1024);
+  EXPECT_EQ(attentionOf(0).window_right, -1);
+  EXPECT_EQ(attentionOf(1).head_dimension, 64u);
+  EXPECT_EQ(attentionOf(1).causal, 0u);
+  EXPECT_EQ(attentionOf(1).window_left, -1);
+  EXPECT_EQ(attentionOf(1).window_right, -1);
+}
+
+TEST_F(EmbedAttention, Roles) {
+  const std::pair<const char *, uint32_t> expected[] = {
+      {"ids", SPARSEC_ROLE_REGION}, {"v", SPARSEC_ROLE_VALUE},  {"k", SPARSEC_ROLE_KEY},     {"c", SPARSEC_ROLE_SCALE},
+      {"q", SPARSEC_ROLE_QUERY},    {"t", SPARSEC_ROLE_REGION}, {"p", SPARSEC_ROLE_PATTERN}, {"o", SPARSEC_ROLE_RESULT},
+      {"lse", SPARSEC_ROLE_LSE},    {"q", SPARSEC_ROLE_QUERY},  {"k", SPARSEC_ROLE_KEY},     {"v", SPARSEC_ROLE_VALUE},
+      {"o", SPARSEC_ROLE_RESULT}};
+  ASSERT_EQ(header.argument_count, std::size(expected));
+  for (auto [index, want] : llvm::enumerate(expected)) {
+    EXPECT_STREQ(argument(index).name, want.first);
+    EXPECT_EQ(argument(index).role, want.second) << want.first;
+    EXPECT_EQ(argument(index).layout, SPARSEC_LAYOUT_NONE) << want.first;
+    EXPECT_EQ(argument(index).broadcast, SPARSEC_BROADCAST_NONE) << want.first;
+  }
+}
+
+TEST_F(EmbedAttention, Types) {
+  const sparsec_argument_info_t &ids = argument(0), &scale = argument(3), &q = argument(4), &pattern = argument(6),
+                                &o = argument(7), &lse = argument(8);
+  EXPECT_EQ(std::tuple(ids.kind, ids.dtype, ids.rank), std::tuple(SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_I32, 2u));
+  EXPECT_EQ(std::tuple(scale.kind, scale.dtype, scale.rank),
+            std::tuple(SPARSEC_ARGUMENT_SCALAR, SPARSEC_DTYPE_F32, 0u));
+  EXPECT_EQ(std::tuple(q.kind, q.dtype, q.rank), std::tuple(SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F16, 4u));
+  EXPECT_EQ(std::tuple(q.sizes[0], q.sizes[2], q.sizes[3]), std::tuple(2, SPARSEC_DYNAMIC, 128));
+  EXPECT_EQ(std::tuple(pattern.kind, pattern.dtype, pattern.rank),
+            std::tuple(SPARSEC_ARGUMENT_PATTERN, SPARSEC_DTYPE_I32, 0u));
+  EXPECT_EQ(std::tuple(pattern.block_rows, pattern.block_columns), std::tuple(128u, 64u));
+  EXPECT_EQ(std::tuple(o.kind, o.dtype, o.rank), std::tuple(SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F32, 4u));
+  EXPECT_EQ(std::tuple(lse.kind, lse.dtype, lse.rank), std::tuple(SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F32, 3u));
+}
+
+TEST_F(EmbedAttention, Score) {
+  // Values: 0 the score, 1 batch, 2 head, 3 query, 4 key, 5... the steps. Tensors go by their number in the kernel.
+  ASSERT_EQ(attentionOf(0).score_step_count, 5u);
+  expectSteps(attentionOf(0).score_step_first, {{SPARSEC_STEP_LOAD, 5, 2, 0, 0.0},
+                                                {SPARSEC_STEP_COPY, 5, 0, 0, 0.0},
+                                                {SPARSEC_STEP_I32_SUBTRACT, 4, 3, 0, 0.0},
+                                                {SPARSEC_STEP_I32_TO_F32, 7, 0, 0, 0.0},
+                                                {SPARSEC_STEP_FMA, 6, 8, 0, 0.0}});
+  EXPECT_EQ(attentionOf(1).score_step_count, 0u) << "the identity";
+}
+
+TEST_F(EmbedAttention, Mask) {
+  // The same numbers as in the score region. Indices that do not follow each other are copied.
+  ASSERT_EQ(attentionOf(0).mask_step_count, 11u);
+  expectSteps(attentionOf(0).mask_step_first, {{SPARSEC_STEP_CONSTANT, 0, 0, 0, -7.0},   // 5
+                                               {SPARSEC_STEP_COPY, 1, 0, 0, 0.0},        // 6
+                                               {SPARSEC_STEP_COPY, 4, 0, 0, 0.0},        // 7
+                                               {SPARSEC_STEP_LOAD, 0, 6, 0, 0.0},        // 8
+                                               {SPARSEC_STEP_LOAD, 0, 3, 0, 0.0},        // 9
+                                               {SPARSEC_STEP_I32_COMPARE, 8, 9, 0, 0.0}, // 10, eq
+                                               {SPARSEC_STEP_I32_COMPARE, 8, 5, 4, 0.0}, // 11, sgt
+                                               {SPARSEC_STEP_AND, 10, 11, 0, 0.0},       // 12
+                                               {SPARSEC_STEP_I32_AND, 8, 5, 0, 0.0},     // 13
+                                               {SPARSEC_STEP_SELECT, 12, 13, 8, 0.0},    // 14
+                                               {SPARSEC_STEP_COPY, 12, 0, 0, 0.0}});
+  EXPECT_EQ(attentionOf(1).mask_step_count, 0u);
+}
+
+TEST_F(EmbedAttention, PatternFieldsAreParameters) {
+  auto &field = at<sparsec_parameter_info_t>(header.parameter_offset, 0);
+  EXPECT_EQ(field.kind, SPARSEC_PARAMETER_PATTERN_FIELD);
+  EXPECT_EQ(field.argument, 6u);
+  EXPECT_EQ(field.index, SPARSEC_PATTERN_FIELD_PARTIAL_STARTS);
 }
 
 } // namespace

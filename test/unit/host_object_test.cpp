@@ -1,21 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host kernels from text to object: what the object holds (HostObject.cpp), and that the machine code computes the
-// product (EmitHost.cpp) in every layout, type and broadcast, with blocks and tiles that reach over the edges.
+// product (HostSpmm.cpp) in every layout, type and broadcast, with blocks and tiles that reach over the edges.
 
-#include "HostObject.h"
-#include "Passes.h"
-#include "Pipeline.h"
-#include "Translate.h"
+#include "host_kernels.h"
 
-#include "sparsec/launch_info.h"
-
-#include "mlir/Parser/Parser.h"
-#include "mlir/Pass/PassManager.h"
 #include "llvm/BinaryFormat/ELF.h"
-#include "llvm/ExecutionEngine/Orc/LLJIT.h"
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/FormatVariadic.h"
-#include "llvm/Support/TargetSelect.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -24,32 +15,9 @@
 #include <cstring>
 #include <random>
 
-using namespace mlir;
+using namespace sparsec::test;
 
 namespace {
-
-/// The object of a kernel, empty when it does not compile.
-std::string compile(const std::string &text) {
-  MLIRContext context;
-  context.loadDialect<sparsec::SparsecDialect>();
-  DialectRegistry registry;
-  sparsec::registerTranslations(registry);
-  context.appendDialectRegistry(registry);
-  OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(text, &context);
-  PassManager passes(&context);
-  sparsec::addHostPasses(passes, sparsec::Stage::Llvm);
-  if (!module || failed(passes.run(*module)))
-    return {};
-  std::unique_ptr<llvm::TargetMachine> machine = sparsec::createHostTargetMachine();
-  llvm::LLVMContext llvmContext;
-  std::unique_ptr<llvm::Module> llvmModule = sparsec::translateHostToLLVM(*module, llvmContext, *machine);
-  if (!llvmModule)
-    return {};
-  sparsec::optimize(*llvmModule, *machine);
-  llvm::SmallVector<char> object;
-  sparsec::emitHostObject(*llvmModule, *machine, object);
-  return std::string(object.begin(), object.end());
-}
 
 //===----------------------------------------------------------------------===//
 // What the object holds
@@ -155,45 +123,6 @@ TEST_F(HostObject, HasNoUnwindTables) {
 //===----------------------------------------------------------------------===//
 // What the code computes
 //===----------------------------------------------------------------------===//
-
-struct Format {
-  const char *name;
-  int bytes, fractionBits, exponentBits; // without the hidden one
-};
-constexpr Format f32{"f32", 4, 23, 8}, f16{"f16", 2, 10, 5}, bf16{"bf16", 2, 7, 8};
-
-/// The nearest value of the format, ties to even; for values in its normal range.
-double round(double value, const Format &format) {
-  if (value == 0 || !std::isfinite(value))
-    return value;
-  double unit = std::ldexp(1.0, std::ilogb(value) - format.fractionBits);
-  return std::nearbyint(value / unit) * unit;
-}
-
-/// Sign, exponent and fraction of a value that the format holds, low bits first.
-uint32_t encode(double value, const Format &format) {
-  int bias = (1 << (format.exponentBits - 1)) - 1;
-  uint32_t sign = uint32_t(std::signbit(value)) << (format.bytes * 8 - 1);
-  if (value == 0)
-    return sign;
-  if (!std::isfinite(value))
-    return sign | ((1u << format.exponentBits) - 1) << format.fractionBits | (std::isnan(value) ? 1 : 0);
-  int exponent = std::ilogb(value);
-  auto significand = static_cast<uint32_t>(std::ldexp(std::abs(value), format.fractionBits - exponent));
-  return sign | uint32_t(exponent + bias) << format.fractionBits | (significand & ((1u << format.fractionBits) - 1));
-}
-
-double decode(uint32_t bits, const Format &format) {
-  int bias = (1 << (format.exponentBits - 1)) - 1;
-  uint32_t fraction = bits & ((1u << format.fractionBits) - 1);
-  int exponent = (bits >> format.fractionBits) & ((1 << format.exponentBits) - 1);
-  double sign = bits >> (format.bytes * 8 - 1) ? -1 : 1;
-  if (exponent == (1 << format.exponentBits) - 1)
-    return fraction ? NAN : sign * INFINITY;
-  if (exponent == 0)
-    return sign * std::ldexp(fraction, 1 - bias - format.fractionBits);
-  return sign * std::ldexp((1u << format.fractionBits) | fraction, exponent - bias - format.fractionBits);
-}
 
 /// A matrix in a row-major buffer with a leading dimension larger than its width.
 struct Buffer {
@@ -355,12 +284,9 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?
 };
 
 TEST_P(Product, IsTheRoundedExactProduct) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
   std::string object = compile(text());
   ASSERT_FALSE(object.empty());
-  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-  llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)));
+  std::unique_ptr<llvm::orc::LLJIT> jit = load(object);
   Buffer untouched = y;
   run(*jit);
   for (int m = 0; m < p.rows; ++m)
@@ -386,16 +312,13 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Product,
 
 /// Without an epilogue the result is the accumulator; infinities and NaN of X go their way.
 TEST(HostKernel, PassesOnInfinityAndNan) {
-  llvm::InitializeNativeTarget();
-  llvm::InitializeNativeTargetAsmPrinter();
   std::string object = compile(R"mlir(
 sparsec.kernel @plain(%w: !sparsec.bsr<16x16xbf16, block = 16x16>, %x: tensor<16x4xbf16>) -> (y: tensor<16x4xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<16x16xbf16, block = 16x16>, tensor<16x4xbf16>) -> tensor<16x4xbf16>
   sparsec.return %y : tensor<16x4xbf16>
 })mlir");
   ASSERT_FALSE(object.empty());
-  auto jit = llvm::cantFail(llvm::orc::LLJITBuilder().create());
-  llvm::cantFail(jit->addObjectFile(llvm::MemoryBuffer::getMemBufferCopy(object)));
+  std::unique_ptr<llvm::orc::LLJIT> jit = load(object);
   auto kernel = llvm::cantFail(jit->lookup("plain.host")).toPtr<sparsec_host_kernel_t>();
 
   Buffer w(16, 16, bf16, 0), x(16, 4, bf16, 0), y(16, 4, bf16, 0);

@@ -94,6 +94,38 @@ TEST(LaunchInfoWriter, Tables) {
   EXPECT_EQ(header.argument_count, 5u);
 }
 
+/// A product with an epilogue between two attention kernels: the steps of all regions share one table.
+TEST(LaunchInfoWriter, AttentionsAreNumberedInTheImage) {
+  std::vector<KernelRecord> kernels(3);
+  for (size_t index : {0, 2}) {
+    kernels[index].info.family = SPARSEC_FAMILY_ATTENTION;
+    kernels[index].attention.emplace();
+    kernels[index].attention->info.head_dimension = 64 + index;
+    kernels[index].attention->score = {{SPARSEC_STEP_NEGATE, 0, 0, 0, 0.0}, {SPARSEC_STEP_ADD, 0, 5, 0, 0.0}};
+  }
+  kernels[1].steps = {{SPARSEC_STEP_EXP, 0, 0, 0, 0.0}};
+  kernels[2].attention->mask = {{SPARSEC_STEP_I32_COMPARE, 3, 4, 2, 0.0}};
+  std::string bytes = writeLaunchInfo({}, kernels);
+  const sparsec_launch_info_t &header = headerOf(bytes);
+  auto infos = recordsOf<sparsec_kernel_info_t>(bytes, header.kernel_offset, header.kernel_count, header.kernel_size);
+  auto attentions = recordsOf<sparsec_attention_info_t>(bytes, header.attention_offset, header.attention_count,
+                                                        header.attention_size);
+  auto steps = recordsOf<sparsec_step_info_t>(bytes, header.step_offset, header.step_count, header.step_size);
+  ASSERT_EQ(attentions.size(), 2u);
+  ASSERT_EQ(steps.size(), 2u + 1u + 3u);
+  EXPECT_EQ(infos[0].detail, 0u);
+  EXPECT_EQ(infos[1].detail, 0u);
+  EXPECT_EQ(infos[2].detail, 1u);
+  EXPECT_EQ(infos[2].step_count, 0u);
+  EXPECT_EQ(steps[infos[1].step_first].op, SPARSEC_STEP_EXP);
+  EXPECT_EQ(attentions[0].mask_step_count, 0u);
+  EXPECT_EQ(attentions[1].head_dimension, 66u);
+  EXPECT_EQ(attentions[1].score_step_count, 2u);
+  EXPECT_EQ(steps[attentions[1].score_step_first].op, SPARSEC_STEP_NEGATE);
+  EXPECT_EQ(attentions[1].mask_step_count, 1u);
+  EXPECT_EQ(steps[attentions[1].mask_step_first].op, SPARSEC_STEP_I32_COMPARE);
+}
+
 TEST(LaunchInfoWriter, TensorMapsAreNumberedInTheImage) {
   std::string bytes = makeLaunchInfo();
   const sparsec_launch_info_t &header = headerOf(bytes);

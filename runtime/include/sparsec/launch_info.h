@@ -26,7 +26,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 1
-#define SPARSEC_LAUNCH_INFO_MINOR 0
+#define SPARSEC_LAUNCH_INFO_MINOR 1
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -41,13 +41,15 @@ typedef enum sparsec_dtype_e {
   SPARSEC_DTYPE_BF16 = 3,
   SPARSEC_DTYPE_F8E4M3FN = 4,
   SPARSEC_DTYPE_F8E5M2 = 5,
+  SPARSEC_DTYPE_I32 = 6, /* operands of regions, indices of patterns */
 } sparsec_dtype_t;
 
 /* What kind of value the caller passes for a kernel argument. */
 typedef enum sparsec_argument_kind_e {
-  SPARSEC_ARGUMENT_BSR = 1,    /* a block-sparse matrix: sparsec_bsr_t */
-  SPARSEC_ARGUMENT_DENSE = 2,  /* a dense tensor of rank 0 to 5: sparsec_dense_t */
-  SPARSEC_ARGUMENT_SCALAR = 3, /* one f32 by value */
+  SPARSEC_ARGUMENT_BSR = 1,     /* a block-sparse matrix: sparsec_bsr_t */
+  SPARSEC_ARGUMENT_DENSE = 2,   /* a dense tensor of rank 0 to 5: sparsec_dense_t */
+  SPARSEC_ARGUMENT_SCALAR = 3,  /* one f32 by value */
+  SPARSEC_ARGUMENT_PATTERN = 4, /* which key blocks each query block visits: sparsec_pattern_t */
 } sparsec_argument_kind_t;
 
 /* The part an argument plays in the product. */
@@ -55,7 +57,14 @@ typedef enum sparsec_argument_role_e {
   SPARSEC_ROLE_MATRIX = 1,   /* the block-sparse operand W, M x K */
   SPARSEC_ROLE_DENSE = 2,    /* the dense operand X: (K, N) or (N, K) */
   SPARSEC_ROLE_EPILOGUE = 3, /* an extra operand of the epilogue region */
-  SPARSEC_ROLE_RESULT = 4,   /* the result Y: (M, N) or (N, M) */
+  SPARSEC_ROLE_RESULT = 4,   /* the result Y: (M, N) or (N, M); of attention O: (B, H, Sq, D) */
+  SPARSEC_ROLE_QUERY = 5,    /* Q: (B, H, Sq, D) */
+  SPARSEC_ROLE_KEY = 6,      /* K: (B, Hkv, Skv, D), H a multiple of Hkv */
+  SPARSEC_ROLE_VALUE = 7,    /* V: as K */
+  SPARSEC_ROLE_PATTERN = 8,  /* the block pattern */
+  SPARSEC_ROLE_REGION = 9,   /* an extra operand of the score and mask regions, read element by element */
+  SPARSEC_ROLE_SCALE = 10,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
+  SPARSEC_ROLE_LSE = 11,     /* second result: log of the sum of exponentials, (B, H, Sq) f32 */
 } sparsec_argument_role_t;
 
 /* Which elements of an epilogue operand belong to result element (m, n). */
@@ -76,6 +85,7 @@ typedef enum sparsec_layout_e {
 
 typedef enum sparsec_kernel_family_e {
   SPARSEC_FAMILY_SPMM = 1,
+  SPARSEC_FAMILY_ATTENTION = 2,
 } sparsec_kernel_family_t;
 
 typedef enum sparsec_target_kind_e {
@@ -89,17 +99,39 @@ typedef enum sparsec_target_kind_e {
  * host kernel receives a pointer to an array of 8-byte slots in this order.
  */
 typedef enum sparsec_parameter_kind_e {
-  SPARSEC_PARAMETER_TENSOR_MAP = 1,   /* 128 bytes by value; index = tensor map record */
-  SPARSEC_PARAMETER_POINTER = 2,      /* data (dense) or values (BSR) of the argument */
-  SPARSEC_PARAMETER_ROW_PTR = 3,      /* row_ptr of a BSR argument */
-  SPARSEC_PARAMETER_COL_IDX = 4,      /* col_idx of a BSR argument */
-  SPARSEC_PARAMETER_SIZE = 5,         /* i32: size of dimension `index` of the argument */
-  SPARSEC_PARAMETER_STRIDE = 6,       /* i64: stride in elements of dimension `index` */
-  SPARSEC_PARAMETER_SCALAR = 7,       /* f32: the scalar argument */
-  SPARSEC_PARAMETER_PLAN_SECTION = 8, /* pointer to section `index` of the plan, or null */
-  SPARSEC_PARAMETER_TILE_ROWS = 9,    /* i32: tiles along M */
-  SPARSEC_PARAMETER_TILE_PANELS = 10, /* i32: column panels (of all CTAs of a cluster) along N */
+  SPARSEC_PARAMETER_TENSOR_MAP = 1,     /* 128 bytes by value; index = tensor map record */
+  SPARSEC_PARAMETER_POINTER = 2,        /* data (dense) or values (BSR) of the argument */
+  SPARSEC_PARAMETER_ROW_PTR = 3,        /* row_ptr of a BSR argument */
+  SPARSEC_PARAMETER_COL_IDX = 4,        /* col_idx of a BSR argument */
+  SPARSEC_PARAMETER_SIZE = 5,           /* i32: size of dimension `index` of the argument */
+  SPARSEC_PARAMETER_STRIDE = 6,         /* i64: stride in elements of dimension `index` */
+  SPARSEC_PARAMETER_SCALAR = 7,         /* f32: the scalar argument */
+  SPARSEC_PARAMETER_PLAN_SECTION = 8,   /* pointer to section `index` of the plan, or null */
+  SPARSEC_PARAMETER_TILE_ROWS = 9,      /* i32: tiles along M */
+  SPARSEC_PARAMETER_TILE_PANELS = 10,   /* i32: column panels (of all CTAs of a cluster) along N */
+  SPARSEC_PARAMETER_PATTERN_FIELD = 11, /* index = sparsec_pattern_field_t of a pattern argument */
 } sparsec_parameter_kind_t;
+
+/* How the lists of a pattern lie in memory. */
+typedef enum sparsec_pattern_encoding_e {
+  /* starts[rows of all batches and heads + 1]: list i is indices[starts[i]] up to indices[starts[i + 1]]. */
+  SPARSEC_PATTERN_INDEX_ARRAYS = 1,
+  /* starts[rows of all batches and heads] holds counts: list i is indices[i * capacity] up to
+   * indices[i * capacity + starts[i]]. What a FlexAttention BlockMask holds. */
+  SPARSEC_PATTERN_PADDED_LISTS = 2,
+} sparsec_pattern_encoding_t;
+
+/* What a kernel takes of a sparsec_pattern_t. */
+typedef enum sparsec_pattern_field_e {
+  SPARSEC_PATTERN_FIELD_ENCODING = 1,       /* i32: sparsec_pattern_encoding_t */
+  SPARSEC_PATTERN_FIELD_BATCHES = 2,        /* i32 */
+  SPARSEC_PATTERN_FIELD_HEADS = 3,          /* i32 */
+  SPARSEC_PATTERN_FIELD_CAPACITY = 4,       /* i64 */
+  SPARSEC_PATTERN_FIELD_PARTIAL_STARTS = 5, /* pointer, null: all lists are empty */
+  SPARSEC_PATTERN_FIELD_PARTIAL_INDICES = 6,
+  SPARSEC_PATTERN_FIELD_FULL_STARTS = 7, /* pointer, null: all lists are empty */
+  SPARSEC_PATTERN_FIELD_FULL_INDICES = 8,
+} sparsec_pattern_field_t;
 
 /* Sections of a plan. Later kernel families add sections (word streams, packed
  * values, reordered rows); kernels that do not name them are unaffected. */
@@ -167,6 +199,24 @@ typedef enum sparsec_step_op_e {
   SPARSEC_STEP_AND = 66,
   SPARSEC_STEP_OR = 67,
   SPARSEC_STEP_XOR = 68,
+  /* 32-bit integers, as in arith: sums and products wrap. */
+  SPARSEC_STEP_I32_ADD = 96,
+  SPARSEC_STEP_I32_SUBTRACT = 97,
+  SPARSEC_STEP_I32_MULTIPLY = 98,
+  SPARSEC_STEP_I32_DIVIDE = 99, /* signed, towards zero */
+  SPARSEC_STEP_I32_REMAINDER = 100,
+  SPARSEC_STEP_I32_MINIMUM = 101,
+  SPARSEC_STEP_I32_MAXIMUM = 102,
+  SPARSEC_STEP_I32_AND = 103,
+  SPARSEC_STEP_I32_OR = 104,
+  SPARSEC_STEP_I32_XOR = 105,
+  SPARSEC_STEP_I32_SHIFT_LEFT = 106,
+  SPARSEC_STEP_I32_SHIFT_RIGHT = 107, /* signed */
+  SPARSEC_STEP_I32_COMPARE = 108,     /* c = predicate number of arith.cmpi */
+  SPARSEC_STEP_I32_TO_F32 = 109,      /* arith.sitofp */
+  SPARSEC_STEP_F32_TO_I32 = 110,      /* arith.fptosi */
+  /* An element of kernel argument a; its indices are the values b, b + 1, ... (as many as its rank). */
+  SPARSEC_STEP_LOAD = 128,
 } sparsec_step_op_t;
 
 /* As arith.cmpf: O = false if unordered, U = true if unordered. */
@@ -212,6 +262,8 @@ typedef struct sparsec_launch_info_s {
   uint32_t reserved;
   char target[SPARSEC_NAME_LENGTH];   /* "sm_90a", "sm_89", "host" */
   char compiler[SPARSEC_NAME_LENGTH]; /* "sparsec 0.1.0" */
+  uint32_t attention_offset, attention_count, attention_size;
+  uint32_t reserved2;
 } sparsec_launch_info_t;
 
 /* One sparsec.kernel. Its arguments are the inputs in order, then the results. */
@@ -221,8 +273,27 @@ typedef struct sparsec_kernel_info_s {
   uint32_t argument_first, argument_count;
   uint32_t variant_first, variant_count; /* in order of preference */
   uint32_t step_first, step_count;       /* the epilogue */
-  uint32_t reserved;
+  uint32_t detail;                       /* attention: its sparsec_attention_info_t; else 0 */
 } sparsec_kernel_info_t;
+
+/*
+ * What is special about an attention kernel. Query q stands at position
+ * p = q + Skv - Sq among the keys. Key k is visible to it if the pattern's list
+ * of q's block holds k's block (no pattern: always), k <= p when causal,
+ * p - window_left <= k <= p + window_right (a limit of -1 is none), and, in
+ * blocks of the partial lists (no pattern: always), the mask region says so.
+ *
+ * Regions are steps like the epilogue's. Value 0 is the score (scale * q . k;
+ * unused in masks), values 1 to 4 are batch, head, q and k, value 5 + i is the
+ * result of step i; the last step's value is the result.
+ */
+typedef struct sparsec_attention_info_s {
+  uint32_t head_dimension; /* D */
+  uint32_t causal;
+  int32_t window_left, window_right;
+  uint32_t score_step_first, score_step_count;
+  uint32_t mask_step_first, mask_step_count;
+} sparsec_attention_info_t;
 
 typedef struct sparsec_argument_info_s {
   char name[SPARSEC_NAME_LENGTH];
@@ -233,7 +304,7 @@ typedef struct sparsec_argument_info_s {
   uint32_t layout;                    /* sparsec_layout_t, for SPARSEC_ROLE_DENSE, _RESULT and full epilogue operands */
   uint32_t rank;                      /* BSR: 2 */
   int64_t sizes[SPARSEC_MAX_RANK];    /* static size or SPARSEC_DYNAMIC */
-  uint32_t block_rows, block_columns; /* BSR only */
+  uint32_t block_rows, block_columns; /* BSR; pattern: of queries, of keys */
 } sparsec_argument_info_t;
 
 /*
@@ -249,6 +320,9 @@ typedef struct sparsec_argument_info_s {
  * tile_m) (so a tile never crosses a block row). Panel p covers columns
  * [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank q in the
  * cluster owns columns [(p * cluster + q) * tile_n, ...).
+ *
+ * Attention: tile (b * H + h) * ceil(Sq / tile_m) + i is block i of tile_m
+ * queries of head h of batch b; tile_n keys are taken at a time, tile_k is D.
  */
 typedef struct sparsec_variant_info_s {
   char symbol[SPARSEC_SYMBOL_LENGTH];
@@ -318,16 +392,18 @@ typedef struct sparsec_bundle_entry_s {
  * Host images are ELF relocatable objects (x86-64) whose only relocations in
  * loaded sections are R_X86_64_64, so that the runtime can load them without a
  * linker. Every variant symbol has this type and computes the tiles
- * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel.
- * Different tiles may run on different threads.
+ * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel
+ * (attention: see sparsec_variant_info_t). Different tiles may run on different
+ * threads.
  */
 typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
 
 #ifdef __cplusplus
 } /* extern "C" */
-static_assert(sizeof(sparsec_launch_info_t) == 240, "file format");
+static_assert(sizeof(sparsec_launch_info_t) == 256, "file format");
 static_assert(sizeof(sparsec_kernel_info_t) == 160, "file format");
 static_assert(sizeof(sparsec_argument_info_t) == 136, "file format");
+static_assert(sizeof(sparsec_attention_info_t) == 32, "file format");
 static_assert(sizeof(sparsec_variant_info_t) == 320, "file format");
 static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");

@@ -131,6 +131,27 @@ typedef struct sparsec_dense_s {
   int64_t strides[SPARSEC_MAX_RANK]; /* elements */
 } sparsec_dense_t;
 
+/* One list of key blocks for every batch, head and query block, in this order. */
+typedef struct sparsec_block_lists_s {
+  const int32_t *starts;  /* NULL: all lists are empty */
+  const int32_t *indices; /* key blocks, in any order, none twice */
+} sparsec_block_lists_t;
+
+/*
+ * Which blocks of keys every block of queries visits. A key block may be in the
+ * partial or in the full list of a query block, not in both; the mask region
+ * applies in partial blocks only.
+ */
+typedef struct sparsec_pattern_s {
+  sparsec_pattern_encoding_t encoding;
+  int32_t query_block, key_block; /* sizes in queries and keys */
+  int64_t batches, heads;         /* 1: the same lists for all */
+  int64_t rows;                   /* query blocks, ceil(Sq / query_block) */
+  int64_t columns;                /* key blocks, ceil(Skv / key_block) */
+  int64_t capacity;               /* padded lists: entries of one list; index arrays: entries of `indices` */
+  sparsec_block_lists_t partial, full;
+} sparsec_pattern_t;
+
 /* One kernel argument. Arguments come in the kernel's order: inputs, then results. */
 typedef struct sparsec_argument_s {
   sparsec_argument_kind_t kind;
@@ -138,6 +159,7 @@ typedef struct sparsec_argument_s {
     sparsec_bsr_t bsr;
     sparsec_dense_t dense;
     float scalar;
+    sparsec_pattern_t pattern;
   };
 } sparsec_argument_t;
 
@@ -147,6 +169,7 @@ SPARSEC_API sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, 
 SPARSEC_API sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr);
 SPARSEC_API sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense);
 SPARSEC_API sparsec_argument_t sparsec_argument_scalar(float value);
+SPARSEC_API sparsec_argument_t sparsec_argument_pattern(sparsec_pattern_t pattern);
 SPARSEC_API size_t sparsec_dtype_bytes(sparsec_dtype_t dtype);
 SPARSEC_API const char *sparsec_dtype_name(sparsec_dtype_t dtype);
 

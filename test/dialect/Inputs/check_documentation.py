@@ -37,13 +37,13 @@ for place, labels in places.items():
 if len(spec) != len(set(spec)):
     problems.append("a label of SPEC.md stands there twice")
 
-# The ops of an epilogue: in the specification and in the test that uses each.
-table = (dialect / "EpilogueOps.def").read_text()
-for namespace, op in re.findall(r"^SPARSEC_EPILOGUE_OP\(mlir::(\w+)::(\w+)Op,", table, re.MULTILINE):
+# The ops of regions: in the specification and in the test that uses each.
+table = (dialect / "ElementwiseOps.def").read_text()
+for kind, namespace, op in re.findall(r"^SPARSEC_(\w+)_OP\((?:mlir::)?(\w+)::(\w+)Op,", table, re.MULTILINE):
     name = f"{namespace}.{op.lower()}"
-    for place in [dialect / "SPEC.md", tests / "spmm.mlir"]:
+    for place in [dialect / "SPEC.md", tests / ("attention.mlir" if kind == "INTEGER" else "spmm.mlir")]:
         if not re.search(rf"\b{name}\b", place.read_text()):
-            problems.append(f"{name} is in EpilogueOps.def, but not in {place.name}")
+            problems.append(f"{name} is in ElementwiseOps.def, but not in {place.name}")
 
 # Examples are taken from tests; every op, type and attribute has a description.
 tested = squeeze(text_of(tests, "*.mlir"))

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the host kernels of all families are made of: parameters in 8-byte slots, loops, buffers of f32 on the stack,
+// and sums over vectors of 64 f32 that LLVM splits to the width of the processor.
+
+#ifndef SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
+#define SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
+
+#include "Passes.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace sparsec {
+
+/// The function of type sparsec_host_kernel_t that computes the kernel, before the builder's insertion point.
+mlir::LLVM::LLVMFuncOp emitHostSpmm(KernelOp kernel, SpmmOp spmm);
+mlir::LLVM::LLVMFuncOp emitHostAttention(KernelOp kernel, AttentionOp attention);
+
+class HostBuilder {
+protected:
+  using Value = mlir::Value;
+  using Type = mlir::Type;
+  using Body = llvm::function_ref<void(Value)>;
+
+  /// Elements of a row of a buffer: eight registers of eight f32, enough independent sums to hide the latency of a
+  /// multiply-add.
+  static constexpr int64_t rowSize = 64;
+  /// What the launch info says about the tiles.
+  struct TileSizes {
+    int64_t m, n, k;
+  };
+
+  explicit HostBuilder(KernelOp kernel) : kernel(kernel), b(kernel.getLoc(), kernel) {}
+
+  /// Starts the function; the builder stands in its first block.
+  void begin();
+  /// Calls `tile` for every tile of the function's range, ends the function and describes it in attributes.
+  mlir::LLVM::LLVMFuncOp finish(TileSizes sizes, Body tile);
+
+  // Parameters, in the order of their slots.
+  static int64_t argumentOf(Value operand) { return llvm::cast<mlir::BlockArgument>(operand).getArgNumber(); }
+  Value parameter(Type type, ParameterKind kind, int64_t argument = 0, int64_t index = 0);
+  /// An i32 parameter as i64.
+  Value indexParameter(ParameterKind kind, int64_t argument = 0, int64_t index = 0);
+  Value sizeParameter(int64_t argument, int64_t dimension) {
+    return indexParameter(ParameterKind::size, argument, dimension);
+  }
+
+  // Integers (i64).
+  Value constant(int64_t value);
+  Value add(Value x, Value y) { return mlir::arith::AddIOp::create(b, x, y); }
+  Value subtract(Value x, Value y) { return mlir::arith::SubIOp::create(b, x, y); }
+  Value multiply(Value x, Value y) { return mlir::arith::MulIOp::create(b, x, y); }
+  Value smaller(Value x, Value y) { return mlir::arith::MinSIOp::create(b, x, y); }
+  Value larger(Value x, Value y) { return mlir::arith::MaxSIOp::create(b, x, y); }
+  /// min(limit, size - first): how many of `limit` positions from `first` on are below `size`.
+  Value inside(Value size, Value first, int64_t limit) { return smaller(constant(limit), subtract(size, first)); }
+
+  // Memory.
+  Value address(Type elementType, Value base, Value index);
+  Value load(Type type, Value base, Value index);
+  /// An i32 of an index array.
+  Value loadIndex(Value base, Value index);
+  void store(Value value, Value base, Value index);
+
+  // Buffers of rows of `rowSize` f32.
+  Value buffer(int64_t rows);
+  Value bufferRow(Value buffer, Value row);
+  Value loadRow(Value buffer, Value row);
+  void storeRow(Value value, Value buffer, Value row);
+
+  // f32.
+  Value f32Constant(float value);
+  Value toF32(Value value);
+  Value fromF32(Value value, Type type);
+  Value splat(Value scalar);
+
+  // Loops.
+  void loop(Value begin, Value end, Body body);
+  /// Carries one value through the loop and returns the last one.
+  Value reduce(Value begin, Value end, Value init, llvm::function_ref<Value(Value index, Value carried)> body);
+  /// init + the sum of weight(k) * row(k) over [begin, end), on vectors, in registers over k.
+  Value multiplyAdd(Value begin, Value end, Value init, llvm::function_ref<Value(Value)> weight,
+                    llvm::function_ref<Value(Value)> row);
+
+  KernelOp kernel;
+  mlir::ImplicitLocOpBuilder b;
+  Type i32 = b.getI32Type(), i64 = b.getI64Type(), f32 = b.getF32Type();
+  Type pointer = mlir::LLVM::LLVMPointerType::get(b.getContext());
+  mlir::VectorType rowType = mlir::VectorType::get(rowSize, b.getF32Type());
+
+private:
+  int64_t alignment();
+
+  mlir::LLVM::LLVMFuncOp function;
+  mlir::Block *entry = nullptr;
+  llvm::DenseMap<mlir::Attribute, Value> constants;
+  llvm::SmallVector<mlir::Attribute> recipe;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_EMIT_HOSTBUILDER_H

@@ -1,0 +1,225 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The host kernel of sparsec.spmm.
+//
+//   for tile in [tile_begin, tile_end)              one block row x 64 columns of the result
+//     accumulator = 0                               block rows x 64 f32, on the stack
+//     for block in the block row
+//       panel = X[block column, 64 columns] as f32  block columns x 64 f32, on the stack: one form for both layouts
+//       for row, for k: accumulator[row] += W[row, k] * panel[k]
+//     for row, for column: Y[row, column] = round(epilogue(accumulator[row, column], extra operands))
+//
+// The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
+// plain, for LLVM to vectorise.
+
+#include "HostBuilder.h"
+#include "InlineRegion.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+/// A matrix in memory: element (i, j) is at data + i * stride + j, or at data + j * stride + i when transposed.
+struct Matrix {
+  Value data, stride;
+  Type elementType;
+  bool transposed;
+};
+
+/// One extra operand of the epilogue: `matrix` for full operands, `value` for an f32 by value.
+struct Extra {
+  Broadcast broadcast;
+  Matrix matrix;
+  Value value;
+};
+
+/// The part of the result that one tile covers.
+struct Tile {
+  Value blockRow, firstRow, firstColumn;
+  Value rows, columns; // those inside the result
+};
+
+class SpmmEmitter : HostBuilder {
+public:
+  SpmmEmitter(KernelOp kernel, SpmmOp spmm) : HostBuilder(kernel), spmm(spmm), matrixType(spmm.getMatrix().getType()) {}
+
+  LLVM::LLVMFuncOp emit();
+
+private:
+  // Parameters.
+  Matrix matrixParameter(int64_t argument, Type elementType, bool transposed);
+  Extra extraParameter(unsigned index);
+  void emitParameters();
+
+  // The computation.
+  void emitTile(Value tile);
+  void emitBlock(const Tile &tile, Value block);
+  void emitUnpack(const Tile &tile, Value firstK, Value depth);
+  void emitMultiply(const Tile &tile, Value block, Value depth);
+  void emitEpilogue(const Tile &tile);
+  Value extraElement(const Extra &extra, Value row, Value column);
+  Value elementAddress(const Matrix &matrix, Value row, Value column);
+
+  SpmmOp spmm;
+  BsrType matrixType;
+  Value values, rowPtr, colIdx, rowCount, depth, columnCount, panels;
+  Matrix dense, result;
+  SmallVector<Extra> extras;
+  Value accumulator, panel, zeroRow;
+};
+
+} // namespace
+
+Value SpmmEmitter::elementAddress(const Matrix &matrix, Value row, Value column) {
+  if (matrix.transposed)
+    std::swap(row, column);
+  return address(matrix.elementType, matrix.data, add(multiply(row, matrix.stride), column));
+}
+
+//===----------------------------------------------------------------------===//
+// Parameters
+//===----------------------------------------------------------------------===//
+
+Matrix SpmmEmitter::matrixParameter(int64_t argument, Type elementType, bool transposed) {
+  Value data = parameter(pointer, ParameterKind::pointer, argument);
+  Value stride = parameter(i64, ParameterKind::stride, argument, 0);
+  return {data, stride, elementType, transposed};
+}
+
+Extra SpmmEmitter::extraParameter(unsigned index) {
+  Value operand = spmm.getExtras()[index];
+  int64_t argument = argumentOf(operand);
+  Extra extra{spmm.getBroadcastOf(index), {}, {}};
+  auto type = dyn_cast<RankedTensorType>(operand.getType());
+  if (!type)
+    extra.value = parameter(f32, ParameterKind::scalar, argument);
+  else if (extra.broadcast == Broadcast::full)
+    extra.matrix = matrixParameter(argument, type.getElementType(), result.transposed);
+  else
+    extra.matrix = {parameter(pointer, ParameterKind::pointer, argument), {}, type.getElementType(), false};
+  return extra;
+}
+
+void SpmmEmitter::emitParameters() {
+  int64_t matrixArgument = argumentOf(spmm.getMatrix());
+  int64_t resultArgument = kernel.getArgumentTypes().size();
+  values = parameter(pointer, ParameterKind::pointer, matrixArgument);
+  rowPtr = parameter(pointer, ParameterKind::row_ptr, matrixArgument);
+  colIdx = parameter(pointer, ParameterKind::col_idx, matrixArgument);
+  rowCount = sizeParameter(matrixArgument, 0);
+  depth = sizeParameter(matrixArgument, 1);
+  dense =
+      matrixParameter(argumentOf(spmm.getDense()), cast<RankedTensorType>(spmm.getDense().getType()).getElementType(),
+                      spmm.getXLayout() == DenseLayout::nk);
+  bool transposed = spmm.getYLayout() == ResultLayout::nm;
+  result =
+      matrixParameter(resultArgument, cast<RankedTensorType>(spmm.getResult().getType()).getElementType(), transposed);
+  columnCount = sizeParameter(resultArgument, transposed ? 0 : 1);
+  panels = indexParameter(ParameterKind::tile_panels);
+  for (unsigned index = 0; index < spmm.getExtras().size(); ++index)
+    extras.push_back(extraParameter(index));
+}
+
+//===----------------------------------------------------------------------===//
+// The computation
+//===----------------------------------------------------------------------===//
+
+/// The tile's block of X as f32. Columns beyond N keep what an earlier tile left there: they only reach columns of the
+/// accumulator that are not stored.
+void SpmmEmitter::emitUnpack(const Tile &tile, Value firstK, Value depth) {
+  auto copy = [&](Value k, Value column) {
+    Value source = elementAddress(dense, add(firstK, k), add(tile.firstColumn, column));
+    Value element = toF32(LLVM::LoadOp::create(b, dense.elementType, source));
+    LLVM::StoreOp::create(b, element, address(f32, bufferRow(panel, k), column));
+  };
+  // The contiguous dimension of X is the inner loop.
+  if (dense.transposed)
+    loop(constant(0), tile.columns, [&](Value column) { loop(constant(0), depth, [&](Value k) { copy(k, column); }); });
+  else
+    loop(constant(0), depth, [&](Value k) { loop(constant(0), tile.columns, [&](Value column) { copy(k, column); }); });
+}
+
+/// accumulator[row] += W[row, k] * panel[k], with the sum in registers over k.
+void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
+  Value columns = constant(matrixType.getBlockColumns());
+  Value firstRow = multiply(block, constant(matrixType.getBlockRows()));
+  loop(constant(0), tile.rows, [&](Value row) {
+    Value rowStart = multiply(add(firstRow, row), columns);
+    auto weight = [&](Value k) { return toF32(load(matrixType.getElementType(), values, add(rowStart, k))); };
+    Value sum =
+        multiplyAdd(constant(0), depth, loadRow(accumulator, row), weight, [&](Value k) { return loadRow(panel, k); });
+    storeRow(sum, accumulator, row);
+  });
+}
+
+void SpmmEmitter::emitBlock(const Tile &tile, Value block) {
+  Value firstK = multiply(loadIndex(colIdx, block), constant(matrixType.getBlockColumns()));
+  Value blockDepth = inside(depth, firstK, matrixType.getBlockColumns());
+  emitUnpack(tile, firstK, blockDepth);
+  emitMultiply(tile, block, blockDepth);
+}
+
+Value SpmmEmitter::extraElement(const Extra &extra, Value row, Value column) {
+  if (extra.value)
+    return extra.value;
+  Type type = extra.matrix.elementType;
+  switch (extra.broadcast) {
+  case Broadcast::per_row:
+    return load(type, extra.matrix.data, row);
+  case Broadcast::per_column:
+    return load(type, extra.matrix.data, column);
+  case Broadcast::scalar:
+    return load(type, extra.matrix.data, constant(0));
+  case Broadcast::full:
+    return LLVM::LoadOp::create(b, type, elementAddress(extra.matrix, row, column));
+  }
+  llvm_unreachable("all broadcasts are handled");
+}
+
+void SpmmEmitter::emitEpilogue(const Tile &tile) {
+  auto store = [&](Value tileRow, Value tileColumn) {
+    Value row = add(tile.firstRow, tileRow), column = add(tile.firstColumn, tileColumn);
+    Value sum = load(f32, bufferRow(accumulator, tileRow), tileColumn);
+    SmallVector<Value> elements;
+    for (const Extra &extra : extras)
+      elements.push_back(extraElement(extra, row, column));
+    Value value = fromF32(inlineEpilogue(b, spmm.getEpilogue(), sum, elements), result.elementType);
+    LLVM::StoreOp::create(b, value, elementAddress(result, row, column));
+  };
+  // The contiguous dimension of the result is the inner loop.
+  if (result.transposed)
+    loop(constant(0), tile.columns,
+         [&](Value column) { loop(constant(0), tile.rows, [&](Value row) { store(row, column); }); });
+  else
+    loop(constant(0), tile.rows,
+         [&](Value row) { loop(constant(0), tile.columns, [&](Value column) { store(row, column); }); });
+}
+
+void SpmmEmitter::emitTile(Value index) {
+  Tile tile;
+  tile.blockRow = arith::DivSIOp::create(b, index, panels);
+  tile.firstRow = multiply(tile.blockRow, constant(matrixType.getBlockRows()));
+  Value panelIndex = arith::RemSIOp::create(b, index, panels);
+  tile.firstColumn = multiply(panelIndex, constant(rowSize));
+  tile.rows = inside(rowCount, tile.firstRow, matrixType.getBlockRows());
+  tile.columns = inside(columnCount, tile.firstColumn, rowSize);
+
+  loop(constant(0), tile.rows, [&](Value row) { storeRow(zeroRow, accumulator, row); });
+  Value begin = loadIndex(rowPtr, tile.blockRow);
+  Value end = loadIndex(rowPtr, add(tile.blockRow, constant(1)));
+  loop(begin, end, [&](Value block) { emitBlock(tile, block); });
+  emitEpilogue(tile);
+}
+
+LLVM::LLVMFuncOp SpmmEmitter::emit() {
+  begin();
+  accumulator = buffer(matrixType.getBlockRows());
+  panel = buffer(matrixType.getBlockColumns());
+  emitParameters();
+  zeroRow = LLVM::ZeroOp::create(b, rowType);
+  loop(constant(0), constant(matrixType.getBlockColumns()), [&](Value row) { storeRow(zeroRow, panel, row); });
+  return finish({matrixType.getBlockRows(), rowSize, matrixType.getBlockColumns()},
+                [&](Value tile) { emitTile(tile); });
+}
+
+LLVM::LLVMFuncOp sparsec::emitHostSpmm(KernelOp kernel, SpmmOp spmm) { return SpmmEmitter(kernel, spmm).emit(); }

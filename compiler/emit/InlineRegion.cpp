@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "InlineRegion.h"
+
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement) {
+  Block &body = region.front();
+  IRMapping mapping;
+  for (auto [argument, value] : llvm::zip_first(arguments, body.getArguments())) {
+    assert(argument.getType() == value.getType() && "expects a value of the type of the region's argument");
+    mapping.map(value, argument);
+  }
+  for (Operation &op : body.without_terminator()) {
+    auto element = dyn_cast<ElementOp>(op);
+    if (!element) {
+      builder.clone(op, mapping);
+      continue;
+    }
+    SmallVector<Value> indices;
+    for (Value index : element.getIndices())
+      indices.push_back(mapping.lookup(index));
+    mapping.map(element.getResult(), loadElement(cast<BlockArgument>(element.getTensor()).getArgNumber(), indices));
+  }
+  return mapping.lookup(cast<YieldOp>(body.getTerminator()).getOperand(0));
+}
+
+Value sparsec::inlineEpilogue(OpBuilder &builder, Region &epilogue, Value accumulator, ValueRange extras) {
+  if (epilogue.empty())
+    return accumulator;
+  assert(epilogue.getNumArguments() == extras.size() + 1 && "the region takes the accumulator and every extra operand");
+  SmallVector<Value> arguments{accumulator};
+  llvm::append_range(arguments, extras);
+  return inlineRegion(builder, epilogue, arguments, [](unsigned, ValueRange) -> Value {
+    llvm_unreachable("an epilogue gets the elements of its operands as arguments");
+  });
+}

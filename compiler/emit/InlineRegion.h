@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The regions of kernel ops, as every emitter applies them: on one element.
+
+#ifndef SPARSEC_COMPILER_EMIT_INLINEREGION_H
+#define SPARSEC_COMPILER_EMIT_INLINEREGION_H
+
+#include "SparsecDialect.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/IR/Region.h"
+
+namespace sparsec {
+
+/// Loads an element of the tensor that is argument `argument` of a region; the indices are i32.
+using LoadElement = llvm::function_ref<mlir::Value(unsigned argument, mlir::ValueRange indices)>;
+
+/// Copies the ops of `region` to the builder's insertion point, for one element, and returns the value that the region
+/// yields. `arguments` are the values of the region's arguments, as far as these are not tensors: those come last and
+/// are read by `loadElement`. The copied ops are those of the region (arith and math); sparsec-lower-math or the host
+/// conversions lower them later.
+mlir::Value inlineRegion(mlir::OpBuilder &builder, mlir::Region &region, mlir::ValueRange arguments,
+                         LoadElement loadElement);
+
+/// The same for an epilogue: `accumulator` is the f32 sum; `extras` holds one element of every extra operand, in order.
+/// An empty region is the identity.
+mlir::Value inlineEpilogue(mlir::OpBuilder &builder, mlir::Region &epilogue, mlir::Value accumulator,
+                           mlir::ValueRange extras);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_EMIT_INLINEREGION_H

@@ -1,0 +1,155 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Verification of sparsec.attention and sparsec.element. The labels in the comments are those of SPEC.md.
+
+#include "ElementwiseRegion.h"
+#include "OpHelpers.h"
+#include "SparsecDialect.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+void AttentionOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
+  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
+}
+
+namespace {
+/// A tensor of the op, by the name that the messages use, and the names of its dimensions in order.
+struct NamedTensor {
+  StringRef name;
+  RankedTensorType type;
+  SmallVector<StringRef> dimensions;
+};
+} // namespace
+
+/// Q, K, V, O and LSE if it is there.
+static SmallVector<NamedTensor> getTensors(AttentionOp op) {
+  SmallVector<NamedTensor> tensors{{"Q", op.getQuery().getType(), {"B", "H", "Sq", "D"}},
+                                   {"K", op.getKey().getType(), {"B", "Hkv", "Skv", "D"}},
+                                   {"V", op.getValue().getType(), {"B", "Hkv", "Skv", "D"}},
+                                   {"O", op.getResult().getType(), {"B", "H", "Sq", "D"}}};
+  if (op.getLse())
+    tensors.push_back({"LSE", op.getLse().getType(), {"B", "H", "Sq"}});
+  return tensors;
+}
+
+static LogicalResult verifySizes(AttentionOp op) {
+  SmallVector<NamedTensor> tensors = getTensors(op);
+  // attention_c1
+  for (const NamedTensor &tensor : tensors)
+    if (tensor.type.getRank() != int64_t(tensor.dimensions.size()))
+      return op.emitOpError("expects ") << tensor.name << " to have rank " << tensor.dimensions.size() << ", but got "
+                                        << tensor.type;
+  // attention_c4
+  int64_t headDimension = op.getHeadDimension();
+  if (headDimension != 64 && headDimension != 128) {
+    InFlightDiagnostic diagnostic = op.emitOpError("expects the head dimension D of Q to be 64 or 128, but got ");
+    if (ShapedType::isDynamic(headDimension))
+      return diagnostic << "?; it must be static";
+    return diagnostic << headDimension << ", which has no lowering yet";
+  }
+  // attention_c5
+  llvm::StringMap<std::pair<int64_t, StringRef>> known;
+  for (const NamedTensor &tensor : tensors)
+    for (auto [dimension, size] : llvm::zip_equal(tensor.dimensions, tensor.type.getShape())) {
+      if (ShapedType::isDynamic(size))
+        continue;
+      auto [first, isNew] = known.try_emplace(dimension, size, tensor.name);
+      if (first->second.first != size)
+        return op.emitOpError("expects ") << tensor.name << " to have " << dimension << " = " << first->second.first
+                                          << ", as " << first->second.second << " has, but got " << size;
+    }
+  // attention_c6
+  if (known.contains("H") && known.contains("Hkv")) {
+    int64_t heads = known["H"].first, keyHeads = known["Hkv"].first;
+    if (keyHeads == 0 ? heads != 0 : heads % keyHeads != 0)
+      return op.emitOpError("expects the heads of Q to be a multiple of those of K and V, ")
+             << keyHeads << ", but got " << heads;
+  }
+  return success();
+}
+
+static LogicalResult verifyElementTypes(AttentionOp op) {
+  Type element = op.getQuery().getType().getElementType();
+  // attention_c2
+  if (!element.isBF16() && !element.isF16())
+    return op.emitOpError("expects Q to be of bf16 or f16, but got ") << element << ", which has no lowering yet";
+  // attention_c3
+  for (auto [name, value] : {std::pair("K", op.getKey()), std::pair("V", op.getValue())})
+    if (value.getType().getElementType() != element)
+      return op.emitOpError("expects ") << name << " to have the element type of Q, " << element << ", but got "
+                                        << value.getType().getElementType();
+  // attention_c7
+  Type result = op.getResult().getType().getElementType();
+  if (!result.isBF16() && !result.isF16() && !result.isF32())
+    return op.emitOpError("expects O to be of bf16, f16 or f32, but got ") << result;
+  // attention_c8
+  if (op.getLse() && !op.getLse().getType().getElementType().isF32())
+    return op.emitOpError("expects LSE to be of f32, but got ") << op.getLse().getType().getElementType();
+  return success();
+}
+
+/// As many as leave room for everything else among the parameters of a machine kernel, of which the runtime takes 64:
+/// an operand of rank 4 has four.
+static constexpr size_t maximalExtras = 8;
+
+static LogicalResult verifyExtras(AttentionOp op) {
+  // attention_c21
+  if (op.getExtras().size() > maximalExtras)
+    return op.emitOpError("expects at most ") << maximalExtras << " extra operands, but got " << op.getExtras().size();
+  for (auto [index, extra] : llvm::enumerate(op.getExtras())) {
+    auto type = cast<RankedTensorType>(extra.getType());
+    Type element = type.getElementType();
+    // attention_c12
+    if (type.getRank() > 4 ||
+        !(element.isF32() || element.isF16() || element.isBF16() || element.isSignlessInteger(32)))
+      return op.emitOpError("expects extra operand ")
+             << index << " to be a tensor of f32, f16, bf16 or i32 of rank 4 at most, but got " << type;
+  }
+  // attention_c13
+  if (!op.getExtras().empty() && !op.hasScore() && !op.hasMask())
+    return op.emitOpError("expects a score or a mask region where there are extra operands");
+  return success();
+}
+
+LogicalResult AttentionOp::verify() {
+  if (failed(verifySizes(*this)) || failed(verifyElementTypes(*this)))
+    return failure();
+  // attention_c9
+  if (std::optional<ArrayRef<int64_t>> window = getWindow()) {
+    constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+    if (window->size() != 2)
+      return emitOpError("expects window to have 2 limits, left and right, but got ") << window->size();
+    for (int64_t limit : *window)
+      if (limit < -1 || limit > largest)
+        return emitOpError("expects limits of window from -1 to ") << largest << ", but got " << limit;
+  }
+  return verifyExtras(*this);
+}
+
+LogicalResult AttentionOp::verifyRegions() {
+  Builder builder(getContext());
+  SmallVector<Type> argumentTypes{builder.getF32Type()};
+  argumentTypes.append(4, builder.getI32Type());
+  llvm::append_range(argumentTypes, getExtras().getTypes());
+  auto verifyRegion = [&](Region &region, StringRef name, ArrayRef<Type> arguments, Type yielded) -> LogicalResult {
+    if (region.empty())
+      return success();
+    // attention_c14, attention_c15: score; attention_c16, attention_c17: mask
+    if (failed(verifyRegionSignature(*this, region, name, arguments, yielded)))
+      return failure();
+    // attention_c18, attention_c20; attention_c19 is the trait IsolatedFromAbove
+    return verifyRegionOps(region, ("a " + name + " region").str(), RegionOps::FloatsAndIntegers);
+  };
+  return success(succeeded(verifyRegion(getScore(), "score", argumentTypes, builder.getF32Type())) &&
+                 succeeded(verifyRegion(getMask(), "mask", ArrayRef(argumentTypes).drop_front(), builder.getI1Type())));
+}
+
+LogicalResult ElementOp::verify() {
+  // element_c2
+  int64_t rank = getTensor().getType().getRank();
+  if (int64_t(getIndices().size()) != rank)
+    return emitOpError("expects one index per dimension of ")
+           << getTensor().getType() << ", but got " << getIndices().size();
+  return success();
+}

@@ -1,0 +1,113 @@
+// RUN: sparsec-opt %s --sparsec-emit-host --split-input-file | FileCheck %s
+// What the code computes is tested in test/unit/host_attention_test.cpp.
+
+// Operands in the order of the op, then sizes, LSE, scale, the fields of the pattern, extra operands. The last dimension
+// has no stride.
+// CHECK-LABEL: llvm.func @everything.host(
+// CHECK-SAME: sparsec.alignment = 2 : i64
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = pointer, argument = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = stride, argument = 1, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 1, index = 2>, #sparsec.parameter<kind = pointer, argument = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 3>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 7>, #sparsec.parameter<kind = stride, argument = 7>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 7, index = 1>, #sparsec.parameter<kind = stride, argument = 7, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 1, index = 1>, #sparsec.parameter<kind = size, argument = 1, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = size, argument = 2, index = 1>, #sparsec.parameter<kind = size, argument = 2, index = 2>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 8>, #sparsec.parameter<kind = stride, argument = 8>,
+// CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 8, index = 1>,
+// CHECK-SAME:   #sparsec.parameter<kind = scalar, argument = 5>,
+// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 1>, {{.*}}#sparsec.parameter<kind = pattern_field, argument = 4, index = 8>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 6>, #sparsec.parameter<kind = stride, argument = 6>,
+// CHECK-SAME:   #sparsec.parameter<kind = pointer>]
+// CHECK-SAME: sparsec.tile_k = 64 : i64
+// CHECK-SAME: sparsec.tile_m = 128 : i64
+// CHECK-SAME: sparsec.tile_n = 64 : i64
+// CHECK: scf.for %[[TILE:.*]] = %arg1 to %arg2
+// The list of partial blocks: scores of 64 keys at a time, then the regions on what causal leaves.
+// CHECK: llvm.icmp "ne"
+// CHECK-NEXT: scf.if
+// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+// CHECK: arith.maximumf
+// CHECK: %[[DOCUMENT:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
+// CHECK-NEXT: %[[SAME:.*]] = arith.cmpi eq, %[[DOCUMENT]], %{{.*}} : i32
+// CHECK-NEXT: arith.select %[[SAME]], %{{.*}}, %{{.*}} : f32
+// CHECK: math.exp
+// CHECK: llvm.intr.fmuladd
+// The list of full blocks: no mask.
+// CHECK: llvm.icmp "ne"
+// CHECK-NEXT: scf.if
+// CHECK: llvm.intr.fmuladd
+// CHECK: arith.maximumf
+// CHECK-NOT: arith.cmpi eq, %{{.*}} : i32
+// CHECK: math.exp
+// CHECK: llvm.intr.fmuladd
+// CHECK-NOT: llvm.icmp
+// CHECK: arith.truncf %{{.*}} : f32 to f16
+// CHECK: math.log
+// CHECK: llvm.return
+// CHECK: sparsec.kernel @everything
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @everything(%gain: tensor<f32>, %q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>,
+      %v: tensor<?x?x?x64xf16>, %p: !sparsec.pattern<128x64>, %c: f32, %ids: tensor<?x?xi32>)
+      -> (o: tensor<?x?x?x64xf16>, lse: tensor<?x?x?xf32>) {
+    %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%c) extras(%ids, %gain) causal
+        score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xi32>, %g: tensor<f32>) {
+      %x = sparsec.element %g[] : tensor<f32>
+      %0 = arith.maximumf %s, %x : f32
+      sparsec.yield %0 : f32
+    } mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xi32>, %g: tensor<f32>) {
+      %d = sparsec.element %t[%b, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %d, %i : i32
+      sparsec.yield %same : i1
+    } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>, f32,
+         tensor<?x?xi32>, tensor<f32>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
+    sparsec.return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
+  }
+}
+
+// -----
+
+// The most parameters that there can be are as many as the runtime takes: 8 operands of rank 4.
+// CHECK-LABEL: llvm.func @largest.host(
+// CHECK-COUNT-64: #sparsec.parameter<
+// CHECK-NOT: #sparsec.parameter<
+// CHECK: llvm.return
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @largest(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
+      %p: !sparsec.pattern<128x64>, %s: f32, %a: tensor<?x?x?x?xf32>, %b: tensor<?x?x?x?xf32>,
+      %c: tensor<?x?x?x?xf32>, %d: tensor<?x?x?x?xf32>, %e: tensor<?x?x?x?xf32>, %f: tensor<?x?x?x?xf32>,
+      %g: tensor<?x?x?x?xf32>, %h: tensor<?x?x?x?xf32>) -> (o: tensor<?x?x?x64xf16>, lse: tensor<?x?x?xf32>) {
+    %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%s) extras(%a, %b, %c, %d, %e, %f, %g, %h)
+        mask (%batch: i32, %head: i32, %i: i32, %j: i32, %t0: tensor<?x?x?x?xf32>, %t1: tensor<?x?x?x?xf32>,
+              %t2: tensor<?x?x?x?xf32>, %t3: tensor<?x?x?x?xf32>, %t4: tensor<?x?x?x?xf32>, %t5: tensor<?x?x?x?xf32>,
+              %t6: tensor<?x?x?x?xf32>, %t7: tensor<?x?x?x?xf32>) {
+      %true = arith.constant true
+      sparsec.yield %true : i1
+    } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>, f32,
+         tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>,
+         tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>, tensor<?x?x?x?xf32>) -> (tensor<?x?x?x64xf16>, tensor<?x?x?xf32>)
+    sparsec.return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
+  }
+}
+
+// -----
+
+// Nothing but the operands: all keys in chunks, no branch on positions, 1 / sqrt(128) as the scale, f32 as it is.
+// CHECK-LABEL: llvm.func @dense.host(
+// CHECK-SAME: #sparsec.parameter<kind = size, argument = 1, index = 2>]
+// CHECK-SAME: sparsec.tile_k = 128 : i64
+// CHECK-SAME: sparsec.tile_m = 64 : i64
+// CHECK-DAG: %[[SCALE:.*]] = arith.constant 0.0883883461 : f32
+// CHECK-NOT: scf.if
+// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK-NOT: arith.truncf
+// CHECK-NOT: math.log
+// CHECK: llvm.return
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @dense(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+      -> (o: tensor<?x?x?x128xf32>) {
+    %o = sparsec.attention %q, %k, %v
+      : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xf32>
+    sparsec.return %o : tensor<?x?x?x128xf32>
+  }
+}
