@@ -57,6 +57,8 @@ double readElement(const void *data, sparsec_dtype_t dtype, int64_t index) {
     return widenE4m3fn(readInteger<uint8_t>(data, index));
   case SPARSEC_DTYPE_F8E5M2:
     return widenIeee(readInteger<uint8_t>(data, index), 5, 2);
+  case SPARSEC_DTYPE_I32:
+    return readInteger<int32_t>(data, index);
   case SPARSEC_DTYPE_NONE:
     break;
   }

@@ -20,9 +20,9 @@ constexpr double referenceTolerance = 1e-6;
 class Reference {
 public:
   Reference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const ProblemSizes &sizes)
-      : kernel(kernel), arguments(arguments), sizes(sizes), matrix(arguments[kernel.matrix].bsr),
-        dense(arguments[kernel.dense].dense),
-        isDenseTransposed(kernel.argument(kernel.dense).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
+      : kernel(kernel), arguments(arguments), sizes(sizes), matrix(arguments[kernel.of(SPARSEC_ROLE_MATRIX)].bsr),
+        dense(arguments[kernel.of(SPARSEC_ROLE_DENSE)].dense),
+        isDenseTransposed(kernel.argument(kernel.of(SPARSEC_ROLE_DENSE)).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
 
   /// acc and the sum of magnitudes of rows [begin, end).
   void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
@@ -149,10 +149,11 @@ void Reference::applyEpilogue(int64_t begin, int64_t end, double *y, double *mag
 Status runReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
                     int64_t rowEnd, double *y, double *magnitude) {
   ProblemSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
-  const sparsec_bsr_t &matrix = arguments[kernel.matrix].bsr;
+  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
+  const sparsec_bsr_t &matrix = arguments[kernel.of(SPARSEC_ROLE_MATRIX)].bsr;
   SPARSEC_RETURN_IF_ERROR(
-      checkPattern(matrix, matrix.row_ptr, matrix.col_idx, {kernel.argument(kernel.matrix).name, kernel.matrix}));
+      checkBsrPattern(matrix, matrix.row_ptr, matrix.col_idx,
+                      {kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX)).name, kernel.of(SPARSEC_ROLE_MATRIX)}));
   if (rowBegin < 0 || rowEnd < rowBegin || rowEnd > sizes.m)
     return invalidArgument("expects rows within 0 to ", sizes.m, ", but got row_begin ", rowBegin, " and row_end ",
                            rowEnd);

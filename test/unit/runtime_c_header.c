@@ -2,6 +2,6 @@
 /* The public header must compile as C11. */
 #include "sparsec/runtime.h"
 
-_Static_assert(sizeof(sparsec_launch_info_t) == 240, "the same layout as in C++");
+_Static_assert(sizeof(sparsec_launch_info_t) == 256, "the same layout as in C++");
 
 const char *sparsec_test_c_header_version(void) { return sparsec_version(); }

@@ -26,9 +26,7 @@ TEST(HostFeatures, MissingInstructionsAreNamed) {
 
 LaunchInfoBuilder hostInfo() {
   LaunchInfoBuilder info = cudaLinear();
-  info.header.target_kind = SPARSEC_TARGET_HOST;
-  info.header.compute_capability = info.header.arch_specific = 0;
-  std::strcpy(info.header.target, "host");
+  makeHostInfo(info);
   info.tensorMaps.clear();
   info.arguments = {info.arguments[0], info.arguments[1], info.arguments[4]};
   for (sparsec_argument_info_t &argument : info.arguments)

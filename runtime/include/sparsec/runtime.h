@@ -42,7 +42,7 @@ typedef struct sparsec_status_s *sparsec_status_t; /* NULL is OK */
 typedef enum sparsec_status_code_e {
   SPARSEC_STATUS_OK = 0,
   SPARSEC_STATUS_INVALID_ARGUMENT = 1, /* a value the caller passed; the message names it */
-  SPARSEC_STATUS_INVALID_PATTERN = 2,  /* row_ptr or col_idx break a rule */
+  SPARSEC_STATUS_INVALID_PATTERN = 2,  /* the index arrays of a matrix or pattern break a rule */
   SPARSEC_STATUS_INVALID_IMAGE = 3,    /* truncated, foreign or corrupt compiled file */
   SPARSEC_STATUS_VERSION_MISMATCH = 4, /* compiled by an incompatible version */
   SPARSEC_STATUS_WRONG_DEVICE = 5,     /* no image in the file runs on this device */
@@ -161,6 +161,11 @@ typedef struct sparsec_pattern_s {
   sparsec_block_lists_t partial, full;
 } sparsec_pattern_t;
 
+/* Checks the lists of a pattern in host memory: starts ascending from 0 and within
+ * the capacity, or counts within it; key blocks in range, none twice in a list,
+ * none in both lists of a query block. */
+SPARSEC_API sparsec_status_t sparsec_pattern_check(const sparsec_pattern_t *host_pattern) SPARSEC_MUST_USE;
+
 /* One kernel argument. Arguments come in the kernel's order: inputs, then results. */
 typedef struct sparsec_argument_s {
   sparsec_argument_kind_t kind;
@@ -175,6 +180,14 @@ typedef struct sparsec_argument_s {
 /* A contiguous row-major view. */
 SPARSEC_API sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns);
 SPARSEC_API sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size);
+SPARSEC_API sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows,
+                                             int64_t columns);
+/* Views with sizes (batches, heads, length, dimension), as attention takes them,
+ * of contiguous memory in the order batch-head-sequence or batch-sequence-head. */
+SPARSEC_API sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
+                                               int64_t length, int64_t dimension);
+SPARSEC_API sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
+                                               int64_t length, int64_t dimension);
 SPARSEC_API sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr);
 SPARSEC_API sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense);
 SPARSEC_API sparsec_argument_t sparsec_argument_scalar(float value);
@@ -210,6 +223,8 @@ SPARSEC_API const sparsec_launch_info_t *sparsec_module_launch_info(sparsec_modu
 SPARSEC_API const sparsec_kernel_info_t *sparsec_kernel_info(sparsec_kernel_t kernel);
 SPARSEC_API const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel, size_t index);
 SPARSEC_API const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel, size_t index);
+/* NULL for kernels of other families. */
+SPARSEC_API const sparsec_attention_info_t *sparsec_kernel_attention(sparsec_kernel_t kernel);
 
 /* Reads a launch info without a device or driver. For a bundle, image_index
  * selects the entry. The copy is verified; free it with sparsec_launch_info_free. */

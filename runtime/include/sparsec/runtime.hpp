@@ -127,6 +127,7 @@ struct Argument : sparsec_argument_t {
   Argument(const sparsec_bsr_t &bsr) : sparsec_argument_t(sparsec_argument_bsr(bsr)) {}
   Argument(const sparsec_dense_t &dense) : sparsec_argument_t(sparsec_argument_dense(dense)) {}
   Argument(float scalar) : sparsec_argument_t(sparsec_argument_scalar(scalar)) {}
+  Argument(const sparsec_pattern_t &pattern) : sparsec_argument_t(sparsec_argument_pattern(pattern)) {}
 };
 static_assert(sizeof(Argument) == sizeof(sparsec_argument_t), "arrays of one are passed as arrays of the other");
 

@@ -28,6 +28,7 @@ std::optional<FloatFormat> getFloatFormat(sparsec_dtype_t dtype) {
   case SPARSEC_DTYPE_NONE:
   case SPARSEC_DTYPE_F8E4M3FN:
   case SPARSEC_DTYPE_F8E5M2:
+  case SPARSEC_DTYPE_I32:
     break;
   }
   return std::nullopt;
