@@ -293,14 +293,33 @@ SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, con
  * magnitude (may be NULL) are row-major (row_end - row_begin) x N whatever the
  * result's layout. magnitude tells how large rounding errors may be: 1e-6 *
  * magnitude is what f32 arithmetic may be off by before it rounds to the result
- * type. It is the sum of |w[m, k] * x[k, n]|, and each step of an epilogue adds
- * the size of its own result to what it makes of its operands' errors.
- * The result argument's data is neither read nor written. The kernel may be of
+ * type. It is the sum of |w[m, k] * x[k, n]|, and each step of an epilogue that
+ * rounds adds the size of its own result to what it makes of its operands' errors.
+ * The result arguments' data is neither read nor written. The kernel may be of
  * any target.
+ *
+ * Attention: row (b * H + h) * Sq + q is the query q of head h of batch b, and y and
+ * magnitude are (row_end - row_begin) x D. s[k] = score(scale * q . k) and
+ * y = sum over the visible keys k of exp(s[k] - LSE) * v[k], 0 if there are none
+ * (a score of -inf makes a key invisible); what is visible stands at
+ * sparsec_attention_info_t. Integers in the regions are exact. magnitude
+ * covers the f32 errors of scores (as above, through the score region), of their
+ * exponentials and of the sums, and what a kernel that rounds the probabilities p
+ * to the type of V loses: with u half a unit in the last place of that type at 1,
+ * u * (|y| + 4 * sqrt(sum over k of (p[k] * v[k])^2)), that is a common error of
+ * all of them and independent ones. A region that loads from beyond a tensor is
+ * refused.
  */
 SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
                                                    size_t argument_count, int64_t row_begin, int64_t row_end, double *y,
                                                    double *magnitude) SPARSEC_MUST_USE;
+
+/* The second result of attention for the same rows, whether or not the kernel has
+ * it: LSE = log(sum over the visible keys of exp(s[k])), -inf if there are none.
+ * lse and magnitude (may be NULL) hold row_end - row_begin elements. */
+SPARSEC_API sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
+                                                   size_t argument_count, int64_t row_begin, int64_t row_end,
+                                                   double *lse, double *magnitude) SPARSEC_MUST_USE;
 
 #ifdef __cplusplus
 } /* extern "C" */
