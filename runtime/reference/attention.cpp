@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "attention.h"
+#include "../key_range.h"
 #include "../pattern.h"
 #include "numbers.h"
 #include "region.h"
@@ -30,9 +31,6 @@ double probabilityRounding(sparsec_dtype_t dtype) {
   }
 }
 
-/// What a block of keys is for a block of queries.
-enum class BlockState : uint8_t { empty, partial, full };
-
 /// Query rows of one head of one batch, all of one block of queries: the keys and values that they share are widened to
 /// double once.
 class RowGroup {
@@ -47,13 +45,12 @@ public:
   Status run(int64_t begin, int64_t rows, const AttentionRows &out);
 
 private:
-  struct KeyRange {
-    int64_t begin, end;
-  };
-  KeyRange visibleKeys(int64_t query) const;
+  KeyRange keysOf(int64_t row) const;
   void prepare(int64_t begin, int64_t rows);
   void readBlockStates();
-  BlockState stateOf(int64_t key) const { return pattern ? states[key / pattern->key_block] : BlockState::partial; }
+  sparsec_block_state_t stateOf(int64_t key) const {
+    return pattern ? states[key / pattern->key_block] : SPARSEC_BLOCK_PARTIAL;
+  }
   bool isPanelEmpty(int64_t first, int64_t end) const;
   void widen(const sparsec_dense_t &tensor, int64_t first, int64_t end);
   Status scorePanel(int64_t first, int64_t end);
@@ -73,7 +70,7 @@ private:
 
   int64_t batch = 0, head = 0, firstQuery = 0, count = 0;
   KeyRange keys = {0, 0}; // that any row of the group may see
-  std::vector<BlockState> states;
+  std::vector<sparsec_block_state_t> states;
   std::vector<double> queries; // [row][D]
   std::vector<double> panel;   // [key][D]
   /// [row][key of the range]: scores (-inf where not visible), then probabilities; and their absolute errors, then the
@@ -100,27 +97,17 @@ int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
   return std::min({maxRows, end - begin, std::min(blockEnd, sizes.queries) - query});
 }
 
-/// The keys that causal and window leave to a query.
-RowGroup::KeyRange RowGroup::visibleKeys(int64_t query) const {
-  int64_t position = query + sizes.keys - sizes.queries, begin = 0, end = sizes.keys;
-  if (info.window_left >= 0)
-    begin = std::max(begin, position - info.window_left);
-  if (info.window_right >= 0)
-    end = std::min(end, position + info.window_right + 1);
-  if (info.causal)
-    end = std::min(end, position + 1);
-  return {begin, std::max(begin, end)};
-}
+KeyRange RowGroup::keysOf(int64_t row) const { return visibleKeys(info, sizes.queries, sizes.keys, firstQuery + row); }
 
 void RowGroup::readBlockStates() {
   if (!pattern)
     return;
-  states.assign(pattern->columns, BlockState::empty);
+  states.assign(pattern->columns, SPARSEC_BLOCK_EMPTY);
   int64_t number = listNumber(*pattern, batch, head, firstQuery / pattern->query_block);
   for (int32_t block : blockList(*pattern, pattern->partial, number))
-    states[block] = BlockState::partial;
+    states[block] = SPARSEC_BLOCK_PARTIAL;
   for (int32_t block : blockList(*pattern, pattern->full, number))
-    states[block] = BlockState::full;
+    states[block] = SPARSEC_BLOCK_FULL;
 }
 
 bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
@@ -128,7 +115,7 @@ bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
     return false;
   int64_t firstBlock = first / pattern->key_block, endBlock = ceilDivide(end, pattern->key_block);
   return std::all_of(states.begin() + firstBlock, states.begin() + endBlock,
-                     [](BlockState state) { return state == BlockState::empty; });
+                     [](sparsec_block_state_t state) { return state == SPARSEC_BLOCK_EMPTY; });
 }
 
 /// Keys or values [first, end) of the head to panel[key][D].
@@ -143,8 +130,8 @@ void RowGroup::widen(const sparsec_dense_t &tensor, int64_t first, int64_t end) 
 
 Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow) {
   ScorePosition position = {batch, head, firstQuery + row, key};
-  BlockState state = stateOf(key);
-  if (state == BlockState::partial && !mask.isEmpty()) {
+  sparsec_block_state_t state = stateOf(key);
+  if (state == SPARSEC_BLOCK_PARTIAL && !mask.isEmpty()) {
     double isVisible = 0.0;
     SPARSEC_RETURN_IF_ERROR(mask.evaluate(position, isVisible, nullptr));
     if (isVisible == 0.0)
@@ -164,9 +151,9 @@ Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const d
 Status RowGroup::scorePanel(int64_t first, int64_t end) {
   widen(k, first, end);
   for (int64_t row = 0; row < count; ++row) {
-    KeyRange visible = visibleKeys(firstQuery + row);
+    KeyRange visible = keysOf(row);
     for (int64_t key = std::max(first, visible.begin); key < std::min(end, visible.end); ++key)
-      if (stateOf(key) != BlockState::empty)
+      if (stateOf(key) != SPARSEC_BLOCK_EMPTY)
         SPARSEC_RETURN_IF_ERROR(
             scoreOne(&queries[row * sizes.dimension], row, key, &panel[(key - first) * sizes.dimension]));
   }
@@ -235,7 +222,7 @@ void RowGroup::prepare(int64_t begin, int64_t rows) {
   head = begin / sizes.queries % sizes.heads;
   batch = begin / sizes.queries / sizes.heads;
   readBlockStates();
-  keys = {visibleKeys(firstQuery).begin, visibleKeys(firstQuery + count - 1).end};
+  keys = {keysOf(0).begin, keysOf(count - 1).end};
   keys.end = std::max(keys.begin, keys.end);
   int64_t elements = count * sizes.dimension, range = keys.end - keys.begin;
   scores.assign(count * range, -infinity);

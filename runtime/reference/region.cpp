@@ -21,9 +21,9 @@ Region Region::mask(const sparsec_kernel_s &kernel, const sparsec_argument_t *ar
   return {kernel, arguments, "mask", info.mask_step_first, info.mask_step_count};
 }
 
-bool Region::hasLoads() const {
+bool Region::loads(uint32_t argument) const {
   for (uint32_t i = 0; i < count; ++i)
-    if (step(i).op == SPARSEC_STEP_LOAD)
+    if (step(i).op == SPARSEC_STEP_LOAD && step(i).a == argument)
       return true;
   return false;
 }

@@ -20,7 +20,8 @@ public:
   static Region mask(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 
   bool isEmpty() const { return count == 0; }
-  bool hasLoads() const;
+  /// Whether a step loads from the argument.
+  bool loads(uint32_t argument) const;
 
   /// The last step's value at a position; `score` and `error`, how far it may be off, are replaced. Refuses loads from
   /// beyond a tensor. Where `error` is null, errors are not followed.

@@ -237,6 +237,54 @@ SPARSEC_API sparsec_status_t sparsec_image_count(const void *data, size_t bytes,
 SPARSEC_API sparsec_status_t sparsec_image_format(const void *data, size_t bytes, size_t image_index,
                                                   sparsec_image_format_t *out_format) SPARSEC_MUST_USE;
 
+/* ---- Patterns -------------------------------------------------------------- */
+
+typedef struct sparsec_pattern_buffer_s *sparsec_pattern_buffer_t; /* owns the lists of a pattern */
+
+/* What a block of keys is for a block of queries. */
+typedef enum sparsec_block_state_e {
+  SPARSEC_BLOCK_EMPTY = 0,   /* not visited */
+  SPARSEC_BLOCK_FULL = 1,    /* visited; the mask region is not asked */
+  SPARSEC_BLOCK_PARTIAL = 2, /* visited, where the mask region says so */
+} sparsec_block_state_t;
+
+typedef struct sparsec_pattern_shape_s {
+  int32_t query_block, key_block;
+  int64_t batches, heads; /* with lists of their own; 1: the same for all */
+  int64_t queries, keys;  /* Sq, Skv */
+} sparsec_pattern_shape_t;
+
+/*
+ * Makes a pattern from the sparsec_block_state_t of every block, one byte each:
+ * host_mask[batches][heads][query blocks][key blocks], in host memory. Booleans
+ * are full blocks. The lists are in memory of the device, or of the host where
+ * device is NULL. The buffer keeps the device.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *shape,
+                                                             const uint8_t *host_mask,
+                                                             sparsec_pattern_encoding_t encoding,
+                                                             sparsec_device_t device,
+                                                             sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
+
+/*
+ * Makes a pattern from the mask region of a kernel (of any target), evaluated on
+ * all cores for every query and key that causal and window leave: a block is full
+ * if all of them are visible, empty if none is, else partial. Batches and heads
+ * are numbered from 0 up to those of the shape. host_arguments are the kernel's
+ * arguments in host memory, of which only the operands that the mask loads are
+ * read; it may be NULL where it loads nothing.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel,
+                                                            const sparsec_pattern_shape_t *shape,
+                                                            const sparsec_argument_t *host_arguments,
+                                                            size_t argument_count, sparsec_pattern_encoding_t encoding,
+                                                            sparsec_device_t device,
+                                                            sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
+
+/* Valid as long as the buffer. */
+SPARSEC_API sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer);
+SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer);
+
 /* ---- Plans --------------------------------------------------------------- */
 
 typedef struct sparsec_plan_s *sparsec_plan_t;
