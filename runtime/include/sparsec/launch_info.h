@@ -112,6 +112,15 @@ typedef enum sparsec_parameter_kind_e {
   SPARSEC_PARAMETER_PATTERN_FIELD = 11, /* index = sparsec_pattern_field_t of a pattern argument */
 } sparsec_parameter_kind_t;
 
+/* How the lists of a pattern lie in memory. */
+typedef enum sparsec_pattern_encoding_e {
+  /* starts[rows of all batches and heads + 1]: list i is indices[starts[i]] up to indices[starts[i + 1]]. */
+  SPARSEC_PATTERN_INDEX_ARRAYS = 1,
+  /* starts[rows of all batches and heads] holds counts: list i is indices[i * capacity] up to
+   * indices[i * capacity + starts[i]]. What a FlexAttention BlockMask holds. */
+  SPARSEC_PATTERN_PADDED_LISTS = 2,
+} sparsec_pattern_encoding_t;
+
 /* What a kernel takes of a sparsec_pattern_t. */
 typedef enum sparsec_pattern_field_e {
   SPARSEC_PATTERN_FIELD_ENCODING = 1,       /* i32: sparsec_pattern_encoding_t */

@@ -131,15 +131,6 @@ typedef struct sparsec_dense_s {
   int64_t strides[SPARSEC_MAX_RANK]; /* elements */
 } sparsec_dense_t;
 
-/* How the lists of a pattern lie in memory. */
-typedef enum sparsec_pattern_encoding_e {
-  /* starts[rows of all batches and heads + 1]: list i is indices[starts[i]] up to indices[starts[i + 1]]. */
-  SPARSEC_PATTERN_INDEX_ARRAYS = 1,
-  /* starts[rows of all batches and heads] holds counts: list i is indices[i * capacity] up to
-   * indices[i * capacity + starts[i]]. What a FlexAttention BlockMask holds. */
-  SPARSEC_PATTERN_PADDED_LISTS = 2,
-} sparsec_pattern_encoding_t;
-
 /* One list of key blocks for every batch, head and query block, in this order. */
 typedef struct sparsec_block_lists_s {
   const int32_t *starts;  /* NULL: all lists are empty */
