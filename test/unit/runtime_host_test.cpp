@@ -51,20 +51,6 @@ LaunchInfoBuilder hostInfo() {
   return info;
 }
 
-/// The compiled object with the launch info written into its place.
-ByteVector hostObject(const LaunchInfoBuilder &info) {
-  std::ifstream file(SPARSEC_TEST_HOST_OBJECT, std::ios::binary);
-  ByteVector object{std::istreambuf_iterator<char>(file), {}};
-  ElfFile elf;
-  EXPECT_OK(ElfFile::parse(object, elf));
-  Bytes place;
-  EXPECT_OK(elf.symbolContents(*elf.findSymbol(SPARSEC_LAUNCH_INFO_SYMBOL), place));
-  ByteVector bytes = info.build();
-  EXPECT_LE(bytes.size(), place.size());
-  std::copy(bytes.begin(), bytes.end(), object.begin() + (place.data() - object.data()));
-  return object;
-}
-
 /// A problem with edges that cut blocks and tiles, an empty row, unsorted columns and padded rows.
 struct Problem {
   static constexpr int64_t m = 70, k = 50, n = 37;

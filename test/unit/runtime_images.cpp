@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime_images.h"
 #include "checksum.h"
+#include "elf_file.h"
+#include "runtime_expect.h"
 
 #include <cstring>
 #include <elf.h>
+#include <fstream>
+#include <iterator>
 
 namespace sparsec::test {
 
@@ -352,6 +356,23 @@ ByteVector makeElf(const ElfSpec &spec) {
   file.insert(file.end(), headers.begin(), headers.end());
   return file;
 }
+
+#ifdef SPARSEC_TEST_HOST_OBJECT
+
+ByteVector hostObject(const LaunchInfoBuilder &info) {
+  std::ifstream file(SPARSEC_TEST_HOST_OBJECT, std::ios::binary);
+  ByteVector object{std::istreambuf_iterator<char>(file), {}};
+  runtime::ElfFile elf;
+  EXPECT_OK(runtime::ElfFile::parse(object, elf));
+  runtime::Bytes place;
+  EXPECT_OK(elf.symbolContents(*elf.findSymbol(SPARSEC_LAUNCH_INFO_SYMBOL), place));
+  ByteVector bytes = info.build();
+  EXPECT_LE(bytes.size(), place.size());
+  std::copy(bytes.begin(), bytes.end(), object.begin() + (place.data() - object.data()));
+  return object;
+}
+
+#endif
 
 ByteVector makeCubin(const ByteVector &launchInfo) {
   // Eight bytes before the launch info and an address of the section: offsets and addresses must not be mixed up.
