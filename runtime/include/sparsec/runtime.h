@@ -288,7 +288,7 @@ typedef struct sparsec_plan_info_s {
 } sparsec_plan_info_t;
 
 /*
- * Makes a plan for one pattern and one width (the N of the launch): checks the
+ * Makes a plan of a product for one pattern and one width (the N of the launch): checks the
  * pattern (ascending row_ptr from 0, column indices in range and not repeated),
  * orders the tiles so that all rows of a column panel run together, and balances
  * them over the SMs by the rows' block counts. Synchronous. The plan keeps no
@@ -312,7 +312,9 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * the pattern is not checked beyond its sizes. Allocates nothing, synchronises
  * nothing, may be captured in a CUDA graph, and may run in several threads at
  * once. Refuses arguments whose kind, type, block, shape, strides or alignment
- * do not fit the kernel, by name.
+ * do not fit the kernel, by name. Attention kernels have no plans yet: plan is
+ * NULL. On the host their launches check the lists of the pattern first, as
+ * sparsec_pattern_check does, which needs memory for two bits per key block.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,
