@@ -68,6 +68,27 @@ TEST(Inspect, AttentionAsJson) {
   EXPECT_EQ(kernel.get("epilogue_steps"), nullptr);
 }
 
+TEST(Inspect, WhateverIsReadCanBePrinted) {
+  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention()}) {
+    const ByteVector good = builder.build();
+    for (size_t i = 0; i < good.size(); ++i) {
+      ByteVector bytes = good;
+      bytes[i] ^= 0x05;
+      updateChecksum(bytes);
+      auto images = run::readImages(bytesOf(makeCubin(bytes)));
+      if (!images) {
+        llvm::consumeError(images.takeError());
+        continue;
+      }
+      std::string text;
+      llvm::raw_string_ostream stream(text);
+      run::printImages(stream, *images);
+      stream << run::describeImages(*images);
+      EXPECT_THAT(text, HasSubstr("image 0"));
+    }
+  }
+}
+
 #if defined(__x86_64__)
 
 /// A host object whose only function returns at once.

@@ -2,6 +2,7 @@
 // What a launch of attention passes on, and what it refuses: every case is a good launch with one thing wrong.
 
 #include "runtime_attention_fixture.h"
+#include "runtime_heap_counter.h"
 
 #include <cmath>
 #include <functional>
@@ -200,6 +201,15 @@ TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {
   arguments[scale].scalar = INFINITY;
   EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &number),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "finite scale");
+}
+
+TEST_F(AttentionArguments, LaunchesAllocateNothingAndCallNothingThatWaits) {
+  ASSERT_OK(launch());
+  EXPECT_THAT(fake.calls, ::testing::ElementsAre("cuCtxPushCurrent", "cuLaunchKernel", "cuCtxPopCurrent"));
+  fake.recording = false;
+  size_t before = heapAllocations();
+  ASSERT_EQ(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), nullptr), nullptr);
+  EXPECT_EQ(heapAllocations(), before);
 }
 
 TEST_F(AttentionArguments, PlansAreOfProductsOnly) {

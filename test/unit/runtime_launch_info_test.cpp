@@ -68,6 +68,21 @@ TEST(LaunchInfo, EveryChangedByteIsNoticed) {
   }
 }
 
+TEST(LaunchInfo, ChangedBytesWithAGoodChecksumAreReadOrRefused) {
+  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention()}) {
+    const ByteVector good = builder.build();
+    for (size_t i = 0; i < good.size(); ++i)
+      for (uint8_t value : {0x00, 0x01, 0x7f, 0xff}) {
+        ByteVector bytes = good;
+        bytes[i] = value;
+        updateChecksum(bytes);
+        Status status = parse(bytes);
+        EXPECT_THAT(sparsec_status_code(status.get()),
+                    ::testing::AnyOf(SPARSEC_STATUS_OK, SPARSEC_STATUS_INVALID_IMAGE, SPARSEC_STATUS_VERSION_MISMATCH));
+      }
+  }
+}
+
 TEST(LaunchInfo, VersionsAreNamed) {
   EXPECT_STATUS(parse(withHeader([](auto &header) { header.major = 7, header.minor = 3; })),
                 SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 1.x");
