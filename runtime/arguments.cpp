@@ -1,124 +1,39 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments.h"
+#include "attention_arguments.h"
 #include "bsr.h"
-#include "enum_values.h"
-
-#include <algorithm>
 
 namespace sparsec::runtime {
 
 namespace {
 
-bool isMultiple(uint64_t value, uint32_t alignment) { return value % alignment == 0; }
-
-const char *kindName(uint32_t kind) {
-  switch (kind) {
-  case SPARSEC_ARGUMENT_BSR:
-    return "a block-sparse matrix";
-  case SPARSEC_ARGUMENT_DENSE:
-    return "a dense tensor";
-  case SPARSEC_ARGUMENT_SCALAR:
-    return "a scalar";
-  }
-  return "an unknown kind";
-}
-
-/// One argument with its record and number, for checks and their messages.
-struct Checked {
-  const sparsec_argument_info_t &info;
-  const sparsec_argument_t &value;
-  uint32_t number;
-
-  Subject subject() const { return {info.name, number}; }
-  template <typename... Pieces> Status refuse(const Pieces &...pieces) const {
-    return invalidArgument(subject(), ": ", pieces...);
-  }
-  Status checkType(uint32_t dtype) const;
-  Status checkBsr() const;
-  Status checkDense(const int64_t *sizes, bool needsMemory) const;
-  Status checkDenseShape(const int64_t *sizes) const;
-};
-
-Status Checked::checkType(uint32_t dtype) const {
-  if (dtype == info.dtype)
-    return {};
-  return refuse("expects elements of type ", dtypeName(info.dtype), ", but got ", dtypeName(dtype));
-}
-
-Status Checked::checkBsr() const {
-  const sparsec_bsr_t &matrix = value.bsr;
-  SPARSEC_RETURN_IF_ERROR(checkType(enumValue(matrix.dtype)));
+Status checkBsr(const Checked &argument) {
+  const sparsec_argument_info_t &info = argument.info;
+  const sparsec_bsr_t &matrix = argument.value.bsr;
+  SPARSEC_RETURN_IF_ERROR(argument.checkType(enumValue(matrix.dtype)));
   if (matrix.block_rows != int32_t(info.block_rows) || matrix.block_columns != int32_t(info.block_columns))
-    return refuse("expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ", matrix.block_rows,
-                  " x ", matrix.block_columns);
-  SPARSEC_RETURN_IF_ERROR(checkBsrSizes(matrix, subject()));
+    return argument.refuse("expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
+                           matrix.block_rows, " x ", matrix.block_columns);
+  SPARSEC_RETURN_IF_ERROR(checkBsrSizes(matrix, argument.subject()));
   int64_t sizes[] = {matrix.rows, matrix.columns};
   for (int d = 0; d < 2; ++d)
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
-      return refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
+      return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
   if (matrix.block_count != 0 && !matrix.values)
-    return refuse("values is NULL");
+    return argument.refuse("values is NULL");
   if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(matrix.values), bytes))
-    return refuse("values is not aligned to the ", bytes, " bytes of its elements");
-  return {};
-}
-
-Status Checked::checkDenseShape(const int64_t *sizes) const {
-  const sparsec_dense_t &tensor = value.dense;
-  for (uint32_t d = 0; d < info.rank; ++d) {
-    if (tensor.sizes[d] < 0 || tensor.sizes[d] > maxSize)
-      return refuse("expects sizes of 0 to ", maxSize, ", but size ", d, " is ", tensor.sizes[d]);
-    if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != tensor.sizes[d])
-      return refuse("expects size ", d, " to be ", info.sizes[d], ", but got ", tensor.sizes[d]);
-    if (sizes[d] != SPARSEC_DYNAMIC && sizes[d] != tensor.sizes[d])
-      return refuse("expects size ", d, " to be ", sizes[d], " to agree with the other arguments, but got ",
-                    tensor.sizes[d]);
-  }
-  if (info.rank == 0)
-    return {};
-  uint32_t last = info.rank - 1;
-  if (tensor.sizes[last] > 1 && tensor.strides[last] != 1)
-    return refuse("expects stride ", last, " to be 1 (contiguous), but got ", tensor.strides[last]);
-  if (info.rank == 2 && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
-    return refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
-                  ", but got ", tensor.strides[0]);
+    return argument.refuse("values is not aligned to the ", bytes, " bytes of its elements");
   return {};
 }
 
 /// `sizes` are those that the other arguments ask for, or SPARSEC_DYNAMIC.
-Status Checked::checkDense(const int64_t *sizes, bool needsMemory) const {
-  const sparsec_dense_t &tensor = value.dense;
-  SPARSEC_RETURN_IF_ERROR(checkType(enumValue(tensor.dtype)));
-  if (tensor.rank != int32_t(info.rank))
-    return refuse("expects rank ", info.rank, ", but got ", tensor.rank);
-  SPARSEC_RETURN_IF_ERROR(checkDenseShape(sizes));
-  if (!needsMemory)
-    return {};
-  bool isEmpty = std::any_of(tensor.sizes, tensor.sizes + info.rank, [](int64_t size) { return size == 0; });
-  if (!isEmpty && !tensor.data)
-    return refuse("data is NULL");
-  if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(tensor.data), bytes))
-    return refuse("data is not aligned to the ", bytes, " bytes of its elements");
-  return {};
-}
-
-Status checkCount(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count) {
-  uint32_t expected = kernel.info->argument_count;
-  if (count != expected) {
-    std::string names;
-    for (uint32_t i = 0; i < expected; ++i)
-      names += std::string(i ? ", " : "") + kernel.argument(i).name;
-    return invalidArgument("kernel '", kernel.info->name, "' expects ", expected, " arguments (", names, "), but got ",
-                           count);
-  }
-  if (!arguments)
-    return invalidArgument("arguments is NULL");
-  for (uint32_t i = 0; i < expected; ++i) {
-    Checked argument = {kernel.argument(i), arguments[i], i};
-    if (uint32_t kind = enumValue(arguments[i].kind); kind != argument.info.kind)
-      return argument.refuse("expects ", kindName(argument.info.kind), ", but got ", kindName(kind));
-  }
-  return {};
+Status checkDense(const Checked &argument, const int64_t *sizes, bool needsMemory) {
+  const sparsec_dense_t &tensor = argument.value.dense;
+  SPARSEC_RETURN_IF_ERROR(argument.checkTensor(sizes));
+  if (tensor.rank == 2 && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
+    return argument.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
+                           ", but got ", tensor.strides[0]);
+  return needsMemory ? argument.checkTensorMemory() : Status();
 }
 
 /// The sizes an epilogue operand or the result must have.
@@ -134,26 +49,28 @@ void expectedSizes(const sparsec_argument_info_t &info, const ProblemSizes &prob
 
 } // namespace
 
-Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
-                      ResultMemory resultMemory, ProblemSizes &outSizes) {
-  SPARSEC_RETURN_IF_ERROR(checkCount(kernel, arguments, count));
-  auto checked = [&](uint32_t i) { return Checked{kernel.argument(i), arguments[i], i}; };
+Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
+                          ResultMemory resultMemory, ProblemSizes &outSizes) {
+  SPARSEC_RETURN_IF_ERROR(checkCountAndKinds(kernel, arguments, count));
+  auto checked = [&](uint32_t i) { return checkedArgument(kernel, arguments, i); };
+  uint32_t matrixNumber = kernel.of(SPARSEC_ROLE_MATRIX), denseNumber = kernel.of(SPARSEC_ROLE_DENSE);
 
-  SPARSEC_RETURN_IF_ERROR(checked(kernel.matrix).checkBsr());
-  const sparsec_bsr_t &matrix = arguments[kernel.matrix].bsr;
-  bool isTransposed = kernel.argument(kernel.dense).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  SPARSEC_RETURN_IF_ERROR(checkBsr(checked(matrixNumber)));
+  const sparsec_bsr_t &matrix = arguments[matrixNumber].bsr;
+  bool isTransposed = kernel.argument(denseNumber).layout == SPARSEC_LAYOUT_TRANSPOSED;
   int64_t denseSizes[] = {matrix.columns, matrix.columns};
   denseSizes[isTransposed ? 0 : 1] = SPARSEC_DYNAMIC; // N comes from here
-  SPARSEC_RETURN_IF_ERROR(checked(kernel.dense).checkDense(denseSizes, true));
-  ProblemSizes problem = {matrix.rows, arguments[kernel.dense].dense.sizes[isTransposed ? 0 : 1], matrix.columns};
+  SPARSEC_RETURN_IF_ERROR(checkDense(checked(denseNumber), denseSizes, true));
+  ProblemSizes problem = {matrix.rows, arguments[denseNumber].dense.sizes[isTransposed ? 0 : 1], matrix.columns};
 
   for (uint32_t i = 0; i < count; ++i) {
-    if (i == kernel.matrix || i == kernel.dense || arguments[i].kind == SPARSEC_ARGUMENT_SCALAR)
+    if (i == matrixNumber || i == denseNumber || arguments[i].kind == SPARSEC_ARGUMENT_SCALAR)
       continue;
     int64_t sizes[2];
     expectedSizes(kernel.argument(i), problem, sizes);
-    bool needsMemory = i != kernel.result || resultMemory == ResultMemory::needed;
-    SPARSEC_RETURN_IF_ERROR(checked(i).checkDense(sizes, needsMemory));
+    bool isResult = kernel.argument(i).role == SPARSEC_ROLE_RESULT;
+    bool needsMemory = !isResult || resultMemory == ResultMemory::needed;
+    SPARSEC_RETURN_IF_ERROR(checkDense(checked(i), sizes, needsMemory));
   }
   outSizes = problem;
   return {};
@@ -161,15 +78,19 @@ Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *
 
 namespace {
 
-/// Whether one argument's pointers and row stride are multiples of the alignment.
+/// Whether one argument's pointers, and the strides between its rows, are multiples of the alignment.
 bool hasAlignment(const sparsec_argument_t &argument, uint32_t alignment) {
   if (argument.kind == SPARSEC_ARGUMENT_BSR)
     return isMultiple(uintptr_t(argument.bsr.values), alignment);
   if (argument.kind != SPARSEC_ARGUMENT_DENSE)
     return true;
   const sparsec_dense_t &tensor = argument.dense;
-  return isMultiple(uintptr_t(tensor.data), alignment) &&
-         (tensor.rank < 2 || isMultiple(tensor.strides[0] * dtypeBytes(tensor.dtype), alignment));
+  if (!isMultiple(uintptr_t(tensor.data), alignment))
+    return false;
+  for (int32_t d = 0; d + 1 < tensor.rank; ++d)
+    if (!isMultiple(tensor.strides[d] * dtypeBytes(tensor.dtype), alignment))
+      return false;
+  return true;
 }
 
 bool usesTensorMap(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
@@ -197,6 +118,10 @@ bool movesWholeUnits(const sparsec_kernel_s &kernel, const sparsec_variant_info_
 
 bool suits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const sparsec_argument_t *arguments,
            uint32_t number) {
+  // What regions read, and the LSE, goes element by element.
+  uint32_t role = kernel.argument(number).role;
+  if (role == SPARSEC_ROLE_REGION || role == SPARSEC_ROLE_LSE)
+    return true;
   const sparsec_argument_t &argument = arguments[number];
   if (!hasAlignment(argument, variant.alignment))
     return false;
@@ -218,14 +143,27 @@ Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *a
       return {};
     }
   }
-  return Checked{kernel.argument(culprit), arguments[culprit], culprit}.refuse(
-      "expects pointers and row strides that are multiples of ", kernel.variants.back().info->alignment,
-      " bytes: the kernel has no variant for less");
+  return checkedArgument(kernel, arguments, culprit)
+      .refuse("expects pointers and row strides that are multiples of ", kernel.variants.back().info->alignment,
+              " bytes: the kernel has no variant for less");
 }
 
 } // namespace sparsec::runtime
 
 using namespace sparsec::runtime;
+
+namespace {
+
+Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count) {
+  if (kernel.info->family == SPARSEC_FAMILY_ATTENTION) {
+    AttentionSizes sizes;
+    return checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes);
+  }
+  ProblemSizes sizes;
+  return checkSpmmArguments(kernel, arguments, count, ResultMemory::needed, sizes);
+}
+
+} // namespace
 
 sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_argument_t *arguments,
                                         size_t argument_count, size_t *out_variant) {
@@ -235,8 +173,7 @@ sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_a
     *out_variant = 0;
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    ProblemSizes sizes;
-    SPARSEC_RETURN_IF_ERROR(checkArguments(*kernel, arguments, argument_count, ResultMemory::needed, sizes));
+    SPARSEC_RETURN_IF_ERROR(checkArguments(*kernel, arguments, argument_count));
     return chooseVariant(*kernel, arguments, *out_variant);
   });
 }

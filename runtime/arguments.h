@@ -4,7 +4,7 @@
 #ifndef SPARSEC_RUNTIME_ARGUMENTS_H
 #define SPARSEC_RUNTIME_ARGUMENTS_H
 
-#include "module.h"
+#include "checked_argument.h"
 
 namespace sparsec::runtime {
 
@@ -13,12 +13,9 @@ struct ProblemSizes {
   int64_t m, n, k;
 };
 
-/// Whether the result's memory is needed or only its shape.
-enum class ResultMemory { needed, ignored };
-
-/// Kind, type, block, shape, strides and pointers of every argument. Allocates nothing when all is well.
-Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
-                      ResultMemory resultMemory, ProblemSizes &outSizes);
+/// Kind, type, block, shape, strides and pointers of every argument of a product. Allocates nothing when all is well.
+Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
+                          ResultMemory resultMemory, ProblemSizes &outSizes);
 
 /// The first variant whose alignment the (checked) arguments have.
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant);

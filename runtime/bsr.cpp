@@ -1,46 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "bsr.h"
-#include "kernel_shape.h"
+#include "index_arrays.h"
 #include "launch_info_reader.h"
-
-#include <vector>
 
 namespace sparsec::runtime {
 
 int64_t blockRowCount(const sparsec_bsr_t &matrix) { return ceilDivide(matrix.rows, matrix.block_rows); }
 int64_t blockColumnCount(const sparsec_bsr_t &matrix) { return ceilDivide(matrix.columns, matrix.block_columns); }
-
-namespace {
-
-bool isAligned(const void *pointer, size_t alignment) { return reinterpret_cast<uintptr_t>(pointer) % alignment == 0; }
-
-Status checkIndexPointer(const int32_t *pointer, bool needed, const Subject &subject, const char *member) {
-  if (needed && !pointer)
-    return invalidArgument(subject, ": ", member, " is NULL");
-  if (!isAligned(pointer, alignof(int32_t)))
-    return invalidArgument(subject, ": ", member, " is not aligned to ", alignof(int32_t), " bytes");
-  return {};
-}
-
-/// Finds repeated block columns of a row with one bit per block column.
-class ColumnSet {
-public:
-  explicit ColumnSet(int64_t columns) : words(ceilDivide(columns, 64)) {}
-
-  /// Whether the column was not yet there.
-  bool insert(int32_t column) {
-    uint64_t bit = uint64_t(1) << (column % 64);
-    bool isNew = !(words[column / 64] & bit);
-    words[column / 64] |= bit;
-    return isNew;
-  }
-  void erase(int32_t column) { words[column / 64] = 0; }
-
-private:
-  std::vector<uint64_t> words;
-};
-
-} // namespace
 
 Status checkBsrSizes(const sparsec_bsr_t &matrix, const Subject &subject) {
   if (matrix.block_rows < 1 || matrix.block_rows > maxTile || matrix.block_columns < 1 ||
@@ -59,7 +25,8 @@ Status checkBsrSizes(const sparsec_bsr_t &matrix, const Subject &subject) {
   return checkIndexPointer(matrix.col_idx, matrix.block_count != 0, subject, "col_idx");
 }
 
-Status checkPattern(const sparsec_bsr_t &matrix, const int32_t *rowPtr, const int32_t *colIdx, const Subject &subject) {
+Status checkBsrPattern(const sparsec_bsr_t &matrix, const int32_t *rowPtr, const int32_t *colIdx,
+                       const Subject &subject) {
   auto broken = [&](const auto &...pieces) {
     return makeStatus(SPARSEC_STATUS_INVALID_PATTERN, subject, ": ", pieces...);
   };
@@ -75,7 +42,7 @@ Status checkPattern(const sparsec_bsr_t &matrix, const int32_t *rowPtr, const in
   if (rowPtr[blockRows] != matrix.block_count)
     return broken("expects row_ptr[", blockRows, "] to be the block_count, ", matrix.block_count, ", but got ",
                   rowPtr[blockRows]);
-  ColumnSet seen(blockColumns);
+  IndexSet seen(blockColumns);
   for (int64_t row = 0; row < blockRows; ++row) {
     for (int32_t i = rowPtr[row]; i < rowPtr[row + 1]; ++i) {
       if (colIdx[i] < 0 || colIdx[i] >= blockColumns)
@@ -100,6 +67,6 @@ sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern) {
       return invalidArgument("host_pattern is NULL");
     constexpr Subject subject = {"pattern"};
     SPARSEC_RETURN_IF_ERROR(checkBsrSizes(*host_pattern, subject));
-    return checkPattern(*host_pattern, host_pattern->row_ptr, host_pattern->col_idx, subject);
+    return checkBsrPattern(*host_pattern, host_pattern->row_ptr, host_pattern->col_idx, subject);
   });
 }

@@ -17,7 +17,8 @@ Status checkBsrSizes(const sparsec_bsr_t &matrix, const Subject &subject);
 
 /// Ascending row_ptr from 0 to block_count, column indices in range and not repeated within a row. Both arrays are in
 /// host memory.
-Status checkPattern(const sparsec_bsr_t &matrix, const int32_t *rowPtr, const int32_t *colIdx, const Subject &subject);
+Status checkBsrPattern(const sparsec_bsr_t &matrix, const int32_t *rowPtr, const int32_t *colIdx,
+                       const Subject &subject);
 
 } // namespace sparsec::runtime
 

@@ -55,6 +55,28 @@ sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size
   return {data, dtype, 1, {size}, {1}};
 }
 
+sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows, int64_t columns) {
+  return {data, dtype, 3, {planes, rows, columns}, {rows * columns, columns, 1}};
+}
+
+sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads, int64_t length,
+                                   int64_t dimension) {
+  return {data,
+          dtype,
+          4,
+          {batches, heads, length, dimension},
+          {heads * length * dimension, length * dimension, dimension, 1}};
+}
+
+sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads, int64_t length,
+                                   int64_t dimension) {
+  return {data,
+          dtype,
+          4,
+          {batches, heads, length, dimension},
+          {length * heads * dimension, dimension, heads * dimension, 1}};
+}
+
 sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr) {
   sparsec_argument_t argument = {SPARSEC_ARGUMENT_BSR, {}};
   argument.bsr = bsr;
@@ -73,6 +95,12 @@ sparsec_argument_t sparsec_argument_scalar(float value) {
   return argument;
 }
 
+sparsec_argument_t sparsec_argument_pattern(sparsec_pattern_t pattern) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_PATTERN, {}};
+  argument.pattern = pattern;
+  return argument;
+}
+
 namespace {
 
 sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
@@ -82,7 +110,7 @@ sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
   } constexpr types[] = {
       {dlpack::floatCode, 32, SPARSEC_DTYPE_F32},        {dlpack::floatCode, 16, SPARSEC_DTYPE_F16},
       {dlpack::bfloatCode, 16, SPARSEC_DTYPE_BF16},      {dlpack::float8E4m3fnCode, 8, SPARSEC_DTYPE_F8E4M3FN},
-      {dlpack::float8E5m2Code, 8, SPARSEC_DTYPE_F8E5M2},
+      {dlpack::float8E5m2Code, 8, SPARSEC_DTYPE_F8E5M2}, {dlpack::intCode, 32, SPARSEC_DTYPE_I32},
   };
   for (auto [code, bits, dtype] : types)
     if (type.code == code && type.bits == bits && type.lanes == 1)
@@ -133,9 +161,9 @@ sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor, sparsec_d
     sparsec_dense_t dense = {};
     dense.dtype = dtypeFromDlpack(tensor.dtype);
     if (dense.dtype == SPARSEC_DTYPE_NONE)
-      return invalidArgument("managed_tensor: expects f32, f16, bf16, f8E4M3FN or f8E5M2, but got DLPack type code ",
-                             tensor.dtype.code, " with ", tensor.dtype.bits, " bits and ", tensor.dtype.lanes,
-                             " lanes");
+      return invalidArgument(
+          "managed_tensor: expects f32, f16, bf16, f8E4M3FN, f8E5M2 or i32, but got DLPack type code ",
+          tensor.dtype.code, " with ", tensor.dtype.bits, " bits and ", tensor.dtype.lanes, " lanes");
     dense.rank = tensor.ndim;
     SPARSEC_RETURN_IF_ERROR(convertShape(tensor, dense));
     dense.data = tensor.data ? static_cast<char *>(tensor.data) + tensor.byte_offset : nullptr;

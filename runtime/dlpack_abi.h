@@ -10,7 +10,7 @@ namespace sparsec::runtime::dlpack {
 
 enum DeviceType : int32_t { cpu = 1, cuda = 2, cudaHost = 3, cudaManaged = 13 };
 
-enum TypeCode : uint8_t { floatCode = 2, bfloatCode = 4, float8E4m3fnCode = 10, float8E5m2Code = 12 };
+enum TypeCode : uint8_t { intCode = 0, floatCode = 2, bfloatCode = 4, float8E4m3fnCode = 10, float8E5m2Code = 12 };
 
 struct Device {
   int32_t type; // DeviceType, or one that this library does not use

@@ -8,14 +8,22 @@
 
 namespace sparsec::runtime {
 
+/// The values that steps find before their own: of an epilogue the accumulator and its extra operands, of a region of
+/// attention the score, batch, head, q and k.
+constexpr uint32_t regionInputCount = 5;
+
 /// Number of sparsec_plan_section_t.
 constexpr uint32_t planSectionCount = 2;
 
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr uint32_t unknownStep = UINT32_MAX;
+constexpr uint32_t maxIntegerCompare = 9; // uge, the last predicate of arith.cmpi
 
-/// How many of a, b, c of an epilogue step are value numbers.
+/// Whether a step computes with 32-bit integers. These, and loads, are in the regions of attention only.
+constexpr bool isIntegerStep(uint32_t op) { return op >= SPARSEC_STEP_I32_ADD && op <= SPARSEC_STEP_F32_TO_I32; }
+
+/// How many of a, b, c of a step are value numbers. A load has another form and is no step here.
 constexpr uint32_t stepOperandCount(uint32_t op) {
   switch (op) {
   case SPARSEC_STEP_CONSTANT:
@@ -40,6 +48,8 @@ constexpr uint32_t stepOperandCount(uint32_t op) {
   case SPARSEC_STEP_COS:
   case SPARSEC_STEP_FLOOR:
   case SPARSEC_STEP_CEIL:
+  case SPARSEC_STEP_I32_TO_F32:
+  case SPARSEC_STEP_F32_TO_I32:
     return 1;
   case SPARSEC_STEP_ADD:
   case SPARSEC_STEP_SUBTRACT:
@@ -53,6 +63,19 @@ constexpr uint32_t stepOperandCount(uint32_t op) {
   case SPARSEC_STEP_AND:
   case SPARSEC_STEP_OR:
   case SPARSEC_STEP_XOR:
+  case SPARSEC_STEP_I32_ADD:
+  case SPARSEC_STEP_I32_SUBTRACT:
+  case SPARSEC_STEP_I32_MULTIPLY:
+  case SPARSEC_STEP_I32_DIVIDE:
+  case SPARSEC_STEP_I32_REMAINDER:
+  case SPARSEC_STEP_I32_MINIMUM:
+  case SPARSEC_STEP_I32_MAXIMUM:
+  case SPARSEC_STEP_I32_AND:
+  case SPARSEC_STEP_I32_OR:
+  case SPARSEC_STEP_I32_XOR:
+  case SPARSEC_STEP_I32_SHIFT_LEFT:
+  case SPARSEC_STEP_I32_SHIFT_RIGHT:
+  case SPARSEC_STEP_I32_COMPARE:
     return 2;
   case SPARSEC_STEP_FMA:
   case SPARSEC_STEP_SELECT:

@@ -29,6 +29,7 @@ public:
 
 private:
   Status add(const Launch &launch, const sparsec_parameter_info_t &recipe);
+  void addPatternField(const sparsec_pattern_t &pattern, uint32_t field);
   template <typename Value> void add(Value value) {
     static_assert(sizeof(value) <= sizeof(uint64_t));
     slots[count] = 0;
@@ -92,8 +93,32 @@ Status ParameterPack::add(const Launch &launch, const sparsec_parameter_info_t &
   case SPARSEC_PARAMETER_TILE_PANELS:
     add(int32_t(launch.grid.panels));
     return {};
+  case SPARSEC_PARAMETER_PATTERN_FIELD:
+    addPatternField(argument.pattern, recipe.index);
+    return {};
   }
   return makeStatus(SPARSEC_STATUS_INTERNAL, "parameter kind ", recipe.kind);
+}
+
+void ParameterPack::addPatternField(const sparsec_pattern_t &pattern, uint32_t field) {
+  switch (field) {
+  case SPARSEC_PATTERN_FIELD_ENCODING:
+    return add(int32_t(pattern.encoding));
+  case SPARSEC_PATTERN_FIELD_BATCHES:
+    return add(int32_t(pattern.batches));
+  case SPARSEC_PATTERN_FIELD_HEADS:
+    return add(int32_t(pattern.heads));
+  case SPARSEC_PATTERN_FIELD_CAPACITY:
+    return add(pattern.capacity);
+  case SPARSEC_PATTERN_FIELD_PARTIAL_STARTS:
+    return add(pattern.partial.starts);
+  case SPARSEC_PATTERN_FIELD_PARTIAL_INDICES:
+    return add(pattern.partial.indices);
+  case SPARSEC_PATTERN_FIELD_FULL_STARTS:
+    return add(pattern.full.starts);
+  case SPARSEC_PATTERN_FIELD_FULL_INDICES:
+    return add(pattern.full.indices);
+  }
 }
 
 Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const sparsec_bsr_t &matrix,
@@ -125,20 +150,14 @@ Status launchOnGpu(const Launch &launch, void *stream) {
                     "launching a kernel");
 }
 
-Status launchKernel(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                    size_t count, void *stream) {
-  ProblemSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, ResultMemory::needed, sizes));
-  const sparsec_bsr_t &matrix = arguments[kernel.matrix].bsr;
-  if (plan)
-    SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, matrix, sizes));
-  if (sizes.m == 0 || sizes.n == 0)
-    return {};
+/// Chooses the variant of a launch with good arguments, and runs it. `makeGrid` tells how a variant cuts the result.
+template <typename MakeGrid>
+Status enqueue(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
+               void *stream, const MakeGrid &makeGrid) {
   size_t number = 0;
   SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, arguments, number));
   const Variant &variant = kernel.variants[number];
-  Launch launch = {kernel, variant, arguments, plan ? &plan->variants[number] : nullptr,
-                   makeTileGrid(*variant.info, matrix.block_rows, sizes)};
+  Launch launch = {kernel, variant, arguments, plan ? &plan->variants[number] : nullptr, makeGrid(*variant.info)};
   SPARSEC_RETURN_IF_ERROR(checkTileCount(launch.grid));
 
   if (!kernel.module->device->isHost())
@@ -149,6 +168,34 @@ Status launchKernel(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, 
     variant.hostFunction(parameters.hostSlots(), begin, end);
   });
   return {};
+}
+
+Status launchSpmm(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
+                  size_t count, void *stream) {
+  ProblemSizes sizes;
+  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, ResultMemory::needed, sizes));
+  const sparsec_bsr_t &matrix = arguments[kernel.of(SPARSEC_ROLE_MATRIX)].bsr;
+  if (plan)
+    SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, matrix, sizes));
+  if (sizes.m == 0 || sizes.n == 0)
+    return {};
+  return enqueue(kernel, plan, arguments, stream, [&](const sparsec_variant_info_t &variant) {
+    return makeTileGrid(variant, matrix.block_rows, sizes);
+  });
+}
+
+Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
+                       size_t count, void *stream) {
+  if (plan)
+    return invalidArgument("plan must be NULL: '", kernel.info->name, "' is an attention kernel, which has no plans");
+  AttentionSizes sizes;
+  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes));
+  if (kernel.module->device->isHost())
+    SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
+  if (sizes.rows() == 0)
+    return {};
+  return enqueue(kernel, plan, arguments, stream,
+                 [&](const sparsec_variant_info_t &variant) { return makeTileGrid(variant, sizes); });
 }
 
 } // namespace
@@ -162,6 +209,7 @@ sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan, co
   return guarded([&]() -> Status {
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    return launchKernel(*kernel, plan, arguments, argument_count, stream);
+    auto *launch = kernel->info->family == SPARSEC_FAMILY_ATTENTION ? launchAttention : launchSpmm;
+    return launch(*kernel, plan, arguments, argument_count, stream);
   });
 }

@@ -32,8 +32,15 @@ private:
   Status checkArgument(uint32_t number);
   Status checkArgumentNames();
   Status checkArgumentRole(uint32_t number, const sparsec_argument_info_t &argument);
+  Status checkBlocks(uint32_t number, const sparsec_argument_info_t &argument);
   Status checkRoles();
-  Status checkSteps();
+  Status checkSpmmRoles();
+  Status checkAttentionRoles();
+  Status checkAttention();
+  Status checkEpilogue();
+  Status checkRegion(const char *name, uint32_t first, uint32_t count);
+  Status checkStep(const char *region, uint32_t number, const sparsec_step_info_t &step, uint32_t values);
+  Status checkLoad(const char *region, uint32_t number, const sparsec_step_info_t &step, uint32_t values);
   Status checkVariant(uint32_t number);
   Status checkCudaVariant(const sparsec_variant_info_t &variant, uint32_t number);
   Status checkParameter(const sparsec_variant_info_t &variant, uint32_t number);
@@ -44,7 +51,7 @@ private:
     return invalidImage("launch info: kernel ", index, ": ", pieces...);
   }
   /// A number that this version gives no meaning: a newer compiler's if the file is newer.
-  Status unknown(const char *what, uint32_t value) {
+  Status unknown(const std::string &what, uint32_t value) {
     const sparsec_launch_info_t &header = info.header();
     if (header.minor > SPARSEC_LAUNCH_INFO_MINOR)
       return makeStatus(SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version ", header.major, ".", header.minor,
@@ -52,6 +59,7 @@ private:
                         SPARSEC_LAUNCH_INFO_MAJOR, ".", SPARSEC_LAUNCH_INFO_MINOR, ", does not know");
     return broken("unknown ", what, " ", value);
   }
+  bool isAttention() const { return kernel.family == SPARSEC_FAMILY_ATTENTION; }
   const sparsec_argument_info_t &argument(uint32_t number) { return info.argument(kernel.argument_first + number); }
 
   const LaunchInfo &info;
@@ -65,7 +73,7 @@ Status KernelChecker::check() {
     SPARSEC_RETURN_IF_ERROR(checkArgument(i));
   SPARSEC_RETURN_IF_ERROR(checkArgumentNames());
   SPARSEC_RETURN_IF_ERROR(checkRoles());
-  SPARSEC_RETURN_IF_ERROR(checkSteps());
+  SPARSEC_RETURN_IF_ERROR(isAttention() ? checkAttention() : checkEpilogue());
   for (uint32_t i = 0; i < kernel.variant_count; ++i)
     SPARSEC_RETURN_IF_ERROR(checkVariant(i));
   return {};
@@ -78,7 +86,7 @@ Status KernelChecker::checkRanges() {
   for (uint32_t i = 0; i < index; ++i)
     if (std::strcmp(info.kernel(i).name, kernel.name) == 0)
       return broken("its name '", kernel.name, "' is also that of kernel ", i);
-  if (kernel.family != SPARSEC_FAMILY_SPMM)
+  if (kernel.family != SPARSEC_FAMILY_SPMM && !isAttention())
     return unknown("kernel family", kernel.family);
   if (!isRange(kernel.argument_first, kernel.argument_count, header.argument_count))
     return broken("arguments ", kernel.argument_first, " + ", kernel.argument_count, " of ", header.argument_count);
@@ -86,6 +94,8 @@ Status KernelChecker::checkRanges() {
     return broken("variants ", kernel.variant_first, " + ", kernel.variant_count, " of ", header.variant_count);
   if (!isRange(kernel.step_first, kernel.step_count, header.step_count))
     return broken("steps ", kernel.step_first, " + ", kernel.step_count, " of ", header.step_count);
+  if (isAttention() && kernel.detail >= header.attention_count)
+    return broken("attention record ", kernel.detail, " of ", header.attention_count);
   return {};
 }
 
@@ -93,10 +103,18 @@ Status KernelChecker::checkArgument(uint32_t number) {
   const sparsec_argument_info_t &argument = this->argument(number);
   if (!isName(argument.name))
     return broken("the name of argument ", number, " is empty or has no end");
-  if (dtypeBytes(argument.dtype) == 0)
+  bool isPattern = argument.kind == SPARSEC_ARGUMENT_PATTERN;
+  if (dtypeBytes(argument.dtype) == 0 && !(isPattern && argument.dtype == SPARSEC_DTYPE_NONE))
     return unknown("element type", argument.dtype);
-  if (argument.rank > 2)
-    return broken("argument ", number, " has rank ", argument.rank, ", at most 2 is expected");
+  if (argument.dtype == SPARSEC_DTYPE_I32 && !isPattern && argument.role != SPARSEC_ROLE_REGION)
+    return broken("argument ", number, " of role ", argument.role, " has elements of type i32");
+  if (argument.layout > SPARSEC_LAYOUT_TRANSPOSED)
+    return unknown("layout", argument.layout);
+  if (argument.broadcast > SPARSEC_BROADCAST_FULL)
+    return unknown("broadcast", argument.broadcast);
+  uint32_t maxRank = isAttention() ? SPARSEC_MAX_RANK : 2;
+  if (argument.rank > maxRank)
+    return broken("argument ", number, " has rank ", argument.rank, ", at most ", maxRank, " is expected");
   for (uint32_t d = 0; d < argument.rank; ++d)
     if (argument.sizes[d] != SPARSEC_DYNAMIC && (argument.sizes[d] < 0 || argument.sizes[d] > maxSize))
       return broken("argument ", number, " has size ", argument.sizes[d], " in dimension ", d);
@@ -118,16 +136,17 @@ Status KernelChecker::checkArgumentRole(uint32_t number, const sparsec_argument_
   };
   bool hasLayout = argument.layout == SPARSEC_LAYOUT_ROW_MAJOR || argument.layout == SPARSEC_LAYOUT_TRANSPOSED;
   bool isDense = argument.kind == SPARSEC_ARGUMENT_DENSE;
+  bool isScalar = argument.kind == SPARSEC_ARGUMENT_SCALAR && argument.dtype == SPARSEC_DTYPE_F32 && argument.rank == 0;
   switch (argument.role) {
   case SPARSEC_ROLE_MATRIX:
     if (argument.kind != SPARSEC_ARGUMENT_BSR || argument.rank != 2)
       return mismatch();
-    if (argument.block_rows == 0 || argument.block_rows > maxTile || argument.block_columns == 0 ||
-        argument.block_columns > maxTile)
-      return broken("argument ", number, " has blocks of ", argument.block_rows, " x ", argument.block_columns);
-    return {};
-  case SPARSEC_ROLE_DENSE:
+    return checkBlocks(number, argument);
   case SPARSEC_ROLE_RESULT:
+    if (isAttention())
+      return isDense && argument.rank == 4 ? Status() : mismatch();
+    [[fallthrough]];
+  case SPARSEC_ROLE_DENSE:
     return isDense && argument.rank == 2 && hasLayout ? Status() : mismatch();
   case SPARSEC_ROLE_EPILOGUE:
     switch (argument.broadcast) {
@@ -135,18 +154,47 @@ Status KernelChecker::checkArgumentRole(uint32_t number, const sparsec_argument_
     case SPARSEC_BROADCAST_PER_COLUMN:
       return isDense && argument.rank == 1 ? Status() : mismatch();
     case SPARSEC_BROADCAST_SCALAR:
-      if (argument.kind == SPARSEC_ARGUMENT_SCALAR)
-        return argument.dtype == SPARSEC_DTYPE_F32 && argument.rank == 0 ? Status() : mismatch();
-      return isDense && argument.rank == 0 ? Status() : mismatch();
+      return isScalar || (isDense && argument.rank == 0) ? Status() : mismatch();
     case SPARSEC_BROADCAST_FULL:
       return isDense && argument.rank == 2 && hasLayout ? Status() : mismatch();
     }
-    return unknown("broadcast", argument.broadcast);
+    return mismatch();
+  case SPARSEC_ROLE_QUERY:
+  case SPARSEC_ROLE_KEY:
+  case SPARSEC_ROLE_VALUE:
+    return isDense && argument.rank == 4 ? Status() : mismatch();
+  case SPARSEC_ROLE_LSE:
+    return isDense && argument.rank == 3 && argument.dtype == SPARSEC_DTYPE_F32 ? Status() : mismatch();
+  case SPARSEC_ROLE_SCALE:
+    return isScalar ? Status() : mismatch();
+  case SPARSEC_ROLE_REGION:
+    return isDense || isScalar ? Status() : mismatch();
+  case SPARSEC_ROLE_PATTERN:
+    if (argument.kind != SPARSEC_ARGUMENT_PATTERN || argument.rank != 0)
+      return mismatch();
+    return checkBlocks(number, argument);
   }
   return unknown("argument role", argument.role);
 }
 
+Status KernelChecker::checkBlocks(uint32_t number, const sparsec_argument_info_t &argument) {
+  if (argument.block_rows == 0 || argument.block_rows > maxTile || argument.block_columns == 0 ||
+      argument.block_columns > maxTile)
+    return broken("argument ", number, " has blocks of ", argument.block_rows, " x ", argument.block_columns);
+  return {};
+}
+
 Status KernelChecker::checkRoles() {
+  for (uint32_t i = 0; i < kernel.argument_count; ++i) {
+    uint32_t role = argument(i).role;
+    bool isOfSpmm = role == SPARSEC_ROLE_MATRIX || role == SPARSEC_ROLE_DENSE || role == SPARSEC_ROLE_EPILOGUE;
+    if (role != SPARSEC_ROLE_RESULT && isOfSpmm == isAttention())
+      return broken("argument ", i, " has role ", role, ", which a kernel of family ", kernel.family, " does not have");
+  }
+  return isAttention() ? checkAttentionRoles() : checkSpmmRoles();
+}
+
+Status KernelChecker::checkSpmmRoles() {
   uint32_t matrices = 0, denses = 0, results = 0;
   for (uint32_t i = 0; i < kernel.argument_count; ++i) {
     matrices += argument(i).role == SPARSEC_ROLE_MATRIX;
@@ -161,22 +209,91 @@ Status KernelChecker::checkRoles() {
   return {};
 }
 
-Status KernelChecker::checkSteps() {
+Status KernelChecker::checkAttentionRoles() {
+  uint32_t counts[SPARSEC_ROLE_LSE + 1] = {}, dtypes[SPARSEC_ROLE_LSE + 1] = {};
+  for (uint32_t i = 0; i < kernel.argument_count; ++i) {
+    ++counts[argument(i).role];
+    dtypes[argument(i).role] = argument(i).dtype;
+  }
+  uint32_t lses = counts[SPARSEC_ROLE_LSE];
+  if (counts[SPARSEC_ROLE_QUERY] != 1 || counts[SPARSEC_ROLE_KEY] != 1 || counts[SPARSEC_ROLE_VALUE] != 1 ||
+      counts[SPARSEC_ROLE_RESULT] != 1)
+    return broken("expects 1 query, 1 key, 1 value and 1 result, but got ", counts[SPARSEC_ROLE_QUERY], ", ",
+                  counts[SPARSEC_ROLE_KEY], ", ", counts[SPARSEC_ROLE_VALUE], " and ", counts[SPARSEC_ROLE_RESULT]);
+  if (counts[SPARSEC_ROLE_PATTERN] > 1 || counts[SPARSEC_ROLE_SCALE] > 1 || lses > 1)
+    return broken("expects at most 1 pattern, 1 scale and 1 LSE, but got ", counts[SPARSEC_ROLE_PATTERN], ", ",
+                  counts[SPARSEC_ROLE_SCALE], " and ", lses);
+  if (dtypes[SPARSEC_ROLE_KEY] != dtypes[SPARSEC_ROLE_QUERY] ||
+      dtypes[SPARSEC_ROLE_VALUE] != dtypes[SPARSEC_ROLE_QUERY])
+    return broken("query, key and value have different types: ", dtypeName(dtypes[SPARSEC_ROLE_QUERY]), ", ",
+                  dtypeName(dtypes[SPARSEC_ROLE_KEY]), " and ", dtypeName(dtypes[SPARSEC_ROLE_VALUE]));
+  if (argument(kernel.argument_count - 1 - lses).role != SPARSEC_ROLE_RESULT ||
+      (lses != 0 && argument(kernel.argument_count - 1).role != SPARSEC_ROLE_LSE))
+    return broken("expects the result, then the LSE, to be the last arguments");
+  return {};
+}
+
+Status KernelChecker::checkAttention() {
+  const sparsec_attention_info_t &attention = info.attention(kernel.detail);
+  if (attention.head_dimension == 0 || attention.head_dimension > maxTile)
+    return broken("head dimension ", attention.head_dimension);
+  if (attention.causal > 1)
+    return broken("causal is ", attention.causal, ", 0 or 1 is expected");
+  if (attention.window_left < -1 || attention.window_right < -1)
+    return broken("window of ", attention.window_left, " to the left and ", attention.window_right, " to the right");
+  if (kernel.step_count != 0)
+    return broken("an attention kernel has ", kernel.step_count, " epilogue steps");
+  SPARSEC_RETURN_IF_ERROR(checkRegion("score", attention.score_step_first, attention.score_step_count));
+  return checkRegion("mask", attention.mask_step_first, attention.mask_step_count);
+}
+
+Status KernelChecker::checkEpilogue() {
   uint32_t values = 1; // the accumulator
   for (uint32_t i = 0; i < kernel.argument_count; ++i)
     values += argument(i).role == SPARSEC_ROLE_EPILOGUE;
   for (uint32_t i = 0; i < kernel.step_count; ++i, ++values) {
     const sparsec_step_info_t &step = info.step(kernel.step_first + i);
-    uint32_t operands = stepOperandCount(step.op);
-    if (operands == unknownStep)
+    if (isIntegerStep(step.op))
       return unknown("epilogue step", step.op);
-    uint32_t used[] = {step.a, step.b, step.c};
-    for (uint32_t operand = 0; operand < operands; ++operand)
-      if (used[operand] >= values)
-        return broken("epilogue step ", i, " uses value ", used[operand], ", but only ", values, " are defined");
-    if (step.op == SPARSEC_STEP_COMPARE && step.c > SPARSEC_COMPARE_TRUE)
-      return unknown("comparison", step.c);
+    SPARSEC_RETURN_IF_ERROR(checkStep("epilogue", i, step, values));
   }
+  return {};
+}
+
+Status KernelChecker::checkRegion(const char *name, uint32_t first, uint32_t count) {
+  if (!isRange(first, count, info.header().step_count))
+    return broken(name, " steps ", first, " + ", count, " of ", info.header().step_count);
+  for (uint32_t i = 0; i < count; ++i) {
+    const sparsec_step_info_t &step = info.step(first + i);
+    bool isLoad = step.op == SPARSEC_STEP_LOAD;
+    SPARSEC_RETURN_IF_ERROR(isLoad ? checkLoad(name, i, step, regionInputCount + i)
+                                   : checkStep(name, i, step, regionInputCount + i));
+  }
+  return {};
+}
+
+/// `values` is how many values are defined before the step.
+Status KernelChecker::checkStep(const char *region, uint32_t number, const sparsec_step_info_t &step, uint32_t values) {
+  uint32_t operands = stepOperandCount(step.op);
+  if (operands == unknownStep)
+    return unknown(std::string(region) + " step", step.op);
+  uint32_t used[] = {step.a, step.b, step.c};
+  for (uint32_t operand = 0; operand < operands; ++operand)
+    if (used[operand] >= values)
+      return broken(region, " step ", number, " uses value ", used[operand], ", but only ", values, " are defined");
+  if (step.op == SPARSEC_STEP_COMPARE && step.c > SPARSEC_COMPARE_TRUE)
+    return unknown("comparison", step.c);
+  if (step.op == SPARSEC_STEP_I32_COMPARE && step.c > maxIntegerCompare)
+    return unknown("integer comparison", step.c);
+  return {};
+}
+
+Status KernelChecker::checkLoad(const char *region, uint32_t number, const sparsec_step_info_t &step, uint32_t values) {
+  if (step.a >= kernel.argument_count || argument(step.a).role != SPARSEC_ROLE_REGION)
+    return broken(region, " step ", number, " loads from argument ", step.a, ", which is no operand of a region");
+  if (uint32_t rank = argument(step.a).rank; rank != 0 && !isRange(step.b, rank, values))
+    return broken(region, " step ", number, " uses values ", step.b, " + ", rank, ", but only ", values,
+                  " are defined");
   return {};
 }
 
@@ -235,6 +352,10 @@ Status KernelChecker::checkParameter(const sparsec_variant_info_t &variant, uint
   case SPARSEC_PARAMETER_STRIDE:
   case SPARSEC_PARAMETER_SCALAR:
     return checkParameterArgument(parameter, number);
+  case SPARSEC_PARAMETER_PATTERN_FIELD:
+    if (parameter.index < SPARSEC_PATTERN_FIELD_ENCODING || parameter.index > SPARSEC_PATTERN_FIELD_FULL_INDICES)
+      return unknown("pattern field", parameter.index);
+    return checkParameterArgument(parameter, number);
   case SPARSEC_PARAMETER_PLAN_SECTION:
     return parameter.index < planSectionCount ? Status() : unknown("plan section", parameter.index);
   case SPARSEC_PARAMETER_TILE_ROWS:
@@ -264,6 +385,9 @@ Status KernelChecker::checkParameterArgument(const sparsec_parameter_info_t &par
     break;
   case SPARSEC_PARAMETER_SCALAR:
     fits = from.kind == SPARSEC_ARGUMENT_SCALAR;
+    break;
+  case SPARSEC_PARAMETER_PATTERN_FIELD:
+    fits = from.kind == SPARSEC_ARGUMENT_PATTERN;
     break;
   }
   if (!fits)

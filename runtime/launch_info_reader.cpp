@@ -11,18 +11,25 @@ namespace sparsec::runtime {
 
 namespace {
 
+/// The header of version 1.0 ended before the table of attention records.
+constexpr size_t firstHeaderSize = offsetof(sparsec_launch_info_t, attention_offset);
+
+size_t headerSize(const sparsec_launch_info_t &header) {
+  return header.minor == 0 ? firstHeaderSize : sizeof(sparsec_launch_info_t);
+}
+
 Status checkPrefix(Bytes bytes) {
-  if (bytes.size() < sizeof(sparsec_launch_info_t))
+  if (bytes.size() < firstHeaderSize)
     return invalidImage("launch info is truncated: it has ", bytes.size(), " bytes, its header alone needs ",
-                        sizeof(sparsec_launch_info_t));
-  sparsec_launch_info_t header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
+                        firstHeaderSize);
+  sparsec_launch_info_t header = {};
+  std::memcpy(&header, bytes.data(), firstHeaderSize);
   if (header.magic != SPARSEC_LAUNCH_INFO_MAGIC)
     return invalidImage("launch info does not start with its magic number: not written by sparsec");
   if (header.major != SPARSEC_LAUNCH_INFO_MAJOR)
     return makeStatus(SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version ", header.major, ".", header.minor,
                       ", but this runtime reads version ", SPARSEC_LAUNCH_INFO_MAJOR, ".x");
-  if (header.total_size < sizeof(header) || header.total_size > bytes.size())
+  if (header.total_size < headerSize(header) || header.total_size > bytes.size())
     return invalidImage("launch info is truncated: it says that it has ", header.total_size, " bytes, but ",
                         bytes.size(), " are there");
   return {};
@@ -44,13 +51,14 @@ struct Table {
   size_t knownSize; // of the record in this version
 };
 
-Status checkTable(const Table &table, uint32_t totalSize) {
+Status checkTable(const Table &table, const sparsec_launch_info_t &header) {
   if (table.count == 0)
     return {};
   if (table.size < table.knownSize || table.size % 8 != 0)
     return invalidImage("launch info: ", table.name, " records have ", table.size, " bytes, but at least ",
                         table.knownSize, " and a multiple of 8 are expected");
-  if (table.offset < sizeof(sparsec_launch_info_t) || table.offset % 8 != 0 || table.offset > totalSize ||
+  uint32_t totalSize = header.total_size;
+  if (table.offset < headerSize(header) || table.offset % 8 != 0 || table.offset > totalSize ||
       uint64_t(table.count) * table.size > totalSize - table.offset)
     return invalidImage("launch info: ", table.count, " ", table.name, " records of ", table.size, " bytes at offset ",
                         table.offset, " do not lie within its ", totalSize, " bytes");
@@ -68,7 +76,28 @@ Status checkTables(const sparsec_launch_info_t &info) {
       {"step", info.step_offset, info.step_count, info.step_size, sizeof(sparsec_step_info_t)},
   };
   for (const Table &table : tables)
-    SPARSEC_RETURN_IF_ERROR(checkTable(table, info.total_size));
+    SPARSEC_RETURN_IF_ERROR(checkTable(table, info));
+  if (info.minor == 0)
+    return {};
+  return checkTable(
+      {"attention", info.attention_offset, info.attention_count, info.attention_size, sizeof(sparsec_attention_info_t)},
+      info);
+}
+
+/// Makes a (checked) launch info of version 1.0 one with today's header: moves its tables behind the longer header.
+Status growHeader(LaunchInfo::Memory &info) {
+  constexpr uint32_t growth = sizeof(sparsec_launch_info_t) - firstHeaderSize;
+  LaunchInfo::Memory grown(static_cast<sparsec_launch_info_t *>(std::calloc(1, size_t(info->total_size) + growth)));
+  if (!grown)
+    return outOfMemoryStatus();
+  std::memcpy(grown.get(), info.get(), firstHeaderSize);
+  std::memcpy(grown.get() + 1, reinterpret_cast<const uint8_t *>(info.get()) + firstHeaderSize,
+              info->total_size - firstHeaderSize);
+  for (uint32_t *offset : {&grown->kernel_offset, &grown->argument_offset, &grown->variant_offset,
+                           &grown->parameter_offset, &grown->tensor_map_offset, &grown->step_offset})
+    *offset += growth;
+  grown->total_size += growth;
+  info = std::move(grown);
   return {};
 }
 
@@ -76,16 +105,18 @@ Status checkTables(const sparsec_launch_info_t &info) {
 
 Status LaunchInfo::parse(Bytes bytes, LaunchInfo &outInfo) {
   SPARSEC_RETURN_IF_ERROR(checkPrefix(bytes));
-  sparsec_launch_info_t header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
+  uint32_t totalSize;
+  std::memcpy(&totalSize, bytes.data() + offsetof(sparsec_launch_info_t, total_size), sizeof(totalSize));
 
   LaunchInfo copy;
-  copy.info.reset(static_cast<sparsec_launch_info_t *>(std::malloc(header.total_size)));
+  copy.info.reset(static_cast<sparsec_launch_info_t *>(std::malloc(totalSize)));
   if (!copy.info)
     return outOfMemoryStatus();
-  std::memcpy(copy.info.get(), bytes.data(), header.total_size);
+  std::memcpy(copy.info.get(), bytes.data(), totalSize);
   SPARSEC_RETURN_IF_ERROR(checkChecksum(*copy.info));
   SPARSEC_RETURN_IF_ERROR(checkTables(*copy.info));
+  if (copy.info->minor == 0)
+    SPARSEC_RETURN_IF_ERROR(growHeader(copy.info));
   SPARSEC_RETURN_IF_ERROR(checkRecords(copy));
   outInfo = std::move(copy);
   return {};

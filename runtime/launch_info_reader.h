@@ -14,6 +14,9 @@ namespace sparsec::runtime {
 constexpr uint32_t maxParameters = 64;
 constexpr uint32_t maxTensorMaps = 8;
 
+/// The largest stride in elements. A stride in bytes stays within what tensor maps can say, 2^40.
+constexpr int64_t maxStride = int64_t(1) << 38;
+
 /// Blocks and tiles (times the cluster) are at most this large, so that a size up to maxSize, rounded up to either,
 /// fits the 32-bit index arithmetic of the kernels.
 constexpr int64_t maxTile = 65536;
@@ -46,20 +49,25 @@ public:
     return record<sparsec_step_info_t>(info->step_offset, info->step_size, i);
   }
 
+  const sparsec_attention_info_t &attention(uint32_t i) const {
+    return record<sparsec_attention_info_t>(info->attention_offset, info->attention_size, i);
+  }
+
   /// Hands the copy to the caller, who frees it with sparsec_launch_info_free.
   sparsec_launch_info_t *release() { return info.release(); }
 
-private:
   struct Free {
     void operator()(sparsec_launch_info_t *memory) const { sparsec_launch_info_free(memory); }
   };
+  using Memory = std::unique_ptr<sparsec_launch_info_t, Free>;
 
+private:
   template <typename Record> const Record &record(uint32_t offset, uint32_t size, uint32_t index) const {
     const auto *base = reinterpret_cast<const uint8_t *>(info.get());
     return *reinterpret_cast<const Record *>(base + offset + size_t(size) * index);
   }
 
-  std::unique_ptr<sparsec_launch_info_t, Free> info;
+  Memory info;
 };
 
 /// Checks what the records say (their tables are known to be in bounds).

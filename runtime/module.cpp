@@ -8,6 +8,15 @@ const sparsec_argument_info_t &sparsec_kernel_s::argument(uint32_t number) const
   return module->info.argument(info->argument_first + number);
 }
 
+uint32_t sparsec_kernel_s::of(sparsec_argument_role_t role) const {
+  for (uint32_t i = 0; i < info->argument_count; ++i)
+    if (argument(i).role == uint32_t(role))
+      return i;
+  return sparsec::runtime::noArgument;
+}
+
+const sparsec_attention_info_t &sparsec_kernel_s::attention() const { return module->info.attention(info->detail); }
+
 namespace sparsec::runtime {
 
 Status Module::load(std::shared_ptr<Device> device, Bytes file, std::shared_ptr<Module> &outModule) {
@@ -37,16 +46,7 @@ Module::~Module() {
 void Module::makeKernels() {
   for (uint32_t i = 0; i < info.header().kernel_count; ++i) {
     const sparsec_kernel_info_t &kernelInfo = info.kernel(i);
-    sparsec_kernel_s kernel = {this, &kernelInfo, 0, 0, 0, {}};
-    for (uint32_t j = 0; j < kernelInfo.argument_count; ++j) {
-      uint32_t role = kernel.argument(j).role;
-      if (role == SPARSEC_ROLE_MATRIX)
-        kernel.matrix = j;
-      if (role == SPARSEC_ROLE_DENSE)
-        kernel.dense = j;
-      if (role == SPARSEC_ROLE_RESULT)
-        kernel.result = j;
-    }
+    sparsec_kernel_s kernel = {this, &kernelInfo, {}};
     for (uint32_t j = 0; j < kernelInfo.variant_count; ++j)
       kernel.variants.push_back({.info = &info.variant(kernelInfo.variant_first + j)});
     kernels.push_back(std::move(kernel));
@@ -239,6 +239,10 @@ const sparsec_kernel_info_t *sparsec_kernel_info(sparsec_kernel_t kernel) { retu
 
 const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel, size_t index) {
   return kernel && index < kernel->info->argument_count ? &kernel->argument(uint32_t(index)) : nullptr;
+}
+
+const sparsec_attention_info_t *sparsec_kernel_attention(sparsec_kernel_t kernel) {
+  return kernel && kernel->info->family == SPARSEC_FAMILY_ATTENTION ? &kernel->attention() : nullptr;
 }
 
 const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel, size_t index) {

@@ -13,6 +13,8 @@ namespace sparsec::runtime {
 
 class Module;
 
+constexpr uint32_t noArgument = UINT32_MAX;
+
 /// One machine kernel, ready to run.
 struct Variant {
   const sparsec_variant_info_t *info = nullptr;
@@ -27,10 +29,13 @@ struct Variant {
 struct sparsec_kernel_s {
   sparsec::runtime::Module *module;
   const sparsec_kernel_info_t *info;
-  uint32_t matrix, dense, result; // argument numbers by role
   std::vector<sparsec::runtime::Variant> variants;
 
   const sparsec_argument_info_t &argument(uint32_t number) const;
+  /// The number of the (first) argument of a role; noArgument if the kernel has none.
+  uint32_t of(sparsec_argument_role_t role) const;
+  /// What is special about an attention kernel.
+  const sparsec_attention_info_t &attention() const;
 };
 
 namespace sparsec::runtime {

@@ -70,7 +70,7 @@ struct HostPattern {
 };
 
 Status checkAgainstKernel(const sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_t width) {
-  const sparsec_argument_info_t &info = kernel.argument(kernel.matrix);
+  const sparsec_argument_info_t &info = kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX));
   if (pattern.block_rows != int32_t(info.block_rows) || pattern.block_columns != int32_t(info.block_columns))
     return invalidArgument("pattern: expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
                            pattern.block_rows, " x ", pattern.block_columns);
@@ -116,6 +116,8 @@ TileLists planCudaVariant(const sparsec_kernel_s &kernel, const Variant &variant
 Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_t width,
                   std::unique_ptr<sparsec_plan_s> &outPlan) {
   auto begin = std::chrono::steady_clock::now();
+  if (kernel.info->family != SPARSEC_FAMILY_SPMM)
+    return invalidArgument("kernel '", kernel.info->name, "' is no block-sparse product: only these have plans");
   SPARSEC_RETURN_IF_ERROR(checkAgainstKernel(kernel, pattern, width));
   auto plan = std::make_unique<sparsec_plan_s>();
   plan->kernel = &kernel;
@@ -126,7 +128,7 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
   const Device &device = *plan->module->device;
   HostPattern host;
   SPARSEC_RETURN_IF_ERROR(host.read(device, pattern));
-  SPARSEC_RETURN_IF_ERROR(checkPattern(pattern, host.rowPtr, host.colIdx, {"pattern"}));
+  SPARSEC_RETURN_IF_ERROR(checkBsrPattern(pattern, host.rowPtr, host.colIdx, {"pattern"}));
 
   SectionList sections;
   std::vector<TileLists> lists(kernel.variants.size());

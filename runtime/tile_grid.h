@@ -5,6 +5,7 @@
 #define SPARSEC_RUNTIME_TILE_GRID_H
 
 #include "arguments.h"
+#include "attention_arguments.h"
 
 namespace sparsec::runtime {
 
@@ -21,6 +22,11 @@ inline TileGrid makeTileGrid(const sparsec_variant_info_t &variant, int64_t bloc
   int64_t wholeBlockRows = sizes.m / blockRows, restRows = sizes.m % blockRows;
   return {perBlockRow, wholeBlockRows * perBlockRow + ceilDivide(restRows, variant.tile_m),
           ceilDivide(sizes.n, int64_t(variant.tile_n) * variant.cluster)};
+}
+
+/// Tile row h holds the queries of one head of one batch, panel p the queries [p * tile_m, ...).
+inline TileGrid makeTileGrid(const sparsec_variant_info_t &variant, const AttentionSizes &sizes) {
+  return {1, sizes.batches * sizes.heads, ceilDivide(sizes.queries, variant.tile_m)};
 }
 
 /// Kernels count tiles in 32 bits.

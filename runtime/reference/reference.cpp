@@ -4,8 +4,9 @@
 #include "../arguments.h"
 #include "../bsr.h"
 #include "../kernel_shape.h"
-#include "epilogue_steps.h"
+#include "attention.h"
 #include "numbers.h"
+#include "steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,15 +15,12 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The relative error of f32 arithmetic that magnitudes are meant for (see sparsec_reference_run).
-constexpr double referenceTolerance = 1e-6;
-
 class Reference {
 public:
   Reference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const ProblemSizes &sizes)
-      : kernel(kernel), arguments(arguments), sizes(sizes), matrix(arguments[kernel.matrix].bsr),
-        dense(arguments[kernel.dense].dense),
-        isDenseTransposed(kernel.argument(kernel.dense).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
+      : kernel(kernel), arguments(arguments), sizes(sizes), matrix(arguments[kernel.of(SPARSEC_ROLE_MATRIX)].bsr),
+        dense(arguments[kernel.of(SPARSEC_ROLE_DENSE)].dense),
+        isDenseTransposed(kernel.argument(kernel.of(SPARSEC_ROLE_DENSE)).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
 
   /// acc and the sum of magnitudes of rows [begin, end).
   void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
@@ -100,25 +98,6 @@ double Reference::readExtra(uint32_t number, int64_t m, int64_t n) const {
   return readElement(tensor.data, tensor.dtype, index);
 }
 
-/// How far the result of a step may be off: its own rounding, and for every operand the change that the operand's error
-/// makes. A change to or from NaN does not count.
-double stepError(const sparsec_step_info_t &step, std::vector<double> &values, const std::vector<double> &errors,
-                 double result) {
-  double error = referenceTolerance * std::fabs(result);
-  const uint32_t operands[] = {step.a, step.b, step.c};
-  for (uint32_t i = 0; i < stepOperandCount(step.op); ++i) {
-    const double exact = values[operands[i]];
-    double change = 0.0;
-    for (double moved : {exact - errors[operands[i]], exact + errors[operands[i]]}) {
-      values[operands[i]] = moved;
-      change = std::fmax(change, std::fabs(evaluateStep(step, values.data()) - result));
-    }
-    values[operands[i]] = exact;
-    error += change;
-  }
-  return error;
-}
-
 void Reference::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
   const sparsec_kernel_info_t &info = *kernel.info;
   if (info.step_count == 0)
@@ -137,7 +116,7 @@ void Reference::applyEpilogue(int64_t begin, int64_t end, double *y, double *mag
         const sparsec_step_info_t &step = kernel.module->info.step(info.step_first + i);
         double result = evaluateStep(step, values.data());
         if (magnitude)
-          errors.push_back(stepError(step, values, errors, result));
+          errors.push_back(stepError(step, values.data(), errors.data(), result));
         values.push_back(result);
       }
       y[element] = values.back();
@@ -146,16 +125,22 @@ void Reference::applyEpilogue(int64_t begin, int64_t end, double *y, double *mag
     }
 }
 
-Status runReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
-                    int64_t rowEnd, double *y, double *magnitude) {
-  ProblemSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
-  const sparsec_bsr_t &matrix = arguments[kernel.matrix].bsr;
-  SPARSEC_RETURN_IF_ERROR(
-      checkPattern(matrix, matrix.row_ptr, matrix.col_idx, {kernel.argument(kernel.matrix).name, kernel.matrix}));
-  if (rowBegin < 0 || rowEnd < rowBegin || rowEnd > sizes.m)
-    return invalidArgument("expects rows within 0 to ", sizes.m, ", but got row_begin ", rowBegin, " and row_end ",
+Status checkRows(int64_t rowBegin, int64_t rowEnd, int64_t rows) {
+  if (rowBegin < 0 || rowEnd < rowBegin || rowEnd > rows)
+    return invalidArgument("expects rows within 0 to ", rows, ", but got row_begin ", rowBegin, " and row_end ",
                            rowEnd);
+  return {};
+}
+
+Status runSpmm(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
+               int64_t rowEnd, double *y, double *magnitude) {
+  ProblemSizes sizes;
+  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
+  uint32_t matrixNumber = kernel.of(SPARSEC_ROLE_MATRIX);
+  const sparsec_bsr_t &matrix = arguments[matrixNumber].bsr;
+  SPARSEC_RETURN_IF_ERROR(checkBsrPattern(matrix, matrix.row_ptr, matrix.col_idx,
+                                          checkedArgument(kernel, arguments, matrixNumber).subject()));
+  SPARSEC_RETURN_IF_ERROR(checkRows(rowBegin, rowEnd, sizes.m));
   int64_t elements = (rowEnd - rowBegin) * sizes.n;
   if (elements == 0)
     return {};
@@ -170,6 +155,20 @@ Status runReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *ar
   return {};
 }
 
+/// `required` is the first of the results, and its name.
+Status runAttention(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
+                    int64_t rowEnd, const double *required, const char *name, const AttentionRows &out) {
+  AttentionSizes sizes;
+  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
+  SPARSEC_RETURN_IF_ERROR(checkRows(rowBegin, rowEnd, sizes.rows()));
+  if (rowBegin == rowEnd)
+    return {};
+  if (!required)
+    return invalidArgument(name, " is NULL");
+  return runAttentionReference(kernel, arguments, sizes, rowBegin, rowEnd, out);
+}
+
 } // namespace
 
 } // namespace sparsec::runtime
@@ -182,6 +181,22 @@ sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, const sparsec_ar
   return guarded([&]() -> Status {
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    return runReference(*kernel, host_arguments, argument_count, row_begin, row_end, y, magnitude);
+    if (kernel->info->family == SPARSEC_FAMILY_ATTENTION)
+      return runAttention(*kernel, host_arguments, argument_count, row_begin, row_end, y, "y",
+                          {y, magnitude, nullptr, nullptr});
+    return runSpmm(*kernel, host_arguments, argument_count, row_begin, row_end, y, magnitude);
+  });
+}
+
+sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
+                                       size_t argument_count, int64_t row_begin, int64_t row_end, double *lse,
+                                       double *magnitude) {
+  return guarded([&]() -> Status {
+    if (!kernel)
+      return invalidArgument("kernel is NULL");
+    if (kernel->info->family != SPARSEC_FAMILY_ATTENTION)
+      return invalidArgument("kernel '", kernel->info->name, "' is no attention kernel: it has no LSE");
+    return runAttention(*kernel, host_arguments, argument_count, row_begin, row_end, lse, "lse",
+                        {nullptr, nullptr, lse, magnitude});
   });
 }

@@ -4,7 +4,9 @@
 #include "dlpack_abi.h"
 #include "runtime_expect.h"
 
+#include <algorithm>
 #include <functional>
+#include <span>
 
 using namespace sparsec::runtime;
 using namespace sparsec::test;
@@ -24,15 +26,35 @@ TEST(Dense, ContiguousViews) {
   EXPECT_EQ(vector.rank, 1);
   EXPECT_EQ(vector.sizes[0], 7);
   EXPECT_EQ(vector.strides[0], 1);
+  sparsec_dense_t cube = sparsec_dense_3d(&data, SPARSEC_DTYPE_F32, 2, 3, 5);
+  EXPECT_EQ(cube.rank, 3);
+  EXPECT_THAT(std::span(cube.sizes, 3), ::testing::ElementsAre(2, 3, 5));
+  EXPECT_THAT(std::span(cube.strides, 3), ::testing::ElementsAre(15, 5, 1));
+}
+
+TEST(Dense, HeadsInBothOrders) {
+  // The same sizes whatever the order in memory.
+  char data;
+  sparsec_dense_t headsFirst = sparsec_dense_bhsd(&data, SPARSEC_DTYPE_F16, 2, 3, 5, 64);
+  sparsec_dense_t sequenceFirst = sparsec_dense_bshd(&data, SPARSEC_DTYPE_F16, 2, 3, 5, 64);
+  for (const sparsec_dense_t &tensor : {headsFirst, sequenceFirst}) {
+    EXPECT_EQ(tensor.rank, 4);
+    EXPECT_EQ(tensor.data, &data);
+    EXPECT_THAT(std::span(tensor.sizes, 4), ::testing::ElementsAre(2, 3, 5, 64));
+  }
+  EXPECT_THAT(std::span(headsFirst.strides, 4), ::testing::ElementsAre(960, 320, 64, 1));
+  EXPECT_THAT(std::span(sequenceFirst.strides, 4), ::testing::ElementsAre(960, 64, 192, 1));
 }
 
 TEST(Dense, ElementTypes) {
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_F32), 4u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_BF16), 2u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_F8E5M2), 1u);
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_I32), 4u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_NONE), 0u);
   EXPECT_EQ(sparsec_dtype_bytes(sparsec_dtype_t(77)), 0u);
   EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_F8E4M3FN), "f8E4M3FN");
+  EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_I32), "i32");
   EXPECT_STREQ(sparsec_dtype_name(sparsec_dtype_t(77)), "unknown");
 }
 
@@ -69,6 +91,19 @@ TEST(DLPack, CompactTensorsNeedNoStrides) {
   EXPECT_EQ(dense.strides[2], 1);
 }
 
+TEST(DLPack, SequenceFirstTensorSeenByHeads) {
+  // What a framework exports for a (2, 5, 3, 64) tensor with its two middle dimensions swapped.
+  Tensor tensor;
+  tensor.managed.tensor.ndim = 4;
+  std::ranges::copy(std::initializer_list<int64_t>{2, 3, 5, 64}, tensor.shape);
+  std::ranges::copy(std::initializer_list<int64_t>{960, 64, 192, 1}, tensor.strides);
+  sparsec_dense_t dense;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.rank, 4);
+  EXPECT_THAT(std::span(dense.sizes, 4), ::testing::ElementsAre(2, 3, 5, 64));
+  EXPECT_THAT(std::span(dense.strides, 4), ::testing::ElementsAre(960, 64, 192, 1));
+}
+
 TEST(DLPack, StridesOfSingleElementsMeanNothing) {
   Tensor tensor;
   tensor.shape[1] = 1;
@@ -88,11 +123,8 @@ TEST(DLPack, TypesAndDevices) {
   struct {
     uint8_t code, bits;
     sparsec_dtype_t dtype;
-  } types[] = {{2, 32, SPARSEC_DTYPE_F32},
-               {2, 16, SPARSEC_DTYPE_F16},
-               {4, 16, SPARSEC_DTYPE_BF16},
-               {10, 8, SPARSEC_DTYPE_F8E4M3FN},
-               {12, 8, SPARSEC_DTYPE_F8E5M2}};
+  } types[] = {{2, 32, SPARSEC_DTYPE_F32},      {2, 16, SPARSEC_DTYPE_F16},    {4, 16, SPARSEC_DTYPE_BF16},
+               {10, 8, SPARSEC_DTYPE_F8E4M3FN}, {12, 8, SPARSEC_DTYPE_F8E5M2}, {0, 32, SPARSEC_DTYPE_I32}};
   for (auto [code, bits, dtype] : types)
     for (int32_t device : {1, 2, 3, 13}) {
       Tensor tensor;

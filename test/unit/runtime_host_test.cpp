@@ -26,9 +26,7 @@ TEST(HostFeatures, MissingInstructionsAreNamed) {
 
 LaunchInfoBuilder hostInfo() {
   LaunchInfoBuilder info = cudaLinear();
-  info.header.target_kind = SPARSEC_TARGET_HOST;
-  info.header.compute_capability = info.header.arch_specific = 0;
-  std::strcpy(info.header.target, "host");
+  makeHostInfo(info);
   info.tensorMaps.clear();
   info.arguments = {info.arguments[0], info.arguments[1], info.arguments[4]};
   for (sparsec_argument_info_t &argument : info.arguments)
@@ -51,20 +49,6 @@ LaunchInfoBuilder hostInfo() {
   info.kernels[0].argument_count = 3;
   info.kernels[0].variant_count = info.kernels[0].step_count = 1;
   return info;
-}
-
-/// The compiled object with the launch info written into its place.
-ByteVector hostObject(const LaunchInfoBuilder &info) {
-  std::ifstream file(SPARSEC_TEST_HOST_OBJECT, std::ios::binary);
-  ByteVector object{std::istreambuf_iterator<char>(file), {}};
-  ElfFile elf;
-  EXPECT_OK(ElfFile::parse(object, elf));
-  Bytes place;
-  EXPECT_OK(elf.symbolContents(*elf.findSymbol(SPARSEC_LAUNCH_INFO_SYMBOL), place));
-  ByteVector bytes = info.build();
-  EXPECT_LE(bytes.size(), place.size());
-  std::copy(bytes.begin(), bytes.end(), object.begin() + (place.data() - object.data()));
-  return object;
 }
 
 /// A problem with edges that cut blocks and tiles, an empty row, unsorted columns and padded rows.

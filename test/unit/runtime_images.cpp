@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime_images.h"
 #include "checksum.h"
+#include "elf_file.h"
+#include "runtime_expect.h"
 
 #include <cstring>
 #include <elf.h>
+#include <fstream>
+#include <iterator>
 
 namespace sparsec::test {
 
@@ -42,6 +46,7 @@ ByteVector LaunchInfoBuilder::build() const {
   appendTable(bytes, parameters, final.parameter_offset, final.parameter_count, final.parameter_size);
   appendTable(bytes, tensorMaps, final.tensor_map_offset, final.tensor_map_count, final.tensor_map_size);
   appendTable(bytes, steps, final.step_offset, final.step_count, final.step_size);
+  appendTable(bytes, attentions, final.attention_offset, final.attention_count, final.attention_size);
   final.total_size = uint32_t(bytes.size());
   std::memcpy(bytes.data(), &final, sizeof(final));
   updateChecksum(bytes);
@@ -68,6 +73,19 @@ sparsec_argument_info_t makeArgument(const char *name, uint32_t kind, uint32_t r
   for (uint32_t d = 0; d < rank; ++d)
     argument.sizes[d] = SPARSEC_DYNAMIC;
   return argument;
+}
+
+sparsec_launch_info_t cudaHeader() {
+  sparsec_launch_info_t header = {};
+  header.magic = SPARSEC_LAUNCH_INFO_MAGIC;
+  header.major = SPARSEC_LAUNCH_INFO_MAJOR;
+  header.minor = SPARSEC_LAUNCH_INFO_MINOR;
+  header.target_kind = SPARSEC_TARGET_CUDA;
+  header.compute_capability = 90;
+  header.arch_specific = 1;
+  setName(header.target, "sm_90a");
+  setName(header.compiler, "sparsec test");
+  return header;
 }
 
 std::vector<sparsec_argument_info_t> linearArguments() {
@@ -105,14 +123,7 @@ sparsec_variant_info_t makeVariant(const char *symbol, uint32_t alignment, uint3
 LaunchInfoBuilder cudaLinear() {
   enum { w, x, bias, alpha, y };
   LaunchInfoBuilder info;
-  info.header.magic = SPARSEC_LAUNCH_INFO_MAGIC;
-  info.header.major = SPARSEC_LAUNCH_INFO_MAJOR;
-  info.header.minor = SPARSEC_LAUNCH_INFO_MINOR;
-  info.header.target_kind = SPARSEC_TARGET_CUDA;
-  info.header.compute_capability = 90;
-  info.header.arch_specific = 1;
-  setName(info.header.target, "sm_90a");
-  setName(info.header.compiler, "sparsec test");
+  info.header = cudaHeader();
   info.arguments = linearArguments();
 
   info.variants = {makeVariant("linear_aligned", 16, 384, 200000, 2, 256, 64),
@@ -166,6 +177,107 @@ LaunchInfoBuilder cudaLinear() {
   kernel.step_count = uint32_t(info.steps.size());
   info.kernels = {kernel};
   return info;
+}
+
+namespace {
+
+std::vector<sparsec_argument_info_t> attentionArguments() {
+  auto dense = [](const char *name, uint32_t role, uint32_t dtype, uint32_t rank) {
+    return makeArgument(name, SPARSEC_ARGUMENT_DENSE, role, dtype, rank);
+  };
+  auto pattern = makeArgument("pattern", SPARSEC_ARGUMENT_PATTERN, SPARSEC_ROLE_PATTERN, SPARSEC_DTYPE_I32, 0);
+  pattern.block_rows = 64;
+  pattern.block_columns = 128;
+  std::vector<sparsec_argument_info_t> arguments = {
+      dense("q", SPARSEC_ROLE_QUERY, SPARSEC_DTYPE_BF16, 4),
+      dense("k", SPARSEC_ROLE_KEY, SPARSEC_DTYPE_BF16, 4),
+      dense("v", SPARSEC_ROLE_VALUE, SPARSEC_DTYPE_BF16, 4),
+      pattern,
+      makeArgument("scale", SPARSEC_ARGUMENT_SCALAR, SPARSEC_ROLE_SCALE, SPARSEC_DTYPE_F32, 0),
+      dense("slopes", SPARSEC_ROLE_REGION, SPARSEC_DTYPE_F32, 1),
+      dense("ids", SPARSEC_ROLE_REGION, SPARSEC_DTYPE_I32, 2),
+      dense("o", SPARSEC_ROLE_RESULT, SPARSEC_DTYPE_BF16, 4),
+      dense("lse", SPARSEC_ROLE_LSE, SPARSEC_DTYPE_F32, 3)};
+  for (uint32_t i : {0, 1, 2, 7})
+    arguments[i].sizes[3] = 64;
+  return arguments;
+}
+
+/// Values: 0 the score, 1 batch, 2 head, 3 q, 4 k.
+std::vector<sparsec_step_info_t> attentionSteps(uint32_t slopes, uint32_t ids) {
+  return {{SPARSEC_STEP_LOAD, slopes, 2, 0, 0},     // 5 = slopes[head]
+          {SPARSEC_STEP_I32_SUBTRACT, 4, 3, 0, 0},  // 6 = k - q
+          {SPARSEC_STEP_I32_TO_F32, 6, 0, 0, 0},    // 7
+          {SPARSEC_STEP_FMA, 5, 7, 0, 0},           // 8 = slopes[head] * (k - q) + score
+          {SPARSEC_STEP_COPY, 1, 0, 0, 0},          // 5 = batch: the indices of a load are consecutive values
+          {SPARSEC_STEP_COPY, 3, 0, 0, 0},          // 6 = q
+          {SPARSEC_STEP_LOAD, ids, 5, 0, 0},        // 7 = ids[batch, q]
+          {SPARSEC_STEP_COPY, 1, 0, 0, 0},          // 8 = batch
+          {SPARSEC_STEP_COPY, 4, 0, 0, 0},          // 9 = k
+          {SPARSEC_STEP_LOAD, ids, 8, 0, 0},        // 10 = ids[batch, k]
+          {SPARSEC_STEP_I32_COMPARE, 7, 10, 0, 0}}; // 11 = equal
+}
+
+/// As the compiler writes them for the host (see the order there).
+std::vector<sparsec_parameter_info_t> attentionParameters() {
+  enum { q, k, v, pattern, scale, slopes, ids, o, lse };
+  std::vector<sparsec_parameter_info_t> parameters;
+  for (uint32_t tensor : {q, k, v, o}) {
+    parameters.push_back({SPARSEC_PARAMETER_POINTER, tensor, 0, 0});
+    for (uint32_t d = 0; d < 3; ++d)
+      parameters.push_back({SPARSEC_PARAMETER_STRIDE, tensor, d, 0});
+  }
+  for (uint32_t tensor : {q, k})
+    for (uint32_t d : {1, 2})
+      parameters.push_back({SPARSEC_PARAMETER_SIZE, tensor, d, 0});
+  parameters.push_back({SPARSEC_PARAMETER_POINTER, lse, 0, 0});
+  parameters.push_back({SPARSEC_PARAMETER_STRIDE, lse, 0, 0});
+  parameters.push_back({SPARSEC_PARAMETER_STRIDE, lse, 1, 0});
+  parameters.push_back({SPARSEC_PARAMETER_SCALAR, scale, 0, 0});
+  for (uint32_t field = SPARSEC_PATTERN_FIELD_ENCODING; field <= SPARSEC_PATTERN_FIELD_FULL_INDICES; ++field)
+    parameters.push_back({SPARSEC_PARAMETER_PATTERN_FIELD, pattern, field, 0});
+  parameters.push_back({SPARSEC_PARAMETER_POINTER, slopes, 0, 0});
+  parameters.push_back({SPARSEC_PARAMETER_POINTER, ids, 0, 0});
+  parameters.push_back({SPARSEC_PARAMETER_STRIDE, ids, 0, 0});
+  return parameters;
+}
+
+} // namespace
+
+LaunchInfoBuilder cudaAttention() {
+  LaunchInfoBuilder info;
+  info.header = cudaHeader();
+  info.arguments = attentionArguments();
+  info.variants = {makeVariant("attention_any", 2, 128, 100000, 1, 64, 64)};
+  info.parameters = attentionParameters();
+  info.variants[0].parameter_count = uint32_t(info.parameters.size());
+  info.steps = attentionSteps(5, 6);
+  info.attentions = {{64, 0, -1, -1, 0, 4, 4, 7}};
+  sparsec_kernel_info_t kernel = {};
+  setName(kernel.name, "attention");
+  kernel.family = SPARSEC_FAMILY_ATTENTION;
+  kernel.argument_count = uint32_t(info.arguments.size());
+  kernel.variant_count = 1;
+  info.kernels = {kernel};
+  return info;
+}
+
+void removeArgument(LaunchInfoBuilder &info, uint32_t number) {
+  info.arguments.erase(info.arguments.begin() + number);
+  std::erase_if(info.parameters, [&](const sparsec_parameter_info_t &p) { return p.argument == number; });
+  for (sparsec_parameter_info_t &parameter : info.parameters)
+    parameter.argument -= parameter.argument > number;
+  for (sparsec_step_info_t &step : info.steps)
+    if (step.op == SPARSEC_STEP_LOAD)
+      step.a -= step.a > number;
+  info.variants[0].parameter_count = uint32_t(info.parameters.size());
+  info.kernels[0].argument_count = uint32_t(info.arguments.size());
+}
+
+void makeHostInfo(LaunchInfoBuilder &info) {
+  info.header.target_kind = SPARSEC_TARGET_HOST;
+  info.header.compute_capability = info.header.arch_specific = 0;
+  setName(info.header.target, "host");
 }
 
 namespace {
@@ -244,6 +356,23 @@ ByteVector makeElf(const ElfSpec &spec) {
   file.insert(file.end(), headers.begin(), headers.end());
   return file;
 }
+
+#ifdef SPARSEC_TEST_HOST_OBJECT
+
+ByteVector hostObject(const LaunchInfoBuilder &info) {
+  std::ifstream file(SPARSEC_TEST_HOST_OBJECT, std::ios::binary);
+  ByteVector object{std::istreambuf_iterator<char>(file), {}};
+  runtime::ElfFile elf;
+  EXPECT_OK(runtime::ElfFile::parse(object, elf));
+  runtime::Bytes place;
+  EXPECT_OK(elf.symbolContents(*elf.findSymbol(SPARSEC_LAUNCH_INFO_SYMBOL), place));
+  ByteVector bytes = info.build();
+  EXPECT_LE(bytes.size(), place.size());
+  std::copy(bytes.begin(), bytes.end(), object.begin() + (place.data() - object.data()));
+  return object;
+}
+
+#endif
 
 ByteVector makeCubin(const ByteVector &launchInfo) {
   // Eight bytes before the launch info and an address of the section: offsets and addresses must not be mixed up.

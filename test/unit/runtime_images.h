@@ -23,6 +23,7 @@ struct LaunchInfoBuilder {
   std::vector<sparsec_parameter_info_t> parameters;
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
   std::vector<sparsec_step_info_t> steps;
+  std::vector<sparsec_attention_info_t> attentions;
 
   ByteVector build() const;
 };
@@ -34,6 +35,23 @@ void updateChecksum(ByteVector &launchInfo);
 /// y (M, N), all sizes dynamic, for compute capability 9.0 exactly. Variant 0: alignment 16, tensor maps, tile
 /// 64 x 256 x 64, cluster 2. Variant 1: alignment 2, pointers, tile 64 x 128 x 32.
 LaunchInfoBuilder cudaLinear();
+
+/// Attention with everything: arguments q, k, v (bf16), pattern (blocks of 64 queries x 128 keys), scale, slopes (f32,
+/// rank 1), ids (i32, rank 2), o (bf16) and lse; head dimension 64, all other sizes dynamic, for compute capability 9.0
+/// exactly. Score: s + slopes[head] * (k - q). Mask: ids[batch, q] == ids[batch, k]. One variant with pointers,
+/// alignment 2, tile 64 x 64.
+LaunchInfoBuilder cudaAttention();
+
+/// Takes an argument out of a kernel of cudaAttention(); its parameters go too.
+void removeArgument(LaunchInfoBuilder &info, uint32_t number);
+
+/// Makes the image one for the host.
+void makeHostInfo(LaunchInfoBuilder &info);
+
+#ifdef SPARSEC_TEST_HOST_OBJECT
+/// runtime_host_kernel.c as compiled, with the launch info in it.
+ByteVector hostObject(const LaunchInfoBuilder &info);
+#endif
 
 struct ElfSectionSpec {
   std::string name;

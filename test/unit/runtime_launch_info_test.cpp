@@ -68,6 +68,21 @@ TEST(LaunchInfo, EveryChangedByteIsNoticed) {
   }
 }
 
+TEST(LaunchInfo, ChangedBytesWithAGoodChecksumAreReadOrRefused) {
+  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention()}) {
+    const ByteVector good = builder.build();
+    for (size_t i = 0; i < good.size(); ++i)
+      for (uint8_t value : {0x00, 0x01, 0x7f, 0xff}) {
+        ByteVector bytes = good;
+        bytes[i] = value;
+        updateChecksum(bytes);
+        Status status = parse(bytes);
+        EXPECT_THAT(sparsec_status_code(status.get()),
+                    ::testing::AnyOf(SPARSEC_STATUS_OK, SPARSEC_STATUS_INVALID_IMAGE, SPARSEC_STATUS_VERSION_MISMATCH));
+      }
+  }
+}
+
 TEST(LaunchInfo, VersionsAreNamed) {
   EXPECT_STATUS(parse(withHeader([](auto &header) { header.major = 7, header.minor = 3; })),
                 SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 1.x");
@@ -128,10 +143,16 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"argument 2 of role 3", [](auto &i) { i.arguments[2].rank = 2; }},
       {"argument 3 of role 3", [](auto &i) { i.arguments[3].dtype = SPARSEC_DTYPE_F16; }},
       {"unknown broadcast 7", [](auto &i) { i.arguments[2].broadcast = 7; }},
-      {"unknown argument role 8", [](auto &i) { i.arguments[2].role = 8; }},
+      {"unknown argument role 12", [](auto &i) { i.arguments[2].role = 12; }},
+      {"argument 2 has role 9, which a kernel of family 1 does not have", [](auto &i) { i.arguments[2].role = 9; }},
+      {"argument 1 of role 2 has elements of type i32", [](auto &i) { i.arguments[1].dtype = SPARSEC_DTYPE_I32; }},
+      {"unknown layout 3", [](auto &i) { i.arguments[0].layout = 3; }},
+      {"argument 2 of role 3", [](auto &i) { i.arguments[2].broadcast = SPARSEC_BROADCAST_NONE; }},
       {"1 result, but got 1, 1 and 0", [](auto &i) { i.kernels[0].argument_count = 4; }},
       {"result to be the last", [](auto &i) { std::swap(i.arguments[2], i.arguments[4]); }},
       {"unknown epilogue step 200", [](auto &i) { i.steps[0].op = 200; }},
+      {"unknown epilogue step 96", [](auto &i) { i.steps[0].op = SPARSEC_STEP_I32_ADD; }},
+      {"unknown epilogue step 128", [](auto &i) { i.steps[0].op = SPARSEC_STEP_LOAD; }},
       {"step 0 uses value 3, but only 3 are defined", [](auto &i) { i.steps[0].a = 3; }},
       {"unknown comparison 16", [](auto &i) { i.steps[1] = {SPARSEC_STEP_COMPARE, 0, 1, 16, 0}; }},
       {"symbol or schedule of variant 0", [](auto &i) { i.variants[0].symbol[0] = 0; }},
@@ -177,11 +198,129 @@ TEST(LaunchInfo, RecordsAreChecked) {
 }
 
 TEST(LaunchInfo, HostKernelsHaveNoTensorMaps) {
-  EXPECT_STATUS(parseChanged([](auto &info) {
-                  info.header.target_kind = SPARSEC_TARGET_HOST;
-                  info.header.compute_capability = 0;
-                }),
-                SPARSEC_STATUS_INVALID_IMAGE, "parameter 0 is tensor map 0");
+  EXPECT_STATUS(parseChanged([](auto &info) { makeHostInfo(info); }), SPARSEC_STATUS_INVALID_IMAGE,
+                "parameter 0 is tensor map 0");
+}
+
+TEST(LaunchInfo, FilesOfVersion1_0AreRead) {
+  // Their header ends before the attention table, and nothing in them is of later versions.
+  ByteVector bytes = cudaLinear().build();
+  sparsec_launch_info_t header;
+  std::memcpy(&header, bytes.data(), sizeof(header));
+  constexpr uint32_t oldSize = 240, growth = sizeof(header) - oldSize;
+  header.minor = 0;
+  header.total_size -= growth;
+  for (uint32_t *offset : {&header.kernel_offset, &header.argument_offset, &header.variant_offset,
+                           &header.parameter_offset, &header.tensor_map_offset, &header.step_offset})
+    *offset -= growth;
+  bytes.erase(bytes.begin() + oldSize, bytes.begin() + sizeof(header));
+  std::memcpy(bytes.data(), &header, oldSize);
+  updateChecksum(bytes);
+  LaunchInfo info;
+  ASSERT_OK(LaunchInfo::parse(bytes, info));
+  EXPECT_EQ(info.header().minor, 0);
+  EXPECT_EQ(info.header().attention_count, 0u);
+  EXPECT_STREQ(info.kernel(0).name, "linear");
+  EXPECT_STREQ(info.argument(4).name, "y");
+  EXPECT_EQ(info.step(1).op, uint32_t(SPARSEC_STEP_ADD));
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_STATUS(parse(ByteVector(bytes.begin(), bytes.begin() + size)), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
+}
+
+Status parseChangedAttention(const std::function<void(LaunchInfoBuilder &)> &change) {
+  LaunchInfoBuilder info = cudaAttention();
+  change(info);
+  return parse(info.build());
+}
+
+TEST(LaunchInfo, AttentionIsRead) {
+  LaunchInfo info;
+  ASSERT_OK(LaunchInfo::parse(cudaAttention().build(), info));
+  EXPECT_EQ(info.attention(0).head_dimension, 64u);
+  EXPECT_EQ(info.attention(0).mask_step_count, 7u);
+  EXPECT_EQ(info.argument(3).block_columns, 128u);
+  for (uint32_t number : {8, 4, 3}) // LSE, scale and pattern are optional
+    EXPECT_OK(parseChangedAttention([&](auto &i) { removeArgument(i, number); }));
+}
+
+TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
+  ByteVector bytes = cudaAttention().build();
+  for (size_t size = 0; size < bytes.size(); ++size)
+    EXPECT_STATUS(parse(ByteVector(bytes.begin(), bytes.begin() + size)), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
+}
+
+TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 9, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 1.9 and kernel 0 uses score step 300");
+}
+
+TEST(LaunchInfo, AttentionRecordsAreChecked) {
+  constexpr uint32_t q = 0, k = 1, v = 2, pattern = 3, scale = 4, slopes = 5, o = 7, lse = 8, patternField = 24;
+  struct {
+    const char *message;
+    std::function<void(LaunchInfoBuilder &)> change;
+  } cases[] = {
+      {"attention record 1 of 1", [](auto &i) { i.kernels[0].detail = 1; }},
+      {"attention record 0 of 0", [](auto &i) { i.attentions.clear(); }},
+      {"head dimension 0", [](auto &i) { i.attentions[0].head_dimension = 0; }},
+      {"causal is 2, 0 or 1 is expected", [](auto &i) { i.attentions[0].causal = 2; }},
+      {"window of -2 to the left", [](auto &i) { i.attentions[0].window_left = -2; }},
+      {"and -3 to the right", [](auto &i) { i.attentions[0].window_right = -3; }},
+      {"an attention kernel has 1 epilogue steps", [](auto &i) { i.kernels[0].step_count = 1, i.steps[0].op = 2; }},
+      {"score steps 8 + 4 of 11", [](auto &i) { i.attentions[0].score_step_first = 8; }},
+      {"mask steps 4 + 8 of 11", [](auto &i) { i.attentions[0].mask_step_count = 8; }},
+      {"unknown score step 130", [](auto &i) { i.steps[0].op = 130; }},
+      {"unknown mask step 131", [](auto &i) { i.steps[10].op = 131; }},
+      {"unknown integer comparison 10", [](auto &i) { i.steps[10].c = 10; }},
+      {"score step 1 uses value 6, but only 6 are defined", [](auto &i) { i.steps[1].a = 6; }},
+      {"score step 0 loads from argument 9", [](auto &i) { i.steps[0].a = 9; }},
+      {"score step 0 loads from argument 0, which is no operand of a region", [](auto &i) { i.steps[0].a = q; }},
+      {"mask step 2 uses values 6 + 2, but only 7 are defined", [](auto &i) { i.steps[6].b = 6; }},
+      {"argument 0 of role 5", [](auto &i) { i.arguments[q].rank = 3; }},
+      {"argument 1 of role 6", [](auto &i) { i.arguments[k].kind = SPARSEC_ARGUMENT_SCALAR; }},
+      {"argument 7 of role 4", [](auto &i) { i.arguments[o].rank = 2; }},
+      {"argument 8 of role 11", [](auto &i) { i.arguments[lse].dtype = SPARSEC_DTYPE_BF16; }},
+      {"argument 4 of role 10", [](auto &i) { i.arguments[scale].dtype = SPARSEC_DTYPE_BF16; }},
+      {"argument 5 of role 9", [](auto &i) { i.arguments[slopes].kind = SPARSEC_ARGUMENT_BSR; }},
+      {"argument 3 of role 8", [](auto &i) { i.arguments[pattern].rank = 1; }},
+      {"has blocks of 64 x 0", [](auto &i) { i.arguments[pattern].block_columns = 0; }},
+      {"unknown element type 7", [](auto &i) { i.arguments[pattern].dtype = 7; }},
+      {"argument 5 has rank 6, at most 5", [](auto &i) { i.arguments[slopes].rank = 6; }},
+      {"argument 2 has role 3, which a kernel of family 2 does not have",
+       [](auto &i) {
+         i.arguments[v] = cudaLinear().arguments[2];
+         std::strcpy(i.arguments[v].name, "v");
+       }},
+      {"1 value and 1 result, but got 1, 2, 0 and 1", [](auto &i) { i.arguments[v].role = SPARSEC_ROLE_KEY; }},
+      {"at most 1 pattern, 1 scale and 1 LSE, but got 1, 2 and 1",
+       [](auto &i) {
+         i.arguments[slopes] = i.arguments[scale];
+         std::strcpy(i.arguments[slopes].name, "slopes");
+       }},
+      {"query, key and value have different types: bf16, f16 and bf16",
+       [](auto &i) { i.arguments[k].dtype = SPARSEC_DTYPE_F16; }},
+      {"the result, then the LSE, to be the last", [](auto &i) { std::swap(i.arguments[o], i.arguments[lse]); }},
+      {"unknown pattern field 0", [](auto &i) { i.parameters[patternField].index = 0; }},
+      {"unknown pattern field 9", [](auto &i) { i.parameters[patternField].index = 9; }},
+      {"kind 11 and index 1 does not fit argument 'q'", [](auto &i) { i.parameters[patternField].argument = q; }},
+      {"kind 2 and index 0 does not fit argument 'pattern'", [](auto &i) { i.parameters[0].argument = pattern; }},
+  };
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseChangedAttention(change), SPARSEC_STATUS_INVALID_IMAGE, message);
+}
+
+TEST(LaunchInfo, AttentionTableIsChecked) {
+  ByteVector bytes = cudaAttention().build();
+  for (uint32_t size : {24u, 36u}) {
+    std::memcpy(bytes.data() + offsetof(sparsec_launch_info_t, attention_size), &size, sizeof(size));
+    updateChecksum(bytes);
+    EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_INVALID_IMAGE, "attention records have");
+  }
+  bytes = cudaAttention().build();
+  const uint32_t offset = 8;
+  std::memcpy(bytes.data() + offsetof(sparsec_launch_info_t, attention_offset), &offset, sizeof(offset));
+  updateChecksum(bytes);
+  EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_INVALID_IMAGE, "1 attention records of 32 bytes at offset 8");
 }
 
 TEST(LaunchInfo, LongerRecordsAreRead) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The reference, by hand-computed examples, and every epilogue step.
+// The reference, by hand-computed examples, and every step.
 
-#include "reference/epilogue_steps.h"
 #include "reference/numbers.h"
+#include "reference/steps.h"
 #include "runtime_linear_fixture.h"
 
 #include <bit>
@@ -72,7 +72,7 @@ double step(uint32_t op, double a = 0, double b = 0, double c = 0) {
   return evaluateStep({op, 0, 1, 2, 2.5}, values);
 }
 
-TEST(EpilogueSteps, Arithmetic) {
+TEST(Steps, Arithmetic) {
   EXPECT_EQ(step(SPARSEC_STEP_CONSTANT), 2.5);
   EXPECT_EQ(step(SPARSEC_STEP_COPY, 7), 7);
   EXPECT_EQ(step(SPARSEC_STEP_ROUND_F32, 1 + 1e-12), 1);
@@ -90,7 +90,7 @@ TEST(EpilogueSteps, Arithmetic) {
   EXPECT_TRUE(std::isnan(step(999)));
 }
 
-TEST(EpilogueSteps, MaximumTakesNaNAndMaxnumTheOther) {
+TEST(Steps, MaximumTakesNaNAndMaxnumTheOther) {
   EXPECT_EQ(step(SPARSEC_STEP_MAXIMUM, 3, 4), 4);
   EXPECT_EQ(step(SPARSEC_STEP_MINIMUM, 3, 4), 3);
   EXPECT_TRUE(std::isnan(step(SPARSEC_STEP_MAXIMUM, NAN, 4)));
@@ -103,7 +103,7 @@ TEST(EpilogueSteps, MaximumTakesNaNAndMaxnumTheOther) {
   EXPECT_EQ(step(SPARSEC_STEP_MINNUM, 3, 4), 3);
 }
 
-TEST(EpilogueSteps, Functions) {
+TEST(Steps, Functions) {
   EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_SQRT, 16), 4);
   EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_RSQRT, 16), 0.25);
   EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_EXP, 1), 2.718281828459045);
@@ -118,7 +118,7 @@ TEST(EpilogueSteps, Functions) {
   EXPECT_DOUBLE_EQ(step(SPARSEC_STEP_COS, 1), 0.5403023058681398);
 }
 
-TEST(EpilogueSteps, LogicAndSelection) {
+TEST(Steps, LogicAndSelection) {
   EXPECT_EQ(step(SPARSEC_STEP_SELECT, 1, 5, 6), 5);
   EXPECT_EQ(step(SPARSEC_STEP_SELECT, 0, 5, 6), 6);
   EXPECT_EQ(step(SPARSEC_STEP_AND, 1, 0), 0);
@@ -129,7 +129,7 @@ TEST(EpilogueSteps, LogicAndSelection) {
   EXPECT_EQ(step(SPARSEC_STEP_XOR, 1, 0), 1);
 }
 
-TEST(EpilogueSteps, Comparisons) {
+TEST(Steps, Comparisons) {
   // For each predicate of arith.cmpf: 1 < 2, 2 = 2, 3 > 2, and NaN with 2.
   const char *expected[] = {"0000", "0100", "0010", "0110", "1000", "1100", "1010", "1110",
                             "0101", "0011", "0111", "1001", "1101", "1011", "0001", "1111"};
@@ -141,6 +141,67 @@ TEST(EpilogueSteps, Comparisons) {
     }
     EXPECT_EQ(got, expected[predicate]) << "predicate " << predicate;
   }
+}
+
+TEST(Steps, IntegersWrap) {
+  constexpr double lowest = INT32_MIN, largest = INT32_MAX;
+  EXPECT_EQ(step(SPARSEC_STEP_I32_ADD, largest, 1), lowest);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_SUBTRACT, lowest, 1), largest);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_SUBTRACT, 3, 5), -2);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_MULTIPLY, 65536, 65536), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_MULTIPLY, largest, 3), 2147483645); // 3 * (2^31 - 1) = 2^32 + 2^31 - 3
+  EXPECT_EQ(step(SPARSEC_STEP_I32_DIVIDE, -7, 2), -3);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_REMAINDER, -7, 2), -1);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_MINIMUM, -7, 2), -7);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_MAXIMUM, -7, 2), 2);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_AND, -2, 7), 6);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_OR, 9, 6), 15);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_XOR, -1, 1), -2);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_SHIFT_LEFT, 3, 30), -1073741824.0);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_SHIFT_RIGHT, -8, 1), -4);
+}
+
+TEST(Steps, IntegersThatArithLeavesOpenAreDefined) {
+  constexpr double lowest = INT32_MIN, largest = INT32_MAX;
+  EXPECT_EQ(step(SPARSEC_STEP_I32_DIVIDE, 7, 0), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_REMAINDER, 7, 0), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_DIVIDE, lowest, -1), lowest);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_REMAINDER, lowest, -1), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_SHIFT_LEFT, 1, 32), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_SHIFT_RIGHT, -1, -1), 0);
+  EXPECT_EQ(step(SPARSEC_STEP_F32_TO_I32, 1e20), largest);
+  EXPECT_EQ(step(SPARSEC_STEP_F32_TO_I32, -infinity), lowest);
+  EXPECT_EQ(step(SPARSEC_STEP_F32_TO_I32, NAN), 0);
+}
+
+TEST(Steps, IntegerConversionsAndComparisons) {
+  EXPECT_EQ(step(SPARSEC_STEP_F32_TO_I32, -2.9), -2);
+  EXPECT_EQ(step(SPARSEC_STEP_I32_TO_F32, -5), -5);
+  // For each predicate of arith.cmpi: -1 < 2, 2 = 2, 3 > 2.
+  const char *expected[] = {"010", "101", "100", "110", "001", "011", "000", "010", "101", "111"};
+  for (uint32_t predicate = 0; predicate < 10; ++predicate) {
+    std::string got;
+    for (double a : {-1.0, 2.0, 3.0}) {
+      double values[] = {a, 2.0};
+      got += evaluateStep({SPARSEC_STEP_I32_COMPARE, 0, 1, predicate, 0}, values) != 0 ? '1' : '0';
+    }
+    EXPECT_EQ(got, expected[predicate]) << "predicate " << predicate;
+  }
+}
+
+TEST(Steps, ErrorsOfExactStepsAreThoseOfTheirOperands) {
+  double values[] = {100, 7, 3}, none[] = {0, 0, 0}, some[] = {0.5, 0, 0};
+  auto error = [&](uint32_t op, const double *errors) {
+    sparsec_step_info_t info = {op, 0, 1, 2, 0};
+    return stepError(info, values, errors, evaluateStep(info, values));
+  };
+  EXPECT_EQ(error(SPARSEC_STEP_I32_ADD, none), 0);
+  EXPECT_EQ(error(SPARSEC_STEP_I32_COMPARE, none), 0);
+  EXPECT_EQ(error(SPARSEC_STEP_COPY, none), 0);
+  EXPECT_EQ(error(SPARSEC_STEP_COPY, some), 0.5);
+  EXPECT_EQ(error(SPARSEC_STEP_F32_TO_I32, some), 1) << "99.5 becomes 99";
+  EXPECT_EQ(error(SPARSEC_STEP_I32_TO_F32, none), 100 * referenceTolerance);
+  EXPECT_EQ(error(SPARSEC_STEP_ADD, some), 0.5 + 107 * referenceTolerance);
 }
 
 /// y = alpha * (w x) + bias with blocks of 2 x 3 in a 3 x 5 matrix, so that both edges cut a block.

@@ -302,7 +302,7 @@ typedef struct sparsec_argument_info_s {
   uint32_t dtype;                     /* sparsec_dtype_t */
   uint32_t broadcast;                 /* sparsec_broadcast_t */
   uint32_t layout;                    /* sparsec_layout_t, for SPARSEC_ROLE_DENSE, _RESULT and full epilogue operands */
-  uint32_t rank;                      /* BSR: 2 */
+  uint32_t rank;                      /* BSR: 2; pattern: 0 */
   int64_t sizes[SPARSEC_MAX_RANK];    /* static size or SPARSEC_DYNAMIC */
   uint32_t block_rows, block_columns; /* BSR; pattern: of queries, of keys */
 } sparsec_argument_info_t;

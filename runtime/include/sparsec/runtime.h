@@ -42,7 +42,7 @@ typedef struct sparsec_status_s *sparsec_status_t; /* NULL is OK */
 typedef enum sparsec_status_code_e {
   SPARSEC_STATUS_OK = 0,
   SPARSEC_STATUS_INVALID_ARGUMENT = 1, /* a value the caller passed; the message names it */
-  SPARSEC_STATUS_INVALID_PATTERN = 2,  /* row_ptr or col_idx break a rule */
+  SPARSEC_STATUS_INVALID_PATTERN = 2,  /* the index arrays of a matrix or pattern break a rule */
   SPARSEC_STATUS_INVALID_IMAGE = 3,    /* truncated, foreign or corrupt compiled file */
   SPARSEC_STATUS_VERSION_MISMATCH = 4, /* compiled by an incompatible version */
   SPARSEC_STATUS_WRONG_DEVICE = 5,     /* no image in the file runs on this device */
@@ -152,6 +152,11 @@ typedef struct sparsec_pattern_s {
   sparsec_block_lists_t partial, full;
 } sparsec_pattern_t;
 
+/* Checks the lists of a pattern in host memory: starts ascending from 0 and within
+ * the capacity, or counts within it; key blocks in range, none twice in a list,
+ * none in both lists of a query block. */
+SPARSEC_API sparsec_status_t sparsec_pattern_check(const sparsec_pattern_t *host_pattern) SPARSEC_MUST_USE;
+
 /* One kernel argument. Arguments come in the kernel's order: inputs, then results. */
 typedef struct sparsec_argument_s {
   sparsec_argument_kind_t kind;
@@ -166,6 +171,14 @@ typedef struct sparsec_argument_s {
 /* A contiguous row-major view. */
 SPARSEC_API sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns);
 SPARSEC_API sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size);
+SPARSEC_API sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows,
+                                             int64_t columns);
+/* Views with sizes (batches, heads, length, dimension), as attention takes them,
+ * of contiguous memory in the order batch-head-sequence or batch-sequence-head. */
+SPARSEC_API sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
+                                               int64_t length, int64_t dimension);
+SPARSEC_API sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
+                                               int64_t length, int64_t dimension);
 SPARSEC_API sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr);
 SPARSEC_API sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense);
 SPARSEC_API sparsec_argument_t sparsec_argument_scalar(float value);
@@ -201,6 +214,8 @@ SPARSEC_API const sparsec_launch_info_t *sparsec_module_launch_info(sparsec_modu
 SPARSEC_API const sparsec_kernel_info_t *sparsec_kernel_info(sparsec_kernel_t kernel);
 SPARSEC_API const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel, size_t index);
 SPARSEC_API const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel, size_t index);
+/* NULL for kernels of other families. */
+SPARSEC_API const sparsec_attention_info_t *sparsec_kernel_attention(sparsec_kernel_t kernel);
 
 /* Reads a launch info without a device or driver. For a bundle, image_index
  * selects the entry. The copy is verified; free it with sparsec_launch_info_free. */
@@ -212,6 +227,54 @@ SPARSEC_API sparsec_status_t sparsec_image_count(const void *data, size_t bytes,
  * static shared memory: the launch info of PTX has 0 for them. */
 SPARSEC_API sparsec_status_t sparsec_image_format(const void *data, size_t bytes, size_t image_index,
                                                   sparsec_image_format_t *out_format) SPARSEC_MUST_USE;
+
+/* ---- Patterns -------------------------------------------------------------- */
+
+typedef struct sparsec_pattern_buffer_s *sparsec_pattern_buffer_t; /* owns the lists of a pattern */
+
+/* What a block of keys is for a block of queries. */
+typedef enum sparsec_block_state_e {
+  SPARSEC_BLOCK_EMPTY = 0,   /* not visited */
+  SPARSEC_BLOCK_FULL = 1,    /* visited; the mask region is not asked */
+  SPARSEC_BLOCK_PARTIAL = 2, /* visited, where the mask region says so */
+} sparsec_block_state_t;
+
+typedef struct sparsec_pattern_shape_s {
+  int32_t query_block, key_block;
+  int64_t batches, heads; /* with lists of their own; 1: the same for all */
+  int64_t queries, keys;  /* Sq, Skv */
+} sparsec_pattern_shape_t;
+
+/*
+ * Makes a pattern from the sparsec_block_state_t of every block, one byte each:
+ * host_mask[batches][heads][query blocks][key blocks], in host memory. Booleans
+ * are full blocks. The lists are in memory of the device, or of the host where
+ * device is NULL. The buffer keeps the device.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *shape,
+                                                             const uint8_t *host_mask,
+                                                             sparsec_pattern_encoding_t encoding,
+                                                             sparsec_device_t device,
+                                                             sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
+
+/*
+ * Makes a pattern from the mask region of a kernel (of any target), evaluated on
+ * all cores for every query and key that causal and window leave: a block is full
+ * if all of them are visible, empty if none is, else partial. Batches and heads
+ * are numbered from 0 up to those of the shape. host_arguments are the kernel's
+ * arguments in host memory, of which only the operands that the mask loads are
+ * read; it may be NULL where it loads nothing.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel,
+                                                            const sparsec_pattern_shape_t *shape,
+                                                            const sparsec_argument_t *host_arguments,
+                                                            size_t argument_count, sparsec_pattern_encoding_t encoding,
+                                                            sparsec_device_t device,
+                                                            sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
+
+/* Valid as long as the buffer. */
+SPARSEC_API sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer);
+SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer);
 
 /* ---- Plans --------------------------------------------------------------- */
 
@@ -225,7 +288,7 @@ typedef struct sparsec_plan_info_s {
 } sparsec_plan_info_t;
 
 /*
- * Makes a plan for one pattern and one width (the N of the launch): checks the
+ * Makes a plan of a product for one pattern and one width (the N of the launch): checks the
  * pattern (ascending row_ptr from 0, column indices in range and not repeated),
  * orders the tiles so that all rows of a column panel run together, and balances
  * them over the SMs by the rows' block counts. Synchronous. The plan keeps no
@@ -249,7 +312,9 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * the pattern is not checked beyond its sizes. Allocates nothing, synchronises
  * nothing, may be captured in a CUDA graph, and may run in several threads at
  * once. Refuses arguments whose kind, type, block, shape, strides or alignment
- * do not fit the kernel, by name.
+ * do not fit the kernel, by name. Attention kernels have no plans yet: plan is
+ * NULL. On the host their launches check the lists of the pattern first, as
+ * sparsec_pattern_check does, which needs memory for two bits per key block.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,
@@ -269,14 +334,33 @@ SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, con
  * magnitude (may be NULL) are row-major (row_end - row_begin) x N whatever the
  * result's layout. magnitude tells how large rounding errors may be: 1e-6 *
  * magnitude is what f32 arithmetic may be off by before it rounds to the result
- * type. It is the sum of |w[m, k] * x[k, n]|, and each step of an epilogue adds
- * the size of its own result to what it makes of its operands' errors.
- * The result argument's data is neither read nor written. The kernel may be of
+ * type. It is the sum of |w[m, k] * x[k, n]|, and each step of an epilogue that
+ * rounds adds the size of its own result to what it makes of its operands' errors.
+ * The result arguments' data is neither read nor written. The kernel may be of
  * any target.
+ *
+ * Attention: row (b * H + h) * Sq + q is the query q of head h of batch b, and y and
+ * magnitude are (row_end - row_begin) x D. s[k] = score(scale * q . k) and
+ * y = sum over the visible keys k of exp(s[k] - LSE) * v[k], 0 if there are none
+ * (a score of -inf makes a key invisible); what is visible stands at
+ * sparsec_attention_info_t. Integers in the regions are exact. magnitude
+ * covers the f32 errors of scores (as above, through the score region), of their
+ * exponentials and of the sums, and what a kernel that rounds the probabilities p
+ * to the type of V loses: with u half a unit in the last place of that type at 1,
+ * u * (|y| + 4 * sqrt(sum over k of (p[k] * v[k])^2)), that is a common error of
+ * all of them and independent ones. A region that loads from beyond a tensor is
+ * refused.
  */
 SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
                                                    size_t argument_count, int64_t row_begin, int64_t row_end, double *y,
                                                    double *magnitude) SPARSEC_MUST_USE;
+
+/* The second result of attention for the same rows, whether or not the kernel has
+ * it: LSE = log(sum over the visible keys of exp(s[k])), -inf if there are none.
+ * lse and magnitude (may be NULL) hold row_end - row_begin elements. */
+SPARSEC_API sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
+                                                   size_t argument_count, int64_t row_begin, int64_t row_end,
+                                                   double *lse, double *magnitude) SPARSEC_MUST_USE;
 
 #ifdef __cplusplus
 } /* extern "C" */

@@ -127,6 +127,7 @@ struct Argument : sparsec_argument_t {
   Argument(const sparsec_bsr_t &bsr) : sparsec_argument_t(sparsec_argument_bsr(bsr)) {}
   Argument(const sparsec_dense_t &dense) : sparsec_argument_t(sparsec_argument_dense(dense)) {}
   Argument(float scalar) : sparsec_argument_t(sparsec_argument_scalar(scalar)) {}
+  Argument(const sparsec_pattern_t &pattern) : sparsec_argument_t(sparsec_argument_pattern(pattern)) {}
 };
 static_assert(sizeof(Argument) == sizeof(sparsec_argument_t), "arrays of one are passed as arrays of the other");
 
@@ -175,6 +176,41 @@ private:
     return Kernel(result);
   }
   detail::Owner<sparsec_module_t, sparsec_module_destroy> owner;
+};
+
+/// A block pattern with the lists that it owns, in memory of the device. A launch takes it as an argument.
+class Pattern {
+public:
+  /// From one sparsec_block_state_t for every batch, head, query block and key block.
+  Pattern(const Device &device, const sparsec_pattern_shape_t &shape, const std::vector<uint8_t> &blockMask,
+          sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS) {
+    uint64_t rows = blocks(shape.queries, shape.query_block), columns = blocks(shape.keys, shape.key_block);
+    if (uint64_t expected = uint64_t(shape.batches) * uint64_t(shape.heads) * rows * columns;
+        blockMask.size() != expected)
+      throw Error(SPARSEC_STATUS_INVALID_ARGUMENT, "blockMask: expects " + std::to_string(expected) +
+                                                       " elements, but got " + std::to_string(blockMask.size()));
+    sparsec_pattern_buffer_t handle;
+    check(sparsec_pattern_from_block_mask(&shape, blockMask.data(), encoding, device.handle(), &handle));
+    owner.reset(handle);
+  }
+  /// From the mask region of a kernel; see sparsec_pattern_from_predicate.
+  Pattern(const Device &device, const sparsec_pattern_shape_t &shape, const Kernel &kernel,
+          std::initializer_list<Argument> hostArguments = {},
+          sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS) {
+    sparsec_pattern_buffer_t handle;
+    check(sparsec_pattern_from_predicate(kernel.handle(), &shape, hostArguments.begin(), hostArguments.size(), encoding,
+                                         device.handle(), &handle));
+    owner.reset(handle);
+  }
+
+  sparsec_pattern_t view() const { return sparsec_pattern_buffer_view(owner.get()); }
+  operator Argument() const { return view(); }
+
+private:
+  static uint64_t blocks(int64_t size, int32_t block) {
+    return block > 0 && size > 0 ? (uint64_t(size) + uint64_t(block) - 1) / uint64_t(block) : 0;
+  }
+  detail::Owner<sparsec_pattern_buffer_t, sparsec_pattern_buffer_destroy> owner;
 };
 
 /// Tile lists for one pattern and width.

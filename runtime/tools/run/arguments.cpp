@@ -252,6 +252,8 @@ llvm::Error HostArguments::allocateResult(const Limits &limits) {
 llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
                                                   const Limits &limits) {
   const sparsec_kernel_info_t *info = sparsec_kernel_info(kernel);
+  if (info->family != SPARSEC_FAMILY_SPMM)
+    return failure("kernel '{}' is no block-sparse product: sparsec-run only inspects it", view(nameOf(info->name)));
   HostArguments host;
   std::vector<bool> given(info->argument_count, false);
   for (uint32_t index = 0; index < info->argument_count; ++index) {

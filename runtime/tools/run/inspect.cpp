@@ -29,15 +29,28 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 //===----------------------------------------------------------------------===//
 
 // Indexed by the enumerations of launch_info.h; the runtime has checked that the values are known.
-static constexpr const char *roleNames[] = {"", "block-sparse operand", "dense operand", "epilogue operand", "result"};
+static constexpr const char *roleNames[] = {"",
+                                            "block-sparse operand",
+                                            "dense operand",
+                                            "epilogue operand",
+                                            "result",
+                                            "query",
+                                            "key",
+                                            "value",
+                                            "block pattern",
+                                            "region operand",
+                                            "scale",
+                                            "log-sum-exp"};
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
-static constexpr const char *familyNames[] = {"", "spmm"};
+static constexpr const char *familyNames[] = {"", "spmm", "attention"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 static constexpr const char *planSectionNames[] = {"tile offsets", "tiles"};
-static constexpr const char *parameterNames[] = {"",           "tensor map", "pointer", "row_ptr",      "col_idx",
-                                                 "size",       "stride",     "scalar",  "plan section", "tile rows",
-                                                 "tile panels"};
+static constexpr const char *parameterNames[] = {
+    "",       "tensor map", "pointer",      "row_ptr",   "col_idx",     "size",
+    "stride", "scalar",     "plan section", "tile rows", "tile panels", "pattern"};
+static constexpr const char *patternFieldNames[] = {
+    "", "encoding", "batches", "heads", "capacity", "partial starts", "partial indices", "full starts", "full indices"};
 
 static std::string sizeName(int64_t size) { return size == SPARSEC_DYNAMIC ? "?" : std::to_string(size); }
 
@@ -46,6 +59,8 @@ static std::string typeName(const sparsec_argument_info_t &argument) {
   const char *element = sparsec_dtype_name(sparsec_dtype_t(argument.dtype));
   if (argument.kind == SPARSEC_ARGUMENT_SCALAR)
     return element;
+  if (argument.kind == SPARSEC_ARGUMENT_PATTERN)
+    return fmt::format("!sparsec.pattern<{}x{}>", argument.block_rows, argument.block_columns);
   std::string sizes;
   for (uint32_t index = 0; index < argument.rank; ++index)
     sizes += sizeName(argument.sizes[index]) + "x";
@@ -73,6 +88,8 @@ static std::string describeParameter(const sparsec_launch_info_t &info, const sp
     return fmt::format("{} {} of {}", kind, parameter.index, argumentName(parameter.argument));
   case SPARSEC_PARAMETER_PLAN_SECTION:
     return fmt::format("{} {}", kind, planSectionNames[parameter.index]);
+  case SPARSEC_PARAMETER_PATTERN_FIELD:
+    return fmt::format("{} of {}", patternFieldNames[parameter.index], argumentName(parameter.argument));
   case SPARSEC_PARAMETER_TILE_ROWS:
   case SPARSEC_PARAMETER_TILE_PANELS:
     return kind;
@@ -129,11 +146,21 @@ static llvm::json::Object describeKernel(const ImageView &image, const sparsec_k
     arguments.push_back(describeArgument(argumentAt(info, kernel.argument_first + index)));
   for (uint32_t index : llvm::seq(kernel.variant_count))
     variants.push_back(describeVariant(image, kernel, variantAt(info, kernel.variant_first + index)));
-  return llvm::json::Object{{"name", nameOf(kernel.name).str()},
+  llvm::json::Object object{{"name", nameOf(kernel.name).str()},
                             {"family", familyNames[kernel.family]},
-                            {"epilogue_steps", kernel.step_count},
                             {"arguments", std::move(arguments)},
                             {"variants", std::move(variants)}};
+  if (kernel.family == SPARSEC_FAMILY_ATTENTION) {
+    const sparsec_attention_info_t &attention = attentionAt(info, kernel.detail);
+    object["head_dimension"] = attention.head_dimension;
+    object["causal"] = attention.causal != 0;
+    object["window"] = llvm::json::Array{attention.window_left, attention.window_right};
+    object["score_steps"] = attention.score_step_count;
+    object["mask_steps"] = attention.mask_step_count;
+  } else {
+    object["epilogue_steps"] = kernel.step_count;
+  }
+  return object;
 }
 
 llvm::json::Value describeImages(llvm::ArrayRef<ImageView> images) {
@@ -166,6 +193,13 @@ static void printArgument(llvm::raw_ostream &stream, const sparsec_argument_info
   if (argument.layout != SPARSEC_LAYOUT_NONE)
     stream << ", " << layoutNames[argument.layout];
   stream << '\n';
+}
+
+static void printAttention(llvm::raw_ostream &stream, const sparsec_attention_info_t &attention) {
+  stream << fmt::format("    head dimension: {}{}\n", attention.head_dimension, attention.causal ? ", causal" : "");
+  if (attention.window_left != -1 || attention.window_right != -1)
+    stream << fmt::format("    window: [{}, {}]\n", attention.window_left, attention.window_right);
+  stream << fmt::format("    score steps: {}, mask steps: {}\n", attention.score_step_count, attention.mask_step_count);
 }
 
 static void printVariant(llvm::raw_ostream &stream, const ImageView &image, const sparsec_kernel_info_t &kernel,
@@ -204,7 +238,10 @@ void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images) {
       stream << fmt::format("  kernel {} ({})\n", view(nameOf(kernel.name)), familyNames[kernel.family]);
       for (uint32_t argument : llvm::seq(kernel.argument_count))
         printArgument(stream, argumentAt(*info, kernel.argument_first + argument));
-      stream << fmt::format("    epilogue steps: {}\n", kernel.step_count);
+      if (kernel.family == SPARSEC_FAMILY_ATTENTION)
+        printAttention(stream, attentionAt(*info, kernel.detail));
+      else
+        stream << fmt::format("    epilogue steps: {}\n", kernel.step_count);
       for (uint32_t variant : llvm::seq(kernel.variant_count))
         printVariant(stream, image, kernel, variant);
     }

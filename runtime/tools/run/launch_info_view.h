@@ -42,6 +42,9 @@ inline const sparsec_parameter_info_t &parameterAt(const sparsec_launch_info_t &
 inline const sparsec_tensor_map_info_t &tensorMapAt(const sparsec_launch_info_t &info, uint32_t index) {
   return recordAt<sparsec_tensor_map_info_t>(info, info.tensor_map_offset, info.tensor_map_size, index);
 }
+inline const sparsec_attention_info_t &attentionAt(const sparsec_launch_info_t &info, uint32_t index) {
+  return recordAt<sparsec_attention_info_t>(info, info.attention_offset, info.attention_size, index);
+}
 
 /// The fixed-size name of a record.
 template <size_t length> llvm::StringRef nameOf(const char (&name)[length]) {

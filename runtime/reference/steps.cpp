@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "epilogue_steps.h"
+#include "steps.h"
+#include "../kernel_shape.h"
 #include "numbers.h"
 
+#include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <limits>
 
 namespace sparsec::runtime {
@@ -54,6 +57,68 @@ double maximum(double a, double b) {
 }
 
 double minimum(double a, double b) { return -maximum(-a, -b); }
+
+/// Towards zero, as the conversion instructions of GPUs do it.
+int32_t toInteger(double value) {
+  if (std::isnan(value))
+    return 0;
+  return int32_t(std::clamp(std::trunc(value), double(INT32_MIN), double(INT32_MAX)));
+}
+
+/// arith.cmpi
+bool compareIntegers(uint32_t predicate, int32_t a, int32_t b) {
+  auto x = uint32_t(a), y = uint32_t(b);
+  const bool results[] = {a == b, a != b, a<b, a <= b, a> b, a >= b, x<y, x <= y, x> y, x >= y};
+  static_assert(std::size(results) == maxIntegerCompare + 1);
+  return results[predicate];
+}
+
+/// A step from 32-bit integers to one. Sums and products wrap.
+int32_t evaluateInteger(uint32_t op, int32_t a, int32_t b) {
+  auto x = uint32_t(a), y = uint32_t(b);
+  switch (op) {
+  case SPARSEC_STEP_I32_ADD:
+    return int32_t(x + y);
+  case SPARSEC_STEP_I32_SUBTRACT:
+    return int32_t(x - y);
+  case SPARSEC_STEP_I32_MULTIPLY:
+    return int32_t(x * y);
+  case SPARSEC_STEP_I32_DIVIDE: // in 64 bits, where the lowest integer divided by -1 does not trap
+    return b == 0 ? 0 : int32_t(uint32_t(int64_t(a) / b));
+  case SPARSEC_STEP_I32_REMAINDER:
+    return b == 0 ? 0 : int32_t(int64_t(a) % b);
+  case SPARSEC_STEP_I32_MINIMUM:
+    return std::min(a, b);
+  case SPARSEC_STEP_I32_MAXIMUM:
+    return std::max(a, b);
+  case SPARSEC_STEP_I32_AND:
+    return int32_t(x & y);
+  case SPARSEC_STEP_I32_OR:
+    return int32_t(x | y);
+  case SPARSEC_STEP_I32_XOR:
+    return int32_t(x ^ y);
+  case SPARSEC_STEP_I32_SHIFT_LEFT:
+    return y > 31 ? 0 : int32_t(x << y);
+  case SPARSEC_STEP_I32_SHIFT_RIGHT:
+    return y > 31 ? 0 : a >> b;
+  }
+  return 0;
+}
+
+/// Whether f32 arithmetic rounds the result of a step.
+bool rounds(uint32_t op) {
+  switch (op) {
+  case SPARSEC_STEP_CONSTANT:
+  case SPARSEC_STEP_COPY:
+  case SPARSEC_STEP_SELECT:
+  case SPARSEC_STEP_COMPARE:
+  case SPARSEC_STEP_AND:
+  case SPARSEC_STEP_OR:
+  case SPARSEC_STEP_XOR:
+    return false;
+  }
+  return !isIntegerStep(op) || op == SPARSEC_STEP_I32_TO_F32;
+}
 
 } // namespace
 
@@ -131,8 +196,34 @@ double evaluateStep(const sparsec_step_info_t &step, const double *values) {
     return value(step.a) != 0 || value(step.b) != 0;
   case SPARSEC_STEP_XOR:
     return (value(step.a) != 0) != (value(step.b) != 0);
+  case SPARSEC_STEP_I32_TO_F32:
+    return value(step.a);
+  case SPARSEC_STEP_F32_TO_I32:
+    return toInteger(value(step.a));
+  case SPARSEC_STEP_I32_COMPARE:
+    return compareIntegers(step.c, toInteger(value(step.a)), toInteger(value(step.b)));
   }
+  if (isIntegerStep(step.op))
+    return evaluateInteger(step.op, toInteger(value(step.a)), toInteger(value(step.b)));
   return std::numeric_limits<double>::quiet_NaN();
+}
+
+double stepError(const sparsec_step_info_t &step, double *values, const double *errors, double result) {
+  double error = rounds(step.op) ? referenceTolerance * std::fabs(result) : 0.0;
+  const uint32_t operands[] = {step.a, step.b, step.c};
+  for (uint32_t i = 0; i < stepOperandCount(step.op); ++i) {
+    if (errors[operands[i]] == 0.0)
+      continue;
+    const double exact = values[operands[i]];
+    double change = 0.0;
+    for (double moved : {exact - errors[operands[i]], exact + errors[operands[i]]}) {
+      values[operands[i]] = moved;
+      change = std::fmax(change, std::fabs(evaluateStep(step, values) - result));
+    }
+    values[operands[i]] = exact;
+    error += change;
+  }
+  return error;
 }
 
 } // namespace sparsec::runtime

@@ -1,0 +1,288 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "attention.h"
+#include "../key_range.h"
+#include "../pattern.h"
+#include "numbers.h"
+#include "region.h"
+#include "steps.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace sparsec::runtime {
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A probability that may be off by more than this in its exponent may be anything; the cap keeps the sums finite.
+constexpr double mostExponentError = 100;
+
+/// How far the probabilities may be off, relatively, when they are rounded to the type of V for the second product.
+double probabilityRounding(sparsec_dtype_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F16:
+    return std::ldexp(1.0, -11);
+  case SPARSEC_DTYPE_BF16:
+    return std::ldexp(1.0, -8);
+  default:
+    return 0.0;
+  }
+}
+
+/// Query rows of one head of one batch, all of one block of queries: the keys and values that they share are widened to
+/// double once.
+class RowGroup {
+public:
+  /// So many rows that widening costs little, and so few that their scores are small beside K and V.
+  static constexpr int64_t maxRows = 32;
+
+  RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const AttentionSizes &sizes);
+
+  /// How many of the rows from `begin` on make a group, at most up to `end`.
+  int64_t rowsFrom(int64_t begin, int64_t end) const;
+  Status run(int64_t begin, int64_t rows, const AttentionRows &out);
+
+private:
+  KeyRange keysOf(int64_t row) const;
+  void prepare(int64_t begin, int64_t rows);
+  void readBlockStates();
+  sparsec_block_state_t stateOf(int64_t key) const {
+    return pattern ? states[key / pattern->key_block] : SPARSEC_BLOCK_PARTIAL;
+  }
+  bool isPanelEmpty(int64_t first, int64_t end) const;
+  void widen(const sparsec_dense_t &tensor, int64_t first, int64_t end);
+  Status scorePanel(int64_t first, int64_t end);
+  Status scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow);
+  void normalise(int64_t row, const AttentionRows &out);
+  void addValues(int64_t row, int64_t first, int64_t end, double *y);
+  void finish(int64_t row, const AttentionRows &out);
+
+  static constexpr int64_t panelKeys = 64;
+
+  const AttentionSizes &sizes;
+  const sparsec_attention_info_t &info;
+  const sparsec_dense_t &q, &k, &v;
+  const sparsec_pattern_t *pattern = nullptr;
+  double scale;
+  Region score, mask;
+
+  int64_t batch = 0, head = 0, firstQuery = 0, count = 0;
+  KeyRange keys = {0, 0}; // that any row of the group may see
+  std::vector<sparsec_block_state_t> states;
+  std::vector<double> queries; // [row][D]
+  std::vector<double> panel;   // [key][D]
+  /// [row][key of the range]: scores (-inf where not visible), then probabilities; and their absolute errors, then the
+  /// relative ones of the probabilities.
+  std::vector<double> scores, errors;
+  /// [row][D]: sums over the keys of p * error * |v|, of p * |v| and of (p * v)^2.
+  std::vector<double> errorSums, absoluteSums, squareSums;
+  std::vector<double> meanErrors; // [row]: sum of p * error
+};
+
+RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const AttentionSizes &sizes)
+    : sizes(sizes), info(kernel.attention()), q(arguments[kernel.of(SPARSEC_ROLE_QUERY)].dense),
+      k(arguments[kernel.of(SPARSEC_ROLE_KEY)].dense), v(arguments[kernel.of(SPARSEC_ROLE_VALUE)].dense),
+      score(Region::score(kernel, arguments)), mask(Region::mask(kernel, arguments)) {
+  if (uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN); number != noArgument)
+    pattern = &arguments[number].pattern;
+  uint32_t number = kernel.of(SPARSEC_ROLE_SCALE);
+  scale = number != noArgument ? arguments[number].scalar : 1 / std::sqrt(double(sizes.dimension));
+}
+
+int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
+  int64_t query = begin % sizes.queries;
+  int64_t blockEnd = pattern ? (query / pattern->query_block + 1) * pattern->query_block : sizes.queries;
+  return std::min({maxRows, end - begin, std::min(blockEnd, sizes.queries) - query});
+}
+
+KeyRange RowGroup::keysOf(int64_t row) const { return visibleKeys(info, sizes.queries, sizes.keys, firstQuery + row); }
+
+void RowGroup::readBlockStates() {
+  if (!pattern)
+    return;
+  states.assign(pattern->columns, SPARSEC_BLOCK_EMPTY);
+  int64_t number = listNumber(*pattern, batch, head, firstQuery / pattern->query_block);
+  for (int32_t block : blockList(*pattern, pattern->partial, number))
+    states[block] = SPARSEC_BLOCK_PARTIAL;
+  for (int32_t block : blockList(*pattern, pattern->full, number))
+    states[block] = SPARSEC_BLOCK_FULL;
+}
+
+bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
+  if (!pattern)
+    return false;
+  int64_t firstBlock = first / pattern->key_block, endBlock = ceilDivide(end, pattern->key_block);
+  return std::all_of(states.begin() + firstBlock, states.begin() + endBlock,
+                     [](sparsec_block_state_t state) { return state == SPARSEC_BLOCK_EMPTY; });
+}
+
+/// Keys or values [first, end) of the head to panel[key][D].
+void RowGroup::widen(const sparsec_dense_t &tensor, int64_t first, int64_t end) {
+  int64_t keyHead = head / (sizes.heads / sizes.keyHeads);
+  int64_t base = batch * tensor.strides[0] + keyHead * tensor.strides[1];
+  for (int64_t key = first; key < end; ++key)
+    for (int64_t d = 0; d < sizes.dimension; ++d)
+      panel[(key - first) * sizes.dimension + d] =
+          readElement(tensor.data, tensor.dtype, base + key * tensor.strides[2] + d);
+}
+
+Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow) {
+  ScorePosition position = {batch, head, firstQuery + row, key};
+  sparsec_block_state_t state = stateOf(key);
+  if (state == SPARSEC_BLOCK_PARTIAL && !mask.isEmpty()) {
+    double isVisible = 0.0;
+    SPARSEC_RETURN_IF_ERROR(mask.evaluate(position, isVisible, nullptr));
+    if (isVisible == 0.0)
+      return {};
+  }
+  double sum = 0.0, magnitude = 0.0;
+  for (int64_t d = 0; d < sizes.dimension; ++d) {
+    sum += query[d] * keyRow[d];
+    magnitude += std::fabs(query[d] * keyRow[d]);
+  }
+  int64_t index = row * (keys.end - keys.begin) + key - keys.begin;
+  scores[index] = scale * sum;
+  errors[index] = referenceTolerance * std::fabs(scale) * magnitude;
+  return score.evaluate(position, scores[index], &errors[index]);
+}
+
+Status RowGroup::scorePanel(int64_t first, int64_t end) {
+  widen(k, first, end);
+  for (int64_t row = 0; row < count; ++row) {
+    KeyRange visible = keysOf(row);
+    for (int64_t key = std::max(first, visible.begin); key < std::min(end, visible.end); ++key)
+      if (stateOf(key) != SPARSEC_BLOCK_EMPTY)
+        SPARSEC_RETURN_IF_ERROR(
+            scoreOne(&queries[row * sizes.dimension], row, key, &panel[(key - first) * sizes.dimension]));
+  }
+  return {};
+}
+
+/// Turns the scores of a row into probabilities, and writes its LSE.
+void RowGroup::normalise(int64_t row, const AttentionRows &out) {
+  int64_t range = keys.end - keys.begin;
+  double *score = &scores[row * range], *error = &errors[row * range];
+  double largest = -infinity;
+  for (int64_t i = 0; i < range; ++i)
+    largest = std::fmax(score[i], largest);
+  double sum = 0.0, weightedError = 0.0;
+  for (int64_t i = 0; i < range; ++i) {
+    bool isVisible = score[i] != -infinity;
+    // exp of a difference: the score's own error, and that of the subtraction.
+    double exponentError = error[i] + referenceTolerance * (std::fabs(score[i]) + std::fabs(largest) + 1);
+    error[i] = isVisible ? std::expm1(std::min(exponentError, mostExponentError)) : 0.0;
+    score[i] = isVisible ? std::exp(score[i] - largest) : 0.0;
+    sum += score[i];
+    if (score[i] != 0.0)
+      weightedError += score[i] * error[i];
+  }
+  bool isEmpty = sum == 0.0;
+  for (int64_t i = 0; i < range && !isEmpty; ++i)
+    score[i] /= sum;
+  meanErrors[row] = isEmpty ? 0.0 : weightedError / sum;
+  double lse = isEmpty ? -infinity : largest + std::log(sum);
+  if (out.lse)
+    out.lse[row] = lse;
+  if (out.lseMagnitude)
+    out.lseMagnitude[row] = isEmpty ? 0.0 : meanErrors[row] / referenceTolerance + std::fabs(lse) + 1;
+}
+
+/// Adds the values of a panel to a row of the result and to its sums.
+void RowGroup::addValues(int64_t row, int64_t first, int64_t end, double *y) {
+  const int64_t width = sizes.dimension, range = keys.end - keys.begin;
+  for (int64_t key = first; key < end; ++key) {
+    const double p = scores[row * range + key - keys.begin], error = errors[row * range + key - keys.begin];
+    if (p == 0.0)
+      continue;
+    for (int64_t d = 0; d < width; ++d) {
+      double product = p * panel[(key - first) * width + d];
+      y[row * width + d] += product;
+      errorSums[row * width + d] += error * std::fabs(product);
+      absoluteSums[row * width + d] += std::fabs(product);
+      squareSums[row * width + d] += product * product;
+    }
+  }
+}
+
+void RowGroup::finish(int64_t row, const AttentionRows &out) {
+  double rounding = probabilityRounding(v.dtype);
+  for (int64_t i = row * sizes.dimension; i < (row + 1) * sizes.dimension; ++i) {
+    double result = std::fabs(out.y[i]);
+    double error = errorSums[i] + meanErrors[row] * result + referenceTolerance * absoluteSums[i] +
+                   rounding * (result + 4 * std::sqrt(squareSums[i]));
+    out.magnitude[i] = error / referenceTolerance;
+  }
+}
+
+void RowGroup::prepare(int64_t begin, int64_t rows) {
+  count = rows;
+  firstQuery = begin % sizes.queries;
+  head = begin / sizes.queries % sizes.heads;
+  batch = begin / sizes.queries / sizes.heads;
+  readBlockStates();
+  keys = {keysOf(0).begin, keysOf(count - 1).end};
+  keys.end = std::max(keys.begin, keys.end);
+  int64_t elements = count * sizes.dimension, range = keys.end - keys.begin;
+  scores.assign(count * range, -infinity);
+  errors.assign(count * range, 0.0);
+  for (std::vector<double> *sums : {&errorSums, &absoluteSums, &squareSums})
+    sums->assign(elements, 0.0);
+  meanErrors.assign(count, 0.0);
+  panel.resize(panelKeys * sizes.dimension);
+  queries.resize(elements);
+  int64_t base = batch * q.strides[0] + head * q.strides[1] + firstQuery * q.strides[2];
+  for (int64_t i = 0; i < elements; ++i)
+    queries[i] = readElement(q.data, q.dtype, base + i / sizes.dimension * q.strides[2] + i % sizes.dimension);
+}
+
+Status RowGroup::run(int64_t begin, int64_t rows, const AttentionRows &out) {
+  prepare(begin, rows);
+  auto forPanels = [&](auto &&body) -> Status {
+    for (int64_t first = keys.begin; first < keys.end; first += panelKeys)
+      if (int64_t end = std::min(first + panelKeys, keys.end); !isPanelEmpty(first, end))
+        SPARSEC_RETURN_IF_ERROR(body(first, end));
+    return {};
+  };
+  SPARSEC_RETURN_IF_ERROR(forPanels([&](int64_t first, int64_t end) { return scorePanel(first, end); }));
+  for (int64_t row = 0; row < count; ++row)
+    normalise(row, out);
+  if (!out.y)
+    return {};
+  SPARSEC_RETURN_IF_ERROR(forPanels([&](int64_t first, int64_t end) -> Status {
+    widen(v, first, end);
+    for (int64_t row = 0; row < count; ++row)
+      addValues(row, first, end, out.y);
+    return {};
+  }));
+  for (int64_t row = 0; row < count && out.magnitude; ++row)
+    finish(row, out);
+  return {};
+}
+
+} // namespace
+
+Status runAttentionReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                             const AttentionSizes &sizes, int64_t begin, int64_t end, const AttentionRows &out) {
+  // Into own memory first: a region may turn out to load from beyond a tensor.
+  int64_t rows = end - begin, width = sizes.dimension;
+  std::vector<double> y(out.y ? rows * width : 0), magnitude(out.magnitude ? rows * width : 0);
+  std::vector<double> lse(out.lse ? rows : 0), lseMagnitude(out.lseMagnitude ? rows : 0);
+  auto at = [](std::vector<double> &vector, int64_t offset) { return vector.empty() ? nullptr : &vector[offset]; };
+
+  RowGroup group(kernel, arguments, sizes);
+  for (int64_t row = begin, count; row < end; row += count) {
+    count = group.rowsFrom(row, end);
+    int64_t first = row - begin;
+    AttentionRows part = {at(y, first * width), at(magnitude, first * width), at(lse, first), at(lseMagnitude, first)};
+    SPARSEC_RETURN_IF_ERROR(group.run(row, count, part));
+  }
+  std::copy(y.begin(), y.end(), out.y);
+  std::copy(magnitude.begin(), magnitude.end(), out.magnitude);
+  std::copy(lse.begin(), lse.end(), out.lse);
+  std::copy(lseMagnitude.begin(), lseMagnitude.end(), out.lseMagnitude);
+  return {};
+}
+
+} // namespace sparsec::runtime

@@ -1,0 +1,231 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a launch of attention passes on, and what it refuses: every case is a good launch with one thing wrong.
+
+#include "runtime_attention_fixture.h"
+#include "runtime_heap_counter.h"
+
+#include <cmath>
+#include <functional>
+
+using namespace sparsec::test;
+
+namespace {
+
+/// 2 batches, 8 heads of which 4 share each of 2 key heads, 100 queries, 300 keys, head dimension 64.
+class AttentionArguments : public AttentionOnFake {
+protected:
+  void SetUp() override {
+    load(cudaAttention());
+    auto tensor = [](uintptr_t address, int64_t heads, int64_t length) {
+      return sparsec_argument_dense(sparsec_dense_bhsd(at(address), SPARSEC_DTYPE_BF16, 2, heads, length, 64));
+    };
+    auto indices = [](uintptr_t address) { return static_cast<const int32_t *>(at(address)); };
+    sparsec_pattern_t lists = {
+        SPARSEC_PATTERN_PADDED_LISTS,        64, 128, 1, 8, 2, 3, 5, {indices(0x10000), indices(0x20000)},
+        {indices(0x30000), indices(0x40000)}};
+    arguments = {tensor(0x100000, 8, 100),
+                 tensor(0x200000, 2, 300),
+                 tensor(0x300000, 2, 300),
+                 sparsec_argument_pattern(lists),
+                 sparsec_argument_scalar(0.125f),
+                 sparsec_argument_dense(sparsec_dense_1d(at(0x50000), SPARSEC_DTYPE_F32, 8)),
+                 sparsec_argument_dense(sparsec_dense_2d(at(0x60000), SPARSEC_DTYPE_I32, 2, 300)),
+                 tensor(0x400000, 8, 100),
+                 sparsec_argument_dense(sparsec_dense_3d(at(0x500000), SPARSEC_DTYPE_F32, 2, 8, 100))};
+    fake.calls.clear();
+  }
+
+  void refuses(const std::string &message, const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
+    auto good = arguments;
+    change(arguments);
+    EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+    EXPECT_TRUE(fake.calls.empty()) << "nothing may reach the driver";
+    arguments = good;
+  }
+  void accepts(const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
+    auto good = arguments;
+    change(arguments);
+    EXPECT_OK(launch());
+    arguments = good;
+    fake.calls.clear();
+  }
+};
+
+TEST_F(AttentionArguments, ParametersAreFilledInTheOrderOfTheRecipe) {
+  fake.parameterCount = 35;
+  arguments[pattern].pattern.full = {nullptr, nullptr};
+  ASSERT_OK(launch());
+  ASSERT_EQ(fake.launches.size(), 1u);
+  EXPECT_EQ(fake.launches[0].function, "attention_any");
+  EXPECT_EQ(fake.launches[0].gridX, 2u * 8 * 2) << "one worker for each of 2 x 8 heads of 2 tiles";
+  const uint64_t scaleBits = 0x3e000000;
+  EXPECT_THAT(fake.launches[0].words,
+              ::testing::ElementsAre(0x100000, 51200, 6400, 64, 0x200000, 38400, 19200, 64, 0x300000, 38400, 19200, 64,
+                                     0x400000, 51200, 6400, 64, 8, 100, 2, 300, 0x500000, 800, 100, scaleBits, 2, 1, 8,
+                                     5, 0x10000, 0x20000, 0, 0, 0x50000, 0x60000, 300));
+}
+
+TEST_F(AttentionArguments, OrdinaryOnesAreAccepted) {
+  accepts([](auto &) {});
+  accepts([](auto &a) { // batch-sequence-head
+    a[q].dense = sparsec_dense_bshd(at(0x100000), SPARSEC_DTYPE_BF16, 2, 8, 100, 64);
+    a[o].dense = sparsec_dense_bshd(at(0x400000), SPARSEC_DTYPE_BF16, 2, 8, 100, 64);
+  });
+  accepts([](auto &a) { a[k].dense.strides[0] = a[v].dense.strides[0] = 0; }); // the same keys in all batches
+  accepts([](auto &a) { a[pattern].pattern.batches = 2; });
+  accepts([](auto &a) { a[pattern].pattern.heads = 1; });
+  accepts([](auto &a) { a[pattern].pattern.encoding = SPARSEC_PATTERN_INDEX_ARRAYS; });
+  accepts([](auto &a) { // empty lists need no indices
+    a[pattern].pattern.partial = a[pattern].pattern.full = {nullptr, nullptr};
+  });
+  accepts([](auto &a) { // no keys: every row is empty
+    a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].pattern.columns = 0;
+    a[k].dense.data = a[v].dense.data = nullptr;
+  });
+}
+
+TEST_F(AttentionArguments, NothingToDoIsNotLaunched) {
+  arguments[q].dense.sizes[2] = arguments[o].dense.sizes[2] = arguments[lse].dense.sizes[2] = 0;
+  arguments[pattern].pattern.rows = 0;
+  EXPECT_OK(launch());
+  EXPECT_TRUE(fake.calls.empty());
+}
+
+TEST_F(AttentionArguments, CountAndKinds) {
+  refuses("kernel 'attention' expects 9 arguments (q, k, v, pattern, scale, slopes, ids, o, lse), but got 8",
+          [](auto &a) { a.pop_back(); });
+  refuses("argument 3 'pattern': expects a block pattern, but got a scalar", [](auto &a) { a[pattern] = a[scale]; });
+  refuses("argument 0 'q': expects a dense tensor, but got a block pattern", [](auto &a) { a[q] = a[pattern]; });
+}
+
+TEST_F(AttentionArguments, Tensors) {
+  refuses("argument 1 'k': expects elements of type bf16, but got f16",
+          [](auto &a) { a[k].dense.dtype = SPARSEC_DTYPE_F16; });
+  refuses("argument 0 'q': expects rank 4, but got 3", [](auto &a) { a[q].dense.rank = 3; });
+  refuses("argument 0 'q': expects size 3 to be 64, but got 128", [](auto &a) { a[q].dense.sizes[3] = 128; });
+  refuses("argument 1 'k': expects size 0 to be 2 to agree", [](auto &a) { a[k].dense.sizes[0] = 1; });
+  refuses("argument 1 'k': expects size 1 (heads) to divide the 8 heads of 'q', but got 3",
+          [](auto &a) { a[k].dense.sizes[1] = a[v].dense.sizes[1] = 3; });
+  refuses("to divide the 8 heads of 'q', but got 0", [](auto &a) { a[k].dense.sizes[1] = a[v].dense.sizes[1] = 0; });
+  refuses("argument 2 'v': expects size 1 to be 2", [](auto &a) { a[v].dense.sizes[1] = 4; });
+  refuses("argument 2 'v': expects size 2 to be 300", [](auto &a) { a[v].dense.sizes[2] = 299; });
+  refuses("argument 7 'o': expects size 2 to be 100", [](auto &a) { a[o].dense.sizes[2] = 101; });
+  refuses("argument 7 'o': expects size 1 to be 8", [](auto &a) { a[o].dense.sizes[1] = 2; });
+  refuses("argument 8 'lse': expects size 2 to be 100", [](auto &a) { a[lse].dense.sizes[2] = 99; });
+  refuses("argument 0 'q': expects sizes of 0 to 2147418111, but size 2 is 4294967296",
+          [](auto &a) { a[q].dense.sizes[2] = int64_t(1) << 32; });
+  refuses("argument 0 'q': data is NULL", [](auto &a) { a[q].dense.data = nullptr; });
+  refuses("argument 8 'lse': data is NULL", [](auto &a) { a[lse].dense.data = nullptr; });
+  refuses("argument 2 'v': data is not aligned to the 2 bytes", [](auto &a) { a[v].dense.data = at(0x300001); });
+  refuses("argument 5 'slopes': data is NULL", [](auto &a) { a[slopes].dense.data = nullptr; });
+  refuses("argument 6 'ids': expects elements of type i32, but got f32",
+          [](auto &a) { a[ids].dense.dtype = SPARSEC_DTYPE_F32; });
+}
+
+TEST_F(AttentionArguments, Strides) {
+  refuses("argument 0 'q': expects stride 3 to be 1 (contiguous), but got 2",
+          [](auto &a) { a[q].dense.strides[3] = 2; });
+  refuses("argument 1 'k': expects stride 2 to be at least its width, 64, and at most 2147483647, but got 63",
+          [](auto &a) { a[k].dense.strides[2] = 63; });
+  refuses("but got 2147483648", [](auto &a) { a[k].dense.strides[2] = int64_t(1) << 31; });
+  refuses("argument 1 'k': expects strides of 0 to 274877906944, but stride 0 is -1",
+          [](auto &a) { a[k].dense.strides[0] = -1; });
+  refuses("but stride 1 is 274877906945", [](auto &a) { a[k].dense.strides[1] = (int64_t(1) << 38) + 1; });
+  refuses("argument 6 'ids': expects strides of 0 to 274877906944, but stride 0 is -1",
+          [](auto &a) { a[ids].dense.strides[0] = -1; });
+  refuses("argument 8 'lse': expects strides of 0 to", [](auto &a) { a[lse].dense.strides[1] = -1; });
+  refuses("argument 7 'o': expects stride 1 to be at least 6400, so that no elements of a result share memory, but got "
+          "6399",
+          [](auto &a) { a[o].dense.strides[1] = 6399; });
+  refuses("argument 7 'o': expects stride 0 to be at least 51200", [](auto &a) { a[o].dense.strides[0] = 51199; });
+  refuses("argument 8 'lse': expects stride 0 to be at least", [](auto &a) { a[lse].dense.strides[0] = 0; });
+  refuses("argument 8 'lse': expects stride 0 to be at least 800",
+          [](auto &a) { a[lse].dense.strides[0] = a[lse].dense.strides[1] = 100; });
+}
+
+TEST_F(AttentionArguments, RowsBeyond31Bits) {
+  refuses("argument 0 'q': expects batches * heads * queries of at most 2147418111, but got 2 * 1000000000 * 100",
+          [](auto &a) { a[q].dense.sizes[1] = 1000000000; });
+}
+
+TEST_F(AttentionArguments, Scale) {
+  refuses("argument 4 'scale': expects a finite scale, but got nan", [](auto &a) { a[scale].scalar = NAN; });
+  refuses("expects a finite scale, but got -inf", [](auto &a) { a[scale].scalar = -INFINITY; });
+}
+
+TEST_F(AttentionArguments, Pattern) {
+  auto change = [&](const std::string &message, const std::function<void(sparsec_pattern_t &)> &body) {
+    refuses("argument 3 'pattern': " + message, [&](auto &a) { body(a[pattern].pattern); });
+  };
+  change("expects blocks of 64 queries x 128 keys, but got 128 x 128", [](auto &p) { p.query_block = 128; });
+  change("expects blocks of 64 queries x 128 keys, but got 64 x 64", [](auto &p) { p.key_block = 64; });
+  change("expects batches to be 1 or 2, but got 3", [](auto &p) { p.batches = 3; });
+  change("expects heads to be 1 or 8, but got 2", [](auto &p) { p.heads = 2; });
+  change("expects rows to be 2, the blocks of 64 in 100 queries, but got 3", [](auto &p) { p.rows = 3; });
+  change("expects columns to be 3, the blocks of 128 in 300 keys, but got 2", [](auto &p) { p.columns = 2; });
+  change("expects capacity of 0 to 2147418111, but got -1", [](auto &p) { p.capacity = -1; });
+  change("16 lists of capacity 200000000 have more than 2147418111 entries", [](auto &p) { p.capacity = 200000000; });
+  change("expects encoding 1 (index arrays) or 2 (padded lists), but got 3",
+         [](auto &p) { p.encoding = sparsec_pattern_encoding_t(3); });
+  change("partial.indices is NULL", [](auto &p) { p.partial.indices = nullptr; });
+  change("full.indices is NULL", [](auto &p) { p.full.indices = nullptr; });
+  change("full.starts is not aligned to 4 bytes",
+         [](auto &p) { p.full.starts = static_cast<const int32_t *>(at(0x10002)); });
+}
+
+TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {
+  LaunchInfoBuilder info = cudaAttention();
+  info.variants.push_back(info.variants[0]);
+  info.variants[0].alignment = 16;
+  info.kernels[0].variant_count = 2;
+  load(info);
+  auto variant = [&] {
+    size_t number = 99;
+    EXPECT_OK(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &number));
+    return number;
+  };
+  arguments[ids].dense.strides[0] = 301; // read element by element
+  arguments[slopes].dense.data = at(0x50004);
+  arguments[o].dense.strides[0] *= 4; // room between the heads
+  arguments[o].dense.strides[1] *= 2;
+  EXPECT_EQ(variant(), 0u);
+  for (int tensor : {q, k, v, o})
+    for (int d : {0, 1, 2}) {
+      arguments[tensor].dense.strides[d] += 4;
+      EXPECT_EQ(variant(), 1u) << tensor << " " << d;
+      arguments[tensor].dense.strides[d] -= 4;
+    }
+  arguments[q].dense.data = at(0x100008);
+  EXPECT_EQ(variant(), 1u);
+  size_t number;
+  arguments[scale].scalar = INFINITY;
+  EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &number),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "finite scale");
+}
+
+TEST_F(AttentionArguments, LaunchesAllocateNothingAndCallNothingThatWaits) {
+  ASSERT_OK(launch());
+  EXPECT_THAT(fake.calls, ::testing::ElementsAre("cuCtxPushCurrent", "cuLaunchKernel", "cuCtxPopCurrent"));
+  fake.recording = false;
+  size_t before = heapAllocations();
+  ASSERT_EQ(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), nullptr), nullptr);
+  EXPECT_EQ(heapAllocations(), before);
+}
+
+TEST_F(AttentionArguments, PlansAreOfProductsOnly) {
+  sparsec_bsr_t matrix = {};
+  sparsec_plan_t plan;
+  EXPECT_STATUS(sparsec_plan_create(kernel, &matrix, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "kernel 'attention' is no block-sparse product: only these have plans");
+  EXPECT_STATUS(sparsec_launch(kernel, reinterpret_cast<sparsec_plan_t>(8), arguments.data(), 9, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "plan must be NULL: 'attention' is an attention kernel");
+}
+
+TEST_F(AttentionArguments, KernelTellsWhatIsSpecial) {
+  EXPECT_EQ(sparsec_kernel_attention(kernel)->head_dimension, 64u);
+  load(cudaLinear());
+  EXPECT_EQ(sparsec_kernel_attention(kernel), nullptr);
+  EXPECT_EQ(sparsec_kernel_attention(nullptr), nullptr);
+}
+
+} // namespace

@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attention on the host: a real kernel gets its parameters and tiles, and agrees with the reference.
+
+#include "runtime_expect.h"
+#include "runtime_images.h"
+#include "sparsec/runtime.hpp"
+
+#include <cmath>
+#include <cstring>
+#include <random>
+
+#ifdef SPARSEC_TEST_HOST_OBJECT
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+namespace {
+
+LaunchInfoBuilder attentionInfo() {
+  LaunchInfoBuilder info = cudaAttention();
+  makeHostInfo(info);
+  for (uint32_t i : {0, 1, 2, 7}) {
+    info.arguments[i].dtype = SPARSEC_DTYPE_F32;
+    info.arguments[i].sizes[3] = 4;
+  }
+  info.arguments[3].block_rows = 2;
+  info.arguments[3].block_columns = 3;
+  info.attentions[0].head_dimension = 4;
+  std::strcpy(info.variants[0].symbol, "sparsec_test_attention");
+  info.variants[0].alignment = 4;
+  info.variants[0].tile_m = 2;
+  return info;
+}
+
+/// 2 batches, 4 heads of which 2 share a key head, sizes that cut blocks, results with room around them.
+struct Problem {
+  static constexpr int64_t batches = 2, heads = 4, keyHeads = 2, queries = 7, keys = 13, dimension = 4;
+  static constexpr int64_t rows = 4, columns = 5, room = 2;
+  std::vector<float> q, k, v, o, lse, slopes = {0.1f, 0.2f, -0.1f, 0.3f};
+  std::vector<int32_t> ids;
+  sparsec_pattern_t pattern = {};
+
+  Problem() {
+    std::mt19937 random(5);
+    std::uniform_real_distribution<float> uniform(-1, 1);
+    for (auto [vector, headCount, length] :
+         {std::tuple(&q, heads, queries), std::tuple(&k, keyHeads, keys), std::tuple(&v, keyHeads, keys)}) {
+      vector->resize(batches * headCount * length * dimension);
+      for (float &value : *vector)
+        value = uniform(random);
+    }
+    for (int64_t i = 0; i < batches * keys; ++i)
+      ids.push_back(int32_t(random() % 2));
+    clearResults();
+  }
+
+  void clearResults() {
+    o.assign(batches * queries * heads * (dimension + room), NAN);
+    lse.assign(batches * heads * (queries + room), NAN);
+  }
+
+  /// Q batch-head-sequence, K and V batch-sequence-head.
+  std::vector<sparsec_argument_t> arguments() {
+    sparsec_dense_t result = {o.data(),
+                              SPARSEC_DTYPE_F32,
+                              4,
+                              {batches, heads, queries, dimension},
+                              {queries * heads * (dimension + room), dimension + room, heads * (dimension + room), 1}};
+    sparsec_dense_t logSums = sparsec_dense_3d(lse.data(), SPARSEC_DTYPE_F32, batches, heads, queries);
+    logSums.strides[1] = queries + room;
+    logSums.strides[0] = heads * (queries + room);
+    auto keyTensor = [](std::vector<float> &data) {
+      return sparsec_argument_dense(
+          sparsec_dense_bshd(data.data(), SPARSEC_DTYPE_F32, batches, keyHeads, keys, dimension));
+    };
+    return {sparsec_argument_dense(sparsec_dense_bhsd(q.data(), SPARSEC_DTYPE_F32, batches, heads, queries, dimension)),
+            keyTensor(k),
+            keyTensor(v),
+            sparsec_argument_pattern(pattern),
+            sparsec_argument_scalar(0.6f),
+            sparsec_argument_dense(sparsec_dense_1d(slopes.data(), SPARSEC_DTYPE_F32, heads)),
+            sparsec_argument_dense(sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, batches, keys)),
+            sparsec_argument_dense(result),
+            sparsec_argument_dense(logSums)};
+  }
+
+  void check(sparsec_kernel_t kernel) {
+    constexpr int64_t all = batches * heads * queries;
+    std::vector<double> expected(all * dimension), expectedLse(all);
+    auto arguments = this->arguments();
+    ASSERT_OK(sparsec_reference_run(kernel, arguments.data(), 9, 0, all, expected.data(), nullptr));
+    ASSERT_OK(sparsec_reference_lse(kernel, arguments.data(), 9, 0, all, expectedLse.data(), nullptr));
+    for (int64_t row = 0; row < all; ++row) {
+      int64_t query = row % queries, head = row / queries % heads, batch = row / queries / heads;
+      const float *got = &o[((batch * queries + query) * heads + head) * (dimension + room)];
+      for (int64_t d = 0; d < dimension + room; ++d) {
+        if (d < dimension)
+          ASSERT_NEAR(got[d], expected[row * dimension + d], 1e-5) << row << ", " << d;
+        else
+          ASSERT_TRUE(std::isnan(got[d])) << "the padding is not the kernel's";
+      }
+      float gotLse = lse[(batch * heads + head) * (queries + room) + query];
+      if (std::isinf(expectedLse[row]))
+        ASSERT_EQ(gotLse, expectedLse[row]);
+      else
+        ASSERT_NEAR(gotLse, expectedLse[row], 1e-5);
+    }
+  }
+};
+
+/// Every state in turn; one row of blocks of each batch and head is empty.
+std::vector<uint8_t> blockMask(int64_t batches, int64_t heads) {
+  std::vector<uint8_t> mask;
+  for (int64_t list = 0; list < batches * heads * Problem::rows; ++list)
+    for (int64_t column = 0; column < Problem::columns; ++column)
+      mask.push_back(list % Problem::rows == 2 ? 0 : uint8_t((list * 7 + column * column) % 3));
+  return mask;
+}
+
+TEST(HostAttention, KernelRunsAndAgreesWithTheReference) {
+  for (int threads : {1, 3}) {
+    sparsec::Device device = sparsec::Device::host(threads);
+    ByteVector object = hostObject(attentionInfo());
+    sparsec::Module module(device, object.data(), object.size());
+    sparsec::Kernel kernel = module.kernel();
+    for (sparsec_pattern_encoding_t encoding : {SPARSEC_PATTERN_INDEX_ARRAYS, SPARSEC_PATTERN_PADDED_LISTS})
+      for (auto [batches, heads] : {std::pair(1, 1), std::pair(1, 4), std::pair(2, 1), std::pair(2, 4)}) {
+        sparsec::Pattern lists(device, {2, 3, batches, heads, Problem::queries, Problem::keys},
+                               blockMask(batches, heads), encoding);
+        Problem problem;
+        problem.pattern = lists.view();
+        auto arguments = problem.arguments();
+        ASSERT_OK(sparsec_launch(kernel.handle(), nullptr, arguments.data(), arguments.size(), nullptr));
+        problem.check(kernel.handle());
+      }
+  }
+}
+
+TEST(HostAttention, PatternOfThePredicateGivesTheSameAsTheMaskEverywhere) {
+  sparsec::Device device = sparsec::Device::host(2);
+  ByteVector object = hostObject(attentionInfo());
+  sparsec::Module module(device, object.data(), object.size());
+  sparsec::Kernel kernel = module.kernel();
+  const sparsec_pattern_shape_t shape = {2, 3, 2, 1, Problem::queries, Problem::keys};
+  Problem problem;
+  // All blocks partial: the mask is asked for every query and key.
+  sparsec::Pattern everywhere(device, shape, std::vector<uint8_t>(2 * Problem::rows * Problem::columns, 2));
+  problem.pattern = everywhere.view();
+  auto arguments = problem.arguments();
+  std::vector<double> expected(2 * 4 * 7), got(expected.size());
+  ASSERT_OK(sparsec_reference_lse(kernel.handle(), arguments.data(), 9, 0, 56, expected.data(), nullptr));
+
+  sparsec_pattern_buffer_t buffer;
+  ASSERT_OK(sparsec_pattern_from_predicate(kernel.handle(), &shape, arguments.data(), 9, SPARSEC_PATTERN_INDEX_ARRAYS,
+                                           device.handle(), &buffer));
+  problem.pattern = sparsec_pattern_buffer_view(buffer);
+  arguments = problem.arguments();
+  ASSERT_OK(sparsec_launch(kernel.handle(), nullptr, arguments.data(), arguments.size(), nullptr));
+  problem.check(kernel.handle());
+  ASSERT_OK(sparsec_reference_lse(kernel.handle(), arguments.data(), 9, 0, 56, got.data(), nullptr));
+  EXPECT_THAT(got, ::testing::Pointwise(::testing::DoubleEq(), expected));
+  sparsec_pattern_buffer_destroy(buffer);
+}
+
+TEST(HostAttention, ListsAreCheckedBeforeTheyAreFollowed) {
+  sparsec::Device device = sparsec::Device::host(1);
+  ByteVector object = hostObject(attentionInfo());
+  sparsec::Module module(device, object.data(), object.size());
+  Problem problem;
+  std::vector<int32_t> starts(Problem::rows, 1), indices = {0, 1, 5, 2};
+  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS,    2, 3, 1, 1, Problem::rows, Problem::columns, 1,
+                     {starts.data(), indices.data()}, {}};
+  auto arguments = problem.arguments();
+  EXPECT_STATUS(sparsec_launch(module.kernel().handle(), nullptr, arguments.data(), arguments.size(), nullptr),
+                SPARSEC_STATUS_INVALID_PATTERN,
+                "argument 3 'pattern': expects partial.indices[2] (batch 0, head 0, row 2) to be 0 to 4, but got 5");
+  for (const std::vector<float> &result : {problem.o, problem.lse})
+    for (float value : result)
+      ASSERT_TRUE(std::isnan(value)) << "results must be untouched";
+}
+
+TEST(HostAttention, KeysOfLengthZero) {
+  sparsec::Device device = sparsec::Device::host(2);
+  ByteVector object = hostObject(attentionInfo());
+  sparsec::Module module(device, object.data(), object.size());
+  Problem problem;
+  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS, 2, 3, 1, 1, Problem::rows, 0, 0, {}, {}};
+  auto arguments = problem.arguments();
+  for (int i : {1, 2})
+    arguments[i].dense.sizes[2] = 0;
+  ASSERT_OK(sparsec_launch(module.kernel().handle(), nullptr, arguments.data(), arguments.size(), nullptr));
+  for (int64_t i = 0; i < int64_t(problem.o.size()); ++i)
+    ASSERT_TRUE(i % 6 < 4 ? problem.o[i] == 0 : std::isnan(problem.o[i])) << i;
+  for (int64_t i = 0; i < int64_t(problem.lse.size()); ++i)
+    ASSERT_TRUE(i % 9 < 7 ? problem.lse[i] == -INFINITY : std::isnan(problem.lse[i])) << i;
+}
+
+} // namespace
+
+#endif // SPARSEC_TEST_HOST_OBJECT
