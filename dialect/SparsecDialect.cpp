@@ -151,10 +151,10 @@ LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError
   if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
     return emitError() << "expects swizzle to be 0, 32, 64 or 128, but got " << swizzle;
   // tensor_map_c3
-  size_t rank = kind == TensorMapKind::dense ? 2 : 3;
-  if (box.size() != rank)
-    return emitError() << "expects the box of a " << stringifyTensorMapKind(kind) << " tensor map to have " << rank
-                       << " sizes, but got " << box.size();
+  bool isDense = kind == TensorMapKind::dense;
+  if (isDense ? box.size() < 2 || box.size() > 5 : box.size() != 3)
+    return emitError() << "expects the box of a " << stringifyTensorMapKind(kind) << " tensor map to have "
+                       << (isDense ? "2 to 5" : "3") << " sizes, but got " << box.size();
   // tensor_map_c4: what a tensor map can hold
   for (int64_t size : box)
     if (size < 1 || size > 256)

@@ -2,3 +2,4 @@
 // Everything, for mlir-tblgen.
 include "SparsecKernelOps.td"
 include "SparsecTileOps.td"
+include "SparsecAttentionTileOps.td"

@@ -20,6 +20,15 @@ void StoreOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNa
   nameArguments(region, setName, {"acc", "extra"});
 }
 
+void KeyLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region, setName, {"block", "carried"});
+}
+
+void SoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
+  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
+}
+
 void PrefetchOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   nameArguments(region, setName, {"block", "chunk"});
 }
@@ -30,6 +39,10 @@ static LogicalResult verifyBodyArguments(Operation *op, ArrayRef<Type> expected)
   if (got != TypeRange(expected))
     return op->emitOpError("expects the arguments of its body to be (") << expected << "), but got (" << got << ")";
   return success();
+}
+
+bool ProgramOp::isAttention() {
+  return walk([](KeyLoopOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 LogicalResult TileLoopOp::verify() {
@@ -74,6 +87,25 @@ LogicalResult ChainOp::verify() {
   for (int64_t depth : getDepth())
     if (depth < 1 || depth > xDepth)
       return emitOpError("expects every depth to be from 1 to ") << xDepth << ", but got " << depth;
+  return success();
+}
+
+LogicalResult KeyLoopOp::verify() {
+  // key_loop_c1
+  if (getInits().getTypes() != getResultTypes())
+    return emitOpError("expects results of the types of its inits, (")
+           << getInits().getTypes() << "), but got (" << getResultTypes() << ")";
+  // key_loop_c2
+  SmallVector<Type> arguments{BlockType::get(getContext())};
+  llvm::append_range(arguments, getInits().getTypes());
+  return verifyBodyArguments(*this, arguments);
+}
+
+LogicalResult KeyLoopOp::verifyRegions() {
+  // key_loop_c3
+  TypeRange yielded = getBody().front().getTerminator()->getOperandTypes();
+  if (yielded != getResultTypes())
+    return emitOpError("expects its body to yield (") << getResultTypes() << "), but got (" << yielded << ")";
   return success();
 }
 

@@ -38,6 +38,10 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     OptionalAttr<I64Attr>:$shared_memory);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let extraClassDeclaration = [{
+    /// Whether this is a program of sparsec.attention.
+    bool isAttention();
+  }];
 }
 
 def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {

@@ -73,6 +73,26 @@ def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
   let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";
 }
 
+def Sparsec_FragmentType : Sparsec_Type<"Fragment", "fragment"> {
+  let summary = "An operand tile in the registers of the consumers: `!sparsec.fragment<128, 64, bf16>`.";
+  let description = [{
+    `rows x columns` elements; a consumer holds its rows of the tile, as the A operand of a chain.
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
+  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";
+}
+
+def Sparsec_SoftmaxStateType : Sparsec_Type<"SoftmaxState", "softmax_state"> {
+  let summary = "The maximum and the sum of every row of an online softmax, in registers.";
+  let description = [{
+    ```mlir
+    %begin = sparsec.softmax_begin : <128>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows);
+  let assemblyFormat = "`<` $rows `>`";
+}
+
 def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
   let summary = "A ring of `stages` slots in shared memory; every slot holds the same list of buffers.";
   let description = [{

@@ -29,19 +29,26 @@ CUtensorMapDataType tensorMapType(sparsec_dtype_t dtype) {
 struct Description {
   void *data;
   sparsec_dtype_t dtype;
-  uint64_t sizes[3];
-  uint64_t strides[2]; // bytes, from the second dimension on
+  uint64_t sizes[SPARSEC_MAX_RANK];
+  uint64_t strides[SPARSEC_MAX_RANK]; // bytes, from the second dimension on
 };
 
-Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument) {
-  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE) {
-    const sparsec_dense_t &tensor = argument.dense;
-    uint64_t elementBytes = dtypeBytes(tensor.dtype);
-    return {tensor.data,
-            tensor.dtype,
-            {uint64_t(tensor.sizes[1]), uint64_t(tensor.sizes[0]), 0},
-            {uint64_t(tensor.strides[0]) * elementBytes, 0}};
+/// Dimensions that have one element may have any stride: the driver wants one that it could use.
+Description describe(const sparsec_dense_t &tensor) {
+  Description description = {tensor.data, tensor.dtype, {}, {}};
+  uint64_t elementBytes = dtypeBytes(tensor.dtype);
+  for (int32_t d = 0; d < tensor.rank; ++d) {
+    int32_t outer = tensor.rank - 1 - d;
+    description.sizes[d] = uint64_t(tensor.sizes[outer]);
+    if (d > 0)
+      description.strides[d - 1] = tensor.sizes[outer] > 1 ? uint64_t(tensor.strides[outer]) * elementBytes : 16;
   }
+  return description;
+}
+
+Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument) {
+  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE)
+    return describe(argument.dense);
   const sparsec_bsr_t &matrix = argument.bsr;
   uint64_t rowBytes = matrix.block_columns * dtypeBytes(matrix.dtype);
   return {const_cast<void *>(matrix.values),
@@ -63,9 +70,10 @@ Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &re
   }
   if (isEmpty) {
     tensor.data = device.placeholder;
-    tensor.strides[0] = std::max<uint64_t>(tensor.strides[0], 16);
+    for (uint64_t &stride : tensor.strides)
+      stride = std::max<uint64_t>(stride, 16);
   }
-  const uint32_t elementStrides[3] = {1, 1, 1};
+  const uint32_t elementStrides[SPARSEC_MAX_RANK] = {1, 1, 1, 1, 1};
   return cudaStatus(*device.cuda,
                     device.cuda->cuTensorMapEncodeTiled(
                         &outMap, tensorMapType(tensor.dtype), recipe.rank, tensor.data, tensor.sizes, tensor.strides,

@@ -2,6 +2,7 @@
 // Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Which emitter builds the body is
 // the schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
 
+#include "Attention.h"
 #include "Multistage.h"
 #include "Passes.h"
 #include "ProgramContext.h"
@@ -17,8 +18,6 @@ using namespace mlir;
 using namespace sparsec;
 
 namespace {
-
-constexpr StringRef sharedMemorySymbol = "dynamic_shared_memory";
 
 /// Dynamic shared memory is an external array without a size; swizzled buffers need its alignment.
 void declareSharedMemory(gpu::GPUModuleOp module) {
@@ -56,6 +55,11 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }
 
+void finish(ProgramContext &context) {
+  LLVM::ReturnOp::create(context.b, ValueRange());
+  context.parameters.finish();
+}
+
 void emitProgram(ProgramOp program) {
   Location loc = program.getLoc();
   KernelBuilder b(loc, program.getContext());
@@ -64,16 +68,18 @@ void emitProgram(ProgramOp program) {
   auto function = LLVM::LLVMFuncOp::create(b, program.getSymName(), type);
   b.createBlock(&function.getBody());
 
-  ProgramContext context(program, function, b);
-  Value base = LLVM::AddressOfOp::create(b, b.pointerType(AddressSpace::shared), sharedMemorySymbol);
-  context.sharedMemory = ptx::opaque(b, base);
-  context.thread = ptx::threadIndex(b);
-  if (program.getSchedule().getCopy() == Copy::tma)
-    emitWarpSpecialized(context);
-  else
-    emitMultistage(context);
-  LLVM::ReturnOp::create(b, ValueRange());
-  context.parameters.finish();
+  if (program.isAttention()) {
+    AttentionContext context(program, function, b);
+    emitAttention(context);
+    finish(context);
+  } else {
+    SpmmContext context(program, function, b);
+    if (program.getSchedule().getCopy() == Copy::tma)
+      emitWarpSpecialized(context);
+    else
+      emitMultistage(context);
+    finish(context);
+  }
   setAttributes(function, program);
   program.erase();
 }

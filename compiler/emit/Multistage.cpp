@@ -24,7 +24,7 @@ namespace {
 
 class MultistageEmitter {
 public:
-  explicit MultistageEmitter(ProgramContext &context)
+  explicit MultistageEmitter(SpmmContext &context)
       : context(context), b(context.b), schedule(context.schedule),
         ring(context, *context.program.getBody().getOps<RingOp>().begin()), copy(context, ring),
         slabs(schedule.getTileM() / schedule.getConsumersM() / 16),
@@ -40,7 +40,7 @@ private:
   Values loadX(Value slot, int64_t k, int64_t pair);
   Value zero() { return b.f32(0); }
 
-  ProgramContext &context;
+  SpmmContext &context;
   KernelBuilder &b;
   ScheduleAttr schedule;
   Ring ring;
@@ -153,4 +153,4 @@ Values MultistageEmitter::loadX(Value slot, int64_t k, int64_t pair) {
 
 } // namespace
 
-void sparsec::emitMultistage(ProgramContext &context) { MultistageEmitter(context).emit(); }
+void sparsec::emitMultistage(SpmmContext &context) { MultistageEmitter(context).emit(); }

@@ -12,7 +12,7 @@ namespace sparsec {
 int64_t multistageThreads(ScheduleAttr schedule);
 
 /// Emits the program at the builder's insertion point.
-void emitMultistage(ProgramContext &context);
+void emitMultistage(SpmmContext &context);
 
 } // namespace sparsec
 

@@ -4,6 +4,8 @@
 
 #include "Ptx.h"
 
+#include "sparsec/launch_info.h"
+
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/Support/MathExtras.h"
 
@@ -14,7 +16,7 @@ using namespace sparsec;
 // Parameters
 //===----------------------------------------------------------------------===//
 
-Type ParameterList::typeOf(ParameterKind kind) {
+Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
   Builder b(function.getContext());
   auto pointer = [&](AddressSpace space) {
     return LLVM::LLVMPointerType::get(b.getContext(), static_cast<unsigned>(space));
@@ -36,7 +38,16 @@ Type ParameterList::typeOf(ParameterKind kind) {
   case ParameterKind::scalar:
     return b.getF32Type();
   case ParameterKind::pattern_field:
-    llvm_unreachable("kernels that take a pattern have no programs");
+    switch (index) {
+    case SPARSEC_PATTERN_FIELD_ENCODING:
+    case SPARSEC_PATTERN_FIELD_BATCHES:
+    case SPARSEC_PATTERN_FIELD_HEADS:
+      return b.getI32Type();
+    case SPARSEC_PATTERN_FIELD_CAPACITY:
+      return b.getI64Type();
+    default:
+      return pointer(AddressSpace::global);
+    }
   }
   llvm_unreachable("all kinds are covered");
 }
@@ -48,7 +59,7 @@ Value ParameterList::get(ParameterKind kind, int64_t argument, int64_t index) {
     if (known == parameter)
       return entry.getArgument(position);
   recipe.push_back(parameter);
-  return entry.addArgument(typeOf(kind), function.getLoc());
+  return entry.addArgument(typeOf(kind, index), function.getLoc());
 }
 
 Value ParameterList::tensorMap(TensorMapAttr map) {
@@ -86,6 +97,13 @@ void ParameterList::finish() {
 
 ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : program(program), schedule(program.getSchedule()), b(b), parameters(function) {
+  Value base = LLVM::AddressOfOp::create(b, b.pointerType(AddressSpace::shared), sharedMemorySymbol);
+  sharedMemory = ptx::opaque(b, base);
+  thread = ptx::threadIndex(b);
+}
+
+SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
+    : ProgramContext(program, function, b) {
   program.walk([&](CopyOp copy) {
     int64_t argument = cast<BlockArgument>(copy.getSource()).getArgNumber();
     (copy.getOperand() == Operand::a ? matrixArgument : denseArgument) = argument;
@@ -97,9 +115,7 @@ ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   element = matrix.getElementType();
 }
 
-int64_t ProgramContext::tilesPerBlockRow() const {
-  return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM());
-}
+int64_t SpmmContext::tilesPerBlockRow() const { return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM()); }
 
 //===----------------------------------------------------------------------===//
 // Tile loop
@@ -116,7 +132,7 @@ static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile,
   return {b.add(firstRow, b.modulo(inGroup, rowsInGroup)), b.divide(inGroup, rowsInGroup)};
 }
 
-KernelBuilder::Values sparsec::emitTileLoop(ProgramContext &context, ValueRange carried, TileBody body) {
+KernelBuilder::Values sparsec::emitTileRows(ProgramContext &context, ValueRange carried, TileRowBody body) {
   KernelBuilder &b = context.b;
   ParameterList &parameters = context.parameters;
   int64_t cluster = context.schedule.getCluster();
@@ -145,11 +161,17 @@ KernelBuilder::Values sparsec::emitTileLoop(ProgramContext &context, ValueRange 
           return KernelBuilder::Values{b.loadElement(i32, tiles, entry), b.loadElement(i32, tiles, b.add(entry, 1))};
         },
         [&] { return rasterPosition(context, tile, tileRows, panels); });
-    int64_t slabs = context.tilesPerBlockRow();
+    return body(coordinates[0], coordinates[1], state);
+  });
+}
+
+KernelBuilder::Values sparsec::emitTileLoop(SpmmContext &context, ValueRange carried, TileBody body) {
+  KernelBuilder &b = context.b;
+  return emitTileRows(context, carried, [&](Value tileRow, Value panel, ValueRange state) {
+    int64_t slabs = context.tilesPerBlockRow(), cluster = context.schedule.getCluster();
     TilePosition position;
-    position.blockRow = b.divide(coordinates[0], slabs);
-    position.rowInBlock = b.mul(b.sub(coordinates[0], b.mul(position.blockRow, slabs)), context.schedule.getTileM());
-    Value panel = coordinates[1];
+    position.blockRow = b.divide(tileRow, slabs);
+    position.rowInBlock = b.mul(b.sub(tileRow, b.mul(position.blockRow, slabs)), context.schedule.getTileM());
     if (cluster > 1)
       panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
     position.column = b.mul(panel, context.schedule.getTileN());
@@ -157,7 +179,7 @@ KernelBuilder::Values sparsec::emitTileLoop(ProgramContext &context, ValueRange 
   });
 }
 
-RowBlocks sparsec::emitRowBlocks(ProgramContext &context, const TilePosition &position) {
+RowBlocks sparsec::emitRowBlocks(SpmmContext &context, const TilePosition &position) {
   KernelBuilder &b = context.b;
   Value rowPtr = context.parameters.get(ParameterKind::row_ptr, context.matrixArgument);
   return {b.loadElement(b.i32Type(), rowPtr, position.blockRow),

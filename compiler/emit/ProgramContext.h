@@ -21,12 +21,15 @@ public:
   void finish();
 
 private:
-  mlir::Type typeOf(ParameterKind kind);
+  mlir::Type typeOf(ParameterKind kind, int64_t index);
 
   mlir::LLVM::LLVMFuncOp function;
   llvm::SmallVector<ParameterAttr> recipe;
   llvm::SmallVector<TensorMapAttr> tensorMaps;
 };
+
+/// The external array that stands for dynamic shared memory.
+inline constexpr llvm::StringRef sharedMemorySymbol = "dynamic_shared_memory";
 
 /// One program being emitted into one function.
 struct ProgramContext {
@@ -36,15 +39,18 @@ struct ProgramContext {
   ScheduleAttr schedule;
   KernelBuilder &b;
   ParameterList parameters;
+  mlir::Value sharedMemory; // base of dynamic shared memory
+  mlir::Value thread;       // index in the CTA
+};
 
-  // The spmm behind the program: operand numbers are kernel argument numbers.
+/// The program of a spmm. Operand numbers are kernel argument numbers.
+struct SpmmContext : ProgramContext {
+  SpmmContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
+
   BsrType matrix;
   int64_t matrixArgument, denseArgument, resultArgument;
   bool denseTransposed; // X is N x K
   mlir::Type element;   // of W and X
-
-  mlir::Value sharedMemory; // base of dynamic shared memory
-  mlir::Value thread;       // index in the CTA
 
   mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
   mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
@@ -60,17 +66,21 @@ struct TilePosition {
   mlir::Value column;     // first column of this CTA
 };
 
+using TileRowBody =
+    llvm::function_ref<KernelBuilder::Values(mlir::Value tileRow, mlir::Value panel, mlir::ValueRange carried)>;
 using TileBody = llvm::function_ref<KernelBuilder::Values(const TilePosition &, mlir::ValueRange carried)>;
 
 /// The tile loop: the plan's list where there is one, else every `workers`-th tile of a raster that keeps `raster` tile
 /// rows together. All threads of a CTA (or of one of its roles) call it alike.
-KernelBuilder::Values emitTileLoop(ProgramContext &context, mlir::ValueRange carried, TileBody body);
+KernelBuilder::Values emitTileRows(ProgramContext &context, mlir::ValueRange carried, TileRowBody body);
+/// The same, with the position of the CTA's tile in the result of a spmm.
+KernelBuilder::Values emitTileLoop(SpmmContext &context, mlir::ValueRange carried, TileBody body);
 
 /// The range of positions in col_idx and values of a block row.
 struct RowBlocks {
   mlir::Value first, last;
 };
-RowBlocks emitRowBlocks(ProgramContext &context, const TilePosition &position);
+RowBlocks emitRowBlocks(SpmmContext &context, const TilePosition &position);
 
 /// The accumulators of one warp: 16-row slabs x groups of 8 columns x 4 values, in the register layout that mma.sync
 /// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 lie in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values

@@ -152,15 +152,37 @@ void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
 
 Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor,
-                 bool bNMajor) {
+                 bool bNMajor, bool accumulate) {
   MLIRContext *context = b.getContext();
   auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
   // In the op "row" on B means that N is contiguous (the instruction's transpose bit is set).
   auto layoutB = bNMajor ? NVVM::MMALayout::row : NVVM::MMALayout::col;
-  return NVVM::WgmmaMmaAsyncOp::create(b, accumulators.getType(), accumulators, a, bDescriptor,
-                                       NVVM::MMAShapeAttr::get(context, 64, n, 16), type, type, NVVM::WGMMATypes::f32,
-                                       NVVM::WGMMAScaleOut::one, NVVM::WGMMAScaleIn::one, NVVM::WGMMAScaleIn::one,
-                                       NVVM::MMALayout::row, layoutB, NVVM::MMAIntOverflowAttr());
+  return NVVM::WgmmaMmaAsyncOp::create(
+      b, accumulators.getType(), accumulators, a, bDescriptor, NVVM::MMAShapeAttr::get(context, 64, n, 16), type, type,
+      NVVM::WGMMATypes::f32, accumulate ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero, NVVM::WGMMAScaleIn::one,
+      NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, layoutB, NVVM::MMAIntOverflowAttr());
+}
+
+Value ptx::wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a,
+                              Value bDescriptor, bool bNMajor) {
+  // The op of the dialect takes A from shared memory only. Operands: n / 2 results, the same as inputs, A, B.
+  int64_t count = n / 2;
+  SmallVector<std::string> sums, constraints(count, "=f");
+  for (int64_t i = 0; i < count; ++i) {
+    sums.push_back("$" + std::to_string(i));
+    constraints.push_back(std::to_string(i));
+  }
+  constraints.append({"r", "r", "r", "r", "l"});
+  auto operand = [&](int64_t index) { return "$" + std::to_string(2 * count + index); };
+  std::string type = element.isBF16() ? "bf16" : "f16";
+  std::string text = "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) +
+                     "k16.f32." + type + "." + type + " {" + llvm::join(sums, ", ") + "}, {" + operand(0) + ", " +
+                     operand(1) + ", " + operand(2) + ", " + operand(3) + "}, " + operand(4) + ", p, 1, 1, " +
+                     (bNMajor ? "1" : "0") + "; }";
+  Values operands = unpack(b, accumulators);
+  llvm::append_range(operands, a);
+  operands.push_back(bDescriptor);
+  return inlineAsm(b, accumulators.getType(), operands, text, llvm::join(constraints, ","), Effects::memory);
 }
 
 Value ptx::wgmmaWait(KernelBuilder &b, int64_t pending, Value accumulators) {
@@ -233,6 +255,10 @@ void ptx::copyAsync16(KernelBuilder &b, Value destination, Value source, Value b
 void ptx::copyAsyncCommit(KernelBuilder &b) { NVVM::CpAsyncCommitGroupOp::create(b); }
 void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {
   NVVM::CpAsyncWaitGroupOp::create(b, b.getI32IntegerAttr(pending));
+}
+
+Value ptx::exp2(KernelBuilder &b, Value x) {
+  return callIntrinsic(b, b.getF32Type(), "llvm.nvvm.ex2.approx.ftz.f", {x});
 }
 
 Value ptx::pack(KernelBuilder &b, Type element, Value low, Value high) {

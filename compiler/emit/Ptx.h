@@ -68,7 +68,12 @@ Value wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
 /// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
 /// bTransposed: B lies with its N dimension contiguous (MN-major).
-Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor, bool bNMajor);
+/// Without `accumulate` the accumulators' values do not count.
+Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor, bool bNMajor,
+            bool accumulate = true);
+/// The same with A in four registers of pairs, as those of mma.
+Value wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a, Value bDescriptor,
+                         bool bNMajor);
 void wgmmaCommit(KernelBuilder &b);
 /// Waits until at most `pending` groups are in flight. The accumulators pass through the instruction, so that no use of
 /// them can move above it.
@@ -88,6 +93,9 @@ Values mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, 
 void copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes = {});
 void copyAsyncCommit(KernelBuilder &b);
 void copyAsyncWait(KernelBuilder &b, int64_t pending);
+
+/// 2^x to about 2 units in the last place (ex2.approx.ftz.f32, 9.7.3.21): results below 2^-126 are zero.
+Value exp2(KernelBuilder &b, Value x);
 
 /// Two f32 to one register of two 16-bit values, low half first, rounded to nearest even (cvt.rn.bf16x2.f32, f16x2).
 Value pack(KernelBuilder &b, Type element, Value low, Value high);

@@ -43,12 +43,16 @@ void Ring::initBarriers(int64_t releases) {
 }
 
 /// The empty barrier's first phase completes with the first release, so the producer waits for the phase before.
-void Ring::acquire(State state) {
+void Ring::waitUntilFree(State state) { ptx::mbarrierWait(b, emptyBarrier(state.slot), b.bitXor(state.phase, 1)); }
+
+void Ring::expect(State state) {
   int64_t bytes = 0;
   for (size_t buffer = 0; buffer < op.getType().getBuffers().size(); ++buffer)
     bytes += slotBytes(buffer);
-  ptx::mbarrierWait(b, emptyBarrier(state.slot), b.bitXor(state.phase, 1));
   ptx::mbarrierExpectBytes(b, fullBarrier(state.slot), bytes);
 }
+
+void Ring::setWord(Value slot, Value word) { LLVM::StoreOp::create(b, word, barrier(slot, 2)); }
+Value Ring::word(Value slot) { return b.load(b.i32Type(), barrier(slot, 2)); }
 
 void Ring::wait(State state) { ptx::mbarrierWait(b, fullBarrier(state.slot), state.phase); }

@@ -39,7 +39,15 @@ public:
   mlir::Value fullBarrier(mlir::Value slot) { return barrier(slot, 0); }
   mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slot, 1); }
   /// Producer: waits until the slot is free, and tells its full barrier the bytes of all buffers to expect.
-  void acquire(State state);
+  void acquire(State state) {
+    waitUntilFree(state);
+    expect(state);
+  }
+  void waitUntilFree(State state);
+  void expect(State state);
+  /// A word beside the slot, from the producer to the consumers: written before `expect`, read after `wait`.
+  void setWord(mlir::Value slot, mlir::Value word);
+  mlir::Value word(mlir::Value slot);
   /// Consumer: waits for the copies of the slot.
   void wait(State state);
 

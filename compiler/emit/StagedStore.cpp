@@ -18,7 +18,7 @@ constexpr int64_t warpgroupRows = 64;
 /// row length.
 class StagedStore {
 public:
-  StagedStore(ProgramContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
+  StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
               Value consumer)
       : context(context), b(context.b), fragment(fragment), at(context, position, fragment),
         epilogue(context, store, at, fragment), consumer(consumer), transposed(store.getTransposed()),
@@ -104,7 +104,7 @@ private:
     ptx::bulkCommit(b);
   }
 
-  ProgramContext &context;
+  SpmmContext &context;
   KernelBuilder &b;
   AccumulatorFragment &fragment;
   ElementCoordinates at;
@@ -118,7 +118,7 @@ private:
 
 } // namespace
 
-void sparsec::emitStagedStore(ProgramContext &context, StoreOp store, const TilePosition &position,
+void sparsec::emitStagedStore(SpmmContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment, Value consumer) {
   StagedStore(context, store, position, fragment, consumer).emit();
 }

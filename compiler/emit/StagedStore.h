@@ -10,8 +10,8 @@
 namespace sparsec {
 
 /// For results of 16 bits. `consumer` is the index of the warpgroup.
-void emitStagedStore(ProgramContext &context, StoreOp store, const TilePosition &position,
-                     AccumulatorFragment &fragment, mlir::Value consumer);
+void emitStagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
+                     mlir::Value consumer);
 
 } // namespace sparsec
 

@@ -13,7 +13,7 @@ using Values = KernelBuilder::Values;
 // Coordinates
 //===----------------------------------------------------------------------===//
 
-ElementCoordinates::ElementCoordinates(ProgramContext &context, const TilePosition &position,
+ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition &position,
                                        AccumulatorFragment &fragment)
     : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
       // Rows of the tile below the end of the block row belong to the next one.
@@ -42,7 +42,7 @@ Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-ExtraOperand::ExtraOperand(ProgramContext &context, StoreOp store, Value operand, Broadcast broadcast)
+ExtraOperand::ExtraOperand(SpmmContext &context, StoreOp store, Value operand, Broadcast broadcast)
     : context(context), broadcast(broadcast), transposed(store.getTransposed()),
       inPairs(context.program.getAlignment() >= 16 &&
               (broadcast == Broadcast::per_column || (broadcast == Broadcast::full && !transposed))),
@@ -127,8 +127,7 @@ Value ExtraOperand::load(Value index) { return context.b.load(elementType(), poi
 /// they are ahead at most: enough to hide their latency.
 constexpr int64_t registersForLoads = 32, mostGroupsAhead = 8;
 
-TileEpilogue::TileEpilogue(ProgramContext &context, StoreOp store, ElementCoordinates &at,
-                           AccumulatorFragment &fragment)
+TileEpilogue::TileEpilogue(SpmmContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment)
     : context(context), store(store), at(at), fragment(fragment) {
   for (auto [operand, broadcast] : llvm::zip(store.getExtras(), store.getBroadcast()))
     extras.emplace_back(context, store, operand, cast<BroadcastAttr>(broadcast).getValue());
@@ -185,7 +184,7 @@ namespace {
 /// Stores pairs of neighbouring results. A result that is contiguous along N and aligned takes the pair at once.
 class DirectStore {
 public:
-  DirectStore(ProgramContext &context, StoreOp store)
+  DirectStore(SpmmContext &context, StoreOp store)
       : b(context.b), element(store.getResult().getType().getElementType()), transposed(store.getTransposed()),
         wide(!transposed && context.program.getAlignment() >= 16),
         base(context.parameters.get(ParameterKind::pointer, context.resultArgument)),
@@ -232,7 +231,7 @@ private:
 
 } // namespace
 
-void sparsec::emitDirectStore(ProgramContext &context, StoreOp store, const TilePosition &position,
+void sparsec::emitDirectStore(SpmmContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment) {
   ElementCoordinates at(context, position, fragment);
   TileEpilogue epilogue(context, store, at, fragment);

@@ -13,7 +13,7 @@ namespace sparsec {
 /// Coordinates in the result of the elements that this thread holds, one group of 8 columns at a time.
 class ElementCoordinates {
 public:
-  ElementCoordinates(ProgramContext &context, const TilePosition &position, AccumulatorFragment &fragment);
+  ElementCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment);
 
   /// What follows is about this group. Its addresses are computed here and not kept from group to group: with those of
   /// all groups at once in registers, accumulators would spill. `zero` is an i32 that they shall wait for, or null.
@@ -38,7 +38,7 @@ private:
 /// are loaded in pairs where the variant's alignment allows it.
 class ExtraOperand {
 public:
-  ExtraOperand(ProgramContext &context, StoreOp store, mlir::Value operand, Broadcast broadcast);
+  ExtraOperand(SpmmContext &context, StoreOp store, mlir::Value operand, Broadcast broadcast);
   mlir::Value element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index);
   /// Registers that hold the elements of one group.
   int64_t registersPerGroup();
@@ -59,7 +59,7 @@ private:
   mlir::Value pointer(mlir::Value index);
   mlir::Value load(mlir::Value index);
 
-  ProgramContext &context;
+  SpmmContext &context;
   Broadcast broadcast;
   bool transposed, inPairs, maybeOddWidth;
   int64_t argument;
@@ -72,14 +72,14 @@ private:
 /// Shares the coordinates of the store; an epilogue that is not the identity begins the group.
 class TileEpilogue {
 public:
-  TileEpilogue(ProgramContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment);
+  TileEpilogue(SpmmContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment);
   void apply(int64_t slab, int64_t group);
 
 private:
   mlir::Value startAfter(mlir::Value value, mlir::Value zero);
   mlir::Value zeroAfter(mlir::ValueRange results);
 
-  ProgramContext &context;
+  SpmmContext &context;
   StoreOp store;
   ElementCoordinates &at;
   AccumulatorFragment &fragment;
@@ -90,8 +90,7 @@ private:
 
 /// Applies the epilogue and writes a fragment from registers, element pairs where the result is aligned, with a bounds
 /// check per element.
-void emitDirectStore(ProgramContext &context, StoreOp store, const TilePosition &position,
-                     AccumulatorFragment &fragment);
+void emitDirectStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment);
 
 } // namespace sparsec
 

@@ -13,7 +13,7 @@ using Values = KernelBuilder::Values;
 static constexpr int64_t unitElements = 8;
 static constexpr int64_t unitBytes = 16;
 
-TileCopy::TileCopy(ProgramContext &context, Ring ring) : context(context), b(context.b), ring(ring) {}
+TileCopy::TileCopy(SpmmContext &context, Ring ring) : context(context), b(context.b), ring(ring) {}
 
 //===----------------------------------------------------------------------===//
 // Steps

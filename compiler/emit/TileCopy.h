@@ -11,7 +11,7 @@ namespace sparsec {
 
 class TileCopy {
 public:
-  TileCopy(ProgramContext &context, Ring ring);
+  TileCopy(SpmmContext &context, Ring ring);
 
   /// The next step whose copies start: its first block, its chunk of K, and the block columns it needs, already loaded.
   struct Step {
@@ -97,7 +97,7 @@ private:
   void copyUnit(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
   void gatherUnit(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
 
-  ProgramContext &context;
+  SpmmContext &context;
   KernelBuilder &b;
   Ring ring;
   TilePosition position;

@@ -31,7 +31,7 @@ constexpr int64_t rowsPerConsumer = 64;
 
 class WarpSpecializedEmitter {
 public:
-  explicit WarpSpecializedEmitter(ProgramContext &context)
+  explicit WarpSpecializedEmitter(SpmmContext &context)
       : context(context), b(context.b), schedule(context.schedule),
         ring(context, *context.program.getBody().getOps<RingOp>().begin()),
         consumers(schedule.getConsumersM() * schedule.getConsumersN()),
@@ -60,7 +60,7 @@ private:
   Type accumulatorType();
   Value zeroAccumulators();
 
-  ProgramContext &context;
+  SpmmContext &context;
   KernelBuilder &b;
   ScheduleAttr schedule;
   Ring ring;
@@ -323,4 +323,4 @@ void WarpSpecializedEmitter::emitRelease(Value slot, Value predicate) {
 
 } // namespace
 
-void sparsec::emitWarpSpecialized(ProgramContext &context) { WarpSpecializedEmitter(context).emit(); }
+void sparsec::emitWarpSpecialized(SpmmContext &context) { WarpSpecializedEmitter(context).emit(); }

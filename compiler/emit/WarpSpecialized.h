@@ -13,7 +13,7 @@ namespace sparsec {
 int64_t warpSpecializedThreads(ScheduleAttr schedule);
 
 /// Emits the program at the builder's insertion point.
-void emitWarpSpecialized(ProgramContext &context);
+void emitWarpSpecialized(SpmmContext &context);
 
 } // namespace sparsec
 

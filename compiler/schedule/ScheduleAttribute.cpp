@@ -32,6 +32,18 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
 
 static int64_t bytesOf(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
 
+AttentionDescription sparsec::describeProblem(AttentionOp attention) {
+  AttentionDescription problem;
+  problem.elementBytes = bytesOf(attention.getQuery().getType().getElementType());
+  problem.headDimension = attention.getHeadDimension();
+  if (Value pattern = attention.getPattern()) {
+    auto type = cast<PatternType>(pattern.getType());
+    problem.queryBlock = type.getQueryBlock();
+    problem.keyBlock = type.getKeyBlock();
+  }
+  return problem;
+}
+
 ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   auto matrix = cast<BsrType>(spmm.getMatrix().getType());
   auto dense = cast<RankedTensorType>(spmm.getDense().getType());

@@ -4,6 +4,7 @@
 #ifndef SPARSEC_COMPILER_SCHEDULE_SCHEDULEATTRIBUTE_H
 #define SPARSEC_COMPILER_SCHEDULE_SCHEDULEATTRIBUTE_H
 
+#include "AttentionSchedule.h"
 #include "Schedule.h"
 #include "SparsecDialect.h"
 
@@ -14,6 +15,7 @@ ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);
 
 /// The problem as far as types tell; sizes that are `?` keep their assumed value.
 ProblemDescription describeProblem(SpmmOp spmm);
+AttentionDescription describeProblem(AttentionOp attention);
 
 } // namespace sparsec
 

@@ -2,6 +2,7 @@
 // sparsec-select-schedule: chooses tiles and stages for every kernel and writes them as an attribute. The choice itself
 // is in Candidates.h, Fit.h and CostModel.h. Remarks (--remarks-filter=sparsec-select-schedule) tell how it came about.
 
+#include "AttentionSchedule.h"
 #include "Candidates.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
@@ -77,6 +78,19 @@ static LogicalResult selectSchedules(KernelOp kernel, const ProblemDescription &
   return success();
 }
 
+/// Attention has one schedule for a problem and a chip. What has no lowering is refused.
+static LogicalResult selectSchedule(KernelOp kernel, AttentionOp attention, const Chip &chip) {
+  if (!chip.hasWgmma || !chip.hasTma)
+    return attention.emitOpError("has no lowering for ") << llvm::StringRef(chip.name) << " yet";
+  AttentionDescription problem = describeProblem(attention);
+  if (!kernel.getSchedule())
+    kernel.setScheduleAttr(toAttribute(kernel.getContext(), chooseAttentionSchedule(problem, chip)));
+  if (kernel.getFallbackSchedule())
+    return kernel.emitOpError("expects no fallback_schedule: attention has one variant");
+  Fit fit = checkAttentionFit(toSchedule(kernel.getScheduleAttr()), problem, chip);
+  return fit.ok() ? success() : kernel.emitOpError() << "schedule " << fit.message;
+}
+
 namespace {
 struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
   using SelectSchedulePassBase::SelectSchedulePassBase;
@@ -102,10 +116,12 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       return module.emitError("expects the chip to be one of ")
              << knownTargets() << ", but got \"" << target.getChip() << "\"";
     for (auto kernel : module.getOps<KernelOp>()) {
-      auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor());
-      if (!spmm)
-        return kernel.getAnchor()->emitOpError("has no lowering for ") << target.getChip() << " yet";
-      if (failed(selectSchedules(kernel, withHints(describeProblem(spmm)), *chip)))
+      LogicalResult selected = success();
+      if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
+        selected = selectSchedule(kernel, attention, *chip);
+      else
+        selected = selectSchedules(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
+      if (failed(selected))
         return failure();
     }
     return success();

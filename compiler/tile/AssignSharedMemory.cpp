@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pass sparsec-assign-shared-memory: offsets of buffers, barriers and staging, by the formula of SharedMemory.h.
 
+#include "AttentionSchedule.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
 #include "SharedMemory.h"
@@ -20,7 +21,26 @@ public:
   using AssignSharedMemoryPassBase::AssignSharedMemoryPassBase;
 
   void runOnOperation() override {
-    ProgramOp program = getOperation();
+    if (getOperation().isAttention())
+      assignAttention(getOperation());
+    else
+      assignSpmm(getOperation());
+  }
+
+private:
+  void assignAttention(ProgramOp program) {
+    Builder b(&getContext());
+    auto rings = llvm::to_vector(program.getBody().getOps<RingOp>());
+    int64_t elementBits = cast<BufferType>(rings[0].getType().getBuffers()[0]).getElementType().getIntOrFloatBitWidth();
+    AttentionSharedMemory layout = attentionSharedMemory(toSchedule(program.getSchedule()), elementBits / 8);
+    rings[0].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.queryOffset}));
+    rings[0].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.queryBarrierOffset));
+    rings[1].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.keyOffset}));
+    rings[1].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.keyBarrierOffset));
+    program.setSharedMemoryAttr(b.getI64IntegerAttr(layout.total));
+  }
+
+  void assignSpmm(ProgramOp program) {
     Builder b(&getContext());
     RingOp ring = *program.getBody().getOps<RingOp>().begin();
     auto element = cast<BufferType>(ring.getType().getBuffers().front()).getElementType();

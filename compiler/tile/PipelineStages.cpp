@@ -2,6 +2,7 @@
 // Pass sparsec-pipeline-stages: puts a ring of shared-memory stages between the loads and the chain of a program.
 
 #include "Passes.h"
+#include "PipelineAttention.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -124,7 +125,12 @@ void Pipeliner::prefetchAhead() {
 class PipelineStages : public sparsec::impl::PipelineStagesPassBase<PipelineStages> {
 public:
   using PipelineStagesPassBase::PipelineStagesPassBase;
-  void runOnOperation() override { Pipeliner(getOperation()).run(); }
+  void runOnOperation() override {
+    if (getOperation().isAttention())
+      pipelineAttention(getOperation());
+    else
+      Pipeliner(getOperation()).run();
+  }
 };
 
 } // namespace

@@ -152,7 +152,7 @@ typedef enum sparsec_swizzle_e {
 
 /* The dimensions that a tensor map describes, innermost first. */
 typedef enum sparsec_tensor_map_kind_e {
-  SPARSEC_TENSOR_MAP_DENSE = 1,      /* rank 2: {last size, first size}, row stride = stride[0] */
+  SPARSEC_TENSOR_MAP_DENSE = 1,      /* the argument's rank: its dimensions, last one first */
   SPARSEC_TENSOR_MAP_BSR_VALUES = 2, /* rank 3: {block columns, block rows, blocks} */
 } sparsec_tensor_map_kind_t;
 

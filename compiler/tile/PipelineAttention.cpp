@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "PipelineAttention.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+class AttentionPipeliner {
+public:
+  explicit AttentionPipeliner(ProgramOp program)
+      : schedule(program.getSchedule()), tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
+        keyLoop(*tileLoop.getBody().getOps<KeyLoopOp>().begin()), b(program.getLoc(), program.getContext()) {}
+
+  void run();
+
+private:
+  Value makeRing(LoadRowsOp load, int64_t stages);
+  void buildProducer();
+  void fill(Value ring, LoadRowsOp load, Value tile, Value block);
+  void drain(Value ring, LoadRowsOp load, Operation *lastUse);
+
+  ScheduleAttr schedule;
+  TileLoopOp tileLoop;
+  KeyLoopOp keyLoop;
+  ImplicitLocOpBuilder b;
+  LoadRowsOp queries;
+  SmallVector<LoadRowsOp> loads; // of one key block
+  Value queryRing, keyRing;
+};
+
+Value AttentionPipeliner::makeRing(LoadRowsOp load, int64_t stages) {
+  auto type = RingType::get(b.getContext(), stages, {load.getType()});
+  return RingOp::create(b, type, DenseI64ArrayAttr(), IntegerAttr());
+}
+
+void AttentionPipeliner::run() {
+  queries = *tileLoop.getBody().getOps<LoadRowsOp>().begin();
+  loads = llvm::to_vector(keyLoop.getBody().getOps<LoadRowsOp>());
+  b.setInsertionPoint(tileLoop);
+  queryRing = makeRing(queries, 1);
+  keyRing = makeRing(loads.front(), schedule.getStages());
+  buildProducer();
+
+  auto consumer = ConsumerOp::create(b, schedule.getConsumerRegisters());
+  Block *body = b.createBlock(&consumer.getBody());
+  tileLoop->moveBefore(body, body->end());
+  for (LoadRowsOp load : loads)
+    drain(keyRing, load, *load.getResult().user_begin());
+  drain(queryRing, queries, keyLoop);
+}
+
+/// Walks the same tiles and key blocks and only copies.
+void AttentionPipeliner::buildProducer() {
+  auto producer = ProducerOp::create(b, schedule.getProducerRegisters());
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&producer.getBody());
+  auto tiles = TileLoopOp::create(b);
+  Block *tileBody = b.createBlock(&tiles.getBody(), {}, {TileType::get(b.getContext())}, {b.getLoc()});
+  Value tile = tileBody->getArgument(0);
+  fill(queryRing, queries, tile, /*block=*/Value());
+  auto keys = KeyLoopOp::create(b, TypeRange(), keyLoop.getPattern(), tile, ValueRange(), keyLoop.getCausal(),
+                                keyLoop.getWindowAttr());
+  Block *keyBody = b.createBlock(&keys.getBody(), {}, {BlockType::get(b.getContext())}, {b.getLoc()});
+  for (LoadRowsOp load : loads)
+    fill(keyRing, load, tile, keyBody->getArgument(0));
+  YieldOp::create(b, ValueRange());
+}
+
+void AttentionPipeliner::fill(Value ring, LoadRowsOp load, Value tile, Value block) {
+  AcquireOp::create(b, ring);
+  CopyRowsOp::create(b, load.getSource(), tile, block, ring);
+  CommitOp::create(b, ring);
+}
+
+/// The loaded value comes from the ring, and its slot is free after its last use.
+void AttentionPipeliner::drain(Value ring, LoadRowsOp load, Operation *lastUse) {
+  b.setInsertionPoint(load);
+  auto wait = WaitOp::create(b, TypeRange{load.getType()}, ring);
+  load.getResult().replaceAllUsesWith(wait.getBuffers().front());
+  load.erase();
+  b.setInsertionPointAfter(lastUse);
+  ReleaseOp::create(b, ring);
+}
+
+} // namespace
+
+void sparsec::pipelineAttention(ProgramOp program) { AttentionPipeliner(program).run(); }

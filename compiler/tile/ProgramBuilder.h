@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Building the program of one kernel under one schedule, in values form. What is the same for every anchor op is here.
+
+#ifndef SPARSEC_COMPILER_TILE_PROGRAMBUILDER_H
+#define SPARSEC_COMPILER_TILE_PROGRAMBUILDER_H
+
+#include "SparsecDialect.h"
+
+#include "mlir/IR/IRMapping.h"
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+#include "mlir/IR/SymbolTable.h"
+
+namespace sparsec {
+
+class ProgramBuilder {
+public:
+  ProgramBuilder(KernelOp kernel, ScheduleAttr schedule) : kernel(kernel), schedule(schedule) {}
+  virtual ~ProgramBuilder() = default;
+
+  /// A kernel may have the name that a variant of another one would get, so `programs` makes names unique.
+  void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant);
+
+protected:
+  /// What happens for one tile.
+  virtual void buildTile(mlir::ImplicitLocOpBuilder &b, mlir::Value tile) = 0;
+  /// The element type that is copied to shared memory.
+  virtual mlir::Type elementType() = 0;
+
+  KernelOp kernel;
+  ScheduleAttr schedule;
+  mlir::IRMapping mapping;                  // values of the kernel to values of the program
+  llvm::SmallVector<mlir::Value> results;   // the result operands of the program
+};
+
+/// The builder for the kernel's anchor op.
+std::unique_ptr<ProgramBuilder> makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
+std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TILE_PROGRAMBUILDER_H

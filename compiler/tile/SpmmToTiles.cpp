@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The program of a spmm: for every tile the blocks of its block row, then the store.
+
+#include "ProgramBuilder.h"
+#include "ScheduleAttribute.h"
+#include "SharedMemory.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+class SpmmBuilder : public ProgramBuilder {
+public:
+  SpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
+      : ProgramBuilder(kernel, schedule), spmm(spmm), matrix(spmm.getMatrix().getType()) {}
+
+private:
+  void buildTile(ImplicitLocOpBuilder &b, Value tile) override;
+  Type elementType() override { return matrix.getElementType(); }
+  Value buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator);
+  void buildStore(ImplicitLocOpBuilder &b, Value tile, Value accumulator);
+  DenseI64ArrayAttr chunkDepths(Builder &b) const;
+
+  int64_t blocksPerStep() const { return std::max<int64_t>(1, schedule.getTileK() / matrix.getBlockColumns()); }
+  int64_t chunks() const { return llvm::divideCeil(matrix.getBlockColumns(), schedule.getTileK()); }
+
+  SpmmOp spmm;
+  BsrType matrix;
+};
+
+void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {
+  auto type = AccumulatorType::get(b.getContext(), schedule.getTileM(), schedule.getTileN());
+  Value zero = ZeroOp::create(b, type);
+  Value w = mapping.lookup(spmm.getMatrix());
+  auto loop = BlockLoopOp::create(b, TypeRange{type}, w, tile, ValueRange{zero}, blocksPerStep(), chunks());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Block *body = b.createBlock(&loop.getBody());
+    Value block = body->addArgument(BlockType::get(b.getContext()), b.getLoc());
+    Value chunk = body->addArgument(b.getI32Type(), b.getLoc());
+    Value accumulator = body->addArgument(type, b.getLoc());
+    YieldOp::create(b, buildStep(b, tile, block, chunk, accumulator));
+  }
+  buildStore(b, tile, loop.getResult(0));
+}
+
+Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator) {
+  MLIRContext *context = b.getContext();
+  Type element = matrix.getElementType();
+  bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
+  int64_t m = schedule.getTileM(), n = schedule.getTileN(), k = schedule.getTileK();
+  auto aType = BufferType::get(context, m, k, element);
+  auto xType = xTransposed ? BufferType::get(context, n, k, element) : BufferType::get(context, k, n, element);
+  Value a = LoadOp::create(b, aType, mapping.lookup(spmm.getMatrix()), tile, block, chunk, Operand::a);
+  Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
+  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), xTransposed);
+}
+
+/// The K elements that count in each chunk of a block: tile_k, and what is left in the last one.
+DenseI64ArrayAttr SpmmBuilder::chunkDepths(Builder &b) const {
+  SmallVector<int64_t> depths(chunks(), schedule.getTileK());
+  if (int64_t rest = matrix.getBlockColumns() % schedule.getTileK(); rest && blocksPerStep() == 1)
+    depths.back() = rest;
+  return b.getDenseI64ArrayAttr(depths);
+}
+
+void SpmmBuilder::buildStore(ImplicitLocOpBuilder &b, Value tile, Value accumulator) {
+  SmallVector<Value> extras;
+  for (Value extra : spmm.getExtras())
+    extras.push_back(mapping.lookup(extra));
+  int64_t resultBytes = cast<RankedTensorType>(results[0].getType()).getElementTypeBitWidth() / 8;
+  bool staged = usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes);
+  auto store = StoreOp::create(b, accumulator, tile, results[0], extras, spmm.getBroadcast(), matrix.getBlockRows(),
+                               /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
+                               /*staging=*/DenseI64ArrayAttr());
+  if (spmm.hasEpilogue()) {
+    spmm.getEpilogue().cloneInto(&store.getEpilogue(), mapping);
+    return;
+  }
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&store.getEpilogue());
+  YieldOp::create(b, ValueRange{body->addArgument(b.getF32Type(), b.getLoc())});
+}
+
+} // namespace
+
+std::unique_ptr<ProgramBuilder> sparsec::makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule) {
+  return std::make_unique<SpmmBuilder>(kernel, spmm, schedule);
+}
