@@ -25,8 +25,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
     `sparsec.kernel`. A `schedule` that is already there wins and is only checked. Remarks list the candidates with
-    their cost or the limit they break. Refuses kernels that no GPU has a lowering for yet (`sparsec.attention`). Does
-    nothing for the host.
+    their cost or the limit they break. The tile of attention follows from its pattern. Refuses kernels that the chip
+    has no lowering for yet (`sparsec.attention` without wgmma). Does nothing for the host.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }
@@ -45,7 +45,7 @@ def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
   let summary = "Turns every kernel into programs of tile ops";
   let description = [{
     Each `sparsec.kernel` gets one `sparsec.program` per schedule in a `gpu.module`: a tile loop around a block loop
-    that loads, multiplies and stores, in values form. The kernel op stays as the description of the interface.
+    (or, for attention, a loop over key blocks) that loads, multiplies and stores, in values form. The kernel op stays as the description of the interface.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect"];
 }

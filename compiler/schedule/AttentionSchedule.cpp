@@ -2,7 +2,6 @@
 
 #include "AttentionSchedule.h"
 
-#include <algorithm>
 #include <fmt/format.h>
 
 using namespace sparsec;
@@ -11,8 +10,6 @@ using namespace sparsec;
 static constexpr int64_t mostStages = 8;
 static constexpr int64_t leastStages = 3;
 static constexpr int64_t rowsPerConsumer = 64;
-// What the hardware reserves beside the shared memory of each resident CTA.
-static constexpr int64_t reservedSharedMemoryPerCta = 1024;
 
 AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, int64_t elementBytes) {
   AttentionSharedMemory layout = {};
@@ -29,6 +26,14 @@ static Fit expectValue(const char *field, int64_t value, int64_t expected) {
   return {Limit::Geometry, 0, 0, fmt::format("expects {} to be {} for attention, but got {}", field, expected, value)};
 }
 
+static Fit expectRegisterCounts(const Schedule &schedule) {
+  if (schedule.producerRegisters != 0 && schedule.consumerRegisters != 0)
+    return {};
+  return {Limit::Geometry, 0, 0,
+          fmt::format("expects register counts for both roles of attention, but got {}/{}", schedule.producerRegisters,
+                      schedule.consumerRegisters)};
+}
+
 static Fit atLeastStages(int64_t stages) {
   if (stages >= leastStages)
     return {};
@@ -36,41 +41,19 @@ static Fit atLeastStages(int64_t stages) {
           fmt::format("expects stages to be at least {} for attention, but got {}", leastStages, stages)};
 }
 
-static Fit atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what) {
-  if (needed <= allowed)
-    return {};
-  return {limit, allowed, needed,
-          fmt::format("expects at most {} {}, but the schedule needs {} ({} too many)", allowed, what, needed,
-                      needed - allowed)};
-}
-
 Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
   if (schedule.instruction != MatrixInstruction::Wgmma || schedule.copy != CopyMethod::Tma)
     return {Limit::Instruction, 0, 0,
             fmt::format("expects wgmma with tma for attention, but got {} with {}", name(schedule.instruction),
                         name(schedule.copy))};
-  int64_t count = threads(schedule);
-  int64_t shared = attentionSharedMemory(schedule, problem.elementBytes).total;
-  Fit fits[] = {expectValue("tile_m", schedule.tileM, problem.queryBlock),
-                expectValue("tile_n", schedule.tileN, problem.keyBlock),
-                expectValue("tile_k", schedule.tileK, problem.headDimension),
-                expectValue("consumers_m", schedule.consumersM, problem.queryBlock / rowsPerConsumer),
-                expectValue("consumers_n", schedule.consumersN, 1),
-                expectValue("cluster", schedule.cluster, 1),
-                atLeastStages(schedule.stages),
-                atMost(Limit::Threads, chip.maxThreadsPerMultiprocessor, count * schedule.ctasPerSm,
-                       fmt::format("threads per multiprocessor on {}", chip.name)),
-                atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm),
-                       128 * schedule.producerRegisters + (count - 128) * schedule.consumerRegisters,
-                       fmt::format("registers per CTA on {}", chip.name)),
-                atMost(Limit::SharedMemory, chip.sharedMemoryPerCta, shared,
-                       fmt::format("bytes of shared memory on {}", chip.name)),
-                atMost(Limit::SharedMemory, chip.sharedMemoryPerMultiprocessor,
-                       schedule.ctasPerSm * (shared + reservedSharedMemoryPerCta),
-                       fmt::format("bytes of shared memory for {} CTAs per multiprocessor on {}", schedule.ctasPerSm,
-                                   chip.name))};
-  const Fit *broken = std::find_if(std::begin(fits), std::end(fits), [](const Fit &fit) { return !fit.ok(); });
-  return broken == std::end(fits) ? Fit() : *broken;
+  return firstBroken({expectValue("tile_m", schedule.tileM, problem.queryBlock),
+                      expectValue("tile_n", schedule.tileN, problem.keyBlock),
+                      expectValue("tile_k", schedule.tileK, problem.headDimension),
+                      expectValue("consumers_m", schedule.consumersM, problem.queryBlock / rowsPerConsumer),
+                      expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
+                      expectRegisterCounts(schedule), atLeastStages(schedule.stages), checkThreads(schedule, chip),
+                      checkRegisterCounts(schedule, chip),
+                      checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
 }
 
 /// Two warpgroups on an SM, so that one multiplies while the other exponentiates: the two halves of a block of 128

@@ -23,7 +23,7 @@ static constexpr int64_t epilogueRegisters = 52;
 
 static Fit broken(Limit limit, std::string message) { return {limit, 0, 0, std::move(message)}; }
 
-static Fit atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what) {
+Fit sparsec::atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what) {
   if (needed <= allowed)
     return {};
   return {limit, allowed, needed,
@@ -44,8 +44,7 @@ static Fit inRange(const char *field, int64_t value, int64_t low, int64_t high) 
                 fmt::format("expects {} to be between {} and {}, but got {}", field, low, high, value));
 }
 
-/// The first answer that is not good, or a good one.
-static Fit firstBroken(std::initializer_list<Fit> fits) {
+Fit sparsec::firstBroken(std::initializer_list<Fit> fits) {
   for (const Fit &fit : fits)
     if (!fit.ok())
       return fit;
@@ -143,20 +142,18 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
                                                           : checkMmaSyncGeometry(schedule);
 }
 
-static Fit checkThreads(const Schedule &schedule, const Chip &chip) {
+Fit sparsec::checkThreads(const Schedule &schedule, const Chip &chip) {
   int64_t needed = threads(schedule);
   return firstBroken({atMost(Limit::Threads, maxThreadsPerCta, needed, "threads per CTA"),
                       atMost(Limit::Threads, chip.maxThreadsPerMultiprocessor, needed * schedule.ctasPerSm,
                              fmt::format("threads per multiprocessor on {}", chip.name))});
 }
 
-/// The counts for setmaxnreg: enough for the consumers, and together no more than the CTA has.
-static Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip, int64_t perThread) {
+Fit sparsec::checkRegisterCounts(const Schedule &schedule, const Chip &chip) {
   int64_t count = threads(schedule);
   int64_t needed = 128 * schedule.producerRegisters + (count - 128) * schedule.consumerRegisters;
-  return firstBroken({atMost(Limit::Registers, schedule.consumerRegisters, perThread, "registers per consumer thread"),
-                      atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm), needed,
-                             fmt::format("registers per CTA on {}", chip.name))});
+  return atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm), needed,
+                fmt::format("registers per CTA on {}", chip.name));
 }
 
 static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,
@@ -169,7 +166,9 @@ static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &pr
   if (!fit.ok())
     return fit;
   if (schedule.instruction == MatrixInstruction::Wgmma && schedule.consumerRegisters != 0)
-    return checkRegisterCounts(schedule, chip, perThread);
+    return firstBroken(
+        {atMost(Limit::Registers, schedule.consumerRegisters, perThread, "registers per consumer thread"),
+         checkRegisterCounts(schedule, chip)});
   int64_t count = threads(schedule);
   int64_t reserved = std::max(perThread, schedule.consumerRegisters);
   return firstBroken({atMost(Limit::Registers, schedule.consumerRegisters ? schedule.consumerRegisters : limit,
@@ -178,8 +177,7 @@ static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &pr
                              fmt::format("registers per CTA on {}", chip.name))});
 }
 
-static Fit checkSharedMemory(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
-  int64_t total = sharedMemoryLayout(schedule, problem).total;
+Fit sparsec::checkSharedMemory(const Schedule &schedule, int64_t total, const Chip &chip) {
   return firstBroken({atMost(Limit::SharedMemory, chip.sharedMemoryPerCta, total,
                              fmt::format("bytes of shared memory on {}", chip.name)),
                       atMost(Limit::SharedMemory, chip.sharedMemoryPerMultiprocessor,
@@ -197,6 +195,6 @@ Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &proble
   if (fit.ok())
     fit = checkRegisters(schedule, problem, chip, origin);
   if (fit.ok())
-    fit = checkSharedMemory(schedule, problem, chip);
+    fit = checkSharedMemory(schedule, sharedMemoryLayout(schedule, problem).total, chip);
   return fit;
 }

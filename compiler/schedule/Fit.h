@@ -7,6 +7,8 @@
 #include "Schedule.h"
 #include "TargetInfo.h"
 
+#include <initializer_list>
+
 namespace sparsec {
 
 enum class Limit { None, Instruction, Geometry, Threads, Registers, SharedMemory };
@@ -32,6 +34,17 @@ int64_t estimatedRegisters(const Schedule &schedule, Origin origin);
 
 /// Registers of one CTA that setmaxnreg can share out: what its threads have together at launch.
 int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);
+
+// The parts of a check that do not depend on what is computed.
+
+/// The first answer that is not good, or a good one.
+Fit firstBroken(std::initializer_list<Fit> fits);
+Fit atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what);
+Fit checkThreads(const Schedule &schedule, const Chip &chip);
+/// The counts for setmaxnreg: together no more than the CTA has.
+Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip);
+/// `total` bytes for one CTA, and as often as CTAs share an SM.
+Fit checkSharedMemory(const Schedule &schedule, int64_t total, const Chip &chip);
 
 /// Expects the numbers that the attribute's verifier lets through (dialect/SPEC.md, schedule_c1 to schedule_c3).
 Fit checkFit(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip, Origin origin);
