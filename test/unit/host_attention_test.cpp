@@ -10,6 +10,8 @@
 #include <cstring>
 #include <numeric>
 #include <random>
+#include <sys/mman.h>
+#include <unistd.h>
 
 using namespace sparsec::test;
 
@@ -59,6 +61,33 @@ struct Tensor {
   std::vector<unsigned char> bytes;
 };
 
+/// A copy of an array that ends where memory ends: who reads beyond it faults.
+class GuardedArray {
+public:
+  explicit GuardedArray(const std::vector<int32_t> &values) {
+    size_t page = sysconf(_SC_PAGESIZE), bytes = values.size() * sizeof(int32_t);
+    size_t readable = (bytes + page - 1) / page * page;
+    size = readable + page;
+    memory = static_cast<char *>(mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    EXPECT_NE(memory, MAP_FAILED);
+    EXPECT_EQ(mprotect(memory + readable, page, PROT_NONE), 0);
+    data = memory + readable - bytes;
+    std::copy(values.begin(), values.end(), reinterpret_cast<int32_t *>(data));
+  }
+  GuardedArray(GuardedArray &&other) noexcept : memory(other.memory), data(other.data), size(other.size) {
+    other.memory = nullptr;
+  }
+  ~GuardedArray() {
+    if (memory)
+      munmap(memory, size);
+  }
+  uint64_t address() const { return reinterpret_cast<uintptr_t>(data); }
+
+private:
+  char *memory, *data;
+  size_t size;
+};
+
 enum Region { None, Alibi, Softcap, Bias, Hide };
 enum Lists { Dense, Index, Padded };
 
@@ -96,7 +125,7 @@ protected:
   float scale = 0.3f;
   // By list: which blocks, in this order; and what the kernel gets of it.
   std::vector<std::vector<int32_t>> partial, full;
-  std::vector<int32_t> starts[2], indices[2];
+  std::vector<GuardedArray> starts, indices; // of partial, of full
   int64_t capacity = 0;
 
   /// B x heads x sequence x D, in the order of the case, with gaps.
@@ -294,12 +323,12 @@ protected:
       }
     }
     capacity = p.lists == Padded ? blockColumns + 2 : -1;
-    encodeLists(partial, starts[0], indices[0]);
-    encodeLists(full, starts[1], indices[1]);
+    encodeLists(partial);
+    encodeLists(full);
   }
 
-  void encodeLists(const std::vector<std::vector<int32_t>> &lists, std::vector<int32_t> &starts,
-                   std::vector<int32_t> &indices) {
+  void encodeLists(const std::vector<std::vector<int32_t>> &lists) {
+    std::vector<int32_t> starts, indices;
     if (p.lists == Index)
       starts.push_back(0);
     for (const std::vector<int32_t> &list : lists) {
@@ -311,6 +340,8 @@ protected:
         starts.push_back(indices.size());
       }
     }
+    this->starts.emplace_back(starts);
+    this->indices.emplace_back(indices);
   }
 
   //===--------------------------------------------------------------------===//
@@ -398,7 +429,6 @@ protected:
   }
 
   uint64_t patternField(uint32_t field) {
-    auto address = [](const std::vector<int32_t> &array) { return reinterpret_cast<uintptr_t>(array.data()); };
     switch (field) {
     case SPARSEC_PATTERN_FIELD_ENCODING:
       return p.lists == Index ? SPARSEC_PATTERN_INDEX_ARRAYS : SPARSEC_PATTERN_PADDED_LISTS;
@@ -409,13 +439,13 @@ protected:
     case SPARSEC_PATTERN_FIELD_CAPACITY:
       return capacity;
     case SPARSEC_PATTERN_FIELD_PARTIAL_STARTS:
-      return address(starts[0]);
+      return starts[0].address();
     case SPARSEC_PATTERN_FIELD_PARTIAL_INDICES:
-      return address(indices[0]);
+      return indices[0].address();
     case SPARSEC_PATTERN_FIELD_FULL_STARTS:
-      return p.noFullLists ? 0 : address(starts[1]);
+      return p.noFullLists ? 0 : starts[1].address();
     case SPARSEC_PATTERN_FIELD_FULL_INDICES:
-      return p.noFullLists ? 0 : address(indices[1]);
+      return p.noFullLists ? 0 : indices[1].address();
     }
     ADD_FAILURE() << "pattern field " << field;
     return 0;
