@@ -21,8 +21,13 @@ module @tensor_map_c2 attributes {sparsec.attribute = #sparsec.tensor_map<kind =
 
 // -----
 
-// expected-error @+1 {{expects the box of a dense tensor map to have 2 sizes, but got 3}}
-module @tensor_map_c3 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 64, 1]>} {}
+// expected-error @+1 {{expects the box of a dense tensor map to have 2 to 5 sizes, but got 1}}
+module @tensor_map_c3 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64]>} {}
+
+// -----
+
+// expected-error @+1 {{expects the box of a dense tensor map to have 2 to 5 sizes, but got 6}}
+module @tensor_map_c3_too_many attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 64, 1, 1, 1, 1]>} {}
 
 // -----
 

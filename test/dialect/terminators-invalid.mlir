@@ -9,6 +9,6 @@ module @return_c1 {
 // -----
 
 module @yield_c1 {
-  // expected-error @+1 {{'sparsec.yield' op expects parent op to be one of 'sparsec.spmm, sparsec.attention, sparsec.store, sparsec.block_loop'}}
+  // expected-error @+1 {{'sparsec.yield' op expects parent op to be one of 'sparsec.spmm, sparsec.attention, sparsec.store, sparsec.block_loop, sparsec.key_loop, sparsec.softmax'}}
   sparsec.yield
 }

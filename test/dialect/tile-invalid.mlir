@@ -317,3 +317,51 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @key_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %state = sparsec.softmax_begin : <64>
+      // expected-error @+1 {{'sparsec.key_loop' op expects results of the types of its inits, ('!sparsec.softmax_state<64>'), but got ()}}
+      sparsec.key_loop at %tile init(%state : !sparsec.softmax_state<64>) {
+      ^bb0(%block: !sparsec.block, %carried: !sparsec.softmax_state<64>):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @key_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %state = sparsec.softmax_begin : <64>
+      // expected-error @+1 {{'sparsec.key_loop' op expects the arguments of its body to be ('!sparsec.block', '!sparsec.softmax_state<64>'), but got ('!sparsec.softmax_state<64>', '!sparsec.block')}}
+      %last = sparsec.key_loop at %tile init(%state : !sparsec.softmax_state<64>) -> !sparsec.softmax_state<64> {
+      ^bb0(%carried: !sparsec.softmax_state<64>, %block: !sparsec.block):
+        sparsec.yield %carried : !sparsec.softmax_state<64>
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @key_loop_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      %state = sparsec.softmax_begin : <64>
+      // expected-error @+1 {{'sparsec.key_loop' op expects its body to yield ('!sparsec.softmax_state<64>'), but got ()}}
+      %last = sparsec.key_loop at %tile init(%state : !sparsec.softmax_state<64>) -> !sparsec.softmax_state<64> {
+      ^bb0(%block: !sparsec.block, %carried: !sparsec.softmax_state<64>):
+        sparsec.yield
+      }
+    }
+  }
+}
