@@ -1,0 +1,120 @@
+// RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages,sparsec-assign-shared-memory)),sparsec-emit-tiles)' -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+// RUN: FileCheck %s --check-prefix=PRODUCER < %t.mlir
+
+// What the launch info needs is on the function. The tensor maps have 4 dimensions; boxes are 64 elements of the head
+// dimension x the rows of a slot, of one head and batch. Two warpgroups of consumers and the producer's: 384 threads.
+// CHECK-LABEL: llvm.func @attention(
+// CHECK-SAME: {llvm.align = 64 : i64, llvm.byval = !llvm.array<128 x i8>, nvvm.grid_constant}
+// CHECK-NOT: nvvm.cluster_dim
+// CHECK-SAME: nvvm.kernel
+// CHECK-SAME: nvvm.maxntid = array<i32: 384, 1, 1>
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-SAME: sparsec.alignment = 16 : i64
+// CHECK-SAME: sparsec.kernel = @attention
+// CHECK-SAME: #sparsec.parameter<kind = plan_section>
+// CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3
+// CHECK-SAME: sparsec.shared_memory = 131240 : i64
+// CHECK-SAME: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 0, swizzle = 128, box = [64, 128, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 64, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 64, 1, 1]>]
+// CHECK-SAME: sparsec.threads = 384 : i64
+// CHECK-SAME: sparsec.variant = 0 : i64
+// A full and an empty barrier for the query slot and each of the 6 others.
+// CHECK-COUNT-14: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.fence.mbarrier.init
+// CHECK: nvvm.setmaxregister increase 232
+// The first block: 128 / 16 products, of which the first one starts from zero; keys are N x K. One word says which block.
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK: nvvm.wgmma.fence.aligned
+// CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 64, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+// CHECK-COUNT-7: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// The row maximum of four threads, the exponentials, and pairs of them for the second product.
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK-COUNT-16: llvm.nvvm.ff2bf16x2.rn
+// The others: the scores of a block and the 64 / 16 products with the values of the block before, from registers; the
+// softmax waits for the scores only.
+// CHECK: scf.while
+// CHECK-COUNT-8: nvvm.wgmma.mma_async
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}} p, 1, 1, 1; }
+// CHECK: nvvm.wgmma.commit.group.sync.aligned
+// CHECK: wgmma.wait_group.sync.aligned 1;
+// CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: llvm.nvvm.ff2bf16x2.rn
+// The values of the last block, then the store.
+// CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// CHECK: st.global.b32
+// CHECK-NOT: llvm.func
+// CHECK: nvvm.setmaxregister decrease 40
+
+// The producer: queries; then keys and values, 64 * 128 * 2 bytes, in two boxes of 4 coordinates each. What consumers
+// read beside a slot is written before the barrier can complete.
+// PRODUCER-LABEL: llvm.func @attention(
+// PRODUCER: nvvm.setmaxregister decrease 40
+// PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c32768_i32
+// PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
+// PRODUCER: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER-NOT: cp.async
+// PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
+// PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
+// PRODUCER: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER-NOT: cp.async
+// PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
+// PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
+// An empty list: a slot without bytes, whose barrier completes by an arrival.
+// PRODUCER: llvm.store %c-1_i32{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER: mbarrier.arrive.expect_tx
+// PRODUCER: llvm.store %c-1_i32{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER-NOT: expect_tx
+// PRODUCER: mbarrier.arrive.shared::cta.b64
+sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
+                          %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x64>)
+    -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// One warpgroup of consumers, two CTAs; the score and the mask stand in the code, f32 results and LSE leave as they are.
+// CHECK-LABEL: llvm.func @regions(
+// CHECK-SAME: nvvm.maxntid = array<i32: 256, 1, 1>
+// CHECK-SAME: nvvm.minctasm = 2 : i32
+// CHECK-SAME: #sparsec.parameter<kind = scalar, argument = 3>
+// CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 4>
+// CHECK-SAME: box = [64, 64, 1, 1]
+// CHECK-SAME: box = [64, 128, 1, 1]
+// CHECK-SAME: box = [64, 128, 1, 1]
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>{{.*}}A[<f16>
+// CHECK: math.absf
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK: llvm.nvvm.ff2f16x2.rn
+// 128 / 16 products in the loop, and as many for the last block.
+// CHECK-COUNT-16: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
+// CHECK-NOT: ff2f16x2
+// CHECK: st.global.b32 [$0], $2;", "l,b,f
+// CHECK: math.log2
+sparsec.kernel @regions(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>, %c: f32,
+                        %lengths: tensor<?xi32>) -> (o: tensor<?x?x?x64xf32>, lse: tensor<?x?x?xf32>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 208, ctas_per_sm = 2>} {
+  %o, %lse = sparsec.attention %q, %k, %v scale(%c) extras(%lengths)
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xi32>) {
+    %size = math.absf %s : f32
+    sparsec.yield %size : f32
+  } mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xi32>) {
+    %length = sparsec.element %t[%b] : tensor<?xi32>
+    %inside = arith.cmpi slt, %j, %length : i32
+    sparsec.yield %inside : i1
+  } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, f32, tensor<?xi32>)
+    -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
+  sparsec.return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
