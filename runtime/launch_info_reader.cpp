@@ -11,8 +11,8 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The header of version 1.0 ended before the table of attention records.
-constexpr size_t firstHeaderSize = offsetof(sparsec_launch_info_t, attention_offset);
+/// The header of version 1.0 ended before the table of attention records, with 4 bytes of padding.
+constexpr size_t firstHeaderSize = 240;
 
 size_t headerSize(const sparsec_launch_info_t &header) {
   return header.minor == 0 ? firstHeaderSize : sizeof(sparsec_launch_info_t);
@@ -90,7 +90,7 @@ Status growHeader(LaunchInfo::Memory &info) {
   LaunchInfo::Memory grown(static_cast<sparsec_launch_info_t *>(std::calloc(1, size_t(info->total_size) + growth)));
   if (!grown)
     return outOfMemoryStatus();
-  std::memcpy(grown.get(), info.get(), firstHeaderSize);
+  std::memcpy(grown.get(), info.get(), offsetof(sparsec_launch_info_t, attention_offset));
   std::memcpy(grown.get() + 1, reinterpret_cast<const uint8_t *>(info.get()) + firstHeaderSize,
               info->total_size - firstHeaderSize);
   for (uint32_t *offset : {&grown->kernel_offset, &grown->argument_offset, &grown->variant_offset,

@@ -5,6 +5,7 @@
 #include "pattern.h"
 
 #include <algorithm>
+#include <cstring>
 
 using namespace sparsec::runtime;
 
@@ -64,7 +65,7 @@ void append(const sparsec_pattern_t &pattern, const Lists &lists, std::vector<in
 
 } // namespace
 
-Status startPattern(const sparsec_pattern_shape_t *shape, sparsec_pattern_encoding_t encoding,
+Status startPattern(const sparsec_pattern_shape_t *shape, const sparsec_pattern_encoding_t &encoding,
                     sparsec_pattern_buffer_t *outBuffer, sparsec_pattern_t &outPattern) {
   if (!outBuffer)
     return invalidArgument("out_buffer is NULL");
@@ -76,7 +77,7 @@ Status startPattern(const sparsec_pattern_shape_t *shape, sparsec_pattern_encodi
     if (value < 0 || value > maxSize)
       return invalidArgument(subject, ": expects ", name, " of 0 to ", maxSize, ", but got ", value);
   sparsec_pattern_t pattern = {};
-  pattern.encoding = encoding;
+  std::memcpy(&pattern.encoding, &encoding, sizeof(encoding)); // it may hold any number yet
   pattern.query_block = shape->query_block;
   pattern.key_block = shape->key_block;
   pattern.batches = shape->batches;

@@ -21,7 +21,7 @@ namespace sparsec::runtime {
 using BlockStates = std::vector<uint8_t>;
 
 /// Checks the arguments that all ways to make a pattern share. The pattern has its sizes and no lists yet.
-Status startPattern(const sparsec_pattern_shape_t *shape, sparsec_pattern_encoding_t encoding,
+Status startPattern(const sparsec_pattern_shape_t *shape, const sparsec_pattern_encoding_t &encoding,
                     sparsec_pattern_buffer_t *outBuffer, sparsec_pattern_t &outPattern);
 
 /// Lists of a started pattern from (known) states; to the memory of the device where there is one.

@@ -163,7 +163,7 @@ Status RowGroup::scorePanel(int64_t first, int64_t end) {
 /// Turns the scores of a row into probabilities, and writes its LSE.
 void RowGroup::normalise(int64_t row, const AttentionRows &out) {
   int64_t range = keys.end - keys.begin;
-  double *score = &scores[row * range], *error = &errors[row * range];
+  double *score = scores.data() + row * range, *error = errors.data() + row * range;
   double largest = -infinity;
   for (int64_t i = 0; i < range; ++i)
     largest = std::fmax(score[i], largest);

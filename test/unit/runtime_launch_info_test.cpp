@@ -214,12 +214,15 @@ TEST(LaunchInfo, FilesOfVersion1_0AreRead) {
                            &header.parameter_offset, &header.tensor_map_offset, &header.step_offset})
     *offset -= growth;
   bytes.erase(bytes.begin() + oldSize, bytes.begin() + sizeof(header));
+  header.attention_offset = 0xeeeeeeee; // what lies in the old header's padding means nothing
   std::memcpy(bytes.data(), &header, oldSize);
   updateChecksum(bytes);
   LaunchInfo info;
   ASSERT_OK(LaunchInfo::parse(bytes, info));
   EXPECT_EQ(info.header().minor, 0);
+  EXPECT_EQ(info.header().attention_offset, 0u);
   EXPECT_EQ(info.header().attention_count, 0u);
+  EXPECT_EQ(info.header().argument_offset % 8, 0u);
   EXPECT_STREQ(info.kernel(0).name, "linear");
   EXPECT_STREQ(info.argument(4).name, "y");
   EXPECT_EQ(info.step(1).op, uint32_t(SPARSEC_STEP_ADD));
