@@ -154,7 +154,7 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
   let summary = "How the runtime encodes a tensor map: a sparsec_tensor_map_info_t of launch_info.h.";
   let description = [{
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
-    `box` is what one copy brings, in elements, innermost dimension first: one size per dimension for `dense` (2 to 5), 3
+    `box` is what one copy brings, in elements, innermost dimension first: a size per dimension for `dense` (2 to 5), 3
     for `bsr_values` (block columns, block rows, blocks). Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir

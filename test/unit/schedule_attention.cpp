@@ -1,0 +1,226 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedule of attention: its shared memory, what is chosen, and every way not to fit.
+
+#include "AttentionSchedule.h"
+
+#include <gtest/gtest.h>
+
+using namespace sparsec;
+
+namespace {
+
+/// What fits blocks of 128 queries and 128 keys of 128 elements.
+Schedule twoConsumers() {
+  Schedule schedule;
+  schedule.instruction = MatrixInstruction::Wgmma;
+  schedule.copy = CopyMethod::Tma;
+  schedule.tileM = 128;
+  schedule.tileN = 128;
+  schedule.tileK = 128;
+  schedule.stages = 6;
+  schedule.consumersM = 2;
+  schedule.producerRegisters = 40;
+  schedule.consumerRegisters = 232;
+  return schedule;
+}
+
+/// The same for blocks of 64 queries and 64 keys of 64 elements.
+Schedule oneConsumer() {
+  Schedule schedule = twoConsumers();
+  schedule.tileM = 64;
+  schedule.tileN = 64;
+  schedule.tileK = 64;
+  schedule.consumersM = 1;
+  schedule.consumerRegisters = 216;
+  schedule.ctasPerSm = 2;
+  return schedule;
+}
+
+AttentionDescription attention(int64_t headDimension, int64_t queryBlock, int64_t keyBlock) {
+  AttentionDescription problem;
+  problem.headDimension = headDimension;
+  problem.queryBlock = queryBlock;
+  problem.keyBlock = keyBlock;
+  return problem;
+}
+
+struct AttentionFit : testing::Test {
+  const Chip &hopper = *findChip("sm_90a");
+  AttentionDescription problem = attention(128, 128, 128);
+  Schedule schedule = twoConsumers();
+
+  void expectBroken(Limit limit, const std::string &message) {
+    Fit fit = checkAttentionFit(schedule, problem, hopper);
+    EXPECT_FALSE(fit.ok());
+    EXPECT_EQ(fit.broken, limit);
+    EXPECT_EQ(fit.message, message);
+  }
+  void expectExcess(int64_t allowed, int64_t needed) {
+    Fit fit = checkAttentionFit(schedule, problem, hopper);
+    EXPECT_EQ(fit.allowed, allowed);
+    EXPECT_EQ(fit.needed, needed);
+  }
+};
+
+/// The head dimension, the blocks, and what is chosen for them.
+struct Case {
+  int64_t headDimension, queryBlock, keyBlock;
+  int64_t stages;
+};
+
+void PrintTo(const Case &c, std::ostream *out) {
+  *out << "D " << c.headDimension << ", blocks " << c.queryBlock << "x" << c.keyBlock;
+}
+
+struct AttentionChoice : testing::TestWithParam<Case> {};
+
+} // namespace
+
+TEST(AttentionSharedMemory, QueriesThenSlotsThenControlWords) {
+  AttentionSharedMemory layout = attentionSharedMemory(twoConsumers(), 2);
+  EXPECT_EQ(layout.queryOffset, 0);
+  EXPECT_EQ(layout.keyOffset, 32768) << "128 x 128 elements of 2 bytes";
+  EXPECT_EQ(layout.queryBarrierOffset, 229376) << "and 6 slots of the same size";
+  EXPECT_EQ(layout.keyBarrierOffset, 229400) << "two barriers of 8 bytes and two words of 4";
+  EXPECT_EQ(layout.total, 229544) << "the same for 6 slots";
+}
+
+TEST(AttentionSharedMemory, QueriesAndKeysDiffer) {
+  Schedule schedule = oneConsumer();
+  schedule.tileN = 128;
+  schedule.stages = 3;
+  AttentionSharedMemory layout = attentionSharedMemory(schedule, 2);
+  EXPECT_EQ(layout.keyOffset, 8192) << "64 x 64 elements";
+  EXPECT_EQ(layout.queryBarrierOffset, 57344) << "3 slots of 128 x 64 elements";
+  EXPECT_EQ(layout.keyBarrierOffset, 57368);
+  EXPECT_EQ(layout.total, 57440);
+}
+
+TEST(AttentionSharedMemory, CountsBytesOfElements) {
+  AttentionSharedMemory layout = attentionSharedMemory(oneConsumer(), 1);
+  EXPECT_EQ(layout.keyOffset, 4096);
+  EXPECT_EQ(layout.total, 4096 + 6 * 4096 + 24 + 6 * 24);
+}
+
+// Of 232448 bytes a CTA takes (1 + stages) buffers, or where two share an SM each half of 233472 less 1024.
+INSTANTIATE_TEST_SUITE_P(AllBlocks, AttentionChoice,
+                         testing::Values(Case{64, 64, 64, 8}, Case{64, 64, 128, 6}, Case{64, 128, 64, 8},
+                                         Case{64, 128, 128, 8}, Case{128, 64, 64, 6}, Case{128, 64, 128, 3},
+                                         Case{128, 128, 64, 8}, Case{128, 128, 128, 6}));
+
+TEST_P(AttentionChoice, FitsWithTwoWarpgroupsOnAnSm) {
+  const Case &c = GetParam();
+  const Chip &hopper = *findChip("sm_90a");
+  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
+  Schedule schedule = chooseAttentionSchedule(problem, hopper);
+  EXPECT_EQ(checkAttentionFit(schedule, problem, hopper).message, "");
+  EXPECT_GE(schedule.stages, 3);
+  EXPECT_EQ(schedule.stages, c.stages);
+  EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 2);
+  // 168 registers for each of 384 threads, or 128 for each of 256; the producer's 128 keep 40.
+  EXPECT_EQ(schedule.producerRegisters, 40);
+  EXPECT_EQ(schedule.consumerRegisters, c.queryBlock == 128 ? 232 : 216);
+}
+
+TEST_P(AttentionChoice, HasAsManyStagesAsFit) {
+  const Case &c = GetParam();
+  const Chip &hopper = *findChip("sm_90a");
+  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
+  Schedule schedule = chooseAttentionSchedule(problem, hopper);
+  ++schedule.stages;
+  EXPECT_TRUE(schedule.stages > 8 || !checkAttentionFit(schedule, problem, hopper).ok());
+}
+
+TEST_F(AttentionFit, GoodSchedulesFit) {
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkAttentionFit(oneConsumer(), attention(64, 64, 64), hopper).ok());
+}
+
+TEST_F(AttentionFit, Instruction) {
+  schedule.instruction = MatrixInstruction::MmaSync;
+  schedule.copy = CopyMethod::CpAsync;
+  expectBroken(Limit::Instruction, "expects wgmma with tma for attention, but got mma_sync with cp_async");
+  schedule = twoConsumers();
+  schedule.copy = CopyMethod::Gather;
+  expectBroken(Limit::Instruction, "expects wgmma with tma for attention, but got wgmma with gather");
+}
+
+TEST_F(AttentionFit, TheProblemFixesTheTile) {
+  schedule.tileM = 64;
+  expectBroken(Limit::Geometry, "expects tile_m to be 128 for attention, but got 64");
+  schedule = twoConsumers();
+  schedule.tileN = 64;
+  expectBroken(Limit::Geometry, "expects tile_n to be 128 for attention, but got 64");
+  schedule = twoConsumers();
+  schedule.tileK = 64;
+  expectBroken(Limit::Geometry, "expects tile_k to be 128 for attention, but got 64");
+}
+
+TEST_F(AttentionFit, AConsumerHas64Queries) {
+  schedule.consumersM = 1;
+  expectBroken(Limit::Geometry, "expects consumers_m to be 2 for attention, but got 1");
+  schedule = twoConsumers();
+  schedule.consumersN = 2;
+  expectBroken(Limit::Geometry, "expects consumers_n to be 1 for attention, but got 2");
+}
+
+TEST_F(AttentionFit, NoClusters) {
+  schedule.cluster = 2;
+  expectBroken(Limit::Geometry, "expects cluster to be 1 for attention, but got 2");
+}
+
+TEST_F(AttentionFit, Stages) {
+  // Keys of a block, and of the next one before its values.
+  schedule.stages = 3;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  schedule.stages = 2;
+  expectBroken(Limit::Geometry, "expects stages to be at least 3 for attention, but got 2");
+}
+
+TEST_F(AttentionFit, ThreadsOfAMultiprocessor) {
+  schedule.ctasPerSm = 6;
+  expectBroken(Limit::Threads, "expects at most 2048 threads per multiprocessor on sm_90a, but the schedule needs 2304 "
+                               "(256 too many)");
+  expectExcess(2048, 2304);
+}
+
+TEST_F(AttentionFit, RegistersOfACta) {
+  // 384 threads start with 168 registers each: 64512.
+  schedule.consumerRegisters = 240;
+  expectBroken(Limit::Registers,
+               "expects at most 64512 registers per CTA on sm_90a, but the schedule needs 66560 (2048 too many)");
+  expectExcess(64512, 66560);
+  schedule.producerRegisters = 24;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok()) << "3072 + 61440";
+}
+
+TEST_F(AttentionFit, RegistersOfTwoCtas) {
+  problem = attention(64, 64, 64);
+  schedule = oneConsumer();
+  // 256 threads of two CTAs start with 128 registers each: 32768.
+  schedule.consumerRegisters = 224;
+  expectBroken(Limit::Registers,
+               "expects at most 32768 registers per CTA on sm_90a, but the schedule needs 33792 (1024 too many)");
+}
+
+TEST_F(AttentionFit, SharedMemoryOfACta) {
+  schedule.stages = 7;
+  expectBroken(
+      Limit::SharedMemory,
+      "expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 262336 (29888 too many)");
+  expectExcess(232448, 262336);
+}
+
+TEST_F(AttentionFit, SharedMemoryOfAMultiprocessor) {
+  problem = attention(64, 64, 128);
+  schedule = oneConsumer();
+  schedule.tileN = 128;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  // 8192 + 7 * 16384 + 8 * 24 = 123072 bytes, and 1024 more that every CTA reserves.
+  schedule.stages = 7;
+  expectBroken(
+      Limit::SharedMemory,
+      "expects at most 233472 bytes of shared memory for 2 CTAs per multiprocessor on sm_90a, but the schedule "
+      "needs 248192 (14720 too many)");
+  expectExcess(233472, 248192);
+}
