@@ -4,12 +4,14 @@
 
 A kernel's name says what it is, and the test program relies on it:
   spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>_<epilogue>
-The epilogues are written a second time, in double, in epilogues.cpp.
+The epilogues are written a second time, in double, in epilogues.cpp. The attention kernels are in attention_kernels.py.
 """
 import argparse
 import collections
-import itertools
 import pathlib
+
+import attention_kernels
+from covering import covering
 
 Kernel = collections.namedtuple("Kernel", "dtype block layouts result epilogue")
 
@@ -58,32 +60,11 @@ REGIONS = {
 }
 
 
-def meetings(combination, strength):
-    """Every `strength` features of a kernel, with their positions."""
-    return set(itertools.combinations(enumerate(combination), strength))
-
-
-def covering(strength, *factors):
-    """A short list of combinations in which any values of any `strength` factors meet.
-
-    Greedy: the combination with the most new meetings wins, among equals the one whose pairs were met least.
-    """
-    combinations = list(itertools.product(*factors))
-    missing = set().union(*(meetings(combination, strength) for combination in combinations))
-    chosen, uses = [], collections.Counter()
-    while missing:
-        best = max(combinations, key=lambda combination: (len(meetings(combination, strength) & missing),
-                                                          -sum(uses[pair] for pair in meetings(combination, 2))))
-        chosen.append(Kernel(*best))
-        uses.update(meetings(best, 2))
-        missing -= meetings(best, strength)
-    return chosen
-
-
 def select(coverage):
     factors = [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(EPILOGUES)]
-    rare = covering(2, DTYPES, RARE_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"])
-    return covering({"pairs": 2, "triples": 3, "full": len(factors)}[coverage], *factors) + rare
+    rare = covering(2, [DTYPES, RARE_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
+    common = covering({"pairs": 2, "triples": 3, "full": len(factors)}[coverage], factors)
+    return [Kernel(*values) for values in common + rare]
 
 
 def operand_type(dtype, broadcast, kernel, result):
@@ -128,18 +109,25 @@ def text_of(kernel):
             "}\n")
 
 
+def file_of(kernel):
+    return f"spmm_{kernel.dtype}_{kernel.block}.mlir"
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--out", required=True, type=pathlib.Path, help="folder to write to")
     parser.add_argument("--coverage", default="pairs", choices=["pairs", "triples", "full"],
-                        help="pairs: any two features meet in a kernel; triples: any three; full: the product")
+                        help="pairs: any two features meet in a kernel; triples: any three; full: the product "
+                             "(attention: any three)")
     options = parser.parse_args()
     options.out.mkdir(parents=True, exist_ok=True)
-    for old in options.out.glob("spmm_*.mlir"):
+    for old in [*options.out.glob("spmm_*.mlir"), *options.out.glob("attention_*.mlir")]:
         old.unlink()
     files = collections.defaultdict(list)
     for kernel in select(options.coverage):
-        files[f"spmm_{kernel.dtype}_{kernel.block}.mlir"].append(text_of(kernel))
+        files[file_of(kernel)].append(text_of(kernel))
+    for kernel in attention_kernels.select(options.coverage):
+        files[attention_kernels.file_of(kernel)].append(attention_kernels.text_of(kernel))
     for name, kernels in files.items():
         (options.out / name).write_text("// Written by generate_kernels.py.\n" + "\n".join(kernels))
     print(f"{sum(map(len, files.values()))} kernels in {len(files)} files")

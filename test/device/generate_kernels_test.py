@@ -4,18 +4,22 @@
 import itertools
 import unittest
 
+import attention_kernels
 import generate_kernels as generator
 
 
 class Coverage(unittest.TestCase):
     def check_meetings(self, coverage, strength):
-        kernels = generator.select(coverage)
         factors = [generator.DTYPES, generator.BLOCKS, generator.LAYOUTS, generator.RESULTS,
                    list(generator.EPILOGUES)]
+        self.check_table(generator.select(coverage), factors, strength)
+
+    def check_table(self, kernels, factors, strength, may_meet=lambda positions, values: True):
         for positions in itertools.combinations(range(len(factors)), strength):
             met = {tuple(kernel[position] for position in positions) for kernel in kernels}
             for wanted in itertools.product(*(factors[position] for position in positions)):
-                self.assertIn(wanted, met)
+                if may_meet(positions, wanted):
+                    self.assertIn(wanted, met)
 
     def test_pairs_have_every_two_features(self):
         self.check_meetings("pairs", 2)
@@ -33,6 +37,21 @@ class Coverage(unittest.TestCase):
             region = "\n".join(generator.REGIONS.get(epilogue, []))
             for name, _, _ in operands:
                 self.assertIn(f"%{name}_element", region, epilogue)
+
+    def test_attention_has_every_two_features(self):
+        # Only the two block sizes depend on one another: a kernel has a pattern or none.
+        blocks = (2, 3)
+        self.check_table(attention_kernels.select("pairs"), attention_kernels.FACTORS, 2,
+                         lambda positions, values: positions != blocks or (values[0] is None) == (values[1] is None))
+
+    def test_attention_names_differ(self):
+        names = [attention_kernels.name_of(kernel) for kernel in attention_kernels.select("pairs")]
+        self.assertEqual(len(names), len(set(names)))
+
+    def test_every_attention_region_uses_its_operands(self):
+        for name, region in attention_kernels.REGIONS.items():
+            for operand, _ in region.operands if region else []:
+                self.assertIn(f"%{operand}_region[", "\n".join(region.body), name)
 
 
 if __name__ == "__main__":

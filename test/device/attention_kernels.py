@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The attention kernels of generate_kernels.py.
+
+A kernel's name says what it is, and the test program compares it with the launch info:
+  attention_<dtype>_<head dimension>_<pattern>_<limits>_<scale>_<result dtype>_<results>_<region>
+The operands of the regions have names by which the test program fills them.
+"""
+import collections
+
+from covering import covering
+
+Kernel = collections.namedtuple("Kernel", "dtype dimension query_block key_block limits scale result results region")
+
+DTYPES = ["bf16", "f16"]
+DIMENSIONS = [64, 128]
+BLOCKS = [None, 64, 128]  # None: no pattern, then for queries and keys
+LIMITS = {"unlimited": "", "causal": " causal", "window": " window = [70, 30]"}
+# Written in the same way, but not combined with everything.
+RARE_LIMITS = {"causalwindow": " causal window = [70, -1]"}
+SCALES = ["default", "scaled"]  # scaled: the scale is an argument
+RESULTS = ["bf16", "f16", "f32"]
+OUTPUTS = ["lse", "plain"]
+
+Region = collections.namedtuple("Region", "kind operands body")
+REGIONS = {
+    "none": None,
+    "softcap": Region("score", [], ["%cap = arith.constant 20.0 : f32",
+                                    "%ratio = arith.divf %s, %cap : f32",
+                                    "%tanh = math.tanh %ratio : f32",
+                                    "%r = arith.mulf %tanh, %cap : f32"]),
+    "alibi": Region("score", [("slopes", "tensor<?xf32>")],
+                    ["%slope = sparsec.element %slopes_region[%h] : tensor<?xf32>",
+                     "%distance = arith.subi %j, %i : i32",
+                     "%d = arith.sitofp %distance : i32 to f32",
+                     "%r = math.fma %slope, %d, %s : f32"]),
+    # The distance counts, and it differs between heads: two of three keys are visible.
+    "relative": Region("mask", [], ["%three = arith.constant 3 : i32",
+                                    "%one = arith.constant 1 : i32",
+                                    "%distance = arith.subi %i, %j : i32",
+                                    "%shifted = arith.addi %distance, %h : i32",
+                                    "%remainder = arith.remsi %shifted, %three : i32",
+                                    "%r = arith.cmpi ne, %remainder, %one : i32"]),
+    # Element (batch, position) is the document of the query, or of the key, at this index.
+    "documents": Region("mask", [("documents", "tensor<?x?xi32>")],
+                        ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32>",
+                         "%theirs = sparsec.element %documents_region[%b, %j] : tensor<?x?xi32>",
+                         "%r = arith.cmpi eq, %mine, %theirs : i32"]),
+}
+
+FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, RESULTS, OUTPUTS, list(REGIONS)]
+
+
+def is_allowed(*values):
+    kernel = Kernel(*values)
+    return (kernel.query_block is None) == (kernel.key_block is None)
+
+
+def select(coverage):
+    """Kernels in which any two (pairs) or three (triples) features meet; there are too many for all combinations."""
+    strength = {"pairs": 2, "triples": 3, "full": 3}[coverage]
+    rare = [Kernel("bf16", 64, 64, 128, "causalwindow", "default", "bf16", "lse", "none")]
+    return [Kernel(*values) for values in covering(strength, FACTORS, is_allowed)] + rare
+
+
+def pattern_of(kernel):
+    return f"{kernel.query_block}x{kernel.key_block}" if kernel.query_block else "dense"
+
+
+def name_of(kernel):
+    return (f"attention_{kernel.dtype}_{kernel.dimension}_{pattern_of(kernel)}_{kernel.limits}_{kernel.scale}_"
+            f"{kernel.result}_{kernel.results}_{kernel.region}")
+
+
+def region_text(region):
+    arguments = ["%s: f32"] if region.kind == "score" else []
+    arguments += [f"%{name}: i32" for name in "bhij"]
+    arguments += [f"%{name}_region: {operand}" for name, operand in region.operands]
+    lines = "\n".join(f"    {line}" for line in region.body)
+    yielded = "f32" if region.kind == "score" else "i1"
+    return f" {region.kind} ({', '.join(arguments)}) {{\n{lines}\n    sparsec.yield %r : {yielded}\n  }}"
+
+
+def text_of(kernel):
+    tensor = f"tensor<?x?x?x{kernel.dimension}x{kernel.dtype}>"
+    region = REGIONS[kernel.region]
+    arguments = [("q", tensor), ("k", tensor), ("v", tensor)]
+    clauses = ""
+    if kernel.query_block:
+        arguments.append(("pattern", f"!sparsec.pattern<{pattern_of(kernel)}>"))
+        clauses += " pattern(%pattern)"
+    if kernel.scale == "scaled":
+        arguments.append(("scale", "f32"))
+        clauses += " scale(%scale)"
+    if region and region.operands:
+        arguments += region.operands
+        clauses += f" extras({', '.join('%' + name for name, _ in region.operands)})"
+    clauses += {**LIMITS, **RARE_LIMITS}[kernel.limits] + (region_text(region) if region else "")
+    results = [("o", f"tensor<?x?x?x{kernel.dimension}x{kernel.result}>")]
+    if kernel.results == "lse":
+        results.append(("lse", "tensor<?x?x?xf32>"))
+    values = ", ".join(f"%{name}" for name, _ in results)
+    types = ", ".join(type for _, type in results)
+    return (f"sparsec.kernel @{name_of(kernel)}({', '.join(f'%{name}: {type}' for name, type in arguments)})\n"
+            f"    -> ({', '.join(f'{name}: {type}' for name, type in results)}) {{\n"
+            f"  {values} = sparsec.attention %q, %k, %v{clauses}\n"
+            f"    : ({', '.join(type for _, type in arguments)}) -> {f'({types})' if len(results) > 1 else types}\n"
+            f"  sparsec.return {values} : {types}\n"
+            "}\n")
+
+
+def file_of(kernel):
+    return f"attention_{kernel.dtype}_{kernel.dimension}.mlir"
