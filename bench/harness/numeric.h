@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Random numbers that are the same on every machine, and the element types f32, f16 and bf16 on the processor.
+// Random numbers that are the same on every machine, and the element types on the processor.
 
 #ifndef SPARSEC_BENCH_HARNESS_NUMERIC_H
 #define SPARSEC_BENCH_HARNESS_NUMERIC_H
@@ -43,10 +43,12 @@ inline uint16_t floatToBf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// Element `index` of an array of `dtype`: f32, f16 or bf16.
+/// Element `index` of an array of `dtype`: f32, f16, bf16 or i32.
 inline double loadElement(sparsec_dtype_t dtype, const void *data, int64_t index) {
   if (dtype == SPARSEC_DTYPE_F32)
     return static_cast<const float *>(data)[index];
+  if (dtype == SPARSEC_DTYPE_I32)
+    return static_cast<const int32_t *>(data)[index];
   uint16_t bits = static_cast<const uint16_t *>(data)[index];
   return dtype == SPARSEC_DTYPE_BF16 ? bf16ToFloat(bits) : static_cast<double>(std::bit_cast<_Float16>(bits));
 }
@@ -54,6 +56,10 @@ inline double loadElement(sparsec_dtype_t dtype, const void *data, int64_t index
 inline void storeElement(sparsec_dtype_t dtype, void *data, int64_t index, double value) {
   if (dtype == SPARSEC_DTYPE_F32) {
     static_cast<float *>(data)[index] = static_cast<float>(value);
+    return;
+  }
+  if (dtype == SPARSEC_DTYPE_I32) {
+    static_cast<int32_t *>(data)[index] = static_cast<int32_t>(value);
     return;
   }
   static_cast<uint16_t *>(data)[index] = dtype == SPARSEC_DTYPE_BF16

@@ -3,10 +3,9 @@
 #include "arguments.h"
 #include "harness/numeric.h"
 #include "harness/parallel.h"
+#include "row_check.h"
 
-#include <algorithm>
 #include <fmt/format.h>
-#include <mutex>
 #include <string_view>
 
 namespace sparsec::device_test {
@@ -16,20 +15,6 @@ using namespace harness;
 namespace {
 
 constexpr uint64_t extraSeed = 100; // one random stream per extra operand
-constexpr double unitsAllowed = 2;
-constexpr double relativeError = 1e-6;
-
-int64_t rowStrideOf(int64_t width, Placement placement) {
-  switch (placement) {
-  case Placement::Tight:
-    return width;
-  case Placement::Padded:
-    return (width + 7) / 8 * 8 + 8; // a multiple of 16 bytes for every type
-  case Placement::Misaligned:
-    return (width + 1) | 1;
-  }
-  return width;
-}
 
 const Epilogue &requireEpilogue(const char *kernelName) {
   const Epilogue *epilogue = findEpilogue(kernelName);
@@ -39,50 +24,6 @@ const Epilogue &requireEpilogue(const char *kernelName) {
 }
 
 } // namespace
-
-PlacedTensor::PlacedTensor(sparsec_device_t device, sparsec_dtype_t dtype, const std::vector<int64_t> &sizes,
-                           Placement placement, size_t guardBytes) {
-  dense.dtype = dtype;
-  dense.rank = static_cast<int32_t>(sizes.size());
-  std::copy(sizes.begin(), sizes.end(), dense.sizes);
-  if (sizes.size() == 2)
-    rowCount = sizes[0];
-  if (!sizes.empty())
-    rowWidth = sizes.back();
-  rowStride = rowStrideOf(rowWidth, placement);
-  if (sizes.size() == 2)
-    dense.strides[0] = rowStride;
-  if (!sizes.empty())
-    dense.strides[sizes.size() - 1] = 1;
-
-  int64_t elementBytes = static_cast<int64_t>(sparsec_dtype_bytes(dtype));
-  first = static_cast<int64_t>(guardBytes) / elementBytes + (placement == Placement::Misaligned);
-  int64_t last = first + (rowCount == 0 || rowWidth == 0 ? 0 : (rowCount - 1) * rowStride + rowWidth);
-  image.assign(last * elementBytes + guardBytes, poison);
-  buffer = DeviceBuffer(device, image.size());
-  dense.data = buffer.data() ? static_cast<char *>(buffer.data()) + first * elementBytes : nullptr;
-}
-
-double PlacedTensor::get(int64_t i, int64_t j) const {
-  return loadElement(dense.dtype, image.data(), elementOffset(i, j));
-}
-
-void PlacedTensor::set(int64_t i, int64_t j, double value) {
-  storeElement(dense.dtype, image.data(), elementOffset(i, j), value);
-}
-
-void PlacedTensor::poisonAll() {
-  std::fill(image.begin(), image.end(), poison);
-  upload();
-}
-
-bool PlacedTensor::surroundingsIntact() const {
-  std::vector<char> surroundings = image;
-  size_t elementBytes = sparsec_dtype_bytes(dense.dtype);
-  for (int64_t i = 0; i < rowCount; ++i)
-    std::fill_n(surroundings.begin() + elementOffset(i, 0) * elementBytes, rowWidth * elementBytes, poison);
-  return std::all_of(surroundings.begin(), surroundings.end(), [](char byte) { return byte == poison; });
-}
 
 KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kernel, const Problem &problem,
                                  Placement placement, size_t guardBytes)
@@ -107,11 +48,8 @@ KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kerne
 
 void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t guardBytes) {
   const BlockPattern &pattern = problem.pattern;
-  // Behind the indices stands -1: a column that is not there.
   auto guarded = [&](const std::vector<int32_t> &indices) {
-    std::vector<int32_t> copy = indices;
-    copy.resize(indices.size() + guardBytes / sizeof(int32_t), -1);
-    indexBuffers.push_back(uploadArray(device, copy));
+    indexBuffers.push_back(uploadArray(device, withGuard(indices, guardBytes)));
     return static_cast<const int32_t *>(indexBuffers.back().data());
   };
   int64_t valueCount = static_cast<int64_t>(problem.values.size() / sizeof(uint16_t));
@@ -234,8 +172,7 @@ std::string KernelArguments::checkRow(int64_t m) const {
       e[i] = extraElement(i, m, n);
     int64_t position = m * problem.shape.columns + n;
     double exact = epilogue.value(problem.product[position], e);
-    double allowed = unitsAllowed * unitInLastPlace(dtype, exact) +
-                     relativeError * epilogue.scale(problem.productMagnitude[position], e);
+    double allowed = allowedError(dtype, exact, epilogue.scale(problem.productMagnitude[position], e));
     double got = transposed ? result->get(n, m) : result->get(m, n);
     // The negation catches NaN.
     if (!(std::abs(got - exact) <= allowed))
@@ -245,19 +182,7 @@ std::string KernelArguments::checkRow(int64_t m) const {
 }
 
 std::string KernelArguments::findError() const {
-  std::mutex mutex;
-  std::string firstError;
-  int64_t firstRow = problem.shape.rows;
-  parallelFor(problem.shape.rows, 16, [&](int64_t begin, int64_t end) {
-    for (int64_t m = begin; m < end; ++m) {
-      std::string error = checkRow(m);
-      std::lock_guard lock(mutex);
-      if (!error.empty() && m < firstRow) {
-        firstRow = m;
-        firstError = error;
-      }
-    }
-  });
+  std::string firstError = findRowError(problem.shape.rows, [&](int64_t m) { return checkRow(m); });
   if (firstError.empty() && !result->surroundingsIntact())
     return "bytes beside the result were written";
   return firstError;

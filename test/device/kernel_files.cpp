@@ -26,24 +26,46 @@ bool isPtxImage(const std::vector<char> &bytes, size_t index) {
   return entry.format == SPARSEC_IMAGE_PTX;
 }
 
+void readArgument(const sparsec_argument_info_t &argument, KernelRecord &record) {
+  switch (argument.role) {
+  case SPARSEC_ROLE_MATRIX:
+    record.dtype = static_cast<sparsec_dtype_t>(argument.dtype);
+    [[fallthrough]];
+  case SPARSEC_ROLE_PATTERN:
+    record.blockRows = argument.block_rows;
+    record.blockColumns = argument.block_columns;
+    break;
+  case SPARSEC_ROLE_QUERY:
+    record.dtype = static_cast<sparsec_dtype_t>(argument.dtype);
+    break;
+  case SPARSEC_ROLE_DENSE:
+    record.denseLayout = static_cast<sparsec_layout_t>(argument.layout);
+    break;
+  case SPARSEC_ROLE_RESULT:
+    record.resultLayout = static_cast<sparsec_layout_t>(argument.layout);
+    record.resultDtype = static_cast<sparsec_dtype_t>(argument.dtype);
+    break;
+  case SPARSEC_ROLE_SCALE:
+    record.hasScale = true;
+    break;
+  case SPARSEC_ROLE_LSE:
+    record.hasLse = true;
+    break;
+  }
+}
+
 KernelRecord readKernel(const sparsec_launch_info_t *info, uint32_t index) {
   auto &kernel = launchInfoRecord<sparsec_kernel_info_t>(info, info->kernel_offset, info->kernel_size, index);
   KernelRecord record = {};
   record.name = kernel.name;
-  for (uint32_t i = 0; i < kernel.argument_count; ++i) {
-    auto &argument = launchInfoRecord<sparsec_argument_info_t>(info, info->argument_offset, info->argument_size,
-                                                               kernel.argument_first + i);
-    if (argument.role == SPARSEC_ROLE_MATRIX) {
-      record.dtype = static_cast<sparsec_dtype_t>(argument.dtype);
-      record.blockRows = argument.block_rows;
-      record.blockColumns = argument.block_columns;
-    } else if (argument.role == SPARSEC_ROLE_DENSE) {
-      record.denseLayout = static_cast<sparsec_layout_t>(argument.layout);
-    } else if (argument.role == SPARSEC_ROLE_RESULT) {
-      record.resultLayout = static_cast<sparsec_layout_t>(argument.layout);
-      record.resultDtype = static_cast<sparsec_dtype_t>(argument.dtype);
-    }
-  }
+  record.family = static_cast<sparsec_kernel_family_t>(kernel.family);
+  if (record.family == SPARSEC_FAMILY_ATTENTION)
+    record.attention =
+        launchInfoRecord<sparsec_attention_info_t>(info, info->attention_offset, info->attention_size, kernel.detail);
+  for (uint32_t i = 0; i < kernel.argument_count; ++i)
+    readArgument(launchInfoRecord<sparsec_argument_info_t>(info, info->argument_offset, info->argument_size,
+                                                           kernel.argument_first + i),
+                 record);
   return record;
 }
 
@@ -71,6 +93,12 @@ KernelFile readKernelFile(const std::filesystem::path &path) {
 } // namespace
 
 bool KernelFile::isForHost() const { return runsOn(SPARSEC_TARGET_HOST, 0); }
+
+const KernelRecord *KernelFile::find(sparsec_kernel_family_t family) const {
+  auto found =
+      std::find_if(kernels.begin(), kernels.end(), [&](const KernelRecord &kernel) { return kernel.family == family; });
+  return found == kernels.end() ? nullptr : &*found;
+}
 
 bool KernelFile::runsOn(sparsec_target_kind_t kind, int capability) const {
   return std::any_of(targets.begin(), targets.end(), [&](const ImageTarget &target) {

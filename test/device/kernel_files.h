@@ -20,10 +20,14 @@ struct ImageTarget {
 
 struct KernelRecord {
   std::string name;
-  sparsec_dtype_t dtype;
+  sparsec_kernel_family_t family;
+  sparsec_dtype_t dtype; // of all inputs
+  /// Of the matrix; of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
-  sparsec_layout_t denseLayout, resultLayout;
+  sparsec_layout_t denseLayout, resultLayout; // SpMM
   sparsec_dtype_t resultDtype;
+  sparsec_attention_info_t attention;
+  bool hasScale, hasLse; // attention
 };
 
 struct KernelFile {
@@ -34,6 +38,8 @@ struct KernelFile {
   std::vector<KernelRecord> kernels; // the same in all images
 
   bool isForHost() const;
+  /// The first kernel of a family, or null.
+  const KernelRecord *find(sparsec_kernel_family_t family) const;
   /// Whether an image of the file runs on a device of this kind and capability.
   bool runsOn(sparsec_target_kind_t kind, int capability) const;
 };

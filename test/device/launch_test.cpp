@@ -16,7 +16,7 @@ using namespace harness;
 
 namespace {
 
-/// The first file that runs on the GPU (or the host), its first kernel, and a problem for it.
+/// The first file that runs on the GPU (or the host), its first SpMM kernel, and a problem for it.
 class LaunchTest : public testing::Test {
 protected:
   void prepare(bool forHost) {
@@ -24,12 +24,13 @@ protected:
     if (!device)
       GTEST_SKIP() << (forHost ? "skipped: the host is not asked for" : "skipped: no GPU");
     for (const KernelFile &candidate : session.files)
-      if (!file && candidate.isForHost() == forHost && session.runsHere(candidate))
+      if (!file && candidate.isForHost() == forHost && session.runsHere(candidate) &&
+          candidate.find(SPARSEC_FAMILY_SPMM))
         file = &candidate;
     if (!file)
       GTEST_SKIP() << "skipped: no kernels for this device";
     module = loadModule(device, file->bytes);
-    const KernelRecord &record = file->kernels.front();
+    const KernelRecord &record = spmm();
     check(sparsec_module_kernel(module.get(), record.name.c_str(), &kernel));
     shape = shapesFor(record.blockRows, record.blockColumns, /*quick=*/true).front();
     problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, PatternKind::Random);
@@ -38,6 +39,8 @@ protected:
   KernelArguments makeArguments() const {
     return KernelArguments(session.deviceFor(*file), kernel, *problem, shape.placement, 0);
   }
+
+  const KernelRecord &spmm() const { return *file->find(SPARSEC_FAMILY_SPMM); }
 
   const KernelFile *file = nullptr;
   Module module;
@@ -164,11 +167,11 @@ void runWithoutBlocks(sparsec_device_t device, sparsec_kernel_t kernel, const Ke
 }
 
 TEST_F(CudaLaunch, AcceptsNullPointersOfAMatrixWithoutBlocks) {
-  runWithoutBlocks(session.cuda.get(), kernel, file->kernels.front(), shape);
+  runWithoutBlocks(session.cuda.get(), kernel, spmm(), shape);
 }
 
 TEST_F(HostLaunch, AcceptsNullPointersOfAMatrixWithoutBlocks) {
-  runWithoutBlocks(session.host.get(), kernel, file->kernels.front(), shape);
+  runWithoutBlocks(session.host.get(), kernel, spmm(), shape);
 }
 
 /// Matrices without rows, without depth or without columns.
@@ -187,9 +190,9 @@ void runEmptySizes(sparsec_device_t device, sparsec_kernel_t kernel, const Kerne
   }
 }
 
-TEST_F(CudaLaunch, AcceptsEmptySizes) { runEmptySizes(session.cuda.get(), kernel, file->kernels.front(), shape); }
+TEST_F(CudaLaunch, AcceptsEmptySizes) { runEmptySizes(session.cuda.get(), kernel, spmm(), shape); }
 
-TEST_F(HostLaunch, AcceptsEmptySizes) { runEmptySizes(session.host.get(), kernel, file->kernels.front(), shape); }
+TEST_F(HostLaunch, AcceptsEmptySizes) { runEmptySizes(session.host.get(), kernel, spmm(), shape); }
 
 void expectRefused(sparsec_device_t device, const KernelFile &file) {
   sparsec_module_t refused = nullptr;

@@ -5,20 +5,13 @@
 #define SPARSEC_TEST_DEVICE_PROBLEM_H
 
 #include "harness/pattern.h"
-#include "sparsec/launch_info.h"
+#include "placed_tensor.h"
 
 #include <memory>
 #include <string>
 #include <vector>
 
 namespace sparsec::device_test {
-
-/// How tensors lie in memory.
-enum class Placement {
-  Tight,      ///< rows follow one another
-  Padded,     ///< rows further apart than they are wide, 16-byte aligned
-  Misaligned, ///< as Padded, but the first element and the rows are aligned to one element only
-};
 
 struct Shape {
   const char *name;

@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "attention_arguments.h"
+#include "row_check.h"
+
+#include <fmt/format.h>
+#include <limits>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+// Seeds of the random streams.
+enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13 };
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// The softmax scale of kernels that take one, times sqrt(D): not what they would take without.
+constexpr double ownScale = -0.75;
+
+} // namespace
+
+AttentionArguments::AttentionArguments(sparsec_device_t device, sparsec_kernel_t kernel, const AttentionShape &shape,
+                                       size_t guardBytes, const BlockStates *blocks,
+                                       sparsec_pattern_encoding_t encoding, bool isUnsorted)
+    : device(device), kernel(kernel), shape(shape), guardBytes(guardBytes) {
+  arguments.resize(sparsec_kernel_info(kernel)->argument_count);
+  hostArguments.resize(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    if (sparsec_kernel_argument(kernel, i)->role != SPARSEC_ROLE_PATTERN)
+      placeArgument(i);
+    else if (blocks)
+      placePattern(i, *blocks, encoding, isUnsorted);
+    else
+      throw std::runtime_error("the kernel needs a pattern");
+  }
+}
+
+double AttentionArguments::dimension() const { return sparsec_kernel_attention(kernel)->head_dimension; }
+
+void AttentionArguments::placeArgument(size_t number) {
+  switch (sparsec_kernel_argument(kernel, number)->role) {
+  case SPARSEC_ROLE_QUERY:
+    // With normal keys and the usual scale, the scores then have this standard deviation.
+    return placeRows(number, shape.heads, shape.queries, querySeed, shape.spread);
+  case SPARSEC_ROLE_KEY:
+    return placeRows(number, shape.keyHeads, shape.keys, keySeed, 1);
+  case SPARSEC_ROLE_VALUE:
+    return placeRows(number, shape.keyHeads, shape.keys, valueSeed, 1);
+  case SPARSEC_ROLE_RESULT:
+    placeRows(number, shape.heads, shape.queries, 0, 0);
+    result = tensors.back().get();
+    return result->poisonAll();
+  case SPARSEC_ROLE_LSE:
+    return placeLse(number);
+  case SPARSEC_ROLE_SCALE:
+    arguments[number] = sparsec_argument_scalar(static_cast<float>(ownScale / std::sqrt(dimension())));
+    hostArguments[number] = arguments[number];
+    return;
+  default:
+    return placeOperand(number);
+  }
+}
+
+PlacedTensor &AttentionArguments::place(size_t number, const std::vector<int64_t> &sizes, Placement placement) {
+  auto dtype = static_cast<sparsec_dtype_t>(sparsec_kernel_argument(kernel, number)->dtype);
+  tensors.push_back(std::make_unique<PlacedTensor>(device, dtype, sizes, placement, guardBytes));
+  return *tensors.back();
+}
+
+/// The argument is `tensor`, seen with the sizes and strides of `shape`.
+void AttentionArguments::setDense(size_t number, PlacedTensor &tensor, const sparsec_dense_t &shape) {
+  sparsec_dense_t view = shape;
+  view.data = tensor.view().data;
+  arguments[number] = sparsec_argument_dense(view);
+  view.data = tensor.hostView().data;
+  hostArguments[number] = sparsec_argument_dense(view);
+}
+
+/// Where the row of D elements of a position of a head lies.
+int64_t AttentionArguments::memoryRow(int64_t batch, int64_t head, int64_t heads, int64_t position,
+                                      int64_t length) const {
+  return shape.order == SequenceOrder::BatchHeadSequence ? (batch * heads + head) * length + position
+                                                         : (batch * length + position) * heads + head;
+}
+
+sparsec_dense_t AttentionArguments::rowsView(const PlacedTensor &tensor, int64_t heads, int64_t length) const {
+  bool headsFirst = shape.order == SequenceOrder::BatchHeadSequence;
+  int64_t rowStride = tensor.view().strides[0];
+  sparsec_dense_t view = {};
+  view.dtype = tensor.view().dtype;
+  view.rank = 4;
+  const int64_t sizes[] = {shape.batches, heads, length, tensor.view().sizes[1]};
+  const int64_t strides[] = {heads * length * rowStride, headsFirst ? length * rowStride : rowStride,
+                             headsFirst ? rowStride : heads * rowStride, 1};
+  std::copy_n(sizes, 4, view.sizes);
+  std::copy_n(strides, 4, view.strides);
+  return view;
+}
+
+/// Q, K, V or the result, filled with normal numbers of this size.
+void AttentionArguments::placeRows(size_t number, int64_t heads, int64_t length, uint64_t seed, double size) {
+  int64_t rows = shape.batches * heads * length, width = static_cast<int64_t>(dimension());
+  PlacedTensor &tensor = place(number, {rows, width}, shape.placement);
+  for (int64_t row = 0; row < rows && size != 0; ++row)
+    for (int64_t d = 0; d < width; ++d)
+      tensor.set(row, d, size * randomNormal(seed, row * width + d));
+  tensor.upload();
+  setDense(number, tensor, rowsView(tensor, heads, length));
+}
+
+void AttentionArguments::placeLse(size_t number) {
+  // Written element by element: any alignment will do.
+  lse = &place(number, {shape.batches * shape.heads, shape.queries}, Placement::Misaligned);
+  sparsec_dense_t view = lse->view();
+  int64_t rowStride = view.strides[0];
+  view.rank = 3;
+  const int64_t sizes[] = {shape.batches, shape.heads, shape.queries},
+                strides[] = {shape.heads * rowStride, rowStride, 1};
+  std::copy_n(sizes, 3, view.sizes);
+  std::copy_n(strides, 3, view.strides);
+  setDense(number, *lse, view);
+  lse->poisonAll();
+}
+
+/// An operand of a region of attention_kernels.py, by its name.
+void AttentionArguments::placeOperand(size_t number) {
+  std::string_view name = sparsec_kernel_argument(kernel, number)->name;
+  PlacedTensor *tensor = nullptr;
+  if (name == "slopes") {
+    tensor = &place(number, {shape.heads}, Placement::Misaligned);
+    for (int64_t head = 0; head < shape.heads; ++head)
+      tensor->set(0, head, std::ldexp(0.25, -static_cast<int>(head)));
+  } else if (name == "documents") {
+    int64_t length = std::max(shape.queries, shape.keys);
+    tensor = &place(number, {shape.batches, length}, Placement::Misaligned);
+    // Three documents that take turns, shifted from batch to batch.
+    for (int64_t batch = 0; batch < shape.batches; ++batch)
+      for (int64_t position = 0; position < length; ++position)
+        tensor->set(batch, position, static_cast<double>((position + 17 * batch) / 37 % 3));
+  } else {
+    throw std::runtime_error(fmt::format("operand '{}' is not from attention_kernels.py", name));
+  }
+  tensor->upload();
+  setDense(number, *tensor, tensor->view());
+}
+
+void AttentionArguments::placePattern(size_t number, const BlockStates &blocks, sparsec_pattern_encoding_t encoding,
+                                      bool isUnsorted) {
+  lists = std::make_unique<PatternLists>(blocks, encoding, isUnsorted);
+  hostArguments[number] = sparsec_argument_pattern(lists->hostView(blocks));
+  sparsec_pattern_t pattern = lists->header;
+  auto upload = [&](sparsec_block_state_t state, const BlockLists &source, ListBuffers &buffers) {
+    if (!blocks.has(state))
+      return sparsec_block_lists_t{nullptr, nullptr};
+    buffers = {uploadArray(device, withGuard(source.starts, guardBytes)),
+               uploadArray(device, withGuard(source.indices, guardBytes))};
+    return sparsec_block_lists_t{static_cast<const int32_t *>(buffers.starts.data()),
+                                 static_cast<const int32_t *>(buffers.indices.data())};
+  };
+  pattern.partial = upload(SPARSEC_BLOCK_PARTIAL, lists->partial, partialBuffers);
+  pattern.full = upload(SPARSEC_BLOCK_FULL, lists->full, fullBuffers);
+  arguments[number] = sparsec_argument_pattern(pattern);
+}
+
+void AttentionArguments::replaceLists(const BlockStates &blocks, bool isUnsorted) {
+  *lists = PatternLists(blocks, lists->header.encoding, isUnsorted);
+  for (sparsec_argument_t &argument : hostArguments)
+    if (argument.kind == SPARSEC_ARGUMENT_PATTERN)
+      argument = sparsec_argument_pattern(lists->hostView(blocks));
+  auto upload = [&](const BlockLists &source, ListBuffers &buffers) {
+    buffers.starts.upload(withGuard(source.starts, guardBytes).data());
+    buffers.indices.upload(withGuard(source.indices, guardBytes).data());
+  };
+  upload(lists->partial, partialBuffers);
+  upload(lists->full, fullBuffers);
+}
+
+void AttentionArguments::poisonResults() {
+  result->poisonAll();
+  if (lse)
+    lse->poisonAll();
+}
+
+void AttentionArguments::launch(void *stream) const {
+  check(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), stream));
+}
+
+void AttentionArguments::run() {
+  poisonResults();
+  launch(nullptr);
+  check(sparsec_synchronize(device, nullptr));
+  downloadResults();
+}
+
+void AttentionArguments::downloadResults() {
+  result->download();
+  if (lse)
+    lse->download();
+}
+
+std::vector<char> AttentionArguments::resultBytes() const {
+  std::vector<char> bytes = result->bytes();
+  if (lse)
+    bytes.insert(bytes.end(), lse->bytes().begin(), lse->bytes().end());
+  return bytes;
+}
+
+AttentionArguments::Expected AttentionArguments::computeExpected() const {
+  int64_t rows = shape.batches * shape.heads * shape.queries, width = static_cast<int64_t>(dimension());
+  constexpr int64_t rowsAtATime = 32;
+  Expected expected;
+  expected.y.resize(rows * width);
+  expected.magnitude.resize(rows * width);
+  expected.lse.resize(rows);
+  expected.lseMagnitude.resize(rows);
+  std::string error = findRowError((rows + rowsAtATime - 1) / rowsAtATime, [&](int64_t piece) -> std::string {
+    int64_t begin = piece * rowsAtATime, end = std::min(rows, begin + rowsAtATime);
+    try {
+      check(sparsec_reference_run(kernel, hostArguments.data(), hostArguments.size(), begin, end,
+                                  &expected.y[begin * width], &expected.magnitude[begin * width]));
+      check(sparsec_reference_lse(kernel, hostArguments.data(), hostArguments.size(), begin, end, &expected.lse[begin],
+                                  &expected.lseMagnitude[begin]));
+    } catch (const std::exception &failure) {
+      return failure.what();
+    }
+    return {};
+  });
+  if (!error.empty())
+    throw std::runtime_error(error);
+  return expected;
+}
+
+std::string AttentionArguments::checkRow(const Expected &expected, int64_t row) const {
+  int64_t query = row % shape.queries, head = row / shape.queries % shape.heads;
+  int64_t batch = row / shape.queries / shape.heads, width = static_cast<int64_t>(dimension());
+  double exactLse = expected.lse[row];
+  bool isEmpty = exactLse == -infinity;
+  // The kernels round the probabilities to the 16-bit type of V before the second product. The reference's magnitude
+  // has that, and the errors of f32 scores and exponentials.
+  for (int64_t d = 0; d < width; ++d) {
+    double exact = expected.y[row * width + d];
+    double allowed = isEmpty ? 0 : allowedError(result->view().dtype, exact, expected.magnitude[row * width + d]);
+    double got = result->get(memoryRow(batch, head, shape.heads, query, shape.queries), d);
+    // The negation catches NaN.
+    if (!(std::abs(got - exact) <= allowed))
+      return fmt::format("o[{}, {}, {}, {}] is {}, but should be {} within {}", batch, head, query, d, got, exact,
+                         allowed);
+  }
+  if (!lse)
+    return {};
+  double got = lse->get(batch * shape.heads + head, query);
+  double allowed = 1e-5 * (1 + std::abs(exactLse)) + 1e-6 * expected.lseMagnitude[row];
+  if (isEmpty ? got != -infinity : !(std::abs(got - exactLse) <= allowed))
+    return fmt::format("lse[{}, {}, {}] is {}, but should be {} within {}", batch, head, query, got, exactLse, allowed);
+  return {};
+}
+
+std::string AttentionArguments::findError(const Expected &expected) const {
+  std::string error = findRowError(std::ssize(expected.lse), [&](int64_t row) { return checkRow(expected, row); });
+  if (error.empty() && !(result->surroundingsIntact() && (!lse || lse->surroundingsIntact())))
+    return "bytes beside a result were written";
+  return error;
+}
+
+} // namespace sparsec::device_test

@@ -1,0 +1,69 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The arguments of one attention kernel for one problem, in device and in host memory, and the check of its results.
+
+#ifndef SPARSEC_TEST_DEVICE_ATTENTION_ARGUMENTS_H
+#define SPARSEC_TEST_DEVICE_ATTENTION_ARGUMENTS_H
+
+#include "attention_problem.h"
+
+#include <memory>
+
+namespace sparsec::device_test {
+
+class AttentionArguments {
+public:
+  /// `blocks` may be null for kernels without a pattern.
+  AttentionArguments(sparsec_device_t device, sparsec_kernel_t kernel, const AttentionShape &shape, size_t guardBytes,
+                     const BlockStates *blocks = nullptr,
+                     sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS, bool isUnsorted = false);
+
+  /// Other lists of the same encoding and sizes, in the same device memory.
+  void replaceLists(const BlockStates &blocks, bool isUnsorted);
+
+  void poisonResults();
+  void launch(void *stream) const;
+  /// poisonResults, launch, wait and download.
+  void run();
+  /// Fetches the results after launches.
+  void downloadResults();
+  std::vector<char> resultBytes() const;
+
+  /// What the results should be: a row for every query of every head of every batch.
+  struct Expected {
+    std::vector<double> y, magnitude;      // rows x D
+    std::vector<double> lse, lseMagnitude; // rows
+  };
+  Expected computeExpected() const;
+  /// Empty when the downloaded results are right, else what is wrong with the first bad element.
+  std::string findError(const Expected &expected) const;
+
+private:
+  void placeArgument(size_t number);
+  void placeRows(size_t number, int64_t heads, int64_t length, uint64_t seed, double size);
+  void placeLse(size_t number);
+  void placeOperand(size_t number);
+  void placePattern(size_t number, const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted);
+  PlacedTensor &place(size_t number, const std::vector<int64_t> &sizes, Placement placement);
+  void setDense(size_t number, PlacedTensor &tensor, const sparsec_dense_t &shape);
+  sparsec_dense_t rowsView(const PlacedTensor &tensor, int64_t heads, int64_t length) const;
+  int64_t memoryRow(int64_t batch, int64_t head, int64_t heads, int64_t position, int64_t length) const;
+  std::string checkRow(const Expected &expected, int64_t row) const;
+  double dimension() const;
+
+  sparsec_device_t device;
+  sparsec_kernel_t kernel;
+  AttentionShape shape;
+  size_t guardBytes;
+  std::vector<sparsec_argument_t> arguments, hostArguments;
+  std::vector<std::unique_ptr<PlacedTensor>> tensors;
+  std::unique_ptr<PatternLists> lists;
+  struct ListBuffers {
+    harness::DeviceBuffer starts, indices;
+  };
+  ListBuffers partialBuffers, fullBuffers;
+  PlacedTensor *result = nullptr, *lse = nullptr;
+};
+
+} // namespace sparsec::device_test
+
+#endif // SPARSEC_TEST_DEVICE_ATTENTION_ARGUMENTS_H

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "attention_problem.h"
+#include "harness/numeric.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+// Seeds of the random streams, besides that of the blocks.
+constexpr uint64_t orderSeed = 200;
+
+sparsec_block_state_t chooseState(BlockChoice choice, uint64_t seed, int64_t position, int64_t row) {
+  double chance = randomUnit(seed, position);
+  switch (choice) {
+  case BlockChoice::EmptyRows:
+    if (row % 3 != 1)
+      return SPARSEC_BLOCK_EMPTY;
+    [[fallthrough]];
+  case BlockChoice::Random:
+    return chance < 0.35 ? SPARSEC_BLOCK_FULL : chance < 0.65 ? SPARSEC_BLOCK_PARTIAL : SPARSEC_BLOCK_EMPTY;
+  case BlockChoice::AllFull:
+    return SPARSEC_BLOCK_FULL;
+  case BlockChoice::AllPartial:
+    return SPARSEC_BLOCK_PARTIAL;
+  case BlockChoice::NoBlocks:
+    return SPARSEC_BLOCK_EMPTY;
+  }
+  throw std::logic_error("unknown choice of blocks");
+}
+
+/// The blocks of one state in one list (Fisher and Yates where it is to be unsorted).
+std::vector<int32_t> listOf(const BlockStates &blocks, int64_t list, sparsec_block_state_t state, bool isUnsorted) {
+  std::vector<int32_t> result;
+  for (int64_t column = 0; column < blocks.columns; ++column)
+    if (blocks.states[list * blocks.columns + column] == state)
+      result.push_back(static_cast<int32_t>(column));
+  for (size_t i = result.size(); isUnsorted && i > 1; --i)
+    std::swap(result[i - 1], result[randomBits(orderSeed, list * blocks.columns + i) % i]);
+  return result;
+}
+
+BlockLists makeIndexArrays(const BlockStates &blocks, sparsec_block_state_t state, bool isUnsorted, int64_t capacity) {
+  BlockLists lists = {{0}, {}};
+  for (int64_t list = 0; list < blocks.listCount(); ++list) {
+    std::vector<int32_t> columns = listOf(blocks, list, state, isUnsorted);
+    lists.indices.insert(lists.indices.end(), columns.begin(), columns.end());
+    lists.starts.push_back(static_cast<int32_t>(lists.indices.size()));
+  }
+  lists.indices.resize(capacity, -1);
+  return lists;
+}
+
+BlockLists makePaddedLists(const BlockStates &blocks, sparsec_block_state_t state, bool isUnsorted, int64_t capacity) {
+  BlockLists lists;
+  for (int64_t list = 0; list < blocks.listCount(); ++list) {
+    std::vector<int32_t> columns = listOf(blocks, list, state, isUnsorted);
+    lists.starts.push_back(static_cast<int32_t>(columns.size()));
+    columns.resize(capacity, -1);
+    lists.indices.insert(lists.indices.end(), columns.begin(), columns.end());
+  }
+  return lists;
+}
+
+} // namespace
+
+std::vector<AttentionShape> attentionShapes(bool quick) {
+  constexpr auto bhsd = SequenceOrder::BatchHeadSequence, bshd = SequenceOrder::BatchSequenceHead;
+  if (quick)
+    return {{"odd", 1, 4, 1, 133, 190, bshd, Placement::Padded, 1},
+            {"more queries than keys", 2, 2, 2, 200, 70, bhsd, Placement::Tight, 16}};
+  return {{"exact", 1, 2, 2, 256, 384, bhsd, Placement::Tight, 1},
+          {"odd, all heads share keys", 2, 4, 1, 333, 517, bhsd, Placement::Padded, 1},
+          {"four heads share keys", 1, 8, 2, 257, 129, bshd, Placement::Tight, 1},
+          {"many keys", 1, 2, 1, 65, 1000, bshd, Placement::Padded, 16},
+          {"more queries than keys", 2, 2, 2, 300, 70, bhsd, Placement::Tight, 40},
+          {"one query", 2, 3, 1, 1, 200, bshd, Placement::Padded, 1},
+          {"one key", 1, 2, 2, 70, 1, bhsd, Placement::Padded, 1},
+          {"spread scores", 1, 2, 2, 200, 450, bhsd, Placement::Padded, 100}};
+}
+
+AttentionShape manyTilesAttention() {
+  return {"many tiles", 2, 16, 4, 700, 700, SequenceOrder::BatchSequenceHead, Placement::Tight, 1};
+}
+
+std::vector<ListCase> listCases(bool quick) {
+  std::vector<ListCase> cases = {{"random, per batch and head", BlockChoice::Random, true, true, true},
+                                 {"empty rows, per batch", BlockChoice::EmptyRows, true, false, true},
+                                 {"no blocks", BlockChoice::NoBlocks, false, false, false}};
+  if (!quick) {
+    cases.push_back({"random, per head", BlockChoice::Random, false, true, false});
+    cases.push_back({"all full", BlockChoice::AllFull, false, false, false});
+    cases.push_back({"all partial", BlockChoice::AllPartial, false, false, true});
+  }
+  return cases;
+}
+
+bool BlockStates::has(sparsec_block_state_t state) const {
+  return std::find(states.begin(), states.end(), state) != states.end();
+}
+
+BlockStates chooseBlocks(const AttentionShape &shape, int64_t queryBlock, int64_t keyBlock, const ListCase &lists,
+                         uint64_t seed) {
+  BlockStates blocks;
+  blocks.shape = {static_cast<int32_t>(queryBlock),
+                  static_cast<int32_t>(keyBlock),
+                  lists.perBatch ? shape.batches : 1,
+                  lists.perHead ? shape.heads : 1,
+                  shape.queries,
+                  shape.keys};
+  blocks.rows = (shape.queries + queryBlock - 1) / queryBlock;
+  blocks.columns = (shape.keys + keyBlock - 1) / keyBlock;
+  blocks.states.resize(blocks.listCount() * blocks.columns);
+  for (int64_t i = 0; i < std::ssize(blocks.states); ++i)
+    blocks.states[i] = static_cast<uint8_t>(chooseState(lists.choice, seed, i, i / blocks.columns % blocks.rows));
+  return blocks;
+}
+
+PatternLists::PatternLists(const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted) {
+  bool isPadded = encoding == SPARSEC_PATTERN_PADDED_LISTS;
+  // Padded lists may be longer than a row of blocks.
+  int64_t capacity = isPadded ? blocks.columns + 2 : blocks.listCount() * blocks.columns;
+  auto make = isPadded ? makePaddedLists : makeIndexArrays;
+  partial = make(blocks, SPARSEC_BLOCK_PARTIAL, isUnsorted, capacity);
+  full = make(blocks, SPARSEC_BLOCK_FULL, isUnsorted, capacity);
+  header.encoding = encoding;
+  header.query_block = blocks.shape.query_block;
+  header.key_block = blocks.shape.key_block;
+  header.batches = blocks.shape.batches;
+  header.heads = blocks.shape.heads;
+  header.rows = blocks.rows;
+  header.columns = blocks.columns;
+  header.capacity = capacity;
+}
+
+sparsec_pattern_t PatternLists::hostView(const BlockStates &blocks) const {
+  sparsec_pattern_t view = header;
+  if (blocks.has(SPARSEC_BLOCK_PARTIAL))
+    view.partial = {partial.starts.data(), partial.indices.data()};
+  if (blocks.has(SPARSEC_BLOCK_FULL))
+    view.full = {full.starts.data(), full.indices.data()};
+  return view;
+}
+
+} // namespace sparsec::device_test

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attention kernels: all sizes x lists x encodings against double precision, twice for identical bits.
+
+#include "attention_arguments.h"
+#include "harness/cuda_driver.h"
+#include "kernel_test.h"
+
+#include <algorithm>
+#include <fmt/format.h>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+constexpr uint64_t blockSeed = 1;
+constexpr sparsec_pattern_encoding_t encodings[] = {SPARSEC_PATTERN_INDEX_ARRAYS, SPARSEC_PATTERN_PADDED_LISTS};
+
+class AttentionTest : public KernelTest {
+public:
+  using KernelTest::KernelTest;
+
+private:
+  std::string expectedName() const override;
+  void runCases() override;
+  std::vector<ListCase> lists() const;
+  void runShape(const AttentionShape &shape, const std::vector<ListCase> &lists);
+  void runLists(const AttentionShape &shape, const ListCase &lists);
+  void runTwice(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
+};
+
+std::string AttentionTest::expectedName() const {
+  bool hasWindow = record.attention.window_left >= 0 || record.attention.window_right >= 0;
+  std::string limits = std::string(record.attention.causal ? "causal" : "") + (hasWindow ? "window" : "");
+  return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype),
+                     record.attention.head_dimension,
+                     record.blockRows ? fmt::format("{}x{}", record.blockRows, record.blockColumns) : "dense",
+                     limits.empty() ? "unlimited" : limits, record.hasScale ? "scaled" : "default",
+                     sparsec_dtype_name(record.resultDtype), record.hasLse ? "lse" : "plain");
+}
+
+std::vector<ListCase> AttentionTest::lists() const {
+  std::vector<ListCase> cases = listCases(subset != Subset::All);
+  if (subset == Subset::Sanitizer)
+    cases.resize(1);
+  return cases;
+}
+
+void AttentionTest::runCases() {
+  std::vector<AttentionShape> shapes = attentionShapes(subset != Subset::All);
+  if (subset == Subset::Sanitizer)
+    shapes.resize(1);
+  for (const AttentionShape &shape : shapes) {
+    runShape(shape, lists());
+    if (HasFatalFailure())
+      return;
+  }
+  if (subset == Subset::All)
+    runShape(manyTilesAttention(), {lists().front()});
+}
+
+void AttentionTest::runShape(const AttentionShape &shape, const std::vector<ListCase> &lists) {
+  SCOPED_TRACE(fmt::format("{} (B {}, H {} / {}, {} x {}, {})", shape.name, shape.batches, shape.heads, shape.keyHeads,
+                           shape.queries, shape.keys,
+                           shape.order == SequenceOrder::BatchHeadSequence ? "BHSD" : "BSHD"));
+  if (record.blockRows == 0) {
+    AttentionArguments arguments(device(), kernel, shape, guardBytes());
+    return runTwice(arguments, arguments.computeExpected());
+  }
+  for (const ListCase &each : lists) {
+    runLists(shape, each);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+void AttentionTest::runLists(const AttentionShape &shape, const ListCase &lists) {
+  BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, lists, blockSeed);
+  AttentionArguments::Expected expected; // by the first encoding; the same for the other
+  for (sparsec_pattern_encoding_t encoding : encodings) {
+    SCOPED_TRACE(fmt::format("lists: {}, encoding {}", lists.name, static_cast<int>(encoding)));
+    AttentionArguments arguments(device(), kernel, shape, guardBytes(), &blocks, encoding, lists.isUnsorted);
+    if (expected.lse.empty())
+      expected = arguments.computeExpected();
+    runTwice(arguments, expected);
+    if (HasFatalFailure())
+      return;
+  }
+}
+
+void AttentionTest::runTwice(AttentionArguments &arguments, const AttentionArguments::Expected &expected) {
+  arguments.run();
+  ASSERT_EQ(arguments.findError(expected), "");
+  if (subset == Subset::Sanitizer)
+    return;
+  std::vector<char> first = arguments.resultBytes();
+  arguments.run();
+  ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
+}
+
+/// The first kernel with a pattern that runs on the GPU.
+class CudaAttention : public testing::Test {
+protected:
+  void SetUp() override {
+    if (!session.cuda)
+      GTEST_SKIP() << "skipped: no GPU";
+    CudaDriver::get()->useDevice(0);
+    for (const KernelFile &file : session.files)
+      for (const KernelRecord &each : file.kernels)
+        if (!record && !file.isForHost() && session.runsHere(file) && each.family == SPARSEC_FAMILY_ATTENTION &&
+            each.blockRows != 0) {
+          record = &each;
+          module = loadModule(session.cuda.get(), file.bytes);
+        }
+    if (!record)
+      GTEST_SKIP() << "skipped: no attention kernels for this device";
+    check(sparsec_module_kernel(module.get(), record->name.c_str(), &kernel));
+  }
+
+  BlockStates blocks(const ListCase &lists, uint64_t seed) const {
+    return chooseBlocks(shape, record->blockRows, record->blockColumns, lists, seed);
+  }
+
+  const KernelRecord *record = nullptr;
+  Module module;
+  sparsec_kernel_t kernel = nullptr;
+  const AttentionShape shape = attentionShapes(/*quick=*/true).front();
+};
+
+TEST_F(CudaAttention, ReplaysOfAGraphReadTheListsOfTheirTime) {
+  const ListCase random = {"random", BlockChoice::Random, true, true, true};
+  const BlockChoice choices[] = {BlockChoice::Random,   BlockChoice::EmptyRows,  BlockChoice::AllFull,
+                                 BlockChoice::NoBlocks, BlockChoice::AllPartial, BlockChoice::Random};
+  for (sparsec_pattern_encoding_t encoding : encodings) {
+    BlockStates first = blocks(random, blockSeed);
+    AttentionArguments arguments(session.cuda.get(), kernel, shape, 256, &first, encoding);
+    CudaStream stream;
+    CudaGraph graph(stream, [&] { arguments.launch(stream.handle()); });
+    uint64_t seed = blockSeed;
+    for (BlockChoice choice : choices) {
+      SCOPED_TRACE(fmt::format("encoding {}, choice {}", static_cast<int>(encoding), static_cast<int>(choice)));
+      ListCase lists = random;
+      lists.choice = choice;
+      ++seed;
+      arguments.replaceLists(blocks(lists, seed), seed % 2 == 0);
+      arguments.poisonResults();
+      graph.launch(stream);
+      stream.synchronize();
+      arguments.downloadResults();
+      ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
+    }
+  }
+}
+
+/// The state of every block, read from the lists as sparsec_pattern_encoding_t describes them.
+std::vector<uint8_t> decode(const PatternLists &lists) {
+  const sparsec_pattern_t &header = lists.header;
+  int64_t listCount = header.batches * header.heads * header.rows;
+  std::vector<uint8_t> states(listCount * header.columns, SPARSEC_BLOCK_EMPTY);
+  auto mark = [&](const BlockLists &source, sparsec_block_state_t state) {
+    for (int64_t list = 0; list < listCount; ++list) {
+      bool isPadded = header.encoding == SPARSEC_PATTERN_PADDED_LISTS;
+      int64_t begin = isPadded ? list * header.capacity : source.starts[list];
+      int64_t end = isPadded ? begin + source.starts[list] : source.starts[list + 1];
+      for (int64_t i = begin; i < end; ++i)
+        states.at(list * header.columns + source.indices.at(i)) = static_cast<uint8_t>(state);
+    }
+  };
+  mark(lists.partial, SPARSEC_BLOCK_PARTIAL);
+  mark(lists.full, SPARSEC_BLOCK_FULL);
+  return states;
+}
+
+TEST(AttentionLists, BothEncodingsNameTheChosenBlocks) {
+  AttentionShape shape = attentionShapes(/*quick=*/true).front();
+  for (const ListCase &lists : listCases(/*quick=*/false))
+    for (sparsec_pattern_encoding_t encoding : encodings) {
+      SCOPED_TRACE(fmt::format("lists: {}, encoding {}", lists.name, static_cast<int>(encoding)));
+      BlockStates blocks = chooseBlocks(shape, 64, 64, lists, blockSeed);
+      PatternLists made(blocks, encoding, lists.isUnsorted);
+      EXPECT_EQ(decode(made), blocks.states);
+      sparsec_pattern_t view = made.hostView(blocks);
+      EXPECT_NO_THROW(check(sparsec_pattern_check(&view)));
+    }
+}
+
+TEST(AttentionLists, UnsortedListsAreUnsorted) {
+  AttentionShape shape = {"many keys", 1, 1, 1, 64, 64 * 20, SequenceOrder::BatchHeadSequence, Placement::Tight, 1};
+  BlockStates blocks = chooseBlocks(shape, 64, 64, {"all full", BlockChoice::AllFull, false, false, true}, blockSeed);
+  for (sparsec_pattern_encoding_t encoding : encodings) {
+    PatternLists lists(blocks, encoding, /*isUnsorted=*/true);
+    EXPECT_FALSE(std::is_sorted(lists.full.indices.begin(), lists.full.indices.begin() + blocks.columns));
+  }
+}
+
+} // namespace
+
+KernelTest *makeAttentionTest(const KernelFile &file, const KernelRecord &record) {
+  return new AttentionTest(file, record);
+}
+
+} // namespace sparsec::device_test

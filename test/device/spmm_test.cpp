@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// SpMM kernels: all sizes x patterns x {plan, no plan} against double precision, twice for identical bits.
+
+#include "arguments.h"
+#include "kernel_test.h"
+
+#include <fmt/format.h>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+class SpmmTest : public KernelTest {
+public:
+  using KernelTest::KernelTest;
+
+private:
+  std::string expectedName() const override;
+  void runCases() override;
+  std::vector<PatternKind> patterns() const;
+  void runCase(const Shape &shape, PatternKind pattern);
+};
+
+const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
+
+std::string SpmmTest::expectedName() const {
+  return fmt::format("spmm_{}_{}x{}_{}_{}_{}_", sparsec_dtype_name(record.dtype), record.blockRows, record.blockColumns,
+                     layoutText(record.denseLayout == SPARSEC_LAYOUT_TRANSPOSED, "kn", "nk"),
+                     layoutText(record.resultLayout == SPARSEC_LAYOUT_TRANSPOSED, "mn", "nm"),
+                     sparsec_dtype_name(record.resultDtype));
+}
+
+std::vector<PatternKind> SpmmTest::patterns() const {
+  if (subset == Subset::Sanitizer)
+    return {PatternKind::Unsorted};
+  if (subset == Subset::Quick)
+    return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::NoBlocks};
+  std::vector<PatternKind> all = {PatternKind::Random,   PatternKind::EmptyRows, PatternKind::DenseRow,
+                                  PatternKind::Diagonal, PatternKind::OneBlock,  PatternKind::Unsorted,
+                                  PatternKind::NoBlocks};
+  if (hasPatternFile())
+    all.push_back(PatternKind::File);
+  return all;
+}
+
+void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
+  SCOPED_TRACE(fmt::format("{} ({} x {} x {}), pattern: {}", shape.name, shape.rows, shape.depth, shape.columns,
+                           patternName(pattern)));
+  auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, pattern);
+  KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
+  size_t variant = 0;
+  check(sparsec_launch_variant(kernel, arguments.list().data(), arguments.list().size(), &variant));
+  ASSERT_EQ(variant, arguments.expectedVariant());
+  Plan plan = createPlan(kernel, arguments.matrix(), shape.columns);
+  for (bool planned : {true, false}) {
+    SCOPED_TRACE(planned ? "with a plan" : "without a plan");
+    arguments.run(planned ? plan.get() : nullptr);
+    ASSERT_EQ(arguments.findError(), "");
+    if (subset == Subset::Sanitizer)
+      continue;
+    std::vector<char> first = arguments.resultBytes();
+    arguments.run(planned ? plan.get() : nullptr);
+    ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
+  }
+}
+
+void SpmmTest::runCases() {
+  for (const Shape &shape : shapesFor(record.blockRows, record.blockColumns, subset != Subset::All))
+    for (PatternKind pattern : patterns()) {
+      runCase(shape, pattern);
+      if (HasFatalFailure())
+        return;
+    }
+  if (subset == Subset::All)
+    runCase(manyTilesShape(record.blockRows, record.blockColumns), PatternKind::Random);
+}
+
+} // namespace
+
+KernelTest *makeSpmmTest(const KernelFile &file, const KernelRecord &record) { return new SpmmTest(file, record); }
+
+} // namespace sparsec::device_test
