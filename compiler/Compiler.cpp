@@ -19,6 +19,7 @@
 #include "mlir/Parser/Parser.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/IR/Constants.h"
+#include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FormatVariadic.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/SourceMgr.h"
@@ -376,7 +377,8 @@ void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &mach
 
 /// PTX to a cubin whose launch info knows what ptxas reported.
 llvm::Expected<std::string> Compilation::assemble(const Chip &chip, StringRef ptx, StringRef launchInfo) {
-  auto program = findPtxas(options.ptxas ? options.ptxas : "");
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  auto program = findPtxas(options.ptxas ? options.ptxas : "", llvm::sys::path::parent_path(self));
   if (!program)
     return program.takeError();
   PtxasJob job;

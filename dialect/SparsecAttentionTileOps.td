@@ -72,9 +72,9 @@ def Sparsec_SoftmaxOp : Sparsec_Op<"softmax", [
   let summary = "One step of the online softmax: scores of a key block become probabilities.";
   let description = [{
     `t = score(scale * scores)` where the key is visible, else -inf; `m' = max(m, row maximum of t)`; probabilities
-    `exp(t - m')`, the new state `(m', l * exp(m - m') + row sum)`, the new output `output * exp(m - m')`. Source: Milakov
-    and Gimelshein, "Online normalizer calculation for softmax", 2018. The regions, `causal` and `window` are those of
-    `sparsec.attention`; visible is what they say.
+    `exp(t - m')`, the new state `(m', l * exp(m - m') + row sum)`, the new output `output * exp(m - m')`. Source:
+    Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. The regions, `causal` and `window` are
+    those of `sparsec.attention`; visible is what they say.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$state,
     Sparsec_AccumulatorType:$output, Sparsec_TileType:$tile, Sparsec_BlockType:$block, Optional<F32>:$scale,

@@ -42,7 +42,7 @@ static std::vector<std::string> getFoldersAfterPath() {
   return folders;
 }
 
-Expected<std::string> sparsec::findPtxas(StringRef requested) {
+Expected<std::string> sparsec::findPtxas(StringRef requested, StringRef programFolder) {
   auto findNamed = [](StringRef name, StringRef source) -> Expected<std::string> {
     auto program = sys::findProgramByName(name);
     if (program && sys::fs::can_execute(*program))
@@ -54,8 +54,7 @@ Expected<std::string> sparsec::findPtxas(StringRef requested) {
   if (auto named = sys::Process::GetEnv("SPARSEC_PTXAS"); named && !named->empty())
     return findNamed(*named, "environment variable SPARSEC_PTXAS");
 
-  std::string self = sys::fs::getMainExecutable(nullptr, nullptr);
-  if (auto program = sys::findProgramByName("ptxas", {joinPath(sys::path::parent_path(self), "../lib/sparsec")}))
+  if (auto program = sys::findProgramByName("ptxas", {joinPath(programFolder, "../lib/sparsec")}))
     return *program;
   if (auto program = sys::findProgramByName("ptxas"))
     return *program;

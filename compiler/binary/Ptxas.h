@@ -13,7 +13,7 @@ namespace sparsec {
 /// Where ptxas is: `requested` if it is not empty, SPARSEC_PTXAS, lib/sparsec beside the program's folder, PATH, the
 /// CUDA toolkit (CUDA_HOME, CUDA_PATH, /usr/local/cuda), the Python wheel in VIRTUAL_ENV. The first two are not
 /// searched further when they name nothing that can run.
-llvm::Expected<std::string> findPtxas(llvm::StringRef requested);
+llvm::Expected<std::string> findPtxas(llvm::StringRef requested, llvm::StringRef programFolder);
 
 struct PtxasJob {
   std::string program; // from findPtxas

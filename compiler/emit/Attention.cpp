@@ -129,7 +129,8 @@ void AttentionEmitter::emit() {
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::emitProducer(ProducerOp op) {
-  ptx::setRegisters(b, op.getRegisters(), /*increase=*/false);
+  if (op.getRegisters())
+    ptx::setRegisters(b, op.getRegisters(), /*increase=*/false);
   b.ifThen(b.equal(context.thread, 128 * consumers), [&] {
     Values carried = queryRing.begin().values();
     llvm::append_range(carried, keyRing.begin().values());
@@ -206,7 +207,8 @@ void AttentionEmitter::copy(Ring &ring, Ring::State state, int64_t argument, Val
 //===----------------------------------------------------------------------===//
 
 void AttentionEmitter::emitConsumer(ConsumerOp op) {
-  ptx::setRegisters(b, op.getRegisters(), /*increase=*/true);
+  if (op.getRegisters())
+    ptx::setRegisters(b, op.getRegisters(), /*increase=*/true);
   isFirstThread = b.equal(threadInConsumer, 0);
   Value warp = b.shiftRight(threadInConsumer, 5), lane = b.bitAnd(context.thread, 31);
   firstQuery = b.add(b.mul(consumer, rowsPerConsumer), b.add(b.mul(warp, 16), b.shiftRight(lane, 2)));

@@ -27,10 +27,10 @@ static Fit expectValue(const char *field, int64_t value, int64_t expected) {
 }
 
 static Fit expectRegisterCounts(const Schedule &schedule) {
-  if (schedule.producerRegisters != 0 && schedule.consumerRegisters != 0)
+  if ((schedule.producerRegisters == 0) == (schedule.consumerRegisters == 0))
     return {};
   return {Limit::Geometry, 0, 0,
-          fmt::format("expects register counts for both roles of attention, but got {}/{}", schedule.producerRegisters,
+          fmt::format("expects register counts for both roles or none, but got {}/{}", schedule.producerRegisters,
                       schedule.consumerRegisters)};
 }
 

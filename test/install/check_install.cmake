@@ -12,7 +12,8 @@ file(REMOVE_RECURSE ${work})
 run(${CMAKE_COMMAND} --install ${build} --prefix ${work}/installed)
 file(RENAME ${work}/installed ${prefix})
 
-set(settings -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_FLAGS=${flags})
+set(settings -G ${generator}
+  -D CMAKE_PREFIX_PATH=${prefix} -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_FLAGS=${flags})
 set(no_mlir -D CMAKE_DISABLE_FIND_PACKAGE_MLIR=ON -D CMAKE_DISABLE_FIND_PACKAGE_LLVM=ON)
 # The runtime alone does not ask for LLVM.
 run(${CMAKE_COMMAND} -S ${CMAKE_CURRENT_LIST_DIR}/app -B ${work}/app ${settings} ${no_mlir})

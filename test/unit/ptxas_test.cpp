@@ -141,11 +141,11 @@ protected:
 TEST_F(PtxasRun, OptionComesFirst) {
   setenv("SPARSEC_PTXAS", makeProgram("environment/ptxas", "").c_str(), 1);
   std::string named = makeProgram("option/ptxas", "");
-  EXPECT_EQ(llvm::cantFail(findPtxas(named)), named);
+  EXPECT_EQ(llvm::cantFail(findPtxas(named, path("bin"))), named);
 }
 
 TEST_F(PtxasRun, OptionThatNamesNothing) {
-  auto found = findPtxas("/nowhere/ptxas");
+  auto found = findPtxas("/nowhere/ptxas", path("bin"));
   ASSERT_FALSE(bool(found));
   EXPECT_EQ(llvm::toString(found.takeError()), "option ptxas names '/nowhere/ptxas', which is not a program");
 }
@@ -154,37 +154,46 @@ TEST_F(PtxasRun, EnvironmentComesSecond) {
   std::string named = makeProgram("environment/ptxas", "");
   setenv("SPARSEC_PTXAS", named.c_str(), 1);
   setenv("PATH", llvm::sys::path::parent_path(makeProgram("path/ptxas", "")).str().c_str(), 1);
-  EXPECT_EQ(llvm::cantFail(findPtxas("")), named);
+  EXPECT_EQ(llvm::cantFail(findPtxas("", path("bin"))), named);
   setenv("SPARSEC_PTXAS", "/nowhere/ptxas", 1);
-  auto found = findPtxas("");
+  auto found = findPtxas("", path("bin"));
   ASSERT_FALSE(bool(found));
   EXPECT_EQ(llvm::toString(found.takeError()),
             "environment variable SPARSEC_PTXAS names '/nowhere/ptxas', which is not a program");
 }
 
+TEST_F(PtxasRun, BesideTheProgramComesBeforePath) {
+  std::string beside = makeProgram("lib/sparsec/ptxas", "");
+  makeProgram("bin/sparsec", "");
+  setenv("PATH", llvm::sys::path::parent_path(makeProgram("path/ptxas", "")).str().c_str(), 1);
+  auto found = findPtxas("", path("bin"));
+  ASSERT_TRUE(bool(found));
+  EXPECT_TRUE(llvm::sys::fs::equivalent(*found, beside)) << *found;
+}
+
 TEST_F(PtxasRun, PathComesBeforeToolkits) {
   std::string onPath = makeProgram("path/ptxas", ""), home = makeProgram("home/bin/ptxas", "");
   setenv("CUDA_HOME", path("home").c_str(), 1);
-  EXPECT_EQ(llvm::cantFail(findPtxas("")), home);
+  EXPECT_EQ(llvm::cantFail(findPtxas("", path("bin"))), home);
   setenv("PATH", path("path").c_str(), 1);
-  EXPECT_EQ(llvm::cantFail(findPtxas("")), onPath);
+  EXPECT_EQ(llvm::cantFail(findPtxas("", path("bin"))), onPath);
 }
 
 TEST_F(PtxasRun, CudaPath) {
   std::string program = makeProgram("toolkit/bin/ptxas", "");
   setenv("CUDA_PATH", path("toolkit").c_str(), 1);
-  EXPECT_EQ(llvm::cantFail(findPtxas("")), program);
+  EXPECT_EQ(llvm::cantFail(findPtxas("", path("bin"))), program);
 }
 
 TEST_F(PtxasRun, WheelOrAdvice) {
   if (llvm::sys::fs::exists("/usr/local/cuda/bin/ptxas"))
     GTEST_SKIP() << "the CUDA toolkit comes before the wheel";
-  auto missing = findPtxas("");
+  auto missing = findPtxas("", path("bin"));
   ASSERT_FALSE(bool(missing));
   EXPECT_NE(llvm::toString(missing.takeError()).find("nvidia-cuda-nvcc"), std::string::npos);
   std::string program = makeProgram("venv/lib/python3.11/site-packages/nvidia/cu13/bin/ptxas", "");
   setenv("VIRTUAL_ENV", path("venv").c_str(), 1);
-  EXPECT_EQ(llvm::cantFail(findPtxas("")), program);
+  EXPECT_EQ(llvm::cantFail(findPtxas("", path("bin"))), program);
 }
 
 TEST_F(PtxasRun, SuccessLeavesNothingBehind) {
