@@ -10,6 +10,10 @@ using Values = KernelBuilder::Values;
 
 static int64_t argumentNumber(Value value) { return cast<BlockArgument>(value).getArgNumber(); }
 
+/// A limit that no tensor reaches is none: positions plus or minus it need not fit 32 bits. 2^30 rows of 64 elements of
+/// K are 128 GiB.
+static int64_t limit(int64_t limit) { return limit < (int64_t(1) << 30) ? limit : -1; }
+
 AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
   program.walk([&](SoftmaxOp op) { softmax = op; });
@@ -34,8 +38,8 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
       lse = argumentNumber(operand);
   });
   if (auto window = softmax.getWindow()) {
-    windowLeft = (*window)[0];
-    windowRight = (*window)[1];
+    windowLeft = limit((*window)[0]);
+    windowRight = limit((*window)[1]);
   }
   if (softmax.getCausal())
     windowRight = 0;

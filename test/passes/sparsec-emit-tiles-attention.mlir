@@ -85,6 +85,30 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
+// Without register counts all threads keep what they have.
+// CHECK-LABEL: llvm.func @no_register_counts(
+// CHECK-NOT: nvvm.setmaxregister
+sparsec.kernel @no_register_counts(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}
+
+// Window limits that a position cannot be added to hide nothing.
+// CHECK-LABEL: llvm.func @largest_window(
+// CHECK-NOT: 2147483647_i32
+// CHECK-NOT: -2147483648_i32
+// CHECK: nvvm.setmaxregister decrease
+sparsec.kernel @largest_window(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 216>} {
+  %o = sparsec.attention %q, %k, %v window = [2147483647, 2147483647]
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}
+
 // One warpgroup of consumers, two CTAs; the score and the mask stand in the code, f32 results and LSE leave as they are.
 // CHECK-LABEL: llvm.func @regions(
 // CHECK-SAME: nvvm.maxntid = array<i32: 256, 1, 1>
