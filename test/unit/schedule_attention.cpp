@@ -194,6 +194,15 @@ TEST_F(AttentionFit, RegistersOfACta) {
   EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok()) << "3072 + 61440";
 }
 
+TEST_F(AttentionFit, RegistersOfBothRoles) {
+  schedule.producerRegisters = 0;
+  expectBroken(Limit::Geometry, "expects register counts for both roles or none, but got 0/232");
+  schedule.consumerRegisters = 0;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  schedule.producerRegisters = 40;
+  expectBroken(Limit::Geometry, "expects register counts for both roles or none, but got 40/0");
+}
+
 TEST_F(AttentionFit, RegistersOfTwoCtas) {
   problem = attention(64, 64, 64);
   schedule = oneConsumer();
