@@ -26,14 +26,6 @@ static Fit expectValue(const char *field, int64_t value, int64_t expected) {
   return {Limit::Geometry, 0, 0, fmt::format("expects {} to be {} for attention, but got {}", field, expected, value)};
 }
 
-static Fit expectRegisterCounts(const Schedule &schedule) {
-  if ((schedule.producerRegisters == 0) == (schedule.consumerRegisters == 0))
-    return {};
-  return {Limit::Geometry, 0, 0,
-          fmt::format("expects register counts for both roles or none, but got {}/{}", schedule.producerRegisters,
-                      schedule.consumerRegisters)};
-}
-
 static Fit atLeastStages(int64_t stages) {
   if (stages >= leastStages)
     return {};
@@ -51,7 +43,7 @@ Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescript
                       expectValue("tile_k", schedule.tileK, problem.headDimension),
                       expectValue("consumers_m", schedule.consumersM, problem.queryBlock / rowsPerConsumer),
                       expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
-                      expectRegisterCounts(schedule), atLeastStages(schedule.stages), checkThreads(schedule, chip),
+                      checkRegisterRoles(schedule), atLeastStages(schedule.stages), checkThreads(schedule, chip),
                       checkRegisterCounts(schedule, chip),
                       checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
 }

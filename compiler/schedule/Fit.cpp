@@ -90,6 +90,13 @@ static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &
   return {};
 }
 
+Fit sparsec::checkRegisterRoles(const Schedule &schedule) {
+  if ((schedule.producerRegisters == 0) == (schedule.consumerRegisters == 0))
+    return {};
+  return broken(Limit::Geometry, fmt::format("expects register counts for both roles or none, but got {}/{}",
+                                             schedule.producerRegisters, schedule.consumerRegisters));
+}
+
 static Fit checkWgmmaGeometry(const Schedule &schedule, int64_t elementBytes) {
   if (schedule.tileM != 64 * schedule.consumersM)
     return broken(Limit::Geometry, fmt::format("expects tile_m to be 64 * consumers_m = {}, but got {}",
@@ -98,10 +105,8 @@ static Fit checkWgmmaGeometry(const Schedule &schedule, int64_t elementBytes) {
   if (schedule.tileK * elementBytes != 128)
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be {} for wgmma, but got {}", 128 / elementBytes, schedule.tileK));
-  if ((schedule.producerRegisters == 0) != (schedule.consumerRegisters == 0))
-    return broken(Limit::Geometry, fmt::format("expects register counts for both roles or none, but got {}/{}",
-                                               schedule.producerRegisters, schedule.consumerRegisters));
-  return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 64),
+  return firstBroken({checkRegisterRoles(schedule),
+                      multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 64),
                       inRange("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 64, 256),
                       inRange("cluster", schedule.cluster, 1, 2)});
 }

@@ -41,6 +41,8 @@ int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);
 Fit firstBroken(std::initializer_list<Fit> fits);
 Fit atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what);
 Fit checkThreads(const Schedule &schedule, const Chip &chip);
+/// Consumers can only take registers that the producer gives up: both have a count, or none.
+Fit checkRegisterRoles(const Schedule &schedule);
 /// The counts for setmaxnreg: together no more than the CTA has.
 Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip);
 /// `total` bytes for one CTA, and as often as CTAs share an SM.
