@@ -28,7 +28,7 @@ using Values = KernelBuilder::Values;
 namespace {
 
 constexpr int64_t swizzleBytes = 128; // one row of a swizzled box
-constexpr int64_t rowsPerConsumer = 64;
+constexpr int64_t rowsPerConsumer = 64, warpsPerConsumer = 4;
 constexpr int64_t endOfList = -1;
 
 /// What a warpgroup carries from block to block.
@@ -88,7 +88,7 @@ private:
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
   Values packed(ValueRange scores);
   ScorePlace place(Value word);
-  void release(Ring &ring, Value slot) { ptx::mbarrierArrive(b, ring.emptyBarrier(slot), isFirstThread); }
+  void release(Ring &ring, Value slot);
   Values unpack(Value accumulators);
   Value packStruct(ValueRange values);
   Value multiplyRows(Value accumulators, ValueRange factors);
@@ -98,15 +98,15 @@ private:
   SmallVector<RingOp> rings;
   Ring queryRing, keyRing;
   int64_t consumers;
-  Value consumer, threadInConsumer, isFirstThread, firstQuery; // of the thread, in its tile
-  Value queryOfThread;                                         // the same in its head
-  Value queryDescriptor, keyDescriptor, valueDescriptor;       // of slot 0
+  Value consumer, threadInConsumer, isFirstLane, firstQuery; // of the thread, in its tile
+  Value queryOfThread;                                       // the same in its head
+  Value queryDescriptor, keyDescriptor, valueDescriptor;     // of slot 0
 };
 
 void AttentionEmitter::emit() {
   b.ifThen(b.equal(context.thread, 0), [&] {
-    queryRing.initBarriers(consumers);
-    keyRing.initBarriers(consumers);
+    queryRing.initBarriers(warpsPerConsumer * consumers);
+    keyRing.initBarriers(warpsPerConsumer * consumers);
     ptx::mbarrierInitFence(b);
   });
   ptx::barrierCta(b);
@@ -209,8 +209,8 @@ void AttentionEmitter::copy(Ring &ring, Ring::State state, int64_t argument, Val
 void AttentionEmitter::emitConsumer(ConsumerOp op) {
   if (op.getRegisters())
     ptx::setRegisters(b, op.getRegisters(), /*increase=*/true);
-  isFirstThread = b.equal(threadInConsumer, 0);
   Value warp = b.shiftRight(threadInConsumer, 5), lane = b.bitAnd(context.thread, 31);
+  isFirstLane = b.equal(lane, 0);
   firstQuery = b.add(b.mul(consumer, rowsPerConsumer), b.add(b.mul(warp, 16), b.shiftRight(lane, 2)));
 
   // Q and K are K-major, groups of 8 rows are 1024 bytes apart. V has the head dimension contiguous, which is N: panels
@@ -252,6 +252,8 @@ Values AttentionEmitter::emitConsumerTile(Value tileRow, Value panel, ValueRange
         return values;
       },
       [&] {
+        // Nothing else holds the warps of this warpgroup together here.
+        ptx::barrierNamed(b, b.add(consumer, 1), 128);
         release(keyRing, keys.slot);
         SoftmaxState state = softmax.begin();
         Values values = keyRing.advance(keys).values();
@@ -332,6 +334,12 @@ Progress AttentionEmitter::nextBlock(OnlineSoftmax &softmax, Progress progress) 
   progress.probabilities = packed(current); // not before the product that reads the old ones is complete
   progress.ring = values;
   return progress;
+}
+
+/// One thread of every warp: all threads have read the slot's word, which no matrix instruction orders.
+void AttentionEmitter::release(Ring &ring, Value slot) {
+  ptx::barrierWarp(b);
+  ptx::mbarrierArrive(b, ring.emptyBarrier(slot), isFirstLane);
 }
 
 ScorePlace AttentionEmitter::place(Value word) {

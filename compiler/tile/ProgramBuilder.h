@@ -28,8 +28,8 @@ protected:
 
   KernelOp kernel;
   ScheduleAttr schedule;
-  mlir::IRMapping mapping;                  // values of the kernel to values of the program
-  llvm::SmallVector<mlir::Value> results;   // the result operands of the program
+  mlir::IRMapping mapping;                // values of the kernel to values of the program
+  llvm::SmallVector<mlir::Value> results; // the result operands of the program
 };
 
 /// The builder for the kernel's anchor op.

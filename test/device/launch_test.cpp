@@ -5,7 +5,6 @@
 #include "harness/cuda_driver.h"
 #include "options.h"
 
-#include <chrono>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 #include <thread>
@@ -124,28 +123,6 @@ TEST_F(HostLaunch, TwoThreadsOnOneModule) {
     each.downloadResult();
     EXPECT_EQ(each.findError(), "");
   }
-}
-
-TEST_F(CudaLaunch, CostsTheHostLessThanFiveMicroseconds) {
-  if (session.cudaSubset == Subset::Sanitizer)
-    GTEST_SKIP() << "skipped: times mean nothing under a sanitizer";
-  KernelArguments arguments = makeArguments();
-  Plan plan = createPlan(kernel, arguments.matrix(), shape.columns);
-  CudaStream stream;
-  // Batches that the driver's queue holds: a full queue would make the host wait for the GPU.
-  constexpr int batches = 20, launchesPerBatch = 100;
-  double best = 1e9;
-  for (int batch = 0; batch < batches; ++batch) {
-    auto start = std::chrono::steady_clock::now();
-    for (int i = 0; i < launchesPerBatch; ++i)
-      arguments.launch(plan.get(), stream.handle());
-    std::chrono::duration<double, std::micro> elapsed = std::chrono::steady_clock::now() - start;
-    best = std::min(best, elapsed.count() / launchesPerBatch);
-    stream.synchronize();
-  }
-  fmt::print("host time of a launch: {:.2f} us\n", best);
-  RecordProperty("microseconds_per_launch", fmt::format("{:.2f}", best));
-  EXPECT_LT(best, 5.0);
 }
 
 /// No blocks, and no memory for them.
