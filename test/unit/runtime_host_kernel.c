@@ -50,17 +50,17 @@ void sparsec_test_tanh_product(const uint64_t *parameters, int64_t tile_begin, i
  */
 enum { DIMENSION = 4, QUERY_BLOCK = 2, KEY_BLOCK = 3 };
 
-struct tensor {
+struct Tensor {
   float *data;
   const int64_t *strides;
 };
 
-static struct tensor tensorAt(const uint64_t *parameters) {
-  struct tensor result = {(float *)parameters[0], (const int64_t *)parameters + 1};
+static struct Tensor tensorAt(const uint64_t *parameters) {
+  struct Tensor result = {(float *)parameters[0], (const int64_t *)parameters + 1};
   return result;
 }
 
-static float *rowOf(struct tensor tensor, int64_t batch, int64_t head, int64_t row) {
+static float *rowOf(struct Tensor tensor, int64_t batch, int64_t head, int64_t row) {
   return tensor.data + batch * tensor.strides[0] + head * tensor.strides[1] + row * tensor.strides[2];
 }
 
@@ -79,8 +79,8 @@ static int listHolds(const uint64_t *pattern, const int32_t *starts, const int32
 }
 
 void sparsec_test_attention(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end) {
-  const struct tensor q = tensorAt(parameters), k = tensorAt(parameters + 4), v = tensorAt(parameters + 8);
-  const struct tensor o = tensorAt(parameters + 12);
+  const struct Tensor q = tensorAt(parameters), k = tensorAt(parameters + 4), v = tensorAt(parameters + 8);
+  const struct Tensor o = tensorAt(parameters + 12);
   const int64_t heads = (int32_t)parameters[16], queries = (int32_t)parameters[17];
   const int64_t keyHeads = (int32_t)parameters[18], keys = (int32_t)parameters[19];
   float *lse = (float *)parameters[20];

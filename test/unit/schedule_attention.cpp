@@ -68,6 +68,7 @@ struct Case {
   int64_t stages;
 };
 
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest's name.
 void PrintTo(const Case &c, std::ostream *out) {
   *out << "D " << c.headDimension << ", blocks " << c.queryBlock << "x" << c.keyBlock;
 }
