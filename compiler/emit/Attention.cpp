@@ -69,18 +69,19 @@ public:
   void emit();
 
 private:
+  Values startOfRings();
+
   // Producer.
   void emitProducer(ProducerOp op);
   Values emitProducerTile(Value tileRow, Value panel, ValueRange carried);
   void copy(Ring &ring, Ring::State state, int64_t argument, Value batch, Value head, Value row);
-  Ring::State sendKeys(const QueryTile &tile, Value block, bool isPartial, Ring::State state);
-  Ring::State sendValues(const QueryTile &tile, Value block, Value word, Ring::State state);
+  Ring::State send(int64_t argument, const QueryTile &tile, Value block, Value word, Ring::State state);
   Ring::State sendEnd(Ring::State state);
 
   // Consumer.
   void emitConsumer(ConsumerOp op);
   Values emitConsumerTile(Value tileRow, Value panel, ValueRange carried);
-  Progress emitBlocks(const QueryTile &tile, Ring::State start, Value word);
+  Progress emitBlocks(OnlineSoftmax &softmax, Ring::State start, Value word);
   Progress firstBlock(OnlineSoftmax &softmax, Ring::State state, Value word);
   Progress nextBlock(OnlineSoftmax &softmax, Progress progress);
   Progress waitForNext(Progress progress);
@@ -89,8 +90,6 @@ private:
   Values packed(ValueRange scores);
   ScorePlace place(Value word);
   void release(Ring &ring, Value slot);
-  Values unpack(Value accumulators);
-  Value packStruct(ValueRange values);
   Value multiplyRows(Value accumulators, ValueRange factors);
 
   AttentionContext &context;
@@ -124,6 +123,13 @@ void AttentionEmitter::emit() {
       });
 }
 
+/// What both roles carry from tile to tile: the states of the two rings.
+Values AttentionEmitter::startOfRings() {
+  Values states = queryRing.begin().values();
+  llvm::append_range(states, keyRing.begin().values());
+  return states;
+}
+
 //===----------------------------------------------------------------------===//
 // Producer
 //===----------------------------------------------------------------------===//
@@ -132,9 +138,7 @@ void AttentionEmitter::emitProducer(ProducerOp op) {
   if (op.getRegisters())
     ptx::setRegisters(b, op.getRegisters(), /*increase=*/false);
   b.ifThen(b.equal(context.thread, 128 * consumers), [&] {
-    Values carried = queryRing.begin().values();
-    llvm::append_range(carried, keyRing.begin().values());
-    emitTileRows(context, carried,
+    emitTileRows(context, startOfRings(),
                  [&](Value tileRow, Value panel, ValueRange state) { return emitProducerTile(tileRow, panel, state); });
   });
 }
@@ -151,36 +155,32 @@ Values AttentionEmitter::emitProducerTile(Value tileRow, Value panel, ValueRange
   Values state = keys.values();
   state.push_back(none);
   state = context.forEachKeyBlock(tile, state, [&](Value block, bool isPartial, ValueRange current) {
-    Ring::State ring = sendKeys(tile, block, isPartial, Ring::State(current.take_front(2)));
+    Value word = b.add(b.mul(block, 2), isPartial ? 1 : 0);
+    Ring::State ring = send(context.key, tile, block, word, Ring::State(current.take_front(2)));
     Value previous = current[2];
     auto sent = b.ifThenElse(
         b.compare(arith::CmpIPredicate::ne, previous, none), {b.i32Type(), b.i32Type()},
-        [&] { return sendValues(tile, previous, b.i32(0), ring).values(); }, [&] { return ring.values(); });
+        [&] { return send(context.value, tile, previous, b.i32(0), ring).values(); }, [&] { return ring.values(); });
     return Values{sent[0], sent[1], block};
   });
   Value last = state[2];
+  Ring::State end(ValueRange(state).take_front(2));
   auto ended = b.ifThenElse(
       b.compare(arith::CmpIPredicate::ne, last, none), {b.i32Type(), b.i32Type()},
-      [&] { return sendValues(tile, last, b.i32(endOfList), Ring::State(ValueRange(state).take_front(2))).values(); },
-      [&] { return sendEnd(Ring::State(ValueRange(state).take_front(2))).values(); });
+      [&] { return send(context.value, tile, last, b.i32(endOfList), end).values(); },
+      [&] { return sendEnd(end).values(); });
   Values next = queryRing.advance(queries).values();
   llvm::append_range(next, ended);
   return next;
 }
 
-Ring::State AttentionEmitter::sendKeys(const QueryTile &tile, Value block, bool isPartial, Ring::State state) {
-  keyRing.waitUntilFree(state);
-  keyRing.setWord(state.slot, b.add(b.mul(block, 2), isPartial ? 1 : 0));
-  keyRing.expect(state);
-  copy(keyRing, state, context.key, tile.batch, tile.keyHead, b.mul(block, context.keyBlock));
-  return keyRing.advance(state);
-}
-
-Ring::State AttentionEmitter::sendValues(const QueryTile &tile, Value block, Value word, Ring::State state) {
+/// Keys or values of a block, with a word for the consumers.
+Ring::State AttentionEmitter::send(int64_t argument, const QueryTile &tile, Value block, Value word,
+                                   Ring::State state) {
   keyRing.waitUntilFree(state);
   keyRing.setWord(state.slot, word);
   keyRing.expect(state);
-  copy(keyRing, state, context.value, tile.batch, tile.keyHead, b.mul(block, context.keyBlock));
+  copy(keyRing, state, argument, tile.batch, tile.keyHead, b.mul(block, context.keyBlock));
   return keyRing.advance(state);
 }
 
@@ -223,9 +223,7 @@ void AttentionEmitter::emitConsumer(ConsumerOp op) {
   valueDescriptor =
       ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(context.keyBlock * swizzleBytes, groupBytes));
 
-  Values carried = queryRing.begin().values();
-  llvm::append_range(carried, keyRing.begin().values());
-  emitTileRows(context, carried,
+  emitTileRows(context, startOfRings(),
                [&](Value tileRow, Value panel, ValueRange state) { return emitConsumerTile(tileRow, panel, state); });
 }
 
@@ -237,13 +235,14 @@ Values AttentionEmitter::emitConsumerTile(Value tileRow, Value panel, ValueRange
   Value word = keyRing.word(keys.slot);
 
   Type i32 = b.i32Type(), f32 = b.getF32Type();
-  Value empty = packStruct(Values(context.headDimension / 2, b.f32(0)));
+  Value empty = b.pack(Values(context.headDimension / 2, b.f32(0)));
   SmallVector<Type> types{i32, i32, empty.getType(), f32, f32, f32, f32};
   OnlineSoftmax softmax(context, tile);
+  queryOfThread = b.add(tile.first, firstQuery);
   auto done = b.ifThenElse(
       b.compare(arith::CmpIPredicate::ne, word, b.i32(endOfList)), types,
       [&] {
-        Progress progress = emitBlocks(tile, keys, word);
+        Progress progress = emitBlocks(softmax, keys, word);
         softmax.finish(progress.state);
         Values values = progress.ring.values();
         values.push_back(progress.output);
@@ -252,8 +251,6 @@ Values AttentionEmitter::emitConsumerTile(Value tileRow, Value panel, ValueRange
         return values;
       },
       [&] {
-        // Nothing else holds the warps of this warpgroup together here.
-        ptx::barrierNamed(b, b.add(consumer, 1), 128);
         release(keyRing, keys.slot);
         SoftmaxState state = softmax.begin();
         Values values = keyRing.advance(keys).values();
@@ -265,16 +262,14 @@ Values AttentionEmitter::emitConsumerTile(Value tileRow, Value panel, ValueRange
   release(queryRing, queries.slot);
 
   SoftmaxState state{Values{done[3], done[4]}, Values{done[5], done[6]}};
-  emitAttentionStore(context, tile, b.add(tile.first, firstQuery), unpack(done[2]), state);
+  emitAttentionStore(context, tile, queryOfThread, b.unpack(done[2]), state);
   Values next = queryRing.advance(queries).values();
   next.append({done[0], done[1]});
   return next;
 }
 
 /// The blocks of a list that has some; the slot of the first keys is full.
-Progress AttentionEmitter::emitBlocks(const QueryTile &tile, Ring::State start, Value word) {
-  OnlineSoftmax softmax(context, tile);
-  queryOfThread = b.add(tile.first, firstQuery);
+Progress AttentionEmitter::emitBlocks(OnlineSoftmax &softmax, Ring::State start, Value word) {
   Progress first = firstBlock(softmax, start, word);
   first.ring = start;
   first = waitForNext(first);
@@ -310,12 +305,12 @@ Progress AttentionEmitter::waitForNext(Progress progress) {
 
 Progress AttentionEmitter::firstBlock(OnlineSoftmax &softmax, Ring::State state, Value word) {
   Progress progress;
-  Values current = unpack(ptx::wgmmaWait(b, 0, scores(state)));
+  Values current = b.unpack(ptx::wgmmaWait(b, 0, scores(state)));
   release(keyRing, state.slot);
   progress.state = softmax.begin();
   softmax.step(place(word), current, progress.state);
   progress.probabilities = packed(current);
-  progress.output = packStruct(Values(context.headDimension / 2, b.f32(0)));
+  progress.output = b.pack(Values(context.headDimension / 2, b.f32(0)));
   return progress;
 }
 
@@ -325,7 +320,7 @@ Progress AttentionEmitter::nextBlock(OnlineSoftmax &softmax, Progress progress) 
   Value product = scores(keys);
   keyRing.wait(values);
   Value output = accumulate(values, progress.probabilities, progress.output);
-  Values current = unpack(ptx::wgmmaWait(b, 1, product));
+  Values current = b.unpack(ptx::wgmmaWait(b, 1, product));
   release(keyRing, keys.slot);
   Values factors = softmax.step(place(progress.word), current, progress.state);
   output = ptx::wgmmaWait(b, 0, output);
@@ -386,27 +381,11 @@ Values AttentionEmitter::packed(ValueRange scores) {
   return pairs;
 }
 
-Values AttentionEmitter::unpack(Value accumulators) {
-  Values values;
-  int64_t count = cast<LLVM::LLVMStructType>(accumulators.getType()).getBody().size();
-  for (int64_t i = 0; i < count; ++i)
-    values.push_back(LLVM::ExtractValueOp::create(b, accumulators, i));
-  return values;
-}
-
-Value AttentionEmitter::packStruct(ValueRange values) {
-  Value result =
-      LLVM::UndefOp::create(b, LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(values.getTypes())));
-  for (auto [i, value] : llvm::enumerate(values))
-    result = LLVM::InsertValueOp::create(b, result, value, i);
-  return result;
-}
-
 Value AttentionEmitter::multiplyRows(Value accumulators, ValueRange factors) {
-  Values values = unpack(accumulators);
+  Values values = b.unpack(accumulators);
   for (auto [i, value] : llvm::enumerate(values))
     value = arith::MulFOp::create(b, value, factors[i % 4 / 2]);
-  return packStruct(values);
+  return b.pack(values);
 }
 
 } // namespace

@@ -96,7 +96,7 @@ Values AttentionContext::forEachInList(const QueryTile &tile, KeyBlocks reachabl
                                        Visit visit) {
   Value starts = patternField(isPartial ? SPARSEC_PATTERN_FIELD_PARTIAL_STARTS : SPARSEC_PATTERN_FIELD_FULL_STARTS);
   Value indices = patternField(isPartial ? SPARSEC_PATTERN_FIELD_PARTIAL_INDICES : SPARSEC_PATTERN_FIELD_FULL_INDICES);
-  Value one = b.i32(1), patternHeads = patternField(SPARSEC_PATTERN_FIELD_HEADS);
+  Value patternHeads = patternField(SPARSEC_PATTERN_FIELD_HEADS);
   Value batch = b.select(b.equal(patternField(SPARSEC_PATTERN_FIELD_BATCHES), 1), b.i32(0), tile.batch);
   Value head = b.select(b.equal(patternHeads, 1), b.i32(0), tile.head);
   Value list = b.add(b.mul(b.add(b.mul(batch, patternHeads), head), queryBlocks()), tile.block);
@@ -109,15 +109,14 @@ Values AttentionContext::forEachInList(const QueryTile &tile, KeyBlocks reachabl
       hasLists, {i64, i32},
       [&] {
         Value start = b.loadElement(i32, starts, list);
-        auto counted = b.ifThenElse(
+        return b.ifThenElse(
             isPadded, {i64, i32},
             [&] { return Values{b.mul(b.extend(list), patternField(SPARSEC_PATTERN_FIELD_CAPACITY)), start}; },
             [&] { return Values{b.extend(start), b.sub(b.loadElement(i32, starts, b.add(list, 1)), start)}; });
-        return Values{counted[0], counted[1]};
       },
       [&] { return Values{b.i64(0), b.i32(0)}; });
 
-  return b.forLoop(b.i32(0), range[1], one, carried, [&](Value i, ValueRange state) {
+  return b.forLoop(b.i32(0), range[1], b.i32(1), carried, [&](Value i, ValueRange state) {
     Value block = b.loadElement(i32, indices, b.add(range[0], b.extend(i)));
     Value isReachable =
         b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));

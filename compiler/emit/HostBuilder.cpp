@@ -62,8 +62,7 @@ Value HostBuilder::indexParameter(ParameterKind kind, int64_t argument, int64_t 
 //===----------------------------------------------------------------------===//
 
 /// Constants stand once, at the start of the function.
-Value HostBuilder::constant(int64_t value) {
-  IntegerAttr attribute = b.getI64IntegerAttr(value);
+Value HostBuilder::constant(TypedAttr attribute) {
   Value &result = constants[attribute];
   if (!result) {
     OpBuilder::InsertionGuard guard(b);
@@ -73,16 +72,8 @@ Value HostBuilder::constant(int64_t value) {
   return result;
 }
 
-Value HostBuilder::f32Constant(float value) {
-  FloatAttr attribute = b.getF32FloatAttr(value);
-  Value &result = constants[attribute];
-  if (!result) {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(entry);
-    result = arith::ConstantOp::create(b, attribute);
-  }
-  return result;
-}
+Value HostBuilder::constant(int64_t value) { return constant(b.getI64IntegerAttr(value)); }
+Value HostBuilder::f32Constant(float value) { return constant(b.getF32FloatAttr(value)); }
 
 Value HostBuilder::address(Type elementType, Value base, Value index) {
   return LLVM::GEPOp::create(b, pointer, elementType, base, ArrayRef<LLVM::GEPArg>{index});

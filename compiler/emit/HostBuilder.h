@@ -90,6 +90,7 @@ protected:
 
 private:
   int64_t alignment();
+  Value constant(mlir::TypedAttr attribute);
 
   mlir::LLVM::LLVMFuncOp function;
   mlir::Block *entry = nullptr;

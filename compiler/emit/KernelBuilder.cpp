@@ -88,6 +88,22 @@ Value KernelBuilder::loadElement(Type element, Value array, Value index) {
   return loadInvariant(element, elementPointer(array, element, index));
 }
 
+KernelBuilder::Values KernelBuilder::unpack(Value structure) {
+  Values fields;
+  size_t count = cast<LLVM::LLVMStructType>(structure.getType()).getBody().size();
+  for (size_t i = 0; i < count; ++i)
+    fields.push_back(LLVM::ExtractValueOp::create(*this, structure, i));
+  return fields;
+}
+
+Value KernelBuilder::pack(ValueRange values) {
+  auto type = LLVM::LLVMStructType::getLiteral(getContext(), llvm::to_vector(values.getTypes()));
+  Value structure = LLVM::UndefOp::create(*this, type);
+  for (auto [i, value] : llvm::enumerate(values))
+    structure = LLVM::InsertValueOp::create(*this, structure, value, i);
+  return structure;
+}
+
 KernelBuilder::Values KernelBuilder::forLoop(Value begin, Value end, Value step, ValueRange carried, LoopBody body) {
   auto loop = scf::ForOp::create(*this, begin, end, step, carried);
   OpBuilder::InsertionGuard guard(*this);

@@ -67,6 +67,10 @@ public:
   /// array[index] of a read-only array in global memory.
   Value loadElement(mlir::Type element, Value array, Value index);
 
+  // Structs: how matrix instructions take and give registers.
+  Values unpack(Value structure);
+  Value pack(mlir::ValueRange values);
+
   // Control flow.
   using LoopBody = llvm::function_ref<Values(Value index, mlir::ValueRange carried)>;
   /// for (index = begin; index < end; index += step) carried = body(index, carried)

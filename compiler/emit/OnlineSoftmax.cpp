@@ -137,10 +137,13 @@ Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const 
     Value extra = context.softmax.getExtras()[argument - arguments.size()];
     Type element = cast<RankedTensorType>(extra.getType()).getElementType();
     int64_t number = cast<BlockArgument>(extra).getArgNumber();
-    // The rows and columns beyond the tensors have no elements: read the last ones instead.
+    // The region also runs for queries and keys that are not visible, or beyond the tensors, for which its indices may
+    // be anything: read an element that is there instead.
     Values inside;
-    for (auto [dimension, index] : llvm::enumerate(indices))
-      inside.push_back(b.minimum(index, b.sub(context.size(number, dimension), 1)));
+    for (auto [dimension, index] : llvm::enumerate(indices)) {
+      Value last = b.sub(context.size(number, dimension), 1);
+      inside.push_back(arith::MaxSIOp::create(b, b.minimum(index, last), b.i32(0)));
+    }
     return b.load(element, context.elementAddress(number, element, inside));
   });
 }

@@ -35,14 +35,6 @@ static Value callIntrinsic(KernelBuilder &b, Type result, StringRef name, ValueR
   return LLVM::CallIntrinsicOp::create(b, result, b.getStringAttr(name), operands).getResult(0);
 }
 
-static Values unpack(KernelBuilder &b, Value structure) {
-  Values fields;
-  auto type = cast<LLVM::LLVMStructType>(structure.getType());
-  for (size_t i = 0; i < type.getBody().size(); ++i)
-    fields.push_back(LLVM::ExtractValueOp::create(b, structure, i));
-  return fields;
-}
-
 //===----------------------------------------------------------------------===//
 // Special registers and barriers of threads
 //===----------------------------------------------------------------------===//
@@ -179,14 +171,14 @@ Value ptx::wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value a
                      "k16.f32." + type + "." + type + " {" + llvm::join(sums, ", ") + "}, {" + operand(0) + ", " +
                      operand(1) + ", " + operand(2) + ", " + operand(3) + "}, " + operand(4) + ", p, 1, 1, " +
                      (bNMajor ? "1" : "0") + "; }";
-  Values operands = unpack(b, accumulators);
+  Values operands = b.unpack(accumulators);
   llvm::append_range(operands, a);
   operands.push_back(bDescriptor);
   return inlineAsm(b, accumulators.getType(), operands, text, llvm::join(constraints, ","), Effects::memory);
 }
 
 Value ptx::wgmmaWait(KernelBuilder &b, int64_t pending, Value accumulators) {
-  Values values = unpack(b, accumulators);
+  Values values = b.unpack(accumulators);
   SmallVector<std::string> constraints(values.size(), "=f");
   for (size_t i = 0; i < values.size(); ++i)
     constraints.push_back(std::to_string(i));
@@ -219,7 +211,7 @@ Values ptx::loadMatrix(KernelBuilder &b, Value pointer, int64_t count, bool tran
     result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(count, b.i32Type()));
   Value registers = NVVM::LdMatrixOp::create(b, result, pointer, b.getI32IntegerAttr(count),
                                              matrixLayout(b, transposed), matrixShape(b), matrixElement(b));
-  return count > 1 ? unpack(b, registers) : Values{registers};
+  return count > 1 ? b.unpack(registers) : Values{registers};
 }
 
 void ptx::storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, bool transposed) {
@@ -241,7 +233,7 @@ Values ptx::mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegist
                                   /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
                                   std::array<NVVM::MMATypes, 2>{type, type},
                                   std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
-  return unpack(b, sum);
+  return b.unpack(sum);
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,7 +270,7 @@ Values ptx::loadGlobalPair(KernelBuilder &b, Value pointer, Type element, Value 
     std::string text = "mov.b32 $0, 0; mov.b32 $1, 0; @$3 ld.global.v2.b32 {$0, $1}, [$2];";
     if (onlyFirst)
       text += " @$4 ld.global.b32 $0, [$2];";
-    return unpack(b, inlineAsm(b, pair, operands, text, ("=&f,=&f,l,b" + third).str(), Effects::memory));
+    return b.unpack(inlineAsm(b, pair, operands, text, ("=&f,=&f,l,b" + third).str(), Effects::memory));
   }
   std::string text = "mov.b32 $0, 0; @$2 ld.global.b32 $0, [$1];";
   if (onlyFirst)

@@ -281,8 +281,7 @@ Values WarpSpecializedEmitter::emitConsumerTile(TileLoopOp tileLoop, const TileP
   AccumulatorFragment fragment;
   fragment.slabs = 1;
   fragment.groups = columnsPerConsumer / 8;
-  for (int64_t i = 0; i < columnsPerConsumer / 2; ++i)
-    fragment.values.push_back(LLVM::ExtractValueOp::create(b, accumulators, i));
+  fragment.values = b.unpack(accumulators);
   // What the store needs of the thread is computed here, once per tile: kept from tile to tile it would take registers
   // that the accumulators need.
   Value storingConsumer = ptx::opaque(b, consumer);

@@ -99,19 +99,19 @@ void AttentionTest::runTwice(AttentionArguments &arguments, const AttentionArgum
   ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
 }
 
-/// The first kernel with a pattern that runs on the GPU.
-class CudaAttention : public testing::Test {
+/// The first kernel with a pattern that runs on the GPU (or the host).
+class AttentionLaunch : public testing::Test {
 protected:
-  void SetUp() override {
-    if (!session.cuda)
-      GTEST_SKIP() << "skipped: no GPU";
-    CudaDriver::get()->useDevice(0);
+  void prepare(bool forHost) {
+    sparsec_device_t device = forHost ? session.host.get() : session.cuda.get();
+    if (!device)
+      GTEST_SKIP() << (forHost ? "skipped: the host is not asked for" : "skipped: no GPU");
     for (const KernelFile &file : session.files)
       for (const KernelRecord &each : file.kernels)
-        if (!record && !file.isForHost() && session.runsHere(file) && each.family == SPARSEC_FAMILY_ATTENTION &&
-            each.blockRows != 0) {
+        if (!record && file.isForHost() == forHost && session.runsHere(file) &&
+            each.family == SPARSEC_FAMILY_ATTENTION && each.blockRows != 0) {
           record = &each;
-          module = loadModule(session.cuda.get(), file.bytes);
+          module = loadModule(device, file.bytes);
         }
     if (!record)
       GTEST_SKIP() << "skipped: no attention kernels for this device";
@@ -126,10 +126,37 @@ protected:
   Module module;
   sparsec_kernel_t kernel = nullptr;
   const AttentionShape shape = attentionShapes(/*quick=*/true).front();
+  const ListCase random = {"random", BlockChoice::Random, true, true, true};
 };
 
+class CudaAttention : public AttentionLaunch {
+  void SetUp() override {
+    prepare(/*forHost=*/false);
+    if (session.cuda)
+      CudaDriver::get()->useDevice(0);
+  }
+};
+
+class HostAttention : public AttentionLaunch {
+  void SetUp() override { prepare(/*forHost=*/true); }
+};
+
+/// The check itself: the results for some lists are wrong for others.
+TEST_F(HostAttention, ResultsForOtherListsAreFound) {
+  BlockStates first = blocks(random, blockSeed);
+  AttentionArguments arguments(session.host.get(), kernel, shape, 256, &first);
+  arguments.run();
+  EXPECT_EQ(arguments.findError(arguments.computeExpected()), "");
+  arguments.replaceLists(blocks(random, blockSeed + 1), /*isUnsorted=*/false);
+  EXPECT_NE(arguments.findError(arguments.computeExpected()), "");
+  arguments.run();
+  EXPECT_EQ(arguments.findError(arguments.computeExpected()), "");
+  arguments.poisonResults();
+  arguments.downloadResults();
+  EXPECT_NE(arguments.findError(arguments.computeExpected()), "");
+}
+
 TEST_F(CudaAttention, ReplaysOfAGraphReadTheListsOfTheirTime) {
-  const ListCase random = {"random", BlockChoice::Random, true, true, true};
   const BlockChoice choices[] = {BlockChoice::Random,   BlockChoice::EmptyRows,  BlockChoice::AllFull,
                                  BlockChoice::NoBlocks, BlockChoice::AllPartial, BlockChoice::Random};
   for (sparsec_pattern_encoding_t encoding : encodings) {

@@ -120,6 +120,9 @@ sparsec.kernel @largest_window(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16
 // CHECK-SAME: box = [64, 128, 1, 1]
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>{{.*}}A[<f16>
 // CHECK: math.absf
+// An index of a region is held inside the tensor: the region also runs where nothing is visible.
+// CHECK: arith.minsi
+// CHECK: arith.maxsi
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK: llvm.nvvm.ff2f16x2.rn
 // 128 / 16 products in the loop, and as many for the last block.

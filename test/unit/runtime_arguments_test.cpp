@@ -17,14 +17,6 @@ protected:
     setPattern({{0, 2}, {1}});
     fake.calls.clear();
   }
-
-  void refuses(const std::string &message, const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
-    auto good = arguments;
-    change(arguments);
-    EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
-    EXPECT_TRUE(fake.calls.empty()) << "nothing may reach the driver";
-    arguments = good;
-  }
 };
 
 TEST_F(Arguments, GoodOnesAreAccepted) {

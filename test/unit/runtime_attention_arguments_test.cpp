@@ -35,13 +35,6 @@ protected:
     fake.calls.clear();
   }
 
-  void refuses(const std::string &message, const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
-    auto good = arguments;
-    change(arguments);
-    EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
-    EXPECT_TRUE(fake.calls.empty()) << "nothing may reach the driver";
-    arguments = good;
-  }
   void accepts(const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
     auto good = arguments;
     change(arguments);

@@ -4,38 +4,15 @@
 #ifndef SPARSEC_TEST_UNIT_RUNTIME_LINEAR_FIXTURE_H
 #define SPARSEC_TEST_UNIT_RUNTIME_LINEAR_FIXTURE_H
 
-#include "runtime_expect.h"
-#include "runtime_fake_cuda.h"
-#include "runtime_images.h"
+#include "runtime_kernel_fixture.h"
 
 namespace sparsec::test {
 
-class LinearOnFake : public ::testing::Test {
+class LinearOnFake : public KernelOnFake {
 protected:
   enum { w, x, bias, alpha, y };
 
   void SetUp() override { load(cudaLinear()); }
-
-  void TearDown() override {
-    sparsec_plan_destroy(plan);
-    sparsec_module_destroy(module);
-    sparsec_device_destroy(device);
-    EXPECT_TRUE(fake.contextStack.empty()) << "the context stack must be as it was";
-    EXPECT_FALSE(fake.calledWithoutContext);
-    EXPECT_EQ(fake.retainedContexts, 0);
-    EXPECT_EQ(fake.loadedModules, 0);
-    EXPECT_TRUE(fake.allocations.empty());
-  }
-
-  void load(const LaunchInfoBuilder &info) {
-    sparsec_module_destroy(module);
-    if (!device) {
-      ASSERT_OK(sparsec_device_open_cuda(0, &device));
-    }
-    ByteVector cubin = makeCubin(info.build());
-    ASSERT_OK(sparsec_module_load(device, cubin.data(), cubin.size(), &module));
-    ASSERT_OK(sparsec_module_kernel(module, nullptr, &kernel));
-  }
 
   /// Arguments of an m x k matrix without blocks and width n, contiguous and aligned. Memory that only a GPU would read
   /// is made up.
@@ -62,19 +39,7 @@ protected:
     matrix.block_count = int64_t(colIdx.size());
   }
 
-  runtime::Status launch(void *stream = nullptr) {
-    return runtime::Status(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
-  }
-
-  static void *at(uintptr_t address) { return reinterpret_cast<void *>(address); }
-
-  FakeCuda fake;
-  sparsec_device_t device = nullptr;
-  sparsec_module_t module = nullptr;
-  sparsec_kernel_t kernel = nullptr;
-  sparsec_plan_t plan = nullptr;
   std::vector<int32_t> rowPtr, colIdx;
-  std::vector<sparsec_argument_t> arguments;
 };
 
 } // namespace sparsec::test

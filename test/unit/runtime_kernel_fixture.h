@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A kernel loaded on the fake device, and its launches.
+
+#ifndef SPARSEC_TEST_UNIT_RUNTIME_KERNEL_FIXTURE_H
+#define SPARSEC_TEST_UNIT_RUNTIME_KERNEL_FIXTURE_H
+
+#include "runtime_expect.h"
+#include "runtime_fake_cuda.h"
+#include "runtime_images.h"
+
+#include <functional>
+
+namespace sparsec::test {
+
+class KernelOnFake : public ::testing::Test {
+protected:
+  void TearDown() override {
+    sparsec_plan_destroy(plan);
+    sparsec_module_destroy(module);
+    sparsec_device_destroy(device);
+    EXPECT_TRUE(fake.contextStack.empty()) << "the context stack must be as it was";
+    EXPECT_FALSE(fake.calledWithoutContext);
+    EXPECT_EQ(fake.retainedContexts, 0);
+    EXPECT_EQ(fake.loadedModules, 0);
+    EXPECT_TRUE(fake.allocations.empty());
+  }
+
+  void load(const LaunchInfoBuilder &info) {
+    sparsec_module_destroy(module);
+    if (!device) {
+      ASSERT_OK(sparsec_device_open_cuda(0, &device));
+    }
+    ByteVector cubin = makeCubin(info.build());
+    ASSERT_OK(sparsec_module_load(device, cubin.data(), cubin.size(), &module));
+    ASSERT_OK(sparsec_module_kernel(module, nullptr, &kernel));
+  }
+
+  runtime::Status launch(void *stream = nullptr) {
+    return runtime::Status(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+  }
+
+  static void *at(uintptr_t address) { return reinterpret_cast<void *>(address); }
+
+  /// A launch with changed arguments is refused before anything reaches the driver.
+  void refuses(const std::string &message, const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
+    auto good = arguments;
+    change(arguments);
+    EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+    EXPECT_TRUE(fake.calls.empty()) << "nothing may reach the driver";
+    arguments = good;
+  }
+
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  sparsec_module_t module = nullptr;
+  sparsec_kernel_t kernel = nullptr;
+  sparsec_plan_t plan = nullptr;
+  std::vector<sparsec_argument_t> arguments;
+};
+
+} // namespace sparsec::test
+
+#endif // SPARSEC_TEST_UNIT_RUNTIME_KERNEL_FIXTURE_H
