@@ -37,7 +37,6 @@ void sparsec::addHostConversionPasses(OpPassManager &passes) {
 
 void sparsec::addGpuConversionPasses(OpPassManager &passes) {
   OpPassManager &kernels = passes.nest<gpu::GPUModuleOp>();
-  kernels.addPass(createCanonicalizerPass());
   kernels.addPass(createCSEPass());
   kernels.addPass(createSCFToControlFlowPass());
   kernels.addPass(createConvertIndexToLLVMPass());
