@@ -27,7 +27,10 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
                          Attribute(), /*alignment=*/1024, static_cast<unsigned>(AddressSpace::shared));
 }
 
-int64_t threadCount(ScheduleAttr schedule) {
+int64_t threadCount(ProgramOp program) {
+  ScheduleAttr schedule = program.getSchedule();
+  if (program.isAttention())
+    return attentionThreads(schedule);
   return schedule.getCopy() == Copy::tma ? warpSpecializedThreads(schedule) : multistageThreads(schedule);
 }
 
@@ -35,7 +38,7 @@ int64_t threadCount(ScheduleAttr schedule) {
 void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   Builder b(function.getContext());
   ScheduleAttr schedule = program.getSchedule();
-  int64_t threads = threadCount(schedule);
+  int64_t threads = threadCount(program);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));

@@ -54,8 +54,10 @@ public:
   Value less(Value a, int64_t b) { return less(a, constantLike(a, b)); }
   Value equal(Value a, int64_t b) { return compare(mlir::arith::CmpIPredicate::eq, a, constantLike(a, b)); }
   Value logicalAnd(Value a, Value b);
+  Value logicalOr(Value a, Value b);
   Value logicalNot(Value a);
   Value select(Value condition, Value a, Value b);
+  Value isNotNull(Value pointer);
 
   // Memory.
   Value byteOffset(Value pointer, Value offset); // pointer + offset bytes
@@ -71,10 +73,16 @@ public:
   Values unpack(Value structure);
   Value pack(mlir::ValueRange values);
 
+  /// A vector of scalars of one type.
+  Value vector(mlir::ValueRange elements);
+
   // Control flow.
   using LoopBody = llvm::function_ref<Values(Value index, mlir::ValueRange carried)>;
   /// for (index = begin; index < end; index += step) carried = body(index, carried)
   Values forLoop(Value begin, Value end, Value step, mlir::ValueRange carried, LoopBody body);
+  /// while (condition(carried)) carried = body(carried)
+  Values whileLoop(mlir::ValueRange carried, llvm::function_ref<Value(mlir::ValueRange)> condition,
+                   llvm::function_ref<Values(mlir::ValueRange)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   Values ifThenElse(Value condition, mlir::TypeRange types, llvm::function_ref<Values()> then,
                     llvm::function_ref<Values()> otherwise);
