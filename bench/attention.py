@@ -13,6 +13,7 @@ import argparse
 import json
 import pathlib
 import statistics
+import time
 
 from attention_cases import GROUPS
 from attention_runtime import DeviceLists, Runtime, dense
@@ -150,19 +151,25 @@ class Bench:
         return self.options.kernels / case.arch / f"{case.kernel}.cubin"
 
     def launcher(self, problem):
-        """A launch of the case's kernel, and its plan."""
+        """A launch of the case's kernel, its plan, and the milliseconds that the plan took."""
         kernel, arguments = self.runtime.load(self.kernel_file(problem.case)), problem.arguments()
-        plan = self.runtime.plan(kernel, arguments) if self.options.plan == "with" else None
-        return self.runtime.launcher(kernel, plan, arguments, self.torch.cuda.current_stream().cuda_stream), plan
+        plan, start = None, time.perf_counter()
+        if self.options.plan != "without":
+            case = problem.case
+            lists = problem.lists.argument() if problem.lists and self.options.plan == "with" else None
+            plan = self.runtime.plan(kernel, (case.batches, case.heads, case.sequence, case.sequence), lists)
+        plan_milliseconds = (time.perf_counter() - start) * 1e3
+        launch = self.runtime.launcher(kernel, plan, arguments, self.torch.cuda.current_stream().cuda_stream)
+        return launch, plan, plan_milliseconds
 
     def run(self, group, case):
         problem = Problem(self.torch, case)
         cudnn = problem.cudnn()
-        launch, plan = self.launcher(problem)
+        launch, plan, plan_milliseconds = self.launcher(problem)
         other, other_plan, other_problem = cudnn, None, None
         if case.baseline:
             other_problem = Problem(self.torch, case.baseline)
-            other, other_plan = self.launcher(other_problem)
+            other, other_plan, _ = self.launcher(other_problem)
         before = self.timer.milliseconds(other)
         own = self.timer.milliseconds(launch)
         baseline = (before + self.timer.milliseconds(other)) / 2
@@ -173,6 +180,8 @@ class Bench:
                   "baseline_tflops": (case.baseline.operations if case.baseline else case.cudnn_operations)
                   / baseline / 1e9, "time_ratio": own / baseline, "error": problem.errors(problem.output)}
         result["ratio"] = result["tflops"] / result["baseline_tflops"]
+        if plan:
+            result["plan_milliseconds"] = plan_milliseconds
         if case.is_plain:
             result["cudnn_error"] = problem.errors(cudnn())
         result["goals"] = self.goals(case, result)
@@ -236,8 +245,8 @@ def parse_options():
     parser.add_argument("--runtime", type=pathlib.Path, help="libsparsec_runtime.so")
     parser.add_argument("--cases", type=selected_groups, default=list(GROUPS),
                         help=f"groups of cases, separated by commas (default: {','.join(GROUPS)})")
-    parser.add_argument("--plan", choices=["with", "without"], default="without", help="launch with plans (default: "
-                        "without)")
+    parser.add_argument("--plan", choices=["with", "sizes", "without"], default="without", help="launch with plans for "
+                        "the lists, with plans for the sizes alone, whose lists may change, or without (the default)")
     parser.add_argument("--json", type=pathlib.Path, help="file to write the results to")
     parser.add_argument("--repeats", type=int, default=11, help="timed launches of each case (default: 11)")
     parser.add_argument("--dry-run", action="store_true", help="list the cases; needs neither torch nor a GPU")

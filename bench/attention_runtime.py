@@ -21,7 +21,7 @@ class Pattern(ctypes.Structure):
     _fields_ = [("encoding", ctypes.c_int), ("query_block", ctypes.c_int32), ("key_block", ctypes.c_int32),
                 ("batches", ctypes.c_int64), ("heads", ctypes.c_int64), ("rows", ctypes.c_int64),
                 ("columns", ctypes.c_int64), ("capacity", ctypes.c_int64), ("partial", BlockLists),
-                ("full", BlockLists)]
+                ("full", BlockLists), ("flags", ctypes.c_uint32)]
 
 
 class Value(ctypes.Union):  # a BSR matrix, which no kernel here takes, is smaller than a dense tensor
@@ -30,6 +30,10 @@ class Value(ctypes.Union):  # a BSR matrix, which no kernel here takes, is small
 
 class Argument(ctypes.Structure):
     _fields_ = [("kind", ctypes.c_int), ("value", Value)]
+
+
+class Sizes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64) for name in ("batches", "heads", "queries", "keys")]
 
 
 class Runtime:
@@ -56,11 +60,12 @@ class Runtime:
             self.modules[path] = kernel
         return self.modules[path]
 
-    def plan(self, kernel, arguments):
-        """A plan for launches with these arguments."""
+    def plan(self, kernel, sizes, pattern):
+        """A plan for launches of these sizes. `pattern` is an argument, or None where there is none or where the lists
+        may differ from launch to launch."""
         plan = ctypes.c_void_p()
-        self.call("sparsec_plan_create_attention", kernel, (Argument * len(arguments))(*arguments),
-                  ctypes.c_size_t(len(arguments)), ctypes.byref(plan))
+        self.call("sparsec_plan_create_attention", kernel, ctypes.byref(Sizes(*sizes)),
+                  ctypes.byref(pattern.value.pattern) if pattern else None, ctypes.byref(plan))
         return plan
 
     def destroy_plan(self, plan):
