@@ -20,6 +20,7 @@ public:
   Status run(BlockStates &states);
 
 private:
+  Status evaluateAll(BlockStates &states) const;
   Status evaluateBlocks(int64_t begin, int64_t end, BlockStates &states) const;
   Status evaluateBlock(Region &mask, int64_t block, uint8_t &state) const;
 
@@ -27,9 +28,25 @@ private:
   const sparsec_argument_t *arguments;
   const sparsec_pattern_shape_t &shape;
   const sparsec_pattern_t &pattern;
+  int64_t batches = 0, heads = 0; // that the mask tells apart
 };
 
+/// A mask that does not ask for the batch or the head is evaluated for the first one.
 Status PredicateEvaluator::run(BlockStates &states) {
+  Region mask = Region::mask(kernel, arguments);
+  int64_t blocks = pattern.rows * pattern.columns;
+  batches = mask.uses(1) ? pattern.batches : std::min<int64_t>(pattern.batches, 1);
+  heads = mask.uses(2) ? pattern.heads : std::min<int64_t>(pattern.heads, 1);
+  BlockStates own(batches * heads * blocks);
+  SPARSEC_RETURN_IF_ERROR(evaluateAll(own));
+  for (int64_t list = 0; list < pattern.batches * pattern.heads; ++list) {
+    int64_t batch = list / pattern.heads % batches, head = list % pattern.heads % heads;
+    std::copy_n(own.begin() + (batch * heads + head) * blocks, blocks, states.begin() + list * blocks);
+  }
+  return {};
+}
+
+Status PredicateEvaluator::evaluateAll(BlockStates &states) const {
   std::mutex mutex; // of firstError
   Status firstError;
   ThreadPool threads(std::max(1u, std::thread::hardware_concurrency()));
@@ -52,8 +69,8 @@ Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockState
 /// What causal and window exclude does not count: the kernel excludes it in full blocks too.
 Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &state) const {
   int64_t column = block % pattern.columns, list = block / pattern.columns;
-  int64_t row = list % pattern.rows, head = list / pattern.rows % pattern.heads;
-  int64_t batch = list / pattern.rows / pattern.heads;
+  int64_t row = list % pattern.rows, head = list / pattern.rows % heads;
+  int64_t batch = list / pattern.rows / heads;
   int64_t firstKey = column * pattern.key_block, endKey = std::min(firstKey + pattern.key_block, shape.keys);
   int64_t firstQuery = row * pattern.query_block;
   int64_t endQuery = std::min(firstQuery + pattern.query_block, shape.queries);
