@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "attention_arguments.h"
+#include "device.h"
 #include "pattern.h"
 
 #include <cmath>
+#include <list>
 
 namespace sparsec::runtime {
 
@@ -129,6 +131,36 @@ Status checkArgument(const Checked &argument, const AttentionSizes &sizes, Resul
   return {};
 }
 
+/// The lists of a pattern, copied from the memory of a device.
+class ListCopies {
+public:
+  /// Makes the (checked) pattern point to the copies.
+  Status download(const Device &device, sparsec_pattern_t &pattern) {
+    bool isPadded = pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS;
+    int64_t lists = pattern.batches * pattern.heads * pattern.rows;
+    size_t starts = lists + !isPadded, entries = isPadded ? lists * pattern.capacity : pattern.capacity;
+    if (lists == 0)
+      return {};
+    for (sparsec_block_lists_t *each : {&pattern.partial, &pattern.full}) {
+      if (!each->starts)
+        continue;
+      SPARSEC_RETURN_IF_ERROR(download(device, starts, each->starts));
+      SPARSEC_RETURN_IF_ERROR(download(device, entries, each->indices));
+    }
+    return {};
+  }
+
+private:
+  Status download(const Device &device, size_t count, const int32_t *&array) {
+    std::vector<int32_t> &copy = copies.emplace_back(count);
+    SPARSEC_RETURN_IF_ERROR(device.download(copy.data(), array, count * sizeof(int32_t)));
+    array = copy.data();
+    return {};
+  }
+
+  std::list<std::vector<int32_t>> copies;
+};
+
 } // namespace
 
 Status checkRegionOperand(const Checked &argument) {
@@ -155,6 +187,17 @@ Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argume
   if (number == noArgument)
     return {};
   return checkPatternLists(arguments[number].pattern, checkedArgument(kernel, arguments, number).subject());
+}
+
+Status checkDevicePatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream) {
+  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
+  if (number == noArgument || !(arguments[number].pattern.flags & SPARSEC_PATTERN_CHECK_LISTS))
+    return {};
+  SPARSEC_RETURN_IF_ERROR(kernel.module->device->synchronize(stream));
+  sparsec_pattern_t host = arguments[number].pattern;
+  ListCopies copies;
+  SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, host));
+  return checkPatternLists(host, checkedArgument(kernel, arguments, number).subject());
 }
 
 } // namespace sparsec::runtime

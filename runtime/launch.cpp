@@ -190,8 +190,8 @@ Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *pla
     return invalidArgument("plan must be NULL: '", kernel.info->name, "' is an attention kernel, which has no plans");
   AttentionSizes sizes;
   SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes));
-  if (kernel.module->device->isHost())
-    SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
+  SPARSEC_RETURN_IF_ERROR(kernel.module->device->isHost() ? checkPatternArgument(kernel, arguments)
+                                                          : checkDevicePatternArgument(kernel, arguments, stream));
   if (sizes.rows() == 0)
     return {};
   return enqueue(kernel, plan, arguments, stream,

@@ -137,6 +137,14 @@ typedef struct sparsec_block_lists_s {
   const int32_t *indices; /* key blocks, in any order, none twice */
 } sparsec_block_lists_t;
 
+typedef enum sparsec_pattern_flag_e {
+  /* Launches on a GPU check the lists as sparsec_pattern_check does: they wait for the stream, copy the lists to the
+   * host (4 bytes per list and entry of the capacity) and only then launch. Not while a stream is captured. Without
+   * it an index that is out of range is not visited; a count or start that is may make the kernel read beyond the
+   * lists. */
+  SPARSEC_PATTERN_CHECK_LISTS = 1,
+} sparsec_pattern_flag_t;
+
 /*
  * Which blocks of keys every block of queries visits. A key block may be in the
  * partial or in the full list of a query block, not in both; the mask region
@@ -150,6 +158,7 @@ typedef struct sparsec_pattern_s {
   int64_t columns;                /* key blocks, ceil(Skv / key_block) */
   int64_t capacity;               /* padded lists: entries of one list; index arrays: entries of `indices` */
   sparsec_block_lists_t partial, full;
+  uint32_t flags; /* of sparsec_pattern_flag_t; 0: none */
 } sparsec_pattern_t;
 
 /* Checks the lists of a pattern in host memory: starts ascending from 0 and within
@@ -314,7 +323,9 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * once. Refuses arguments whose kind, type, block, shape, strides or alignment
  * do not fit the kernel, by name. Attention kernels have no plans yet: plan is
  * NULL. On the host their launches check the lists of the pattern first, as
- * sparsec_pattern_check does, which needs memory for two bits per key block.
+ * sparsec_pattern_check does, which needs memory for two bits per key block; on a
+ * GPU where its flags say so (SPARSEC_PATTERN_CHECK_LISTS), which takes memory
+ * for the lists and waits for the stream.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,
