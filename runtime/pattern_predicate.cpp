@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Makes a pattern from a kernel's mask region.
-
+#include "pattern_predicate.h"
 #include "attention_arguments.h"
 #include "key_range.h"
-#include "pattern_buffer.h"
 #include "reference/region.h"
 
 namespace sparsec::runtime {
@@ -108,7 +106,7 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const s
   return {};
 }
 
-Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape) {
+Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name) {
   if (kernel.info->family != SPARSEC_FAMILY_ATTENTION || kernel.attention().mask_step_count == 0)
     return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
   uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
@@ -116,13 +114,26 @@ Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t
     return {};
   const sparsec_argument_info_t &info = kernel.argument(number);
   if (shape.query_block != int32_t(info.block_rows) || shape.key_block != int32_t(info.block_columns))
-    return invalidArgument("shape: expects blocks of ", info.block_rows, " queries x ", info.block_columns,
+    return invalidArgument(name, ": expects blocks of ", info.block_rows, " queries x ", info.block_columns,
                            " keys, as '", info.name, "' of the kernel has them, but got ", shape.query_block, " x ",
                            shape.key_block);
   return {};
 }
 
 } // namespace
+
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name,
+                      const sparsec_argument_t *arguments, size_t count) {
+  SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
+  return checkOperands(kernel, Region::mask(kernel, arguments), arguments, count);
+}
+
+Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape,
+                         const sparsec_argument_t *arguments, const sparsec_pattern_t &pattern,
+                         BlockStates &outStates) {
+  outStates.resize(pattern.batches * pattern.heads * pattern.rows * pattern.columns);
+  return PredicateEvaluator(kernel, arguments, shape, pattern).run(outStates);
+}
 
 } // namespace sparsec::runtime
 
@@ -137,11 +148,9 @@ sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const s
     SPARSEC_RETURN_IF_ERROR(startPattern(shape, encoding, out_buffer, pattern));
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    SPARSEC_RETURN_IF_ERROR(checkKernel(*kernel, *shape));
-    SPARSEC_RETURN_IF_ERROR(
-        checkOperands(*kernel, Region::mask(*kernel, host_arguments), host_arguments, argument_count));
-    BlockStates states(pattern.batches * pattern.heads * pattern.rows * pattern.columns);
-    SPARSEC_RETURN_IF_ERROR(PredicateEvaluator(*kernel, host_arguments, *shape, pattern).run(states));
+    SPARSEC_RETURN_IF_ERROR(checkPredicate(*kernel, *shape, "shape", host_arguments, argument_count));
+    BlockStates states;
+    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, *shape, host_arguments, pattern, states));
     return makePatternBuffer(pattern, states, device, *out_buffer);
   });
 }

@@ -2,6 +2,8 @@
 
 #include "AttentionContext.h"
 
+#include "InlineRegion.h"
+
 #include "sparsec/launch_info.h"
 
 using namespace mlir;
@@ -54,6 +56,32 @@ Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange i
     offset = b.add(offset, term);
   }
   return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
+}
+
+Value AttentionContext::isInReach(Value query, Value key) {
+  Value position = b.add(query, queryOffset());
+  Value reach = b.less(key, keys());
+  if (windowRight >= 0)
+    reach = b.logicalAnd(reach, b.less(key, b.add(position, windowRight + 1)));
+  if (windowLeft >= 0)
+    reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, b.sub(position, windowLeft)));
+  return reach;
+}
+
+Value AttentionContext::applyRegion(Region &region, ValueRange arguments) {
+  return inlineRegion(b, region, arguments, [&](unsigned argument, ValueRange indices) {
+    Value extra = softmax.getExtras()[argument - arguments.size()];
+    Type element = cast<RankedTensorType>(extra.getType()).getElementType();
+    int64_t number = cast<BlockArgument>(extra).getArgNumber();
+    // The region also runs for queries and keys that are not visible, or beyond the tensors, for which its indices may
+    // be anything: read an element that is there instead.
+    Values inside;
+    for (auto [dimension, index] : llvm::enumerate(indices)) {
+      Value last = b.sub(size(number, dimension), 1);
+      inside.push_back(arith::MaxSIOp::create(b, b.minimum(index, last), b.i32(0)));
+    }
+    return b.load(element, elementAddress(number, element, inside));
+  });
 }
 
 /// The last block of queries, which sees most with causal, comes first.

@@ -48,6 +48,12 @@ struct AttentionContext : ProgramContext {
   using Visit = llvm::function_ref<KernelBuilder::Values(mlir::Value block, bool isPartial, mlir::ValueRange carried)>;
   KernelBuilder::Values forEachKeyBlock(const QueryTile &tile, mlir::ValueRange carried, Visit visit);
 
+  /// Whether causal, window and the number of keys let the query see the key.
+  mlir::Value isInReach(mlir::Value query, mlir::Value key);
+  /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
+  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments);
+  mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
+
   // Kernel argument numbers.
   int64_t query, key, value, result;
   std::optional<int64_t> pattern, lse;
@@ -57,7 +63,6 @@ struct AttentionContext : ProgramContext {
   SoftmaxOp softmax;
 
 private:
-  mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
   KernelBuilder::Values forEachInList(const QueryTile &tile, KeyBlocks reachable, bool isPartial,
                                       mlir::ValueRange carried, Visit visit);
 };

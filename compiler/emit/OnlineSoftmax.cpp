@@ -2,7 +2,6 @@
 
 #include "OnlineSoftmax.h"
 
-#include "InlineRegion.h"
 #include "Ptx.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -133,19 +132,7 @@ Value OnlineSoftmax::scale() {
 Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const ScorePlace &place, int64_t index) {
   Values arguments(leading);
   llvm::append_range(arguments, Values{tile.batch, tile.head, queryOf(place, index), keyOf(place, index)});
-  return inlineRegion(b, region, arguments, [&](unsigned argument, ValueRange indices) {
-    Value extra = context.softmax.getExtras()[argument - arguments.size()];
-    Type element = cast<RankedTensorType>(extra.getType()).getElementType();
-    int64_t number = cast<BlockArgument>(extra).getArgNumber();
-    // The region also runs for queries and keys that are not visible, or beyond the tensors, for which its indices may
-    // be anything: read an element that is there instead.
-    Values inside;
-    for (auto [dimension, index] : llvm::enumerate(indices)) {
-      Value last = b.sub(context.size(number, dimension), 1);
-      inside.push_back(arith::MaxSIOp::create(b, b.minimum(index, last), b.i32(0)));
-    }
-    return b.load(element, context.elementAddress(number, element, inside));
-  });
+  return context.applyRegion(region, arguments);
 }
 
 /// Whether any of a thread's scores may be invisible: the same for all threads of the warpgroup but for its rows.
@@ -165,12 +152,7 @@ Value OnlineSoftmax::needsMask(const ScorePlace &place) {
 }
 
 Value OnlineSoftmax::isVisible(const ScorePlace &place, int64_t index) {
-  Value key = keyOf(place, index), position = b.add(queryOf(place, index), context.queryOffset());
-  Value visible = b.less(key, context.keys());
-  if (context.windowRight >= 0)
-    visible = b.logicalAnd(visible, b.less(key, b.add(position, context.windowRight + 1)));
-  if (context.windowLeft >= 0)
-    visible = b.logicalAnd(visible, b.compare(arith::CmpIPredicate::sge, key, b.sub(position, context.windowLeft)));
+  Value visible = context.isInReach(queryOf(place, index), keyOf(place, index));
   Region &mask = context.softmax.getMask();
   if (mask.empty())
     return visible;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every GPU instruction that the emitters use, one function each: NVVM ops where MLIR has them, inline PTX where it has
-// not. No other file of the project contains PTX text. Section numbers refer to the PTX ISA 9.0.
+// not. No other file of the compiler contains PTX text. Section numbers refer to the PTX ISA 9.0.
 
 #ifndef SPARSEC_EMIT_PTX_H
 #define SPARSEC_EMIT_PTX_H

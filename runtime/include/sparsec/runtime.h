@@ -281,6 +281,36 @@ SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t ker
                                                             sparsec_device_t device,
                                                             sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
 
+/*
+ * Makes a buffer of padded lists that can be written again and again: with room
+ * for every block (capacity = key blocks, 8 bytes for every block of the shape),
+ * all of them empty. Its view stays the same. On a GPU the driver compiles a small
+ * kernel here.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_pattern_shape_t *shape,
+                                                           sparsec_device_t device,
+                                                           sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
+
+/*
+ * Write the lists of such a buffer, in ascending order, from a block mask or from
+ * the mask region of a kernel: what sparsec_pattern_from_block_mask and
+ * sparsec_pattern_from_predicate do, with everything in memory of the buffer's
+ * device. On a GPU they enqueue one kernel on the stream, wait for nothing and may
+ * be captured in a CUDA graph: a launch behind them on the stream sees the new
+ * lists. There the kernel must be loaded on that GPU and have a pattern argument,
+ * elements of the mask other than sparsec_block_state_t count as empty, and
+ * reads of the region from beyond a tensor take some element that is there. On the
+ * host the lists are written when the call returns.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer,
+                                                                    const uint8_t *mask,
+                                                                    void *stream) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t buffer,
+                                                                   sparsec_kernel_t kernel,
+                                                                   const sparsec_argument_t *arguments,
+                                                                   size_t argument_count,
+                                                                   void *stream) SPARSEC_MUST_USE;
+
 /* Valid as long as the buffer. */
 SPARSEC_API sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer);
 SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer);
