@@ -35,7 +35,7 @@ class Pattern(ctypes.Structure):
     _fields_ = [("encoding", ctypes.c_int), ("query_block", ctypes.c_int32), ("key_block", ctypes.c_int32),
                 ("batches", ctypes.c_int64), ("heads", ctypes.c_int64), ("rows", ctypes.c_int64),
                 ("columns", ctypes.c_int64), ("capacity", ctypes.c_int64), ("partial", BlockLists),
-                ("full", BlockLists)]
+                ("full", BlockLists), ("flags", ctypes.c_uint32)]
 
 
 class Value(ctypes.Union):  # a BSR matrix, which no kernel here takes, is smaller than a dense tensor
