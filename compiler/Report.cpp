@@ -67,10 +67,16 @@ std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   auto kernels = getRecords<sparsec_kernel_info_t>(launchInfo, header->kernel_offset, header->kernel_count);
   auto variants = getRecords<sparsec_variant_info_t>(launchInfo, header->variant_offset, header->variant_count);
   std::string text;
+  auto attentions = getRecords<sparsec_attention_info_t>(launchInfo, header->attention_offset, header->attention_count);
   for (const sparsec_kernel_info_t &kernel : kernels) {
     text += fmt::format("kernel {} for {}\n", kernel.name, header->target);
-    for (const sparsec_variant_info_t &variant : variants.slice(kernel.variant_first, kernel.variant_count))
-      text += describeVariant(variant, findChip(header->target));
+    auto describe = [&](uint32_t first, uint32_t count) {
+      for (const sparsec_variant_info_t &variant : variants.slice(first, count))
+        text += describeVariant(variant, findChip(header->target));
+    };
+    describe(kernel.variant_first, kernel.variant_count);
+    if (kernel.family == SPARSEC_FAMILY_ATTENTION)
+      describe(attentions[kernel.detail].builder_first, attentions[kernel.detail].builder_count);
   }
   return text;
 }

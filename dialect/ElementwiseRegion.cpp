@@ -87,3 +87,21 @@ LogicalResult sparsec::verifyRegionOps(Region &region, StringRef place, RegionOp
       return failure();
   return success();
 }
+
+int64_t sparsec::placeOfIndex(Value index) {
+  auto argument = dyn_cast<BlockArgument>(index);
+  if (!argument)
+    return -1;
+  // The score, which the mask does not get, comes before the places, the extra operands after them.
+  auto types = argument.getOwner()->getArgumentTypes();
+  return argument.getArgNumber() - (types.front().isF32() ? 1 : 0);
+}
+
+bool sparsec::loadsByPosition(Region &region) {
+  return llvm::any_of(region.getOps<ElementOp>(), [](ElementOp element) {
+    return llvm::any_of(element.getIndices(), [](Value index) {
+      int64_t place = placeOfIndex(index);
+      return place != 0 && place != 1;
+    });
+  });
+}

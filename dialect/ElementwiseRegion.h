@@ -23,6 +23,12 @@ llvm::LogicalResult verifyRegionSignature(mlir::Operation *op, mlir::Region &reg
 /// `place` is where the messages say that an op stands, "an epilogue".
 llvm::LogicalResult verifyRegionOps(mlir::Region &region, llvm::StringRef place, RegionOps ops);
 
+/// Whether a region of attention has a sparsec.element with an index that is anything but a batch or a head.
+bool loadsByPosition(mlir::Region &region);
+
+/// What such an index is: argument 0 of a region's places is the batch, 1 the head, 2 the query, 3 the key; else -1.
+int64_t placeOfIndex(mlir::Value index);
+
 /// Whether an op of a region works on i32: SPARSEC_INTEGER_OP then says its opcode, if it is there.
 bool hasIntegers(mlir::Operation &op);
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "attention_arguments.h"
+#include "device.h"
 #include "pattern.h"
 
 #include <cmath>
@@ -155,6 +156,17 @@ Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argume
   if (number == noArgument)
     return {};
   return checkPatternLists(arguments[number].pattern, checkedArgument(kernel, arguments, number).subject());
+}
+
+Status checkDevicePatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream) {
+  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
+  if (number == noArgument || !(arguments[number].pattern.flags & SPARSEC_PATTERN_CHECK_LISTS))
+    return {};
+  SPARSEC_RETURN_IF_ERROR(kernel.module->device->synchronize(stream));
+  sparsec_pattern_t host = arguments[number].pattern;
+  ListCopies copies;
+  SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, host));
+  return checkPatternLists(host, checkedArgument(kernel, arguments, number).subject());
 }
 
 } // namespace sparsec::runtime

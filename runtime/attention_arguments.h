@@ -27,6 +27,10 @@ Status checkPatternArgumentSizes(const Checked &argument, const AttentionSizes &
 /// Whether the pattern, of a kernel that has one, has lists that may be followed. They are in host memory.
 Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 
+/// The same for lists in the memory of the kernel's GPU, where the pattern's flags ask for it: waits for the stream and
+/// copies them.
+Status checkDevicePatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream);
+
 /// An extra operand of the score and mask regions.
 Status checkRegionOperand(const Checked &argument);
 

@@ -15,37 +15,6 @@ namespace {
 /// Filling the pipeline and writing the result cost about as much as two steps.
 constexpr uint32_t tileOverhead = 2;
 
-/// A pattern with its lists in host memory: where they are already, or copies.
-class HostLists {
-public:
-  Status read(const Device &device, const sparsec_pattern_t &source) {
-    pattern = source;
-    if (device.isHost())
-      return {};
-    SPARSEC_RETURN_IF_ERROR(copy(device, pattern.partial, partialStarts, partialIndices));
-    return copy(device, pattern.full, fullStarts, fullIndices);
-  }
-  const sparsec_pattern_t &view() const { return pattern; }
-
-private:
-  Status copy(const Device &device, sparsec_block_lists_t &lists, std::vector<int32_t> &starts,
-              std::vector<int32_t> &indices) {
-    int64_t count = pattern.batches * pattern.heads * pattern.rows;
-    if (!lists.starts)
-      return {};
-    bool isPadded = pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS;
-    starts.resize(count + (isPadded ? 0 : 1));
-    indices.resize(isPadded ? count * pattern.capacity : pattern.capacity);
-    SPARSEC_RETURN_IF_ERROR(device.download(starts.data(), lists.starts, starts.size() * sizeof(int32_t)));
-    SPARSEC_RETURN_IF_ERROR(device.download(indices.data(), lists.indices, indices.size() * sizeof(int32_t)));
-    lists = {starts.data(), indices.data()};
-    return {};
-  }
-
-  sparsec_pattern_t pattern = {};
-  std::vector<int32_t> partialStarts, partialIndices, fullStarts, fullIndices;
-};
-
 /// What a tile costs, in steps.
 class TileCosts {
 public:
@@ -118,7 +87,7 @@ Status checkSizes(const sparsec_kernel_s &kernel, const sparsec_attention_sizes_
 }
 
 Status readPattern(const sparsec_kernel_s &kernel, const AttentionSizes &sizes, const sparsec_pattern_t &pattern,
-                   HostLists &lists) {
+                   ListCopies &copies, sparsec_pattern_t &hostPattern) {
   uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
   if (number == noArgument)
     return invalidArgument("pattern must be NULL: kernel '", kernel.info->name, "' has none");
@@ -126,8 +95,10 @@ Status readPattern(const sparsec_kernel_s &kernel, const AttentionSizes &sizes, 
   argument.pattern = pattern;
   Checked checked = {kernel.argument(number), argument, number};
   SPARSEC_RETURN_IF_ERROR(checkPatternArgumentSizes(checked, sizes));
-  SPARSEC_RETURN_IF_ERROR(lists.read(*kernel.module->device, pattern));
-  return checkPatternLists(lists.view(), checked.subject());
+  hostPattern = pattern;
+  if (const Device &device = *kernel.module->device; !device.isHost())
+    SPARSEC_RETURN_IF_ERROR(copies.download(device, hostPattern));
+  return checkPatternLists(hostPattern, checked.subject());
 }
 
 Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_sizes_t &sizes,
@@ -136,9 +107,10 @@ Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_siz
   SPARSEC_RETURN_IF_ERROR(checkSizes(kernel, sizes));
   AttentionSizes all = {sizes.batches, sizes.heads, sizes.heads,
                         sizes.queries, sizes.keys,  kernel.attention().head_dimension};
-  HostLists lists;
+  ListCopies copies;
+  sparsec_pattern_t hostPattern;
   if (pattern)
-    SPARSEC_RETURN_IF_ERROR(readPattern(kernel, all, *pattern, lists));
+    SPARSEC_RETURN_IF_ERROR(readPattern(kernel, all, *pattern, copies, hostPattern));
 
   auto plan = std::make_unique<sparsec_plan_s>();
   plan->kernel = &kernel;
@@ -166,7 +138,7 @@ Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_siz
     // The last CTA's teams all look for a list.
     int64_t teams = variant.info->tiles_per_cta;
     part.workers = ceilDivide(part.workers, teams) * teams;
-    TileCosts costs(kernel, *variant.info, sizes, pattern ? &lists.view() : nullptr);
+    TileCosts costs(kernel, *variant.info, sizes, pattern ? &hostPattern : nullptr);
     tileLists[i] = balancedLists(costs, grid, *variant.info, sizes.heads, part.workers);
     part.balance = tileLists[i].balance;
     sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, tileLists[i].offsets);

@@ -2,6 +2,7 @@
 // A launch: check, choose the variant, fill its parameters on the stack, enqueue. Allocates nothing, locks nothing (the
 // host's thread pool aside) and waits for nothing.
 
+#include "launch.h"
 #include "plan.h"
 #include "tensor_map.h"
 
@@ -151,10 +152,9 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
 }
 
 /// On the GPU everything that asks the driver, the encoding of tensor maps included, needs the device's context.
-Status launchOnGpu(const Launch &launch, void *stream) {
+Status launchOnGpu(const Launch &launch, int64_t workers, void *stream) {
   const Device &device = *launch.kernel.module->device;
   const sparsec_variant_info_t &info = *launch.variant.info;
-  int64_t workers = launch.plan ? launch.plan->workers : std::min(launch.variant.residentWorkers, launch.grid.tiles());
   int64_t ctas = ceilDivide(workers, int64_t(info.tiles_per_cta)) * info.cluster;
   ContextScope current(device);
   SPARSEC_RETURN_IF_ERROR(current.status());
@@ -178,7 +178,8 @@ Status enqueue(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const
   SPARSEC_RETURN_IF_ERROR(checkTileCount(launch.grid));
 
   if (!kernel.module->device->isHost())
-    return launchOnGpu(launch, stream);
+    return launchOnGpu(launch, plan ? launch.plan->workers : std::min(variant.residentWorkers, launch.grid.tiles()),
+                       stream);
   ParameterPack parameters;
   SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
   kernel.module->device->threads->run(launch.grid.tiles(), [&](int64_t begin, int64_t end) {
@@ -207,8 +208,8 @@ Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *pla
   SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes));
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, sizes));
-  if (kernel.module->device->isHost())
-    SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
+  SPARSEC_RETURN_IF_ERROR(kernel.module->device->isHost() ? checkPatternArgument(kernel, arguments)
+                                                          : checkDevicePatternArgument(kernel, arguments, stream));
   if (sizes.rows() == 0)
     return {};
   return enqueue(kernel, plan, arguments, stream,
@@ -216,6 +217,11 @@ Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *pla
 }
 
 } // namespace
+
+Status launchPatternBuilder(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, int64_t lists,
+                            void *stream) {
+  return launchOnGpu({kernel, *kernel.patternBuilder, arguments, nullptr, {}}, lists, stream);
+}
 
 } // namespace sparsec::runtime
 

@@ -41,8 +41,9 @@ private:
   Status checkRegion(const char *name, uint32_t first, uint32_t count);
   Status checkStep(const char *region, uint32_t number, const sparsec_step_info_t &step, uint32_t values);
   Status checkLoad(const char *region, uint32_t number, const sparsec_step_info_t &step, uint32_t values);
-  Status checkVariant(uint32_t number);
-  Status checkCudaVariant(const sparsec_variant_info_t &variant, uint32_t number);
+  Status checkPatternBuilder();
+  Status checkVariant(const sparsec_variant_info_t &variant, const std::string &name);
+  Status checkCudaVariant(const sparsec_variant_info_t &variant, const std::string &name);
   Status checkParameter(const sparsec_variant_info_t &variant, uint32_t number);
   Status checkParameterArgument(const sparsec_parameter_info_t &parameter, uint32_t number);
   Status checkTensorMap(const sparsec_variant_info_t &variant, uint32_t record);
@@ -75,7 +76,7 @@ Status KernelChecker::check() {
   SPARSEC_RETURN_IF_ERROR(checkRoles());
   SPARSEC_RETURN_IF_ERROR(isAttention() ? checkAttention() : checkEpilogue());
   for (uint32_t i = 0; i < kernel.variant_count; ++i)
-    SPARSEC_RETURN_IF_ERROR(checkVariant(i));
+    SPARSEC_RETURN_IF_ERROR(checkVariant(info.variant(kernel.variant_first + i), "variant " + std::to_string(i)));
   return {};
 }
 
@@ -244,7 +245,24 @@ Status KernelChecker::checkAttention() {
   if (kernel.step_count != 0)
     return broken("an attention kernel has ", kernel.step_count, " epilogue steps");
   SPARSEC_RETURN_IF_ERROR(checkRegion("score", attention.score_step_first, attention.score_step_count));
-  return checkRegion("mask", attention.mask_step_first, attention.mask_step_count);
+  SPARSEC_RETURN_IF_ERROR(checkRegion("mask", attention.mask_step_first, attention.mask_step_count));
+  return checkPatternBuilder();
+}
+
+/// It runs on a GPU, and has something to evaluate and somewhere to write.
+Status KernelChecker::checkPatternBuilder() {
+  const sparsec_attention_info_t &attention = info.attention(kernel.detail);
+  if (attention.builder_count == 0)
+    return {};
+  bool hasPattern = false;
+  for (uint32_t i = 0; i < kernel.argument_count; ++i)
+    hasPattern |= argument(i).role == SPARSEC_ROLE_PATTERN;
+  if (attention.builder_count != 1 || info.isHost() || attention.mask_step_count == 0 || !hasPattern)
+    return broken(attention.builder_count, " pattern builders, ", attention.mask_step_count, " mask steps and ",
+                  hasPattern ? "a" : "no", " pattern");
+  if (!isRange(attention.builder_first, 1, info.header().variant_count))
+    return broken("pattern builder ", attention.builder_first, " of ", info.header().variant_count, " variants");
+  return checkVariant(info.variant(attention.builder_first), "the pattern builder");
 }
 
 Status KernelChecker::checkEpilogue() {
@@ -297,22 +315,20 @@ Status KernelChecker::checkLoad(const char *region, uint32_t number, const spars
   return {};
 }
 
-Status KernelChecker::checkVariant(uint32_t number) {
-  const sparsec_variant_info_t &variant = info.variant(kernel.variant_first + number);
+Status KernelChecker::checkVariant(const sparsec_variant_info_t &variant, const std::string &name) {
   if (!isName(variant.symbol) || !std::memchr(variant.schedule, 0, sizeof(variant.schedule)))
-    return broken("the symbol or schedule of variant ", number, " is empty or has no end");
+    return broken("the symbol or schedule of ", name, " is empty or has no end");
   if (!isPowerOfTwo(variant.alignment) || variant.alignment > 256)
-    return broken("variant ", number, " has alignment ", variant.alignment);
+    return broken(name, " has alignment ", variant.alignment);
   if (variant.tile_m == 0 || variant.tile_m > maxTile || variant.tile_n == 0 || variant.cluster == 0 ||
       uint64_t(variant.tile_n) * variant.cluster > maxTile)
-    return broken("variant ", number, " has tiles of ", variant.tile_m, " x ", variant.tile_n, " and clusters of ",
-                  variant.cluster);
+    return broken(name, " has tiles of ", variant.tile_m, " x ", variant.tile_n, " and clusters of ", variant.cluster);
   if (variant.parameter_count > maxParameters ||
       !isRange(variant.parameter_first, variant.parameter_count, info.header().parameter_count))
-    return broken("variant ", number, " has parameters ", variant.parameter_first, " + ", variant.parameter_count,
-                  " of ", info.header().parameter_count, ", at most ", maxParameters, " are expected");
+    return broken(name, " has parameters ", variant.parameter_first, " + ", variant.parameter_count, " of ",
+                  info.header().parameter_count, ", at most ", maxParameters, " are expected");
   if (!info.isHost())
-    SPARSEC_RETURN_IF_ERROR(checkCudaVariant(variant, number));
+    SPARSEC_RETURN_IF_ERROR(checkCudaVariant(variant, name));
 
   uint32_t tensorMaps = 0;
   for (uint32_t i = 0; i < variant.parameter_count; ++i) {
@@ -320,21 +336,21 @@ Status KernelChecker::checkVariant(uint32_t number) {
     tensorMaps += info.parameter(variant.parameter_first + i).kind == SPARSEC_PARAMETER_TENSOR_MAP;
   }
   if (tensorMaps > maxTensorMaps)
-    return broken("variant ", number, " has ", tensorMaps, " tensor maps, at most ", maxTensorMaps, " are expected");
+    return broken(name, " has ", tensorMaps, " tensor maps, at most ", maxTensorMaps, " are expected");
   return {};
 }
 
-Status KernelChecker::checkCudaVariant(const sparsec_variant_info_t &variant, uint32_t number) {
+Status KernelChecker::checkCudaVariant(const sparsec_variant_info_t &variant, const std::string &name) {
   if (variant.threads == 0 || variant.threads > 1024 || variant.threads % 32 != 0)
-    return broken("variant ", number, " has ", variant.threads, " threads");
+    return broken(name, " has ", variant.threads, " threads");
   if (variant.cluster > 8)
-    return broken("variant ", number, " has clusters of ", variant.cluster, ", at most 8 are expected");
+    return broken(name, " has clusters of ", variant.cluster, ", at most 8 are expected");
   if (variant.ctas_per_sm == 0 || variant.ctas_per_sm > 32)
-    return broken("variant ", number, " has ", variant.ctas_per_sm, " CTAs per SM");
+    return broken(name, " has ", variant.ctas_per_sm, " CTAs per SM");
   if (variant.tiles_per_cta == 0 || variant.tiles_per_cta > 4)
-    return broken("variant ", number, " has ", variant.tiles_per_cta, " tiles per CTA");
+    return broken(name, " has ", variant.tiles_per_cta, " tiles per CTA");
   if (variant.tile_k == 0 || variant.tile_k > maxTile)
-    return broken("variant ", number, " has a tile depth of ", variant.tile_k);
+    return broken(name, " has a tile depth of ", variant.tile_k);
   return {};
 }
 

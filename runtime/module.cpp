@@ -46,18 +46,27 @@ Module::~Module() {
 void Module::makeKernels() {
   for (uint32_t i = 0; i < info.header().kernel_count; ++i) {
     const sparsec_kernel_info_t &kernelInfo = info.kernel(i);
-    sparsec_kernel_s kernel = {this, &kernelInfo, {}};
+    sparsec_kernel_s kernel = {this, &kernelInfo, {}, {}};
     for (uint32_t j = 0; j < kernelInfo.variant_count; ++j)
       kernel.variants.push_back({.info = &info.variant(kernelInfo.variant_first + j)});
+    if (kernelInfo.family == SPARSEC_FAMILY_ATTENTION && kernel.attention().builder_count != 0)
+      kernel.patternBuilder = {.info = &info.variant(kernel.attention().builder_first)};
     kernels.push_back(std::move(kernel));
   }
 }
 
-Status Module::checkLimits() const {
-  for (const sparsec_kernel_s &kernel : kernels)
-    for (const Variant &variant : kernel.variants)
-      SPARSEC_RETURN_IF_ERROR(checkLimits(*variant.info));
+Status Module::forEachVariant(const std::function<Status(Variant &)> &body) {
+  for (sparsec_kernel_s &kernel : kernels) {
+    for (Variant &variant : kernel.variants)
+      SPARSEC_RETURN_IF_ERROR(body(variant));
+    if (kernel.patternBuilder)
+      SPARSEC_RETURN_IF_ERROR(body(*kernel.patternBuilder));
+  }
   return {};
+}
+
+Status Module::checkLimits() {
+  return forEachVariant([&](const Variant &variant) { return checkLimits(*variant.info); });
 }
 
 Status Module::checkLimits(const sparsec_variant_info_t &variant) const {
@@ -97,10 +106,7 @@ Status Module::loadCudaCode(const Image &image) {
       return status;
     return makeStatus(status->code, status->message, "; driver log: ", log);
   }
-  for (sparsec_kernel_s &kernel : kernels)
-    for (Variant &variant : kernel.variants)
-      SPARSEC_RETURN_IF_ERROR(loadCudaVariant(variant));
-  return {};
+  return forEachVariant([&](Variant &variant) { return loadCudaVariant(variant); });
 }
 
 Status Module::loadCudaVariant(Variant &variant) {

@@ -9,6 +9,8 @@
 #include "image.h"
 #include "kernel_shape.h"
 
+#include <optional>
+
 namespace sparsec::runtime {
 
 class Module;
@@ -30,6 +32,7 @@ struct sparsec_kernel_s {
   sparsec::runtime::Module *module;
   const sparsec_kernel_info_t *info;
   std::vector<sparsec::runtime::Variant> variants;
+  std::optional<sparsec::runtime::Variant> patternBuilder;
 
   const sparsec_argument_info_t &argument(uint32_t number) const;
   /// The number of the (first) argument of a role; noArgument if the kernel has none.
@@ -51,7 +54,9 @@ public:
 
 private:
   void makeKernels();
-  Status checkLimits() const;
+  /// Calls `body` with every machine kernel, as long as it succeeds.
+  Status forEachVariant(const std::function<Status(Variant &)> &body);
+  Status checkLimits();
   Status checkLimits(const sparsec_variant_info_t &variant) const;
   Status loadCudaCode(const Image &image);
   Status loadCudaVariant(Variant &variant);

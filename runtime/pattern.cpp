@@ -117,6 +117,9 @@ Status checkPatternSizes(const sparsec_pattern_t &pattern, const Subject &subjec
   if (pattern.query_block < 1 || pattern.query_block > maxTile || pattern.key_block < 1 || pattern.key_block > maxTile)
     return invalidArgument(subject, ": expects blocks of 1 to ", maxTile, " queries and keys, but got ",
                            pattern.query_block, " x ", pattern.key_block);
+  if (pattern.flags & ~uint32_t(SPARSEC_PATTERN_CHECK_LISTS))
+    return invalidArgument(subject, ": expects flags of 0 or ", int(SPARSEC_PATTERN_CHECK_LISTS), ", but got ",
+                           pattern.flags);
   struct {
     const char *name;
     int64_t value;

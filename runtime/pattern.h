@@ -4,9 +4,11 @@
 #ifndef SPARSEC_RUNTIME_PATTERN_H
 #define SPARSEC_RUNTIME_PATTERN_H
 
-#include "status.h"
+#include "device.h"
 
+#include <list>
 #include <span>
+#include <vector>
 
 namespace sparsec::runtime {
 
@@ -27,6 +29,36 @@ Status checkPatternSizes(const sparsec_pattern_t &pattern, const Subject &subjec
 /// What the lists of a pattern with good sizes say: starts in order or counts within the capacity, key blocks in range
 /// and none of them twice in a row. All arrays are in host memory.
 Status checkPatternLists(const sparsec_pattern_t &pattern, const Subject &subject);
+
+/// The lists of a pattern, copied from the memory of a device.
+class ListCopies {
+public:
+  /// Makes the (checked) pattern point to the copies.
+  Status download(const Device &device, sparsec_pattern_t &pattern) {
+    bool isPadded = pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS;
+    int64_t lists = pattern.batches * pattern.heads * pattern.rows;
+    size_t starts = lists + !isPadded, entries = isPadded ? lists * pattern.capacity : pattern.capacity;
+    if (lists == 0)
+      return {};
+    for (sparsec_block_lists_t *each : {&pattern.partial, &pattern.full}) {
+      if (!each->starts)
+        continue;
+      SPARSEC_RETURN_IF_ERROR(download(device, starts, each->starts));
+      SPARSEC_RETURN_IF_ERROR(download(device, entries, each->indices));
+    }
+    return {};
+  }
+
+private:
+  Status download(const Device &device, size_t count, const int32_t *&array) {
+    std::vector<int32_t> &copy = copies.emplace_back(count);
+    SPARSEC_RETURN_IF_ERROR(device.download(copy.data(), array, count * sizeof(int32_t)));
+    array = copy.data();
+    return {};
+  }
+
+  std::list<std::vector<int32_t>> copies;
+};
 
 } // namespace sparsec::runtime
 

@@ -10,8 +10,11 @@
 using namespace sparsec::runtime;
 
 sparsec_pattern_buffer_s::~sparsec_pattern_buffer_s() {
-  if (device)
-    device->free(deviceMemory);
+  if (!device)
+    return;
+  device->free(deviceMemory);
+  if (ContextScope current(*device); module && current.ok())
+    device->cuda->cuModuleUnload(module);
 }
 
 namespace sparsec::runtime {
@@ -64,6 +67,14 @@ void append(const sparsec_pattern_t &pattern, const Lists &lists, std::vector<in
 }
 
 } // namespace
+
+Status checkBlockStates(const char *name, const uint8_t *states, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (states[i] > SPARSEC_BLOCK_PARTIAL)
+      return invalidArgument(name, ": expects 0 to ", int(SPARSEC_BLOCK_PARTIAL), ", but element ", i, " is ",
+                             states[i]);
+  return {};
+}
 
 Status startPattern(const sparsec_pattern_shape_t *shape, const sparsec_pattern_encoding_t &encoding,
                     sparsec_pattern_buffer_t *outBuffer, sparsec_pattern_t &outPattern) {
@@ -134,11 +145,8 @@ sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *
     int64_t blocks = pattern.batches * pattern.heads * pattern.rows * pattern.columns;
     if (blocks != 0 && !host_mask)
       return invalidArgument("host_mask is NULL");
+    SPARSEC_RETURN_IF_ERROR(checkBlockStates("host_mask", host_mask, blocks));
     BlockStates states(host_mask, host_mask + blocks);
-    for (int64_t i = 0; i < blocks; ++i)
-      if (states[i] > SPARSEC_BLOCK_PARTIAL)
-        return invalidArgument("host_mask: expects 0 to ", int(SPARSEC_BLOCK_PARTIAL), ", but element ", i, " is ",
-                               states[i]);
     return makePatternBuffer(pattern, states, device, *out_buffer);
   });
 }

@@ -13,12 +13,21 @@ struct sparsec_pattern_buffer_s {
   std::vector<int32_t> hostMemory;                  // all lists, where they are not in memory of a GPU
   std::shared_ptr<sparsec::runtime::Device> device; // null: in host memory
   void *deviceMemory = nullptr;
+
+  // Of sparsec_pattern_buffer_create: the lists may be written again.
+  bool isUpdatable = false;
+  sparsec_pattern_shape_t shape = {};
+  sparsec::runtime::CUmodule module = nullptr; // of block_mask.ptx
+  sparsec::runtime::CUfunction blockMaskKernel = nullptr;
 };
 
 namespace sparsec::runtime {
 
 /// sparsec_block_state_t of every block: [batch][head][row][column].
 using BlockStates = std::vector<uint8_t>;
+
+/// Whether all are sparsec_block_state_t. `name` is that of the array in messages.
+Status checkBlockStates(const char *name, const uint8_t *states, int64_t count);
 
 /// Checks the arguments that all ways to make a pattern share. The pattern has its sizes and no lists yet.
 Status startPattern(const sparsec_pattern_shape_t *shape, const sparsec_pattern_encoding_t &encoding,

@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Makes a pattern from a kernel's mask region.
-
+#include "pattern_predicate.h"
 #include "attention_arguments.h"
 #include "key_range.h"
-#include "pattern_buffer.h"
 #include "reference/region.h"
 
 namespace sparsec::runtime {
@@ -20,6 +18,7 @@ public:
   Status run(BlockStates &states);
 
 private:
+  Status evaluateAll(BlockStates &states) const;
   Status evaluateBlocks(int64_t begin, int64_t end, BlockStates &states) const;
   Status evaluateBlock(Region &mask, int64_t block, uint8_t &state) const;
 
@@ -27,9 +26,25 @@ private:
   const sparsec_argument_t *arguments;
   const sparsec_pattern_shape_t &shape;
   const sparsec_pattern_t &pattern;
+  int64_t batches = 0, heads = 0; // that the mask tells apart
 };
 
+/// A mask that does not ask for the batch or the head is evaluated for the first one.
 Status PredicateEvaluator::run(BlockStates &states) {
+  Region mask = Region::mask(kernel, arguments);
+  int64_t blocks = pattern.rows * pattern.columns;
+  batches = mask.uses(1) ? pattern.batches : std::min<int64_t>(pattern.batches, 1);
+  heads = mask.uses(2) ? pattern.heads : std::min<int64_t>(pattern.heads, 1);
+  BlockStates own(batches * heads * blocks);
+  SPARSEC_RETURN_IF_ERROR(evaluateAll(own));
+  for (int64_t list = 0; list < pattern.batches * pattern.heads; ++list) {
+    int64_t batch = list / pattern.heads % batches, head = list % pattern.heads % heads;
+    std::copy_n(own.begin() + (batch * heads + head) * blocks, blocks, states.begin() + list * blocks);
+  }
+  return {};
+}
+
+Status PredicateEvaluator::evaluateAll(BlockStates &states) const {
   std::mutex mutex; // of firstError
   Status firstError;
   ThreadPool threads(std::max(1u, std::thread::hardware_concurrency()));
@@ -52,8 +67,8 @@ Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockState
 /// What causal and window exclude does not count: the kernel excludes it in full blocks too.
 Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &state) const {
   int64_t column = block % pattern.columns, list = block / pattern.columns;
-  int64_t row = list % pattern.rows, head = list / pattern.rows % pattern.heads;
-  int64_t batch = list / pattern.rows / pattern.heads;
+  int64_t row = list % pattern.rows, head = list / pattern.rows % heads;
+  int64_t batch = list / pattern.rows / heads;
   int64_t firstKey = column * pattern.key_block, endKey = std::min(firstKey + pattern.key_block, shape.keys);
   int64_t firstQuery = row * pattern.query_block;
   int64_t endQuery = std::min(firstQuery + pattern.query_block, shape.queries);
@@ -91,7 +106,7 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const s
   return {};
 }
 
-Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape) {
+Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name) {
   if (kernel.info->family != SPARSEC_FAMILY_ATTENTION || kernel.attention().mask_step_count == 0)
     return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
   uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
@@ -99,13 +114,26 @@ Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t
     return {};
   const sparsec_argument_info_t &info = kernel.argument(number);
   if (shape.query_block != int32_t(info.block_rows) || shape.key_block != int32_t(info.block_columns))
-    return invalidArgument("shape: expects blocks of ", info.block_rows, " queries x ", info.block_columns,
+    return invalidArgument(name, ": expects blocks of ", info.block_rows, " queries x ", info.block_columns,
                            " keys, as '", info.name, "' of the kernel has them, but got ", shape.query_block, " x ",
                            shape.key_block);
   return {};
 }
 
 } // namespace
+
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name,
+                      const sparsec_argument_t *arguments, size_t count) {
+  SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
+  return checkOperands(kernel, Region::mask(kernel, arguments), arguments, count);
+}
+
+Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape,
+                         const sparsec_argument_t *arguments, const sparsec_pattern_t &pattern,
+                         BlockStates &outStates) {
+  outStates.resize(pattern.batches * pattern.heads * pattern.rows * pattern.columns);
+  return PredicateEvaluator(kernel, arguments, shape, pattern).run(outStates);
+}
 
 } // namespace sparsec::runtime
 
@@ -120,11 +148,9 @@ sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const s
     SPARSEC_RETURN_IF_ERROR(startPattern(shape, encoding, out_buffer, pattern));
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    SPARSEC_RETURN_IF_ERROR(checkKernel(*kernel, *shape));
-    SPARSEC_RETURN_IF_ERROR(
-        checkOperands(*kernel, Region::mask(*kernel, host_arguments), host_arguments, argument_count));
-    BlockStates states(pattern.batches * pattern.heads * pattern.rows * pattern.columns);
-    SPARSEC_RETURN_IF_ERROR(PredicateEvaluator(*kernel, host_arguments, *shape, pattern).run(states));
+    SPARSEC_RETURN_IF_ERROR(checkPredicate(*kernel, *shape, "shape", host_arguments, argument_count));
+    BlockStates states;
+    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, *shape, host_arguments, pattern, states));
     return makePatternBuffer(pattern, states, device, *out_buffer);
   });
 }

@@ -313,7 +313,7 @@ static FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function) {
 
   VariantRecord variant;
   setText(variant.info.symbol, function.getName());
-  setText(variant.info.schedule, "loops");
+  setText(variant.info.schedule, function->hasAttr("sparsec.pattern_builder") ? "a CTA for every list" : "loops");
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
   variant.info.threads = getIntegerOr(function, "sparsec.threads", 1);
   variant.info.dynamic_shared_memory = getIntegerOr(function, "sparsec.shared_memory", 0);
@@ -344,12 +344,17 @@ static void removeAttributes(LLVM::LLVMFuncOp function) {
       function->removeDiscardableAttr(attribute.getName());
 }
 
-/// Function of each variant, by kernel, in order of preference.
-using Variants = llvm::StringMap<std::map<int64_t, LLVM::LLVMFuncOp>>;
+/// The functions of a kernel.
+struct MachineKernels {
+  std::map<int64_t, LLVM::LLVMFuncOp> variants; // in order of preference
+  LLVM::LLVMFuncOp patternBuilder;              // may be null
+};
+using MachineKernelsOf = llvm::StringMap<MachineKernels>;
 
-static LogicalResult describeKernel(KernelOp kernel, const Variants &variants, std::vector<KernelRecord> &records) {
-  auto found = variants.find(kernel.getName());
-  if (found == variants.end())
+static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &functions,
+                                    std::vector<KernelRecord> &records) {
+  auto found = functions.find(kernel.getName());
+  if (found == functions.end() || found->second.variants.empty())
     return kernel.emitOpError("expects at least one machine kernel, but got none");
 
   KernelRecord record;
@@ -365,11 +370,18 @@ static LogicalResult describeKernel(KernelOp kernel, const Variants &variants, s
     assignRoles(attention, record.arguments);
     record.attention = describeAttention(attention);
   }
-  for (auto [position, function] : found->second) {
+  for (auto [position, function] : found->second.variants) {
     FailureOr<VariantRecord> variant = describeVariant(function);
     if (failed(variant))
       return failure();
     record.variants.push_back(*variant);
+    removeAttributes(function);
+  }
+  if (LLVM::LLVMFuncOp function = found->second.patternBuilder) {
+    FailureOr<VariantRecord> builder = describeVariant(function);
+    if (failed(builder))
+      return failure();
+    record.attention->patternBuilder = *builder;
     removeAttributes(function);
   }
   records.push_back(record);
@@ -411,13 +423,13 @@ struct EmbedLaunchInfoPass : sparsec::impl::EmbedLaunchInfoPassBase<EmbedLaunchI
       module.emitOpError("expects the attribute sparsec.target, but got none");
       return signalPassFailure();
     }
-    FailureOr<Variants> variants = collectVariants();
-    if (failed(variants))
+    FailureOr<MachineKernelsOf> functions = collectFunctions();
+    if (failed(functions))
       return signalPassFailure();
 
     std::vector<KernelRecord> records;
     for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
-      if (failed(describeKernel(kernel, *variants, records)))
+      if (failed(describeKernel(kernel, *functions, records)))
         return signalPassFailure();
       kernel.erase();
     }
@@ -434,22 +446,27 @@ struct EmbedLaunchInfoPass : sparsec::impl::EmbedLaunchInfoPassBase<EmbedLaunchI
 
 private:
   /// Finds the machine kernels and takes their sparsec.kernel and sparsec.variant attributes into account.
-  FailureOr<Variants> collectVariants() {
-    Variants variants;
+  FailureOr<MachineKernelsOf> collectFunctions() {
+    MachineKernelsOf functions;
     WalkResult result = getOperation().walk([&](LLVM::LLVMFuncOp function) -> WalkResult {
       auto kernel = function->getAttrOfType<FlatSymbolRefAttr>("sparsec.kernel");
       if (!kernel)
         return WalkResult::advance();
       if (!getOperation().lookupSymbol<KernelOp>(kernel))
         return function.emitOpError("expects sparsec.kernel to name a kernel, but got ") << kernel;
-      if (!variants[kernel.getValue()].try_emplace(getIntegerOr(function, "sparsec.variant", 0), function).second)
+      MachineKernels &ofKernel = functions[kernel.getValue()];
+      if (function->hasAttr("sparsec.pattern_builder")) {
+        ofKernel.patternBuilder = function;
+        return WalkResult::advance();
+      }
+      if (!ofKernel.variants.try_emplace(getIntegerOr(function, "sparsec.variant", 0), function).second)
         return function.emitOpError("expects a variant number of its own, but got that of another variant of ")
                << kernel;
       return WalkResult::advance();
     });
     if (result.wasInterrupted())
       return failure();
-    return variants;
+    return functions;
   }
 };
 } // namespace

@@ -53,6 +53,11 @@ void Tables::add(const KernelRecord &kernel) {
     add(*kernel.attention);
   for (const VariantRecord &variant : kernel.variants)
     add(variant);
+  if (!kernel.attention || !kernel.attention->patternBuilder)
+    return;
+  attentions.back().builder_first = variants.size();
+  attentions.back().builder_count = 1;
+  add(*kernel.attention->patternBuilder);
 }
 
 void Tables::add(const AttentionRecord &attention) {

@@ -28,6 +28,7 @@ struct VariantRecord {
 struct AttentionRecord {
   sparsec_attention_info_t info = {};
   std::vector<sparsec_step_info_t> score, mask;
+  std::optional<VariantRecord> patternBuilder;
 };
 
 /// One sparsec.kernel. The writer fills in the table positions of `info`.

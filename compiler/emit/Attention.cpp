@@ -114,7 +114,8 @@ private:
 
   // Producer.
   void emitProducer(ProducerOp op);
-  Feed emitProducerTile(const TileRange &range, Feed feed);
+  TileRange tileRange();
+  Feed emitProducerTile(Feed feed);
   Value nextTile(const TileRange &range, Value tile);
   Ring::State sendBlocks(const QueryTile &tile, const KeyLists &lists, Ring::State state);
   Stream sendStep(const QueryTile &tile, Stream stream, ValueRange blocks);
@@ -145,6 +146,7 @@ private:
   Value isFirstLane, firstQuery;                         // of the thread, in its tile
   Value queryOfThread;                                   // the same in its head
   Value queryDescriptor, keyDescriptor, valueDescriptor; // of slot 0
+  Value tileDescriptor;                                  // of the tile's queries
 };
 
 /// Warpgroup w is consumer w, the one after all consumers has the producers.
@@ -200,18 +202,24 @@ void AttentionEmitter::emitProducer(ProducerOp op) {
     ptx::setRegisters(b, op.getRegisters(), /*increase=*/false);
   Value isFirst = b.equal(b.bitAnd(context.thread, 31), 0);
   b.ifThen(b.logicalAnd(isFirst, b.less(team, teams)), [&] {
-    Value worker = b.add(b.mul(ptx::blockIndex(b), teams), team);
-    TileRange range = emitTileRange(context, worker, b.mul(ptx::gridSize(b), teams));
-    Feed begin = {queryRing->begin(), keyRing->begin(), range.begin};
+    Feed begin = {queryRing->begin(), keyRing->begin(), tileRange().begin};
     auto last = b.whileLoop(
-        begin.values(), [&](ValueRange values) { return b.less(Feed::from(values).tile, range.end); },
-        [&](ValueRange values) { return emitProducerTile(range, Feed::from(values)).values(); });
+        begin.values(), [&](ValueRange values) { return b.less(Feed::from(values).tile, tileRange().end); },
+        [&](ValueRange values) { return emitProducerTile(Feed::from(values)).values(); });
     sendWords(*queryRing, {b.i32(endOfTiles), b.i32(0)}, Feed::from(last).queries);
   });
 }
 
+/// The team's tiles. Neighbours in the order of workers are on different SMs: where tiles are few, each has an SM to
+/// itself. The producer has few registers: it asks anew for every tile.
+TileRange AttentionEmitter::tileRange() {
+  Value grid = ptx::opaque(b, ptx::gridSize(b)), block = ptx::opaque(b, ptx::blockIndex(b));
+  return emitTileRange(context, b.add(b.mul(team, grid), block), b.mul(grid, teams));
+}
+
 /// The next tile, and where lists begin, are on their way while the last tile's copies are issued.
-Feed AttentionEmitter::emitProducerTile(const TileRange &range, Feed feed) {
+Feed AttentionEmitter::emitProducerTile(Feed feed) {
+  TileRange range = tileRange();
   Value next = nextTile(range, feed.tile);
   auto coordinates = emitTileCoordinates(context, range, feed.tile);
   QueryTile tile = context.tile(coordinates[0], coordinates[1]);
@@ -227,13 +235,12 @@ Feed AttentionEmitter::emitProducerTile(const TileRange &range, Feed feed) {
 }
 
 /// Where the plan has a counter, workers take tiles as they become free. Every tile that is done takes one number, so
-/// that the counter is zero again at the end. The last number is computed for every tile: the producer has few
-/// registers.
+/// that the counter is zero again at the end.
 Value AttentionEmitter::nextTile(const TileRange &range, Value tile) {
   Value counter = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_COUNTER);
   return b.ifThenElse(
       b.isNotNull(counter), b.i32Type(),
-      [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(ptx::opaque(b, range.end), 1)))}; },
+      [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(range.end, 1)))}; },
       [&] { return Values{b.add(tile, range.step)}; })[0];
 }
 
@@ -340,6 +347,7 @@ Values AttentionEmitter::waitForTile(Ring::State queries, Ring::State keys) {
 Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
   Ring::State queries(carried.take_front(2)), keys(carried.slice(2, 2));
   QueryTile tile = context.tile(carried[4], carried[5]);
+  tileDescriptor = b.add(queryDescriptor, b.extend(b.mul(queries.slot, queryRing->slotBytes(0) / 16)));
   keyRing->wait(keys);
   Values words = keyRing->words(keys.slot);
 
@@ -457,7 +465,7 @@ Value AttentionEmitter::scores(Ring::State state) {
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     int64_t panel = k / perPanel, inPanel = k % perPanel * 2; // in units of 16 bytes
     sums = ptx::wgmma(b, keys, context.element, sums,
-                      b.add(queryDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel),
+                      b.add(tileDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel),
                       b.add(key, panel * keys * swizzleBytes / 16 + inPanel), /*bNMajor=*/false, /*accumulate=*/k > 0);
   }
   ptx::wgmmaCommit(b);

@@ -2,6 +2,9 @@
 
 #include "AttentionContext.h"
 
+#include "ElementwiseRegion.h"
+#include "InlineRegion.h"
+
 #include "sparsec/launch_info.h"
 
 using namespace mlir;
@@ -59,6 +62,50 @@ Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange i
     offset = b.add(offset, term);
   }
   return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
+}
+
+Value AttentionContext::isInReach(Value query, Value key) {
+  Value position = b.add(query, queryOffset());
+  Value reach = b.less(key, keys());
+  if (windowRight >= 0)
+    reach = b.logicalAnd(reach, b.less(key, b.add(position, windowRight + 1)));
+  if (windowLeft >= 0)
+    reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, b.sub(position, windowLeft)));
+  return reach;
+}
+
+Value AttentionContext::applyRegion(Region &region, ValueRange arguments) {
+  return inlineRegion(b, region, arguments, [&](ElementOp element, ValueRange indices) {
+    Value loaded = tileElements.lookup(element);
+    return loaded ? loaded : loadExtra(element, indices);
+  });
+}
+
+/// The regions also run for queries and keys that are not visible, or beyond the tensors, for which indices may be
+/// anything: read an element that is there instead.
+Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
+  auto tensor = cast<BlockArgument>(element.getTensor());
+  int64_t extra = tensor.getArgNumber() - (tensor.getOwner()->getNumArguments() - softmax.getExtras().size());
+  int64_t number = argumentNumber(softmax.getExtras()[extra]);
+  Values inside;
+  for (auto [dimension, index] : llvm::enumerate(indices)) {
+    Value last = b.sub(size(number, dimension), 1);
+    inside.push_back(arith::MaxSIOp::create(b, b.minimum(index, last), b.i32(0)));
+  }
+  Type type = element.getResult().getType();
+  return b.load(type, elementAddress(number, type, inside));
+}
+
+void AttentionContext::loadForTile(const QueryTile &tile) {
+  for (Region *region : {&softmax.getScore(), &softmax.getMask()})
+    for (ElementOp element : region->getOps<ElementOp>()) {
+      auto isOfTile = [](Value index) { return placeOfIndex(index) == 0 || placeOfIndex(index) == 1; };
+      if (!llvm::all_of(element.getIndices(), isOfTile))
+        continue;
+      auto indices = llvm::map_to_vector(
+          element.getIndices(), [&](Value index) { return placeOfIndex(index) == 0 ? tile.batch : tile.head; });
+      tileElements[element] = loadExtra(element, indices);
+    }
 }
 
 /// The last queries, which see most with causal, come first.

@@ -7,6 +7,8 @@
 
 #include "ProgramContext.h"
 
+#include "llvm/ADT/DenseMap.h"
+
 #include <optional>
 
 namespace sparsec {
@@ -65,6 +67,14 @@ struct AttentionContext : ProgramContext {
   KernelBuilder::Values forEachStep(const QueryTile &tile, const KeyLists &lists, mlir::ValueRange carried,
                                     Visit visit);
 
+  /// Whether causal, window and the number of keys let the query see the key.
+  mlir::Value isInReach(mlir::Value query, mlir::Value key);
+  /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
+  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments);
+  /// Loads now what the regions load by batch and head alone.
+  void loadForTile(const QueryTile &tile);
+  mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
+
   // Kernel argument numbers.
   int64_t query, key, value, result;
   std::optional<int64_t> pattern, lse;
@@ -77,7 +87,8 @@ struct AttentionContext : ProgramContext {
   SoftmaxOp softmax;
 
 private:
-  mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
+  mlir::Value loadExtra(ElementOp element, mlir::ValueRange indices);
+  llvm::DenseMap<mlir::Operation *, mlir::Value> tileElements; // of sparsec.element ops
   struct KeyList {
     mlir::Value first, count;
   };

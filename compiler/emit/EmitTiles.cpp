@@ -5,6 +5,7 @@
 #include "Attention.h"
 #include "Multistage.h"
 #include "Passes.h"
+#include "PatternBuilder.h"
 #include "ProgramContext.h"
 #include "Ptx.h"
 #include "WarpSpecialized.h"
@@ -72,6 +73,8 @@ void emitProgram(ProgramOp program) {
   b.createBlock(&function.getBody());
 
   if (program.isAttention()) {
+    if (program.getVariant() == 0 && hasPatternBuilder(program))
+      emitPatternBuilder(program);
     AttentionContext context(program, function, b);
     emitAttention(context);
     finish(context);

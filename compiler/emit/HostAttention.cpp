@@ -478,7 +478,8 @@ Value AttentionEmitter::exponential(Value x) {
 }
 
 Value AttentionEmitter::emitRegion(Region &region, ArrayRef<Value> arguments) {
-  return inlineRegion(b, region, arguments, [&](unsigned argument, ValueRange indices) -> Value {
+  return inlineRegion(b, region, arguments, [&](ElementOp element, ValueRange indices) -> Value {
+    unsigned argument = cast<BlockArgument>(element.getTensor()).getArgNumber();
     const Tensor &extra = extras[argument - arguments.size()];
     SmallVector<Value> wide;
     for (Value index : indices)

@@ -23,7 +23,7 @@ Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange argum
     SmallVector<Value> indices;
     for (Value index : element.getIndices())
       indices.push_back(mapping.lookup(index));
-    mapping.map(element.getResult(), loadElement(cast<BlockArgument>(element.getTensor()).getArgNumber(), indices));
+    mapping.map(element.getResult(), loadElement(element, indices));
   }
   return mapping.lookup(cast<YieldOp>(body.getTerminator()).getOperand(0));
 }
@@ -34,7 +34,7 @@ Value sparsec::inlineEpilogue(OpBuilder &builder, Region &epilogue, Value accumu
   assert(epilogue.getNumArguments() == extras.size() + 1 && "the region takes the accumulator and every extra operand");
   SmallVector<Value> arguments{accumulator};
   llvm::append_range(arguments, extras);
-  return inlineRegion(builder, epilogue, arguments, [](unsigned, ValueRange) -> Value {
+  return inlineRegion(builder, epilogue, arguments, [](ElementOp, ValueRange) -> Value {
     llvm_unreachable("an epilogue gets the elements of its operands as arguments");
   });
 }

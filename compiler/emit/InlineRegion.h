@@ -6,13 +6,15 @@
 
 #include "SparsecDialect.h"
 
+#include "SparsecDialect.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Region.h"
 
 namespace sparsec {
 
-/// Loads an element of the tensor that is argument `argument` of a region; the indices are i32.
-using LoadElement = llvm::function_ref<mlir::Value(unsigned argument, mlir::ValueRange indices)>;
+/// Does what a sparsec.element of a region says; the indices are i32.
+using LoadElement = llvm::function_ref<mlir::Value(ElementOp element, mlir::ValueRange indices)>;
 
 /// Copies the ops of `region` to the builder's insertion point, for one element, and returns the value that the region
 /// yields. `arguments` are the values of the region's arguments, as far as these are not tensors: those come last and

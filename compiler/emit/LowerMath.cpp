@@ -17,6 +17,7 @@
 //             multiplied back in
 //   expm1     2^n, polynomial on [-ln 2 / 2, ln 2 / 2]                     2
 //   tanh      t / (t + 2) with t = expm1(2 |x|)                            3
+//             with fastmath<afn>: tanh.approx, relative error 2^-10.987
 //   log       exponent, polynomial of log1p on [-1/3, 1/3]                 1
 //   log2      the same, times log2(e)                                      2
 //   log1p     the same, with the rounding error of 1 + x put back          2
@@ -29,6 +30,7 @@
 // The polynomials are minimax fits of the relative error of the whole function, with coefficients rounded to f32.
 
 #include "Passes.h"
+#include "Ptx.h"
 
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -64,6 +66,7 @@ public:
   Value exp2(Value x) { return intrinsic("llvm.nvvm.ex2.approx", x); }
   Value expm1(Value x);
   Value tanh(Value x);
+  Value fastTanh(Value x);
   Value log(Value x) { return logarithm(x, 1); }
   Value log2(Value x) { return logarithm(x, log2e); }
   Value log1p(Value x);
@@ -175,6 +178,12 @@ Value Approximation::tanh(Value x) {
   // What is left of t, divided once more, takes the reciprocal's error away.
   Value rest = fma(arith::NegFOp::create(b, quotient), divisor, t);
   return withSign(fma(rest, reciprocal, quotient), x);
+}
+
+Value Approximation::fastTanh(Value x) {
+  KernelBuilder kernel(b.getLoc(), b.getContext());
+  kernel.restoreInsertionPoint(b.saveInsertionPoint());
+  return ptx::tanhApproximate(kernel, x);
 }
 
 //===----------------------------------------------------------------------===//
@@ -342,6 +351,11 @@ Value Approximation::sineOf(Value x, int32_t quarterTurns) {
 // The pass
 //===----------------------------------------------------------------------===//
 
+/// Whether who wrote the op asked for speed before accuracy.
+static bool mayApproximate(math::TanhOp op) {
+  return arith::bitEnumContainsAll(op.getFastmath(), arith::FastMathFlags::afn);
+}
+
 /// The replacement of a math op, null when the op is one that the hardware has. Fails for others.
 static FailureOr<Value> approximate(Operation *op) {
   Approximation a(op);
@@ -353,7 +367,7 @@ static FailureOr<Value> approximate(Operation *op) {
       .Case([&](math::ExpOp) { return a.exp(x); })
       .Case([&](math::Exp2Op) { return a.exp2(x); })
       .Case([&](math::ExpM1Op) { return a.expm1(x); })
-      .Case([&](math::TanhOp) { return a.tanh(x); })
+      .Case([&](math::TanhOp tanh) { return mayApproximate(tanh) ? a.fastTanh(x) : a.tanh(x); })
       .Case([&](math::LogOp) { return a.log(x); })
       .Case([&](math::Log2Op) { return a.log2(x); })
       .Case([&](math::Log1pOp) { return a.log1p(x); })

@@ -2,7 +2,8 @@
 
 #include "OnlineSoftmax.h"
 
-#include "InlineRegion.h"
+#include "ElementwiseRegion.h"
+
 #include "Ptx.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,7 +16,7 @@ using Values = KernelBuilder::Values;
 
 static constexpr double log2e = 1.4426950408889634;
 /// How far exponents may exceed the reference: probabilities of up to 2^8 are far from the largest f16.
-static constexpr double tolerated = 8;
+static constexpr double tolerated = 0;
 
 static Value multiply(KernelBuilder &b, Value left, Value right) { return arith::MulFOp::create(b, left, right); }
 static Value add(KernelBuilder &b, Value left, Value right) { return arith::AddFOp::create(b, left, right); }
@@ -114,16 +115,15 @@ Value OnlineSoftmax::rowMaximum(ValueRange row) {
   return multiply(b, b.ifThenElse(isNegative(), b.getF32Type(), smallest, largest)[0], factor());
 }
 
-/// Changes scores by something that depends on their places, one group of columns after the other. Left to itself, the
-/// compiler computes all places and addresses first, which takes the registers of the output. What keeps it in order is
-/// a true dependence, as in the epilogues of products.
-Values OnlineSoftmax::inOrder(const ScorePlace &place, ValueRange scores, Change change) {
-  constexpr size_t scoresAhead = 4;
+/// Changes scores by something that depends on their places, `ahead` scores at a time. Left to itself, the compiler
+/// computes all places and addresses first, which takes the registers of the output. What keeps it in order is a true
+/// dependence, as in the epilogues of products.
+Values OnlineSoftmax::inOrder(const ScorePlace &place, ValueRange scores, size_t ahead, Change change) {
   Values changed;
   ScorePlace current = place;
   for (auto [index, score] : llvm::enumerate(scores)) {
-    if (index >= scoresAhead && index % 4 == 0)
-      current = startAfter(place, changed[index - scoresAhead]);
+    if (index >= ahead && index % 4 == 0)
+      current = startAfter(place, changed[index - ahead]);
     changed.push_back(change(current, index, score));
   }
   return changed;
@@ -145,7 +145,8 @@ void OnlineSoftmax::applyScore(const ScorePlace &place, MutableArrayRef<Value> s
   Region &region = context.softmax.getScore();
   if (region.empty())
     return;
-  Values changed = inOrder(place, ValueRange(scores), [&](const ScorePlace &at, int64_t index, Value score) {
+  size_t ahead = loadsByPosition(region) ? 4 : 16;
+  Values changed = inOrder(place, ValueRange(scores), ahead, [&](const ScorePlace &at, int64_t index, Value score) {
     return applyRegion(region, {multiply(b, score, scale())}, at, index);
   });
   llvm::copy(changed, scores.begin());
@@ -159,7 +160,7 @@ void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores)
   auto masked = b.ifThenElse(
       needsMask(place), SmallVector<Type>(scores.size(), b.getF32Type()),
       [&] {
-        return inOrder(place, ValueRange(scores), [&](const ScorePlace &at, int64_t index, Value score) {
+        return inOrder(place, ValueRange(scores), /*ahead=*/4, [&](const ScorePlace &at, int64_t index, Value score) {
           return b.select(isVisible(at, index), score, hidden);
         });
       },
@@ -191,19 +192,7 @@ Value OnlineSoftmax::scale() {
 Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const ScorePlace &place, int64_t index) {
   Values arguments(leading);
   llvm::append_range(arguments, Values{tile.batch, tile.head, queryOf(place, index), keyOf(place, index)});
-  return inlineRegion(b, region, arguments, [&](unsigned argument, ValueRange indices) {
-    Value extra = context.softmax.getExtras()[argument - arguments.size()];
-    Type element = cast<RankedTensorType>(extra.getType()).getElementType();
-    int64_t number = cast<BlockArgument>(extra).getArgNumber();
-    // The region also runs for queries and keys that are not visible, or beyond the tensors, for which its indices may
-    // be anything: read an element that is there instead.
-    Values inside;
-    for (auto [dimension, index] : llvm::enumerate(indices)) {
-      Value last = b.sub(context.size(number, dimension), 1);
-      inside.push_back(arith::MaxSIOp::create(b, b.minimum(index, last), b.i32(0)));
-    }
-    return b.load(element, context.elementAddress(number, element, inside));
-  });
+  return context.applyRegion(region, arguments);
 }
 
 /// Whether any of a thread's scores may be invisible: the same for all threads of the warpgroup but for its rows.
@@ -230,12 +219,7 @@ Value OnlineSoftmax::needsMask(const KeyPlace &block) {
 }
 
 Value OnlineSoftmax::isVisible(const ScorePlace &place, int64_t index) {
-  Value key = keyOf(place, index), position = b.add(queryOf(place, index), context.queryOffset());
-  Value visible = b.less(key, context.keys());
-  if (context.windowRight >= 0)
-    visible = b.logicalAnd(visible, b.less(key, b.add(position, context.windowRight + 1)));
-  if (context.windowLeft >= 0)
-    visible = b.logicalAnd(visible, b.compare(arith::CmpIPredicate::sge, key, b.sub(position, context.windowLeft)));
+  Value visible = context.isInReach(queryOf(place, index), keyOf(place, index));
   Region &mask = context.softmax.getMask();
   if (mask.empty())
     return visible;

@@ -35,7 +35,9 @@ struct Rescaling {
 
 class OnlineSoftmax {
 public:
-  OnlineSoftmax(AttentionContext &context, const QueryTile &tile) : context(context), b(context.b), tile(tile) {}
+  OnlineSoftmax(AttentionContext &context, const QueryTile &tile) : context(context), b(context.b), tile(tile) {
+    context.loadForTile(tile);
+  }
 
   SoftmaxState begin();
   /// Turns scores (in the layout of AccumulatorFragment, one slab) into probabilities, in place, and updates the state.
@@ -45,7 +47,7 @@ public:
 
 private:
   using Change = llvm::function_ref<mlir::Value(const ScorePlace &, int64_t index, mlir::Value score)>;
-  KernelBuilder::Values inOrder(const ScorePlace &place, mlir::ValueRange scores, Change change);
+  KernelBuilder::Values inOrder(const ScorePlace &place, mlir::ValueRange scores, size_t ahead, Change change);
   ScorePlace startAfter(const ScorePlace &place, mlir::Value score);
   void applyScore(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   void hide(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);

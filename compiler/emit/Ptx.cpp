@@ -307,6 +307,10 @@ void ptx::storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predic
             constraints, Effects::memory);
 }
 
+Value ptx::tanhApproximate(KernelBuilder &b, Value x) {
+  return inlineAsm(b, x.getType(), {x}, "tanh.approx.f32 $0, $1;", "=f,f", Effects::none);
+}
+
 Value ptx::fetchIncrement(KernelBuilder &b, Value counter, Value last) {
   return inlineAsm(b, b.i32Type(), {counter, last}, "atom.global.inc.u32 $0, [$1], $2;", "=r,l,r", Effects::memory);
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every GPU instruction that the emitters use, one function each: NVVM ops where MLIR has them, inline PTX where it has
-// not. No other file of the project contains PTX text. Section numbers refer to the PTX ISA 9.0.
+// not. No other file of the compiler contains PTX text. Section numbers refer to the PTX ISA 9.0.
 
 #ifndef SPARSEC_EMIT_PTX_H
 #define SPARSEC_EMIT_PTX_H
@@ -98,6 +98,9 @@ void copyAsyncWait(KernelBuilder &b, int64_t pending);
 
 /// 2^x to about 2 units in the last place (ex2.approx.ftz.f32, 9.7.3.21): results below 2^-126 are zero.
 Value exp2(KernelBuilder &b, Value x);
+
+/// tanh x with a relative error of 2^-10.987 (tanh.approx.f32, 9.7.3.22).
+Value tanhApproximate(KernelBuilder &b, Value x);
 
 /// Two f32 to one register of two 16-bit values, low half first, rounded to nearest even (cvt.rn.bf16x2.f32, f16x2).
 Value pack(KernelBuilder &b, Type element, Value low, Value high);

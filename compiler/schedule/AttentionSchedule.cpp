@@ -16,11 +16,14 @@ static constexpr int64_t mostKeys = 128;
 static constexpr int64_t producerWarps = 4;
 static constexpr int64_t bufferAlignment = 1024;
 
+/// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
+int64_t sparsec::queryStages(const Schedule &schedule) { return schedule.consumersM > 1 ? 2 : 1; }
+
 AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, int64_t elementBytes) {
   AttentionSharedMemory layout = {};
-  layout.keyOffset = schedule.tileM * schedule.tileK * elementBytes;
+  layout.keyOffset = queryStages(schedule) * schedule.tileM * schedule.tileK * elementBytes;
   layout.queryBarrierOffset = layout.keyOffset + schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
-  layout.keyBarrierOffset = layout.queryBarrierOffset + slotControlBytes;
+  layout.keyBarrierOffset = layout.queryBarrierOffset + queryStages(schedule) * slotControlBytes;
   int64_t end = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
   layout.tileBytes = schedule.tilesPerCta == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
   layout.total = schedule.tilesPerCta * layout.tileBytes;

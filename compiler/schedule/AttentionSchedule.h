@@ -31,6 +31,9 @@ struct AttentionSharedMemory {
 /// Bytes beside every slot: its full and its empty barrier, and two words from the producer to the consumers.
 inline constexpr int64_t slotControlBytes = 24;
 
+/// Slots for the queries of a tile.
+int64_t queryStages(const Schedule &schedule);
+
 AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t elementBytes);
 
 /// Whether a schedule fits the problem and the chip.

@@ -2,6 +2,8 @@
 
 #include "ScheduleAttribute.h"
 
+#include "ElementwiseRegion.h"
+
 using namespace mlir;
 using namespace sparsec;
 
@@ -33,17 +35,6 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
 
 static int64_t bytesOf(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
 
-/// Whether an index of the element is anything but a batch or a head. The last arguments before the extra operands are
-/// batch, head, query and key.
-static bool isByPosition(ElementOp element, int64_t extras) {
-  Region *region = element->getParentRegion();
-  int64_t query = region->getNumArguments() - extras - 2;
-  return llvm::any_of(element.getIndices(), [&](Value index) {
-    auto argument = dyn_cast<BlockArgument>(index);
-    return !argument || argument.getArgNumber() >= query;
-  });
-}
-
 AttentionDescription sparsec::describeProblem(AttentionOp attention) {
   AttentionDescription problem;
   problem.elementBytes = bytesOf(attention.getQuery().getType().getElementType());
@@ -53,8 +44,7 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
     problem.queryBlock = type.getQueryBlock();
     problem.keyBlock = type.getKeyBlock();
   }
-  attention->walk(
-      [&](ElementOp element) { problem.loadsByPosition |= isByPosition(element, attention.getExtras().size()); });
+  problem.loadsByPosition = loadsByPosition(attention.getScore()) || loadsByPosition(attention.getMask());
   return problem;
 }
 

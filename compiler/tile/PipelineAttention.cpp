@@ -2,6 +2,9 @@
 
 #include "PipelineAttention.h"
 
+#include "AttentionSchedule.h"
+#include "ScheduleAttribute.h"
+
 #include "mlir/IR/ImplicitLocOpBuilder.h"
 
 using namespace mlir;
@@ -41,7 +44,7 @@ void AttentionPipeliner::run() {
   queries = *tileLoop.getBody().getOps<LoadRowsOp>().begin();
   loads = llvm::to_vector(keyLoop.getBody().getOps<LoadRowsOp>());
   b.setInsertionPoint(tileLoop);
-  queryRing = makeRing(queries, 1);
+  queryRing = makeRing(queries, queryStages(toSchedule(schedule)));
   keyRing = makeRing(loads.front(), schedule.getStages());
   buildProducer();
 

@@ -4,6 +4,8 @@
 #include "numbers.h"
 #include "steps.h"
 
+#include <algorithm>
+
 namespace sparsec::runtime {
 
 Region::Region(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const char *name, uint32_t first,
@@ -25,6 +27,21 @@ bool Region::loads(uint32_t argument) const {
   for (uint32_t i = 0; i < count; ++i)
     if (step(i).op == SPARSEC_STEP_LOAD && step(i).a == argument)
       return true;
+  return false;
+}
+
+bool Region::uses(uint32_t value) const {
+  for (uint32_t i = 0; i < count; ++i) {
+    const sparsec_step_info_t &step = this->step(i);
+    if (step.op == SPARSEC_STEP_LOAD) {
+      if (value >= step.b && value - step.b < kernel.argument(step.a).rank)
+        return true;
+      continue;
+    }
+    const uint32_t operands[] = {step.a, step.b, step.c};
+    if (std::count(operands, operands + stepOperandCount(step.op), value) != 0)
+      return true;
+  }
   return false;
 }
 

@@ -22,6 +22,8 @@ public:
   bool isEmpty() const { return count == 0; }
   /// Whether a step loads from the argument.
   bool loads(uint32_t argument) const;
+  /// Whether a step uses the value: 1 to 4 are batch, head, query and key.
+  bool uses(uint32_t value) const;
 
   /// The last step's value at a position; `score` and `error`, how far it may be off, are replaced. Refuses loads from
   /// beyond a tensor. Where `error` is null, errors are not followed.

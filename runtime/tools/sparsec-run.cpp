@@ -23,8 +23,10 @@ static cl::opt<std::string> inputFile(cl::Positional, cl::Required, cl::desc("<c
 static cl::list<std::string>
     assignments("arg", cl::value_desc("name=value"), cl::cat(category),
                 cl::desc("Value of an input. Block-sparse: .smtx, .mtx or .npz file, or\n"
-                         "random:MxK:density=D[:SEED]. Dense: .npy file or random:SHAPE[:SEED].\n"
-                         "Scalar: a number"));
+                         "random:MxK:density=D[:SEED]. Dense: .npy file or random:SHAPE[:SEED],\n"
+                         "of integers random:SHAPE:below=N[:SEED]. Scalar: a number. Pattern: .smtx\n"
+                         "or .npy file, dense, mask, random:density=D[:SEED] or\n"
+                         "window:LEFT,RIGHT[:sink=N]"));
 static cl::list<std::string> outputs("out", cl::value_desc("name=file.npy"), cl::cat(category),
                                      cl::desc("Write a result to a NumPy file (bf16 as float32)"));
 static cl::opt<std::string> check("check", cl::ValueOptional, cl::value_desc("rows"), cl::cat(category),
@@ -45,19 +47,32 @@ static cl::extrahelp moreHelp(R"(
 Examples:
   sparsec-run kernel.cubin --arg w=pattern.smtx --arg x=random:8192x512 --check --repeat=20
   sparsec-run kernel.cubin --arg w=matrix.mtx --arg x=x.npy --arg beta=0.5 --out y=y.npy
+  sparsec-run attention.cubin --arg q=random:2x8x4096x128 --arg k=random:2x2x4096x128 --arg v=random:2x2x4096x128 \
+    --arg p=window:1023,0:sink=4 --check
   sparsec-run kernel.cubin --inspect
 
 Files:
-  .smtx  pattern of the Deep Learning Matrix Collection: every nonzero stands for one block of random values
+  .smtx  pattern of the Deep Learning Matrix Collection: every nonzero stands for one block (of random values)
   .mtx   Matrix Market, coordinate: cut into the kernel's blocks; fill-in = stored elements / nonzeros
   .npz   SciPy BSR matrix (scipy.sparse.save_npz) with the kernel's blocks
-  .npy   NumPy array: float16, float32, float64, or uint16 as the bits of bf16; C order
+  .npy   NumPy array: float16, float32, float64, or uint16 as the bits of bf16; int32 or int64 for integers; C order
+
+Patterns of attention: which key blocks every query block visits.
+  mask         what the kernel's mask region makes of every block: full, partial or not visited
+  dense        all blocks
+  random       every block with probability D; lists of its own for every batch and head
+  window       blocks with a key from LEFT before to RIGHT behind a query of theirs (-1: no limit), or among the first N
+  .smtx        query blocks x key blocks, the same for all batches and heads
+  .npy         bool, or uint8: 0 not visited, 1 full, 2 partial; shape ([[batches,] heads,] query blocks, key blocks)
+Except for mask and uint8, blocks are partial if the kernel has a mask region, else full.
 
 Check: |got - exact| <= 2 units in the last place of the result type + 1e-6 * sum |w x|, where the second term is
-carried through the epilogue. Results start as NaN, so that elements that are never written are seen.
+carried through the epilogue; of attention it is what f32 arithmetic and probabilities in the type of V may be off by.
+Results start as NaN, so that elements that are never written are seen.
 
 Time: one sample is the wall-clock time of a batch of launches (about 20 ms) and one synchronisation, divided by the
-launches. Operands stay in the caches between launches. TFLOP/s counts the blocks that are there: 2 * nnzb * r * c * N.
+launches. Operands stay in the caches between launches. TFLOP/s counts the blocks that are there: 2 * nnzb * r * c * N;
+of attention 4 * D for every query and key that meet, of which density is the share (pattern, causal, window; no mask).
 Max rel. error is the largest |got - exact| over the largest |exact|, of the rows that are checked.
 
 Exit codes: 0 good, 1 bad input or failed check, 2 wrong usage, 3 internal or driver error.
@@ -104,7 +119,7 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
 /// The result that `name=file` asks for.
 static llvm::Expected<const HostArgument *> findOutput(HostArguments &host, llvm::StringRef name) {
   const HostArgument *argument = host.find(name);
-  if (!argument || argument->info->role != SPARSEC_ROLE_RESULT)
+  if (!argument || !argument->isResult())
     return failure("the kernel has no result '{}'", view(name));
   return argument;
 }

@@ -28,6 +28,9 @@ public:
   void downloadResults();
   std::vector<char> resultBytes() const;
 
+  const std::vector<sparsec_argument_t> &deviceViews() const { return arguments; }
+  const std::vector<sparsec_argument_t> &hostViews() const { return hostArguments; }
+
   /// What the results should be: a row for every query of every head of every batch.
   struct Expected {
     std::vector<double> y, magnitude;      // rows x D

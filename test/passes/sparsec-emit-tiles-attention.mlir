@@ -145,3 +145,56 @@ sparsec.kernel @regions(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: 
     -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
 }
+
+// A pattern and a mask: a second function writes the lists. 16 warps, and a word for each; a lane of a warp looks at
+// 128 * 64 / 32 pairs, the butterfly tells all lanes what all have seen. Between two barriers every thread counts the
+// blocks of the 16 warps; the first lane appends the block to one of the lists. Another kernel has the name that the
+// function would have.
+// CHECK-LABEL: llvm.func @masked(
+// CHECK-SAME: sparsec.variant = 0
+// CHECK-LABEL: llvm.func @masked_pattern_(
+// CHECK-SAME: nvvm.maxntid = array<i32: 512, 1, 1>, sparsec.kernel = @masked,
+// CHECK-SAME: #sparsec.parameter<kind = size, index = 2>
+// CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3, index = 3>
+// CHECK-SAME: sparsec.pattern_builder, sparsec.shared_memory = 64 : i64
+// CHECK-SAME: sparsec.threads = 512 : i64, sparsec.tile_k = 1 : i64, sparsec.tile_m = 128 : i64, sparsec.tile_n = 64 : i64}
+// CHECK-NOT: sparsec.variant
+// CHECK: nvvm.read.ptx.sreg.ctaid.x
+// CHECK: %[[ROUND:.*]] = arith.constant 16 : i32
+// CHECK: scf.for %{{.*}} step %[[ROUND]]
+// CHECK: %[[PAIRS:.*]] = arith.constant 256 : i32
+// CHECK: scf.for %{{.*}} to %[[PAIRS]]
+// CHECK: arith.cmpi sgt
+// CHECK: arith.ori
+// CHECK-COUNT-5: nvvm.shfl.sync bfly
+// CHECK: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// CHECK: nvvm.barrier
+// CHECK-COUNT-16: llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK: nvvm.barrier
+// CHECK-COUNT-2: st.global.b32
+// CHECK-NOT: st.global
+// CHECK-COUNT-2: llvm.store %{{.*}} : i32, !llvm.ptr<1>
+sparsec.kernel @masked(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
+                       %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 216>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p) mask (%b: i32, %h: i32, %i: i32, %j: i32) {
+    %later = arith.cmpi sgt, %i, %j : i32
+    sparsec.yield %later : i1
+  } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}
+
+// A mask alone has no lists to write.
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @masked_pattern(
+// CHECK-SAME: sparsec.variant = 0
+// CHECK-NOT: llvm.func
+sparsec.kernel @masked_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 216>} {
+  %o = sparsec.attention %q, %k, %v mask (%b: i32, %h: i32, %i: i32, %j: i32) {
+    %later = arith.cmpi sgt, %i, %j : i32
+    sparsec.yield %later : i1
+  } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}

@@ -266,6 +266,10 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
       #sparsec.parameter<kind = pattern_field, argument = 6, index = 5>]} {
     llvm.return
   }
+  llvm.func @attention_pattern() attributes {sparsec.kernel = @attention, sparsec.pattern_builder,
+      sparsec.parameters = [#sparsec.parameter<kind = size, argument = 4, index = 2>], sparsec.threads = 512 : i64} {
+    llvm.return
+  }
   llvm.func @plain_0() attributes {sparsec.kernel = @plain, sparsec.parameters = []} {
     llvm.return
   }
@@ -279,6 +283,18 @@ protected:
     return at<sparsec_attention_info_t>(header.attention_offset, kernel(index).detail);
   }
 };
+
+TEST_F(EmbedAttention, PatternBuilder) {
+  EXPECT_EQ(header.variant_count, 3u);
+  EXPECT_EQ(kernel(0).variant_count, 1u);
+  EXPECT_EQ(kernel(1).variant_count, 1u);
+  ASSERT_EQ(attentionOf(0).builder_count, 1u);
+  const auto &builder = at<sparsec_variant_info_t>(header.variant_offset, attentionOf(0).builder_first);
+  EXPECT_STREQ(builder.symbol, "attention_pattern");
+  EXPECT_EQ(builder.threads, 512u);
+  EXPECT_EQ(builder.parameter_count, 1u);
+  EXPECT_EQ(attentionOf(1).builder_count, 0u);
+}
 
 TEST_F(EmbedAttention, Kernels) {
   ASSERT_EQ(header.kernel_count, 2u);

@@ -105,6 +105,11 @@ TEST(LaunchInfoWriter, AttentionsAreNumberedInTheImage) {
   }
   kernels[1].steps = {{SPARSEC_STEP_EXP, 0, 0, 0, 0.0}};
   kernels[2].attention->mask = {{SPARSEC_STEP_I32_COMPARE, 3, 4, 2, 0.0}};
+  for (KernelRecord &kernel : kernels)
+    kernel.variants.resize(2);
+  kernels[0].attention->patternBuilder.emplace();
+  setText(kernels[0].attention->patternBuilder->info.symbol, "builder");
+  kernels[0].attention->patternBuilder->parameters = {{SPARSEC_PARAMETER_SIZE, 1, 2, 0}};
   std::string bytes = writeLaunchInfo({}, kernels);
   const sparsec_launch_info_t &header = headerOf(bytes);
   auto infos = recordsOf<sparsec_kernel_info_t>(bytes, header.kernel_offset, header.kernel_count, header.kernel_size);
@@ -118,6 +123,17 @@ TEST(LaunchInfoWriter, AttentionsAreNumberedInTheImage) {
   EXPECT_EQ(infos[2].detail, 1u);
   EXPECT_EQ(infos[2].step_count, 0u);
   EXPECT_EQ(steps[infos[1].step_first].op, SPARSEC_STEP_EXP);
+  // The builder stands behind the variants of its kernel and in front of those of the next.
+  auto variants =
+      recordsOf<sparsec_variant_info_t>(bytes, header.variant_offset, header.variant_count, header.variant_size);
+  ASSERT_EQ(variants.size(), 7u);
+  EXPECT_EQ(attentions[0].builder_first, 2u);
+  EXPECT_EQ(attentions[0].builder_count, 1u);
+  EXPECT_STREQ(variants[2].symbol, "builder");
+  EXPECT_EQ(variants[2].parameter_count, 1u);
+  EXPECT_EQ(infos[0].variant_count, 2u);
+  EXPECT_EQ(infos[1].variant_first, 3u);
+  EXPECT_EQ(attentions[1].builder_count, 0u);
   EXPECT_EQ(attentions[0].mask_step_count, 0u);
   EXPECT_EQ(attentions[1].head_dimension, 66u);
   EXPECT_EQ(attentions[1].score_step_count, 2u);

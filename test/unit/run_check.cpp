@@ -59,14 +59,14 @@ readers::BlockMatrix makeMatrix() {
 }
 
 TEST(SelectRowsTest, AllRows) {
-  std::vector<int64_t> rows = selectRows(makeMatrix(), 8, {CheckRequest::Rows::all, 0}, {});
+  std::vector<int64_t> rows = selectRows(rowsToCheck(makeMatrix(), 8), {CheckRequest::Rows::all, 0}, {});
   ASSERT_EQ(rows.size(), 1595u);
   EXPECT_EQ(rows.front(), 0);
   EXPECT_EQ(rows.back(), 1594);
 }
 
 TEST(SelectRowsTest, ACountOfRows) {
-  std::vector<int64_t> rows = selectRows(makeMatrix(), 8, {CheckRequest::Rows::count, 20}, {77});
+  std::vector<int64_t> rows = selectRows(rowsToCheck(makeMatrix(), 8), {CheckRequest::Rows::count, 20}, {77});
   EXPECT_TRUE(std::is_sorted(rows.begin(), rows.end()));
   EXPECT_GE(rows.size(), 20u);
   EXPECT_LE(rows.size(), 24u);
@@ -81,15 +81,15 @@ TEST(SelectRowsTest, ACountOfRows) {
 
 TEST(SelectRowsTest, ASampleGrowsSmallerWithTheWork) {
   readers::BlockMatrix matrix = makeMatrix();
-  EXPECT_EQ(selectRows(matrix, 8, CheckRequest(), {}).size(), 1595u);
-  EXPECT_LT(selectRows(matrix, 1000000, CheckRequest(), {}).size(), 200u);
-  EXPECT_GE(selectRows(matrix, 1000000000, CheckRequest(), {}).size(), 16u);
+  EXPECT_EQ(selectRows(rowsToCheck(matrix, 8), CheckRequest(), {}).size(), 1595u);
+  EXPECT_LT(selectRows(rowsToCheck(matrix, 1000000), CheckRequest(), {}).size(), 200u);
+  EXPECT_GE(selectRows(rowsToCheck(matrix, 1000000000), CheckRequest(), {}).size(), 16u);
 }
 
 TEST(SelectRowsTest, AnEmptyMatrixHasNone) {
   readers::BlockMatrix matrix;
   matrix.rowPtr = {0};
-  EXPECT_TRUE(selectRows(matrix, 8, CheckRequest(), {}).empty());
+  EXPECT_TRUE(selectRows(rowsToCheck(matrix, 8), CheckRequest(), {}).empty());
 }
 
 } // namespace

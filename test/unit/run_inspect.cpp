@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec-run on attention kernels: --inspect shows them, and nothing else is tried.
+// sparsec-run --inspect on attention kernels.
 
-#include "arguments.h"
 #include "inspect.h"
 #include "runtime_images.h"
 
-#include <cstring>
-#include <elf.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -88,44 +85,5 @@ TEST(Inspect, WhateverIsReadCanBePrinted) {
     }
   }
 }
-
-#if defined(__x86_64__)
-
-/// A host object whose only function returns at once.
-ByteVector hostObject(LaunchInfoBuilder info) {
-  makeHostInfo(info);
-  ByteVector launchInfo = info.build();
-  ElfSectionSpec code = {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, {0xc3}};
-  ElfSectionSpec data = {".rodata", SHT_PROGBITS, SHF_ALLOC, launchInfo};
-  return makeElf({ET_REL,
-                  EM_X86_64,
-                  {code, data},
-                  {{info.variants[0].symbol, 1, 0, 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
-                   {SPARSEC_LAUNCH_INFO_SYMBOL, 2, 0, launchInfo.size()}}});
-}
-
-TEST(HostArgumentsTest, AttentionIsNotRun) {
-  sparsec_device_t device = nullptr;
-  ASSERT_EQ(sparsec_device_open_host(1, &device), nullptr);
-  sparsec_module_t module = nullptr;
-  ByteVector object = hostObject(cudaAttention());
-  sparsec_status_t status = sparsec_module_load(device, object.data(), object.size(), &module);
-  if (sparsec_status_code(status) == SPARSEC_STATUS_DEVICE_LIMIT) {
-    sparsec_status_free(status);
-    sparsec_device_destroy(device);
-    GTEST_SKIP() << "needs a processor that host kernels run on";
-  }
-  ASSERT_EQ(status, nullptr) << sparsec_status_message(status);
-  sparsec_kernel_t kernel = nullptr;
-  ASSERT_EQ(sparsec_module_kernel(module, nullptr, &kernel), nullptr);
-  auto host = run::HostArguments::read(kernel, {}, readers::Limits());
-  ASSERT_FALSE(bool(host));
-  EXPECT_EQ(llvm::toString(host.takeError()),
-            "kernel 'attention' is no block-sparse product: sparsec-run only inspects it");
-  sparsec_module_destroy(module);
-  sparsec_device_destroy(device);
-}
-
-#endif
 
 } // namespace

@@ -21,8 +21,8 @@ protected:
     };
     auto indices = [](uintptr_t address) { return static_cast<const int32_t *>(at(address)); };
     sparsec_pattern_t lists = {
-        SPARSEC_PATTERN_PADDED_LISTS,        64, 128, 1, 8, 2, 3, 5, {indices(0x10000), indices(0x20000)},
-        {indices(0x30000), indices(0x40000)}};
+        SPARSEC_PATTERN_PADDED_LISTS,         64, 128, 1, 8, 2, 3, 5, {indices(0x10000), indices(0x20000)},
+        {indices(0x30000), indices(0x40000)}, 0};
     arguments = {tensor(0x100000, 8, 100),
                  tensor(0x200000, 2, 300),
                  tensor(0x300000, 2, 300),
@@ -160,10 +160,84 @@ TEST_F(AttentionArguments, Pattern) {
   change("16 lists of capacity 200000000 have more than 2147418111 entries", [](auto &p) { p.capacity = 200000000; });
   change("expects encoding 1 (index arrays) or 2 (padded lists), but got 3",
          [](auto &p) { p.encoding = sparsec_pattern_encoding_t(3); });
+  change("expects flags of 0 or 1, but got 3", [](auto &p) { p.flags = 3; });
   change("partial.indices is NULL", [](auto &p) { p.partial.indices = nullptr; });
   change("full.indices is NULL", [](auto &p) { p.full.indices = nullptr; });
   change("full.starts is not aligned to 4 bytes",
          [](auto &p) { p.full.starts = static_cast<const int32_t *>(at(0x10002)); });
+}
+
+/// 16 lists of at most 5 of 3 key blocks in the memory of the (fake) device.
+class CheckedPattern : public AttentionArguments {
+protected:
+  void SetUp() override {
+    AttentionArguments::SetUp();
+    sparsec_pattern_t &lists = arguments[pattern].pattern;
+    lists.flags = SPARSEC_PATTERN_CHECK_LISTS;
+    lists.partial = {counts.data(), indices.data()};
+    lists.full = {};
+    fake.synchronizedStreams.clear();
+  }
+
+  void refusesLists(const std::string &message) {
+    EXPECT_STATUS(launch(&stream), SPARSEC_STATUS_INVALID_PATTERN, message);
+    EXPECT_TRUE(fake.launches.empty());
+  }
+
+  int stream = 0;
+  std::vector<int32_t> counts = std::vector<int32_t>(16, 1), indices = std::vector<int32_t>(16 * 5);
+};
+
+TEST_F(CheckedPattern, GoodListsAreLaunchedAfterTheStreamHasMadeThem) {
+  ASSERT_OK(launch(&stream));
+  EXPECT_EQ(fake.launches.size(), 1u);
+  EXPECT_EQ(fake.synchronizedStreams, std::vector<void *>{&stream});
+  auto position = [&](const char *call) { return std::find(fake.calls.begin(), fake.calls.end(), call); };
+  EXPECT_LT(position("cuStreamSynchronize"), position("cuMemcpyDtoH"));
+  EXPECT_LT(position("cuMemcpyDtoH"), position("cuLaunchKernel"));
+}
+
+TEST_F(CheckedPattern, PaddedLists) {
+  counts[9] = 6;
+  refusesLists(
+      "argument 3 'pattern': expects partial.starts[9] (batch 0, head 4, row 1) to be 0 to the capacity, 5, but "
+      "got 6");
+  counts[9] = 2;
+  refusesLists("argument 3 'pattern': key block 0 is repeated at partial.indices[46] (batch 0, head 4, row 1)");
+  indices[46] = 3;
+  refusesLists("argument 3 'pattern': expects partial.indices[46] (batch 0, head 4, row 1) to be 0 to 2, but got 3");
+  indices[46] = 2;
+  ASSERT_OK(launch(&stream));
+  fake.launches.clear();
+  arguments[pattern].pattern.full = arguments[pattern].pattern.partial;
+  refusesLists(
+      "argument 3 'pattern': key block 0 at full.indices[0] (batch 0, head 0, row 0) is in the partial list too");
+}
+
+TEST_F(CheckedPattern, IndexArrays) {
+  const std::vector<int32_t> starts = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
+  indices = {1, 7};
+  sparsec_pattern_t &lists = arguments[pattern].pattern;
+  lists.encoding = SPARSEC_PATTERN_INDEX_ARRAYS;
+  lists.capacity = 2;
+  lists.partial = {};
+  lists.full = {starts.data(), indices.data()};
+  refusesLists("argument 3 'pattern': expects full.indices[1] (batch 0, head 7, row 1) to be 0 to 2, but got 7");
+  indices[1] = 0;
+  ASSERT_OK(launch(&stream));
+  lists.flags = 0;
+  indices[1] = 7;
+  fake.calls.clear();
+  ASSERT_OK(launch(&stream));
+  EXPECT_FALSE(fake.called("cuStreamSynchronize")) << "nothing waits that is not asked to";
+}
+
+TEST_F(CheckedPattern, FailuresOfTheDriverAreReported) {
+  for (const char *call : {"cuStreamSynchronize", "cuMemcpyDtoH"}) {
+    fake.failures = {{call, sparsec::runtime::CUresult(700)}};
+    EXPECT_STATUS(launch(&stream), SPARSEC_STATUS_DRIVER_ERROR, "CUDA_ERROR_FAKE");
+    EXPECT_TRUE(fake.launches.empty());
+  }
 }
 
 TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {

@@ -207,7 +207,7 @@ TEST_F(AttentionReference, ListsOfBothEncodings) {
   partialIndices = {2, 0};
   fullStarts = {0, 1, 1, 3};
   fullIndices = {0, 2, 1};
-  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 3, 3, 3, {}, {}};
+  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 3, 3, 3, {}, {}, 0};
   pattern.partial = {partialStarts.data(), partialIndices.data()};
   pattern.full = {fullStarts.data(), fullIndices.data()};
   load({.pattern = true});
@@ -240,7 +240,7 @@ TEST_F(AttentionReference, MaskAppliesInPartialBlocksOnly) {
   partialIndices = {1};
   fullStarts = {0, 1};
   fullIndices = {0};
-  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 1, 2, 1, {}, {}};
+  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 1, 2, 1, {}, {}, 0};
   pattern.partial = {partialStarts.data(), partialIndices.data()};
   pattern.full = {fullStarts.data(), fullIndices.data()};
   ids = {4, 8, 4, 4, 8, 4}; // of queries and of keys
@@ -328,7 +328,7 @@ protected:
   /// Lists by hash: every block is empty, partial or full; different in every batch and head that has its own.
   void setPattern(sparsec_pattern_encoding_t encoding, int64_t patternBatches, int64_t patternHeads) {
     constexpr int64_t rows = 36, columns = 50;
-    pattern = {encoding, 2, 3, patternBatches, patternHeads, rows, columns, columns, {}, {}};
+    pattern = {encoding, 2, 3, patternBatches, patternHeads, rows, columns, columns, {}, {}, 0};
     bool isPadded = encoding == SPARSEC_PATTERN_PADDED_LISTS;
     for (int wanted : {1, 2}) {
       std::vector<int32_t> &starts = wanted == 1 ? partialStarts : fullStarts;
@@ -518,7 +518,7 @@ TEST_F(AttentionReference, BadInputIsRefused) {
 
   partialStarts = {0, 1};
   partialIndices = {2};
-  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 1, 2, 1, {partialStarts.data(), partialIndices.data()}, {}};
+  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 1, 2, 1, {partialStarts.data(), partialIndices.data()}, {}, 0};
   load({.pattern = true});
   refuses(SPARSEC_STATUS_INVALID_PATTERN,
           "argument 3 'pattern': expects partial.indices[0] (batch 0, head 0, row 0) to be 0 to 1, but got 2", 0, 1);

@@ -168,8 +168,8 @@ TEST(HostAttention, ListsAreCheckedBeforeTheyAreFollowed) {
   sparsec::Module module(device, object.data(), object.size());
   Problem problem;
   std::vector<int32_t> starts(Problem::rows, 1), indices = {0, 1, 5, 2};
-  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS,    2, 3, 1, 1, Problem::rows, Problem::columns, 1,
-                     {starts.data(), indices.data()}, {}};
+  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS,    2,  3, 1, 1, Problem::rows, Problem::columns, 1,
+                     {starts.data(), indices.data()}, {}, 0};
   auto arguments = problem.arguments();
   EXPECT_STATUS(sparsec_launch(module.kernel().handle(), nullptr, arguments.data(), arguments.size(), nullptr),
                 SPARSEC_STATUS_INVALID_PATTERN,
@@ -184,7 +184,7 @@ TEST(HostAttention, KeysOfLengthZero) {
   ByteVector object = hostObject(attentionInfo());
   sparsec::Module module(device, object.data(), object.size());
   Problem problem;
-  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS, 2, 3, 1, 1, Problem::rows, 0, 0, {}, {}};
+  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS, 2, 3, 1, 1, Problem::rows, 0, 0, {}, {}, 0};
   auto arguments = problem.arguments();
   for (int i : {1, 2})
     arguments[i].dense.sizes[2] = 0;

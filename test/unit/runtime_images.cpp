@@ -252,7 +252,7 @@ LaunchInfoBuilder cudaAttention() {
   info.parameters = attentionParameters();
   info.variants[0].parameter_count = uint32_t(info.parameters.size());
   info.steps = attentionSteps(5, 6);
-  info.attentions = {{64, 0, -1, -1, 0, 4, 4, 7}};
+  info.attentions = {{64, 0, -1, -1, 0, 4, 4, 7, 0, 0}};
   sparsec_kernel_info_t kernel = {};
   setName(kernel.name, "attention");
   kernel.family = SPARSEC_FAMILY_ATTENTION;

@@ -312,6 +312,33 @@ TEST(LaunchInfo, AttentionRecordsAreChecked) {
     EXPECT_STATUS(parseChangedAttention(change), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
+TEST(LaunchInfo, PatternBuildersAreChecked) {
+  auto withBuilder = [](LaunchInfoBuilder &info) {
+    info.variants.push_back(info.variants[0]);
+    info.attentions[0].builder_first = 1;
+    info.attentions[0].builder_count = 1;
+  };
+  EXPECT_OK(parseChangedAttention(withBuilder));
+  struct {
+    const char *message;
+    std::function<void(LaunchInfoBuilder &)> change;
+  } cases[] = {
+      {"2 pattern builders, 7 mask steps and a pattern", [](auto &i) { i.attentions[0].builder_count = 2; }},
+      {"1 pattern builders, 0 mask steps and a pattern", [](auto &i) { i.attentions[0].mask_step_count = 0; }},
+      {"1 pattern builders, 7 mask steps and no pattern", [](auto &i) { removeArgument(i, 3); }},
+      {"1 pattern builders, 7 mask steps and a pattern", [](auto &i) { makeHostInfo(i); }},
+      {"pattern builder 2 of 2 variants", [](auto &i) { i.attentions[0].builder_first = 2; }},
+      {"the pattern builder has 33 threads", [](auto &i) { i.variants[1].threads = 33; }},
+      {"the symbol or schedule of the pattern builder is empty", [](auto &i) { i.variants[1].symbol[0] = 0; }},
+  };
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseChangedAttention([&](auto &info) {
+                    withBuilder(info);
+                    change(info);
+                  }),
+                  SPARSEC_STATUS_INVALID_IMAGE, message);
+}
+
 TEST(LaunchInfo, AttentionTableIsChecked) {
   ByteVector bytes = cudaAttention().build();
   for (uint32_t size : {24u, 36u}) {
@@ -323,7 +350,7 @@ TEST(LaunchInfo, AttentionTableIsChecked) {
   const uint32_t offset = 8;
   std::memcpy(bytes.data() + offsetof(sparsec_launch_info_t, attention_offset), &offset, sizeof(offset));
   updateChecksum(bytes);
-  EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_INVALID_IMAGE, "1 attention records of 32 bytes at offset 8");
+  EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_INVALID_IMAGE, "1 attention records of 40 bytes at offset 8");
 }
 
 TEST(LaunchInfo, LongerRecordsAreRead) {

@@ -184,6 +184,14 @@ TEST_F(PatternBuffer, WhatCausalAndWindowExcludeDoesNotCount) {
               ElementsAre(full, partial, empty, full, partial, empty, empty, partial, partial, empty, empty, full));
 }
 
+TEST_F(PatternBuffer, HeadsThatThePredicateDoesNotAskFor) {
+  // Two batches of three tokens, two heads.
+  loadMasked(false, -1, {0, 0, 1, 0, 0, 0});
+  arguments[ids] = sparsec_argument_dense(sparsec_dense_2d(idValues.data(), SPARSEC_DTYPE_I32, 2, 3));
+  fromPredicate({2, 3, 2, 2, 3, 3});
+  EXPECT_THAT(states(), ElementsAre(partial, partial, partial, partial, full, full, full, full));
+}
+
 TEST_F(PatternBuffer, PredicatesOfBatchAndHead) {
   loadMasked(false, -1, {});
   LaunchInfoBuilder info = cudaAttention();

@@ -13,7 +13,7 @@ namespace {
 /// 1 batch, 2 heads, 2 rows, 70 columns: more than one word of a set of columns.
 struct Lists {
   std::vector<int32_t> partialStarts, partialIndices, fullStarts, fullIndices;
-  sparsec_pattern_t pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 64, 128, 1, 2, 2, 70, 6, {}, {}};
+  sparsec_pattern_t pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 64, 128, 1, 2, 2, 70, 6, {}, {}, 0};
 
   sparsec_status_t check() {
     pattern.partial = {partialStarts.data(), partialIndices.data()};
@@ -50,7 +50,7 @@ TEST(BlockPattern, OrdinaryListsAreAccepted) {
   without.pattern.full = {nullptr, nullptr};
   without.pattern.partial = {nullptr, nullptr};
   EXPECT_OK(sparsec_pattern_check(&without.pattern)) << "no lists at all";
-  sparsec_pattern_t nothing = {SPARSEC_PATTERN_INDEX_ARRAYS, 64, 64, 1, 1, 0, 0, 0, {}, {}};
+  sparsec_pattern_t nothing = {SPARSEC_PATTERN_INDEX_ARRAYS, 64, 64, 1, 1, 0, 0, 0, {}, {}, 0};
   EXPECT_OK(sparsec_pattern_check(&nothing));
 }
 

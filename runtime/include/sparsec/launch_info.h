@@ -296,6 +296,10 @@ typedef struct sparsec_attention_info_s {
   int32_t window_left, window_right;
   uint32_t score_step_first, score_step_count;
   uint32_t mask_step_first, mask_step_count;
+  /* A variant behind those of the kernel, or none: the pattern builder, a machine kernel that writes the padded lists
+   * of a pattern from the mask region, in ascending order. Its grid is one CTA for every list. Of the arguments it
+   * takes Sq and Skv (dimension 2 of Q and of K), the fields of the pattern and the operands of the region. */
+  uint32_t builder_first, builder_count;
 } sparsec_attention_info_t;
 
 typedef struct sparsec_argument_info_s {
@@ -406,7 +410,7 @@ typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_b
 static_assert(sizeof(sparsec_launch_info_t) == 256, "file format");
 static_assert(sizeof(sparsec_kernel_info_t) == 160, "file format");
 static_assert(sizeof(sparsec_argument_info_t) == 136, "file format");
-static_assert(sizeof(sparsec_attention_info_t) == 32, "file format");
+static_assert(sizeof(sparsec_attention_info_t) == 40, "file format");
 static_assert(sizeof(sparsec_variant_info_t) == 320, "file format");
 static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");

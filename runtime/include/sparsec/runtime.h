@@ -137,6 +137,14 @@ typedef struct sparsec_block_lists_s {
   const int32_t *indices; /* key blocks, in any order, none twice */
 } sparsec_block_lists_t;
 
+typedef enum sparsec_pattern_flag_e {
+  /* Launches on a GPU check the lists as sparsec_pattern_check does: they wait for the stream, copy the lists to the
+   * host (4 bytes per list and entry of the capacity) and only then launch. Not while a stream is captured. Without
+   * it an index that is out of range is not visited; a count or start that is may make the kernel read beyond the
+   * lists. */
+  SPARSEC_PATTERN_CHECK_LISTS = 1,
+} sparsec_pattern_flag_t;
+
 /*
  * Which blocks of keys every block of queries visits. A key block may be in the
  * partial or in the full list of a query block, not in both; the mask region
@@ -150,6 +158,7 @@ typedef struct sparsec_pattern_s {
   int64_t columns;                /* key blocks, ceil(Skv / key_block) */
   int64_t capacity;               /* padded lists: entries of one list; index arrays: entries of `indices` */
   sparsec_block_lists_t partial, full;
+  uint32_t flags; /* of sparsec_pattern_flag_t; 0: none */
 } sparsec_pattern_t;
 
 /* Checks the lists of a pattern in host memory: starts ascending from 0 and within
@@ -272,6 +281,36 @@ SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t ker
                                                             sparsec_device_t device,
                                                             sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
 
+/*
+ * Makes a buffer of padded lists that can be written again and again: with room
+ * for every block (capacity = key blocks, 8 bytes for every block of the shape),
+ * all of them empty. Its view stays the same. On a GPU the driver compiles a small
+ * kernel here.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_pattern_shape_t *shape,
+                                                           sparsec_device_t device,
+                                                           sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
+
+/*
+ * Write the lists of such a buffer, in ascending order, from a block mask or from
+ * the mask region of a kernel: what sparsec_pattern_from_block_mask and
+ * sparsec_pattern_from_predicate do, with everything in memory of the buffer's
+ * device. On a GPU they enqueue one kernel on the stream, wait for nothing and may
+ * be captured in a CUDA graph: a launch behind them on the stream sees the new
+ * lists. There the kernel must be loaded on that GPU and have a pattern argument,
+ * elements of the mask other than sparsec_block_state_t count as empty, and
+ * reads of the region from beyond a tensor take some element that is there. On the
+ * host the lists are written when the call returns.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer,
+                                                                    const uint8_t *mask,
+                                                                    void *stream) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t buffer,
+                                                                   sparsec_kernel_t kernel,
+                                                                   const sparsec_argument_t *arguments,
+                                                                   size_t argument_count,
+                                                                   void *stream) SPARSEC_MUST_USE;
+
 /* Valid as long as the buffer. */
 SPARSEC_API sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer);
 SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer);
@@ -335,7 +374,9 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * once. Refuses arguments whose kind, type, block, shape, strides or alignment
  * do not fit the kernel, by name. On the host launches of attention check the
  * lists of the pattern first, as sparsec_pattern_check does, which needs memory
- * for two bits per key block.
+ * for two bits per key block; on a GPU where its flags say so
+ * (SPARSEC_PATTERN_CHECK_LISTS), which takes memory for the lists and waits for
+ * the stream.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,

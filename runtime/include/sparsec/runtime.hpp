@@ -203,6 +203,23 @@ public:
     owner.reset(handle);
   }
 
+  /// Lists with room for all blocks, empty until update() writes them; see sparsec_pattern_buffer_create.
+  Pattern(const Device &device, const sparsec_pattern_shape_t &shape) {
+    sparsec_pattern_buffer_t handle;
+    check(sparsec_pattern_buffer_create(&shape, device.handle(), &handle));
+    owner.reset(handle);
+  }
+
+  /// From one sparsec_block_state_t for every block, in memory of the device.
+  void update(const uint8_t *blockMask, void *stream = nullptr) const {
+    check(sparsec_pattern_update_from_block_mask(owner.get(), blockMask, stream));
+  }
+  /// From the mask region of a kernel, with its operands in memory of the device.
+  void update(const Kernel &kernel, std::initializer_list<Argument> arguments = {}, void *stream = nullptr) const {
+    check(sparsec_pattern_update_from_predicate(owner.get(), kernel.handle(), arguments.begin(), arguments.size(),
+                                                stream));
+  }
+
   sparsec_pattern_t view() const { return sparsec_pattern_buffer_view(owner.get()); }
   operator Argument() const { return view(); }
 

@@ -11,8 +11,7 @@
 
 namespace sparsec::readers {
 
-/// A number uniform in [0, 1) with 53 random bits. The standard distributions differ between libraries.
-static double nextUniform(std::mt19937_64 &generator) { return std::ldexp(double(generator() >> 11), -53); }
+double nextUniform(std::mt19937_64 &generator) { return std::ldexp(double(generator() >> 11), -53); }
 
 /// The format of the elements, and an error for types that have none and for arrays beyond the limit.
 static llvm::Expected<FloatFormat> checkElements(uint64_t count, sparsec_dtype_t dtype, const Limits &limits) {
@@ -35,6 +34,18 @@ static llvm::Error checkRowOffsets(int64_t blockRows, const Limits &limits) {
   if ((uint64_t(blockRows) + 1) * sizeof(int32_t) > limits.bytes)
     return failure("expects at most {} bytes of row offsets, but got {} block rows", limits.bytes, blockRows);
   return llvm::Error::success();
+}
+
+llvm::Expected<std::vector<int32_t>> randomIntegers(uint64_t count, int64_t limit, uint64_t seed,
+                                                    const Limits &limits) {
+  if (count > limits.bytes / sizeof(int32_t))
+    return failure("expects at most {} bytes of elements, but got {} elements of {} bytes", limits.bytes, count,
+                   sizeof(int32_t));
+  std::vector<int32_t> integers(count);
+  std::mt19937_64 generator(seed);
+  for (int32_t &integer : integers)
+    integer = int32_t(nextUniform(generator) * double(limit));
+  return integers;
 }
 
 llvm::Expected<std::vector<std::byte>> randomElements(uint64_t count, sparsec_dtype_t dtype, uint64_t seed,

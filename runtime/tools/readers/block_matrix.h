@@ -8,6 +8,7 @@
 #include "sparsec/launch_info.h"
 
 #include <cstddef>
+#include <random>
 #include <vector>
 
 namespace sparsec::readers {
@@ -63,6 +64,12 @@ llvm::Expected<BlockMatrix> randomBlockMatrix(int64_t rows, int64_t columns, dou
 /// Random elements of a type, uniform in [-1, 1): the same ones for the same seed, on every machine.
 llvm::Expected<std::vector<std::byte>> randomElements(uint64_t count, sparsec_dtype_t dtype, uint64_t seed,
                                                       const Limits &limits);
+
+/// Random integers of [0, limit), in the same way.
+llvm::Expected<std::vector<int32_t>> randomIntegers(uint64_t count, int64_t limit, uint64_t seed, const Limits &limits);
+
+/// A number uniform in [0, 1) with 53 random bits. The standard distributions differ between libraries.
+double nextUniform(std::mt19937_64 &generator);
 
 } // namespace sparsec::readers
 

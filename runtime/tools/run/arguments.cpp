@@ -6,12 +6,10 @@
 #include "matrix_market.h"
 #include "numpy.h"
 #include "pattern.h"
+#include "random.h"
 #include "scipy.h"
 
-#include "llvm/ADT/StringExtras.h"
-
 #include <cstring>
-#include <optional>
 
 namespace sparsec::run {
 
@@ -21,42 +19,9 @@ using readers::Limits;
 // Values
 //===----------------------------------------------------------------------===//
 
-namespace {
-/// random:SHAPE[:density=D][:SEED]
-struct RandomSpecification {
-  std::vector<int64_t> sizes;
-  std::optional<double> density;
-  uint64_t seed;
-};
-} // namespace
-
-static llvm::Expected<RandomSpecification> parseRandom(llvm::StringRef text, uint64_t defaultSeed) {
-  RandomSpecification random = {{}, std::nullopt, defaultSeed};
-  llvm::SmallVector<llvm::StringRef> parts, sizes;
-  text.split(parts, ':');
-  parts.front().split(sizes, 'x');
-  for (llvm::StringRef part : sizes) {
-    int64_t size = 0;
-    if (part.getAsInteger(10, size) || size < 0 || size > readers::maxSize)
-      return failure("expects sizes such as 4096x512 after 'random:', but got '{}'", view(parts.front()));
-    random.sizes.push_back(size);
-  }
-  for (llvm::StringRef part : llvm::drop_begin(parts)) {
-    double density = 0.0;
-    if (part.consume_front("density=")) {
-      if (part.getAsDouble(density) || !(density >= 0.0 && density <= 1.0))
-        return failure("expects a density in 0 to 1, but got '{}'", view(part));
-      random.density = density;
-    } else if (part.getAsInteger(10, random.seed)) {
-      return failure("expects a seed or 'density=', but got '{}'", view(part));
-    }
-  }
-  return random;
-}
-
 static llvm::Expected<readers::BlockMatrix> randomMatrix(const RandomSpecification &random, readers::BlockFormat format,
                                                          const Limits &limits) {
-  if (random.sizes.size() != 2 || !random.density)
+  if (random.sizes.size() != 2 || !random.density || random.below)
     return failure("expects random:ROWSxCOLUMNS:density=D[:SEED] for a block-sparse matrix");
   return readers::randomBlockMatrix(random.sizes[0], random.sizes[1], *random.density, format, random.seed, limits);
 }
@@ -104,6 +69,42 @@ static llvm::Error readMatrix(HostArgument &argument, llvm::StringRef text, uint
   return toError(sparsec_bsr_check(&host.bsr));
 }
 
+static std::vector<std::byte> bytesOf(const std::vector<int32_t> &integers) {
+  std::vector<std::byte> bytes(integers.size() * sizeof(int32_t));
+  if (!bytes.empty())
+    std::memcpy(bytes.data(), integers.data(), bytes.size());
+  return bytes;
+}
+
+static llvm::Expected<std::vector<std::byte>> randomTensor(const RandomSpecification &random, sparsec_dtype_t dtype,
+                                                           const Limits &limits) {
+  if (random.density)
+    return failure("expects random:SHAPE[:SEED] for a dense tensor, but got a density");
+  bool isInteger = dtype == SPARSEC_DTYPE_I32;
+  if (isInteger != random.below.has_value())
+    return failure("expects random:SHAPE{}[:SEED] for elements of type {}", isInteger ? ":below=N" : "",
+                   sparsec_dtype_name(dtype));
+  uint64_t count = 1;
+  for (int64_t size : random.sizes)
+    count = readers::multiply(count, uint64_t(size)).value_or(UINT64_MAX);
+  if (!isInteger)
+    return readers::randomElements(count, dtype, random.seed, limits);
+  auto integers = readers::randomIntegers(count, *random.below, random.seed, limits);
+  if (!integers)
+    return integers.takeError();
+  return bytesOf(*integers);
+}
+
+static llvm::Expected<std::vector<std::byte>> convertTensor(const readers::NumpyArray &array, sparsec_dtype_t dtype,
+                                                            llvm::StringRef name) {
+  if (dtype != SPARSEC_DTYPE_I32)
+    return readers::convertElements(array, dtype, name);
+  auto integers = readers::convertIndices(array, name);
+  if (!integers)
+    return integers.takeError();
+  return bytesOf(*integers);
+}
+
 static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint64_t seed, const Limits &limits) {
   auto dtype = sparsec_dtype_t(argument.info->dtype);
   auto setElements = [&](llvm::Expected<std::vector<std::byte>> elements) -> llvm::Error {
@@ -121,15 +122,10 @@ static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint6
     auto random = parseRandom(text, seed);
     if (!random)
       return random.takeError();
-    if (random->density)
-      return failure("expects random:SHAPE[:SEED] for a dense tensor, but got a density");
-    argument.sizes = std::move(random->sizes);
+    argument.sizes = random->sizes;
     if (llvm::Error error = checkRank())
       return error;
-    uint64_t count = 1;
-    for (int64_t size : argument.sizes)
-      count = readers::multiply(count, uint64_t(size)).value_or(UINT64_MAX);
-    return setElements(readers::randomElements(count, dtype, random->seed, limits));
+    return setElements(randomTensor(*random, dtype, limits));
   }
   double number = 0.0;
   if (argument.info->rank == 0 && !text.getAsDouble(number)) {
@@ -151,7 +147,7 @@ static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint6
   argument.sizes = array->shape;
   if (llvm::Error error = checkRank())
     return error;
-  return setElements(readers::convertElements(*array, dtype, text));
+  return setElements(convertTensor(*array, dtype, text));
 }
 
 /// Reads one argument. The seed of random values is the argument's position unless the text names one.
@@ -202,6 +198,8 @@ sparsec_argument_t HostArgument::hostView() const {
     return sparsec_argument_scalar(scalar);
   if (info->kind == SPARSEC_ARGUMENT_DENSE)
     return denseView(const_cast<std::byte *>(elements.data()), dtype, sizes);
+  if (info->kind == SPARSEC_ARGUMENT_PATTERN)
+    return sparsec_argument_pattern(sparsec_pattern_buffer_view(pattern.get()));
   sparsec_bsr_t bsr = {};
   bsr.rows = matrix.rows;
   bsr.columns = matrix.columns;
@@ -230,60 +228,110 @@ std::vector<sparsec_argument_t> HostArguments::hostViews() const {
   return views;
 }
 
-/// Sizes of the result follow from those of the operands, whatever their layout.
-llvm::Error HostArguments::allocateResult(const Limits &limits) {
-  const HostArgument &dense = arguments[denseIndex];
-  HostArgument &result = arguments[resultIndex];
-  bool denseTransposed = dense.info->layout == SPARSEC_LAYOUT_TRANSPOSED;
-  product = {matrix().matrix.rows, matrix().matrix.columns, dense.sizes[denseTransposed ? 0 : 1]};
-  result.sizes = {product.m, product.n};
-  if (result.info->layout == SPARSEC_LAYOUT_TRANSPOSED)
-    std::swap(result.sizes[0], result.sizes[1]);
-  uint64_t elementBytes = sparsec_dtype_bytes(sparsec_dtype_t(result.info->dtype));
-  uint64_t bytes = uint64_t(product.m) * uint64_t(product.n); // both below 2^31
-  if (bytes > limits.bytes / elementBytes)
+const HostArgument *HostArguments::of(sparsec_argument_role_t role) const {
+  for (const HostArgument &argument : arguments)
+    if (argument.info->role == role)
+      return &argument;
+  return nullptr;
+}
+
+ProductShape HostArguments::product() const {
+  const HostArgument &dense = *of(SPARSEC_ROLE_DENSE);
+  bool isTransposed = dense.info->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  return {matrix().rows, matrix().columns, dense.sizes[isTransposed ? 0 : 1]};
+}
+
+AttentionShape HostArguments::attention() const {
+  const std::vector<int64_t> &query = of(SPARSEC_ROLE_QUERY)->sizes, &key = of(SPARSEC_ROLE_KEY)->sizes;
+  return {query[0], query[1], key[1], query[2], key[2], query[3]};
+}
+
+int64_t HostArguments::resultRows() const {
+  if (!isAttention())
+    return product().m;
+  AttentionShape shape = attention();
+  return shape.batches * shape.heads * shape.queries;
+}
+
+int64_t HostArguments::resultWidth() const { return isAttention() ? attention().dimension : product().n; }
+
+llvm::Error HostArguments::allocate(HostArgument &result, std::vector<int64_t> sizes, const Limits &limits) {
+  result.sizes = std::move(sizes);
+  uint64_t bytes = sparsec_dtype_bytes(sparsec_dtype_t(result.info->dtype));
+  for (int64_t size : result.sizes)
+    bytes = readers::multiply(bytes, uint64_t(size)).value_or(UINT64_MAX);
+  if (bytes > limits.bytes)
     return failure("argument '{}': expects at most {} bytes, but got shape ({})", view(nameOf(result.info->name)),
                    limits.bytes, fmt::join(result.sizes, ", "));
   // All bits set is a NaN in every element type.
-  result.elements.assign(bytes * elementBytes, std::byte(0xff));
+  result.elements.assign(bytes, std::byte(0xff));
+  return llvm::Error::success();
+}
+
+/// Sizes of the results follow from those of the operands, whatever their layout.
+llvm::Error HostArguments::allocateResults(const Limits &limits) {
+  HostArgument &result = *mutableOf(SPARSEC_ROLE_RESULT);
+  if (!isAttention()) {
+    ProductShape shape = product();
+    std::vector<int64_t> sizes = {shape.m, shape.n};
+    if (result.info->layout == SPARSEC_LAYOUT_TRANSPOSED)
+      std::swap(sizes[0], sizes[1]);
+    return allocate(result, std::move(sizes), limits);
+  }
+  std::vector<int64_t> sizes = of(SPARSEC_ROLE_QUERY)->sizes;
+  if (llvm::Error error = allocate(result, sizes, limits))
+    return error;
+  sizes.pop_back();
+  HostArgument *lse = mutableOf(SPARSEC_ROLE_LSE);
+  return lse ? allocate(*lse, std::move(sizes), limits) : llvm::Error::success();
+}
+
+/// Reads all inputs but the pattern, which depends on the others.
+llvm::Error HostArguments::assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
+                                  llvm::StringRef &patternText, const Limits &limits) {
+  const sparsec_kernel_info_t *info = sparsec_kernel_info(kernel);
+  std::vector<bool> given(info->argument_count, false);
+  for (llvm::StringRef assignment : assignments) {
+    auto [name, text] = assignment.split('=');
+    HostArgument *argument = find(name);
+    size_t index = argument ? size_t(argument - arguments.data()) : 0;
+    if (!argument || argument->isResult())
+      return failure("kernel '{}' has no input '{}'", view(nameOf(info->name)), view(name));
+    if (given[index])
+      return failure("argument '{}' is given twice", view(name));
+    given[index] = true;
+    if (argument->info->kind == SPARSEC_ARGUMENT_PATTERN)
+      patternText = text;
+    else if (llvm::Error error = inArgument(readArgument(*argument, text, index + 1, limits), name))
+      return error;
+  }
+  for (const auto &[argument, isGiven] : llvm::zip(arguments, given))
+    if (!isGiven && !argument.isResult())
+      return failure("kernel '{0}' needs argument '{1}': add --arg {1}=...", view(nameOf(info->name)),
+                     view(nameOf(argument.info->name)));
   return llvm::Error::success();
 }
 
 llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
                                                   const Limits &limits) {
-  const sparsec_kernel_info_t *info = sparsec_kernel_info(kernel);
-  if (info->family != SPARSEC_FAMILY_SPMM)
-    return failure("kernel '{}' is no block-sparse product: sparsec-run only inspects it", view(nameOf(info->name)));
   HostArguments host;
-  std::vector<bool> given(info->argument_count, false);
-  for (uint32_t index = 0; index < info->argument_count; ++index) {
+  for (uint32_t index = 0; index < sparsec_kernel_info(kernel)->argument_count; ++index) {
     host.arguments.emplace_back();
-    const sparsec_argument_info_t *argument = host.arguments.back().info = sparsec_kernel_argument(kernel, index);
-    if (argument->role == SPARSEC_ROLE_MATRIX)
-      host.matrixIndex = index;
-    if (argument->role == SPARSEC_ROLE_DENSE)
-      host.denseIndex = index;
-    if (argument->role == SPARSEC_ROLE_RESULT)
-      host.resultIndex = index;
+    host.arguments.back().info = sparsec_kernel_argument(kernel, index);
   }
-  for (llvm::StringRef assignment : assignments) {
-    auto [name, text] = assignment.split('=');
-    HostArgument *argument = host.find(name);
-    size_t index = argument ? size_t(argument - host.arguments.data()) : 0;
-    if (!argument || argument->info->role == SPARSEC_ROLE_RESULT)
-      return failure("kernel '{}' has no input '{}'", view(nameOf(info->name)), view(name));
-    if (given[index])
-      return failure("argument '{}' is given twice", view(name));
-    given[index] = true;
-    if (llvm::Error error = inArgument(readArgument(*argument, text, index + 1, limits), name))
-      return error;
-  }
-  for (const auto &[argument, isGiven] : llvm::zip(host.arguments, given))
-    if (!isGiven && argument.info->role != SPARSEC_ROLE_RESULT)
-      return failure("kernel '{0}' needs argument '{1}': add --arg {1}=...", view(nameOf(info->name)),
-                     view(nameOf(argument.info->name)));
-  if (llvm::Error error = host.allocateResult(limits))
+  llvm::StringRef patternText;
+  if (llvm::Error error = host.assign(kernel, assignments, patternText, limits))
     return error;
+  if (llvm::Error error = host.allocateResults(limits))
+    return error;
+  if (HostArgument *pattern = host.mutableOf(SPARSEC_ROLE_PATTERN)) {
+    std::vector<sparsec_argument_t> views = host.hostViews();
+    uint64_t position = uint64_t(pattern - host.arguments.data()) + 1;
+    auto made = makePattern({kernel, *pattern->info, host.attention(), views, position}, patternText, limits);
+    if (!made)
+      return inArgument(made.takeError(), nameOf(pattern->info->name));
+    pattern->pattern = std::move(*made);
+  }
   return host;
 }
 
@@ -307,38 +355,72 @@ llvm::Expected<void *> DeviceArguments::copy(const void *data, size_t bytes, llv
   return allocation;
 }
 
-llvm::Error DeviceArguments::upload(const HostArguments &host) {
-  for (const HostArgument &argument : host.all()) {
-    llvm::StringRef name = nameOf(argument.info->name);
-    sparsec_argument_t device = argument.hostView();
-    if (argument.info->kind == SPARSEC_ARGUMENT_BSR) {
-      const readers::BlockMatrix &matrix = argument.matrix;
-      auto rowPtr = copy(matrix.rowPtr.data(), matrix.rowPtr.size() * sizeof(int32_t), name);
-      if (!rowPtr)
-        return rowPtr.takeError();
-      auto colIdx = copy(matrix.colIdx.data(), matrix.colIdx.size() * sizeof(int32_t), name);
-      if (!colIdx)
-        return colIdx.takeError();
-      auto values = copy(matrix.values.data(), matrix.values.size(), name);
-      if (!values)
-        return values.takeError();
-      device.bsr.row_ptr = static_cast<int32_t *>(*rowPtr);
-      device.bsr.col_idx = static_cast<int32_t *>(*colIdx);
-      device.bsr.values = *values;
-    } else if (argument.info->kind == SPARSEC_ARGUMENT_DENSE) {
-      auto elements = copy(argument.elements.data(), argument.elements.size(), name);
-      if (!elements)
-        return elements.takeError();
-      device.dense.data = *elements;
-    }
-    arguments.push_back(device);
+llvm::Error DeviceArguments::uploadMatrix(const readers::BlockMatrix &matrix, sparsec_bsr_t &device,
+                                          llvm::StringRef name) {
+  auto rowPtr = copy(matrix.rowPtr.data(), matrix.rowPtr.size() * sizeof(int32_t), name);
+  if (!rowPtr)
+    return rowPtr.takeError();
+  auto colIdx = copy(matrix.colIdx.data(), matrix.colIdx.size() * sizeof(int32_t), name);
+  if (!colIdx)
+    return colIdx.takeError();
+  auto values = copy(matrix.values.data(), matrix.values.size(), name);
+  if (!values)
+    return values.takeError();
+  device.row_ptr = static_cast<int32_t *>(*rowPtr);
+  device.col_idx = static_cast<int32_t *>(*colIdx);
+  device.values = *values;
+  return llvm::Error::success();
+}
+
+/// Index arrays.
+llvm::Error DeviceArguments::uploadPattern(sparsec_pattern_t &pattern, llvm::StringRef name) {
+  int64_t starts = pattern.batches * pattern.heads * pattern.rows + 1;
+  for (sparsec_block_lists_t *lists : {&pattern.partial, &pattern.full}) {
+    if (!lists->starts)
+      continue;
+    auto devicePtr = copy(lists->starts, starts * sizeof(int32_t), name);
+    if (!devicePtr)
+      return devicePtr.takeError();
+    auto deviceIdx = copy(lists->indices, pattern.capacity * sizeof(int32_t), name);
+    if (!deviceIdx)
+      return deviceIdx.takeError();
+    *lists = {static_cast<int32_t *>(*devicePtr), static_cast<int32_t *>(*deviceIdx)};
   }
+  return llvm::Error::success();
+}
+
+llvm::Error DeviceArguments::upload(const HostArgument &argument) {
+  llvm::StringRef name = nameOf(argument.info->name);
+  arguments.push_back(argument.hostView());
+  sparsec_argument_t &device = arguments.back();
+  switch (device.kind) {
+  case SPARSEC_ARGUMENT_BSR:
+    return uploadMatrix(argument.matrix, device.bsr, name);
+  case SPARSEC_ARGUMENT_PATTERN:
+    return uploadPattern(device.pattern, name);
+  case SPARSEC_ARGUMENT_DENSE: {
+    auto elements = copy(argument.elements.data(), argument.elements.size(), name);
+    if (!elements)
+      return elements.takeError();
+    device.dense.data = *elements;
+    return llvm::Error::success();
+  }
+  case SPARSEC_ARGUMENT_SCALAR:
+    break;
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error DeviceArguments::upload(const HostArguments &host) {
+  for (const HostArgument &argument : host.all())
+    if (llvm::Error error = upload(argument))
+      return error;
   return llvm::Error::success();
 }
 
 llvm::Error DeviceArguments::downloadResults(HostArguments &host) const {
   for (const auto &[argument, device] : llvm::zip(host.all(), arguments)) {
-    if (argument.info->role != SPARSEC_ROLE_RESULT || argument.elements.empty())
+    if (!argument.isResult() || argument.elements.empty())
       continue;
     HostArgument *result = host.find(nameOf(argument.info->name));
     if (llvm::Error error = toError(

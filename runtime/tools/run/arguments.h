@@ -6,8 +6,7 @@
 
 #include "block_matrix.h"
 #include "launch_info_view.h"
-
-#include "llvm/ADT/ArrayRef.h"
+#include "pattern_argument.h"
 
 #include <string>
 #include <vector>
@@ -21,7 +20,9 @@ struct HostArgument {
   std::vector<int64_t> sizes;      // SPARSEC_ARGUMENT_DENSE
   std::vector<std::byte> elements; // SPARSEC_ARGUMENT_DENSE, row-major
   float scalar = 0.0f;             // SPARSEC_ARGUMENT_SCALAR
+  OwnedPatternBuffer pattern;      // SPARSEC_ARGUMENT_PATTERN
 
+  bool isResult() const { return info->role == SPARSEC_ROLE_RESULT || info->role == SPARSEC_ROLE_LSE; }
   /// A view for the runtime, of this memory.
   sparsec_argument_t hostView() const;
 };
@@ -41,18 +42,28 @@ public:
 
   llvm::ArrayRef<HostArgument> all() const { return arguments; }
   HostArgument *find(llvm::StringRef name);
-  const HostArgument &matrix() const { return arguments[matrixIndex]; }
-  const HostArgument &result() const { return arguments[resultIndex]; }
-  size_t indexOfMatrix() const { return matrixIndex; }
-  ProductShape shape() const { return product; }
+  /// The first argument of a role, null if there is none.
+  const HostArgument *of(sparsec_argument_role_t role) const;
+  const HostArgument &result() const { return *of(SPARSEC_ROLE_RESULT); }
+  bool isAttention() const { return of(SPARSEC_ROLE_QUERY); }
+  /// Of a product.
+  const readers::BlockMatrix &matrix() const { return of(SPARSEC_ROLE_MATRIX)->matrix; }
+  ProductShape product() const;
+  /// Of attention.
+  AttentionShape attention() const;
+  /// Rows of the result as the reference counts them, and elements of each.
+  int64_t resultRows() const;
+  int64_t resultWidth() const;
   std::vector<sparsec_argument_t> hostViews() const;
 
 private:
-  llvm::Error allocateResult(const readers::Limits &limits);
+  HostArgument *mutableOf(sparsec_argument_role_t role) { return const_cast<HostArgument *>(of(role)); }
+  llvm::Error assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments, llvm::StringRef &patternText,
+                     const readers::Limits &limits);
+  llvm::Error allocateResults(const readers::Limits &limits);
+  llvm::Error allocate(HostArgument &result, std::vector<int64_t> sizes, const readers::Limits &limits);
 
   std::vector<HostArgument> arguments;
-  size_t matrixIndex = 0, denseIndex = 0, resultIndex = 0;
-  ProductShape product = {};
 };
 
 /// Copies of host arguments in the memory of a device.
@@ -70,6 +81,9 @@ public:
 
 private:
   llvm::Expected<void *> copy(const void *data, size_t bytes, llvm::StringRef name);
+  llvm::Error upload(const HostArgument &argument);
+  llvm::Error uploadMatrix(const readers::BlockMatrix &matrix, sparsec_bsr_t &device, llvm::StringRef name);
+  llvm::Error uploadPattern(sparsec_pattern_t &pattern, llvm::StringRef name);
 
   sparsec_device_t device;
   std::vector<void *> allocations;

@@ -5,6 +5,9 @@
 #include "progress.h"
 #include "reference/numbers.h"
 
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/Sequence.h"
+
 #include <algorithm>
 #include <atomic>
 #include <cmath>
@@ -25,25 +28,63 @@ bool isWithinBound(double got, double exact, double magnitude, const readers::Fl
   return std::fabs(got - exact) <= bound;
 }
 
-/// Reads element (row, column) of the result in its own layout.
-static double resultElement(const HostArgument &result, int64_t row, int64_t column) {
-  int64_t index = result.info->layout == SPARSEC_LAYOUT_TRANSPOSED ? column * result.sizes[1] + row
-                                                                   : row * result.sizes[1] + column;
-  return runtime::readElement(result.elements.data(), sparsec_dtype_t(result.info->dtype), index);
+namespace {
+/// A result of the kernel: rows as the reference counts them.
+struct ResultView {
+  const HostArgument &argument;
+  int64_t width;
+  readers::FloatFormat format;
+
+  /// Element (row, column) in its own layout.
+  double at(int64_t row, int64_t column) const {
+    bool isTransposed = argument.info->layout == SPARSEC_LAYOUT_TRANSPOSED;
+    int64_t index = isTransposed ? column * argument.sizes[1] + row : row * width + column;
+    return runtime::readElement(argument.elements.data(), sparsec_dtype_t(argument.info->dtype), index);
+  }
+  bool isFirst() const { return argument.info->role == SPARSEC_ROLE_RESULT; }
+};
+} // namespace
+
+static llvm::Expected<std::vector<ResultView>> viewResults(const HostArguments &host) {
+  std::vector<ResultView> results;
+  for (const HostArgument &argument : host.all()) {
+    if (!argument.isResult())
+      continue;
+    auto format = readers::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
+    if (!format)
+      return failure("expects a result of type f32, f16 or bf16");
+    results.push_back({argument, argument.info->role == SPARSEC_ROLE_LSE ? 1 : host.resultWidth(), *format});
+  }
+  return results;
 }
 
-std::vector<int64_t> selectRows(const readers::BlockMatrix &matrix, int64_t width, const CheckRequest &request,
-                                llvm::ArrayRef<int64_t> suspects) {
-  const int64_t rows = matrix.rows;
+RowsToCheck rowsToCheck(const readers::BlockMatrix &matrix, int64_t width) {
+  double stored = double(matrix.blockCount()) * double(matrix.format.blockRows * matrix.format.blockColumns);
+  int64_t longest = 0;
+  for (int64_t row = 0; row < matrix.blockRowCount(); ++row)
+    if (matrix.rowPtr[row + 1] - matrix.rowPtr[row] > matrix.rowPtr[longest + 1] - matrix.rowPtr[longest])
+      longest = row;
+  return {matrix.rows, stored / std::max(double(matrix.rows), 1.0) * double(width), longest * matrix.format.blockRows};
+}
+
+RowsToCheck rowsToCheck(const HostArguments &host) {
+  if (!host.isAttention())
+    return rowsToCheck(host.matrix(), host.product().n);
+  // A lone row makes the reference read all keys and values, whatever it sees of them. Causal rows grow to the end.
+  AttentionShape shape = host.attention();
+  return {host.resultRows(), 3.0 * double(shape.keys) * double(shape.dimension),
+          std::max<int64_t>(shape.queries, 1) - 1};
+}
+
+std::vector<int64_t> selectRows(const RowsToCheck &all, const CheckRequest &request, llvm::ArrayRef<int64_t> suspects) {
+  const int64_t rows = all.rows;
   if (rows == 0)
     return {};
   int64_t count = request.rows == CheckRequest::Rows::all ? rows : request.count;
   if (request.rows == CheckRequest::Rows::sample) {
     // The reference does on the order of 1e8 products a second on one core.
     constexpr double products = 1e9;
-    double stored = double(matrix.blockCount()) * double(matrix.format.blockRows * matrix.format.blockColumns);
-    double productsPerRow = stored / double(rows) * double(width);
-    count = int64_t(std::min(double(rows), std::max(16.0, products / std::max(productsPerRow, 1.0))));
+    count = int64_t(std::min(double(rows), std::max(16.0, products / std::max(all.productsPerRow, 1.0))));
   }
   std::vector<int64_t> selected(suspects.begin(), suspects.end());
   if (count >= rows) {
@@ -58,26 +99,24 @@ std::vector<int64_t> selectRows(const readers::BlockMatrix &matrix, int64_t widt
     int64_t begin = part * rows / count, end = (part + 1) * rows / count;
     selected.push_back(begin + int64_t(generator() % uint64_t(end - begin)));
   }
-  int64_t longest = 0;
-  for (int64_t row = 0; row < matrix.blockRowCount(); ++row)
-    if (matrix.rowPtr[row + 1] - matrix.rowPtr[row] > matrix.rowPtr[longest + 1] - matrix.rowPtr[longest])
-      longest = row;
-  selected.insert(selected.end(), {0, rows - 1, longest * matrix.format.blockRows});
+  selected.insert(selected.end(), {0, rows - 1, all.longest});
   std::sort(selected.begin(), selected.end());
   selected.erase(std::unique(selected.begin(), selected.end()), selected.end());
   return selected;
 }
 
 /// The first few rows that hold a NaN: either the exact values are NaN too, or the kernel never wrote the element.
-static std::vector<int64_t> findSuspects(const HostArguments &host) {
+static std::vector<int64_t> findSuspects(llvm::ArrayRef<ResultView> results, int64_t rows) {
   constexpr size_t most = 16;
   std::vector<int64_t> suspects;
-  for (int64_t row = 0; row < host.shape().m && suspects.size() < most; ++row)
-    for (int64_t column = 0; column < host.shape().n; ++column)
-      if (std::isnan(resultElement(host.result(), row, column))) {
-        suspects.push_back(row);
-        break;
-      }
+  auto hasNaN = [&](int64_t row) {
+    return llvm::any_of(results, [&](const ResultView &result) {
+      return llvm::any_of(llvm::seq(result.width), [&](int64_t column) { return std::isnan(result.at(row, column)); });
+    });
+  };
+  for (int64_t row = 0; row < rows && suspects.size() < most; ++row)
+    if (hasNaN(row))
+      suspects.push_back(row);
   return suspects;
 }
 
@@ -99,35 +138,54 @@ static std::vector<RowRange> groupRows(llvm::ArrayRef<int64_t> rows, int64_t blo
   return ranges;
 }
 
+/// What the reference says about rows of one result.
+struct Exact {
+  std::vector<double> values, magnitude;
+};
+
+static llvm::Error computeExact(sparsec_kernel_t kernel, llvm::ArrayRef<sparsec_argument_t> views,
+                                const ResultView &result, RowRange range, Exact &exact) {
+  exact.values.resize((range.end - range.begin) * result.width);
+  exact.magnitude.resize(exact.values.size());
+  auto *run = result.isFirst() ? sparsec_reference_run : sparsec_reference_lse;
+  return toError(
+      run(kernel, views.data(), views.size(), range.begin, range.end, exact.values.data(), exact.magnitude.data()));
+}
+
 /// Compares rows and adds what it finds to `total`.
-static void compareRows(const HostArguments &host, RowRange range, llvm::ArrayRef<double> exact,
-                        llvm::ArrayRef<double> magnitude, const readers::FloatFormat &format, CheckResult &total) {
-  total.rowsChecked += range.end - range.begin;
+static void compareRows(const ResultView &result, RowRange range, const Exact &exact, CheckResult &total) {
+  auto isEarlier = [](const CheckResult::Element &a, const CheckResult::Element &b) {
+    return std::pair(a.row, a.column) < std::pair(b.row, b.column);
+  };
   size_t index = 0;
   for (int64_t row = range.begin; row < range.end; ++row)
-    for (int64_t column = 0; column < host.shape().n; ++column, ++index) {
-      double got = resultElement(host.result(), row, column);
-      if (std::isfinite(exact[index]))
-        total.largestExact = std::max(total.largestExact, std::fabs(exact[index]));
-      if (std::isfinite(exact[index]) && std::isfinite(got))
-        total.largestError = std::max(total.largestError, std::fabs(got - exact[index]));
-      if (isWithinBound(got, exact[index], magnitude[index], format))
+    for (int64_t column = 0; column < result.width; ++column, ++index) {
+      double got = result.at(row, column), value = exact.values[index];
+      if (result.isFirst() && std::isfinite(value))
+        total.largestExact = std::max(total.largestExact, std::fabs(value));
+      if (result.isFirst() && std::isfinite(value) && std::isfinite(got))
+        total.largestError = std::max(total.largestError, std::fabs(got - value));
+      if (isWithinBound(got, value, exact.magnitude[index], result.format))
         continue;
       ++total.wrongElements;
-      if (!total.firstWrong || std::pair(row, column) < std::pair(total.firstWrong->row, total.firstWrong->column))
-        total.firstWrong = {row, column, got, exact[index]};
+      CheckResult::Element element = {nameOf(result.argument.info->name).str(), row, column, got, value};
+      if (!total.firstWrong || isEarlier(element, *total.firstWrong))
+        total.firstWrong = std::move(element);
     }
 }
 
 llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArguments &host,
                                         const CheckRequest &request) {
-  auto format = readers::getFloatFormat(sparsec_dtype_t(host.result().info->dtype));
-  if (!format)
-    return failure("expects a result of type f32, f16 or bf16");
+  auto results = viewResults(host);
+  if (!results)
+    return results.takeError();
   CheckResult total;
-  total.rows = host.shape().m;
-  const std::vector<int64_t> rows = selectRows(host.matrix().matrix, host.shape().n, request, findSuspects(host));
-  const std::vector<RowRange> ranges = groupRows(rows, host.matrix().matrix.format.blockRows);
+  total.rows = host.resultRows();
+  const std::vector<int64_t> rows = selectRows(rowsToCheck(host), request, findSuspects(*results, total.rows));
+  // The reference takes a few rows of attention at a time, and cuts them where heads end.
+  constexpr int64_t rowsOfAttention = 32;
+  const std::vector<RowRange> ranges =
+      groupRows(rows, host.isAttention() ? rowsOfAttention : host.matrix().format.blockRows);
   const std::vector<sparsec_argument_t> views = host.hostViews();
 
   // Threads take range after range. The first error ends the work.
@@ -136,20 +194,21 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
   llvm::Error firstError = llvm::Error::success();
   Progress progress("checking rows");
   auto work = [&] {
-    std::vector<double> exact, magnitude;
+    Exact exact;
     for (size_t index = next++; index < ranges.size(); index = next++) {
       RowRange range = ranges[index];
-      exact.resize((range.end - range.begin) * host.shape().n);
-      magnitude.resize(exact.size());
-      llvm::Error error = toError(sparsec_reference_run(kernel, views.data(), views.size(), range.begin, range.end,
-                                                        exact.data(), magnitude.data()));
-      std::lock_guard lock(mutex);
-      if (error) {
-        firstError = llvm::joinErrors(std::move(firstError), std::move(error));
-        next = ranges.size();
-        return;
+      for (const ResultView &result : *results) {
+        llvm::Error error = computeExact(kernel, views, result, range, exact);
+        std::lock_guard lock(mutex);
+        if (error) {
+          firstError = llvm::joinErrors(std::move(firstError), std::move(error));
+          next = ranges.size();
+          return;
+        }
+        compareRows(result, range, exact, total);
       }
-      compareRows(host, range, exact, magnitude, *format, total);
+      std::lock_guard lock(mutex);
+      total.rowsChecked += range.end - range.begin;
       progress.update(total.rowsChecked, int64_t(rows.size()));
     }
   };

@@ -15,8 +15,9 @@ namespace sparsec::run {
 ///
 ///   |got - exact| <= 2 units in the last place of the result type + 1e-6 * magnitude
 ///
-/// where magnitude is what sparsec_reference_run reports: sum |w x|, carried through the epilogue. NaN must be NaN in
-/// both. A finite exact value may come out as an infinity only if it is within the bound of the largest finite number.
+/// where magnitude is what sparsec_reference_run reports: sum |w x|, carried through the epilogue; of attention what
+/// f32 arithmetic and rounded probabilities may be off by. NaN must be NaN in both. A finite exact value may come out
+/// as an infinity only if it is within the bound of the largest finite number.
 bool isWithinBound(double got, double exact, double magnitude, const readers::FloatFormat &format);
 
 /// Which rows of the result to compare.
@@ -27,10 +28,12 @@ struct CheckRequest {
 
 struct CheckResult {
   int64_t rowsChecked = 0, rows = 0;
-  int64_t wrongElements = 0;
-  /// Largest |got - exact| and largest |exact| among the checked elements, infinite and NaN ones aside.
+  int64_t wrongElements = 0; // of all results
+  /// Largest |got - exact| and largest |exact| among the checked elements of the (first) result, infinite and NaN ones
+  /// aside.
   double largestError = 0.0, largestExact = 0.0;
   struct Element {
+    std::string result;
     int64_t row, column;
     double got, exact;
   };
@@ -39,11 +42,18 @@ struct CheckResult {
   double relativeError() const { return largestExact == 0.0 ? largestError : largestError / largestExact; }
 };
 
+/// What the choice of rows depends on.
+struct RowsToCheck {
+  int64_t rows;
+  double productsPerRow; // that the reference computes, on average
+  int64_t longest;       // a row with more work than others
+};
+RowsToCheck rowsToCheck(const HostArguments &host);
+RowsToCheck rowsToCheck(const readers::BlockMatrix &matrix, int64_t width);
+
 /// The rows of the result that a request selects, ascending. A sample is as large as a few seconds allow; it is drawn
-/// evenly over the rows and holds the first, the last and the longest row. `suspects` are checked in any case. `width`
-/// is the N of the product.
-std::vector<int64_t> selectRows(const readers::BlockMatrix &matrix, int64_t width, const CheckRequest &request,
-                                llvm::ArrayRef<int64_t> suspects);
+/// evenly over the rows and holds the first, the last and the longest row. `suspects` are checked in any case.
+std::vector<int64_t> selectRows(const RowsToCheck &all, const CheckRequest &request, llvm::ArrayRef<int64_t> suspects);
 
 /// Checks the results in `host`.
 llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArguments &host,

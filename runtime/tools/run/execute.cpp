@@ -148,10 +148,10 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
   execution.variant = sparsec_kernel_variant(kernel, variant);
 
   OwnedPlan plan;
-  if (withPlan) {
+  if (withPlan && !host.isAttention()) {
     sparsec_plan_t created = nullptr;
-    const sparsec_bsr_t &pattern = arguments.views()[host.indexOfMatrix()].bsr;
-    if (llvm::Error error = toError(sparsec_plan_create(kernel, &pattern, host.shape().n, &created)))
+    const sparsec_bsr_t &pattern = arguments.views()[host.of(SPARSEC_ROLE_MATRIX) - host.all().data()].bsr;
+    if (llvm::Error error = toError(sparsec_plan_create(kernel, &pattern, host.product().n, &created)))
       return error;
     plan.reset(created);
     execution.plan.emplace();

@@ -139,6 +139,14 @@ static llvm::json::Object describeVariant(const ImageView &image, const sparsec_
   };
 }
 
+/// Null if the kernel has none.
+static const sparsec_variant_info_t *patternBuilderOf(const sparsec_launch_info_t &info,
+                                                      const sparsec_kernel_info_t &kernel) {
+  if (kernel.family != SPARSEC_FAMILY_ATTENTION || attentionAt(info, kernel.detail).builder_count == 0)
+    return nullptr;
+  return &variantAt(info, attentionAt(info, kernel.detail).builder_first);
+}
+
 static llvm::json::Object describeKernel(const ImageView &image, const sparsec_kernel_info_t &kernel) {
   const sparsec_launch_info_t &info = *image.info;
   llvm::json::Array arguments, variants;
@@ -157,6 +165,8 @@ static llvm::json::Object describeKernel(const ImageView &image, const sparsec_k
     object["window"] = llvm::json::Array{attention.window_left, attention.window_right};
     object["score_steps"] = attention.score_step_count;
     object["mask_steps"] = attention.mask_step_count;
+    if (const sparsec_variant_info_t *builder = patternBuilderOf(info, kernel))
+      object["pattern_builder"] = describeVariant(image, kernel, *builder);
   } else {
     object["epilogue_steps"] = kernel.step_count;
   }
@@ -203,10 +213,9 @@ static void printAttention(llvm::raw_ostream &stream, const sparsec_attention_in
 }
 
 static void printVariant(llvm::raw_ostream &stream, const ImageView &image, const sparsec_kernel_info_t &kernel,
-                         uint32_t index) {
+                         const sparsec_variant_info_t &variant, const std::string &title) {
   const sparsec_launch_info_t &info = *image.info;
-  const sparsec_variant_info_t &variant = variantAt(info, kernel.variant_first + index);
-  stream << fmt::format("    variant {}: {}\n", index, view(nameOf(variant.schedule)));
+  stream << fmt::format("    {}: {}\n", title, view(nameOf(variant.schedule)));
   auto line = [&](const char *label, const std::string &text) {
     stream << fmt::format("      {:<14} {}\n", label, text);
   };
@@ -243,7 +252,10 @@ void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images) {
       else
         stream << fmt::format("    epilogue steps: {}\n", kernel.step_count);
       for (uint32_t variant : llvm::seq(kernel.variant_count))
-        printVariant(stream, image, kernel, variant);
+        printVariant(stream, image, kernel, variantAt(*info, kernel.variant_first + variant),
+                     fmt::format("variant {}", variant));
+      if (const sparsec_variant_info_t *builder = patternBuilderOf(*info, kernel))
+        printVariant(stream, image, kernel, *builder, "pattern builder");
     }
   }
 }

@@ -6,29 +6,83 @@
 
 namespace sparsec::run {
 
+static void describeProduct(const HostArguments &host, Report &report) {
+  const readers::BlockMatrix &matrix = host.matrix();
+  ProductShape shape = host.product();
+  const auto [blockRows, blockColumns, dtype] = matrix.format;
+  double places = double(matrix.blockRowCount()) * double(matrix.blockColumnCount());
+  double stored = double(matrix.blockCount()) * double(blockRows * blockColumns);
+  double density = places == 0.0 ? 0.0 : double(matrix.blockCount()) / places;
+  double fillIn = matrix.nonzeros == 0 ? 1.0 : stored / double(matrix.nonzeros);
+  report.columns = {
+      {"shape MxKxN", 18, fmt::format("{}x{}x{}", shape.m, shape.k, shape.n)},
+      {"block", 8, fmt::format("{}x{}", blockRows, blockColumns)},
+      {"nnzb", 8, fmt::format("{}", matrix.blockCount())},
+      {"density", 8, fmt::format("{:.4f}", density)},
+      {"fill-in", 8, fmt::format("{:.2f}", fillIn)},
+  };
+  report.members = llvm::json::Object{{"m", shape.m},
+                                      {"k", shape.k},
+                                      {"n", shape.n},
+                                      {"block", llvm::json::Array{blockRows, blockColumns}},
+                                      {"nnzb", matrix.blockCount()},
+                                      {"density", density},
+                                      {"fill_in", fillIn}};
+  report.operations = 2.0 * stored * double(shape.n);
+}
+
+/// Blocks in the (index) arrays of one kind.
+static int64_t countBlocks(const sparsec_pattern_t &pattern, const sparsec_block_lists_t &lists) {
+  return lists.starts ? lists.starts[pattern.batches * pattern.heads * pattern.rows] : 0;
+}
+
+static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host, Report &report) {
+  AttentionShape shape = host.attention();
+  const HostArgument *argument = host.of(SPARSEC_ROLE_PATTERN);
+  std::optional<sparsec_pattern_t> pattern;
+  if (argument)
+    pattern = argument->hostView().pattern;
+  double pairs = visitedPairs(*sparsec_kernel_attention(kernel), shape, pattern ? &*pattern : nullptr);
+  double all = double(host.resultRows()) * double(shape.keys);
+  double density = all == 0.0 ? 0.0 : pairs / all;
+  report.operations = 4.0 * double(shape.dimension) * pairs;
+  report.columns = {
+      {"shape BxHxSqxSkvxD", 22,
+       fmt::format("{}x{}x{}x{}x{}", shape.batches, shape.heads, shape.queries, shape.keys, shape.dimension)},
+      {"KV heads", 8, fmt::format("{}", shape.keyHeads)},
+      {"block", 8, pattern ? fmt::format("{}x{}", pattern->query_block, pattern->key_block) : "-"},
+      {"full", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->full)) : "-"},
+      {"partial", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->partial)) : "-"},
+      {"density", 8, fmt::format("{:.4f}", density)},
+  };
+  report.members =
+      llvm::json::Object{{"batches", shape.batches}, {"heads", shape.heads}, {"key_heads", shape.keyHeads},
+                         {"queries", shape.queries}, {"keys", shape.keys},   {"head_dimension", shape.dimension},
+                         {"density", density}};
+  if (!pattern)
+    return;
+  report.members["block"] = llvm::json::Array{pattern->query_block, pattern->key_block};
+  report.members["full_blocks"] = countBlocks(*pattern, pattern->full);
+  report.members["partial_blocks"] = countBlocks(*pattern, pattern->partial);
+}
+
 Report makeReport(const LoadedModule &loaded, sparsec_kernel_t kernel, llvm::StringRef file,
                   const HostArguments &host) {
-  const readers::BlockMatrix &matrix = host.matrix().matrix;
-  double places = double(matrix.blockRowCount()) * double(matrix.blockColumnCount());
-  double stored = double(matrix.blockCount()) * double(matrix.format.blockRows * matrix.format.blockColumns);
   Report report;
   report.file = file.str();
   report.kernel = nameOf(sparsec_kernel_info(kernel)->name).str();
   report.target = nameOf(sparsec_module_launch_info(loaded.module.get())->target).str();
   report.device = loaded.deviceInfo.name;
-  report.shape = host.shape();
-  report.blockRows = matrix.format.blockRows;
-  report.blockColumns = matrix.format.blockColumns;
-  report.blockCount = matrix.blockCount();
-  report.density = places == 0.0 ? 0.0 : double(matrix.blockCount()) / places;
-  report.fillIn = matrix.nonzeros == 0 ? 1.0 : stored / double(matrix.nonzeros);
+  if (host.isAttention())
+    describeAttention(kernel, host, report);
+  else
+    describeProduct(host, report);
   return report;
 }
 
 std::optional<double> Report::usefulTeraflops() const {
   if (!execution.timing)
     return std::nullopt;
-  double operations = 2.0 * double(blockCount) * double(blockRows * blockColumns) * double(shape.n);
   return operations / (execution.timing->medianMilliseconds * 1e9);
 }
 
@@ -37,25 +91,14 @@ void printTable(llvm::raw_ostream &stream, const Report &report) {
   const std::optional<Timing> &timing = report.execution.timing;
   bool onDevice = variant.registers != 0;
   int64_t sharedMemory = int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory;
-  struct Column {
-    const char *title;
-    int width;
-    std::string text;
-  };
-  const Column columns[] = {
-      {"shape MxKxN", 18, fmt::format("{}x{}x{}", report.shape.m, report.shape.k, report.shape.n)},
-      {"block", 8, fmt::format("{}x{}", report.blockRows, report.blockColumns)},
-      {"nnzb", 8, fmt::format("{}", report.blockCount)},
-      {"density", 8, fmt::format("{:.4f}", report.density)},
-      {"fill-in", 8, fmt::format("{:.2f}", report.fillIn)},
-      {"target", 7, report.target},
-      {"schedule", 42, nameOf(variant.schedule).str()},
-      {"registers", 9, onDevice ? fmt::format("{}", variant.registers) : "-"},
-      {"shared memory", 13, onDevice ? fmt::format("{} B", sharedMemory) : "-"},
-      {"time", 12, timing ? fmt::format("{:.4f} ms", timing->medianMilliseconds) : "-"},
-      {"TFLOP/s", 8, timing ? fmt::format("{:.4g}", *report.usefulTeraflops()) : "-"},
-      {"max rel. error", 14, report.check ? fmt::format("{:.1e}", report.check->relativeError()) : "-"},
-  };
+  std::vector<Column> columns = report.columns;
+  llvm::append_values(
+      columns, Column{"target", 7, report.target}, Column{"schedule", 42, nameOf(variant.schedule).str()},
+      Column{"registers", 9, onDevice ? fmt::format("{}", variant.registers) : "-"},
+      Column{"shared memory", 13, onDevice ? fmt::format("{} B", sharedMemory) : "-"},
+      Column{"time", 12, timing ? fmt::format("{:.4f} ms", timing->medianMilliseconds) : "-"},
+      Column{"TFLOP/s", 8, timing ? fmt::format("{:.4g}", *report.usefulTeraflops()) : "-"},
+      Column{"max rel. error", 14, report.check ? fmt::format("{:.1e}", report.check->relativeError()) : "-"});
   for (auto text : {+[](const Column &column) { return std::string(column.title); },
                     +[](const Column &column) { return column.text; }}) {
     std::string line;
@@ -76,22 +119,14 @@ static llvm::json::Object describeCheck(const CheckResult &check) {
 
 llvm::json::Value describeReport(const Report &report) {
   const sparsec_variant_info_t &variant = *report.execution.variant;
-  llvm::json::Object object{
-      {"file", report.file},
-      {"kernel", report.kernel},
-      {"target", report.target},
-      {"device", report.device},
-      {"m", report.shape.m},
-      {"k", report.shape.k},
-      {"n", report.shape.n},
-      {"block", llvm::json::Array{report.blockRows, report.blockColumns}},
-      {"nnzb", report.blockCount},
-      {"density", report.density},
-      {"fill_in", report.fillIn},
-      {"schedule", nameOf(variant.schedule).str()},
-      {"registers", variant.registers ? llvm::json::Value(variant.registers) : nullptr}, // 0 is unknown
-      {"shared_memory", int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory},
-  };
+  llvm::json::Object object = report.members;
+  object["file"] = report.file;
+  object["kernel"] = report.kernel;
+  object["target"] = report.target;
+  object["device"] = report.device;
+  object["schedule"] = nameOf(variant.schedule).str();
+  object["registers"] = variant.registers ? llvm::json::Value(variant.registers) : nullptr; // 0 is unknown
+  object["shared_memory"] = int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory;
   if (const std::optional<sparsec_plan_info_t> &plan = report.execution.plan)
     object["plan"] = llvm::json::Object{{"workers", plan->workers},
                                         {"tiles", plan->tiles},
@@ -118,9 +153,9 @@ void printCheck(llvm::raw_ostream &stream, const CheckResult &check) {
   }
   stream << fmt::format(
       "sparsec-run: error: checked {}: {} elements are outside of the error bound; the first one, row "
-      "{}, column {}, is {} and should be {}\n",
-      rows, check.wrongElements, check.firstWrong->row, check.firstWrong->column, check.firstWrong->got,
-      check.firstWrong->exact);
+      "{}, column {} of '{}', is {} and should be {}\n",
+      rows, check.wrongElements, check.firstWrong->row, check.firstWrong->column, check.firstWrong->result,
+      check.firstWrong->got, check.firstWrong->exact);
 }
 
 } // namespace sparsec::run

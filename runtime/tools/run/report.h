@@ -12,15 +12,24 @@
 
 namespace sparsec::run {
 
+/// A column of the table.
+struct Column {
+  const char *title;
+  int width;
+  std::string text;
+};
+
 struct Report {
   std::string file, kernel, target, device;
-  ProductShape shape = {};
-  int64_t blockRows = 0, blockColumns = 0, blockCount = 0;
-  double density = 0.0, fillIn = 0.0;
+  /// What only the kernel's family has: the table's first columns, and members of the JSON object.
+  std::vector<Column> columns;
+  llvm::json::Object members;
+  /// Of a product 2 * stored elements * N, of attention 4 * D for every query and key that meet: the work of the blocks
+  /// that are there.
+  double operations = 0.0;
   Execution execution;
   std::optional<CheckResult> check;
 
-  /// 2 * stored elements * N / time: the work of the blocks that are there.
   std::optional<double> usefulTeraflops() const;
 };
 

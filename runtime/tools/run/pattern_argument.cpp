@@ -1,0 +1,230 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "pattern_argument.h"
+
+#include "block_matrix.h"
+#include "kernel_shape.h"
+#include "key_range.h"
+#include "numpy.h"
+#include "pattern.h"
+#include "random.h"
+
+#include <algorithm>
+#include <random>
+
+namespace sparsec::run {
+
+using runtime::ceilDivide;
+
+namespace {
+
+/// Makes the sparsec_block_state_t of every block.
+class StateMaker {
+public:
+  StateMaker(const PatternContext &context, const readers::Limits &limits) : context(context), limits(limits) {
+    const sparsec_argument_info_t &info = context.info;
+    shape = {int32_t(info.block_rows), int32_t(info.block_columns), 1, 1, context.shape.queries, context.shape.keys};
+    rows = ceilDivide(shape.queries, shape.query_block);
+    columns = ceilDivide(shape.keys, shape.key_block);
+    if (sparsec_kernel_attention(context.kernel)->mask_step_count != 0)
+      visited = SPARSEC_BLOCK_PARTIAL;
+  }
+
+  llvm::Expected<OwnedPatternBuffer> make(llvm::StringRef text);
+
+private:
+  llvm::Expected<OwnedPatternBuffer> fromPredicate() const;
+  llvm::Error fill(llvm::StringRef text);
+  llvm::Error fillRandomly(llvm::StringRef text);
+  llvm::Error fillWindow(llvm::StringRef text);
+  llvm::Error readSmtx(llvm::StringRef path);
+  llvm::Error readNpy(llvm::StringRef path);
+  llvm::Error resize();
+
+  const PatternContext &context;
+  const readers::Limits &limits;
+  sparsec_pattern_shape_t shape;
+  int64_t rows, columns;
+  /// What a block is that is there: where the kernel has a mask, the mask is to be asked.
+  uint8_t visited = SPARSEC_BLOCK_FULL;
+  std::vector<uint8_t> states;
+};
+
+} // namespace
+
+/// Makes room for the states: none is visited yet.
+llvm::Error StateMaker::resize() {
+  uint64_t count = 1;
+  for (int64_t size : {shape.batches, shape.heads, rows, columns})
+    count = readers::multiply(count, uint64_t(size)).value_or(UINT64_MAX);
+  if (count > limits.bytes)
+    return failure("expects at most {} blocks, but got {} x {} x {} x {}", limits.bytes, shape.batches, shape.heads,
+                   rows, columns);
+  states.assign(count, SPARSEC_BLOCK_EMPTY);
+  return llvm::Error::success();
+}
+
+llvm::Error StateMaker::fillRandomly(llvm::StringRef text) {
+  auto random = parseRandomWithoutShape(text, context.seed);
+  if (!random)
+    return random.takeError();
+  if (!random->density || random->below)
+    return failure("expects random:density=D[:SEED] for a pattern");
+  shape.batches = context.shape.batches;
+  shape.heads = context.shape.heads;
+  if (llvm::Error error = resize())
+    return error;
+  std::mt19937_64 generator(random->seed);
+  for (uint8_t &state : states)
+    if (readers::nextUniform(generator) < *random->density)
+      state = visited;
+  return llvm::Error::success();
+}
+
+/// window:LEFT,RIGHT[:sink=N]: blocks with a key that some query sees there.
+llvm::Error StateMaker::fillWindow(llvm::StringRef text) {
+  auto [limitsText, sinkText] = text.split(':');
+  auto [leftText, rightText] = limitsText.split(',');
+  int64_t left = 0, right = 0, sink = 0;
+  if (leftText.getAsInteger(10, left) || rightText.getAsInteger(10, right) || std::min(left, right) < -1 ||
+      std::max(left, right) > readers::maxSize)
+    return failure("expects a window such as 1023,0 (-1: no limit), but got '{}'", view(limitsText));
+  if (!sinkText.empty() && (!sinkText.consume_front("sink=") || sinkText.getAsInteger(10, sink) || sink < 0))
+    return failure("expects 'sink=' and a number of keys, but got '{}'", view(sinkText));
+  if (llvm::Error error = resize())
+    return error;
+  sparsec_attention_info_t window = {};
+  window.window_left = int32_t(left);
+  window.window_right = int32_t(right);
+  for (int64_t row = 0; row < rows; ++row) {
+    int64_t first = row * shape.query_block, last = std::min(first + shape.query_block, shape.queries) - 1;
+    runtime::KeyRange begin = runtime::visibleKeys(window, shape.queries, shape.keys, first);
+    runtime::KeyRange end = runtime::visibleKeys(window, shape.queries, shape.keys, last);
+    for (int64_t column = 0; column < columns; ++column) {
+      int64_t key = column * shape.key_block;
+      if (key < sink || (key < end.end && key + shape.key_block > begin.begin))
+        states[row * columns + column] = visited;
+    }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Error StateMaker::readSmtx(llvm::StringRef path) {
+  auto file = readers::readFile(path);
+  if (!file)
+    return file.takeError();
+  auto pattern = readers::readPattern((*file)->getBuffer(), path);
+  if (!pattern)
+    return pattern.takeError();
+  if (pattern->rows != rows || pattern->columns != columns)
+    return failure("{}: expects {} x {} blocks, but got {} x {}", view(path), rows, columns, pattern->rows,
+                   pattern->columns);
+  if (llvm::Error error = resize())
+    return error;
+  for (int64_t row = 0; row < rows; ++row)
+    for (int32_t i = pattern->rowPtr[row]; i < pattern->rowPtr[row + 1]; ++i)
+      states[row * columns + pattern->colIdx[i]] = visited;
+  return llvm::Error::success();
+}
+
+/// Dimensions in front of the blocks are heads, and batches in front of these.
+llvm::Error StateMaker::readNpy(llvm::StringRef path) {
+  auto file = readers::readFile(path);
+  if (!file)
+    return file.takeError();
+  auto array = readers::readNumpy((*file)->getBuffer(), path);
+  if (!array)
+    return array.takeError();
+  llvm::ArrayRef<int64_t> sizes = array->shape;
+  if (sizes.size() < 2 || sizes.size() > 4 || sizes.take_back(2) != llvm::ArrayRef({rows, columns}))
+    return failure("{}: expects shape ([[batches,] heads,] {}, {}), but got ({})", view(path), rows, columns,
+                   fmt::join(sizes, ", "));
+  if ((array->kind != 'b' && array->kind != 'u') || array->width != 1)
+    return failure("{}: expects bool or uint8 elements, but got {}", view(path), array->typeName());
+  if (sizes.size() > 2)
+    shape.heads = sizes.drop_back(2).back();
+  if (sizes.size() > 3)
+    shape.batches = sizes.front();
+  states.assign(array->data.bytes_begin(), array->data.bytes_end());
+  if (array->kind == 'b')
+    std::replace(states.begin(), states.end(), uint8_t(SPARSEC_BLOCK_FULL), visited);
+  return llvm::Error::success();
+}
+
+llvm::Error StateMaker::fill(llvm::StringRef text) {
+  llvm::StringRef rest = text;
+  if (rest.consume_front("random:"))
+    return fillRandomly(rest);
+  if (rest.consume_front("window:"))
+    return fillWindow(rest);
+  if (text.ends_with(".smtx"))
+    return readSmtx(text);
+  if (text.ends_with(".npy"))
+    return readNpy(text);
+  if (text != "dense")
+    return failure("expects dense, mask, random:density=D, window:LEFT,RIGHT or a file .smtx or .npy, but got '{}'",
+                   view(text));
+  if (llvm::Error error = resize())
+    return error;
+  std::fill(states.begin(), states.end(), visited);
+  return llvm::Error::success();
+}
+
+llvm::Expected<OwnedPatternBuffer> StateMaker::fromPredicate() const {
+  sparsec_pattern_shape_t own = shape;
+  own.batches = context.shape.batches;
+  own.heads = context.shape.heads;
+  sparsec_pattern_buffer_t buffer = nullptr;
+  if (llvm::Error error = toError(sparsec_pattern_from_predicate(context.kernel, &own, context.hostViews.data(),
+                                                                 context.hostViews.size(), SPARSEC_PATTERN_INDEX_ARRAYS,
+                                                                 /*device=*/nullptr, &buffer)))
+    return error;
+  return OwnedPatternBuffer(buffer);
+}
+
+llvm::Expected<OwnedPatternBuffer> StateMaker::make(llvm::StringRef text) {
+  if (text == "mask")
+    return fromPredicate();
+  if (llvm::Error error = fill(text))
+    return error;
+  sparsec_pattern_buffer_t buffer = nullptr;
+  if (llvm::Error error = toError(sparsec_pattern_from_block_mask(&shape, states.data(), SPARSEC_PATTERN_INDEX_ARRAYS,
+                                                                  /*device=*/nullptr, &buffer)))
+    return error;
+  return OwnedPatternBuffer(buffer);
+}
+
+llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, llvm::StringRef text,
+                                               const readers::Limits &limits) {
+  return StateMaker(context, limits).make(text);
+}
+
+double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape,
+                    const sparsec_pattern_t *pattern) {
+  // The keys of one query in [begin, end).
+  auto visible = [&](int64_t query, int64_t begin, int64_t end) {
+    runtime::KeyRange range = runtime::visibleKeys(info, shape.queries, shape.keys, query);
+    return double(std::max<int64_t>(0, std::min(end, range.end) - std::max(begin, range.begin)));
+  };
+  double pairs = 0.0;
+  if (!pattern) {
+    for (int64_t query = 0; query < shape.queries; ++query)
+      pairs += visible(query, 0, shape.keys);
+    return pairs * double(shape.batches) * double(shape.heads);
+  }
+  for (int64_t list = 0; list < pattern->batches * pattern->heads * pattern->rows; ++list) {
+    int64_t first = list % pattern->rows * pattern->query_block;
+    int64_t end = std::min(first + pattern->query_block, shape.queries);
+    for (const sparsec_block_lists_t &lists : {pattern->partial, pattern->full})
+      for (int32_t i = lists.starts ? lists.starts[list] : 0; lists.starts && i < lists.starts[list + 1]; ++i) {
+        int64_t key = lists.indices[i] * int64_t(pattern->key_block);
+        for (int64_t query = first; query < end; ++query)
+          pairs += visible(query, key, key + pattern->key_block);
+      }
+  }
+  // Lists for one batch or head are those of all.
+  return pairs * double(shape.batches / std::max<int64_t>(pattern->batches, 1)) *
+         double(shape.heads / std::max<int64_t>(pattern->heads, 1));
+}
+
+} // namespace sparsec::run

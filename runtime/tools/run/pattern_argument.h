@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The block pattern of an attention kernel, from what the user wrote after --arg.
+
+#ifndef SPARSEC_TOOLS_RUN_PATTERN_ARGUMENT_H
+#define SPARSEC_TOOLS_RUN_PATTERN_ARGUMENT_H
+
+#include "status_error.h"
+
+#include "llvm/ADT/ArrayRef.h"
+
+namespace sparsec::run {
+
+/// Q is batches x heads x queries x dimension, K and V are batches x keyHeads x keys x dimension.
+struct AttentionShape {
+  int64_t batches, heads, keyHeads, queries, keys, dimension;
+};
+
+/// What a pattern depends on besides its text.
+struct PatternContext {
+  sparsec_kernel_t kernel;
+  const sparsec_argument_info_t &info; // of the pattern
+  AttentionShape shape;
+  llvm::ArrayRef<sparsec_argument_t> hostViews; // of all arguments: the mask region may load from operands
+  uint64_t seed;
+};
+
+/// Index arrays in host memory. What `text` may be is in sparsec-run --help.
+llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, llvm::StringRef text,
+                                               const readers::Limits &limits);
+
+/// Pairs of a query and a key that a kernel visits, for all batches and heads: those that causal, window and the blocks
+/// of the pattern (index arrays in host memory, null: all blocks) leave. The mask region leaves fewer, but saves no
+/// work.
+double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape,
+                    const sparsec_pattern_t *pattern);
+
+} // namespace sparsec::run
+
+#endif // SPARSEC_TOOLS_RUN_PATTERN_ARGUMENT_H

@@ -1,0 +1,199 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lists that the device writes: the same as those that the host makes, also when a graph is replayed with new data.
+
+#include "attention_arguments.h"
+#include "harness/cuda_driver.h"
+#include "options.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+namespace sparsec::device_test {
+
+using namespace harness;
+
+namespace {
+
+using PatternBuffer = std::unique_ptr<sparsec_pattern_buffer_s, Destroyer<sparsec_pattern_buffer_destroy>>;
+
+/// Every list of a pattern: the partial ones, then the full ones.
+using Lists = std::vector<std::vector<int32_t>>;
+
+std::vector<int32_t> readArray(sparsec_device_t device, const int32_t *array, int64_t count) {
+  std::vector<int32_t> copy(count);
+  check(sparsec_memory_download(device, copy.data(), array, count * sizeof(int32_t)));
+  return copy;
+}
+
+/// Of padded lists in memory of the device.
+Lists readLists(sparsec_device_t device, const sparsec_pattern_t &pattern) {
+  Lists lists;
+  int64_t count = pattern.batches * pattern.heads * pattern.rows;
+  for (const sparsec_block_lists_t &kind : {pattern.partial, pattern.full}) {
+    size_t begin = lists.size();
+    lists.resize(begin + count);
+    if (!kind.starts)
+      continue;
+    std::vector<int32_t> counts = readArray(device, kind.starts, count);
+    std::vector<int32_t> indices = readArray(device, kind.indices, count * pattern.capacity);
+    for (int64_t i = 0; i < count; ++i) {
+      EXPECT_TRUE(counts[i] >= 0 && counts[i] <= pattern.capacity) << "list " << i << " has " << counts[i];
+      const int32_t *first = indices.data() + i * pattern.capacity;
+      lists[begin + i].assign(first, first + std::clamp<int64_t>(counts[i], 0, pattern.capacity));
+    }
+  }
+  return lists;
+}
+
+PatternBuffer createBuffer(sparsec_device_t device, const sparsec_pattern_shape_t &shape) {
+  sparsec_pattern_buffer_t buffer = nullptr;
+  check(sparsec_pattern_buffer_create(&shape, device, &buffer));
+  return PatternBuffer(buffer);
+}
+
+/// The lists that the host makes of states, or of the mask region.
+Lists hostListsOf(const BlockStates &blocks, sparsec_device_t host) {
+  sparsec_pattern_buffer_t buffer = nullptr;
+  check(sparsec_pattern_from_block_mask(&blocks.shape, blocks.states.data(), SPARSEC_PATTERN_PADDED_LISTS, nullptr,
+                                        &buffer));
+  PatternBuffer owner(buffer);
+  return readLists(host, sparsec_pattern_buffer_view(buffer));
+}
+Lists hostListsOf(sparsec_kernel_t kernel, const sparsec_pattern_shape_t &shape, const AttentionArguments &arguments,
+                  sparsec_device_t host) {
+  const std::vector<sparsec_argument_t> &views = arguments.hostViews();
+  sparsec_pattern_buffer_t buffer = nullptr;
+  check(sparsec_pattern_from_predicate(kernel, &shape, views.data(), views.size(), SPARSEC_PATTERN_PADDED_LISTS,
+                                       nullptr, &buffer));
+  PatternBuffer owner(buffer);
+  return readLists(host, sparsec_pattern_buffer_view(buffer));
+}
+
+/// All kernels with a pattern and a mask region for the GPU (or the host).
+class PatternUpdate : public testing::TestWithParam<bool> {
+protected:
+  void SetUp() override {
+    device = isForHost() ? session.host.get() : session.cuda.get();
+    if (!device)
+      GTEST_SKIP() << (isForHost() ? "skipped: the host is not asked for" : "skipped: no GPU");
+    if (!isForHost())
+      CudaDriver::get()->useDevice(0);
+    sparsec_device_t opened = nullptr;
+    check(sparsec_device_open_host(1, &opened));
+    host.reset(opened);
+  }
+
+  bool isForHost() const { return GetParam(); }
+  void synchronize() const { check(sparsec_synchronize(device, nullptr)); }
+
+  /// Calls `body` with every such kernel; skips the test if there is none.
+  void forEachKernel(const std::function<void(const KernelRecord &, sparsec_kernel_t)> &body) const {
+    bool found = false;
+    for (const KernelFile &file : session.files)
+      for (const KernelRecord &record : file.kernels) {
+        if (file.isForHost() != isForHost() || !session.runsHere(file) || record.family != SPARSEC_FAMILY_ATTENTION ||
+            record.blockRows == 0 || record.attention.mask_step_count == 0)
+          continue;
+        found = true;
+        SCOPED_TRACE(record.name);
+        Module module = loadModule(device, file.bytes);
+        sparsec_kernel_t kernel = nullptr;
+        check(sparsec_module_kernel(module.get(), record.name.c_str(), &kernel));
+        body(record, kernel);
+      }
+    if (!found)
+      GTEST_SKIP() << "skipped: no attention kernels with a pattern and a mask for this device";
+  }
+
+  const ListCase random = {"random", BlockChoice::Random, true, true, false};
+  sparsec_device_t device = nullptr;
+  harness::Device host;
+};
+
+TEST_P(PatternUpdate, FromThePredicate) {
+  forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    for (const AttentionShape &shape : attentionShapes(/*quick=*/true)) {
+      SCOPED_TRACE(shape.name);
+      BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
+      AttentionArguments arguments(device, kernel, shape, 256, &blocks);
+      PatternBuffer buffer = createBuffer(device, blocks.shape);
+      const std::vector<sparsec_argument_t> &views = arguments.deviceViews();
+      check(sparsec_pattern_update_from_predicate(buffer.get(), kernel, views.data(), views.size(), nullptr));
+      synchronize();
+      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(buffer.get())),
+                hostListsOf(kernel, blocks.shape, arguments, host.get()));
+    }
+  });
+}
+
+TEST_P(PatternUpdate, FromABlockMask) {
+  uint64_t seed = 1;
+  for (const AttentionShape &shape : attentionShapes(/*quick=*/false))
+    for (const ListCase &lists : listCases(/*quick=*/false)) {
+      SCOPED_TRACE(fmt::format("{}, {}", shape.name, lists.name));
+      BlockStates blocks = chooseBlocks(shape, 64, 128, lists, ++seed);
+      DeviceBuffer mask = uploadArray(device, blocks.states);
+      PatternBuffer buffer = createBuffer(device, blocks.shape);
+      check(sparsec_pattern_update_from_block_mask(buffer.get(), static_cast<uint8_t *>(mask.data()), nullptr));
+      synchronize();
+      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(buffer.get())), hostListsOf(blocks, host.get()));
+    }
+}
+
+/// More key blocks than a warp has lanes, and than a builder has warps.
+TEST_P(PatternUpdate, LongLists) {
+  AttentionShape shape = {"long", 1, 2, 1, 130, 64 * 101 + 5, SequenceOrder::BatchHeadSequence, Placement::Tight, 1};
+  BlockStates blocks = chooseBlocks(shape, 64, 64, random, 3);
+  DeviceBuffer mask = uploadArray(device, blocks.states);
+  PatternBuffer buffer = createBuffer(device, blocks.shape);
+  check(sparsec_pattern_update_from_block_mask(buffer.get(), static_cast<uint8_t *>(mask.data()), nullptr));
+  synchronize();
+  EXPECT_EQ(readLists(device, sparsec_pattern_buffer_view(buffer.get())), hostListsOf(blocks, host.get()));
+  forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    BlockStates own = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
+    AttentionArguments arguments(device, kernel, shape, 256, &own);
+    PatternBuffer made = createBuffer(device, own.shape);
+    const std::vector<sparsec_argument_t> &views = arguments.deviceViews();
+    check(sparsec_pattern_update_from_predicate(made.get(), kernel, views.data(), views.size(), nullptr));
+    synchronize();
+    ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(made.get())),
+              hostListsOf(kernel, own.shape, arguments, host.get()));
+  });
+}
+
+std::string deviceName(const testing::TestParamInfo<bool> &info) { return info.param ? "Host" : "Cuda"; }
+INSTANTIATE_TEST_SUITE_P(Devices, PatternUpdate, testing::Bool(), deviceName);
+
+class CudaPatternUpdate : public PatternUpdate {};
+INSTANTIATE_TEST_SUITE_P(Devices, CudaPatternUpdate, testing::Values(false), deviceName);
+
+TEST_P(CudaPatternUpdate, ReplaysOfAGraphWriteNewLists) {
+  AttentionShape shape = attentionShapes(/*quick=*/true).front();
+  forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
+    AttentionArguments arguments(device, kernel, shape, 256, &blocks);
+    DeviceBuffer mask = uploadArray(device, blocks.states);
+    PatternBuffer fromMask = createBuffer(device, blocks.shape), fromRegion = createBuffer(device, blocks.shape);
+    const std::vector<sparsec_argument_t> &views = arguments.deviceViews();
+    CudaStream stream;
+    CudaGraph graph(stream, [&] {
+      check(
+          sparsec_pattern_update_from_block_mask(fromMask.get(), static_cast<uint8_t *>(mask.data()), stream.handle()));
+      check(
+          sparsec_pattern_update_from_predicate(fromRegion.get(), kernel, views.data(), views.size(), stream.handle()));
+    });
+    for (uint64_t seed : {2, 3}) {
+      blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, seed);
+      mask.upload(blocks.states.data());
+      graph.launch(stream);
+      stream.synchronize();
+      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(fromMask.get())), hostListsOf(blocks, host.get()));
+      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(fromRegion.get())),
+                hostListsOf(kernel, blocks.shape, arguments, host.get()));
+    }
+  });
+}
+
+} // namespace
+
+} // namespace sparsec::device_test

@@ -1,0 +1,7 @@
+// Every query meets every key.
+sparsec.kernel @unlimited(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+    -> (o: tensor<?x?x?x64xbf16>) {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sparsec-run on attention kernels: what --check looks at. The kernel itself does nothing.
+
+#include "check.h"
+#include "runtime_images.h"
+
+#include <elf.h>
+#include <gtest/gtest.h>
+
+using namespace sparsec;
+using namespace sparsec::test;
+
+#if defined(__x86_64__)
+
+namespace {
+
+/// A host object whose only function returns at once.
+ByteVector hostObject(LaunchInfoBuilder info) {
+  makeHostInfo(info);
+  ByteVector launchInfo = info.build();
+  ElfSectionSpec code = {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, {0xc3}};
+  ElfSectionSpec data = {".rodata", SHT_PROGBITS, SHF_ALLOC, launchInfo};
+  return makeElf({ET_REL,
+                  EM_X86_64,
+                  {code, data},
+                  {{info.variants[0].symbol, 1, 0, 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
+                   {SPARSEC_LAUNCH_INFO_SYMBOL, 2, 0, launchInfo.size()}}});
+}
+
+class AttentionOnHost : public ::testing::Test {
+protected:
+  void SetUp() override {
+    sparsec_device_t opened = nullptr;
+    ASSERT_EQ(sparsec_device_open_host(1, &opened), nullptr);
+    device.reset(opened);
+    sparsec_module_t loaded = nullptr;
+    ByteVector object = hostObject(cudaAttention());
+    sparsec_status_t status = sparsec_module_load(opened, object.data(), object.size(), &loaded);
+    module.reset(loaded);
+    if (sparsec_status_code(status) == SPARSEC_STATUS_DEVICE_LIMIT) {
+      sparsec_status_free(status);
+      GTEST_SKIP() << "needs a processor that host kernels run on";
+    }
+    ASSERT_EQ(status, nullptr) << sparsec_status_message(status);
+    ASSERT_EQ(sparsec_module_kernel(loaded, nullptr, &kernel), nullptr);
+  }
+
+  llvm::Expected<run::HostArguments> read(const std::string &pattern) const {
+    return run::HostArguments::read(kernel,
+                                    {"q=random:1x2x3x64", "k=random:1x1x70x64", "v=random:1x1x70x64",
+                                     "pattern=" + pattern, "scale=0.5", "slopes=random:2", "ids=random:1x70:below=2"},
+                                    readers::Limits());
+  }
+
+  run::OwnedDevice device;
+  run::OwnedModule module;
+  sparsec_kernel_t kernel = nullptr;
+};
+
+TEST_F(AttentionOnHost, ResultsFollowTheQueries) {
+  auto host = read("dense");
+  ASSERT_TRUE(bool(host));
+  EXPECT_EQ(host->resultRows(), 6);
+  EXPECT_EQ(host->resultWidth(), 64);
+  EXPECT_EQ(host->find("o")->sizes, (std::vector<int64_t>{1, 2, 3, 64}));
+  EXPECT_EQ(host->find("lse")->sizes, (std::vector<int64_t>{1, 2, 3}));
+  EXPECT_EQ(host->find("lse")->elements.size(), 6 * sizeof(float));
+}
+
+TEST_F(AttentionOnHost, BothResultsAreChecked) {
+  auto host = read("random:density=0");
+  ASSERT_TRUE(bool(host));
+  // No query sees a key: the result is 0, the LSE is -inf.
+  std::vector<std::byte> &output = host->find("o")->elements, &lse = host->find("lse")->elements;
+  std::fill(output.begin(), output.end(), std::byte(0));
+  auto wrong = run::checkResult(kernel, *host, {});
+  ASSERT_TRUE(bool(wrong));
+  EXPECT_EQ(wrong->rowsChecked, 6);
+  EXPECT_EQ(wrong->wrongElements, 6) << "every LSE is still NaN";
+  ASSERT_TRUE(wrong->firstWrong);
+  EXPECT_EQ(wrong->firstWrong->result, "lse");
+  EXPECT_EQ(wrong->firstWrong->row, 0);
+
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (int row = 0; row < 6; ++row)
+    readers::storeElement(lse.data(), row, -infinity, *readers::getFloatFormat(SPARSEC_DTYPE_F32));
+  auto right = run::checkResult(kernel, *host, {});
+  ASSERT_TRUE(bool(right));
+  EXPECT_EQ(right->wrongElements, 0);
+
+  std::fill(output.end() - 2, output.end(), std::byte(0xff));
+  auto last = run::checkResult(kernel, *host, {run::CheckRequest::Rows::count, 1});
+  ASSERT_TRUE(bool(last));
+  EXPECT_EQ(last->wrongElements, 1) << "a row with a NaN is always checked";
+  EXPECT_EQ(last->firstWrong->result, "o");
+  EXPECT_EQ(last->firstWrong->row, 5);
+  EXPECT_EQ(last->firstWrong->column, 63);
+}
+
+TEST_F(AttentionOnHost, PairsThatMeet) {
+  // 130 queries, 200 keys: query q stands at position q + 70.
+  const run::AttentionShape shape = {2, 4, 2, 130, 200, 64};
+  sparsec_attention_info_t info = {};
+  info.window_left = info.window_right = -1;
+  EXPECT_EQ(run::visitedPairs(info, shape, nullptr), 2.0 * 4 * 130 * 200);
+  info.causal = 1;
+  EXPECT_EQ(run::visitedPairs(info, shape, nullptr), 8.0 * (71 + 200) * 130 / 2);
+
+  // Blocks (0, 0), (1, 2) and the edge block (2, 3), of 2 queries and 8 keys; the lists are those of all heads.
+  const std::vector<int32_t> starts = {0, 1, 2, 3}, indices = {0, 2, 3};
+  const sparsec_pattern_t pattern = {SPARSEC_PATTERN_INDEX_ARRAYS,    64, 64, 1, 1, 3, 4, 3, {},
+                                     {starts.data(), indices.data()}, 0};
+  info.causal = 0;
+  EXPECT_EQ(run::visitedPairs(info, shape, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
+  info.causal = 1; // queries 64 to 127 see keys up to 134 to 197
+  EXPECT_EQ(run::visitedPairs(info, shape, &pattern), 8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
+}
+
+} // namespace
+
+#endif
