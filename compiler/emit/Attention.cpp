@@ -87,7 +87,6 @@ private:
   Progress waitForNext(Progress progress);
   Value scores(Ring::State state);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
-  Values packed(ValueRange scores);
   ScorePlace place(Value word);
   void release(Ring &ring, Value slot);
   Value multiplyRows(Value accumulators, ValueRange factors);
@@ -274,21 +273,13 @@ Progress AttentionEmitter::emitBlocks(OnlineSoftmax &softmax, Ring::State start,
   first.ring = start;
   first = waitForNext(first);
 
-  Values init = first.values();
-  auto loop = scf::WhileOp::create(b, ValueRange(init).getTypes(), init);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    SmallVector<Location> locations(init.size(), b.getLoc());
-    Block *before = b.createBlock(&loop.getBefore(), {}, ValueRange(init).getTypes(), locations);
-    Value isKeys = b.compare(arith::CmpIPredicate::ne, before->getArgument(2), b.i32(endOfList));
-    scf::ConditionOp::create(b, isKeys, before->getArguments());
-    Block *after = b.createBlock(&loop.getAfter(), {}, ValueRange(init).getTypes(), locations);
-    Progress next = waitForNext(nextBlock(softmax, Progress::from(after->getArguments())));
-    scf::YieldOp::create(b, next.values());
-  }
+  Values end = b.whileLoop(
+      first.values(),
+      [&](ValueRange current) { return b.compare(arith::CmpIPredicate::ne, current[2], b.i32(endOfList)); },
+      [&](ValueRange current) { return waitForNext(nextBlock(softmax, Progress::from(current))).values(); });
 
   // The values of the last block.
-  Progress last = Progress::from(loop.getResults());
+  Progress last = Progress::from(end);
   last.output = ptx::wgmmaWait(b, 0, accumulate(last.ring, last.probabilities, last.output));
   release(keyRing, last.ring.slot);
   last.ring = keyRing.advance(last.ring);
@@ -309,7 +300,7 @@ Progress AttentionEmitter::firstBlock(OnlineSoftmax &softmax, Ring::State state,
   release(keyRing, state.slot);
   progress.state = softmax.begin();
   softmax.step(place(word), current, progress.state);
-  progress.probabilities = packed(current);
+  progress.probabilities = context.packPairs(current);
   progress.output = b.pack(Values(context.headDimension / 2, b.f32(0)));
   return progress;
 }
@@ -326,7 +317,7 @@ Progress AttentionEmitter::nextBlock(OnlineSoftmax &softmax, Progress progress) 
   output = ptx::wgmmaWait(b, 0, output);
   release(keyRing, values.slot);
   progress.output = multiplyRows(output, factors);
-  progress.probabilities = packed(current); // not before the product that reads the old ones is complete
+  progress.probabilities = context.packPairs(current); // not before the product that reads the old ones is complete
   progress.ring = values;
   return progress;
 }
@@ -372,13 +363,6 @@ Value AttentionEmitter::accumulate(Ring::State state, ValueRange probabilities, 
                                      b.add(value, k * 16 * swizzleBytes / 16), /*bNMajor=*/true);
   ptx::wgmmaCommit(b);
   return output;
-}
-
-Values AttentionEmitter::packed(ValueRange scores) {
-  Values pairs;
-  for (size_t i = 0; i < scores.size(); i += 2)
-    pairs.push_back(ptx::pack(b, context.element, scores[i], scores[i + 1]));
-  return pairs;
 }
 
 Value AttentionEmitter::multiplyRows(Value accumulators, ValueRange factors) {

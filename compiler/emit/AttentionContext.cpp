@@ -2,6 +2,8 @@
 
 #include "AttentionContext.h"
 
+#include "Ptx.h"
+
 #include "sparsec/launch_info.h"
 
 using namespace mlir;
@@ -29,8 +31,10 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
   keyBlock = schedule.getTileN();
 
   program.walk([&](KeyLoopOp loop) {
-    if (Value operand = loop.getPattern())
+    if (Value operand = loop.getPattern()) {
       pattern = argumentNumber(operand);
+      keyBlock = cast<PatternType>(operand.getType()).getKeyBlock();
+    }
   });
   program.walk([&](StoreRowsOp store) {
     result = argumentNumber(store.getResult());
@@ -90,10 +94,7 @@ Values AttentionContext::forEachKeyBlock(const QueryTile &tile, ValueRange carri
   return forEachInList(tile, reachable, /*isPartial=*/false, state, visit);
 }
 
-/// One list. An index that is out of range is not reachable, so that lists of a device that nobody has checked do no
-/// harm.
-Values AttentionContext::forEachInList(const QueryTile &tile, KeyBlocks reachable, bool isPartial, ValueRange carried,
-                                       Visit visit) {
+KeyList AttentionContext::list(const QueryTile &tile, bool isPartial) {
   Value starts = patternField(isPartial ? SPARSEC_PATTERN_FIELD_PARTIAL_STARTS : SPARSEC_PATTERN_FIELD_FULL_STARTS);
   Value indices = patternField(isPartial ? SPARSEC_PATTERN_FIELD_PARTIAL_INDICES : SPARSEC_PATTERN_FIELD_FULL_INDICES);
   Value patternHeads = patternField(SPARSEC_PATTERN_FIELD_HEADS);
@@ -115,12 +116,28 @@ Values AttentionContext::forEachInList(const QueryTile &tile, KeyBlocks reachabl
             [&] { return Values{b.extend(start), b.sub(b.loadElement(i32, starts, b.add(list, 1)), start)}; });
       },
       [&] { return Values{b.i64(0), b.i32(0)}; });
+  return {b.elementPointer(indices, i32, range[0]), range[1]};
+}
 
-  return b.forLoop(b.i32(0), range[1], b.i32(1), carried, [&](Value i, ValueRange state) {
-    Value block = b.loadElement(i32, indices, b.add(range[0], b.extend(i)));
-    Value isReachable =
-        b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));
+/// An index that is out of range is not reachable, so that lists of a device that nobody has checked do no harm.
+Value AttentionContext::isReachable(const KeyBlocks &reachable, Value block) {
+  return b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));
+}
+
+Values AttentionContext::forEachInList(const QueryTile &tile, KeyBlocks reachable, bool isPartial, ValueRange carried,
+                                       Visit visit) {
+  KeyList list = this->list(tile, isPartial);
+  return b.forLoop(b.i32(0), list.count, b.i32(1), carried, [&](Value i, ValueRange state) {
+    Value block = b.loadElement(b.i32Type(), list.first, i);
     return b.ifThenElse(
-        isReachable, state.getTypes(), [&] { return visit(block, isPartial, state); }, [&] { return Values(state); });
+        isReachable(reachable, block), state.getTypes(), [&] { return visit(block, isPartial, state); },
+        [&] { return Values(state); });
   });
+}
+
+Values AttentionContext::packPairs(ValueRange values) {
+  Values pairs;
+  for (size_t i = 0; i < values.size(); i += 2)
+    pairs.push_back(ptx::pack(b, element, values[i], values[i + 1]));
+  return pairs;
 }

@@ -23,6 +23,11 @@ struct KeyBlocks {
   mlir::Value begin, end;
 };
 
+/// One of the pattern's lists of a tile: `count` (i32) key blocks from the pointer `first` on.
+struct KeyList {
+  mlir::Value first, count;
+};
+
 struct AttentionContext : ProgramContext {
   AttentionContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
@@ -48,11 +53,18 @@ struct AttentionContext : ProgramContext {
   using Visit = llvm::function_ref<KernelBuilder::Values(mlir::Value block, bool isPartial, mlir::ValueRange carried)>;
   KernelBuilder::Values forEachKeyBlock(const QueryTile &tile, mlir::ValueRange carried, Visit visit);
 
+  KeyList list(const QueryTile &tile, bool isPartial);
+  mlir::Value isReachable(const KeyBlocks &reachable, mlir::Value block);
+
+  /// Probabilities in pairs, as operands of a product.
+  KernelBuilder::Values packPairs(mlir::ValueRange values);
+
   // Kernel argument numbers.
   int64_t query, key, value, result;
   std::optional<int64_t> pattern, lse;
   mlir::Type element; // of Q, K and V
-  int64_t headDimension, tileRows, keyBlock;
+  int64_t headDimension, tileRows;
+  int64_t keyBlock;                          // keys of a block of the pattern, or of a step without one
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
   SoftmaxOp softmax;
 

@@ -3,6 +3,7 @@
 // the schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
 
 #include "Attention.h"
+#include "AttentionMultistage.h"
 #include "Multistage.h"
 #include "Passes.h"
 #include "ProgramContext.h"
@@ -70,7 +71,10 @@ void emitProgram(ProgramOp program) {
 
   if (program.isAttention()) {
     AttentionContext context(program, function, b);
-    emitAttention(context);
+    if (program.getSchedule().getCopy() == Copy::tma)
+      emitAttention(context);
+    else
+      emitAttentionMultistage(context);
     finish(context);
   } else {
     SpmmContext context(program, function, b);

@@ -118,6 +118,20 @@ KernelBuilder::Values KernelBuilder::forLoop(Value begin, Value end, Value step,
   return Values(loop.getResults());
 }
 
+KernelBuilder::Values KernelBuilder::whileLoop(ValueRange carried, function_ref<Value(ValueRange)> condition,
+                                               function_ref<Values(ValueRange)> body) {
+  TypeRange types = carried.getTypes();
+  auto loop = scf::WhileOp::create(*this, types, carried);
+  OpBuilder::InsertionGuard guard(*this);
+  SmallVector<Location> locations(carried.size(), getLoc());
+  Block *before = createBlock(&loop.getBefore(), {}, types, locations);
+  Value goesOn = condition(before->getArguments());
+  scf::ConditionOp::create(*this, goesOn, before->getArguments());
+  Block *after = createBlock(&loop.getAfter(), {}, types, locations);
+  scf::YieldOp::create(*this, body(after->getArguments()));
+  return Values(loop.getResults());
+}
+
 void KernelBuilder::ifThen(Value condition, function_ref<void()> body) {
   auto op = scf::IfOp::create(*this, condition, /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(*this);

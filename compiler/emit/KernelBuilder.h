@@ -75,6 +75,9 @@ public:
   using LoopBody = llvm::function_ref<Values(Value index, mlir::ValueRange carried)>;
   /// for (index = begin; index < end; index += step) carried = body(index, carried)
   Values forLoop(Value begin, Value end, Value step, mlir::ValueRange carried, LoopBody body);
+  /// while (condition(carried)) carried = body(carried)
+  Values whileLoop(mlir::ValueRange carried, llvm::function_ref<Value(mlir::ValueRange)> condition,
+                   llvm::function_ref<Values(mlir::ValueRange)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   Values ifThenElse(Value condition, mlir::TypeRange types, llvm::function_ref<Values()> then,
                     llvm::function_ref<Values()> otherwise);
