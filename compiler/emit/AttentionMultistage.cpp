@@ -259,7 +259,11 @@ ScorePlace TileEmitter::place(Value word) {
 } // namespace
 
 void sparsec::emitAttentionMultistage(AttentionContext &context) {
+  Value thread = context.thread;
   emitTileRows(context, {}, [&](Value tileRow, Value panel, ValueRange) {
+    // Addresses that depend on the thread alone are computed for every tile: in registers of the whole kernel they would
+    // leave too few for the steps.
+    context.thread = ptx::opaque(context.b, thread);
     QueryTile tile = context.tile(tileRow, panel);
     TileEmitter(context, tile).emit();
     return Values();
