@@ -1,96 +1,24 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Times attention kernels next to cuDNN (torch's scaled_dot_product_attention) in one process.
+"""Times attention kernels next to cuDNN (torch's scaled_dot_product_attention) in one process, and checks them.
 
-S = 8192, heads x D = 2048, batch 2, bf16, random lists of key blocks of every density. Useful TFLOP/s count the visited
-blocks (causal: half of all); the ratio is to cuDNN dense, or to cuDNN causal, timed before and after each case.
+Useful TFLOP/s count the pairs of queries and keys that the lists and limits leave. What a case is compared with (cuDNN
+on all keys, or the same kernel on something simpler) is timed before and after it. Errors are those of sampled rows
+against double precision: the largest, and the root of the mean square in proportion to that of the result.
 
-The kernels: the target bench-kernels, or test/device/build_kernels.sh --sources bench/attention --arch sm_90a --out DIR
-(then DIR/sm_90a).
-The runtime as a shared library: cmake -DBUILD_SHARED_LIBS=ON
+The kernels: the target bench-kernels, or test/device/build_kernels.sh --sources bench/attention --arch sm_90a,sm_89
+--out DIR. The runtime as a shared library: cmake -DBUILD_SHARED_LIBS=ON
 """
 import argparse
-import ctypes
 import json
 import pathlib
 import statistics
-import sys
+import time
 
-SEQUENCE, WIDTH, BATCHES = 8192, 2048, 2
-DENSITIES = [1.0, 0.5, 0.25, 0.1]
-BF16, KIND_DENSE, KIND_PATTERN, INDEX_ARRAYS = 3, 2, 4, 1  # launch_info.h
+from attention_cases import GROUPS
+from attention_runtime import DeviceLists, Runtime, dense
 
-
-# The structures of runtime.h.
-class Dense(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
-                ("sizes", ctypes.c_int64 * 5), ("strides", ctypes.c_int64 * 5)]
-
-
-class BlockLists(ctypes.Structure):
-    _fields_ = [("starts", ctypes.c_void_p), ("indices", ctypes.c_void_p)]
-
-
-class Pattern(ctypes.Structure):
-    _fields_ = [("encoding", ctypes.c_int), ("query_block", ctypes.c_int32), ("key_block", ctypes.c_int32),
-                ("batches", ctypes.c_int64), ("heads", ctypes.c_int64), ("rows", ctypes.c_int64),
-                ("columns", ctypes.c_int64), ("capacity", ctypes.c_int64), ("partial", BlockLists),
-                ("full", BlockLists)]
-
-
-class Value(ctypes.Union):  # a BSR matrix, which no kernel here takes, is smaller than a dense tensor
-    _fields_ = [("dense", Dense), ("scalar", ctypes.c_float), ("pattern", Pattern)]
-
-
-class Argument(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int), ("value", Value)]
-
-
-class Runtime:
-    def __init__(self, path):
-        self.library = ctypes.CDLL(str(path))
-        self.library.sparsec_status_message.restype = ctypes.c_char_p
-        self.device = ctypes.c_void_p()
-        self.call("sparsec_device_open_cuda", 0, ctypes.byref(self.device))
-
-    def call(self, name, *arguments):
-        function = getattr(self.library, name)
-        function.restype = ctypes.c_void_p
-        if status := function(*arguments):
-            sys.exit(f"{name}: {self.library.sparsec_status_message(ctypes.c_void_p(status)).decode()}")
-
-    def load(self, path):
-        data = path.read_bytes()
-        module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
-        self.call("sparsec_module_load", self.device, data, ctypes.c_size_t(len(data)), ctypes.byref(module))
-        self.call("sparsec_module_kernel", module, None, ctypes.byref(kernel))
-        return kernel
-
-    def launcher(self, kernel, arguments, stream):
-        array = (Argument * len(arguments))(*arguments)
-        return lambda: self.call("sparsec_launch", kernel, None, array, ctypes.c_size_t(len(arguments)),
-                                 ctypes.c_void_p(stream))
-
-
-def dense(tensor):
-    sizes, strides = (ctypes.c_int64 * 5)(*tensor.shape), (ctypes.c_int64 * 5)(*tensor.stride())
-    return Argument(KIND_DENSE, Value(dense=Dense(tensor.data_ptr(), BF16, tensor.dim(), sizes, strides)))
-
-
-def random_lists(torch, block, density):
-    """Offsets and indices of lists in which every block is with this probability, and how many there are."""
-    side = SEQUENCE // block
-    mask = torch.rand(side, side, generator=torch.Generator().manual_seed(1)) < density
-    starts = torch.zeros(side + 1, dtype=torch.int32)
-    starts[1:] = mask.sum(1).cumsum(0)
-    return starts.cuda(), mask.nonzero()[:, 1].int().cuda(), int(mask.sum())
-
-
-def pattern(starts, indices, block):
-    side = SEQUENCE // block
-    full = BlockLists(starts.data_ptr(), indices.data_ptr())
-    return Argument(KIND_PATTERN, Value(pattern=Pattern(INDEX_ARRAYS, block, block, 1, 1, side, side, indices.numel(),
-                                                        BlockLists(), full)))
+SOURCES = pathlib.Path(__file__).resolve().parent / "attention"
 
 
 class Timer:
@@ -103,6 +31,7 @@ class Timer:
         times = []
         for _ in range(self.repeats + 2):
             self.flushed.zero_()
+            self.torch.cuda._sleep(500_000)  # the host has submitted everything before the GPU starts
             start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
             start.record()
             run()
@@ -112,70 +41,243 @@ class Timer:
         return statistics.median(times[2:])
 
 
+class Problem:
+    """The tensors of a case, and what its results should be."""
+
+    def __init__(self, torch, case):
+        self.torch, self.case = torch, case
+        torch.manual_seed(1)
+        dtype = getattr(torch, case.dtype)
+
+        def normal(heads, size=1.0):
+            return (size * torch.randn(case.batches, heads, case.sequence, case.dimension, device="cuda")).to(dtype)
+
+        self.q, self.k, self.v = normal(case.heads, case.spread), normal(case.key_heads), normal(case.key_heads)
+        self.output = torch.empty_like(self.q)
+        self.lists = DeviceLists(torch, case.blocks) if case.blocks else None
+        self.operand = None
+        if case.region == "alibi":
+            self.operand = torch.tensor([2 ** (-8 * (head + 1) / case.heads) for head in range(case.heads)]).cuda()
+        if case.region == "documents":
+            lengths = torch.tensor(case.lengths)
+            numbers = torch.arange(len(lengths), dtype=torch.int32).repeat_interleave(lengths)
+            self.operand = numbers.repeat(case.batches, 1).cuda()
+
+    def arguments(self):
+        lists = [self.lists.argument()] if self.lists else []
+        operands = [dense(self.operand)] if self.operand is not None else []
+        return [*(dense(tensor) for tensor in (self.q, self.k, self.v)), *lists, *operands, dense(self.output)]
+
+    def cudnn(self):
+        """A call of cuDNN on all keys (causal: all keys before), and its tensors. It gets a head of keys for every
+        head of queries."""
+        shared = self.case.heads // self.case.key_heads
+        k, v = (tensor.repeat_interleave(shared, 1) if shared > 1 else tensor for tensor in (self.k, self.v))
+        attention = self.torch.nn.functional.scaled_dot_product_attention
+        return lambda: attention(self.q, k, v, is_causal=self.case.causal)
+
+    def sample(self, count=16):
+        """Some batches and heads, and some of their queries."""
+        generator = self.torch.Generator().manual_seed(2)
+
+        def numbers(limit, wanted):
+            return self.torch.randperm(limit, generator=generator)[:wanted].sort()[0]
+
+        for index in numbers(self.case.batches * self.case.heads, 4).tolist():
+            batch, head = divmod(index, self.case.heads)
+            yield batch, head, numbers(self.case.sequence, count).cuda()
+
+    def visible(self, batch, head, rows):
+        """Which keys the queries see, rows x S."""
+        torch, case = self.torch, self.case
+        keys = torch.arange(case.sequence, device="cuda")
+        mask = torch.ones(len(rows), case.sequence, dtype=torch.bool, device="cuda")
+        if case.region == "relative":
+            mask = (rows[:, None] - keys + head).fmod(3) != 1
+        if case.region == "documents":
+            mask = self.operand[batch, rows][:, None] == self.operand[batch]
+        if case.blocks:
+            mask = self.blocks_of(case.blocks.full, head, rows) | self.blocks_of(case.blocks.partial, head, rows) & mask
+        if case.causal:
+            mask &= keys <= rows[:, None]
+        if case.window:
+            mask &= keys > rows[:, None] - case.window
+        return mask
+
+    def blocks_of(self, lists, head, rows):
+        """Which keys are in blocks of the lists, rows x S."""
+        blocks = self.case.blocks
+        first = (head if blocks.heads > 1 else 0) * blocks.rows
+        states = self.torch.zeros(len(rows), blocks.columns, dtype=self.torch.bool)
+        for index, row in enumerate(rows.tolist()):
+            columns = lists[first + row // blocks.query_block]
+            states[index, self.torch.tensor(columns, dtype=self.torch.int64)] = True
+        return states.cuda().repeat_interleave(blocks.key_block, 1)[:, :self.case.sequence]
+
+    def exact(self, batch, head, rows):
+        """The result for these queries in double, rows x D."""
+        torch, case = self.torch, self.case
+        key_head = head * case.key_heads // case.heads
+        scores = self.q[batch, head, rows].double() @ self.k[batch, key_head].double().T / case.dimension ** 0.5
+        if case.region == "softcap":
+            scores = 20 * torch.tanh(scores / 20)
+        if case.region == "alibi":
+            distance = torch.arange(case.sequence, device="cuda") - rows[:, None]
+            scores = scores + self.operand[head].double() * distance
+        scores = scores.masked_fill(~self.visible(batch, head, rows), float("-inf"))
+        # A query that sees nothing has NaN here, and zeros as its result.
+        return torch.softmax(scores, 1).nan_to_num(0) @ self.v[batch, key_head].double()
+
+    def errors(self, output):
+        """The largest error of sampled rows, and the root mean square in proportion to the result's."""
+        largest, squares, result_squares = 0.0, 0.0, 0.0
+        for batch, head, rows in self.sample():
+            exact = self.exact(batch, head, rows)
+            error = output[batch, head, rows].double() - exact
+            # NaN is as wrong as can be.
+            largest = max(largest, error.abs().nan_to_num(float("inf")).max().item())
+            squares += error.square().sum().nan_to_num(float("inf")).item()
+            result_squares += exact.square().sum().item()
+        return {"max": largest, "relative": (squares / result_squares) ** 0.5}
+
+
 class Bench:
     def __init__(self, torch, runtime, options):
-        self.torch, self.runtime, self.kernels = torch, runtime, options.kernels
+        self.torch, self.runtime, self.options = torch, runtime, options
         self.timer = Timer(torch, options.repeats)
-        self.cases = []
+        self.results = []
 
-    def prepare(self, dimension):
-        self.dimension, self.heads = dimension, WIDTH // dimension
-        shape = (BATCHES, self.heads, SEQUENCE, dimension)
-        self.torch.manual_seed(1)
-        self.tensors = [self.torch.randn(shape, device="cuda").bfloat16() for _ in range(3)]
-        self.output = self.torch.empty(shape, device="cuda", dtype=self.torch.bfloat16)
+    def kernel_file(self, case):
+        return self.options.kernels / case.arch / f"{case.kernel}.cubin"
 
-    def cudnn(self, is_causal):
-        return self.torch.nn.functional.scaled_dot_product_attention(*self.tensors, is_causal=is_causal)
+    def launcher(self, problem):
+        """A launch of the case's kernel, its plan, and the milliseconds that the plan took."""
+        kernel, arguments = self.runtime.load(self.kernel_file(problem.case)), problem.arguments()
+        plan, start = None, time.perf_counter()
+        if self.options.plan != "without":
+            case = problem.case
+            lists = problem.lists.argument() if problem.lists and self.options.plan == "with" else None
+            plan = self.runtime.plan(kernel, (case.batches, case.heads, case.sequence, case.sequence), lists)
+        plan_milliseconds = (time.perf_counter() - start) * 1e3
+        launch = self.runtime.launcher(kernel, plan, arguments, self.torch.cuda.current_stream().cuda_stream)
+        return launch, plan, plan_milliseconds
 
-    def run(self, name, pairs, lists=(), density=None):
-        """Times a kernel that visits so many (query, key) pairs of every head."""
-        is_causal = density is None
-        q, k, v = (dense(tensor) for tensor in self.tensors)
-        kernel = self.runtime.load(self.kernels / f"{name}.cubin")
-        launch = self.runtime.launcher(kernel, [q, k, v, *lists, dense(self.output)],
-                                       self.torch.cuda.current_stream().cuda_stream)
-        before = self.timer.milliseconds(lambda: self.cudnn(is_causal))
+    def run(self, group, case):
+        problem = Problem(self.torch, case)
+        cudnn = problem.cudnn()
+        launch, plan, plan_milliseconds = self.launcher(problem)
+        other, other_plan, other_problem = cudnn, None, None
+        if case.baseline:
+            other_problem = Problem(self.torch, case.baseline)
+            other, other_plan, _ = self.launcher(other_problem)
+        before = self.timer.milliseconds(other)
         own = self.timer.milliseconds(launch)
-        after = self.timer.milliseconds(lambda: self.cudnn(is_causal))
-        head = 4 * self.dimension * self.heads * BATCHES / 1e9
-        every = SEQUENCE * SEQUENCE / (2 if is_causal else 1)
-        case = {"kernel": name, "density": density, "milliseconds": own, "tflops": head * pairs / own,
-                "cudnn_tflops": head * every / ((before + after) / 2)}
-        case["ratio"] = case["tflops"] / case["cudnn_tflops"]
-        if density in (None, 1.0):
-            case["max_difference"] = (self.output.float() - self.cudnn(is_causal).float()).abs().max().item()
-        self.cases.append(case)
-        label = "causal" if is_causal else f"d = {density:g}"
-        print(f"{name:32} {label:10} {case['tflops']:6.0f} TFLOP/s, cuDNN {case['cudnn_tflops']:6.0f}, "
-              f"ratio {case['ratio']:.3f}", flush=True)
+        baseline = (before + self.timer.milliseconds(other)) / 2
+        result = {"group": group, "case": case.label, "kernel": case.kernel, "arch": case.arch,
+                  "density": case.blocks.density() if case.blocks else None, "milliseconds": own,
+                  "baseline": case.baseline.label if case.baseline else "cudnn", "baseline_milliseconds": baseline,
+                  "tflops": case.operations / own / 1e9,
+                  "baseline_tflops": (case.baseline.operations if case.baseline else case.cudnn_operations)
+                  / baseline / 1e9, "time_ratio": own / baseline, "error": problem.errors(problem.output)}
+        result["ratio"] = result["tflops"] / result["baseline_tflops"]
+        if plan:
+            result["plan_milliseconds"] = plan_milliseconds
+        if case.is_plain:
+            result["cudnn_error"] = problem.errors(cudnn())
+        result["goals"] = self.goals(case, result)
+        self.results.append(result)
+        for each in filter(None, (plan, other_plan)):
+            self.runtime.destroy_plan(each)
+        return result
 
-    def run_all(self):
-        for dimension in (128, 64):
-            self.prepare(dimension)
-            for block in (128, 64):
-                for density in DENSITIES:
-                    starts, indices, count = random_lists(self.torch, block, density)
-                    self.run(f"attention_bf16_{dimension}_{block}x{block}", count * block * block,
-                             [pattern(starts, indices, block)], density)
-            self.run(f"attention_bf16_{dimension}_causal", SEQUENCE * SEQUENCE / 2)
+    @staticmethod
+    def goals(case, result):
+        """What was to be reached, and whether it was."""
+        goals = []
+        if case.least_ratio:
+            goals.append((f"ratio >= {case.least_ratio:.2f}", result["ratio"] >= case.least_ratio))
+        if case.most_time:
+            goals.append((f"time <= {case.most_time:g} x", result["time_ratio"] <= case.most_time))
+        if case.least_tflops:
+            goals.append((f">= {case.least_tflops:g} TFLOP/s", result["tflops"] >= case.least_tflops))
+        if case.compares_errors:
+            # Of a few hundred numbers: what differs by less than this is luck.
+            goals.append(("error <= cuDNN's", result["error"]["relative"] <= 1.02 * result["cudnn_error"]["relative"]))
+        return [{"goal": goal, "met": met} for goal, met in goals]
+
+
+def text_of_error(error):
+    return f"{error['max']:.1e} {error['relative']:.1e}" if error else f"{'':15}"
+
+
+def print_heading(group):
+    print(f"{group:35} {'ms':>7} {'TFLOP/s':>7} {'baseline':>8} {'ratio':>6} {'time':>5}  {'error: max rms':15} "
+          "cuDNN: max rms")
+
+
+def print_result(result):
+    rates = (f"{result['tflops']:7.0f} {result['baseline_tflops']:8.0f} {result['ratio']:6.3f} "
+             f"{result['time_ratio']:5.2f}")
+    errors = f"{text_of_error(result['error'])} {text_of_error(result.get('cudnn_error'))}"
+    goals = "; ".join(f"{goal['goal']}{'' if goal['met'] else ' MISSED'}" for goal in result["goals"])
+    print(f"  {result['case']:33} {result['milliseconds']:7.3f} {rates}  {errors} {goals}".rstrip(), flush=True)
+
+
+def describe(group, case):
+    """A case in words, for --dry-run."""
+    missing = "" if (SOURCES / f"{case.kernel}.mlir").exists() else "  NO SUCH SOURCE"
+    blocks = f"{case.blocks.count()} blocks, density {case.blocks.density():.3f}" if case.blocks else "no lists"
+    print(f"{group:9} {case.label:35} {case.arch:7} {case.kernel:43} B {case.batches} H {case.heads}/{case.key_heads} "
+          f"S {case.sequence} {blocks}, {case.operations / 1e12:.3f} TFLOP, baseline "
+          f"{case.baseline.label if case.baseline else 'cuDNN'}{missing}")
+
+
+def selected_groups(text):
+    names = text.split(",")
+    if unknown := [name for name in names if name not in GROUPS]:
+        raise argparse.ArgumentTypeError(f"expects some of {', '.join(GROUPS)}, but got {', '.join(unknown)}")
+    return names
+
+
+def parse_options():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", type=pathlib.Path, help="folder of the compiled kernels, one folder a chip in it")
+    parser.add_argument("--runtime", type=pathlib.Path, help="libsparsec_runtime.so")
+    parser.add_argument("--cases", type=selected_groups, default=list(GROUPS),
+                        help=f"groups of cases, separated by commas (default: {','.join(GROUPS)})")
+    parser.add_argument("--plan", choices=["with", "sizes", "without"], default="without", help="launch with plans for "
+                        "the lists, with plans for the sizes alone, whose lists may change, or without (the default)")
+    parser.add_argument("--json", type=pathlib.Path, help="file to write the results to")
+    parser.add_argument("--repeats", type=int, default=11, help="timed launches of each case (default: 11)")
+    parser.add_argument("--dry-run", action="store_true", help="list the cases; needs neither torch nor a GPU")
+    options = parser.parse_args()
+    if not options.dry_run and not (options.kernels and options.runtime):
+        parser.error("expects --kernels and --runtime, or --dry-run")
+    return options
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", required=True, type=pathlib.Path, help="folder of the compiled kernels")
-    parser.add_argument("--runtime", required=True, type=pathlib.Path, help="libsparsec_runtime.so")
-    parser.add_argument("--json", type=pathlib.Path, help="file to write the results to")
-    parser.add_argument("--repeats", type=int, default=11, help="timed launches of each case (default: 11)")
-    options = parser.parse_args()
-    import torch  # late: --help works without it
+    options = parse_options()
+    if options.dry_run:
+        for group in options.cases:
+            for case in GROUPS[group]():
+                describe(group, case)
+        return
+    import torch  # late: --help and --dry-run work without it
     import torch.nn.attention
     bench = Bench(torch, Runtime(options.runtime), options)
     with torch.nn.attention.sdpa_kernel(torch.nn.attention.SDPBackend.CUDNN_ATTENTION):
-        bench.run_all()
+        for group in options.cases:
+            print_heading(group)
+            for case in GROUPS[group]():
+                if bench.kernel_file(case).exists():
+                    print_result(bench.run(group, case))
+                else:
+                    print(f"  {case.label:33} skipped: no {bench.kernel_file(case)}")
+                torch.cuda.empty_cache()
     if options.json:
         result = {"device": torch.cuda.get_device_name(), "torch": torch.__version__,
-                  "cudnn": torch.backends.cudnn.version(), "cases": bench.cases}
+                  "cudnn": torch.backends.cudnn.version(), "plan": options.plan, "cases": bench.results}
         options.json.write_text(json.dumps(result, indent=1) + "\n")
 
 

@@ -94,6 +94,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `stages`: slots of the ring.
     - `consumers_m` x `consumers_n`: the grid of consumers over the tile: warpgroups (wgmma) or warps (mma_sync).
     - `cluster`: CTAs that share one tile row and get A by multicast.
+    - `tiles_per_cta`: tiles that a CTA works on side by side, each with consumers, a producer and rings of its own
+      (attention; else 1).
     - `producer_registers`, `consumer_registers`: per thread; 0 leaves the compiler's count. wgmma: of the two roles, by
       setmaxnreg. mma_sync: `consumer_registers` is the most that a thread may use.
     - `raster`: tile rows that share a column panel at a time when there is no plan.
@@ -121,7 +123,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$producer_registers,
     DefaultValuedParameter<"int64_t", "0">:$consumer_registers,
     DefaultValuedParameter<"int64_t", "16">:$raster,
-    DefaultValuedParameter<"int64_t", "1">:$ctas_per_sm);
+    DefaultValuedParameter<"int64_t", "1">:$ctas_per_sm,
+    DefaultValuedParameter<"int64_t", "1">:$tiles_per_cta);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -108,13 +108,13 @@ LogicalResult PatternType::verify(function_ref<InFlightDiagnostic()> emitError, 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Instruction, Copy, int64_t tileM,
                                    int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM, int64_t consumersN,
                                    int64_t cluster, int64_t producerRegisters, int64_t consumerRegisters,
-                                   int64_t raster, int64_t ctasPerSm) {
+                                   int64_t raster, int64_t ctasPerSm, int64_t tilesPerCta) {
   using Setting = std::pair<StringRef, int64_t>;
   // schedule_c1
   for (auto [name, value] :
        {Setting("tile_m", tileM), Setting("tile_n", tileN), Setting("tile_k", tileK), Setting("stages", stages),
         Setting("consumers_m", consumersM), Setting("consumers_n", consumersN), Setting("cluster", cluster),
-        Setting("raster", raster), Setting("ctas_per_sm", ctasPerSm)})
+        Setting("raster", raster), Setting("ctas_per_sm", ctasPerSm), Setting("tiles_per_cta", tilesPerCta)})
     if (value < 1)
       return emitError() << "expects " << name << " to be at least 1, but got " << value;
   // schedule_c2: the smallest matrix instruction is m16n8k16

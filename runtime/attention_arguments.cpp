@@ -79,7 +79,39 @@ Status checkInputs(const sparsec_kernel_s &kernel, const sparsec_argument_t *arg
   return {};
 }
 
-Status checkPattern(const Checked &argument, const AttentionSizes &sizes) {
+/// The result or the LSE.
+Status checkResult(const Checked &argument, const AttentionSizes &sizes, ResultMemory memory) {
+  const int64_t expected[] = {sizes.batches, sizes.heads, sizes.queries, sizes.dimension};
+  if (argument.info.role == SPARSEC_ROLE_RESULT) {
+    SPARSEC_RETURN_IF_ERROR(checkRows(argument, expected));
+  } else {
+    SPARSEC_RETURN_IF_ERROR(argument.checkTensor(expected));
+    SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
+  }
+  SPARSEC_RETURN_IF_ERROR(checkApart(argument));
+  return memory == ResultMemory::needed ? argument.checkTensorMemory() : Status();
+}
+
+Status checkArgument(const Checked &argument, const AttentionSizes &sizes, ResultMemory memory) {
+  switch (argument.info.role) {
+  case SPARSEC_ROLE_PATTERN:
+    return checkPatternArgumentSizes(argument, sizes);
+  case SPARSEC_ROLE_SCALE:
+    if (!std::isfinite(argument.value.scalar))
+      return argument.refuse("expects a finite scale, but got ", std::to_string(argument.value.scalar));
+    return {};
+  case SPARSEC_ROLE_REGION:
+    return checkRegionOperand(argument);
+  case SPARSEC_ROLE_RESULT:
+  case SPARSEC_ROLE_LSE:
+    return checkResult(argument, sizes, memory);
+  }
+  return {};
+}
+
+} // namespace
+
+Status checkPatternArgumentSizes(const Checked &argument, const AttentionSizes &sizes) {
   const sparsec_pattern_t &pattern = argument.value.pattern;
   if (pattern.query_block != int32_t(argument.info.block_rows) ||
       pattern.key_block != int32_t(argument.info.block_columns))
@@ -98,38 +130,6 @@ Status checkPattern(const Checked &argument, const AttentionSizes &sizes) {
                            " keys, but got ", pattern.columns);
   return {};
 }
-
-/// The result or the LSE.
-Status checkResult(const Checked &argument, const AttentionSizes &sizes, ResultMemory memory) {
-  const int64_t expected[] = {sizes.batches, sizes.heads, sizes.queries, sizes.dimension};
-  if (argument.info.role == SPARSEC_ROLE_RESULT) {
-    SPARSEC_RETURN_IF_ERROR(checkRows(argument, expected));
-  } else {
-    SPARSEC_RETURN_IF_ERROR(argument.checkTensor(expected));
-    SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
-  }
-  SPARSEC_RETURN_IF_ERROR(checkApart(argument));
-  return memory == ResultMemory::needed ? argument.checkTensorMemory() : Status();
-}
-
-Status checkArgument(const Checked &argument, const AttentionSizes &sizes, ResultMemory memory) {
-  switch (argument.info.role) {
-  case SPARSEC_ROLE_PATTERN:
-    return checkPattern(argument, sizes);
-  case SPARSEC_ROLE_SCALE:
-    if (!std::isfinite(argument.value.scalar))
-      return argument.refuse("expects a finite scale, but got ", std::to_string(argument.value.scalar));
-    return {};
-  case SPARSEC_ROLE_REGION:
-    return checkRegionOperand(argument);
-  case SPARSEC_ROLE_RESULT:
-  case SPARSEC_ROLE_LSE:
-    return checkResult(argument, sizes, memory);
-  }
-  return {};
-}
-
-} // namespace
 
 Status checkRegionOperand(const Checked &argument) {
   if (argument.info.kind == SPARSEC_ARGUMENT_SCALAR)

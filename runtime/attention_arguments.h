@@ -21,6 +21,9 @@ struct AttentionSizes {
 Status checkAttentionArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
                                ResultMemory resultMemory, AttentionSizes &outSizes);
 
+/// Blocks, rows, columns and so on of a pattern argument.
+Status checkPatternArgumentSizes(const Checked &argument, const AttentionSizes &sizes);
+
 /// Whether the pattern, of a kernel that has one, has lists that may be followed. They are in host memory.
 Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 

@@ -13,7 +13,7 @@ namespace sparsec::runtime {
 constexpr uint32_t regionInputCount = 5;
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 2;
+constexpr uint32_t planSectionCount = 3;
 
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

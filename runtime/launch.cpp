@@ -121,11 +121,27 @@ void ParameterPack::addPatternField(const sparsec_pattern_t &pattern, uint32_t f
   }
 }
 
-Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const sparsec_bsr_t &matrix,
-                 const ProblemSizes &sizes) {
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan) {
   if (plan.kernel != &kernel)
     return invalidArgument("plan is for kernel '", plan.kernel->info->name, "' of another module, or not for '",
                            kernel.info->name, "'");
+  return {};
+}
+
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const AttentionSizes &sizes) {
+  SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, plan));
+  const sparsec_attention_sizes_t &own = plan.attentionSizes;
+  if (own.batches != sizes.batches || own.heads != sizes.heads || own.queries != sizes.queries ||
+      own.keys != sizes.keys)
+    return invalidArgument("plan is for ", own.batches, " batches, ", own.heads, " heads, ", own.queries,
+                           " queries and ", own.keys, " keys, but the launch has ", sizes.batches, ", ", sizes.heads,
+                           ", ", sizes.queries, " and ", sizes.keys);
+  return {};
+}
+
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const sparsec_bsr_t &matrix,
+                 const ProblemSizes &sizes) {
+  SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, plan));
   if (plan.sizes.m != sizes.m || plan.sizes.n != sizes.n || plan.sizes.k != sizes.k ||
       plan.blockCount != matrix.block_count)
     return invalidArgument("plan is for a ", plan.sizes.m, " x ", plan.sizes.k, " matrix of ", plan.blockCount,
@@ -139,14 +155,15 @@ Status launchOnGpu(const Launch &launch, void *stream) {
   const Device &device = *launch.kernel.module->device;
   const sparsec_variant_info_t &info = *launch.variant.info;
   int64_t workers = launch.plan ? launch.plan->workers : std::min(launch.variant.residentWorkers, launch.grid.tiles());
+  int64_t ctas = ceilDivide(workers, int64_t(info.tiles_per_cta)) * info.cluster;
   ContextScope current(device);
   SPARSEC_RETURN_IF_ERROR(current.status());
   ParameterPack parameters;
   SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
   return cudaStatus(*device.cuda,
-                    device.cuda->cuLaunchKernel(launch.variant.cudaFunction, unsigned(workers * info.cluster), 1, 1,
-                                                info.threads, 1, 1, info.dynamic_shared_memory,
-                                                static_cast<CUstream>(stream), parameters.pointers(), nullptr),
+                    device.cuda->cuLaunchKernel(launch.variant.cudaFunction, unsigned(ctas), 1, 1, info.threads, 1, 1,
+                                                info.dynamic_shared_memory, static_cast<CUstream>(stream),
+                                                parameters.pointers(), nullptr),
                     "launching a kernel");
 }
 
@@ -186,10 +203,10 @@ Status launchSpmm(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, co
 
 Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
                        size_t count, void *stream) {
-  if (plan)
-    return invalidArgument("plan must be NULL: '", kernel.info->name, "' is an attention kernel, which has no plans");
   AttentionSizes sizes;
   SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes));
+  if (plan)
+    SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, sizes));
   if (kernel.module->device->isHost())
     SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
   if (sizes.rows() == 0)

@@ -331,6 +331,8 @@ Status KernelChecker::checkCudaVariant(const sparsec_variant_info_t &variant, ui
     return broken("variant ", number, " has clusters of ", variant.cluster, ", at most 8 are expected");
   if (variant.ctas_per_sm == 0 || variant.ctas_per_sm > 32)
     return broken("variant ", number, " has ", variant.ctas_per_sm, " CTAs per SM");
+  if (variant.tiles_per_cta == 0 || variant.tiles_per_cta > 4)
+    return broken("variant ", number, " has ", variant.tiles_per_cta, " tiles per CTA");
   if (variant.tile_k == 0 || variant.tile_k > maxTile)
     return broken("variant ", number, " has a tile depth of ", variant.tile_k);
   return {};

@@ -130,7 +130,7 @@ Status Module::loadCudaVariant(Variant &variant) {
 Status Module::countResidentWorkers(Variant &variant) {
   const sparsec_variant_info_t &info = *variant.info;
   int64_t ctas = int64_t(device->info.multiprocessors) * info.ctas_per_sm;
-  variant.residentWorkers = ctas / info.cluster;
+  variant.residentWorkers = ctas / info.cluster * info.tiles_per_cta;
   if (info.cluster == 1)
     return {};
   // Clusters live inside one group of SMs: fewer fit than the number of SMs suggests.

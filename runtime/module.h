@@ -18,7 +18,7 @@ constexpr uint32_t noArgument = UINT32_MAX;
 /// One machine kernel, ready to run.
 struct Variant {
   const sparsec_variant_info_t *info = nullptr;
-  /// CUDA: workers (CTAs, or clusters) that are resident at once; the largest grid.
+  /// CUDA: workers (CTAs, clusters, or teams in a CTA) that are resident at once; the largest grid.
   int64_t residentWorkers = 0;
   CUfunction cudaFunction = nullptr;
   sparsec_host_kernel_t hostFunction = nullptr;

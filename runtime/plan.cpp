@@ -14,39 +14,17 @@ sparsec_plan_s::~sparsec_plan_s() {
 
 namespace sparsec::runtime {
 
+Status SectionList::upload(const Device &device, void *&outMemory) const {
+  SPARSEC_RETURN_IF_ERROR(device.allocate(totalBytes, outMemory));
+  for (const Place &place : places) {
+    void *target = static_cast<char *>(outMemory) + place.offset;
+    SPARSEC_RETURN_IF_ERROR(device.upload(target, place.source, place.bytes));
+    place.variant->sections[place.section] = target;
+  }
+  return {};
+}
+
 namespace {
-
-/// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
-class SectionList {
-public:
-  template <typename Element>
-  void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
-    constexpr size_t alignment = 256;
-    places.push_back({&variant, section, totalBytes, elements.data(), elements.size() * sizeof(Element)});
-    totalBytes += (places.back().bytes + alignment - 1) / alignment * alignment;
-  }
-
-  Status upload(const Device &device, void *&outMemory) const {
-    SPARSEC_RETURN_IF_ERROR(device.allocate(totalBytes, outMemory));
-    for (const Place &place : places) {
-      void *target = static_cast<char *>(outMemory) + place.offset;
-      SPARSEC_RETURN_IF_ERROR(device.upload(target, place.source, place.bytes));
-      place.variant->sections[place.section] = target;
-    }
-    return {};
-  }
-
-private:
-  struct Place {
-    VariantPlan *variant;
-    sparsec_plan_section_t section;
-    size_t offset;
-    const void *source;
-    size_t bytes;
-  };
-  std::vector<Place> places;
-  size_t totalBytes = 0;
-};
 
 /// A pattern's index arrays in host memory: where they are already, or copies.
 struct HostPattern {
@@ -117,7 +95,8 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
                   std::unique_ptr<sparsec_plan_s> &outPlan) {
   auto begin = std::chrono::steady_clock::now();
   if (kernel.info->family != SPARSEC_FAMILY_SPMM)
-    return invalidArgument("kernel '", kernel.info->name, "' is no block-sparse product: only these have plans");
+    return invalidArgument("kernel '", kernel.info->name,
+                           "' is no block-sparse product: use sparsec_plan_create_attention");
   SPARSEC_RETURN_IF_ERROR(checkAgainstKernel(kernel, pattern, width));
   auto plan = std::make_unique<sparsec_plan_s>();
   plan->kernel = &kernel;

@@ -15,6 +15,29 @@ struct VariantPlan {
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
 };
 
+/// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
+class SectionList {
+public:
+  template <typename Element>
+  void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
+    constexpr size_t alignment = 256;
+    places.push_back({&variant, section, totalBytes, elements.data(), elements.size() * sizeof(Element)});
+    totalBytes += (places.back().bytes + alignment - 1) / alignment * alignment;
+  }
+  Status upload(const Device &device, void *&outMemory) const;
+
+private:
+  struct Place {
+    VariantPlan *variant;
+    sparsec_plan_section_t section;
+    size_t offset;
+    const void *source;
+    size_t bytes;
+  };
+  std::vector<Place> places;
+  size_t totalBytes = 0;
+};
+
 } // namespace sparsec::runtime
 
 struct sparsec_plan_s {
@@ -22,8 +45,9 @@ struct sparsec_plan_s {
 
   sparsec_kernel_t kernel = nullptr;
   std::shared_ptr<sparsec::runtime::Module> module; // keeps the kernel and the device
-  sparsec::runtime::ProblemSizes sizes = {};
+  sparsec::runtime::ProblemSizes sizes = {};        // of a product
   int64_t blockCount = 0;
+  sparsec_attention_sizes_t attentionSizes = {};
   std::vector<sparsec::runtime::VariantPlan> variants;
   void *memory = nullptr; // holds all sections
   double milliseconds = 0;

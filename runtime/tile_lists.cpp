@@ -27,7 +27,7 @@ std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
 }
 
 /// The units in the order in which they run; `panel` counts units.
-std::vector<Tile> orderUnits(const TileListInput &input, const std::vector<uint32_t> &costs) {
+std::vector<Tile> orderUnits(const TileListInput &input) {
   TileGrid grid = input.grid;
   grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
   double density = double(input.rowPtr[input.blockRows]) / std::max(1.0, double(input.blockRows) * input.blockColumns);
@@ -40,9 +40,6 @@ std::vector<Tile> orderUnits(const TileListInput &input, const std::vector<uint3
       for (int64_t row = first; row < end; ++row)
         *next++ = {uint32_t(row), uint32_t(panel)};
   }
-  int64_t tail = std::min<int64_t>(units.size(), sortedTilesPerWorker * input.workers);
-  std::stable_sort(units.end() - tail, units.end(),
-                   [&](const Tile &a, const Tile &b) { return costs[a.row] > costs[b.row]; });
   return units;
 }
 
@@ -94,19 +91,38 @@ PanelRange panelsOf(const Tile &unit, const TileListInput &input) {
   return {uint32_t(begin), uint32_t(std::min(begin + input.panelsPerUnit, input.grid.panels))};
 }
 
-Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, const TileListInput &input) {
+/// Sorts the end of an order by falling cost.
+void levelEnd(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t workers) {
+  size_t tail = std::min<size_t>(units.size(), sortedTilesPerWorker * workers), first = units.size() - tail;
+  std::vector<size_t> sorted(tail);
+  std::iota(sorted.begin(), sorted.end(), first);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return costs[a] > costs[b]; });
+  std::vector<Tile> tiles(tail);
+  std::vector<uint32_t> tileCosts(tail);
+  for (size_t i = 0; i < tail; ++i) {
+    tiles[i] = units[sorted[i]];
+    tileCosts[i] = costs[sorted[i]];
+  }
+  std::copy(tiles.begin(), tiles.end(), units.begin() + first);
+  std::copy(tileCosts.begin(), tileCosts.end(), costs.begin() + first);
+}
+
+/// `panelsOf(unit)` are the tiles of a unit, `costs` those of one of its tiles.
+template <typename PanelsOf>
+Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
+                       const PanelsOf &panelsOf) {
   // Costs are compared to 16 bits, which keeps the ring small whatever the matrix.
   uint32_t largest = costs.empty() ? 1 : *std::max_element(costs.begin(), costs.end());
   unsigned shift = std::max(int(std::bit_width(largest)) - 16, 0);
-  WorkerRing ring(input.workers, std::max(largest >> shift, 1u));
-  Assignment assignment = {std::vector<uint32_t>(units.size()), std::vector<uint32_t>(input.workers),
-                           std::vector<uint64_t>(input.workers)};
+  WorkerRing ring(workers, std::max(largest >> shift, 1u));
+  Assignment assignment = {std::vector<uint32_t>(units.size()), std::vector<uint32_t>(workers),
+                           std::vector<uint64_t>(workers)};
   for (size_t i = 0; i < units.size(); ++i) {
-    uint32_t cost = costs[units[i].row], owner = ring.assign(std::max(cost >> shift, 1u));
-    PanelRange panels = panelsOf(units[i], input);
+    uint32_t owner = ring.assign(std::max(costs[i] >> shift, 1u));
+    PanelRange panels = panelsOf(units[i]);
     assignment.owners[i] = owner;
     assignment.counts[owner] += panels.end - panels.begin;
-    assignment.loads[owner] += uint64_t(cost) * (panels.end - panels.begin);
+    assignment.loads[owner] += uint64_t(costs[i]) * (panels.end - panels.begin);
   }
   return assignment;
 }
@@ -117,18 +133,16 @@ double balanceOf(const std::vector<uint64_t> &loads) {
   return double(sum) / (double(largest) * double(loads.size()));
 }
 
-} // namespace
-
-TileLists makeTileLists(const TileListInput &input) {
-  std::vector<uint32_t> costs = tileRowCosts(input);
-  std::vector<Tile> units = orderUnits(input, costs);
-  Assignment assignment = assignUnits(units, costs, input);
-  TileLists lists = {std::vector<uint32_t>(input.workers + 1), std::vector<Tile>(input.grid.tiles()),
-                     balanceOf(assignment.loads)};
+template <typename PanelsOf>
+TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
+                    const PanelsOf &panelsOf) {
+  Assignment assignment = assignUnits(units, costs, workers, panelsOf);
+  TileLists lists = {std::vector<uint32_t>(workers + 1), {}, balanceOf(assignment.loads)};
   std::partial_sum(assignment.counts.begin(), assignment.counts.end(), lists.offsets.begin() + 1);
+  lists.tiles.resize(lists.offsets.back());
   std::vector<uint32_t> next(lists.offsets.begin(), lists.offsets.end() - 1);
   for (size_t i = 0; i < units.size(); ++i) {
-    PanelRange panels = panelsOf(units[i], input);
+    PanelRange panels = panelsOf(units[i]);
     uint32_t &position = next[assignment.owners[i]];
     Tile *destination = &lists.tiles[position];
     position += panels.end - panels.begin;
@@ -136,6 +150,23 @@ TileLists makeTileLists(const TileListInput &input) {
       *destination++ = {row, panel};
   }
   return lists;
+}
+
+} // namespace
+
+TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {
+  levelEnd(order, costs, workers);
+  return listUnits(order, costs, workers, [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; });
+}
+
+TileLists makeTileLists(const TileListInput &input) {
+  std::vector<uint32_t> rowCosts = tileRowCosts(input);
+  std::vector<Tile> units = orderUnits(input);
+  std::vector<uint32_t> costs(units.size());
+  for (size_t i = 0; i < units.size(); ++i)
+    costs[i] = rowCosts[units[i].row];
+  levelEnd(units, costs, input.workers);
+  return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
 }
 
 } // namespace sparsec::runtime

@@ -31,11 +31,13 @@ struct TileLists {
   double balance;                // mean load / largest load
 };
 
+/// The order of tiles, each with its cost, and who runs them: each tile goes to the worker with the least work. The
+/// last few tiles of every worker are sorted by falling cost first, so that the end is level.
+TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
+
 /// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache. A
-/// nearly dense pattern goes in groups of tile rows, as a dense product does. The last few tiles of every worker are
-/// sorted by falling cost so that the end is level; each tile goes to the worker with the least work. Where
-/// `panelsPerUnit` is above 1, all this is about units of so many tiles: that takes less time, and is a little less
-/// even.
+/// nearly dense pattern goes in groups of tile rows, as a dense product does. Where `panelsPerUnit` is above 1, all
+/// this is about units of so many tiles: that takes less time, and is a little less even.
 TileLists makeTileLists(const TileListInput &input);
 
 } // namespace sparsec::runtime

@@ -275,6 +275,7 @@ static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) 
 static void describeSchedule(ScheduleAttr attribute, sparsec_variant_info_t &info) {
   info.cluster = attribute.getCluster();
   info.ctas_per_sm = attribute.getCtasPerSm();
+  info.tiles_per_cta = attribute.getTilesPerCta();
   info.tile_m = attribute.getTileM();
   info.tile_n = attribute.getTileN();
   info.tile_k = attribute.getTileK();
@@ -316,7 +317,7 @@ static FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function) {
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
   variant.info.threads = getIntegerOr(function, "sparsec.threads", 1);
   variant.info.dynamic_shared_memory = getIntegerOr(function, "sparsec.shared_memory", 0);
-  variant.info.cluster = variant.info.ctas_per_sm = 1;
+  variant.info.cluster = variant.info.ctas_per_sm = variant.info.tiles_per_cta = 1;
   if (auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule"))
     describeSchedule(schedule, variant.info);
   variant.info.tile_m = getIntegerOr(function, "sparsec.tile_m", variant.info.tile_m);

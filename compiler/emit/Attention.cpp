@@ -1,14 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One CTA = one or two consumer warpgroups, each with 64 queries of the tile, and the producer's warpgroup, of which
-// one thread works. Two rings: the tile's queries, and the keys and values of its blocks in the order in which the
-// consumers need them:
+// A CTA works on `tiles_per_cta` tiles side by side. A team of consumer warpgroups, each with 64 queries, does a tile,
+// and the last warpgroup has the producers: of a warp for every team one thread works. A team has two rings: the tile's
+// queries, and the keys and values of its steps in the order in which the consumers need them:
 //
 //   K0 | K1 V0 | K2 V1 | ... | V(n-1)
 //
-// so that the scores of block j+1 are on their way while block j's values are multiplied. A word beside every slot
-// tells the consumers which block its keys are of; values have no word, and the last ones tell that the list has ended.
-// Only the producer reads the pattern.
+// so that the scores of step j+1 are on their way while step j's values are multiplied. A step is one block of keys of
+// the pattern, or two where they are small. Only the producer reads plan and pattern. It tells the consumers by two
+// words beside every slot: with queries the tile, with keys the blocks; values have no words, and the last ones tell
+// that the list has ended.
 //
 // The order of a step is that of FlashAttention-3 (Shah et al., 2024, section 3.2): Q K(j), P V(j-1), softmax of j
 // while the second product runs. Probabilities go from the accumulator layout of the first product straight into the A
@@ -21,6 +22,8 @@
 #include "Ptx.h"
 #include "Ring.h"
 
+#include "sparsec/launch_info.h"
+
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
@@ -29,89 +32,154 @@ namespace {
 
 constexpr int64_t swizzleBytes = 128; // one row of a swizzled box
 constexpr int64_t rowsPerConsumer = 64, warpsPerConsumer = 4;
-constexpr int64_t endOfList = -1;
+constexpr int64_t threadsPerWarpgroup = 128;
+// Words beside a slot.
+constexpr int64_t endOfTiles = -1, endOfList = -1;
 
-/// What a warpgroup carries from block to block.
+/// What a warpgroup carries from step to step.
 struct Progress {
   Ring::State ring;
-  Value word;           // of the slot that comes next: a block of keys, or the end
+  Values words;         // of the slot that comes next: the blocks of a step, or the end
   Value output;         // accumulators of O, a struct
-  Values probabilities; // of the block before, packed in pairs
+  Values probabilities; // of the step before, packed in pairs
   SoftmaxState state;
 
   Values values() const {
     Values all = ring.values();
-    all.append({word, output});
+    all.append(words);
+    all.push_back(output);
     all.append(probabilities);
-    all.append(state.maximum);
+    all.append(state.reference);
     all.append(state.sum);
     return all;
   }
   static Progress from(ValueRange values) {
     Progress progress;
     progress.ring = Ring::State(values.take_front(2));
-    progress.word = values[2];
-    progress.output = values[3];
-    ValueRange rest = values.drop_front(4);
+    progress.words = Values(values.slice(2, 2));
+    progress.output = values[4];
+    ValueRange rest = values.drop_front(5);
     progress.probabilities = Values(rest.drop_back(4));
-    progress.state.maximum = Values(rest.take_back(4).take_front(2));
+    progress.state.reference = Values(rest.take_back(4).take_front(2));
     progress.state.sum = Values(rest.take_back(2));
     return progress;
+  }
+};
+
+/// What the producer carries from tile to tile.
+struct Feed {
+  Ring::State queries, keys;
+  Value tile;
+
+  Values values() const {
+    Values all = queries.values();
+    llvm::append_range(all, keys.values());
+    all.push_back(tile);
+    return all;
+  }
+  static Feed from(ValueRange values) {
+    return {Ring::State(values.take_front(2)), Ring::State(values.slice(2, 2)), values[4]};
+  }
+};
+
+/// What the producer carries from step to step: the ring, and the blocks whose values are still to be sent, noBlock at
+/// the start. The ring takes one register: the producer has few.
+struct Stream {
+  Ring::State ring;
+  Values sent;
+
+  Values values(KernelBuilder &b) const {
+    Values all{b.add(b.shiftLeft(ring.slot, 1), ring.phase)};
+    all.append(sent);
+    return all;
+  }
+  static Stream from(KernelBuilder &b, ValueRange values) {
+    Values ring{b.shiftRight(values[0], 1), b.bitAnd(values[0], 1)};
+    return {Ring::State(ring), Values(values.drop_front())};
   }
 };
 
 class AttentionEmitter {
 public:
   explicit AttentionEmitter(AttentionContext &context)
-      : context(context), b(context.b), rings(llvm::to_vector(context.program.getBody().getOps<RingOp>())),
-        queryRing(context, rings[0]), keyRing(context, rings[1]), consumers(context.schedule.getConsumersM()) {}
+      : context(context), b(context.b), teams(context.schedule.getTilesPerCta()),
+        consumersPerTile(context.schedule.getConsumersM()), consumers(teams * consumersPerTile) {}
 
   void emit();
 
 private:
-  Values startOfRings();
+  void findTeam();
+  Ring ring(int64_t number, Value base);
+  void initBarriers();
 
   // Producer.
   void emitProducer(ProducerOp op);
-  Values emitProducerTile(Value tileRow, Value panel, ValueRange carried);
-  void copy(Ring &ring, Ring::State state, int64_t argument, Value batch, Value head, Value row);
-  Ring::State send(int64_t argument, const QueryTile &tile, Value block, Value word, Ring::State state);
-  Ring::State sendEnd(Ring::State state);
+  Feed emitProducerTile(const TileRange &range, Feed feed);
+  Value nextTile(const TileRange &range, Value tile);
+  Ring::State sendBlocks(const QueryTile &tile, const KeyLists &lists, Ring::State state);
+  Stream sendStep(const QueryTile &tile, Stream stream, ValueRange blocks);
+  Ring::State send(int64_t argument, const QueryTile &tile, ValueRange blocks, ValueRange words, Ring::State state);
+  Ring::State sendWords(Ring &ring, ValueRange words, Ring::State state);
+  void copy(Value destination, int64_t argument, ValueRange rows, Value head, Value batch, Value barrier);
 
   // Consumer.
   void emitConsumer(ConsumerOp op);
-  Values emitConsumerTile(Value tileRow, Value panel, ValueRange carried);
-  Progress emitBlocks(OnlineSoftmax &softmax, Ring::State start, Value word);
-  Progress firstBlock(OnlineSoftmax &softmax, Ring::State state, Value word);
-  Progress nextBlock(OnlineSoftmax &softmax, Progress progress);
+  Values emitConsumerTile(ValueRange carried);
+  Values waitForTile(Ring::State queries, Ring::State keys);
+  Progress emitSteps(OnlineSoftmax &softmax, Ring::State queries, Ring::State start, Values words);
+  Progress firstStep(OnlineSoftmax &softmax, Ring::State state, ValueRange words);
+  Progress nextStep(OnlineSoftmax &softmax, Progress progress);
   Progress waitForNext(Progress progress);
   Value scores(Ring::State state);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
-  ScorePlace place(Value word);
+  ScorePlace place(ValueRange words);
   void release(Ring &ring, Value slot);
-  Value multiplyRows(Value accumulators, ValueRange factors);
+  Value rescaled(OnlineSoftmax &softmax, Value accumulators, const Rescaling &rescaling);
 
   AttentionContext &context;
   KernelBuilder &b;
-  SmallVector<RingOp> rings;
-  Ring queryRing, keyRing;
-  int64_t consumers;
-  Value consumer, threadInConsumer, isFirstLane, firstQuery; // of the thread, in its tile
-  Value queryOfThread;                                       // the same in its head
-  Value queryDescriptor, keyDescriptor, valueDescriptor;     // of slot 0
+  int64_t teams, consumersPerTile, consumers;
+  Value isConsumer, team;
+  std::optional<Ring> queryRing, keyRing;                // of the team
+  Value isFirstLane, firstQuery;                         // of the thread, in its tile
+  Value queryOfThread;                                   // the same in its head
+  Value queryDescriptor, keyDescriptor, valueDescriptor; // of slot 0
 };
 
-void AttentionEmitter::emit() {
+/// Warpgroup w is consumer w, the one after all consumers has the producers.
+void AttentionEmitter::findTeam() {
+  Value warp = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5));
+  Value consumer = b.shiftRight(warp, 2);
+  isConsumer = b.less(consumer, consumers);
+  Value producer = b.sub(warp, consumers * warpsPerConsumer);
+  team = b.select(isConsumer, b.divide(consumer, consumersPerTile), producer);
+  firstQuery = b.mul(b.sub(consumer, b.mul(team, consumersPerTile)), rowsPerConsumer);
+}
+
+Ring AttentionEmitter::ring(int64_t number, Value base) {
+  auto op = std::next(context.program.getBody().getOps<RingOp>().begin(), number);
+  return Ring(context, *op, base);
+}
+
+void AttentionEmitter::initBarriers() {
   b.ifThen(b.equal(context.thread, 0), [&] {
-    queryRing.initBarriers(warpsPerConsumer * consumers);
-    keyRing.initBarriers(warpsPerConsumer * consumers);
+    for (int64_t i = 0; i < teams; ++i)
+      for (int64_t number : {0, 1})
+        ring(number, b.byteOffset(context.sharedMemory, i * context.tileSharedMemory()))
+            .initBarriers(warpsPerConsumer * consumersPerTile);
     ptx::mbarrierInitFence(b);
   });
   ptx::barrierCta(b);
-  consumer = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 7));
-  threadInConsumer = b.bitAnd(context.thread, 127);
+}
+
+void AttentionEmitter::emit() {
+  initBarriers();
+  findTeam();
+  Value base = b.byteOffset(context.sharedMemory, b.mul(team, context.tileSharedMemory()));
+  queryRing.emplace(ring(0, base));
+  keyRing.emplace(ring(1, base));
   b.ifThenElse(
-      b.less(consumer, consumers), TypeRange(),
+      isConsumer, TypeRange(),
       [&] {
         emitConsumer(*context.program.getBody().getOps<ConsumerOp>().begin());
         return Values();
@@ -122,13 +190,6 @@ void AttentionEmitter::emit() {
       });
 }
 
-/// What both roles carry from tile to tile: the states of the two rings.
-Values AttentionEmitter::startOfRings() {
-  Values states = queryRing.begin().values();
-  llvm::append_range(states, keyRing.begin().values());
-  return states;
-}
-
 //===----------------------------------------------------------------------===//
 // Producer
 //===----------------------------------------------------------------------===//
@@ -136,69 +197,107 @@ Values AttentionEmitter::startOfRings() {
 void AttentionEmitter::emitProducer(ProducerOp op) {
   if (op.getRegisters())
     ptx::setRegisters(b, op.getRegisters(), /*increase=*/false);
-  b.ifThen(b.equal(context.thread, 128 * consumers), [&] {
-    emitTileRows(context, startOfRings(),
-                 [&](Value tileRow, Value panel, ValueRange state) { return emitProducerTile(tileRow, panel, state); });
+  Value isFirst = b.equal(b.bitAnd(context.thread, 31), 0);
+  b.ifThen(b.logicalAnd(isFirst, b.less(team, teams)), [&] {
+    Value worker = b.add(b.mul(ptx::blockIndex(b), teams), team);
+    TileRange range = emitTileRange(context, worker, b.mul(ptx::gridSize(b), teams));
+    Feed begin = {queryRing->begin(), keyRing->begin(), range.begin};
+    auto last = b.whileLoop(
+        begin.values(), [&](ValueRange values) { return b.less(Feed::from(values).tile, range.end); },
+        [&](ValueRange values) { return emitProducerTile(range, Feed::from(values)).values(); });
+    sendWords(*queryRing, {b.i32(endOfTiles), b.i32(0)}, Feed::from(last).queries);
   });
 }
 
-Values AttentionEmitter::emitProducerTile(Value tileRow, Value panel, ValueRange carried) {
-  QueryTile tile = context.tile(tileRow, panel);
-  Ring::State queries(carried.take_front(2)), keys(carried.drop_front(2));
-  queryRing.waitUntilFree(queries);
-  queryRing.expect(queries);
-  copy(queryRing, queries, context.query, tile.batch, tile.head, tile.first);
+/// The next tile, and where lists begin, are on their way while the last tile's copies are issued.
+Feed AttentionEmitter::emitProducerTile(const TileRange &range, Feed feed) {
+  Value next = nextTile(range, feed.tile);
+  auto coordinates = emitTileCoordinates(context, range, feed.tile);
+  QueryTile tile = context.tile(coordinates[0], coordinates[1]);
+  KeyLists lists = context.keyLists(tile);
 
-  // The values of a block follow the keys of the next one.
-  Value none = b.i32(-1);
-  Values state = keys.values();
-  state.push_back(none);
-  state = context.forEachKeyBlock(tile, state, [&](Value block, bool isPartial, ValueRange current) {
-    Value word = b.add(b.mul(block, 2), isPartial ? 1 : 0);
-    Ring::State ring = send(context.key, tile, block, word, Ring::State(current.take_front(2)));
-    Value previous = current[2];
-    auto sent = b.ifThenElse(
-        b.compare(arith::CmpIPredicate::ne, previous, none), {b.i32Type(), b.i32Type()},
-        [&] { return send(context.value, tile, previous, b.i32(0), ring).values(); }, [&] { return ring.values(); });
-    return Values{sent[0], sent[1], block};
+  queryRing->waitUntilFree(feed.queries);
+  queryRing->setWords(feed.queries.slot, coordinates);
+  queryRing->expect(feed.queries);
+  copy(queryRing->slotPointer(0, feed.queries.slot), context.query, tile.first, tile.head, tile.batch,
+       queryRing->fullBarrier(feed.queries.slot));
+  Ring::State keys = sendBlocks(tile, lists, feed.keys);
+  return {queryRing->advance(feed.queries), keys, next};
+}
+
+/// Where the plan has a counter, workers take tiles as they become free. Every tile that is done takes one number, so
+/// that the counter is zero again at the end. The last number is computed for every tile: the producer has few
+/// registers.
+Value AttentionEmitter::nextTile(const TileRange &range, Value tile) {
+  Value counter = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_COUNTER);
+  return b.ifThenElse(
+      b.isNotNull(counter), b.i32Type(),
+      [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(ptx::opaque(b, range.end), 1)))}; },
+      [&] { return Values{b.add(tile, range.step)}; })[0];
+}
+
+Ring::State AttentionEmitter::sendBlocks(const QueryTile &tile, const KeyLists &lists, Ring::State state) {
+  Stream stream = {state, Values(context.blocksPerStep, b.i32(noBlock))};
+  Values result = context.forEachStep(tile, lists, stream.values(b), [&](ValueRange blocks, ValueRange carried) {
+    return sendStep(tile, Stream::from(b, carried), blocks).values(b);
   });
-  Value last = state[2];
-  Ring::State end(ValueRange(state).take_front(2));
+  stream = Stream::from(b, result);
+  Values end{b.i32(endOfList), b.i32(0)};
   auto ended = b.ifThenElse(
-      b.compare(arith::CmpIPredicate::ne, last, none), {b.i32Type(), b.i32Type()},
-      [&] { return send(context.value, tile, last, b.i32(endOfList), end).values(); },
-      [&] { return sendEnd(end).values(); });
-  Values next = queryRing.advance(queries).values();
-  llvm::append_range(next, ended);
-  return next;
+      b.equal(stream.sent[0], noBlock), {b.i32Type(), b.i32Type()},
+      [&] { return sendWords(*keyRing, end, stream.ring).values(); },
+      [&] { return send(context.value, tile, stream.sent, end, stream.ring).values(); });
+  return Ring::State(ended);
 }
 
-/// Keys or values of a block, with a word for the consumers.
-Ring::State AttentionEmitter::send(int64_t argument, const QueryTile &tile, Value block, Value word,
+/// Keys of a step, then the values of the step before.
+Stream AttentionEmitter::sendStep(const QueryTile &tile, Stream stream, ValueRange blocks) {
+  Values words(blocks);
+  words.resize(2, b.i32(noBlock));
+  Ring::State ring = send(context.key, tile, blocks, words, stream.ring);
+  auto sent = b.ifThenElse(
+      b.equal(stream.sent[0], noBlock), {b.i32Type(), b.i32Type()}, [&] { return ring.values(); },
+      [&] { return send(context.value, tile, stream.sent, {b.i32(0), b.i32(0)}, ring).values(); });
+  return {Ring::State(sent), Values(blocks)};
+}
+
+/// Keys or values of a step, with words for the consumers. A step that is not full gets its first block twice.
+Ring::State AttentionEmitter::send(int64_t argument, const QueryTile &tile, ValueRange blocks, ValueRange words,
                                    Ring::State state) {
-  keyRing.waitUntilFree(state);
-  keyRing.setWord(state.slot, word);
-  keyRing.expect(state);
-  copy(keyRing, state, argument, tile.batch, tile.keyHead, b.mul(block, context.keyBlock));
-  return keyRing.advance(state);
+  Values rows;
+  for (Value block : blocks) {
+    Value exists = b.compare(arith::CmpIPredicate::ne, block, b.i32(noBlock));
+    Value loaded = rows.empty() ? block : b.select(exists, block, blocks[0]);
+    rows.push_back(b.mul(b.shiftRight(loaded, 1), context.keyBlock));
+  }
+  keyRing->waitUntilFree(state);
+  keyRing->setWords(state.slot, words);
+  keyRing->expect(state);
+  copy(keyRing->slotPointer(0, state.slot), argument, rows, tile.keyHead, tile.batch, keyRing->fullBarrier(state.slot));
+  return keyRing->advance(state);
 }
 
-/// A list without blocks: a slot without bytes.
-Ring::State AttentionEmitter::sendEnd(Ring::State state) {
-  keyRing.waitUntilFree(state);
-  keyRing.setWord(state.slot, b.i32(endOfList));
-  ptx::mbarrierArrive(b, keyRing.fullBarrier(state.slot), arith::ConstantOp::create(b, b.getBoolAttr(true)));
-  return keyRing.advance(state);
+/// A slot without bytes.
+Ring::State AttentionEmitter::sendWords(Ring &ring, ValueRange words, Ring::State state) {
+  ring.waitUntilFree(state);
+  ring.setWords(state.slot, words);
+  ptx::mbarrierArrive(b, ring.fullBarrier(state.slot), arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  return ring.advance(state);
 }
 
-/// Boxes of 64 elements along the head dimension. Rows beyond the tensor arrive as zero.
-void AttentionEmitter::copy(Ring &ring, Ring::State state, int64_t argument, Value batch, Value head, Value row) {
-  int64_t inner = swizzleBytes * 8 / context.element.getIntOrFloatBitWidth(), rows = ring.bufferRows(0);
-  auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::dense, argument, swizzleBytes, {inner, rows, 1, 1});
-  Value destination = ring.slotPointer(0, state.slot);
-  for (int64_t box = 0; box < context.headDimension / inner; ++box)
-    ptx::tensorLoad(b, b.byteOffset(destination, box * rows * swizzleBytes), context.parameters.tensorMap(map),
-                    {b.i32(box * inner), row, head, batch}, ring.fullBarrier(state.slot));
+/// Boxes of 64 elements along the head dimension, one below the other for each of `rows`. Rows beyond the tensor arrive
+/// as zero.
+void AttentionEmitter::copy(Value destination, int64_t argument, ValueRange rows, Value head, Value batch,
+                            Value barrier) {
+  int64_t inner = swizzleBytes * 8 / context.element.getIntOrFloatBitWidth();
+  int64_t boxRows = argument == context.query ? context.tileRows : context.keyBlock;
+  auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::dense, argument, swizzleBytes, {inner, boxRows, 1, 1});
+  for (int64_t panel = 0; panel < context.headDimension / inner; ++panel)
+    for (auto [i, row] : llvm::enumerate(rows)) {
+      int64_t offset = (panel * rows.size() + i) * boxRows * swizzleBytes;
+      ptx::tensorLoad(b, b.byteOffset(destination, offset), context.parameters.tensorMap(map),
+                      {b.i32(panel * inner), row, head, batch}, barrier);
+    }
 }
 
 //===----------------------------------------------------------------------===//
@@ -208,115 +307,124 @@ void AttentionEmitter::copy(Ring &ring, Ring::State state, int64_t argument, Val
 void AttentionEmitter::emitConsumer(ConsumerOp op) {
   if (op.getRegisters())
     ptx::setRegisters(b, op.getRegisters(), /*increase=*/true);
-  Value warp = b.shiftRight(threadInConsumer, 5), lane = b.bitAnd(context.thread, 31);
+  Value warp = b.bitAnd(b.shiftRight(context.thread, 5), warpsPerConsumer - 1), lane = b.bitAnd(context.thread, 31);
   isFirstLane = b.equal(lane, 0);
-  firstQuery = b.add(b.mul(consumer, rowsPerConsumer), b.add(b.mul(warp, 16), b.shiftRight(lane, 2)));
 
   // Q and K are K-major, groups of 8 rows are 1024 bytes apart. V has the head dimension contiguous, which is N: panels
-  // of 64 elements of it are the block's rows of 128 bytes apart.
+  // of 64 elements of it are the step's rows of 128 bytes apart.
   int64_t groupBytes = 8 * swizzleBytes;
-  Value queries = b.byteOffset(queryRing.slotPointer(0, b.i32(0)), b.mul(consumer, rowsPerConsumer * swizzleBytes));
-  Value keys = keyRing.slotPointer(0, b.i32(0));
+  Value queries = b.byteOffset(queryRing->slotPointer(0, b.i32(0)), b.mul(firstQuery, swizzleBytes));
+  Value keys = keyRing->slotPointer(0, b.i32(0));
   queryDescriptor = ptx::wgmmaDescriptor(b, queries, ptx::wgmmaDescriptorBits(16, groupBytes));
   keyDescriptor = ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(16, groupBytes));
   valueDescriptor =
-      ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(context.keyBlock * swizzleBytes, groupBytes));
+      ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(context.tileKeys * swizzleBytes, groupBytes));
+  firstQuery = b.add(firstQuery, b.add(b.mul(warp, 16), b.shiftRight(lane, 2)));
 
-  emitTileRows(context, startOfRings(),
-               [&](Value tileRow, Value panel, ValueRange state) { return emitConsumerTile(tileRow, panel, state); });
+  b.whileLoop(
+      waitForTile(queryRing->begin(), keyRing->begin()),
+      [&](ValueRange values) { return b.compare(arith::CmpIPredicate::ne, values[4], b.i32(endOfTiles)); },
+      [&](ValueRange values) { return emitConsumerTile(values); });
 }
 
-Values AttentionEmitter::emitConsumerTile(Value tileRow, Value panel, ValueRange carried) {
-  QueryTile tile = context.tile(tileRow, panel);
-  Ring::State queries(carried.take_front(2)), keys(carried.drop_front(2));
-  queryRing.wait(queries);
-  keyRing.wait(keys);
-  Value word = keyRing.word(keys.slot);
+/// The states of the rings, tile row and panel of the tile that comes next.
+Values AttentionEmitter::waitForTile(Ring::State queries, Ring::State keys) {
+  queryRing->wait(queries);
+  Values carried = queries.values();
+  llvm::append_range(carried, keys.values());
+  llvm::append_range(carried, queryRing->words(queries.slot));
+  return carried;
+}
+
+Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
+  Ring::State queries(carried.take_front(2)), keys(carried.slice(2, 2));
+  QueryTile tile = context.tile(carried[4], carried[5]);
+  keyRing->wait(keys);
+  Values words = keyRing->words(keys.slot);
 
   Type i32 = b.i32Type(), f32 = b.getF32Type();
   Value empty = b.pack(Values(context.headDimension / 2, b.f32(0)));
   SmallVector<Type> types{i32, i32, empty.getType(), f32, f32, f32, f32};
   OnlineSoftmax softmax(context, tile);
   queryOfThread = b.add(tile.first, firstQuery);
+  auto result = [&](Ring::State ring, Value output, const SoftmaxState &state) {
+    Values values = ring.values();
+    values.push_back(output);
+    llvm::append_range(values, state.reference);
+    llvm::append_range(values, state.sum);
+    return values;
+  };
   auto done = b.ifThenElse(
-      b.compare(arith::CmpIPredicate::ne, word, b.i32(endOfList)), types,
+      b.compare(arith::CmpIPredicate::ne, words[0], b.i32(endOfList)), types,
       [&] {
-        Progress progress = emitBlocks(softmax, keys, word);
+        Progress progress = emitSteps(softmax, queries, keys, words);
         softmax.finish(progress.state);
-        Values values = progress.ring.values();
-        values.push_back(progress.output);
-        llvm::append_range(values, progress.state.maximum);
-        llvm::append_range(values, progress.state.sum);
-        return values;
+        return result(progress.ring, progress.output, progress.state);
       },
       [&] {
-        release(keyRing, keys.slot);
-        SoftmaxState state = softmax.begin();
-        Values values = keyRing.advance(keys).values();
-        values.push_back(empty);
-        llvm::append_range(values, state.maximum);
-        llvm::append_range(values, state.sum);
-        return values;
+        release(*queryRing, queries.slot);
+        release(*keyRing, keys.slot);
+        return result(keyRing->advance(keys), empty, softmax.begin());
       });
-  release(queryRing, queries.slot);
 
   SoftmaxState state{Values{done[3], done[4]}, Values{done[5], done[6]}};
   emitAttentionStore(context, tile, queryOfThread, b.unpack(done[2]), state);
-  Values next = queryRing.advance(queries).values();
-  next.append({done[0], done[1]});
-  return next;
+  return waitForTile(queryRing->advance(queries), Ring::State(ValueRange(done).take_front(2)));
 }
 
-/// The blocks of a list that has some; the slot of the first keys is full.
-Progress AttentionEmitter::emitBlocks(OnlineSoftmax &softmax, Ring::State start, Value word) {
-  Progress first = firstBlock(softmax, start, word);
+/// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
+/// are there, so that the next tile's arrive while this one is finished.
+Progress AttentionEmitter::emitSteps(OnlineSoftmax &softmax, Ring::State queries, Ring::State start, Values words) {
+  Progress first = firstStep(softmax, start, words);
   first.ring = start;
   first = waitForNext(first);
-
-  Values end = b.whileLoop(
+  auto result = b.whileLoop(
       first.values(),
-      [&](ValueRange current) { return b.compare(arith::CmpIPredicate::ne, current[2], b.i32(endOfList)); },
-      [&](ValueRange current) { return waitForNext(nextBlock(softmax, Progress::from(current))).values(); });
+      [&](ValueRange values) {
+        return b.compare(arith::CmpIPredicate::ne, Progress::from(values).words[0], b.i32(endOfList));
+      },
+      [&](ValueRange values) { return waitForNext(nextStep(softmax, Progress::from(values))).values(); });
+  release(*queryRing, queries.slot);
 
-  // The values of the last block.
-  Progress last = Progress::from(end);
+  // The values of the last step.
+  Progress last = Progress::from(result);
   last.output = ptx::wgmmaWait(b, 0, accumulate(last.ring, last.probabilities, last.output));
-  release(keyRing, last.ring.slot);
-  last.ring = keyRing.advance(last.ring);
+  release(*keyRing, last.ring.slot);
+  last.ring = keyRing->advance(last.ring);
   return last;
 }
 
-/// Goes to the next slot, of which it waits for the copies, and reads its word.
+/// Goes to the next slot, of which it waits for the copies, and reads its words.
 Progress AttentionEmitter::waitForNext(Progress progress) {
-  progress.ring = keyRing.advance(progress.ring);
-  keyRing.wait(progress.ring);
-  progress.word = keyRing.word(progress.ring.slot);
+  progress.ring = keyRing->advance(progress.ring);
+  keyRing->wait(progress.ring);
+  progress.words = keyRing->words(progress.ring.slot);
   return progress;
 }
 
-Progress AttentionEmitter::firstBlock(OnlineSoftmax &softmax, Ring::State state, Value word) {
+Progress AttentionEmitter::firstStep(OnlineSoftmax &softmax, Ring::State state, ValueRange words) {
   Progress progress;
   Values current = b.unpack(ptx::wgmmaWait(b, 0, scores(state)));
-  release(keyRing, state.slot);
+  release(*keyRing, state.slot);
   progress.state = softmax.begin();
-  softmax.step(place(word), current, progress.state);
+  softmax.step(place(words), current, progress.state);
   progress.probabilities = context.packPairs(current);
   progress.output = b.pack(Values(context.headDimension / 2, b.f32(0)));
   return progress;
 }
 
-/// The scores of a block and the values of the block before. Gives the state at the slot of those values.
-Progress AttentionEmitter::nextBlock(OnlineSoftmax &softmax, Progress progress) {
-  Ring::State keys = progress.ring, values = keyRing.advance(keys);
+/// The scores of a step and the values of the step before. Gives the state at the slot of those values.
+Progress AttentionEmitter::nextStep(OnlineSoftmax &softmax, Progress progress) {
+  Ring::State keys = progress.ring, values = keyRing->advance(keys);
   Value product = scores(keys);
-  keyRing.wait(values);
+  keyRing->wait(values);
   Value output = accumulate(values, progress.probabilities, progress.output);
   Values current = b.unpack(ptx::wgmmaWait(b, 1, product));
-  release(keyRing, keys.slot);
-  Values factors = softmax.step(place(progress.word), current, progress.state);
+  release(*keyRing, keys.slot);
+  Rescaling rescaling = softmax.step(place(progress.words), current, progress.state);
   output = ptx::wgmmaWait(b, 0, output);
-  release(keyRing, values.slot);
-  progress.output = multiplyRows(output, factors);
+  release(*keyRing, values.slot);
+  progress.output = rescaled(softmax, output, rescaling);
   progress.probabilities = context.packPairs(current); // not before the product that reads the old ones is complete
   progress.ring = values;
   return progress;
@@ -328,50 +436,55 @@ void AttentionEmitter::release(Ring &ring, Value slot) {
   ptx::mbarrierArrive(b, ring.emptyBarrier(slot), isFirstLane);
 }
 
-ScorePlace AttentionEmitter::place(Value word) {
+ScorePlace AttentionEmitter::place(ValueRange words) {
   Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
   ScorePlace place;
   place.query = queryOfThread;
-  place.firstKey = b.add(b.mul(b.shiftRight(word, 1), context.keyBlock), column);
-  place.isPartial = b.equal(b.bitAnd(word, 1), 1);
+  for (Value word : words.take_front(context.blocksPerStep))
+    place.blocks.push_back(
+        {b.add(b.mul(b.shiftRight(word, 1), context.keyBlock), column), b.equal(b.bitAnd(word, 1), 1)});
   return place;
 }
 
-/// Q K of one block, as one group of matrix instructions.
+/// Q K of one step, as one group of matrix instructions.
 Value AttentionEmitter::scores(Ring::State state) {
-  int64_t keys = context.keyBlock, perPanel = 64 / 16; // chains of 16 in a panel of 64
-  Value key = b.add(keyDescriptor, b.extend(b.mul(state.slot, keyRing.slotBytes(0) / 16)));
+  int64_t keys = context.tileKeys, perPanel = 64 / 16; // chains of 16 in a panel of 64
+  Value key = b.add(keyDescriptor, b.extend(b.mul(state.slot, keyRing->slotBytes(0) / 16)));
   Value sums = LLVM::UndefOp::create(
       b, LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(keys / 2, b.getF32Type())));
   ptx::wgmmaFence(b);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     int64_t panel = k / perPanel, inPanel = k % perPanel * 2; // in units of 16 bytes
     sums = ptx::wgmma(b, keys, context.element, sums,
-                      b.add(queryDescriptor, panel * queryRing.bufferRows(0) * swizzleBytes / 16 + inPanel),
+                      b.add(queryDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel),
                       b.add(key, panel * keys * swizzleBytes / 16 + inPanel), /*bNMajor=*/false, /*accumulate=*/k > 0);
   }
   ptx::wgmmaCommit(b);
   return sums;
 }
 
-/// output + P V of one block, as one group of matrix instructions.
+/// output + P V of one step, as one group of matrix instructions.
 Value AttentionEmitter::accumulate(Ring::State state, ValueRange probabilities, Value output) {
-  Value value = b.add(valueDescriptor, b.extend(b.mul(state.slot, keyRing.slotBytes(0) / 16)));
+  Value value = b.add(valueDescriptor, b.extend(b.mul(state.slot, keyRing->slotBytes(0) / 16)));
   ptx::wgmmaFence(b);
-  for (int64_t k = 0; k < context.keyBlock / 16; ++k)
+  for (int64_t k = 0; k < context.tileKeys / 16; ++k)
     output = ptx::wgmmaFromRegisters(b, context.headDimension, context.element, output, probabilities.slice(4 * k, 4),
                                      b.add(value, k * 16 * swizzleBytes / 16), /*bNMajor=*/true);
   ptx::wgmmaCommit(b);
   return output;
 }
 
-Value AttentionEmitter::multiplyRows(Value accumulators, ValueRange factors) {
-  Values values = b.unpack(accumulators);
-  for (auto [i, value] : llvm::enumerate(values))
-    value = arith::MulFOp::create(b, value, factors[i % 4 / 2]);
-  return b.pack(values);
+Value AttentionEmitter::rescaled(OnlineSoftmax &softmax, Value accumulators, const Rescaling &rescaling) {
+  return b.ifThenElse(
+      rescaling.isNeeded, accumulators.getType(),
+      [&] { return Values{b.pack(softmax.rescaled(b.unpack(accumulators), rescaling))}; },
+      [&] { return Values{accumulators}; })[0];
 }
 
 } // namespace
+
+int64_t sparsec::attentionThreads(ScheduleAttr schedule) {
+  return threadsPerWarpgroup * (schedule.getConsumersM() * schedule.getTilesPerCta() + 1);
+}
 
 void sparsec::emitAttention(AttentionContext &context) { AttentionEmitter(context).emit(); }

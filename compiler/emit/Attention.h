@@ -8,6 +8,7 @@
 
 namespace sparsec {
 
+int64_t attentionThreads(ScheduleAttr schedule);
 void emitAttention(AttentionContext &context);
 
 } // namespace sparsec

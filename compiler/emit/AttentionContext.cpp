@@ -27,15 +27,18 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
   auto type = cast<BufferType>(copies[0].getRing().getType().getBuffers()[0]);
   element = type.getElementType();
   headDimension = type.getColumns();
-  tileRows = schedule.getTileM();
-  keyBlock = schedule.getTileN();
+  tileRows = queryBlock = schedule.getTileM();
+  tileKeys = keyBlock = schedule.getTileN();
 
   program.walk([&](KeyLoopOp loop) {
     if (Value operand = loop.getPattern()) {
       pattern = argumentNumber(operand);
-      keyBlock = cast<PatternType>(operand.getType()).getKeyBlock();
+      auto type = cast<PatternType>(operand.getType());
+      queryBlock = type.getQueryBlock();
+      keyBlock = type.getKeyBlock();
     }
   });
+  blocksPerStep = std::max<int64_t>(1, tileKeys / keyBlock);
   program.walk([&](StoreRowsOp store) {
     result = argumentNumber(store.getResult());
     if (Value operand = store.getLse())
@@ -60,14 +63,14 @@ Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange i
   return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
 }
 
-/// The last block of queries, which sees most with causal, comes first.
+/// The last queries, which see most with causal, come first.
 QueryTile AttentionContext::tile(Value tileRow, Value panel) {
   QueryTile tile;
-  tile.block = b.sub(b.sub(queryBlocks(), 1), panel);
+  Value block = b.sub(b.sub(parameters.get(ParameterKind::tile_panels), 1), panel);
   tile.batch = b.divide(tileRow, heads());
   tile.head = b.sub(tileRow, b.mul(tile.batch, heads()));
   tile.keyHead = b.divide(tile.head, b.divide(heads(), size(key, 1)));
-  tile.first = b.mul(tile.block, tileRows);
+  tile.first = b.mul(block, tileRows);
   return tile;
 }
 
@@ -85,54 +88,102 @@ KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
   return {b.divide(begin, keyBlock), b.select(b.less(begin, end), endBlock, zero)};
 }
 
-Values AttentionContext::forEachKeyBlock(const QueryTile &tile, ValueRange carried, Visit visit) {
-  KeyBlocks reachable = reachableBlocks(tile);
+KeyLists AttentionContext::keyLists(const QueryTile &tile) {
   if (!pattern)
-    return b.forLoop(reachable.begin, reachable.end, b.i32(1), carried,
-                     [&](Value block, ValueRange state) { return visit(block, /*isPartial=*/true, state); });
-  Values state = forEachInList(tile, reachable, /*isPartial=*/true, carried, visit);
-  return forEachInList(tile, reachable, /*isPartial=*/false, state, visit);
-}
-
-KeyList AttentionContext::list(const QueryTile &tile, bool isPartial) {
-  Value starts = patternField(isPartial ? SPARSEC_PATTERN_FIELD_PARTIAL_STARTS : SPARSEC_PATTERN_FIELD_FULL_STARTS);
-  Value indices = patternField(isPartial ? SPARSEC_PATTERN_FIELD_PARTIAL_INDICES : SPARSEC_PATTERN_FIELD_FULL_INDICES);
+    return {};
   Value patternHeads = patternField(SPARSEC_PATTERN_FIELD_HEADS);
   Value batch = b.select(b.equal(patternField(SPARSEC_PATTERN_FIELD_BATCHES), 1), b.i32(0), tile.batch);
   Value head = b.select(b.equal(patternHeads, 1), b.i32(0), tile.head);
-  Value list = b.add(b.mul(b.add(b.mul(batch, patternHeads), head), queryBlocks()), tile.block);
-
-  Type i32 = b.i32Type(), i64 = b.getI64Type();
-  Value null = LLVM::ZeroOp::create(b, starts.getType());
-  Value hasLists = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, starts, null);
-  Value isPadded = b.equal(patternField(SPARSEC_PATTERN_FIELD_ENCODING), SPARSEC_PATTERN_PADDED_LISTS);
-  auto range = b.ifThenElse(
-      hasLists, {i64, i32},
-      [&] {
-        Value start = b.loadElement(i32, starts, list);
-        return b.ifThenElse(
-            isPadded, {i64, i32},
-            [&] { return Values{b.mul(b.extend(list), patternField(SPARSEC_PATTERN_FIELD_CAPACITY)), start}; },
-            [&] { return Values{b.extend(start), b.sub(b.loadElement(i32, starts, b.add(list, 1)), start)}; });
-      },
-      [&] { return Values{b.i64(0), b.i32(0)}; });
-  return {b.elementPointer(indices, i32, range[0]), range[1]};
+  Value number = b.add(b.mul(b.add(b.mul(batch, patternHeads), head), queryBlocks()), b.divide(tile.first, queryBlock));
+  KeyList partial = keyList(number, SPARSEC_PATTERN_FIELD_PARTIAL_STARTS);
+  KeyList full = keyList(number, SPARSEC_PATTERN_FIELD_FULL_STARTS);
+  KeyLists lists;
+  lists.partial = partial.first;
+  lists.partialCount = partial.count;
+  lists.count = b.add(partial.count, full.count);
+  lists.full = b.sub(full.first, partial.count);
+  lists.firstBlock = b.ifThenElse(
+      b.less(b.i32(0), lists.count), b.i32Type(), [&] { return Values{keyBlockAt(lists, b.i32(0))}; },
+      [&] { return Values{b.i32(0)}; })[0];
+  return lists;
 }
 
-/// An index that is out of range is not reachable, so that lists of a device that nobody has checked do no harm.
+AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t startsField) {
+  Value starts = patternField(startsField);
+  Value isPadded = b.equal(patternField(SPARSEC_PATTERN_FIELD_ENCODING), SPARSEC_PATTERN_PADDED_LISTS);
+  Type i32 = b.i32Type();
+  Value capacity = arith::TruncIOp::create(b, i32, patternField(SPARSEC_PATTERN_FIELD_CAPACITY));
+  auto range = b.ifThenElse(
+      b.isNotNull(starts), {i32, i32},
+      [&] {
+        Value start = b.loadElement(i32, starts, number);
+        return b.ifThenElse(
+            isPadded, {i32, i32}, [&] { return Values{b.mul(number, capacity), start}; },
+            [&] { return Values{start, b.sub(b.loadElement(i32, starts, b.add(number, 1)), start)}; });
+      },
+      [&] { return Values{b.i32(0), b.i32(0)}; });
+  return {range[0], range[1]};
+}
+
+Value AttentionContext::keyBlockAt(const KeyLists &lists, Value i) {
+  Value isPartial = b.less(i, lists.partialCount);
+  Value indices = b.select(isPartial, patternField(SPARSEC_PATTERN_FIELD_PARTIAL_INDICES),
+                           patternField(SPARSEC_PATTERN_FIELD_FULL_INDICES));
+  return b.loadElement(b.i32Type(), indices, b.add(b.select(isPartial, lists.partial, lists.full), i));
+}
+
 Value AttentionContext::isReachable(const KeyBlocks &reachable, Value block) {
   return b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));
 }
 
-Values AttentionContext::forEachInList(const QueryTile &tile, KeyBlocks reachable, bool isPartial, ValueRange carried,
-                                       Visit visit) {
-  KeyList list = this->list(tile, isPartial);
-  return b.forLoop(b.i32(0), list.count, b.i32(1), carried, [&](Value i, ValueRange state) {
-    Value block = b.loadElement(b.i32Type(), list.first, i);
-    return b.ifThenElse(
-        isReachable(reachable, block), state.getTypes(), [&] { return visit(block, isPartial, state); },
-        [&] { return Values(state); });
+/// The index of the next block is loaded while this one is visited. One that is out of range is not reachable, so that
+/// lists of a device that nobody has checked do no harm. Pairs need one round more for a block that is left alone.
+Values AttentionContext::forEachStep(const QueryTile &tile, const KeyLists &lists, ValueRange carried, Visit visit) {
+  KeyBlocks reachable = reachableBlocks(tile);
+  if (!pattern)
+    return b.forLoop(reachable.begin, reachable.end, b.i32(1), carried,
+                     [&](Value block, ValueRange state) { return visit(b.add(b.mul(block, 2), 1), state); });
+  bool hasPairs = blocksPerStep == 2;
+  Values init(carried);
+  if (hasPairs)
+    init.push_back(b.i32(noBlock));
+  init.push_back(lists.firstBlock);
+  // Rounds are counted up to 0, from which all else is told: the producer has few registers.
+  Value rounds = b.add(lists.count, hasPairs ? 1 : 0);
+  KeyLists fromEnd = lists;
+  for (Value *field : {&fromEnd.partial, &fromEnd.full})
+    *field = b.add(*field, rounds);
+  fromEnd.partialCount = b.sub(lists.partialCount, rounds);
+  auto result = b.forLoop(b.sub(b.i32(0), rounds), b.i32(0), b.i32(1), init, [&](Value i, ValueRange current) {
+    Value number = current.back();
+    ValueRange state = current.drop_back();
+    Value next = b.ifThenElse(
+        b.less(i, hasPairs ? -2 : -1), b.i32Type(), [&] { return Values{keyBlockAt(fromEnd, b.add(i, 1))}; },
+        [&] { return Values{b.i32(0)}; })[0];
+    Value isReachable = this->isReachable(reachable, number);
+    Value block = b.add(b.mul(number, 2), b.select(b.less(i, fromEnd.partialCount), b.i32(1), b.i32(0)));
+    Values visited = hasPairs ? visitPair(/*isEnd=*/b.equal(i, -1), isReachable, block, state, visit)
+                              : b.ifThenElse(
+                                    isReachable, state.getTypes(), [&] { return visit(block, state); },
+                                    [&] { return Values(state); });
+    visited.push_back(next);
+    return visited;
   });
+  result.truncate(carried.size());
+  return result;
+}
+
+/// One more block, or the end; the last carried value is a block that waits for a second one.
+Values AttentionContext::visitPair(Value isEnd, Value isReachable, Value block, ValueRange carried, Visit visit) {
+  Value waiting = carried.back(), none = b.i32(noBlock);
+  ValueRange state = carried.drop_back();
+  Value added = b.select(b.logicalAnd(isReachable, b.logicalNot(isEnd)), block, none);
+  auto exists = [&](Value word) { return b.compare(arith::CmpIPredicate::ne, word, none); };
+  Value isReady = b.logicalAnd(exists(waiting), b.logicalOr(exists(added), isEnd));
+  Values visited = b.ifThenElse(
+      isReady, state.getTypes(), [&] { return visit({waiting, added}, state); }, [&] { return Values(state); });
+  visited.push_back(b.select(isReady, none, b.select(exists(added), added, waiting)));
+  return visited;
 }
 
 Values AttentionContext::packPairs(ValueRange values) {

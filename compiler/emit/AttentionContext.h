@@ -14,7 +14,6 @@ namespace sparsec {
 /// A block of queries of one batch and head. All i32.
 struct QueryTile {
   mlir::Value batch, head, keyHead; // keyHead: of the keys and values
-  mlir::Value block;                // of the pattern's rows
   mlir::Value first;                // query
 };
 
@@ -23,19 +22,29 @@ struct KeyBlocks {
   mlir::Value begin, end;
 };
 
-/// One of the pattern's lists of a tile: `count` (i32) key blocks from the pointer `first` on.
-struct KeyList {
-  mlir::Value first, count;
+/// A block of keys as an i32: twice its number, plus 1 where the mask region applies. noBlock lies beyond all keys.
+inline constexpr int64_t noBlock = int64_t(1) << 25;
+
+/// The pattern's lists of a tile, as one: the partial blocks, then the full ones. All i32.
+struct KeyLists {
+  // Block i is partial.indices[partial + i] or, from partialCount on, full.indices[full + i]. The runtime lets no index
+  // array have more than 2^31 entries.
+  mlir::Value partial, full;
+  mlir::Value partialCount, count;
+  mlir::Value firstBlock; // 0 where both lists are empty
 };
 
 struct AttentionContext : ProgramContext {
   AttentionContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
+  /// Bytes that each of the CTA's tiles has.
+  int64_t tileSharedMemory() { return *program.getSharedMemory() / schedule.getTilesPerCta(); }
   mlir::Value batches() { return size(query, 0); }
   mlir::Value heads() { return size(query, 1); }
   mlir::Value queries() { return size(query, 2); }
   mlir::Value keys() { return size(key, 2); }
-  mlir::Value queryBlocks() { return b.divide(b.add(queries(), tileRows - 1), tileRows); }
+  /// Rows of the pattern.
+  mlir::Value queryBlocks() { return b.divide(b.add(queries(), queryBlock - 1), queryBlock); }
   /// Where query 0 stands among the keys.
   mlir::Value queryOffset() { return b.sub(keys(), queries()); }
   mlir::Value size(int64_t argument, int64_t dimension) {
@@ -48,12 +57,16 @@ struct AttentionContext : ProgramContext {
   QueryTile tile(mlir::Value tileRow, mlir::Value panel);
   /// The key blocks that causal and window leave to some query of the tile; none: begin >= end.
   KeyBlocks reachableBlocks(const QueryTile &tile);
-  /// The pattern's lists: calls `visit(block, isPartial, carried)` for every block of them that is reachable, or
-  /// without a pattern for every reachable block.
-  using Visit = llvm::function_ref<KernelBuilder::Values(mlir::Value block, bool isPartial, mlir::ValueRange carried)>;
-  KernelBuilder::Values forEachKeyBlock(const QueryTile &tile, mlir::ValueRange carried, Visit visit);
+  /// Empty without a pattern.
+  KeyLists keyLists(const QueryTile &tile);
+  /// Calls `visit(blocks, carried)` for every step: `blocksPerStep` blocks of the lists that are reachable, or without
+  /// a pattern every reachable block. The last step may have less: then its last block is noBlock.
+  using Visit = llvm::function_ref<KernelBuilder::Values(mlir::ValueRange blocks, mlir::ValueRange carried)>;
+  KernelBuilder::Values forEachStep(const QueryTile &tile, const KeyLists &lists, mlir::ValueRange carried,
+                                    Visit visit);
 
-  KeyList list(const QueryTile &tile, bool isPartial);
+  /// Block i of the lists, which must be there.
+  mlir::Value keyBlockAt(const KeyLists &lists, mlir::Value i);
   mlir::Value isReachable(const KeyBlocks &reachable, mlir::Value block);
 
   /// Probabilities in pairs, as operands of a product.
@@ -63,15 +76,21 @@ struct AttentionContext : ProgramContext {
   int64_t query, key, value, result;
   std::optional<int64_t> pattern, lse;
   mlir::Type element; // of Q, K and V
-  int64_t headDimension, tileRows;
-  int64_t keyBlock;                          // keys of a block of the pattern, or of a step without one
+  int64_t headDimension;
+  int64_t queryBlock, keyBlock;              // of the pattern
+  int64_t tileRows, tileKeys;                // of a tile and a step
+  int64_t blocksPerStep;                     // 1 or 2
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
   SoftmaxOp softmax;
 
 private:
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
-  KernelBuilder::Values forEachInList(const QueryTile &tile, KeyBlocks reachable, bool isPartial,
-                                      mlir::ValueRange carried, Visit visit);
+  struct KeyList {
+    mlir::Value first, count;
+  };
+  KeyList keyList(mlir::Value number, int64_t startsField);
+  KernelBuilder::Values visitPair(mlir::Value isEnd, mlir::Value isReachable, mlir::Value block,
+                                  mlir::ValueRange carried, Visit visit);
 };
 
 } // namespace sparsec

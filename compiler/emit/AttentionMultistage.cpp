@@ -46,7 +46,7 @@ struct Progress {
     all.append({slot, previousSlot});
     llvm::append_range(all, scores);
     llvm::append_range(all, output);
-    llvm::append_range(all, state.maximum);
+    llvm::append_range(all, state.reference);
     llvm::append_range(all, state.sum);
     return all;
   }
@@ -65,7 +65,7 @@ struct Progress {
     progress.previousSlot = slots[1];
     progress.scores = take(like.scores.size());
     progress.output = take(like.output.size());
-    progress.state.maximum = take(2);
+    progress.state.reference = take(2);
     progress.state.sum = take(2);
     return progress;
   }
@@ -110,10 +110,10 @@ private:
 };
 
 TileEmitter::TileEmitter(AttentionContext &context, const QueryTile &tile)
-    : context(context), b(context.b), tile(tile), stages(context.schedule.getStages()),
-      stepKeys(context.schedule.getTileN()), rings(llvm::to_vector(context.program.getBody().getOps<RingOp>())),
-      queryRing(context, rings[0]), keyRing(context, rings[1]), valueRing(context, rings[2]), queryLayout(b, queryRing),
-      keyLayout(b, keyRing), valueLayout(b, valueRing), queryCopy(context, queryRing), keyCopy(context, keyRing),
+    : context(context), b(context.b), tile(tile), stages(context.schedule.getStages()), stepKeys(context.tileKeys),
+      rings(llvm::to_vector(context.program.getBody().getOps<RingOp>())), queryRing(context, rings[0]),
+      keyRing(context, rings[1]), valueRing(context, rings[2]), queryLayout(b, queryRing), keyLayout(b, keyRing),
+      valueLayout(b, valueRing), queryCopy(context, queryRing), keyCopy(context, keyRing),
       valueCopy(context, valueRing), keys(keyCopy.source(context.key, tile.batch, tile.keyHead)),
       values(valueCopy.source(context.value, tile.batch, tile.keyHead)), steps(context, tile), softmax(context, tile),
       lane(b.bitAnd(context.thread, 31)),
@@ -122,7 +122,7 @@ TileEmitter::TileEmitter(AttentionContext &context, const QueryTile &tile)
 void TileEmitter::emit() {
   Values init(context.headDimension / 2, b.f32(0));
   SoftmaxState none = softmax.begin();
-  llvm::append_range(init, none.maximum);
+  llvm::append_range(init, none.reference);
   llvm::append_range(init, none.sum);
   KeySteps::State first = steps.next(steps.begin());
   Values done = b.ifThenElse(
@@ -143,7 +143,7 @@ Values TileEmitter::emitSteps(const KeySteps::State &first) {
   Progress last = Progress::from(end, start);
   softmax.finish(last.state);
   Values result = last.output;
-  llvm::append_range(result, last.state.maximum);
+  llvm::append_range(result, last.state.reference);
   llvm::append_range(result, last.state.sum);
   return result;
 }
@@ -193,12 +193,14 @@ Progress TileEmitter::emitStep(Progress progress) {
   ptx::barrierCta(b);
   startCopies(progress);
 
-  Values factors = softmax.step(place(progress.words[0]), progress.scores, progress.state);
+  Rescaling rescaling = softmax.beginStep(place(progress.words[0]), progress.scores, progress.state);
+  progress.output = b.ifThenElse(
+      rescaling.isNeeded, ValueRange(progress.output).getTypes(),
+      [&] { return softmax.rescaled(progress.output, rescaling); }, [&] { return progress.output; });
+  softmax.finishStep(progress.scores, progress.state);
   Values probabilities = context.packPairs(progress.scores);
   Value nextSlot = keyRing.nextSlot(progress.slot);
   progress.scores = multiplyKeys(nextSlot);
-  for (auto [i, sum] : llvm::enumerate(progress.output))
-    sum = arith::MulFOp::create(b, sum, factors[i % 4 / 2]);
   multiplyValues(progress.slot, probabilities, progress.output);
 
   progress.previousSlot = progress.slot;
@@ -251,8 +253,8 @@ void TileEmitter::multiplyValues(Value slot, ValueRange probabilities, Values &o
 ScorePlace TileEmitter::place(Value word) {
   ScorePlace place;
   place.query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
-  place.firstKey = b.add(steps.firstKey(word), b.shiftLeft(b.bitAnd(lane, 3), 1));
-  place.isPartial = steps.isPartial(word);
+  Value column = b.shiftLeft(b.bitAnd(lane, 3), 1);
+  place.blocks.push_back({b.add(steps.firstKey(word), column), steps.isPartial(word)});
   return place;
 }
 
@@ -261,8 +263,8 @@ ScorePlace TileEmitter::place(Value word) {
 void sparsec::emitAttentionMultistage(AttentionContext &context) {
   Value thread = context.thread;
   emitTileRows(context, {}, [&](Value tileRow, Value panel, ValueRange) {
-    // Addresses that depend on the thread alone are computed for every tile: in registers of the whole kernel they would
-    // leave too few for the steps.
+    // Addresses that depend on the thread alone are computed for every tile: in registers of the whole kernel they
+    // would leave too few for the steps.
     context.thread = ptx::opaque(context.b, thread);
     QueryTile tile = context.tile(tileRow, panel);
     TileEmitter(context, tile).emit();

@@ -10,6 +10,7 @@
 
 using namespace mlir;
 using namespace sparsec;
+using Values = KernelBuilder::Values;
 
 static constexpr double ln2 = 0.6931471805599453;
 
@@ -18,8 +19,8 @@ namespace {
 /// Writes one row of a thread.
 class RowStore {
 public:
-  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value maximum, Value sum)
-      : context(context), b(context.b), tile(tile), query(query), maximum(maximum), sum(sum),
+  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value reference, Value sum)
+      : context(context), b(context.b), tile(tile), query(query), reference(reference), sum(sum),
         exists(b.less(query, context.queries())),
         hasKeys(arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, sum, b.f32(0))) {}
 
@@ -27,34 +28,60 @@ public:
   void storeLse();
 
 private:
+  Values transposed(Values values);
+
   AttentionContext &context;
   KernelBuilder &b;
   const QueryTile &tile;
-  Value query, maximum, sum, exists, hasKeys;
+  Value query, reference, sum, exists, hasKeys;
 };
 
 void RowStore::storeOutput(ValueRange output, int64_t half) {
   Type element =
       cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
   Value inverse = b.select(hasKeys, arith::DivFOp::create(b, b.f32(1), sum), b.f32(0));
-  Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
-  Value row = context.elementAddress(context.result, element, {tile.batch, tile.head, query, column});
-  for (int64_t group = 0; group < context.headDimension / 8; ++group) {
-    Value low = arith::MulFOp::create(b, output[4 * group + 2 * half], inverse);
-    Value high = arith::MulFOp::create(b, output[4 * group + 2 * half + 1], inverse);
-    Value place = b.elementPointer(row, element, b.i64(8 * group));
-    if (element.isF32()) {
-      ptx::storeGlobal(b, place, low, exists);
-      ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(1)), high, exists);
-    } else {
-      ptx::storeGlobal(b, place, ptx::pack(b, element, low, high), exists);
+  Value inRow = b.bitAnd(context.thread, 3);
+  Value row = context.elementAddress(context.result, element, {tile.batch, tile.head, query, b.i32(0)});
+  auto scaled = [&](int64_t group, int64_t i) -> Value {
+    return arith::MulFOp::create(b, output[4 * group + 2 * half + i], inverse);
+  };
+  if (element.isF32()) {
+    Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow, 1)));
+    for (int64_t group = 0; group < context.headDimension / 8; ++group) {
+      Values bits;
+      for (int64_t i = 0; i < 2; ++i)
+        bits.push_back(arith::BitcastOp::create(b, b.i32Type(), scaled(group, i)));
+      ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group)), b.vector(bits), exists);
+    }
+    return;
+  }
+  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow, 3)));
+  for (int64_t group = 0; group < context.headDimension / 8; group += 4) {
+    Values packed;
+    for (int64_t i = 0; i < 4; ++i)
+      packed.push_back(ptx::pack(b, element, scaled(group + i, 0), scaled(group + i, 1)));
+    ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group)), b.vector(transposed(packed)), exists);
+  }
+}
+
+/// The four threads of a row hold pair t of each of four groups. Afterwards thread t holds all pairs of group t, which
+/// lie side by side in memory: two rounds of exchanges, with the neighbour and with the one after it.
+Values RowStore::transposed(Values values) {
+  for (int64_t distance : {1, 2}) {
+    Value isHigh = b.compare(arith::CmpIPredicate::ne, b.bitAnd(context.thread, distance), b.i32(0));
+    for (int64_t low : {0, distance == 1 ? 2 : 1}) {
+      Value &first = values[low], &second = values[low + distance];
+      Value received = ptx::exchange(b, b.select(isHigh, first, second), distance);
+      first = b.select(isHigh, received, first);
+      second = b.select(isHigh, second, received);
     }
   }
+  return values;
 }
 
 /// One of the four threads of a row. The sum is one of powers of 2.
 void RowStore::storeLse() {
-  Value logarithm = arith::AddFOp::create(b, maximum, math::Log2Op::create(b, sum));
+  Value logarithm = arith::AddFOp::create(b, reference, math::Log2Op::create(b, sum));
   Value lse = b.select(hasKeys, arith::MulFOp::create(b, logarithm, b.f32(ln2)), b.f32(-INFINITY));
   Value isFirst = b.equal(b.bitAnd(context.thread, 3), 0);
   Value place = context.elementAddress(*context.lse, b.getF32Type(), {tile.batch, tile.head, query});
@@ -67,7 +94,7 @@ void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &til
                                  const SoftmaxState &state) {
   for (int64_t half = 0; half < 2; ++half) {
     Value row = context.b.add(query, 8 * half);
-    RowStore store(context, tile, row, state.maximum[half], state.sum[half]);
+    RowStore store(context, tile, row, state.reference[half], state.sum[half]);
     store.storeOutput(output, half);
     if (context.lse)
       store.storeLse();

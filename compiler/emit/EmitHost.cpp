@@ -3,8 +3,8 @@
 // and HostAttention.cpp say how each family is computed.
 
 #include "HostBuilder.h"
+#include "HostMath.h"
 
-#include "mlir/IR/PatternMatch.h"
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -14,23 +14,6 @@ namespace sparsec {
 #define GEN_PASS_DEF_EMITHOSTPASS
 #include "Passes.h.inc"
 } // namespace sparsec
-
-/// The math ops that the processor has as instructions become LLVM's intrinsics; the host conversions make libm calls
-/// of the others.
-static void useInstructions(LLVM::LLVMFuncOp function) {
-  IRRewriter rewriter(function.getContext());
-  function.walk([&](Operation *op) {
-    rewriter.setInsertionPoint(op);
-    TypeSwitch<Operation *>(op)
-        .Case([&](math::AbsFOp abs) { rewriter.replaceOpWithNewOp<LLVM::FAbsOp>(abs, abs.getOperand()); })
-        .Case([&](math::SqrtOp sqrt) { rewriter.replaceOpWithNewOp<LLVM::SqrtOp>(sqrt, sqrt.getOperand()); })
-        .Case([&](math::FloorOp floor) { rewriter.replaceOpWithNewOp<LLVM::FFloorOp>(floor, floor.getOperand()); })
-        .Case([&](math::CeilOp ceil) { rewriter.replaceOpWithNewOp<LLVM::FCeilOp>(ceil, ceil.getOperand()); })
-        .Case([&](math::FmaOp fma) {
-          rewriter.replaceOpWithNewOp<LLVM::FMAOp>(fma, fma.getA(), fma.getB(), fma.getC());
-        });
-  });
-}
 
 namespace {
 
@@ -47,7 +30,7 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
           TypeSwitch<Operation *, LLVM::LLVMFuncOp>(kernel.getAnchor())
               .Case([&](SpmmOp spmm) { return emitHostSpmm(kernel, spmm); })
               .Case([&](AttentionOp attention) { return emitHostAttention(kernel, attention); });
-      useInstructions(function);
+      lowerHostMath(function);
       symbols.insert(function);
     }
   }

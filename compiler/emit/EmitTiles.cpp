@@ -28,15 +28,18 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
                          Attribute(), /*alignment=*/1024, static_cast<unsigned>(AddressSpace::shared));
 }
 
-int64_t threadCount(ScheduleAttr schedule) {
-  return schedule.getCopy() == Copy::tma ? warpSpecializedThreads(schedule) : multistageThreads(schedule);
+int64_t threadCount(ProgramOp program) {
+  ScheduleAttr schedule = program.getSchedule();
+  if (schedule.getCopy() != Copy::tma)
+    return multistageThreads(schedule);
+  return program.isAttention() ? attentionThreads(schedule) : warpSpecializedThreads(schedule);
 }
 
 /// What the launch info and ptxas need to know of the function.
 void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   Builder b(function.getContext());
   ScheduleAttr schedule = program.getSchedule();
-  int64_t threads = threadCount(schedule);
+  int64_t threads = threadCount(program);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));

@@ -2,17 +2,23 @@
 // The host kernel of sparsec.attention.
 //
 //   for tile in [tile_begin, tile_end)        one block of queries of one head of one batch
+//     queries = Q[tile] as f32, transposed
 //     maximum, sum, accumulator = -inf, 0, 0
 //     for block in the lists of partial and of full blocks, or in all keys
 //       for chunk of 64 keys that some query of the tile may see
-//         keys, values = K[chunk] transposed, V[chunk] as f32
-//         for query
-//           scores = sum over d of Q[query, d] * keys[d]          64 at once
-//           for key that causal and window let the query see
-//             scores[key] = score(scale * scores[key]), or -inf where the mask region hides it
-//           accumulator, sum *= exp(maximum - new maximum)
-//           for such key: accumulator += exp(scores[key] - maximum) * values[key]
+//         keys, values = K[chunk], V[chunk] as f32
+//         for group of 16 queries, and the keys that some query of it may see
+//           scores[key] = scale * sum over d of keys[key, d] * queries[d]                  16 queries at once
+//           scores[key] = score(scores[key]), or -inf where the mask region hides it       one at a time
+//           scores[key] = -inf where causal or window hides it
+//           scores[key] = exp(scores[key] - new maximum)
+//           accumulator[d] = exp(maximum - new maximum) * accumulator[d] + sum over keys of values[key, d] *
+//           scores[key]
 //     for query: O = accumulator / sum, LSE = maximum + log(sum)
+//
+// The queries of a group lie side by side in vectors, so that the softmax needs no sum inside a vector, and K and V
+// keep their order. Both products compute four vectors at a time: eight registers of eight f32, enough independent sums
+// to hide the latency of a multiply-add, for two loads of vectors and four of scalars.
 
 #include "HostBuilder.h"
 #include "InlineRegion.h"
@@ -20,6 +26,7 @@
 #include "sparsec/launch_info.h"
 
 #include <cmath>
+#include <numeric>
 
 using namespace mlir;
 using namespace sparsec;
@@ -51,6 +58,19 @@ struct Chunk {
   Value keys; // those of the chunk that are below Skv
 };
 
+/// Queries of a tile that share vectors.
+struct Group {
+  Value index;
+  Value firstQuery; // of all queries
+  Value queries;    // those of the group that are below Sq
+  Value begin, end; // the keys of the chunk that some query of the group may see
+};
+
+/// Elements of a vector: [begin, end).
+struct Lanes {
+  Value begin, end;
+};
+
 class AttentionEmitter : HostBuilder {
 public:
   AttentionEmitter(KernelOp kernel, AttentionOp attention)
@@ -72,27 +92,55 @@ private:
   bool isClipped() { return rightLimit() != -1 || attention.getWindowLeft() != -1; }
   Value firstVisibleKey(Value query);
   Value visibleKeyLimit(Value query);
+  Lanes lanesThatSee(const Group &group, Value key);
 
   // The computation.
   void emitTile(Value index);
+  void emitQueries(const Tile &tile);
   void emitList(const Tile &tile, const BlockLists &lists, bool isPartial);
   std::pair<Value, Value> emitListRange(const BlockLists &lists, Value list);
   void emitKeys(const Tile &tile, Value firstKey, Value keyLimit, bool isMasked);
   void emitUnpack(const Tile &tile, const Chunk &chunk);
-  void emitQuery(const Tile &tile, const Chunk &chunk, Value query, bool isMasked);
-  void emitVisibleKeys(const Tile &tile, const Chunk &chunk, Value query, Value begin, Value end, bool isMasked);
-  Value emitScore(const Tile &tile, Value query, Value key, Value product, bool isMasked);
+  void emitGroup(const Tile &tile, const Chunk &chunk, Group group, bool isMasked);
+  void emitVisibleKeys(const Tile &tile, const Chunk &chunk, const Group &group, bool isMasked);
+  void emitScores(const Group &group);
+  void emitRegions(const Tile &tile, const Chunk &chunk, const Group &group, bool isMasked);
   Value emitRegion(Region &region, ArrayRef<Value> arguments);
+  Value emitMaximum(const Chunk &chunk, const Group &group);
+  Value emitWeights(const Group &group, Value reference, Value sum);
+  void emitValues(const Group &group, Value correction);
   void emitResult(const Tile &tile);
+  void emitResultRow(const Tile &tile, const Group &group, Value lane);
+
+  // Vectors, by their number in a buffer.
+  Value vectorAddress(Value buffer, Value index) { return address(f32, buffer, multiply(index, constant(groupSize))); }
+  Value loadVector(Value buffer, Value index) {
+    return LLVM::LoadOp::create(b, vectorType, vectorAddress(buffer, index), vectorAlignment);
+  }
+  void storeVector(Value value, Value buffer, Value index) {
+    LLVM::StoreOp::create(b, value, vectorAddress(buffer, index), vectorAlignment);
+  }
+  Value constantVector(float value) { return constant(DenseElementsAttr::get(vectorType, value)); }
+  /// Which lanes these are, a vector of i1.
+  Value isOf(const Lanes &lanes);
 
   // Small words.
+  /// Calls `body` for the groups of a tile.
+  void forGroups(const Tile &tile, llvm::function_ref<void(Group)> body);
+  /// The vector of dimension d of a group, in `queryPanel` and `accumulator`.
+  Value vectorOf(Value group, Value d) { return add(multiply(group, constant(headDimension)), d); }
   Value elementAddress(const Tensor &tensor, ArrayRef<Value> indices);
-  Value exponential(Value x) { return math::ExpOp::create(b, x); }
+  Value exponential(Value x);
   Value isEqual(Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y); }
   Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
   Value asI32(Value index) { return arith::TruncIOp::create(b, i32, index); }
-  /// Row of the accumulator, or of the values, that holds elements [64 part, 64 part + 64) of row `row` of `rows`.
-  Value partRow(int64_t part, int64_t rows, Value row) { return add(constant(part * rows), row); }
+
+  /// Queries in a vector: two registers of eight f32.
+  static constexpr int64_t groupSize = 16;
+  /// Vectors of sums that a loop of a product computes.
+  static constexpr int64_t productRows = 4;
+  static constexpr unsigned vectorAlignment = groupSize * sizeof(float);
+  VectorType vectorType = VectorType::get(groupSize, f32);
 
   AttentionOp attention;
   int64_t headDimension;
@@ -101,13 +149,14 @@ private:
   Value encoding, patternBatches, patternHeads, capacity;
   BlockLists partial, full;
   SmallVector<Tensor> extras;
-  Value blockRows;    // blocks of queries
-  Value position;     // Skv - Sq, that of query 0 among the keys
-  Value keyPanel;     // D rows of 64 keys
-  Value valuePanel;   // D / 64 parts of 64 keys
-  Value accumulator;  // D / 64 parts of a row per query
-  Value maxima, sums; // one number per query
-  Value scores;       // one row
+  Value blockRows; // blocks of queries
+  Value position;  // Skv - Sq, that of query 0 among the keys
+  // Rows of 64 keys.
+  Value keyPanel, valuePanel; // D elements
+  Value scores;               // a vector of queries
+  // Groups of queries.
+  Value queryPanel, accumulator; // D vectors
+  Value maxima, sums;            // one vector
 };
 
 } // namespace
@@ -186,6 +235,30 @@ Value AttentionEmitter::visibleKeyLimit(Value query) {
   return smaller(keyCount, add(add(query, position), constant(rightLimit() + 1)));
 }
 
+/// The queries of a group that see a key stand side by side: those from k - right on up to k + left.
+Lanes AttentionEmitter::lanesThatSee(const Group &group, Value key) {
+  Value own = subtract(subtract(key, position), group.firstQuery);
+  auto inside = [&](Value lane) { return larger(constant(0), smaller(group.queries, lane)); };
+  Lanes lanes{constant(0), group.queries};
+  if (rightLimit() != -1)
+    lanes.begin = inside(subtract(own, constant(rightLimit())));
+  if (attention.getWindowLeft() != -1)
+    lanes.end = inside(add(own, constant(attention.getWindowLeft() + 1)));
+  return lanes;
+}
+
+Value AttentionEmitter::isOf(const Lanes &lanes) {
+  SmallVector<int32_t> numbers(groupSize);
+  std::iota(numbers.begin(), numbers.end(), 0);
+  auto integers = VectorType::get(groupSize, i32);
+  Value lane = constant(DenseElementsAttr::get(integers, ArrayRef(numbers)));
+  auto compare = [&](arith::CmpIPredicate predicate, Value bound) -> Value {
+    return arith::CmpIOp::create(b, predicate, lane, splat(asI32(bound), integers));
+  };
+  return arith::AndIOp::create(b, compare(arith::CmpIPredicate::sge, lanes.begin),
+                               compare(arith::CmpIPredicate::slt, lanes.end));
+}
+
 /// Where in `indices` a list begins and ends. Counts have one entry less than starts.
 std::pair<Value, Value> AttentionEmitter::emitListRange(const BlockLists &lists, Value list) {
   Value isPadded = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, encoding,
@@ -228,7 +301,7 @@ void AttentionEmitter::emitKeys(const Tile &tile, Value firstKey, Value keyLimit
     chunk.firstKey = multiply(index, size);
     chunk.keys = inside(keyCount, chunk.firstKey, rowSize);
     emitUnpack(tile, chunk);
-    loop(constant(0), tile.queries, [&](Value query) { emitQuery(tile, chunk, query, isMasked); });
+    forGroups(tile, [&](Group group) { emitGroup(tile, chunk, group, isMasked); });
   });
 }
 
@@ -236,83 +309,172 @@ void AttentionEmitter::emitKeys(const Tile &tile, Value firstKey, Value keyLimit
 // The computation
 //===----------------------------------------------------------------------===//
 
+void AttentionEmitter::forGroups(const Tile &tile, llvm::function_ref<void(Group)> body) {
+  Value count = arith::DivSIOp::create(b, add(tile.queries, constant(groupSize - 1)), constant(groupSize));
+  loop(constant(0), count, [&](Value index) {
+    Group group;
+    group.index = index;
+    Value first = multiply(index, constant(groupSize));
+    group.firstQuery = add(tile.firstQuery, first);
+    group.queries = inside(tile.queries, first, groupSize);
+    body(group);
+  });
+}
+
+/// Zeros in the lanes of queries that are not there: what they compute is not used, but it is finite.
+void AttentionEmitter::emitQueries(const Tile &tile) {
+  loop(constant(0), constant(queryBlock() / groupSize * headDimension),
+       [&](Value index) { storeVector(constantVector(0), queryPanel, index); });
+  forGroups(tile, [&](Group group) {
+    loop(constant(0), group.queries, [&](Value lane) {
+      Value row = elementAddress(query, {tile.batch, tile.head, add(group.firstQuery, lane), constant(0)});
+      loop(constant(0), constant(headDimension), [&](Value d) {
+        store(toF32(load(query.elementType, row, d)), vectorAddress(queryPanel, vectorOf(group.index, d)), lane);
+      });
+    });
+  });
+}
+
 /// Keys beyond Skv keep what was there before: they only reach scores that are not used.
 void AttentionEmitter::emitUnpack(const Tile &tile, const Chunk &chunk) {
-  loop(constant(0), chunk.keys, [&](Value column) {
-    Value row = add(chunk.firstKey, column);
-    Value keyRow = elementAddress(key, {tile.batch, tile.keyHead, row, constant(0)});
-    Value valueRow = elementAddress(value, {tile.batch, tile.keyHead, row, constant(0)});
-    loop(constant(0), constant(headDimension),
-         [&](Value d) { store(toF32(load(key.elementType, keyRow, d)), bufferRow(keyPanel, d), column); });
-    for (int64_t part = 0; part < headDimension / rowSize; ++part) {
-      Value to = bufferRow(valuePanel, partRow(part, rowSize, column));
-      loop(constant(0), constant(rowSize),
-           [&](Value d) { store(toF32(load(value.elementType, valueRow, add(constant(part * rowSize), d))), to, d); });
+  auto unpack = [&](const Tensor &tensor, Value panel, Value column) {
+    Value from = elementAddress(tensor, {tile.batch, tile.keyHead, add(chunk.firstKey, column), constant(0)});
+    auto narrow = VectorType::get(groupSize, tensor.elementType);
+    unsigned alignment = tensor.elementType.getIntOrFloatBitWidth() / 8;
+    int64_t vectors = headDimension / groupSize;
+    for (int64_t i = 0; i < vectors; ++i) {
+      Value part = address(tensor.elementType, from, constant(i * groupSize));
+      Value elements = LLVM::LoadOp::create(b, narrow, part, alignment);
+      storeVector(arith::ExtFOp::create(b, vectorType, elements), panel,
+                  add(multiply(column, constant(vectors)), constant(i)));
     }
+  };
+  loop(constant(0), chunk.keys, [&](Value column) {
+    unpack(key, keyPanel, column);
+    unpack(value, valuePanel, column);
   });
 }
 
-void AttentionEmitter::emitQuery(const Tile &tile, const Chunk &chunk, Value query, bool isMasked) {
+void AttentionEmitter::emitGroup(const Tile &tile, const Chunk &chunk, Group group, bool isMasked) {
+  group.begin = constant(0);
+  group.end = chunk.keys;
   if (!isClipped())
-    return emitVisibleKeys(tile, chunk, query, constant(0), chunk.keys, isMasked);
-  Value number = add(tile.firstQuery, query);
-  Value begin = larger(constant(0), subtract(firstVisibleKey(number), chunk.firstKey));
-  Value end = smaller(chunk.keys, subtract(visibleKeyLimit(number), chunk.firstKey));
-  auto seesSome = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::slt, begin, end).getResult());
+    return emitVisibleKeys(tile, chunk, group, isMasked);
+  Value lastQuery = subtract(add(group.firstQuery, group.queries), constant(1));
+  group.begin = larger(constant(0), subtract(firstVisibleKey(group.firstQuery), chunk.firstKey));
+  group.end = smaller(chunk.keys, subtract(visibleKeyLimit(lastQuery), chunk.firstKey));
+  Value isVisible = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, group.begin, group.end);
+  auto seesSome = scf::IfOp::create(b, isVisible);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(seesSome.thenBlock());
-  emitVisibleKeys(tile, chunk, query, begin, end, isMasked);
+  emitVisibleKeys(tile, chunk, group, isMasked);
 }
 
-void AttentionEmitter::emitVisibleKeys(const Tile &tile, const Chunk &chunk, Value row, Value begin, Value end,
-                                       bool isMasked) {
-  Value number = add(tile.firstQuery, row);
-  Value queryRow = elementAddress(query, {tile.batch, tile.head, number, constant(0)});
-  Value products = multiplyAdd(
-      constant(0), constant(headDimension), LLVM::ZeroOp::create(b, rowType),
-      [&](Value d) { return toF32(load(query.elementType, queryRow, d)); },
-      [&](Value d) { return loadRow(keyPanel, d); });
-  storeRow(products, scores, constant(0));
-
-  Value oldMaximum = load(f32, maxima, row);
-  Value maximum = reduce(begin, end, oldMaximum, [&](Value column, Value largest) -> Value {
-    Value product = load(f32, scores, column);
-    Value score = emitScore(tile, number, add(chunk.firstKey, column), product, isMasked);
-    store(score, scores, column);
-    return arith::MaximumFOp::create(b, largest, score);
-  });
+void AttentionEmitter::emitVisibleKeys(const Tile &tile, const Chunk &chunk, const Group &group, bool isMasked) {
+  emitScores(group);
+  if (attention.hasScore() || isMasked)
+    emitRegions(tile, chunk, group, isMasked);
+  Value oldMaximum = loadVector(maxima, group.index);
+  Value maximum = emitMaximum(chunk, group);
   // Nothing was visible so far: any finite reference gives exp(-inf) = 0 where the difference to -inf gave NaN.
-  Value reference = select(isEqual(maximum, f32Constant(-INFINITY)), f32Constant(0), maximum);
+  Value reference = select(isEqual(maximum, constantVector(-INFINITY)), constantVector(0), maximum);
   Value correction = exponential(arith::SubFOp::create(b, oldMaximum, reference));
-  Value oldSum = arith::MulFOp::create(b, load(f32, sums, row), correction);
-  Value sum = reduce(begin, end, oldSum, [&](Value column, Value total) -> Value {
-    Value weight = exponential(arith::SubFOp::create(b, load(f32, scores, column), reference));
-    store(weight, scores, column);
-    return arith::AddFOp::create(b, total, weight);
-  });
-  store(maximum, maxima, row);
-  store(sum, sums, row);
-
-  for (int64_t part = 0; part < headDimension / rowSize; ++part) {
-    Value accumulatorRow = partRow(part, queryBlock(), row);
-    Value scaled = arith::MulFOp::create(b, loadRow(accumulator, accumulatorRow), splat(correction));
-    Value total = multiplyAdd(
-        begin, end, scaled, [&](Value column) { return load(f32, scores, column); },
-        [&](Value column) { return loadRow(valuePanel, partRow(part, rowSize, column)); });
-    storeRow(total, accumulator, accumulatorRow);
-  }
+  Value oldSum = arith::MulFOp::create(b, loadVector(sums, group.index), correction);
+  storeVector(emitWeights(group, reference, oldSum), sums, group.index);
+  storeVector(maximum, maxima, group.index);
+  emitValues(group, correction);
 }
 
-/// What the regions make of a product of a query and a key; -inf where the mask hides it.
-Value AttentionEmitter::emitScore(const Tile &tile, Value query, Value key, Value product, bool isMasked) {
-  Value score = arith::MulFOp::create(b, product, scale);
-  SmallVector<Value> arguments{score, asI32(tile.batch), asI32(tile.head), asI32(query), asI32(key)};
-  if (attention.hasScore())
-    score = emitRegion(attention.getScore(), arguments);
-  if (!isMasked)
-    return score;
-  Value isVisible = emitRegion(attention.getMask(), ArrayRef(arguments).drop_front());
-  return select(isVisible, score, f32Constant(-INFINITY));
+/// The first product, of all keys that share a vector of sums with a visible one.
+void AttentionEmitter::emitScores(const Group &group) {
+  Value size = constant(productRows);
+  Value end = arith::DivSIOp::create(b, add(group.end, constant(productRows - 1)), size);
+  loop(arith::DivSIOp::create(b, group.begin, size), end, [&](Value index) {
+    Value first = multiply(index, size);
+    auto column = [&](unsigned i) { return add(first, constant(i)); };
+    Values products = multiplyAdd(
+        constant(0), constant(headDimension), Values(productRows, constantVector(0)),
+        [&](Value d, unsigned i) { return load(f32, keyPanel, add(multiply(column(i), constant(headDimension)), d)); },
+        [&](Value d) { return loadVector(queryPanel, vectorOf(group.index, d)); });
+    for (auto [i, product] : llvm::enumerate(products))
+      storeVector(arith::MulFOp::create(b, product, splat(scale, vectorType)), scores, column(i));
+  });
+}
+
+/// What the regions make of the scores that causal and window leave; -inf where the mask hides them.
+void AttentionEmitter::emitRegions(const Tile &tile, const Chunk &chunk, const Group &group, bool isMasked) {
+  loop(group.begin, group.end, [&](Value column) {
+    Value key = add(chunk.firstKey, column), row = vectorAddress(scores, column);
+    Lanes lanes = lanesThatSee(group, key);
+    loop(lanes.begin, lanes.end, [&](Value lane) {
+      Value score = load(f32, row, lane), query = add(group.firstQuery, lane);
+      SmallVector<Value> arguments{score, asI32(tile.batch), asI32(tile.head), asI32(query), asI32(key)};
+      if (attention.hasScore())
+        score = emitRegion(attention.getScore(), arguments);
+      if (isMasked) {
+        Value isVisible = emitRegion(attention.getMask(), ArrayRef(arguments).drop_front());
+        score = select(isVisible, score, f32Constant(-INFINITY));
+      }
+      store(score, row, lane);
+    });
+  });
+}
+
+/// The maxima with the scores of the visible keys. Other scores become -inf.
+Value AttentionEmitter::emitMaximum(const Chunk &chunk, const Group &group) {
+  Value oldMaximum = loadVector(maxima, group.index);
+  return reduce(group.begin, group.end, oldMaximum,
+                [&](Value column, ValueRange carried) -> Values {
+                  Value score = loadVector(scores, column), largest = carried.front();
+                  if (isClipped()) {
+                    score = select(isOf(lanesThatSee(group, add(chunk.firstKey, column))), score,
+                                   constantVector(-INFINITY));
+                    storeVector(score, scores, column);
+                  }
+                  // A NaN does not count here; its weight is NaN.
+                  Value isLarger = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, score, largest);
+                  return {select(isLarger, score, largest)};
+                })
+      .front();
+}
+
+/// Turns the scores into weights, and returns `sum` with all of them.
+Value AttentionEmitter::emitWeights(const Group &group, Value reference, Value sum) {
+  return reduce(group.begin, group.end, sum,
+                [&](Value column, ValueRange carried) -> Values {
+                  Value weight = exponential(arith::SubFOp::create(b, loadVector(scores, column), reference));
+                  storeVector(weight, scores, column);
+                  return {arith::AddFOp::create(b, carried.front(), weight)};
+                })
+      .front();
+}
+
+/// The second product.
+void AttentionEmitter::emitValues(const Group &group, Value correction) {
+  loop(constant(0), constant(headDimension / productRows), [&](Value index) {
+    Value first = multiply(index, constant(productRows));
+    auto dimension = [&](unsigned i) { return add(first, constant(i)); };
+    Values init;
+    for (unsigned i = 0; i < productRows; ++i)
+      init.push_back(
+          arith::MulFOp::create(b, loadVector(accumulator, vectorOf(group.index, dimension(i))), correction));
+    Values total = multiplyAdd(
+        group.begin, group.end, init,
+        [&](Value column, unsigned i) {
+          return load(f32, valuePanel, add(multiply(column, constant(headDimension)), dimension(i)));
+        },
+        [&](Value column) { return loadVector(scores, column); });
+    for (auto [i, sum] : llvm::enumerate(total))
+      storeVector(sum, accumulator, vectorOf(group.index, dimension(i)));
+  });
+}
+
+/// exp(x) for x <= 0. What is subnormal becomes 0: it adds nothing to a sum in which 1 was, but processors multiply it
+/// slowly.
+Value AttentionEmitter::exponential(Value x) {
+  Value leastExponent = constantVector(-87.33f); // log(2^-126), rounded up
+  Value isSubnormal = arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, x, leastExponent);
+  return select(isSubnormal, constantVector(0), math::ExpOp::create(b, select(isSubnormal, leastExponent, x)));
 }
 
 Value AttentionEmitter::emitRegion(Region &region, ArrayRef<Value> arguments) {
@@ -326,25 +488,32 @@ Value AttentionEmitter::emitRegion(Region &region, ArrayRef<Value> arguments) {
 }
 
 void AttentionEmitter::emitResult(const Tile &tile) {
-  loop(constant(0), tile.queries, [&](Value row) {
-    Value number = add(tile.firstQuery, row);
-    Value sum = load(f32, sums, row);
-    Value isEmpty = isEqual(sum, f32Constant(0));
-    Value to = elementAddress(result, {tile.batch, tile.head, number, constant(0)});
-    for (int64_t part = 0; part < headDimension / rowSize; ++part) {
-      Value from = bufferRow(accumulator, partRow(part, queryBlock(), row));
-      loop(constant(0), constant(rowSize), [&](Value d) {
-        Value mean = arith::DivFOp::create(b, load(f32, from, d), sum);
-        Value element = fromF32(select(isEmpty, f32Constant(0), mean), result.elementType);
-        store(element, to, add(constant(part * rowSize), d));
-      });
-    }
-    if (!attention.getLse())
-      return;
-    Value logarithm = arith::AddFOp::create(b, load(f32, maxima, row), math::LogOp::create(b, sum));
-    LLVM::StoreOp::create(b, select(isEmpty, f32Constant(-INFINITY), logarithm),
-                          elementAddress(lse, {tile.batch, tile.head, number}));
+  forGroups(tile, [&](Group group) {
+    Value sum = loadVector(sums, group.index);
+    Value isEmpty = isEqual(sum, constantVector(0));
+    loop(constant(0), constant(headDimension), [&](Value d) {
+      Value index = vectorOf(group.index, d);
+      Value mean = arith::DivFOp::create(b, loadVector(accumulator, index), sum);
+      storeVector(select(isEmpty, constantVector(0), mean), accumulator, index);
+    });
+    loop(constant(0), group.queries, [&](Value lane) { emitResultRow(tile, group, lane); });
   });
+}
+
+void AttentionEmitter::emitResultRow(const Tile &tile, const Group &group, Value lane) {
+  Value number = add(group.firstQuery, lane);
+  Value to = elementAddress(result, {tile.batch, tile.head, number, constant(0)});
+  loop(constant(0), constant(headDimension), [&](Value d) {
+    Value mean = load(f32, vectorAddress(accumulator, vectorOf(group.index, d)), lane);
+    store(fromF32(mean, result.elementType), to, d);
+  });
+  if (!attention.getLse())
+    return;
+  Value sum = load(f32, vectorAddress(sums, group.index), lane);
+  Value maximum = load(f32, vectorAddress(maxima, group.index), lane);
+  Value logarithm = arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum));
+  LLVM::StoreOp::create(b, select(isEqual(sum, f32Constant(0)), f32Constant(-INFINITY), logarithm),
+                        elementAddress(lse, {tile.batch, tile.head, number}));
 }
 
 void AttentionEmitter::emitTile(Value index) {
@@ -359,12 +528,12 @@ void AttentionEmitter::emitTile(Value index) {
   tile.firstKey = firstVisibleKey(tile.firstQuery);
   tile.keyLimit = visibleKeyLimit(subtract(add(tile.firstQuery, tile.queries), constant(1)));
 
-  Value zeroRow = LLVM::ZeroOp::create(b, rowType);
-  loop(constant(0), constant(queryBlock() * headDimension / rowSize),
-       [&](Value row) { storeRow(zeroRow, accumulator, row); });
-  loop(constant(0), tile.queries, [&](Value row) {
-    store(f32Constant(-INFINITY), maxima, row);
-    store(f32Constant(0), sums, row);
+  emitQueries(tile);
+  loop(constant(0), constant(queryBlock() / groupSize * headDimension),
+       [&](Value index) { storeVector(constantVector(0), accumulator, index); });
+  loop(constant(0), constant(queryBlock() / groupSize), [&](Value index) {
+    storeVector(constantVector(-INFINITY), maxima, index);
+    storeVector(constantVector(0), sums, index);
   });
   if (attention.getPattern()) {
     emitList(tile, partial, /*isPartial=*/true);
@@ -379,10 +548,11 @@ LLVM::LLVMFuncOp AttentionEmitter::emit() {
   begin();
   keyPanel = buffer(headDimension);
   valuePanel = buffer(headDimension);
+  queryPanel = buffer(queryBlock() * headDimension / rowSize);
   accumulator = buffer(queryBlock() * headDimension / rowSize);
   maxima = buffer(queryBlock() / rowSize);
   sums = buffer(queryBlock() / rowSize);
-  scores = buffer(1);
+  scores = buffer(groupSize);
   emitParameters();
   blockRows = arith::DivSIOp::create(b, add(queryCount, constant(queryBlock() - 1)), constant(queryBlock()));
   position = subtract(keyCount, queryCount);

@@ -5,9 +5,6 @@
 using namespace mlir;
 using namespace sparsec;
 
-/// Bytes of a cache line, the alignment of the buffers on the stack.
-static constexpr unsigned bufferAlignment = 64;
-
 //===----------------------------------------------------------------------===//
 // The function
 //===----------------------------------------------------------------------===//
@@ -61,7 +58,6 @@ Value HostBuilder::indexParameter(ParameterKind kind, int64_t argument, int64_t 
 // Small words
 //===----------------------------------------------------------------------===//
 
-/// Constants stand once, at the start of the function.
 Value HostBuilder::constant(TypedAttr attribute) {
   Value &result = constants[attribute];
   if (!result) {
@@ -111,9 +107,9 @@ Value HostBuilder::fromF32(Value value, Type type) {
   return type == f32 ? value : arith::TruncFOp::create(b, type, value).getResult();
 }
 
-Value HostBuilder::splat(Value scalar) {
-  Value first = LLVM::InsertElementOp::create(b, LLVM::PoisonOp::create(b, rowType), scalar, constant(0));
-  return LLVM::ShuffleVectorOp::create(b, first, first, SmallVector<int32_t>(rowSize, 0));
+Value HostBuilder::splat(Value scalar, VectorType type) {
+  Value first = LLVM::InsertElementOp::create(b, LLVM::PoisonOp::create(b, type), scalar, constant(0));
+  return LLVM::ShuffleVectorOp::create(b, first, first, SmallVector<int32_t>(type.getNumElements(), 0));
 }
 
 void HostBuilder::loop(Value begin, Value end, Body body) {
@@ -123,19 +119,25 @@ void HostBuilder::loop(Value begin, Value end, Body body) {
   body(loop.getInductionVar());
 }
 
-Value HostBuilder::reduce(Value begin, Value end, Value init,
-                          llvm::function_ref<Value(Value index, Value carried)> body) {
+HostBuilder::Values HostBuilder::reduce(Value begin, Value end, ValueRange init,
+                                        llvm::function_ref<Values(Value index, ValueRange carried)> body) {
   auto loop = scf::ForOp::create(b, begin, end, constant(1), init);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(loop.getBody());
-  scf::YieldOp::create(b, body(loop.getInductionVar(), loop.getRegionIterArg(0)));
-  return loop.getResult(0);
+  scf::YieldOp::create(b, body(loop.getInductionVar(), loop.getRegionIterArgs()));
+  return Values(loop.getResults());
 }
 
-Value HostBuilder::multiplyAdd(Value begin, Value end, Value init, llvm::function_ref<Value(Value)> weight,
-                               llvm::function_ref<Value(Value)> row) {
-  return reduce(begin, end, init, [&](Value k, Value sum) -> Value {
-    Value factor = splat(weight(k));
-    return LLVM::FMulAddOp::create(b, factor, row(k), sum);
+HostBuilder::Values HostBuilder::multiplyAdd(Value begin, Value end, ValueRange init,
+                                             llvm::function_ref<Value(Value k, unsigned i)> weight,
+                                             llvm::function_ref<Value(Value k)> row) {
+  return reduce(begin, end, init, [&](Value k, ValueRange sums) {
+    Value factors = row(k);
+    Values next;
+    for (auto [i, sum] : llvm::enumerate(sums)) {
+      Value factor = splat(weight(k, i), cast<VectorType>(factors.getType()));
+      next.push_back(LLVM::FMulAddOp::create(b, factor, factors, sum));
+    }
+    return next;
   });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What the host kernels of all families are made of: parameters in 8-byte slots, loops, buffers of f32 on the stack,
-// and sums over vectors of 64 f32 that LLVM splits to the width of the processor.
+// and sums over vectors of f32 that LLVM splits to the width of the processor.
 
 #ifndef SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
 #define SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
@@ -18,12 +18,15 @@ mlir::LLVM::LLVMFuncOp emitHostAttention(KernelOp kernel, AttentionOp attention)
 class HostBuilder {
 protected:
   using Value = mlir::Value;
+  using Values = llvm::SmallVector<mlir::Value>;
   using Type = mlir::Type;
   using Body = llvm::function_ref<void(Value)>;
 
   /// Elements of a row of a buffer: eight registers of eight f32, enough independent sums to hide the latency of a
   /// multiply-add.
   static constexpr int64_t rowSize = 64;
+  /// Bytes of a cache line, the alignment of buffers.
+  static constexpr unsigned bufferAlignment = 64;
   /// What the launch info says about the tiles.
   struct TileSizes {
     int64_t m, n, k;
@@ -44,6 +47,9 @@ protected:
   Value sizeParameter(int64_t argument, int64_t dimension) {
     return indexParameter(ParameterKind::size, argument, dimension);
   }
+
+  /// Constants stand once, at the start of the function.
+  Value constant(mlir::TypedAttr attribute);
 
   // Integers (i64).
   Value constant(int64_t value);
@@ -72,15 +78,16 @@ protected:
   Value f32Constant(float value);
   Value toF32(Value value);
   Value fromF32(Value value, Type type);
-  Value splat(Value scalar);
+  Value splat(Value scalar, mlir::VectorType type);
 
   // Loops.
   void loop(Value begin, Value end, Body body);
-  /// Carries one value through the loop and returns the last one.
-  Value reduce(Value begin, Value end, Value init, llvm::function_ref<Value(Value index, Value carried)> body);
-  /// init + the sum of weight(k) * row(k) over [begin, end), on vectors, in registers over k.
-  Value multiplyAdd(Value begin, Value end, Value init, llvm::function_ref<Value(Value)> weight,
-                    llvm::function_ref<Value(Value)> row);
+  /// Carries values through the loop and returns the last ones.
+  Values reduce(Value begin, Value end, mlir::ValueRange init,
+                llvm::function_ref<Values(Value index, mlir::ValueRange carried)> body);
+  /// init[i] + the sum of weight(k, i) * row(k) over [begin, end) for all i, on vectors, in registers over k.
+  Values multiplyAdd(Value begin, Value end, mlir::ValueRange init,
+                     llvm::function_ref<Value(Value k, unsigned i)> weight, llvm::function_ref<Value(Value k)> row);
 
   KernelOp kernel;
   mlir::ImplicitLocOpBuilder b;
@@ -90,7 +97,6 @@ protected:
 
 private:
   int64_t alignment();
-  Value constant(mlir::TypedAttr attribute);
 
   mlir::LLVM::LLVMFuncOp function;
   mlir::Block *entry = nullptr;

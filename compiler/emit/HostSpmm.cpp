@@ -145,10 +145,11 @@ void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
   Value firstRow = multiply(block, constant(matrixType.getBlockRows()));
   loop(constant(0), tile.rows, [&](Value row) {
     Value rowStart = multiply(add(firstRow, row), columns);
-    auto weight = [&](Value k) { return toF32(load(matrixType.getElementType(), values, add(rowStart, k))); };
-    Value sum =
-        multiplyAdd(constant(0), depth, loadRow(accumulator, row), weight, [&](Value k) { return loadRow(panel, k); });
-    storeRow(sum, accumulator, row);
+    Values sum = multiplyAdd(
+        constant(0), depth, loadRow(accumulator, row),
+        [&](Value k, unsigned) { return toF32(load(matrixType.getElementType(), values, add(rowStart, k))); },
+        [&](Value k) { return loadRow(panel, k); });
+    storeRow(sum.front(), accumulator, row);
   });
 }
 

@@ -56,8 +56,12 @@ Value KernelBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
   return createOrFold<arith::CmpIOp>(predicate, a, b);
 }
 Value KernelBuilder::logicalAnd(Value a, Value b) { return createOrFold<arith::AndIOp>(a, b); }
+Value KernelBuilder::logicalOr(Value a, Value b) { return createOrFold<arith::OrIOp>(a, b); }
 Value KernelBuilder::logicalNot(Value a) {
   return createOrFold<arith::XOrIOp>(a, arith::ConstantOp::create(*this, getBoolAttr(true)));
+}
+Value KernelBuilder::isNotNull(Value pointer) {
+  return LLVM::ICmpOp::create(*this, LLVM::ICmpPredicate::ne, pointer, LLVM::ZeroOp::create(*this, pointer.getType()));
 }
 Value KernelBuilder::select(Value condition, Value a, Value b) {
   return createOrFold<arith::SelectOp>(condition, a, b);
@@ -104,6 +108,14 @@ Value KernelBuilder::pack(ValueRange values) {
   return structure;
 }
 
+Value KernelBuilder::vector(ValueRange elements) {
+  auto type = VectorType::get(elements.size(), elements.front().getType());
+  Value vector = LLVM::UndefOp::create(*this, type);
+  for (auto [i, element] : llvm::enumerate(elements))
+    vector = LLVM::InsertElementOp::create(*this, vector, element, i32(i));
+  return vector;
+}
+
 KernelBuilder::Values KernelBuilder::forLoop(Value begin, Value end, Value step, ValueRange carried, LoopBody body) {
   auto loop = scf::ForOp::create(*this, begin, end, step, carried);
   OpBuilder::InsertionGuard guard(*this);
@@ -120,14 +132,12 @@ KernelBuilder::Values KernelBuilder::forLoop(Value begin, Value end, Value step,
 
 KernelBuilder::Values KernelBuilder::whileLoop(ValueRange carried, function_ref<Value(ValueRange)> condition,
                                                function_ref<Values(ValueRange)> body) {
-  TypeRange types = carried.getTypes();
-  auto loop = scf::WhileOp::create(*this, types, carried);
+  auto loop = scf::WhileOp::create(*this, carried.getTypes(), carried);
   OpBuilder::InsertionGuard guard(*this);
   SmallVector<Location> locations(carried.size(), getLoc());
-  Block *before = createBlock(&loop.getBefore(), {}, types, locations);
-  Value goesOn = condition(before->getArguments());
-  scf::ConditionOp::create(*this, goesOn, before->getArguments());
-  Block *after = createBlock(&loop.getAfter(), {}, types, locations);
+  Block *before = createBlock(&loop.getBefore(), {}, carried.getTypes(), locations);
+  scf::ConditionOp::create(*this, condition(before->getArguments()), before->getArguments());
+  Block *after = createBlock(&loop.getAfter(), {}, carried.getTypes(), locations);
   scf::YieldOp::create(*this, body(after->getArguments()));
   return Values(loop.getResults());
 }

@@ -54,8 +54,10 @@ public:
   Value less(Value a, int64_t b) { return less(a, constantLike(a, b)); }
   Value equal(Value a, int64_t b) { return compare(mlir::arith::CmpIPredicate::eq, a, constantLike(a, b)); }
   Value logicalAnd(Value a, Value b);
+  Value logicalOr(Value a, Value b);
   Value logicalNot(Value a);
   Value select(Value condition, Value a, Value b);
+  Value isNotNull(Value pointer);
 
   // Memory.
   Value byteOffset(Value pointer, Value offset); // pointer + offset bytes
@@ -70,6 +72,9 @@ public:
   // Structs: how matrix instructions take and give registers.
   Values unpack(Value structure);
   Value pack(mlir::ValueRange values);
+
+  /// A vector of scalars of one type.
+  Value vector(mlir::ValueRange elements);
 
   // Control flow.
   using LoopBody = llvm::function_ref<Values(Value index, mlir::ValueRange carried)>;

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Positions count through the partial blocks of the tile's list, then through the full ones. The entry at the current
-// position, the candidate, is loaded one step before anything depends on it.
+// The entry of the lists at the current position, the candidate, is loaded one step before anything depends on it.
 
 #include "KeySteps.h"
 
@@ -10,29 +9,19 @@ using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 KeySteps::KeySteps(AttentionContext &context, const QueryTile &tile)
-    : context(context), b(context.b), reachable(context.reachableBlocks(tile)) {
-  if (!context.pattern)
-    return;
-  partial = context.list(tile, /*isPartial=*/true);
-  full = context.list(tile, /*isPartial=*/false);
-  entries = b.add(partial.count, full.count);
-}
+    : context(context), b(context.b), reachable(context.reachableBlocks(tile)), lists(context.keyLists(tile)) {}
 
 KeySteps::State KeySteps::begin() {
-  Value first = context.pattern ? b.i32(0) : reachable.begin;
-  return State({b.i32(-1), first, context.pattern ? blockAt(first) : first});
+  if (!context.pattern)
+    return State({b.i32(-1), reachable.begin, reachable.begin});
+  return State({b.i32(-1), b.i32(0), lists.firstBlock});
 }
 
 /// The block at a position; any number after the last one.
 Value KeySteps::blockAt(Value position) {
-  auto load = [&](const KeyList &list, Value index) { return Values{b.loadElement(b.i32Type(), list.first, index)}; };
   return b.ifThenElse(
-      b.less(position, partial.count), b.i32Type(), [&] { return load(partial, position); },
-      [&] {
-        return b.ifThenElse(
-            b.less(position, entries), b.i32Type(), [&] { return load(full, b.sub(position, partial.count)); },
-            [&] { return Values{b.i32(0)}; });
-      })[0];
+      b.less(position, lists.count), b.i32Type(), [&] { return Values{context.keyBlockAt(lists, position)}; },
+      [&] { return Values{b.i32(0)}; })[0];
 }
 
 KeySteps::State KeySteps::next(const State &state) {
@@ -58,14 +47,14 @@ KeySteps::State KeySteps::nextInLists(const State &state) {
       {state.position, state.candidate},
       [&](ValueRange at) {
         Value skip = b.logicalNot(context.isReachable(reachable, at[1]));
-        return b.logicalAnd(b.less(at[0], entries), skip);
+        return b.logicalAnd(b.less(at[0], lists.count), skip);
       },
       [&](ValueRange at) {
         Value next = b.add(at[0], 1);
         return Values{next, blockAt(next)};
       });
-  Value isPartial = b.select(b.less(found[0], partial.count), b.i32(1), b.i32(0));
+  Value isPartial = b.select(b.less(found[0], lists.partialCount), b.i32(1), b.i32(0));
   Value word = b.add(b.mul(found[1], 2 * chunks()), isPartial);
   Value next = b.add(found[0], 1);
-  return State({b.select(b.less(found[0], entries), word, b.i32(-1)), next, blockAt(next)});
+  return State({b.select(b.less(found[0], lists.count), word, b.i32(-1)), next, blockAt(next)});
 }

@@ -27,11 +27,11 @@ public:
 
   // What a word says.
   mlir::Value exists(mlir::Value word) { return b.compare(mlir::arith::CmpIPredicate::sge, word, b.i32(0)); }
-  mlir::Value firstKey(mlir::Value word) { return b.mul(b.shiftRight(word, 1), context.schedule.getTileN()); }
+  mlir::Value firstKey(mlir::Value word) { return b.mul(b.shiftRight(word, 1), context.tileKeys); }
   mlir::Value isPartial(mlir::Value word) { return b.equal(b.bitAnd(word, 1), 1); }
 
 private:
-  int64_t chunks() { return context.keyBlock / context.schedule.getTileN(); }
+  int64_t chunks() { return context.keyBlock / context.tileKeys; }
   State nextBlock(const State &state);
   State nextInLists(const State &state);
   mlir::Value blockAt(mlir::Value position);
@@ -39,8 +39,7 @@ private:
   AttentionContext &context;
   KernelBuilder &b;
   KeyBlocks reachable;
-  KeyList partial, full;
-  mlir::Value entries; // of both lists
+  KeyLists lists;
 };
 
 } // namespace sparsec

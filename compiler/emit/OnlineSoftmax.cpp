@@ -14,6 +14,8 @@ using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 static constexpr double log2e = 1.4426950408889634;
+/// How far exponents may exceed the reference: probabilities of up to 2^8 are far from the largest f16.
+static constexpr double tolerated = 8;
 
 static Value multiply(KernelBuilder &b, Value left, Value right) { return arith::MulFOp::create(b, left, right); }
 static Value add(KernelBuilder &b, Value left, Value right) { return arith::AddFOp::create(b, left, right); }
@@ -37,28 +39,71 @@ static Values ofRow(ValueRange scores, int64_t half) {
   return row;
 }
 
-Values OnlineSoftmax::step(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
+Rescaling OnlineSoftmax::step(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
+  Rescaling rescaling = beginStep(place, scores, state);
+  finishStep(scores, state);
+  return rescaling;
+}
+
+Rescaling OnlineSoftmax::beginStep(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
   applyScore(place, scores);
   hide(place, scores);
-  Values factors;
+  return raiseReference({rowMaximum(ofRow(scores, 0)), rowMaximum(ofRow(scores, 1))}, state);
+}
+
+void OnlineSoftmax::finishStep(MutableArrayRef<Value> scores, SoftmaxState &state) {
   for (int64_t half = 0; half < 2; ++half) {
     Values row = ofRow(scores, half);
-    Value maximum = larger(b, state.maximum[half], overRow(rowMaximum(row), larger));
-    // A row that has seen no key keeps -inf; it must not be subtracted from itself.
-    Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, maximum, minusInfinity(b));
-    Value reference = b.select(seen, maximum, b.f32(0));
-    Value negative = arith::NegFOp::create(b, reference);
+    // A row that has seen no key has the reference -inf, which must not be subtracted from itself.
+    Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, state.reference[half], minusInfinity(b));
+    Value negative = b.select(seen, arith::NegFOp::create(b, state.reference[half]), b.f32(0));
     for (Value &score : row)
       score = ptx::exp2(b, math::FmaOp::create(b, score, factor(), negative));
-    Value rescale = ptx::exp2(b, add(b, state.maximum[half], negative));
     Value sum = reduce(b, row, [&](Value x, Value y) { return add(b, x, y); });
-    state.sum[half] = math::FmaOp::create(b, state.sum[half], rescale, sum);
-    state.maximum[half] = maximum;
-    factors.push_back(rescale);
+    state.sum[half] = add(b, state.sum[half], sum);
     for (auto [index, probability] : llvm::enumerate(row))
       scores[4 * (index / 2) + 2 * half + index % 2] = probability;
   }
-  return factors;
+}
+
+Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
+  Values values(output);
+  for (auto [i, value] : llvm::enumerate(values))
+    value = multiply(b, value, rescaling.factors[i % 4 / 2]);
+  return values;
+}
+
+/// Any reference serves as long as no exponential overflows, and the largest ones keep their precision. So it is
+/// replaced only where the maximum is well above it, which is rare after the first steps: FlashAttention-4 (2026) and
+/// the lazy rescaling of others. `maxima` are of this thread's keys; only a replacement needs those of the row.
+Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) {
+  auto isHigh = [&](int64_t half) -> Value {
+    Value limit = add(b, state.reference[half], b.f32(tolerated));
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, maxima[half], limit);
+  };
+  Type f32 = b.getF32Type();
+  Rescaling rescaling;
+  rescaling.isNeeded = ptx::anyInWarp(b, b.logicalOr(isHigh(0), isHigh(1)));
+  auto raised = b.ifThenElse(
+      rescaling.isNeeded, SmallVector<Type>(6, f32),
+      [&] {
+        Values references, factors, sums;
+        for (int64_t half = 0; half < 2; ++half) {
+          Value reference = larger(b, state.reference[half], overRow(maxima[half], larger));
+          Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, reference, minusInfinity(b));
+          Value subtrahend = b.select(seen, reference, b.f32(0));
+          Value factor = ptx::exp2(b, arith::SubFOp::create(b, state.reference[half], subtrahend));
+          references.push_back(reference);
+          factors.push_back(factor);
+          sums.push_back(multiply(b, state.sum[half], factor));
+        }
+        return Values{references[0], references[1], factors[0], factors[1], sums[0], sums[1]};
+      },
+      [&] { return Values{state.reference[0], state.reference[1], b.f32(1), b.f32(1), state.sum[0], state.sum[1]}; });
+  state.reference = {raised[0], raised[1]};
+  rescaling.factors = {raised[2], raised[3]};
+  state.sum = {raised[4], raised[5]};
+  return rescaling;
 }
 
 /// What a score is to be multiplied by to be an exponent of 2. After a score region that is a constant; else it is the
@@ -84,12 +129,41 @@ Value OnlineSoftmax::rowMaximum(ValueRange row) {
   return multiply(b, b.ifThenElse(isNegative(), b.getF32Type(), smallest, largest)[0], factor());
 }
 
+/// Changes scores by something that depends on their places, one group of columns after the other. Left to itself, the
+/// compiler computes all places and addresses first, which takes the registers of the output. What keeps it in order is
+/// a true dependence, as in the epilogues of products.
+Values OnlineSoftmax::inOrder(const ScorePlace &place, ValueRange scores, Change change) {
+  constexpr size_t scoresAhead = 4;
+  Values changed;
+  ScorePlace current = place;
+  for (auto [index, score] : llvm::enumerate(scores)) {
+    if (index >= scoresAhead && index % 4 == 0)
+      current = startAfter(place, changed[index - scoresAhead]);
+    changed.push_back(change(current, index, score));
+  }
+  return changed;
+}
+
+/// The same place, known only when `score` is: a zero made of it is added. The sign of a size is a zero, but no
+/// compiler knows that.
+ScorePlace OnlineSoftmax::startAfter(const ScorePlace &place, Value score) {
+  Value zero = arith::AndIOp::create(b, arith::ShRSIOp::create(b, context.keys(), b.i32(31)),
+                                     arith::BitcastOp::create(b, b.i32Type(), score));
+  ScorePlace later = place;
+  later.query = b.bitOr(place.query, zero);
+  for (KeyPlace &block : later.blocks)
+    block.firstKey = b.bitOr(block.firstKey, zero);
+  return later;
+}
+
 void OnlineSoftmax::applyScore(const ScorePlace &place, MutableArrayRef<Value> scores) {
   Region &region = context.softmax.getScore();
   if (region.empty())
     return;
-  for (auto [index, score] : llvm::enumerate(scores))
-    score = applyRegion(region, {multiply(b, score, scale())}, place, index);
+  Values changed = inOrder(place, ValueRange(scores), [&](const ScorePlace &at, int64_t index, Value score) {
+    return applyRegion(region, {multiply(b, score, scale())}, at, index);
+  });
+  llvm::copy(changed, scores.begin());
 }
 
 /// Scores of invisible keys become infinitely unlikely. Most blocks lie wholly inside: only the others pay for it.
@@ -100,10 +174,9 @@ void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores)
   auto masked = b.ifThenElse(
       needsMask(place), SmallVector<Type>(scores.size(), b.getF32Type()),
       [&] {
-        Values values;
-        for (auto [index, score] : llvm::enumerate(scores))
-          values.push_back(b.select(isVisible(place, index), score, hidden));
-        return values;
+        return inOrder(place, ValueRange(scores), [&](const ScorePlace &at, int64_t index, Value score) {
+          return b.select(isVisible(at, index), score, hidden);
+        });
       },
       [&] { return Values(scores.begin(), scores.end()); });
   llvm::copy(masked, scores.begin());
@@ -150,17 +223,24 @@ Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const 
 
 /// Whether any of a thread's scores may be invisible: the same for all threads of the warpgroup but for its rows.
 Value OnlineSoftmax::needsMask(const ScorePlace &place) {
-  Value block = b.divide(place.firstKey, context.keyBlock);
-  Value first = b.mul(block, context.keyBlock), last = b.add(first, context.keyBlock - 1);
+  Value needs = needsMask(place.blocks[0]);
+  for (const KeyPlace &block : llvm::drop_begin(place.blocks))
+    needs = b.logicalOr(needs, needsMask(block));
+  return needs;
+}
+
+Value OnlineSoftmax::needsMask(const KeyPlace &block) {
+  Value first = b.sub(block.firstKey, b.modulo(block.firstKey, context.keyBlock));
+  Value last = b.add(first, context.keyBlock - 1);
   Value needs = b.compare(arith::CmpIPredicate::sge, last, context.keys());
-  auto either = [&](Value condition) { needs = arith::OrIOp::create(b, needs, condition); };
+  auto either = [&](Value condition) { needs = b.logicalOr(needs, condition); };
   Value firstPosition = b.add(tile.first, context.queryOffset());
   if (context.windowRight >= 0)
     either(b.compare(arith::CmpIPredicate::sgt, last, b.add(firstPosition, context.windowRight)));
   if (context.windowLeft >= 0)
     either(b.less(first, b.sub(b.add(firstPosition, context.tileRows - 1), context.windowLeft)));
   if (!context.softmax.getMask().empty())
-    either(place.isPartial);
+    either(block.isPartial);
   return needs;
 }
 
@@ -175,6 +255,6 @@ Value OnlineSoftmax::isVisible(const ScorePlace &place, int64_t index) {
   if (mask.empty())
     return visible;
   Value allowed = applyRegion(mask, {}, place, index);
-  Value isFull = b.logicalNot(place.isPartial);
-  return b.logicalAnd(visible, arith::OrIOp::create(b, isFull, allowed));
+  Value isFull = b.logicalNot(blockOf(place, index).isPartial);
+  return b.logicalAnd(visible, b.logicalOr(isFull, allowed));
 }

@@ -9,16 +9,28 @@
 
 namespace sparsec {
 
-/// Maximum (base 2, over all keys so far) and sum (of this thread's keys) of the two rows of a thread: f32.
+/// Of the two rows of a thread: the exponent that stands for 1, which is about the largest one so far, and the sum of
+/// this thread's keys in terms of it. f32.
 struct SoftmaxState {
-  KernelBuilder::Values maximum, sum;
+  KernelBuilder::Values reference, sum;
 };
 
-/// Where a thread's scores lie. All i32.
-struct ScorePlace {
-  mlir::Value query;     // of the first of its two rows; the other is 8 below
-  mlir::Value firstKey;  // of the first of its scores: columns 8 * group + {0, 1} follow
+/// A block of keys in a step.
+struct KeyPlace {
+  mlir::Value firstKey;  // i32, of the thread's first score in the block: columns 8 * group + {0, 1} follow
   mlir::Value isPartial; // i1: the mask region applies
+};
+
+/// Where a thread's scores lie.
+struct ScorePlace {
+  mlir::Value query; // i32, of the first of its two rows; the other is 8 below
+  llvm::SmallVector<KeyPlace, 2> blocks;
+};
+
+/// What a step asks of the output.
+struct Rescaling {
+  mlir::Value isNeeded;          // i1, the same for all threads of a warp
+  KernelBuilder::Values factors; // of the two rows
 };
 
 class OnlineSoftmax {
@@ -27,22 +39,37 @@ public:
 
   SoftmaxState begin();
   /// Turns scores (in the layout of AccumulatorFragment, one slab) into probabilities, in place, and updates the state.
-  /// Gives what the output of the two rows is to be multiplied by.
-  KernelBuilder::Values step(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  Rescaling step(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  // The same in two parts. The first ends with a branch; the second has none, so that it can share the instruction
+  // slots with products.
+  Rescaling beginStep(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  void finishStep(llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  /// The output (one slab) where a rescaling is needed.
+  KernelBuilder::Values rescaled(mlir::ValueRange output, const Rescaling &rescaling);
   /// The sums over all threads of a row.
   void finish(SoftmaxState &state);
 
 private:
+  using Change = llvm::function_ref<mlir::Value(const ScorePlace &, int64_t index, mlir::Value score)>;
+  KernelBuilder::Values inOrder(const ScorePlace &place, mlir::ValueRange scores, Change change);
+  ScorePlace startAfter(const ScorePlace &place, mlir::Value score);
   void applyScore(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   void hide(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
+  Rescaling raiseReference(mlir::ValueRange maxima, SoftmaxState &state);
   mlir::Value rowMaximum(mlir::ValueRange row);
   mlir::Value scale();
   mlir::Value factor();
   mlir::Value isNegative();
+  mlir::Value needsMask(const KeyPlace &block);
   mlir::Value needsMask(const ScorePlace &place);
   mlir::Value isVisible(const ScorePlace &place, int64_t index);
   mlir::Value queryOf(const ScorePlace &place, int64_t index) { return b.add(place.query, index % 4 / 2 * 8); }
-  mlir::Value keyOf(const ScorePlace &place, int64_t index) { return b.add(place.firstKey, index / 4 * 8 + index % 2); }
+  const KeyPlace &blockOf(const ScorePlace &place, int64_t index) {
+    return place.blocks[index / 4 * 8 / context.keyBlock];
+  }
+  mlir::Value keyOf(const ScorePlace &place, int64_t index) {
+    return b.add(blockOf(place, index).firstKey, index / 4 * 8 % context.keyBlock + index % 2);
+  }
   mlir::Value applyRegion(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading, const ScorePlace &place,
                           int64_t index);
   mlir::Value overRow(mlir::Value value,

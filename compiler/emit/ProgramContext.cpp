@@ -132,35 +132,50 @@ static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile,
   return {b.add(firstRow, b.modulo(inGroup, rowsInGroup)), b.divide(inGroup, rowsInGroup)};
 }
 
-KernelBuilder::Values sparsec::emitTileRows(ProgramContext &context, ValueRange carried, TileRowBody body) {
+TileRange sparsec::emitTileRange(ProgramContext &context, Value worker, Value workers) {
   KernelBuilder &b = context.b;
   ParameterList &parameters = context.parameters;
-  int64_t cluster = context.schedule.getCluster();
-  Value offsets = parameters.get(ParameterKind::plan_section, 0, 0);
-  Value tiles = parameters.get(ParameterKind::plan_section, 0, 1);
+  TileRange range;
+  Value offsets = parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_TILE_OFFSETS);
+  range.tiles = parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_TILES);
   Value tileRows = parameters.get(ParameterKind::tile_rows);
   Value panels = parameters.get(ParameterKind::tile_panels);
-
-  Value null = LLVM::ZeroOp::create(b, offsets.getType());
-  Value planned = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, offsets, null);
-  Value worker = b.divide(ptx::blockIndex(b), cluster);
+  range.planned = b.isNotNull(offsets);
   Type i32 = b.i32Type();
-  auto range = b.ifThenElse(
-      planned, {i32, i32, i32},
+  auto ends = b.ifThenElse(
+      range.planned, {i32, i32, i32},
       [&] {
         return KernelBuilder::Values{b.loadElement(i32, offsets, worker), b.loadElement(i32, offsets, b.add(worker, 1)),
                                      b.i32(1)};
       },
-      [&] { return KernelBuilder::Values{worker, b.mul(tileRows, panels), b.divide(ptx::gridSize(b), cluster)}; });
+      [&] { return KernelBuilder::Values{worker, b.mul(tileRows, panels), workers}; });
+  range.begin = ends[0];
+  range.end = ends[1];
+  range.step = ends[2];
+  return range;
+}
 
-  return b.forLoop(range[0], range[1], range[2], carried, [&](Value tile, ValueRange state) {
-    auto coordinates = b.ifThenElse(
-        planned, {i32, i32},
-        [&] {
-          Value entry = b.mul(tile, 2);
-          return KernelBuilder::Values{b.loadElement(i32, tiles, entry), b.loadElement(i32, tiles, b.add(entry, 1))};
-        },
-        [&] { return rasterPosition(context, tile, tileRows, panels); });
+KernelBuilder::Values sparsec::emitTileCoordinates(ProgramContext &context, const TileRange &range, Value tile) {
+  KernelBuilder &b = context.b;
+  Value tileRows = context.parameters.get(ParameterKind::tile_rows);
+  Value panels = context.parameters.get(ParameterKind::tile_panels);
+  Type i32 = b.i32Type();
+  return b.ifThenElse(
+      range.planned, {i32, i32},
+      [&] {
+        Value entry = b.mul(tile, 2);
+        return KernelBuilder::Values{b.loadElement(i32, range.tiles, entry),
+                                     b.loadElement(i32, range.tiles, b.add(entry, 1))};
+      },
+      [&] { return rasterPosition(context, tile, tileRows, panels); });
+}
+
+KernelBuilder::Values sparsec::emitTileRows(ProgramContext &context, ValueRange carried, TileRowBody body) {
+  KernelBuilder &b = context.b;
+  int64_t cluster = context.schedule.getCluster();
+  TileRange range = emitTileRange(context, b.divide(ptx::blockIndex(b), cluster), b.divide(ptx::gridSize(b), cluster));
+  return b.forLoop(range.begin, range.end, range.step, carried, [&](Value tile, ValueRange state) {
+    auto coordinates = emitTileCoordinates(context, range, tile);
     return body(coordinates[0], coordinates[1], state);
   });
 }

@@ -70,8 +70,17 @@ using TileRowBody =
     llvm::function_ref<KernelBuilder::Values(mlir::Value tileRow, mlir::Value panel, mlir::ValueRange carried)>;
 using TileBody = llvm::function_ref<KernelBuilder::Values(const TilePosition &, mlir::ValueRange carried)>;
 
-/// The tile loop: the plan's list where there is one, else every `workers`-th tile of a raster that keeps `raster` tile
-/// rows together. All threads of a CTA (or of one of its roles) call it alike.
+/// The tiles of a worker: those of the plan's list where there is one, else every `workers`-th tile of a raster that
+/// keeps `raster` tile rows together. All i32.
+struct TileRange {
+  mlir::Value begin, end, step;
+  mlir::Value planned, tiles; // i1 and the plan's list
+};
+TileRange emitTileRange(ProgramContext &context, mlir::Value worker, mlir::Value workers);
+/// Tile row and panel of a tile of the range.
+KernelBuilder::Values emitTileCoordinates(ProgramContext &context, const TileRange &range, mlir::Value tile);
+
+/// The tile loop over them. All threads of a CTA (or of one of its roles) call it alike.
 KernelBuilder::Values emitTileRows(ProgramContext &context, mlir::ValueRange carried, TileRowBody body);
 /// The same, with the position of the CTA's tile in the result of a spmm.
 KernelBuilder::Values emitTileLoop(SpmmContext &context, mlir::ValueRange carried, TileBody body);

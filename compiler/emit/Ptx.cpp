@@ -53,6 +53,10 @@ Value ptx::exchange(KernelBuilder &b, Value value, int64_t mask) {
   return shuffle(b, value, mask, NVVM::ShflKind::bfly);
 }
 
+Value ptx::anyInWarp(KernelBuilder &b, Value predicate) {
+  return NVVM::VoteSyncOp::create(b, b.getI1Type(), b.i32(-1), predicate, NVVM::VoteSyncKind::any);
+}
+
 void ptx::barrierCta(KernelBuilder &b) { NVVM::BarrierOp::create(b); }
 void ptx::barrierNamed(KernelBuilder &b, Value id, int64_t threads) {
   NVVM::BarrierOp::create(b, Type(), id, b.i32(threads), NVVM::BarrierReductionAttr(), Value());
@@ -301,6 +305,10 @@ void ptx::storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predic
   inlineAsm(b, {}, operands,
             "@$1 st.global.v" + Twine(vector.getNumElements()) + ".b32 [$0], {" + llvm::join(names, ", ") + "};",
             constraints, Effects::memory);
+}
+
+Value ptx::fetchIncrement(KernelBuilder &b, Value counter, Value last) {
+  return inlineAsm(b, b.i32Type(), {counter, last}, "atom.global.inc.u32 $0, [$1], $2;", "=r,l,r", Effects::memory);
 }
 
 Value ptx::opaque(KernelBuilder &b, Value value) {

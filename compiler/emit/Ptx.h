@@ -24,6 +24,8 @@ Value clusterRank(KernelBuilder &b); // %cluster_ctarank
 Value broadcastFirstLane(KernelBuilder &b, Value value);
 /// The value of lane `lane ^ mask` (shfl.sync.bfly).
 Value exchange(KernelBuilder &b, Value value, int64_t mask);
+/// Whether the predicate holds in some lane of the warp (vote.sync.any, 9.7.14.4).
+Value anyInWarp(KernelBuilder &b, Value predicate);
 
 // Barriers of threads (9.7.13).
 void barrierCta(KernelBuilder &b);                              // bar.sync 0
@@ -106,6 +108,9 @@ Values loadGlobalPair(KernelBuilder &b, Value pointer, Type element, Value both,
 
 /// st.global if the predicate holds. The value is i16, i32, f32 or a vector of i32.
 void storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate);
+
+/// The value of a counter in global memory, which becomes one more, or zero where it was `last` (atom.global.inc).
+Value fetchIncrement(KernelBuilder &b, Value counter, Value last);
 
 /// The same value, but the optimizer cannot see through: keeps a shared-memory base in a register instead of
 /// computing it again in every iteration.

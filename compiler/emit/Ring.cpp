@@ -26,13 +26,13 @@ int64_t Ring::slotBytes(int64_t buffer) {
 }
 
 Value Ring::slotPointer(int64_t buffer, Value slot) {
-  Value base = b.byteOffset(context.sharedMemory, (*op.getOffsets())[buffer]);
-  return b.byteOffset(base, b.mul(slot, slotBytes(buffer)));
+  Value first = b.byteOffset(base, (*op.getOffsets())[buffer]);
+  return b.byteOffset(first, b.mul(slot, slotBytes(buffer)));
 }
 
 Value Ring::barrier(Value slot, int64_t kind) {
   int64_t offset = *op.getBarrierOffset() + kind * barrierBytes * stages();
-  return b.byteOffset(b.byteOffset(context.sharedMemory, offset), b.mul(slot, barrierBytes));
+  return b.byteOffset(b.byteOffset(base, offset), b.mul(slot, barrierBytes));
 }
 
 void Ring::initBarriers(int64_t releases) {
@@ -52,7 +52,11 @@ void Ring::expect(State state) {
   ptx::mbarrierExpectBytes(b, fullBarrier(state.slot), bytes);
 }
 
-void Ring::setWord(Value slot, Value word) { LLVM::StoreOp::create(b, word, barrier(slot, 2)); }
-Value Ring::word(Value slot) { return b.load(b.i32Type(), barrier(slot, 2)); }
+void Ring::setWords(Value slot, ValueRange words) { LLVM::StoreOp::create(b, b.vector(words), barrier(slot, 2)); }
+
+KernelBuilder::Values Ring::words(Value slot) {
+  Value pair = b.load(VectorType::get(2, b.i32Type()), barrier(slot, 2));
+  return {LLVM::ExtractElementOp::create(b, pair, b.i32(0)), LLVM::ExtractElementOp::create(b, pair, b.i32(1))};
+}
 
 void Ring::wait(State state) { ptx::mbarrierWait(b, fullBarrier(state.slot), state.phase); }

@@ -13,7 +13,9 @@ namespace sparsec {
 
 class Ring {
 public:
-  Ring(ProgramContext &context, RingOp op) : context(context), b(context.b), op(op) {}
+  Ring(ProgramContext &context, RingOp op) : Ring(context, op, context.sharedMemory) {}
+  /// Where a CTA works on several tiles, each has a part of shared memory, from `base` on.
+  Ring(ProgramContext &context, RingOp op, mlir::Value base) : b(context.b), op(op), base(base) {}
 
   /// A slot and the parity of the phase that it is in. Both i32, carried from step to step.
   struct State {
@@ -45,9 +47,9 @@ public:
   }
   void waitUntilFree(State state);
   void expect(State state);
-  /// A word beside the slot, from the producer to the consumers: written before `expect`, read after `wait`.
-  void setWord(mlir::Value slot, mlir::Value word);
-  mlir::Value word(mlir::Value slot);
+  /// Two i32 beside the slot, from the producer to the consumers: written before `expect`, read after `wait`.
+  void setWords(mlir::Value slot, mlir::ValueRange words);
+  KernelBuilder::Values words(mlir::Value slot);
   /// Consumer: waits for the copies of the slot.
   void wait(State state);
 
@@ -56,9 +58,9 @@ private:
   mlir::Value barrier(mlir::Value slot, int64_t kind);
   int64_t stages() { return op.getType().getStages(); }
 
-  ProgramContext &context;
   KernelBuilder &b;
   RingOp op;
+  mlir::Value base;
 };
 
 } // namespace sparsec

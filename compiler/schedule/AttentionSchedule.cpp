@@ -10,6 +10,11 @@ using namespace sparsec;
 static constexpr int64_t mostStages = 8;
 static constexpr int64_t leastStages = 3;
 static constexpr int64_t rowsPerConsumer = 64;
+// The widest product of scores that leaves registers for the rest.
+static constexpr int64_t mostKeys = 128;
+// Of which one warp each fills the rings of a tile.
+static constexpr int64_t producerWarps = 4;
+static constexpr int64_t bufferAlignment = 1024;
 // mma_sync: keys of a step are copied while the step before works.
 static constexpr int64_t leastStagesOfOneRole = 2;
 static constexpr int64_t rowsPerWarp = 16;
@@ -19,30 +24,32 @@ static constexpr int64_t warpsPerSm = 8;
 AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, int64_t elementBytes) {
   AttentionSharedMemory layout = {};
   layout.keyOffset = schedule.tileM * schedule.tileK * elementBytes;
-  int64_t keyBytes = schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
+  int64_t slots = schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
   if (schedule.copy != CopyMethod::Tma) {
-    layout.valueOffset = layout.keyOffset + keyBytes;
-    layout.total = layout.valueOffset + keyBytes;
+    layout.valueOffset = layout.keyOffset + slots;
+    layout.tileBytes = layout.total = layout.valueOffset + slots;
     return layout;
   }
-  layout.queryBarrierOffset = layout.keyOffset + keyBytes;
+  layout.queryBarrierOffset = layout.keyOffset + slots;
   layout.keyBarrierOffset = layout.queryBarrierOffset + slotControlBytes;
-  layout.total = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
+  int64_t end = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
+  layout.tileBytes = schedule.tilesPerCta == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+  layout.total = schedule.tilesPerCta * layout.tileBytes;
   return layout;
 }
 
-static Fit expectValue(const char *field, int64_t value, int64_t expected) {
-  if (value == expected)
+static Fit expectThat(bool isGood, const char *field, int64_t value, const std::string &expected) {
+  if (isGood)
     return {};
   return {Limit::Geometry, 0, 0, fmt::format("expects {} to be {} for attention, but got {}", field, expected, value)};
 }
 
+static Fit expectValue(const char *field, int64_t value, int64_t expected) {
+  return expectThat(value == expected, field, value, std::to_string(expected));
+}
+
 static Fit atLeastStages(const Schedule &schedule, int64_t least) {
-  if (schedule.stages >= least)
-    return {};
-  return {Limit::Geometry, 0, 0,
-          fmt::format("expects stages to be at least {} for attention with {}, but got {}", least,
-                      name(schedule.instruction), schedule.stages)};
+  return expectThat(schedule.stages >= least, "stages", schedule.stages, fmt::format("at least {}", least));
 }
 
 static Fit checkInstruction(const Schedule &schedule, const Chip &chip) {
@@ -55,31 +62,46 @@ static Fit checkInstruction(const Schedule &schedule, const Chip &chip) {
                       name(schedule.instruction), name(schedule.copy))};
 }
 
+/// 64 or 128 queries of one block of the pattern.
+static Fit checkTileRows(const Schedule &schedule, const AttentionDescription &problem) {
+  bool isGood = schedule.tileM == 64 || schedule.tileM == problem.queryBlock;
+  return expectThat(isGood, "tile_m", schedule.tileM,
+                    problem.queryBlock == 64 ? "64" : fmt::format("64 or {}", problem.queryBlock));
+}
+
+/// One block of keys or two.
+static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &problem) {
+  bool isGood = schedule.tileN == problem.keyBlock || schedule.tileN == mostKeys;
+  return expectThat(isGood, "tile_n", schedule.tileN,
+                    problem.keyBlock == mostKeys ? std::to_string(mostKeys)
+                                                 : fmt::format("{} or {}", problem.keyBlock, mostKeys));
+}
+
 static Fit checkWgmma(const Schedule &schedule, const AttentionDescription &problem) {
-  return firstBroken({expectValue("tile_n", schedule.tileN, problem.keyBlock),
-                      expectValue("consumers_m", schedule.consumersM, problem.queryBlock / rowsPerConsumer),
+  return firstBroken({checkTileKeys(schedule, problem),
+                      expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerConsumer),
+                      atMost(Limit::Geometry, producerWarps, schedule.tilesPerCta, "tiles_per_cta for attention"),
                       checkRegisterRoles(schedule), atLeastStages(schedule, leastStages)});
 }
 
 /// A step is a part of a key block that all warps together copy in whole passes: 32 rows of 8 units are 256 threads.
 static Fit checkStepKeys(const Schedule &schedule, const AttentionDescription &problem) {
-  if (schedule.tileN > 0 && schedule.tileN % leastStepKeys == 0 && problem.keyBlock % schedule.tileN == 0)
-    return {};
-  return {Limit::Geometry, 0, 0,
-          fmt::format("expects tile_n to be a multiple of {} that divides {} for attention with mma_sync, but got {}",
-                      leastStepKeys, problem.keyBlock, schedule.tileN)};
+  bool isGood = schedule.tileN > 0 && schedule.tileN % leastStepKeys == 0 && problem.keyBlock % schedule.tileN == 0;
+  return expectThat(isGood, "tile_n", schedule.tileN,
+                    fmt::format("a multiple of {} that divides {}", leastStepKeys, problem.keyBlock));
 }
 
 static Fit checkMmaSync(const Schedule &schedule, const AttentionDescription &problem) {
   return firstBroken({checkStepKeys(schedule, problem),
-                      expectValue("consumers_m", schedule.consumersM, problem.queryBlock / rowsPerWarp),
+                      expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerWarp),
+                      expectValue("tiles_per_cta", schedule.tilesPerCta, 1),
                       expectValue("producer_registers", schedule.producerRegisters, 0),
                       atLeastStages(schedule, leastStagesOfOneRole)});
 }
 
 Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
   bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  return firstBroken({checkInstruction(schedule, chip), expectValue("tile_m", schedule.tileM, problem.queryBlock),
+  return firstBroken({checkInstruction(schedule, chip), checkTileRows(schedule, problem),
                       expectValue("tile_k", schedule.tileK, problem.headDimension),
                       expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
                       isWgmma ? checkWgmma(schedule, problem) : checkMmaSync(schedule, problem),
@@ -88,19 +110,22 @@ Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescript
                       checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
 }
 
-/// Two warpgroups on an SM, so that one multiplies while the other exponentiates: the two halves of a block of 128
-/// queries on one ring, or two blocks of 64 queries in CTAs of their own.
+/// Warpgroups take turns: while one multiplies, the others exponentiate. Heads of 128 need the registers of an SM for
+/// two: the halves of a block of 128 queries on one ring, which halves the copies, or two blocks of 64 queries. Heads
+/// of 64 have room for three, and their copies are small beside the exponentials, so that each has a tile of its own.
+/// Loads by position do not fit beside three.
 static Schedule chooseWgmma(const AttentionDescription &problem, const Chip &chip) {
+  bool isNarrow = problem.headDimension <= 64;
   Schedule schedule;
   schedule.instruction = MatrixInstruction::Wgmma;
   schedule.copy = CopyMethod::Tma;
-  schedule.tileM = problem.queryBlock;
-  schedule.tileN = problem.keyBlock;
+  schedule.tileM = isNarrow ? rowsPerConsumer : problem.queryBlock;
+  schedule.tileN = isNarrow || schedule.tileM > rowsPerConsumer ? mostKeys : problem.keyBlock;
   schedule.tileK = problem.headDimension;
-  schedule.consumersM = problem.queryBlock / rowsPerConsumer;
-  schedule.ctasPerSm = 2 / schedule.consumersM;
+  schedule.consumersM = schedule.tileM / rowsPerConsumer;
+  schedule.tilesPerCta = isNarrow && !problem.loadsByPosition ? 3 : 2 / schedule.consumersM;
   schedule.raster = 1;
-  schedule.producerRegisters = 40;
+  schedule.producerRegisters = schedule.tilesPerCta == 3 ? 32 : 40;
   int64_t consumerThreads = threads(schedule) - 128;
   schedule.consumerRegisters =
       (registerPool(chip, threads(schedule), schedule.ctasPerSm) - 128 * schedule.producerRegisters) / consumerThreads /

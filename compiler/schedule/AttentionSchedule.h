@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The schedule of attention, as pure functions without MLIR. The pattern fixes the tile: a tile is a block of queries,
-// a step a block of keys, or with mma_sync a part of one; what is left to choose is that part, and how many stages and
-// CTAs share an SM.
+// The schedule of attention, as pure functions without MLIR. A tile is a block of queries of the pattern or half of
+// one; a step is one or two blocks of keys, or with mma_sync a part of one.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H
 #define SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H
@@ -18,12 +17,16 @@ struct AttentionDescription {
   /// Blocks of the pattern; without one the tile is free, and these are the largest.
   int64_t queryBlock = 128;
   int64_t keyBlock = 128;
+  /// A region loads elements by query or key: a pointer and an index for every score take registers.
+  bool loadsByPosition = false;
 };
 
-/// Offsets and sizes in bytes. With TMA values lie in the slots of the keys, which have barriers; with cp.async they
-/// have as many slots of their own.
+/// What one of the tiles of a CTA has in shared memory. Offsets and sizes in bytes. With TMA values lie in the slots of
+/// the keys, which have barriers; with cp.async they have as many slots of their own.
 struct AttentionSharedMemory {
-  int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset, total;
+  int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
+  int64_t tileBytes; // from one tile's to the next one's
+  int64_t total;     // of all tiles of the CTA
 };
 
 /// Bytes beside every slot: its full and its empty barrier, and two words from the producer to the consumers.

@@ -142,7 +142,8 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
        inRange("consumers_m", schedule.consumersM, 1, largestNumber),
        inRange("consumers_n", schedule.consumersN, 1, largestNumber),
        inRange("raster", schedule.raster, 1, largestNumber),
-       inRange("ctas_per_sm", schedule.ctasPerSm, 1, largestNumber)});
+       inRange("ctas_per_sm", schedule.ctasPerSm, 1, largestNumber),
+       inRange("tiles_per_cta", schedule.tilesPerCta, 1, 1)});
   if (!fit.ok())
     return fit;
   if (schedule.tileK > problem.blockColumns && schedule.tileK % problem.blockColumns != 0)

@@ -37,6 +37,8 @@ std::string sparsec::toString(const Schedule &schedule) {
     text += fmt::format(" raster {}", schedule.raster);
   if (schedule.ctasPerSm != defaults.ctasPerSm)
     text += fmt::format(" ctas_per_sm {}", schedule.ctasPerSm);
+  if (schedule.tilesPerCta != defaults.tilesPerCta)
+    text += fmt::format(" tiles_per_cta {}", schedule.tilesPerCta);
   return text;
 }
 
@@ -45,7 +47,7 @@ int64_t sparsec::requiredAlignment(const Schedule &schedule, int64_t elementByte
 }
 
 int64_t sparsec::threads(const Schedule &schedule) {
-  int64_t consumers = schedule.consumersM * schedule.consumersN;
+  int64_t consumers = schedule.consumersM * schedule.consumersN * schedule.tilesPerCta;
   return schedule.instruction == MatrixInstruction::Wgmma ? 128 * (consumers + 1) : 32 * consumers;
 }
 

@@ -20,6 +20,7 @@ Schedule sparsec::toSchedule(ScheduleAttr attribute) {
   schedule.consumerRegisters = attribute.getConsumerRegisters();
   schedule.raster = attribute.getRaster();
   schedule.ctasPerSm = attribute.getCtasPerSm();
+  schedule.tilesPerCta = attribute.getTilesPerCta();
   return schedule;
 }
 
@@ -27,10 +28,21 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
   return ScheduleAttr::get(context, static_cast<Instruction>(schedule.instruction), static_cast<Copy>(schedule.copy),
                            schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, schedule.consumersM,
                            schedule.consumersN, schedule.cluster, schedule.producerRegisters,
-                           schedule.consumerRegisters, schedule.raster, schedule.ctasPerSm);
+                           schedule.consumerRegisters, schedule.raster, schedule.ctasPerSm, schedule.tilesPerCta);
 }
 
 static int64_t bytesOf(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
+
+/// Whether an index of the element is anything but a batch or a head. The last arguments before the extra operands are
+/// batch, head, query and key.
+static bool isByPosition(ElementOp element, int64_t extras) {
+  Region *region = element->getParentRegion();
+  int64_t query = region->getNumArguments() - extras - 2;
+  return llvm::any_of(element.getIndices(), [&](Value index) {
+    auto argument = dyn_cast<BlockArgument>(index);
+    return !argument || argument.getArgNumber() >= query;
+  });
+}
 
 AttentionDescription sparsec::describeProblem(AttentionOp attention) {
   AttentionDescription problem;
@@ -41,6 +53,8 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
     problem.queryBlock = type.getQueryBlock();
     problem.keyBlock = type.getKeyBlock();
   }
+  attention->walk(
+      [&](ElementOp element) { problem.loadsByPosition |= isByPosition(element, attention.getExtras().size()); });
   return problem;
 }
 

@@ -28,7 +28,8 @@ private:
 
 int64_t AttentionBuilder::chunks() {
   Value pattern = attention.getPattern();
-  return pattern ? cast<PatternType>(pattern.getType()).getKeyBlock() / schedule.getTileN() : 1;
+  int64_t keyBlock = pattern ? cast<PatternType>(pattern.getType()).getKeyBlock() : schedule.getTileN();
+  return std::max<int64_t>(1, keyBlock / schedule.getTileN());
 }
 
 void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {

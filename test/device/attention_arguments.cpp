@@ -13,9 +13,16 @@ using namespace harness;
 namespace {
 
 // Seeds of the random streams.
-enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13 };
+enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13, biasSeed = 14 };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// What a key has of the spread in a course that goes up.
+double courseOf(ScoreCourse course, int64_t key, int64_t keys) {
+  if (course == ScoreCourse::Spikes)
+    return key % 61 == 60 ? 1 : 0;
+  return keys > 1 ? 2.0 * static_cast<double>(key) / static_cast<double>(keys - 1) - 1 : 0;
+}
 
 /// The softmax scale of kernels that take one, times sqrt(D): not what they would take without.
 constexpr double ownScale = -0.75;
@@ -44,7 +51,8 @@ void AttentionArguments::placeArgument(size_t number) {
   switch (sparsec_kernel_argument(kernel, number)->role) {
   case SPARSEC_ROLE_QUERY:
     // With normal keys and the usual scale, the scores then have this standard deviation.
-    return placeRows(number, shape.heads, shape.queries, querySeed, shape.spread);
+    return placeRows(number, shape.heads, shape.queries, querySeed,
+                     shape.course == ScoreCourse::Random ? shape.spread : 1);
   case SPARSEC_ROLE_KEY:
     return placeRows(number, shape.keyHeads, shape.keys, keySeed, 1);
   case SPARSEC_ROLE_VALUE:
@@ -107,8 +115,20 @@ void AttentionArguments::placeRows(size_t number, int64_t heads, int64_t length,
   for (int64_t row = 0; row < rows && size != 0; ++row)
     for (int64_t d = 0; d < width; ++d)
       tensor.set(row, d, size * randomNormal(seed, row * width + d));
+  if (shape.course != ScoreCourse::Random && (seed == querySeed || seed == keySeed))
+    placeCourse(tensor, heads, length, /*ofKeys=*/seed == keySeed);
   tensor.upload();
   setDense(number, tensor, rowsView(tensor, heads, length));
+}
+
+/// Element 0 of queries and keys, on top of which the others make scores of standard deviation 1.
+void AttentionArguments::placeCourse(PlacedTensor &tensor, int64_t heads, int64_t length, bool ofKeys) const {
+  for (int64_t index = 0; index < shape.batches * heads; ++index)
+    for (int64_t position = 0; position < length; ++position) {
+      double value = ofKeys ? shape.spread * courseOf(shape.course, position, length)
+                            : std::sqrt(dimension()) * (position % 2 == 0 ? 1 : -1);
+      tensor.set(memoryRow(index / heads, index % heads, heads, position, length), 0, value);
+    }
 }
 
 void AttentionArguments::placeLse(size_t number) {
@@ -140,6 +160,11 @@ void AttentionArguments::placeOperand(size_t number) {
     for (int64_t batch = 0; batch < shape.batches; ++batch)
       for (int64_t position = 0; position < length; ++position)
         tensor->set(batch, position, static_cast<double>((position + 17 * batch) / 37 % 3));
+  } else if (name == "bias") {
+    constexpr int64_t distances = 65; // from -32 to 32
+    tensor = &place(number, {shape.heads, distances}, Placement::Misaligned);
+    for (int64_t i = 0; i < shape.heads * distances; ++i)
+      tensor->set(i / distances, i % distances, randomNormal(biasSeed, i));
   } else {
     throw std::runtime_error(fmt::format("operand '{}' is not from attention_kernels.py", name));
   }

@@ -40,6 +40,7 @@ public:
 private:
   void placeArgument(size_t number);
   void placeRows(size_t number, int64_t heads, int64_t length, uint64_t seed, double size);
+  void placeCourse(PlacedTensor &tensor, int64_t heads, int64_t length, bool ofKeys) const;
   void placeLse(size_t number);
   void placeOperand(size_t number);
   void placePattern(size_t number, const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted);

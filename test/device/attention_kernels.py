@@ -14,37 +14,51 @@ Kernel = collections.namedtuple("Kernel", "dtype dimension query_block key_block
 DTYPES = ["bf16", "f16"]
 DIMENSIONS = [64, 128]
 BLOCKS = [None, 64, 128]  # None: no pattern, then for queries and keys
-LIMITS = {"unlimited": "", "causal": " causal", "window": " window = [70, 30]"}
+LIMITS = {"all": "", "causal": " causal", "window": " window = [70, 30]"}
 # Written in the same way, but not combined with everything.
 RARE_LIMITS = {"causalwindow": " causal window = [70, -1]"}
 SCALES = ["default", "scaled"]  # scaled: the scale is an argument
 RESULTS = ["bf16", "f16", "f32"]
 OUTPUTS = ["lse", "plain"]
 
-Region = collections.namedtuple("Region", "kind operands body")
+# Operands (name, type) of both regions, and what is in a region of a kind.
+Regions = collections.namedtuple("Regions", "operands bodies")
+SOFTCAP = ["%cap = arith.constant 20.0 : f32",
+           "%ratio = arith.divf %s, %cap : f32",
+           "%tanh = math.tanh %ratio : f32",
+           "%r = arith.mulf %tanh, %cap : f32"]
+# Element (batch, position) is the document of the query, or of the key, at this index.
+DOCUMENTS = ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32>",
+             "%theirs = sparsec.element %documents_region[%b, %j] : tensor<?x?xi32>",
+             "%r = arith.cmpi eq, %mine, %theirs : i32"]
 REGIONS = {
-    "none": None,
-    "softcap": Region("score", [], ["%cap = arith.constant 20.0 : f32",
-                                    "%ratio = arith.divf %s, %cap : f32",
-                                    "%tanh = math.tanh %ratio : f32",
-                                    "%r = arith.mulf %tanh, %cap : f32"]),
-    "alibi": Region("score", [("slopes", "tensor<?xf32>")],
-                    ["%slope = sparsec.element %slopes_region[%h] : tensor<?xf32>",
-                     "%distance = arith.subi %j, %i : i32",
-                     "%d = arith.sitofp %distance : i32 to f32",
-                     "%r = math.fma %slope, %d, %s : f32"]),
+    "none": Regions([], {}),
+    "softcap": Regions([], {"score": SOFTCAP}),
+    "alibi": Regions([("slopes", "tensor<?xf32>")],
+                     {"score": ["%slope = sparsec.element %slopes_region[%h] : tensor<?xf32>",
+                                "%distance = arith.subi %j, %i : i32",
+                                "%d = arith.sitofp %distance : i32 to f32",
+                                "%r = math.fma %slope, %d, %s : f32"]}),
+    # Element (head, distance + 32) is added; what is further away has the last one.
+    "bias": Regions([("bias", "tensor<?x?xf16>")],
+                    {"score": ["%limit = arith.constant 32 : i32",
+                               "%minus = arith.constant -32 : i32",
+                               "%distance = arith.subi %j, %i : i32",
+                               "%below = arith.minsi %distance, %limit : i32",
+                               "%near = arith.maxsi %below, %minus : i32",
+                               "%index = arith.addi %near, %limit : i32",
+                               "%narrow = sparsec.element %bias_region[%h, %index] : tensor<?x?xf16>",
+                               "%wide = arith.extf %narrow : f16 to f32",
+                               "%r = arith.addf %s, %wide : f32"]}),
     # The distance counts, and it differs between heads: two of three keys are visible.
-    "relative": Region("mask", [], ["%three = arith.constant 3 : i32",
-                                    "%one = arith.constant 1 : i32",
-                                    "%distance = arith.subi %i, %j : i32",
-                                    "%shifted = arith.addi %distance, %h : i32",
-                                    "%remainder = arith.remsi %shifted, %three : i32",
-                                    "%r = arith.cmpi ne, %remainder, %one : i32"]),
-    # Element (batch, position) is the document of the query, or of the key, at this index.
-    "documents": Region("mask", [("documents", "tensor<?x?xi32>")],
-                        ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32>",
-                         "%theirs = sparsec.element %documents_region[%b, %j] : tensor<?x?xi32>",
-                         "%r = arith.cmpi eq, %mine, %theirs : i32"]),
+    "relative": Regions([], {"mask": ["%three = arith.constant 3 : i32",
+                                      "%one = arith.constant 1 : i32",
+                                      "%distance = arith.subi %i, %j : i32",
+                                      "%shifted = arith.addi %distance, %h : i32",
+                                      "%remainder = arith.remsi %shifted, %three : i32",
+                                      "%r = arith.cmpi ne, %remainder, %one : i32"]}),
+    "documents": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
+    "capdocs": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
 }
 
 FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, RESULTS, OUTPUTS, list(REGIONS)]
@@ -71,18 +85,18 @@ def name_of(kernel):
             f"{kernel.result}_{kernel.results}_{kernel.region}")
 
 
-def region_text(region):
-    arguments = ["%s: f32"] if region.kind == "score" else []
+def region_text(regions, kind):
+    arguments = ["%s: f32"] if kind == "score" else []
     arguments += [f"%{name}: i32" for name in "bhij"]
-    arguments += [f"%{name}_region: {operand}" for name, operand in region.operands]
-    lines = "\n".join(f"    {line}" for line in region.body)
-    yielded = "f32" if region.kind == "score" else "i1"
-    return f" {region.kind} ({', '.join(arguments)}) {{\n{lines}\n    sparsec.yield %r : {yielded}\n  }}"
+    arguments += [f"%{name}_region: {operand}" for name, operand in regions.operands]
+    lines = "\n".join(f"    {line}" for line in regions.bodies[kind])
+    yielded = "f32" if kind == "score" else "i1"
+    return f" {kind} ({', '.join(arguments)}) {{\n{lines}\n    sparsec.yield %r : {yielded}\n  }}"
 
 
 def text_of(kernel):
     tensor = f"tensor<?x?x?x{kernel.dimension}x{kernel.dtype}>"
-    region = REGIONS[kernel.region]
+    regions = REGIONS[kernel.region]
     arguments = [("q", tensor), ("k", tensor), ("v", tensor)]
     clauses = ""
     if kernel.query_block:
@@ -91,10 +105,10 @@ def text_of(kernel):
     if kernel.scale == "scaled":
         arguments.append(("scale", "f32"))
         clauses += " scale(%scale)"
-    if region and region.operands:
-        arguments += region.operands
-        clauses += f" extras({', '.join('%' + name for name, _ in region.operands)})"
-    clauses += {**LIMITS, **RARE_LIMITS}[kernel.limits] + (region_text(region) if region else "")
+    if regions.operands:
+        arguments += regions.operands
+        clauses += f" extras({', '.join('%' + name for name, _ in regions.operands)})"
+    clauses += {**LIMITS, **RARE_LIMITS}[kernel.limits] + "".join(region_text(regions, kind) for kind in regions.bodies)
     results = [("o", f"tensor<?x?x?x{kernel.dimension}x{kernel.result}>")]
     if kernel.results == "lse":
         results.append(("lse", "tensor<?x?x?xf32>"))

@@ -73,7 +73,9 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
   constexpr auto bhsd = SequenceOrder::BatchHeadSequence, bshd = SequenceOrder::BatchSequenceHead;
   if (quick)
     return {{"odd", 1, 4, 1, 133, 190, bshd, Placement::Padded, 1},
-            {"more queries than keys", 2, 2, 2, 200, 70, bhsd, Placement::Tight, 16}};
+            {"more queries than keys", 2, 2, 2, 200, 70, bhsd, Placement::Tight, 16},
+            {"ramps", 1, 2, 1, 70, 200, bhsd, Placement::Tight, 1000, ScoreCourse::Ramp},
+            {"spikes", 1, 2, 1, 70, 200, bhsd, Placement::Tight, 100, ScoreCourse::Spikes}};
   return {{"exact", 1, 2, 2, 256, 384, bhsd, Placement::Tight, 1},
           {"odd, all heads share keys", 2, 4, 1, 333, 517, bhsd, Placement::Padded, 1},
           {"four heads share keys", 1, 8, 2, 257, 129, bshd, Placement::Tight, 1},
@@ -81,7 +83,13 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
           {"more queries than keys", 2, 2, 2, 300, 70, bhsd, Placement::Tight, 40},
           {"one query", 2, 3, 1, 1, 200, bshd, Placement::Padded, 1},
           {"one key", 1, 2, 2, 70, 1, bhsd, Placement::Padded, 1},
-          {"spread scores", 1, 2, 2, 200, 450, bhsd, Placement::Padded, 100}};
+          {"spread scores", 1, 2, 2, 200, 450, bhsd, Placement::Padded, 100},
+          {"scores far apart", 1, 2, 1, 150, 400, bhsd, Placement::Tight, 1000},
+          {"gentle ramps", 1, 2, 1, 150, 500, bshd, Placement::Tight, 16, ScoreCourse::Ramp},
+          {"ramps", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 100, ScoreCourse::Ramp},
+          {"steep ramps", 1, 2, 1, 150, 500, bhsd, Placement::Padded, 1000, ScoreCourse::Ramp},
+          {"spikes", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 40, ScoreCourse::Spikes},
+          {"high spikes", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 1000, ScoreCourse::Spikes}};
 }
 
 AttentionShape manyTilesAttention() {

@@ -11,16 +11,24 @@ namespace sparsec::device_test {
 /// The order of the dimensions of Q, K, V and O in memory.
 enum class SequenceOrder { BatchHeadSequence, BatchSequenceHead };
 
+/// How the scores of a query go along the keys, with the usual scale.
+enum class ScoreCourse {
+  Random, ///< normal numbers
+  Ramp,   ///< from -spread to spread for even queries, down again for odd ones
+  Spikes, ///< near 0, but every 61st key has spread for even queries and -spread for odd ones
+};
+
 struct AttentionShape {
   const char *name;
   int64_t batches, heads, keyHeads, queries, keys;
   SequenceOrder order;
   Placement placement; // of Q, K, V and O
-  double spread;       // standard deviation of the scores, about
+  double spread;       // of random scores the standard deviation, about
+  ScoreCourse course = ScoreCourse::Random;
 };
 
 /// Odd and even sizes, one head of keys for one, several or all heads, more and fewer queries than keys, scores near to
-/// and far from one another. `quick` leaves small ones.
+/// and far from one another, in any order and in those that a running maximum likes least. `quick` leaves small ones.
 std::vector<AttentionShape> attentionShapes(bool quick);
 /// More tiles than a GPU holds at a time, so that workers take several.
 AttentionShape manyTilesAttention();

@@ -36,7 +36,7 @@ std::string AttentionTest::expectedName() const {
   return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype),
                      record.attention.head_dimension,
                      record.blockRows ? fmt::format("{}x{}", record.blockRows, record.blockColumns) : "dense",
-                     limits.empty() ? "unlimited" : limits, record.hasScale ? "scaled" : "default",
+                     limits.empty() ? "all" : limits, record.hasScale ? "scaled" : "default",
                      sparsec_dtype_name(record.resultDtype), record.hasLse ? "lse" : "plain");
 }
 

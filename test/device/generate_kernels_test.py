@@ -48,10 +48,16 @@ class Coverage(unittest.TestCase):
         names = [attention_kernels.name_of(kernel) for kernel in attention_kernels.select("pairs")]
         self.assertEqual(len(names), len(set(names)))
 
+    def test_attention_names_are_not_too_long(self):
+        # SPEC.md: 63 characters.
+        names = (attention_kernels.Kernel(*values) for values in itertools.product(*attention_kernels.FACTORS))
+        self.assertLessEqual(max(len(attention_kernels.name_of(kernel)) for kernel in names), 63)
+
     def test_every_attention_region_uses_its_operands(self):
-        for name, region in attention_kernels.REGIONS.items():
-            for operand, _ in region.operands if region else []:
-                self.assertIn(f"%{operand}_region[", "\n".join(region.body), name)
+        for name, regions in attention_kernels.REGIONS.items():
+            lines = "\n".join(line for body in regions.bodies.values() for line in body)
+            for operand, _ in regions.operands:
+                self.assertIn(f"%{operand}_region[", lines, name)
 
 
 if __name__ == "__main__":

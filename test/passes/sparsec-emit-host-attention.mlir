@@ -23,23 +23,29 @@
 // CHECK-SAME: sparsec.tile_m = 128 : i64
 // CHECK-SAME: sparsec.tile_n = 64 : i64
 // CHECK: scf.for %[[TILE:.*]] = %arg1 to %arg2
-// The list of partial blocks: scores of 64 keys at a time, then the regions on what causal leaves.
+// The list of partial blocks: scores of 16 queries at a time, four sums in registers; then the regions on what causal
+// leaves, -inf in the other lanes, the largest score, exp without a call, and the second product.
 // CHECK: llvm.icmp "ne"
 // CHECK-NEXT: scf.if
-// CHECK: llvm.intr.fmuladd({{.*}}) : (vector<64xf32>, vector<64xf32>, vector<64xf32>) -> vector<64xf32>
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-COUNT-4: llvm.intr.fmuladd({{.*}}) : (vector<16xf32>, vector<16xf32>, vector<16xf32>) -> vector<16xf32>
 // CHECK: arith.maximumf
 // CHECK: %[[DOCUMENT:.*]] = llvm.load %{{.*}} : !llvm.ptr -> i32
 // CHECK-NEXT: %[[SAME:.*]] = arith.cmpi eq, %[[DOCUMENT]], %{{.*}} : i32
 // CHECK-NEXT: arith.select %[[SAME]], %{{.*}}, %{{.*}} : f32
-// CHECK: math.exp
-// CHECK: llvm.intr.fmuladd
+// CHECK: arith.cmpi sge, %{{.*}} : vector<16xi32>
+// CHECK: arith.cmpf ogt, %{{.*}} : vector<16xf32>
+// CHECK: arith.shrsi %{{.*}} : vector<16xi32>
+// CHECK: scf.for {{.*}} iter_args({{.*}}) -> (vector<16xf32>, vector<16xf32>, vector<16xf32>, vector<16xf32>)
+// CHECK-COUNT-4: llvm.intr.fmuladd
 // The list of full blocks: no mask.
 // CHECK: llvm.icmp "ne"
 // CHECK-NEXT: scf.if
 // CHECK: llvm.intr.fmuladd
 // CHECK: arith.maximumf
 // CHECK-NOT: arith.cmpi eq, %{{.*}} : i32
-// CHECK: math.exp
+// CHECK: arith.cmpf ogt
+// CHECK-NOT: math.exp
 // CHECK: llvm.intr.fmuladd
 // CHECK-NOT: llvm.icmp
 // CHECK: arith.truncf %{{.*}} : f32 to f16
@@ -99,7 +105,7 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 // CHECK-SAME: sparsec.tile_m = 64 : i64
 // CHECK-DAG: %[[SCALE:.*]] = arith.constant 0.0883883461 : f32
 // CHECK-NOT: scf.if
-// CHECK: arith.mulf %{{.*}}, %[[SCALE]] : f32
+// CHECK: llvm.insertelement %[[SCALE]], %{{.*}} : vector<16xf32>
 // CHECK-NOT: arith.truncf
 // CHECK-NOT: math.log
 // CHECK: llvm.return

@@ -148,7 +148,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
-  // expected-error @+1 {{'sparsec.kernel' op schedule expects tile_n to be a multiple of 32 that divides 64 for attention with mma_sync, but got 128}}
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects tile_n to be a multiple of 32 that divides 64 for attention, but got 128}}
   sparsec.kernel @more_than_a_block(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 128, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>

@@ -90,6 +90,8 @@ private:
 
 enum Region { None, Alibi, Softcap, Bias, Hide };
 enum Lists { Dense, Index, Padded };
+/// How the scores go along the keys: up for even queries, down for odd ones, or far up and down at every 61st key.
+enum Course { Normal, Ramp, Spikes };
 
 struct AttentionCase {
   std::string name;
@@ -103,7 +105,8 @@ struct AttentionCase {
   int left = -1, right = -1;
   Region score = None;
   bool mask = false, scale = false, lse = true, batchSequenceHead = false;
-  double amplitude = 1; // of Q
+  double amplitude = 1; // of the scores
+  Course course = Normal;
 };
 
 std::ostream &operator<<(std::ostream &stream, const AttentionCase &p) { return stream << p.name; }
@@ -288,9 +291,11 @@ protected:
         tensor.set(at, std::abs(value) < 1e-3 ? 0 : value); // f16 has no smaller normal numbers
       });
     };
-    fill(q, p.amplitude);
+    fill(q, p.course == Normal ? p.amplitude : 1);
     for (Tensor *tensor : {&k, &v, &bias})
       fill(*tensor, 1);
+    if (p.course != Normal)
+      fillCourse();
     cap.set({}, 2);
     for (int h = 0; h < p.heads; ++h)
       slopes.set({h}, std::exp2(-h - 2));
@@ -304,6 +309,18 @@ protected:
     queries = q.values();
     keys = k.values();
     values = v.values();
+  }
+
+  /// Element 0 of Q and K, on top of which the others make small scores.
+  void fillCourse() {
+    q.forEach([&](std::vector<int64_t> at) {
+      at[3] = 0;
+      q.set(at, std::sqrt(p.headDimension) * (at[2] % 2 ? -1 : 1));
+    });
+    k.forEach([&](std::vector<int64_t> at) {
+      at[3] = 0;
+      k.set(at, p.amplitude * (p.course == Spikes ? at[2] % 61 == 60 : 2.0 * at[2] / (p.keys - 1) - 1));
+    });
   }
 
   /// Random lists in random order. List 1 is empty, list 2 has partial blocks only.
@@ -515,8 +532,9 @@ TEST_P(Attention, IsWhatTheDefinitionSays) {
         emptyRows += row.lse == -INFINITY;
         for (int d = 0; d < p.headDimension; ++d) {
           double half = std::ldexp(std::abs(row.o[d]), -p.output.fractionBits - 1);
-          // Scores have rounding errors of f32 in proportion to their size, and they are in an exponent.
-          double allowed = half * 1.01 + 4e-6 * (1 + p.amplitude) * row.magnitude[d];
+          // Scores have rounding errors of f32 in proportion to their size, and they are in an exponent. Weights below
+          // 2^-126, of values that are below 8, may count as 0.
+          double allowed = half * 1.01 + 4e-6 * (1 + p.amplitude) * row.magnitude[d] + p.keys * 0x1p-123;
           ASSERT_NEAR(o.at({b, h, i, d}), row.o[d], allowed) << b << ", " << h << ", " << i << ", " << d;
           size_t at = o.offset({b, h, i, d});
           std::copy_n(&o.bytes[at], p.output.bytes, &expected.bytes[at]);
@@ -547,7 +565,13 @@ INSTANTIATE_TEST_SUITE_P(
                       .keys = 131,
                       .scale = true,
                       .batchSequenceHead = true},
-        AttentionCase{.name = "large_scores", .output = f32, .queries = 65, .keys = 200, .amplitude = 100},
+        AttentionCase{.name = "scores_16", .output = f32, .queries = 65, .keys = 200, .amplitude = 16},
+        AttentionCase{.name = "scores_40", .output = f32, .queries = 65, .keys = 200, .amplitude = 40},
+        AttentionCase{.name = "scores_100", .output = f32, .queries = 65, .keys = 200, .amplitude = 100},
+        AttentionCase{.name = "scores_1000", .output = f32, .queries = 65, .keys = 200, .amplitude = 1000},
+        AttentionCase{.name = "ramp", .output = f32, .keys = 300, .amplitude = 100, .course = Ramp},
+        AttentionCase{.name = "steep_ramp", .output = f32, .keys = 300, .amplitude = 1000, .course = Ramp},
+        AttentionCase{.name = "spikes", .output = f32, .keys = 300, .amplitude = 1000, .course = Spikes},
         AttentionCase{.name = "causal", .output = f32, .queries = 200, .keys = 200, .causal = true},
         AttentionCase{.name = "causal_decode",
                       .headDimension = 128,

@@ -178,7 +178,7 @@ TEST_F(AttentionFit, Stages) {
   schedule.stages = 3;
   EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
   schedule.stages = 2;
-  expectBroken(Limit::Geometry, "expects stages to be at least 3 for attention with wgmma, but got 2");
+  expectBroken(Limit::Geometry, "expects stages to be at least 3 for attention, but got 2");
 }
 
 TEST_F(AttentionFit, ThreadsOfAMultiprocessor) {
@@ -301,15 +301,12 @@ TEST_F(OneRoleFit, GoodSchedulesFit) {
 
 TEST_F(OneRoleFit, AStepIsAPartOfABlock) {
   schedule.tileN = 48;
-  expectBroken(Limit::Geometry,
-               "expects tile_n to be a multiple of 32 that divides 128 for attention with mma_sync, but got 48");
+  expectBroken(Limit::Geometry, "expects tile_n to be a multiple of 32 that divides 128 for attention, but got 48");
   schedule.tileN = 96;
-  expectBroken(Limit::Geometry,
-               "expects tile_n to be a multiple of 32 that divides 128 for attention with mma_sync, but got 96");
+  expectBroken(Limit::Geometry, "expects tile_n to be a multiple of 32 that divides 128 for attention, but got 96");
   problem.keyBlock = 64;
   schedule.tileN = 128;
-  expectBroken(Limit::Geometry,
-               "expects tile_n to be a multiple of 32 that divides 64 for attention with mma_sync, but got 128");
+  expectBroken(Limit::Geometry, "expects tile_n to be a multiple of 32 that divides 64 for attention, but got 128");
 }
 
 TEST_F(OneRoleFit, AWarpHas16Queries) {
@@ -324,7 +321,7 @@ TEST_F(OneRoleFit, OneRoleHasNoProducer) {
 
 TEST_F(OneRoleFit, Stages) {
   schedule.stages = 1;
-  expectBroken(Limit::Geometry, "expects stages to be at least 2 for attention with mma_sync, but got 1");
+  expectBroken(Limit::Geometry, "expects stages to be at least 2 for attention, but got 1");
 }
 
 TEST_F(OneRoleFit, Registers) {

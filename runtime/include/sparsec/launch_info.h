@@ -141,6 +141,9 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_TILE_OFFSETS = 0,
   /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_variant_info_t. */
   SPARSEC_PLAN_TILES = 1,
+  /* uint32, zero between launches: workers that have done a tile take the next one by it.
+   * Then there are no lists. */
+  SPARSEC_PLAN_COUNTER = 2,
 } sparsec_plan_section_t;
 
 typedef enum sparsec_swizzle_e {
@@ -338,7 +341,7 @@ typedef struct sparsec_variant_info_s {
   uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */
   uint32_t spill_bytes;          /* as ptxas reports */
-  uint32_t reserved;
+  uint32_t tiles_per_cta;        /* tiles that a CTA works on side by side: each is a worker's */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
 

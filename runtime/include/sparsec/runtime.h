@@ -12,8 +12,8 @@
  * this library starts on a machine without a driver.
  *
  * Threads. Devices, modules, kernels and plans are immutable after creation and
- * may be used by any number of threads at once; destroy them when no call uses
- * them. A status belongs to one thread at a time.
+ * may be used by any number of threads at once (but see
+ * sparsec_plan_create_attention); destroy them when no call uses them. A status belongs to one thread at a time.
  */
 #ifndef SPARSEC_RUNTIME_H
 #define SPARSEC_RUNTIME_H
@@ -281,7 +281,7 @@ SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer)
 typedef struct sparsec_plan_s *sparsec_plan_t;
 
 typedef struct sparsec_plan_info_s {
-  int64_t workers; /* CTAs, or clusters of CTAs */
+  int64_t workers; /* CTAs, clusters of CTAs, or warpgroups with tiles of their own */
   int64_t tiles;
   double balance;      /* mean load / largest load, 1 is perfect */
   double milliseconds; /* host time to make the plan, copies included */
@@ -297,6 +297,27 @@ typedef struct sparsec_plan_info_s {
  */
 SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_bsr_t *pattern, int64_t width,
                                                  sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
+
+typedef struct sparsec_attention_sizes_s {
+  int64_t batches, heads; /* heads of Q */
+  int64_t queries, keys;  /* Sq, Skv */
+} sparsec_attention_sizes_t;
+
+/*
+ * Makes a plan of attention for the sizes of its launches. With a pattern (in device memory; or
+ * NULL for a kernel without one) the tiles are balanced over the SMs by the keys that they see:
+ * the lists are checked, as sparsec_pattern_check does, and copied to the host. Synchronous. The
+ * plan keeps no reference to them; should they change, results stay right and only the balance
+ * suffers.
+ *
+ * pattern NULL, of a kernel that has one: nothing is known of the lists. They may be made on the
+ * device and differ from launch to launch: workers take tiles as they become free, by a counter
+ * in the plan. Launches with such a plan must not overlap: use one for each stream or graph.
+ */
+SPARSEC_API sparsec_status_t sparsec_plan_create_attention(sparsec_kernel_t kernel,
+                                                           const sparsec_attention_sizes_t *sizes,
+                                                           const sparsec_pattern_t *pattern,
+                                                           sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
 SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
 
@@ -312,9 +333,9 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * the pattern is not checked beyond its sizes. Allocates nothing, synchronises
  * nothing, may be captured in a CUDA graph, and may run in several threads at
  * once. Refuses arguments whose kind, type, block, shape, strides or alignment
- * do not fit the kernel, by name. Attention kernels have no plans yet: plan is
- * NULL. On the host their launches check the lists of the pattern first, as
- * sparsec_pattern_check does, which needs memory for two bits per key block.
+ * do not fit the kernel, by name. On the host launches of attention check the
+ * lists of the pattern first, as sparsec_pattern_check does, which needs memory
+ * for two bits per key block.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,

@@ -213,12 +213,18 @@ private:
   detail::Owner<sparsec_pattern_buffer_t, sparsec_pattern_buffer_destroy> owner;
 };
 
-/// Tile lists for one pattern and width.
+/// Who computes which tiles: for one pattern and width, or for the sizes of an attention.
 class Plan {
 public:
   Plan(const Kernel &kernel, const sparsec_bsr_t &pattern, int64_t width) {
     sparsec_plan_t handle;
     check(sparsec_plan_create(kernel.handle(), &pattern, width, &handle));
+    owner.reset(handle);
+  }
+  /// Of attention; without a pattern, its lists may differ from launch to launch.
+  Plan(const Kernel &kernel, const sparsec_attention_sizes_t &sizes, const sparsec_pattern_t *pattern = nullptr) {
+    sparsec_plan_t handle;
+    check(sparsec_plan_create_attention(kernel.handle(), &sizes, pattern, &handle));
     owner.reset(handle);
   }
   sparsec_plan_info_t info() const {

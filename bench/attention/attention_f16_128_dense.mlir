@@ -1,0 +1,6 @@
+sparsec.kernel @attention_f16_128_dense(%q: tensor<?x?x?x128xf16>, %k: tensor<?x?x?x128xf16>, %v: tensor<?x?x?x128xf16>)
+    -> (o: tensor<?x?x?x128xf16>) {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x128xf16>, tensor<?x?x?x128xf16>, tensor<?x?x?x128xf16>) -> tensor<?x?x?x128xf16>
+  sparsec.return %o : tensor<?x?x?x128xf16>
+}

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The runtime's C interface as far as attention.py needs it, for torch tensors."""
+import ctypes
+import sys
+
+KIND_DENSE, KIND_PATTERN, INDEX_ARRAYS = 2, 4, 1  # launch_info.h
+DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "int32": 6}
+
+
+# The structures of runtime.h.
+class Dense(ctypes.Structure):
+    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
+                ("sizes", ctypes.c_int64 * 5), ("strides", ctypes.c_int64 * 5)]
+
+
+class BlockLists(ctypes.Structure):
+    _fields_ = [("starts", ctypes.c_void_p), ("indices", ctypes.c_void_p)]
+
+
+class Pattern(ctypes.Structure):
+    _fields_ = [("encoding", ctypes.c_int), ("query_block", ctypes.c_int32), ("key_block", ctypes.c_int32),
+                ("batches", ctypes.c_int64), ("heads", ctypes.c_int64), ("rows", ctypes.c_int64),
+                ("columns", ctypes.c_int64), ("capacity", ctypes.c_int64), ("partial", BlockLists),
+                ("full", BlockLists), ("flags", ctypes.c_uint32)]
+
+
+class Value(ctypes.Union):  # a BSR matrix, which no kernel here takes, is smaller than a dense tensor
+    _fields_ = [("dense", Dense), ("scalar", ctypes.c_float), ("pattern", Pattern)]
+
+
+class Argument(ctypes.Structure):
+    _fields_ = [("kind", ctypes.c_int), ("value", Value)]
+
+
+class Sizes(ctypes.Structure):
+    _fields_ = [(name, ctypes.c_int64) for name in ("batches", "heads", "queries", "keys")]
+
+
+class Runtime:
+    def __init__(self, path):
+        self.library = ctypes.CDLL(str(path))
+        self.library.sparsec_status_message.restype = ctypes.c_char_p
+        self.device = ctypes.c_void_p()
+        self.modules = {}
+        self.call("sparsec_device_open_cuda", 0, ctypes.byref(self.device))
+
+    def call(self, name, *arguments):
+        function = getattr(self.library, name)
+        function.restype = ctypes.c_void_p
+        if status := function(*arguments):
+            sys.exit(f"{name}: {self.library.sparsec_status_message(ctypes.c_void_p(status)).decode()}")
+
+    def load(self, path):
+        """The only kernel of a file."""
+        if path not in self.modules:
+            data = path.read_bytes()
+            module, kernel = ctypes.c_void_p(), ctypes.c_void_p()
+            self.call("sparsec_module_load", self.device, data, ctypes.c_size_t(len(data)), ctypes.byref(module))
+            self.call("sparsec_module_kernel", module, None, ctypes.byref(kernel))
+            self.modules[path] = kernel
+        return self.modules[path]
+
+    def plan(self, kernel, sizes, pattern):
+        """A plan for launches of these sizes. `pattern` is an argument, or None where there is none or where the lists
+        may differ from launch to launch."""
+        plan = ctypes.c_void_p()
+        self.call("sparsec_plan_create_attention", kernel, ctypes.byref(Sizes(*sizes)),
+                  ctypes.byref(pattern.value.pattern) if pattern else None, ctypes.byref(plan))
+        return plan
+
+    def destroy_plan(self, plan):
+        self.library.sparsec_plan_destroy.restype = None
+        self.library.sparsec_plan_destroy(plan)
+
+    def launcher(self, kernel, plan, arguments, stream):
+        array = (Argument * len(arguments))(*arguments)
+        return lambda: self.call("sparsec_launch", kernel, plan, array, ctypes.c_size_t(len(arguments)),
+                                 ctypes.c_void_p(stream))
+
+
+def dense(tensor):
+    """A view of a tensor, which must outlive it."""
+    rank = tensor.dim()
+    sizes, strides = (ctypes.c_int64 * 5)(*tensor.shape), (ctypes.c_int64 * 5)(*tensor.stride())
+    dtype = DTYPES[str(tensor.dtype).removeprefix("torch.")]
+    return Argument(KIND_DENSE, Value(dense=Dense(tensor.data_ptr(), dtype, rank, sizes, strides)))
+
+
+class DeviceLists:
+    """The lists of attention_patterns.Blocks in device memory, as index arrays."""
+
+    def __init__(self, torch, blocks):
+        self.blocks = blocks
+        self.capacity = max(sum(map(len, lists)) for lists in (blocks.partial, blocks.full))
+
+        def upload(lists):
+            if not any(lists):
+                return None
+            starts = torch.zeros(len(lists) + 1, dtype=torch.int32)
+            starts[1:] = torch.tensor([len(each) for each in lists]).cumsum(0)
+            indices = torch.full((self.capacity,), -1, dtype=torch.int32)
+            indices[:int(starts[-1])] = torch.tensor([column for each in lists for column in each], dtype=torch.int32)
+            return starts.cuda(), indices.cuda()
+
+        self.partial, self.full = upload(blocks.partial), upload(blocks.full)
+
+    def argument(self):
+        def view(lists):
+            return BlockLists(lists[0].data_ptr(), lists[1].data_ptr()) if lists else BlockLists()
+
+        blocks = self.blocks
+        return Argument(KIND_PATTERN, Value(pattern=Pattern(
+            INDEX_ARRAYS, blocks.query_block, blocks.key_block, 1, blocks.heads, blocks.rows, blocks.columns,
+            self.capacity, view(self.partial), view(self.full))))
