@@ -175,14 +175,20 @@ sparsec.kernel @regions(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: 
 // CHECK: nvvm.cp.async.wait.group 0
 // CHECK-NEXT: nvvm.barrier
 // CHECK: nvvm.cp.async.commit.group
-// The softmax of a step, the scores of the next one, then the values: 4 groups of 16 keys, 16 of 8 elements.
-// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// The softmax of a step, which rescales the output where some row of the warp asks for it, the scores of the next step,
+// then the values: 4 groups of 16 keys, 16 of 8 elements.
+// CHECK: nvvm.vote.sync any
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK: scf.if
+// CHECK-COUNT-64: arith.mulf
+// CHECK: else
+// CHECK-COUNT-32: llvm.nvvm.ex2.approx.ftz.f
 // CHECK-COUNT-16: llvm.nvvm.ff2bf16x2.rn
 // CHECK-COUNT-64: nvvm.mma.sync
 // CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>
 // CHECK-COUNT-64: nvvm.mma.sync
 // CHECK-NOT: nvvm.mma.sync
-// CHECK: st.global.b32
+// CHECK: st.global.v4.b32
 sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
                          %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1>} {
