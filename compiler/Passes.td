@@ -55,7 +55,8 @@ def PipelineStagesPass : Pass<"sparsec-pipeline-stages", "::sparsec::ProgramOp">
   let summary = "Puts a ring of shared-memory stages between loads and chains";
   let description = [{
     Values form to pipeline form. With `copy = tma` the loops are split into a producer and a consumer role that meet at
-    the ring; otherwise one role prefetches `stages - 1` steps ahead.
+    the ring; otherwise one role prefetches `stages - 1` steps ahead. Attention gets a ring for the queries, and one for
+    keys and values or one each.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect"];
 }

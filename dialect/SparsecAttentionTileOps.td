@@ -11,11 +11,11 @@ def Sparsec_KeyLoopOp : Sparsec_Op<"key_loop", [SingleBlock, AttrSizedOperandSeg
   let summary = "Walks the key blocks that the tile's queries see.";
   let description = [{
     The partial blocks of the tile's list, then the full ones; without a pattern all blocks in order. Blocks that
-    `causal` or `window` exclude for every query of the tile are left out. The body's arguments are the block and the
-    carried values.
+    `causal` or `window` exclude for every query of the tile are left out. Every block is visited in `chunks` parts of
+    as many keys, one after another. The body's arguments are the block, or its part, and the carried values.
   }];
   let arguments = (ins Optional<Sparsec_AnyPattern>:$pattern, Sparsec_TileType:$tile, Variadic<AnyType>:$inits,
-    UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window);
+    UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, DefaultValuedAttr<I64Attr, "1">:$chunks);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

@@ -95,6 +95,9 @@ LogicalResult KeyLoopOp::verify() {
   if (getInits().getTypes() != getResultTypes())
     return emitOpError("expects results of the types of its inits, (")
            << getInits().getTypes() << "), but got (" << getResultTypes() << ")";
+  // key_loop_c4
+  if (getChunks() < 1)
+    return emitOpError("expects chunks to be at least 1, but got ") << getChunks();
   // key_loop_c2
   SmallVector<Type> arguments{BlockType::get(getContext())};
   llvm::append_range(arguments, getInits().getTypes());
@@ -146,7 +149,10 @@ LogicalResult PrefetchOp::verify() {
   if (int64_t(getAhead()) < 0 || int64_t(getAhead()) >= stages)
     return emitOpError("expects ahead to be from 0 to stages - 1 = ") << stages - 1 << ", but got " << getAhead();
   // prefetch_c2
-  return verifyBodyArguments(*this, {BlockType::get(getContext()), IntegerType::get(getContext(), 32)});
+  SmallVector<Type> arguments{BlockType::get(getContext())};
+  if (!isa<KeyLoopOp>((*this)->getParentOp()))
+    arguments.push_back(IntegerType::get(getContext(), 32));
+  return verifyBodyArguments(*this, arguments);
 }
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages, ArrayRef<Type> buffers) {

@@ -260,8 +260,8 @@ def Sparsec_ReleaseOp : Sparsec_Op<"release", []> {
 def Sparsec_PrefetchOp : Sparsec_Op<"prefetch", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {
   let summary = "One role: fills the slot of the step `ahead` steps later, if there is one.";
   let description = [{
-    The body's arguments are the block and chunk of that step. The loop around it also runs the body for the first
-    `ahead` steps before it starts.
+    The body's arguments are the block and, in a block loop, the chunk of that step. The loop around it also runs the
+    body for the first `ahead` steps before it starts.
   }];
   let arguments = (ins Sparsec_RingType:$ring, I64Attr:$ahead);
   let regions = (region SizedRegion<1>:$body);

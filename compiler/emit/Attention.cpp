@@ -133,10 +133,9 @@ private:
   Progress waitForNext(Progress progress);
   Value scores(Ring::State state);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
-  Values packed(ValueRange scores);
   ScorePlace place(ValueRange words);
   void release(Ring &ring, Value slot);
-  Value rescaled(Value accumulators, const Rescaling &rescaling);
+  Value rescaled(OnlineSoftmax &softmax, Value accumulators, const Rescaling &rescaling);
 
   AttentionContext &context;
   KernelBuilder &b;
@@ -417,7 +416,7 @@ Progress AttentionEmitter::firstStep(OnlineSoftmax &softmax, Ring::State state, 
   release(*keyRing, state.slot);
   progress.state = softmax.begin();
   softmax.step(place(words), current, progress.state);
-  progress.probabilities = packed(current);
+  progress.probabilities = context.packPairs(current);
   progress.output = b.pack(Values(context.headDimension / 2, b.f32(0)));
   return progress;
 }
@@ -433,8 +432,8 @@ Progress AttentionEmitter::nextStep(OnlineSoftmax &softmax, Progress progress) {
   Rescaling rescaling = softmax.step(place(progress.words), current, progress.state);
   output = ptx::wgmmaWait(b, 0, output);
   release(*keyRing, values.slot);
-  progress.output = rescaled(output, rescaling);
-  progress.probabilities = packed(current); // not before the product that reads the old ones is complete
+  progress.output = rescaled(softmax, output, rescaling);
+  progress.probabilities = context.packPairs(current); // not before the product that reads the old ones is complete
   progress.ring = values;
   return progress;
 }
@@ -483,22 +482,10 @@ Value AttentionEmitter::accumulate(Ring::State state, ValueRange probabilities, 
   return output;
 }
 
-Values AttentionEmitter::packed(ValueRange scores) {
-  Values pairs;
-  for (size_t i = 0; i < scores.size(); i += 2)
-    pairs.push_back(ptx::pack(b, context.element, scores[i], scores[i + 1]));
-  return pairs;
-}
-
-Value AttentionEmitter::rescaled(Value accumulators, const Rescaling &rescaling) {
+Value AttentionEmitter::rescaled(OnlineSoftmax &softmax, Value accumulators, const Rescaling &rescaling) {
   return b.ifThenElse(
       rescaling.isNeeded, accumulators.getType(),
-      [&] {
-        Values values = b.unpack(accumulators);
-        for (auto [i, value] : llvm::enumerate(values))
-          value = arith::MulFOp::create(b, value, rescaling.factors[i % 4 / 2]);
-        return Values{b.pack(values)};
-      },
+      [&] { return Values{b.pack(softmax.rescaled(b.unpack(accumulators), rescaling))}; },
       [&] { return Values{accumulators}; })[0];
 }
 

@@ -4,6 +4,7 @@
 
 #include "ElementwiseRegion.h"
 #include "InlineRegion.h"
+#include "Ptx.h"
 
 #include "sparsec/launch_info.h"
 
@@ -39,7 +40,7 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
       keyBlock = type.getKeyBlock();
     }
   });
-  blocksPerStep = tileKeys / keyBlock;
+  blocksPerStep = std::max<int64_t>(1, tileKeys / keyBlock);
   program.walk([&](StoreRowsOp store) {
     result = argumentNumber(store.getResult());
     if (Value operand = store.getLse())
@@ -177,6 +178,10 @@ Value AttentionContext::keyBlockAt(const KeyLists &lists, Value i) {
   return b.loadElement(b.i32Type(), indices, b.add(b.select(isPartial, lists.partial, lists.full), i));
 }
 
+Value AttentionContext::isReachable(const KeyBlocks &reachable, Value block) {
+  return b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));
+}
+
 /// The index of the next block is loaded while this one is visited. One that is out of range is not reachable, so that
 /// lists of a device that nobody has checked do no harm. Pairs need one round more for a block that is left alone.
 Values AttentionContext::forEachStep(const QueryTile &tile, const KeyLists &lists, ValueRange carried, Visit visit) {
@@ -201,8 +206,7 @@ Values AttentionContext::forEachStep(const QueryTile &tile, const KeyLists &list
     Value next = b.ifThenElse(
         b.less(i, hasPairs ? -2 : -1), b.i32Type(), [&] { return Values{keyBlockAt(fromEnd, b.add(i, 1))}; },
         [&] { return Values{b.i32(0)}; })[0];
-    Value isReachable =
-        b.logicalAnd(b.compare(arith::CmpIPredicate::sge, number, reachable.begin), b.less(number, reachable.end));
+    Value isReachable = this->isReachable(reachable, number);
     Value block = b.add(b.mul(number, 2), b.select(b.less(i, fromEnd.partialCount), b.i32(1), b.i32(0)));
     Values visited = hasPairs ? visitPair(/*isEnd=*/b.equal(i, -1), isReachable, block, state, visit)
                               : b.ifThenElse(
@@ -226,4 +230,11 @@ Values AttentionContext::visitPair(Value isEnd, Value isReachable, Value block, 
       isReady, state.getTypes(), [&] { return visit({waiting, added}, state); }, [&] { return Values(state); });
   visited.push_back(b.select(isReady, none, b.select(exists(added), added, waiting)));
   return visited;
+}
+
+Values AttentionContext::packPairs(ValueRange values) {
+  Values pairs;
+  for (size_t i = 0; i < values.size(); i += 2)
+    pairs.push_back(ptx::pack(b, element, values[i], values[i + 1]));
+  return pairs;
 }

@@ -74,6 +74,12 @@ struct AttentionContext : ProgramContext {
   /// Loads now what the regions load by batch and head alone.
   void loadForTile(const QueryTile &tile);
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
+  /// Block i of the lists, which must be there.
+  mlir::Value keyBlockAt(const KeyLists &lists, mlir::Value i);
+  mlir::Value isReachable(const KeyBlocks &reachable, mlir::Value block);
+
+  /// Probabilities in pairs, as operands of a product.
+  KernelBuilder::Values packPairs(mlir::ValueRange values);
 
   // Kernel argument numbers.
   int64_t query, key, value, result;
@@ -93,7 +99,6 @@ private:
     mlir::Value first, count;
   };
   KeyList keyList(mlir::Value number, int64_t startsField);
-  mlir::Value keyBlockAt(const KeyLists &lists, mlir::Value i);
   KernelBuilder::Values visitPair(mlir::Value isEnd, mlir::Value isReachable, mlir::Value block,
                                   mlir::ValueRange carried, Visit visit);
 };

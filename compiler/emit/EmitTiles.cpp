@@ -3,6 +3,7 @@
 // the schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
 
 #include "Attention.h"
+#include "AttentionMultistage.h"
 #include "Multistage.h"
 #include "Passes.h"
 #include "PatternBuilder.h"
@@ -30,9 +31,9 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
 
 int64_t threadCount(ProgramOp program) {
   ScheduleAttr schedule = program.getSchedule();
-  if (program.isAttention())
-    return attentionThreads(schedule);
-  return schedule.getCopy() == Copy::tma ? warpSpecializedThreads(schedule) : multistageThreads(schedule);
+  if (schedule.getCopy() != Copy::tma)
+    return multistageThreads(schedule);
+  return program.isAttention() ? attentionThreads(schedule) : warpSpecializedThreads(schedule);
 }
 
 /// What the launch info and ptxas need to know of the function.
@@ -76,7 +77,10 @@ void emitProgram(ProgramOp program) {
     if (program.getVariant() == 0 && hasPatternBuilder(program))
       emitPatternBuilder(program);
     AttentionContext context(program, function, b);
-    emitAttention(context);
+    if (program.getSchedule().getCopy() == Copy::tma)
+      emitAttention(context);
+    else
+      emitAttentionMultistage(context);
     finish(context);
   } else {
     SpmmContext context(program, function, b);

@@ -26,8 +26,8 @@ class MultistageEmitter {
 public:
   explicit MultistageEmitter(SpmmContext &context)
       : context(context), b(context.b), schedule(context.schedule),
-        ring(context, *context.program.getBody().getOps<RingOp>().begin()), copy(context, ring),
-        slabs(schedule.getTileM() / schedule.getConsumersM() / 16),
+        ring(context, *context.program.getBody().getOps<RingOp>().begin()), layout(context.b, ring),
+        copy(context, ring), slabs(schedule.getTileM() / schedule.getConsumersM() / 16),
         groups(schedule.getTileN() / schedule.getConsumersN() / 8) {}
 
   void emit();
@@ -36,14 +36,13 @@ private:
   void emitTile(const TilePosition &position);
   Values emitSteps(const TilePosition &position, RowBlocks range);
   Values emitChain(Value slot, ValueRange accumulators);
-  Values loadA(Value slot, int64_t k, int64_t slab);
-  Values loadX(Value slot, int64_t k, int64_t pair);
   Value zero() { return b.f32(0); }
 
   SpmmContext &context;
   KernelBuilder &b;
   ScheduleAttr schedule;
   Ring ring;
+  UnitLayout layout;
   TileCopy copy;
   int64_t slabs, groups;           // of one warp: 16 rows, 8 columns
   Value lane, warpRow, warpColumn; // first row and column of the warp in the tile
@@ -118,9 +117,9 @@ Values MultistageEmitter::emitChain(Value slot, ValueRange accumulators) {
   for (int64_t k = 0; k < schedule.getTileK() / 16; ++k) {
     SmallVector<Values> a;
     for (int64_t slab = 0; slab < slabs; ++slab)
-      a.push_back(loadA(slot, k, slab));
+      a.push_back(layout.loadA(/*buffer=*/0, slot, lane, warpRow, 16 * slab, k));
     for (int64_t pair = 0; pair < groups / 2; ++pair) {
-      Values x = loadX(slot, k, pair);
+      Values x = layout.loadB(/*buffer=*/1, slot, lane, warpColumn, pair, k, context.denseTransposed);
       for (int64_t slab = 0; slab < slabs; ++slab)
         for (int64_t half = 0; half < 2; ++half) {
           auto sum = MutableArrayRef<Value>(sums).slice((slab * groups + 2 * pair + half) * 4, 4);
@@ -130,25 +129,6 @@ Values MultistageEmitter::emitChain(Value slot, ValueRange accumulators) {
     }
   }
   return sums;
-}
-
-/// 16 rows x 16 of K: matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses
-/// row j of matrix i.
-Values MultistageEmitter::loadA(Value slot, int64_t k, int64_t slab) {
-  TileCopy::UnitPlace place{b.add(warpRow, b.bitAnd(lane, 15)), b.shiftRight(lane, 4), 16 * slab, 2 * k};
-  return ptx::loadMatrix(b, copy.address(/*buffer=*/0, slot, place), 4, /*transposed=*/false);
-}
-
-/// 16 of K x 16 columns: for each group of 8 columns the matrices of the first and second 8 of K.
-Values MultistageEmitter::loadX(Value slot, int64_t k, int64_t pair) {
-  Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);
-  if (context.denseTransposed) {
-    TileCopy::UnitPlace place{b.add(warpColumn, b.add(b.mul(group, 8), inMatrix)), upper, 16 * pair, 2 * k};
-    return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, place), 4, /*transposed=*/false);
-  }
-  TileCopy::UnitPlace place{b.add(b.mul(upper, 8), inMatrix), b.add(b.shiftRight(warpColumn, 3), group), 16 * k,
-                            2 * pair};
-  return ptx::loadMatrix(b, copy.address(/*buffer=*/1, slot, place), 4, /*transposed=*/true);
 }
 
 } // namespace

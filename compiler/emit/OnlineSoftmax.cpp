@@ -41,22 +41,37 @@ static Values ofRow(ValueRange scores, int64_t half) {
 }
 
 Rescaling OnlineSoftmax::step(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
+  Rescaling rescaling = beginStep(place, scores, state);
+  finishStep(scores, state);
+  return rescaling;
+}
+
+Rescaling OnlineSoftmax::beginStep(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
   applyScore(place, scores);
   hide(place, scores);
-  Values rows[2] = {ofRow(scores, 0), ofRow(scores, 1)};
-  Rescaling rescaling = raiseReference({rowMaximum(rows[0]), rowMaximum(rows[1])}, state);
+  return raiseReference({rowMaximum(ofRow(scores, 0)), rowMaximum(ofRow(scores, 1))}, state);
+}
+
+void OnlineSoftmax::finishStep(MutableArrayRef<Value> scores, SoftmaxState &state) {
   for (int64_t half = 0; half < 2; ++half) {
+    Values row = ofRow(scores, half);
     // A row that has seen no key has the reference -inf, which must not be subtracted from itself.
     Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, state.reference[half], minusInfinity(b));
     Value negative = b.select(seen, arith::NegFOp::create(b, state.reference[half]), b.f32(0));
-    for (Value &score : rows[half])
+    for (Value &score : row)
       score = ptx::exp2(b, math::FmaOp::create(b, score, factor(), negative));
-    Value sum = reduce(b, rows[half], [&](Value x, Value y) { return add(b, x, y); });
+    Value sum = reduce(b, row, [&](Value x, Value y) { return add(b, x, y); });
     state.sum[half] = add(b, state.sum[half], sum);
-    for (auto [index, probability] : llvm::enumerate(rows[half]))
+    for (auto [index, probability] : llvm::enumerate(row))
       scores[4 * (index / 2) + 2 * half + index % 2] = probability;
   }
-  return rescaling;
+}
+
+Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
+  Values values(output);
+  for (auto [i, value] : llvm::enumerate(values))
+    value = multiply(b, value, rescaling.factors[i % 4 / 2]);
+  return values;
 }
 
 /// Any reference serves as long as no exponential overflows, and the largest ones keep their precision. So it is

@@ -42,6 +42,12 @@ public:
   SoftmaxState begin();
   /// Turns scores (in the layout of AccumulatorFragment, one slab) into probabilities, in place, and updates the state.
   Rescaling step(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  // The same in two parts. The first ends with a branch; the second has none, so that it can share the instruction
+  // slots with products.
+  Rescaling beginStep(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  void finishStep(llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  /// The output (one slab) where a rescaling is needed.
+  KernelBuilder::Values rescaled(mlir::ValueRange output, const Rescaling &rescaling);
   /// The sums over all threads of a row.
   void finish(SoftmaxState &state);
 

@@ -4,16 +4,12 @@
 
 #include "Ptx.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t unitElements = 8;
-static constexpr int64_t unitBytes = 16;
-
-TileCopy::TileCopy(SpmmContext &context, Ring ring) : context(context), b(context.b), ring(ring) {}
+TileCopy::TileCopy(SpmmContext &context, Ring ring)
+    : context(context), b(context.b), ring(ring), layout(context.b, ring) {}
 
 //===----------------------------------------------------------------------===//
 // Steps
@@ -76,36 +72,6 @@ TileCopy::Step TileCopy::nextStep(const Step &step) {
 }
 
 //===----------------------------------------------------------------------===//
-// Places in shared memory
-//===----------------------------------------------------------------------===//
-
-int64_t TileCopy::rowUnits(int64_t buffer) { return ring.bufferColumns(buffer) / unitElements; }
-
-/// Units are stored at their number xor a key of the row, chosen so that the same unit of 8 consecutive rows lies in 8
-/// different groups of 4 banks: ldmatrix reads those together.
-Value TileCopy::swizzleKey(int64_t buffer, Value row) {
-  int64_t units = rowUnits(buffer);
-  if (units >= 8)
-    return b.bitAnd(row, 7);
-  return b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / units)), units - 1);
-}
-
-int64_t TileCopy::swizzleKey(int64_t buffer, int64_t row) {
-  int64_t units = rowUnits(buffer);
-  return units >= 8 ? row % 8 : row / (8 / units) % units;
-}
-
-Value TileCopy::address(int64_t buffer, Value slot, const UnitPlace &place) {
-  Value lane = b.add(b.mul(place.row, rowUnits(buffer) * unitBytes),
-                     b.mul(b.bitXor(place.unit, swizzleKey(buffer, place.row)), unitBytes));
-  // Rows begin at multiples of 128 bytes, or of their size: the xor stays inside the row and can come last.
-  int64_t flipped = swizzleKey(buffer, place.constantRow) ^ (place.constantUnit % 8);
-  Value pointer = b.flipAddressBits(b.byteOffset(ring.slotPointer(buffer, slot), lane), flipped * unitBytes);
-  int64_t constantUnits = place.constantRow * rowUnits(buffer) + place.constantUnit / 8 * 8;
-  return b.byteOffset(pointer, constantUnits * unitBytes);
-}
-
-//===----------------------------------------------------------------------===//
 // Copies
 //===----------------------------------------------------------------------===//
 
@@ -127,7 +93,7 @@ void TileCopy::emit(const Step &step, Value slot) {
 }
 
 SmallVector<TileCopy::Unit> TileCopy::unitsOf(int64_t buffer) {
-  int64_t units = rowUnits(buffer), total = ring.bufferRows(buffer) * units;
+  int64_t units = layout.rowUnits(buffer), total = ring.bufferRows(buffer) * units;
   int64_t threads = this->threads();
   bool depthIsRow = buffer == 1 && !context.denseTransposed;
   bool even = threads % units == 0; // each pass covers whole rows
@@ -174,7 +140,7 @@ void TileCopy::emitChecked(const Step &step, Value slot) {
   for (int64_t buffer = 0; buffer < 2; ++buffer)
     for (const Unit &unit : unitsOf(buffer)) {
       auto copyOne = [&] {
-        Value destination = address(buffer, slot, {unit.row, unit.unit});
+        Value destination = layout.address(buffer, slot, {unit.row, unit.unit});
         if (buffer == 0)
           copyA(step, destination, unit);
         else

@@ -5,7 +5,7 @@
 #ifndef SPARSEC_EMIT_TILE_COPY_H
 #define SPARSEC_EMIT_TILE_COPY_H
 
-#include "Ring.h"
+#include "UnitLayout.h"
 
 namespace sparsec {
 
@@ -34,15 +34,6 @@ public:
   void commit();
   /// Waits for all steps but the last `pending` that were committed.
   void wait(int64_t pending);
-
-  /// A unit of a buffer: `unit + constantUnit` of row `row + constantRow`. Both units have no bit in common, nor have
-  /// the rows up to bit 2; what is constant costs at most one instruction.
-  struct UnitPlace {
-    mlir::Value row, unit;
-    int64_t constantRow = 0, constantUnit = 0;
-  };
-  /// Its address in shared memory.
-  mlir::Value address(int64_t buffer, mlir::Value slot, const UnitPlace &place);
 
 private:
   /// A place along K inside a step: lane + constant, where 0 <= lane < range. The split lets the block be known at
@@ -83,9 +74,6 @@ private:
   void emitChecked(const Step &step, mlir::Value slot);
   int64_t threads();
   llvm::SmallVector<Unit> unitsOf(int64_t buffer);
-  int64_t rowUnits(int64_t buffer); // units in a row of a buffer
-  mlir::Value swizzleKey(int64_t buffer, mlir::Value row);
-  int64_t swizzleKey(int64_t buffer, int64_t row);
   mlir::Value columnOf(mlir::Value block);
   KernelBuilder::Values columnsOf(mlir::Value block);
 
@@ -100,6 +88,7 @@ private:
   SpmmContext &context;
   KernelBuilder &b;
   Ring ring;
+  UnitLayout layout;
   TilePosition position;
   RowBlocks range;
   int64_t blocksPerStep = 1, chunks = 1;

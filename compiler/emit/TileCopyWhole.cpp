@@ -14,17 +14,15 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t unitElements = 8;
-
 /// Passes must cover whole rows whose number is a power of two, so that a row's swizzle key is that of its first pass
 /// xor a constant, and fill the buffer without a rest.
 bool TileCopy::canSkipChecks() {
   if (context.schedule.getCopy() != Copy::cp_async)
     return false;
   for (int64_t buffer : {0, 1}) {
-    int64_t rowsOfPass = threads() / rowUnits(buffer);
+    int64_t rowsOfPass = threads() / layout.rowUnits(buffer);
     bool fills = rowsOfPass > ring.bufferRows(buffer) || ring.bufferRows(buffer) % rowsOfPass == 0;
-    if (threads() % rowUnits(buffer) != 0 || !llvm::isPowerOf2_64(rowsOfPass) || !fills)
+    if (threads() % layout.rowUnits(buffer) != 0 || !llvm::isPowerOf2_64(rowsOfPass) || !fills)
       return false;
   }
   return true;
@@ -52,7 +50,7 @@ Value TileCopy::isWholeStep(const Step &step) {
 }
 
 TileCopy::Passes TileCopy::passesOf(int64_t buffer) {
-  int64_t units = rowUnits(buffer), rows = threads() / units;
+  int64_t units = layout.rowUnits(buffer), rows = threads() / units;
   return {static_cast<int64_t>(llvm::divideCeil(ring.bufferRows(buffer), rows)), rows, b.divide(context.thread, units),
           b.modulo(context.thread, units)};
 }
@@ -65,8 +63,8 @@ void TileCopy::emitWhole(const Step &step, Value slot) {
                        : context.denseTransposed ? wholeTransposedX(step, passes)
                                                  : wholeX(step, passes);
       for (auto [i, source] : llvm::enumerate(sources)) {
-        UnitPlace place{passes.row, passes.unit, static_cast<int64_t>(i) * passes.rows};
-        ptx::copyAsync16(b, address(buffer, slot, place), source);
+        UnitLayout::Place place{passes.row, passes.unit, static_cast<int64_t>(i) * passes.rows};
+        ptx::copyAsync16(b, layout.address(buffer, slot, place), source);
       }
     };
     if (passes.rows > ring.bufferRows(buffer))

@@ -15,14 +15,27 @@ static constexpr int64_t mostKeys = 128;
 // Of which one warp each fills the rings of a tile.
 static constexpr int64_t producerWarps = 4;
 static constexpr int64_t bufferAlignment = 1024;
+// mma_sync: keys of a step are copied while the step before works.
+static constexpr int64_t leastStagesOfOneRole = 2;
+static constexpr int64_t rowsPerWarp = 16;
+static constexpr int64_t leastStepKeys = 32, mostStepKeys = 64;
+static constexpr int64_t warpsPerSm = 8;
 
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
-int64_t sparsec::queryStages(const Schedule &schedule) { return schedule.consumersM > 1 ? 2 : 1; }
+int64_t sparsec::queryStages(const Schedule &schedule) {
+  return schedule.copy == CopyMethod::Tma && schedule.consumersM > 1 ? 2 : 1;
+}
 
 AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, int64_t elementBytes) {
   AttentionSharedMemory layout = {};
   layout.keyOffset = queryStages(schedule) * schedule.tileM * schedule.tileK * elementBytes;
-  layout.queryBarrierOffset = layout.keyOffset + schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
+  int64_t slots = schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
+  if (schedule.copy != CopyMethod::Tma) {
+    layout.valueOffset = layout.keyOffset + slots;
+    layout.tileBytes = layout.total = layout.valueOffset + slots;
+    return layout;
+  }
+  layout.queryBarrierOffset = layout.keyOffset + slots;
   layout.keyBarrierOffset = layout.queryBarrierOffset + queryStages(schedule) * slotControlBytes;
   int64_t end = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
   layout.tileBytes = schedule.tilesPerCta == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
@@ -40,8 +53,18 @@ static Fit expectValue(const char *field, int64_t value, int64_t expected) {
   return expectThat(value == expected, field, value, std::to_string(expected));
 }
 
-static Fit atLeastStages(int64_t stages) {
-  return expectThat(stages >= leastStages, "stages", stages, fmt::format("at least {}", leastStages));
+static Fit atLeastStages(const Schedule &schedule, int64_t least) {
+  return expectThat(schedule.stages >= least, "stages", schedule.stages, fmt::format("at least {}", least));
+}
+
+static Fit checkInstruction(const Schedule &schedule, const Chip &chip) {
+  Fit features = checkFeatures(schedule, chip);
+  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
+  if (!features.ok() || schedule.copy == (isWgmma ? CopyMethod::Tma : CopyMethod::CpAsync))
+    return features;
+  return {Limit::Instruction, 0, 0,
+          fmt::format("expects wgmma with tma, or mma_sync with cp_async, for attention, but got {} with {}",
+                      name(schedule.instruction), name(schedule.copy))};
 }
 
 /// 64 or 128 queries of one block of the pattern.
@@ -59,18 +82,36 @@ static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &p
                                                  : fmt::format("{} or {}", problem.keyBlock, mostKeys));
 }
 
-Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
-  if (schedule.instruction != MatrixInstruction::Wgmma || schedule.copy != CopyMethod::Tma)
-    return {Limit::Instruction, 0, 0,
-            fmt::format("expects wgmma with tma for attention, but got {} with {}", name(schedule.instruction),
-                        name(schedule.copy))};
-  return firstBroken({checkTileRows(schedule, problem), checkTileKeys(schedule, problem),
-                      expectValue("tile_k", schedule.tileK, problem.headDimension),
+static Fit checkWgmma(const Schedule &schedule, const AttentionDescription &problem) {
+  return firstBroken({checkTileKeys(schedule, problem),
                       expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerConsumer),
-                      expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
                       atMost(Limit::Geometry, producerWarps, schedule.tilesPerCta, "tiles_per_cta for attention"),
-                      checkRegisterRoles(schedule), atLeastStages(schedule.stages), checkThreads(schedule, chip),
-                      checkRegisterCounts(schedule, chip),
+                      checkRegisterRoles(schedule), atLeastStages(schedule, leastStages)});
+}
+
+/// A step is a part of a key block that all warps together copy in whole passes: 32 rows of 8 units are 256 threads.
+static Fit checkStepKeys(const Schedule &schedule, const AttentionDescription &problem) {
+  bool isGood = schedule.tileN > 0 && schedule.tileN % leastStepKeys == 0 && problem.keyBlock % schedule.tileN == 0;
+  return expectThat(isGood, "tile_n", schedule.tileN,
+                    fmt::format("a multiple of {} that divides {}", leastStepKeys, problem.keyBlock));
+}
+
+static Fit checkMmaSync(const Schedule &schedule, const AttentionDescription &problem) {
+  return firstBroken({checkStepKeys(schedule, problem),
+                      expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerWarp),
+                      expectValue("tiles_per_cta", schedule.tilesPerCta, 1),
+                      expectValue("producer_registers", schedule.producerRegisters, 0),
+                      atLeastStages(schedule, leastStagesOfOneRole)});
+}
+
+Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
+  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
+  return firstBroken({checkInstruction(schedule, chip), checkTileRows(schedule, problem),
+                      expectValue("tile_k", schedule.tileK, problem.headDimension),
+                      expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
+                      isWgmma ? checkWgmma(schedule, problem) : checkMmaSync(schedule, problem),
+                      checkThreads(schedule, chip),
+                      isWgmma ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
                       checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
 }
 
@@ -78,7 +119,7 @@ Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescript
 /// two: the halves of a block of 128 queries on one ring, which halves the copies, or two blocks of 64 queries. Heads
 /// of 64 have room for three, and their copies are small beside the exponentials, so that each has a tile of its own.
 /// Loads by position do not fit beside three.
-Schedule sparsec::chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip) {
+static Schedule chooseWgmma(const AttentionDescription &problem, const Chip &chip) {
   bool isNarrow = problem.headDimension <= 64;
   Schedule schedule;
   schedule.instruction = MatrixInstruction::Wgmma;
@@ -98,4 +139,26 @@ Schedule sparsec::chooseAttentionSchedule(const AttentionDescription &problem, c
     if (checkAttentionFit(schedule, problem, chip).ok())
       break;
   return schedule;
+}
+
+/// Eight warps on an SM: 128 queries share keys and values, 64 queries do it in two CTAs. Steps are as long as two of
+/// them fit.
+static Schedule chooseMmaSync(const AttentionDescription &problem, const Chip &chip) {
+  Schedule schedule;
+  schedule.instruction = MatrixInstruction::MmaSync;
+  schedule.copy = CopyMethod::CpAsync;
+  schedule.tileM = problem.queryBlock;
+  schedule.tileK = problem.headDimension;
+  schedule.stages = leastStagesOfOneRole;
+  schedule.consumersM = problem.queryBlock / rowsPerWarp;
+  schedule.ctasPerSm = warpsPerSm / schedule.consumersM;
+  schedule.raster = 1;
+  for (schedule.tileN = mostStepKeys; schedule.tileN > leastStepKeys; schedule.tileN /= 2)
+    if (checkAttentionFit(schedule, problem, chip).ok())
+      break;
+  return schedule;
+}
+
+Schedule sparsec::chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip) {
+  return chip.hasWgmma && chip.hasTma ? chooseWgmma(problem, chip) : chooseMmaSync(problem, chip);
 }

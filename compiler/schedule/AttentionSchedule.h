@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedule of attention, as pure functions without MLIR. A tile is a block of queries of the pattern or half of
-// one, a step one or two blocks of keys.
+// one; a step is one or two blocks of keys, or with mma_sync a part of one.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H
 #define SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H
@@ -21,9 +21,10 @@ struct AttentionDescription {
   bool loadsByPosition = false;
 };
 
-/// What one of the tiles of a CTA has in shared memory. Offsets and sizes in bytes.
+/// What one of the tiles of a CTA has in shared memory. Offsets and sizes in bytes. With TMA values lie in the slots of
+/// the keys, which have barriers; with cp.async they have as many slots of their own.
 struct AttentionSharedMemory {
-  int64_t queryOffset, keyOffset, queryBarrierOffset, keyBarrierOffset;
+  int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
   int64_t tileBytes; // from one tile's to the next one's
   int64_t total;     // of all tiles of the CTA
 };
@@ -39,7 +40,7 @@ AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t el
 /// Whether a schedule fits the problem and the chip.
 Fit checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
-/// The schedule for chips with wgmma and TMA.
+/// The compiler's choice.
 Schedule chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip);
 
 } // namespace sparsec

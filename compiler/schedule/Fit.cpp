@@ -67,12 +67,11 @@ int64_t sparsec::registerPool(const Chip &chip, int64_t threads, int64_t ctasPer
   return perThread / 8 * 8 * threads;
 }
 
-static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
-  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
+Fit sparsec::checkFeatures(const Schedule &schedule, const Chip &chip) {
   auto missing = [&](const char *feature) {
     return broken(Limit::Instruction, fmt::format("expects what {} has, but got {}", chip.name, feature));
   };
-  if (isWgmma && !chip.hasWgmma)
+  if (schedule.instruction == MatrixInstruction::Wgmma && !chip.hasWgmma)
     return missing("instruction = wgmma");
   if (schedule.copy == CopyMethod::Tma && !chip.hasTma)
     return missing("copy = tma");
@@ -80,6 +79,13 @@ static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &
     return missing("copy = cp_async");
   if (schedule.cluster > 1 && !chip.hasClusters)
     return missing("a cluster");
+  return {};
+}
+
+static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
+  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
+  if (Fit features = checkFeatures(schedule, chip); !features.ok())
+    return features;
   if (isWgmma != (schedule.copy == CopyMethod::Tma))
     return broken(Limit::Instruction,
                   fmt::format("expects wgmma with tma, or mma_sync with cp_async or gather, but got {} with {}",
@@ -160,6 +166,14 @@ Fit sparsec::checkRegisterCounts(const Schedule &schedule, const Chip &chip) {
   int64_t needed = 128 * schedule.producerRegisters + (count - 128) * schedule.consumerRegisters;
   return atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm), needed,
                 fmt::format("registers per CTA on {}", chip.name));
+}
+
+Fit sparsec::checkRegistersOfOneRole(const Schedule &schedule, const Chip &chip) {
+  int64_t count = threads(schedule);
+  return firstBroken({atMost(Limit::Registers, chip.maxRegistersPerThread, schedule.consumerRegisters,
+                             fmt::format("registers per thread on {}", chip.name)),
+                      atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm),
+                             schedule.consumerRegisters * count, fmt::format("registers per CTA on {}", chip.name))});
 }
 
 static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,

@@ -40,11 +40,15 @@ int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);
 /// The first answer that is not good, or a good one.
 Fit firstBroken(std::initializer_list<Fit> fits);
 Fit atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what);
+/// Whether the chip has the instruction, the copy method and clusters where there is one.
+Fit checkFeatures(const Schedule &schedule, const Chip &chip);
 Fit checkThreads(const Schedule &schedule, const Chip &chip);
 /// Consumers can only take registers that the producer gives up: both have a count, or none.
 Fit checkRegisterRoles(const Schedule &schedule);
 /// The counts for setmaxnreg: together no more than the CTA has.
 Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip);
+/// The most registers that a thread may use, where all threads have one role: as many as CTAs share an SM.
+Fit checkRegistersOfOneRole(const Schedule &schedule, const Chip &chip);
 /// `total` bytes for one CTA, and as often as CTAs share an SM.
 Fit checkSharedMemory(const Schedule &schedule, int64_t total, const Chip &chip);
 

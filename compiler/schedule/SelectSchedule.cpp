@@ -78,10 +78,8 @@ static LogicalResult selectSchedules(KernelOp kernel, const ProblemDescription &
   return success();
 }
 
-/// Attention has one schedule for a problem and a chip. What has no lowering is refused.
+/// Attention has one schedule for a problem and a chip.
 static LogicalResult selectSchedule(KernelOp kernel, AttentionOp attention, const Chip &chip) {
-  if (!chip.hasWgmma || !chip.hasTma)
-    return attention.emitOpError("has no lowering for ") << llvm::StringRef(chip.name) << " yet";
   AttentionDescription problem = describeProblem(attention);
   if (!kernel.getSchedule())
     kernel.setScheduleAttr(toAttribute(kernel.getContext(), chooseAttentionSchedule(problem, chip)));

@@ -34,9 +34,13 @@ private:
     int64_t elementBits = cast<BufferType>(rings[0].getType().getBuffers()[0]).getElementType().getIntOrFloatBitWidth();
     AttentionSharedMemory layout = attentionSharedMemory(toSchedule(program.getSchedule()), elementBits / 8);
     rings[0].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.queryOffset}));
-    rings[0].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.queryBarrierOffset));
     rings[1].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.keyOffset}));
-    rings[1].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.keyBarrierOffset));
+    if (program.getSchedule().getCopy() == Copy::tma) {
+      rings[0].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.queryBarrierOffset));
+      rings[1].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.keyBarrierOffset));
+    } else {
+      rings[2].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.valueOffset}));
+    }
     program.setSharedMemoryAttr(b.getI64IntegerAttr(layout.total));
   }
 

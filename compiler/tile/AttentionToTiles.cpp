@@ -17,12 +17,20 @@ public:
 private:
   void buildTile(ImplicitLocOpBuilder &b, Value tile) override;
   Type elementType() override { return attention.getQuery().getType().getElementType(); }
+  /// Steps for one key block. Without a pattern a block is what a step takes.
+  int64_t chunks();
   Value lookup(Value value) { return value ? mapping.lookup(value) : Value(); }
   SmallVector<Value> buildStep(ImplicitLocOpBuilder &b, Value tile, Value queries, ValueRange arguments);
   SoftmaxOp buildSoftmax(ImplicitLocOpBuilder &b, Value tile, Value block, Value scores, Value output, Value state);
 
   AttentionOp attention;
 };
+
+int64_t AttentionBuilder::chunks() {
+  Value pattern = attention.getPattern();
+  int64_t keyBlock = pattern ? cast<PatternType>(pattern.getType()).getKeyBlock() : schedule.getTileN();
+  return std::max<int64_t>(1, keyBlock / schedule.getTileN());
+}
 
 void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {
   MLIRContext *context = b.getContext();
@@ -34,7 +42,7 @@ void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {
 
   SmallVector<Value> inits{output, state};
   auto loop = KeyLoopOp::create(b, ValueRange(inits).getTypes(), lookup(attention.getPattern()), tile, inits,
-                                attention.getCausal(), attention.getWindowAttr());
+                                attention.getCausal(), attention.getWindowAttr(), chunks());
   {
     OpBuilder::InsertionGuard guard(b);
     SmallVector<Type> types{BlockType::get(context), output.getType(), state.getType()};

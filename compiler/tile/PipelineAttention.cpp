@@ -22,7 +22,9 @@ public:
 
 private:
   Value makeRing(LoadRowsOp load, int64_t stages);
-  void buildProducer();
+  void splitRoles();
+  void prefetchAhead();
+  void buildProducer(Value keyRing);
   void fill(Value ring, LoadRowsOp load, Value tile, Value block);
   void drain(Value ring, LoadRowsOp load, Operation *lastUse);
 
@@ -32,7 +34,7 @@ private:
   ImplicitLocOpBuilder b;
   LoadRowsOp queries;
   SmallVector<LoadRowsOp> loads; // of one key block
-  Value queryRing, keyRing;
+  Value queryRing;
 };
 
 Value AttentionPipeliner::makeRing(LoadRowsOp load, int64_t stages) {
@@ -45,9 +47,16 @@ void AttentionPipeliner::run() {
   loads = llvm::to_vector(keyLoop.getBody().getOps<LoadRowsOp>());
   b.setInsertionPoint(tileLoop);
   queryRing = makeRing(queries, queryStages(toSchedule(schedule)));
-  keyRing = makeRing(loads.front(), schedule.getStages());
-  buildProducer();
+  if (schedule.getCopy() == Copy::tma)
+    splitRoles();
+  else
+    prefetchAhead();
+}
 
+/// Two roles; keys and values share a ring.
+void AttentionPipeliner::splitRoles() {
+  Value keyRing = makeRing(loads.front(), schedule.getStages());
+  buildProducer(keyRing);
   auto consumer = ConsumerOp::create(b, schedule.getConsumerRegisters());
   Block *body = b.createBlock(&consumer.getBody());
   tileLoop->moveBefore(body, body->end());
@@ -56,8 +65,29 @@ void AttentionPipeliner::run() {
   drain(queryRing, queries, keyLoop);
 }
 
+/// One role: every step waits for its slots, then fills those that the previous step has left. Keys are needed before
+/// values, so each has a ring.
+void AttentionPipeliner::prefetchAhead() {
+  SmallVector<Value> rings;
+  for (LoadRowsOp load : loads)
+    rings.push_back(makeRing(load, schedule.getStages()));
+  Value tile = tileLoop.getBody().getArgument(0);
+  b.setInsertionPoint(queries);
+  CopyRowsOp::create(b, queries.getSource(), tile, /*block=*/Value(), queryRing);
+  for (auto [ring, load] : llvm::zip(rings, loads)) {
+    b.setInsertionPoint(load);
+    auto prefetch = PrefetchOp::create(b, ring, schedule.getStages() - 1);
+    Block *body = b.createBlock(&prefetch.getBody(), {}, {BlockType::get(b.getContext())}, {b.getLoc()});
+    CopyRowsOp::create(b, load.getSource(), tile, body->getArgument(0), ring);
+    drain(ring, load, *load.getResult().user_begin());
+    // Waiting also says that every warp is done with the slot that is filled next.
+    prefetch->moveAfter(prefetch->getNextNode());
+  }
+  drain(queryRing, queries, keyLoop);
+}
+
 /// Walks the same tiles and key blocks and only copies.
-void AttentionPipeliner::buildProducer() {
+void AttentionPipeliner::buildProducer(Value keyRing) {
   auto producer = ProducerOp::create(b, schedule.getProducerRegisters());
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&producer.getBody());
@@ -66,7 +96,7 @@ void AttentionPipeliner::buildProducer() {
   Value tile = tileBody->getArgument(0);
   fill(queryRing, queries, tile, /*block=*/Value());
   auto keys = KeyLoopOp::create(b, TypeRange(), keyLoop.getPattern(), tile, ValueRange(), keyLoop.getCausal(),
-                                keyLoop.getWindowAttr());
+                                keyLoop.getWindowAttr(), keyLoop.getChunks());
   Block *keyBody = b.createBlock(&keys.getBody(), {}, {BlockType::get(b.getContext())}, {b.getLoc()});
   for (LoadRowsOp load : loads)
     fill(keyRing, load, tile, keyBody->getArgument(0));

@@ -53,8 +53,6 @@ for arch in ${archs//,/ }; do
   [[ $arch == host || $arch == *a ]] || flags+=" --embed-ptx"
   rm -f "$out/$arch"/*"$suffix"
   for source in "$sources"/*.mlir; do
-    # sm_89 has no lowering for attention yet.
-    [[ $arch == sm_89 && $(basename "$source") == attention_* ]] && continue
     printf '%s\t%s\t%s\n' "$source" "$flags" "$out/$arch/$(basename "$source" .mlir)$suffix" >>"$jobs"
   done
 done

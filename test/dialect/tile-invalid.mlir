@@ -365,3 +365,37 @@ gpu.module @kernels {
     }
   }
 }
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @key_loop_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      // expected-error @+1 {{'sparsec.key_loop' op expects chunks to be at least 1, but got 0}}
+      sparsec.key_loop at %tile attributes {chunks = 0 : i64} {
+      ^bb0(%block: !sparsec.block):
+        sparsec.yield
+      }
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @prefetch_c2_of_keys attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
+    %ring = sparsec.ring : <3, [!sparsec.buffer<64, 64, bf16>]>
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      sparsec.key_loop at %tile {
+      ^bb0(%block: !sparsec.block):
+        // expected-error @+1 {{'sparsec.prefetch' op expects the arguments of its body to be ('!sparsec.block'), but got ('!sparsec.block', 'i32')}}
+        sparsec.prefetch %ring attributes {ahead = 2} : <3, [!sparsec.buffer<64, 64, bf16>]> {
+        ^bb0(%b: !sparsec.block, %c: i32):
+        }
+        sparsec.yield
+      }
+    }
+  }
+}

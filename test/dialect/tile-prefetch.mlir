@@ -40,4 +40,28 @@ gpu.module @kernels {
       }
     }
   }
+
+  // The same for attention: a key block in two steps.
+  // CHECK: sparsec.program @keys
+  sparsec.program @keys
+      attributes {kernel = @keys, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
+  ^bb0(%keys: tensor<?x?x?x64xf16>):
+    // CHECK: %[[KEYS:.*]] = sparsec.ring : <2, [!sparsec.buffer<64, 64, f16>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, f16>]>
+    sparsec.tile_loop {
+    ^bb0(%tile: !sparsec.tile):
+      // CHECK: sparsec.key_loop at %tile attributes {chunks = 2 : i64} {
+      sparsec.key_loop at %tile attributes {chunks = 2 : i64} {
+      ^bb0(%block: !sparsec.block):
+        // CHECK: sparsec.prefetch %[[KEYS]] attributes {ahead = 1 : i64} : <2, [!sparsec.buffer<64, 64, f16>]> {
+        // CHECK-NEXT: ^bb0(%[[LATER:block.*]]: !sparsec.block):
+        // CHECK-NEXT: sparsec.copy_rows %{{.*}}[%{{.*}}, %[[LATER]]] to %[[KEYS]]
+        sparsec.prefetch %ring attributes {ahead = 1 : i64} : <2, [!sparsec.buffer<64, 64, f16>]> {
+        ^bb0(%later: !sparsec.block):
+          sparsec.copy_rows %keys[%tile, %later] to %ring : tensor<?x?x?x64xf16>, <2, [!sparsec.buffer<64, 64, f16>]>
+        }
+        sparsec.yield
+      }
+    }
+  }
 }

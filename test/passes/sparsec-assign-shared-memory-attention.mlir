@@ -24,3 +24,17 @@ sparsec.kernel @narrow(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: t
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
+
+// One role needs no barriers. Queries: 64 * 128 * 2 = 16384. Two slots of keys: 2 * 32 * 128 * 2 = 16384, up to 32768; as
+// much for values.
+// CHECK-LABEL: sparsec.program @one_role
+// CHECK-SAME: shared_memory = 49152 : i64
+// CHECK: sparsec.ring {offsets = array<i64: 0>} : <1,
+// CHECK: sparsec.ring {offsets = array<i64: 16384>} : <2,
+// CHECK: sparsec.ring {offsets = array<i64: 32768>} : <2,
+sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}

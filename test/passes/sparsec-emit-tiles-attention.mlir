@@ -198,3 +198,74 @@ sparsec.kernel @masked_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16
   } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
+
+// One role: 8 warps, no tensor maps, all registers that a CTA on an SM may have. A block of 128 keys in two steps.
+// CHECK-LABEL: llvm.func @one_role(
+// CHECK-SAME: nvvm.maxntid = array<i32: 256, 1, 1>
+// CHECK-SAME: nvvm.minctasm = 1 : i32
+// CHECK-SAME: sparsec.alignment = 16 : i64
+// CHECK-SAME: sparsec.shared_memory = 98304 : i64
+// CHECK-SAME: sparsec.tensor_maps = []
+// CHECK-SAME: sparsec.threads = 256 : i64
+// Queries: 128 rows of 16 units are 8 passes of 256 threads, whole or with a count of bytes for rows beyond the tensor.
+// CHECK: nvvm.barrier
+// CHECK: scf.if
+// CHECK-COUNT-8: nvvm.cp.async.shared.global %{{[0-9]+}}, %{{[0-9]+}}, 16, cache = cg :
+// CHECK-NOT: nvvm.cp.async
+// CHECK: else
+// CHECK-COUNT-8: nvvm.cp.async.shared.global %{{[0-9]+}}, %{{[0-9]+}}, 16, cache = cg, %{{[0-9]+}} :
+// The keys of the first step; with the second group come those of the next one and the first values.
+// CHECK-COUNT-4: nvvm.cp.async.shared.global %{{[0-9]+}}, %{{[0-9]+}}, 16, cache = cg :
+// CHECK: nvvm.cp.async.commit.group
+// CHECK-COUNT-16: nvvm.cp.async.shared.global
+// CHECK: nvvm.cp.async.commit.group
+// CHECK: nvvm.cp.async.wait.group 1
+// CHECK-NEXT: nvvm.barrier
+// Scores of the first step: for each 16 of 128 elements the queries, and 64 keys in 4 loads, for 8 products.
+// CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<row>
+// CHECK-COUNT-64: nvvm.mma.sync
+// CHECK: scf.while
+// CHECK: nvvm.cp.async.wait.group 0
+// CHECK-NEXT: nvvm.barrier
+// CHECK: nvvm.cp.async.commit.group
+// The softmax of a step, which rescales the output where some row of the warp asks for it, the scores of the next step,
+// then the values: 4 groups of 16 keys, 16 of 8 elements.
+// CHECK: nvvm.vote.sync any
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK: scf.if
+// CHECK-COUNT-64: arith.mulf
+// CHECK: else
+// CHECK-COUNT-32: llvm.nvvm.ex2.approx.ftz.f
+// CHECK-COUNT-16: llvm.nvvm.ff2bf16x2.rn
+// CHECK-COUNT-64: nvvm.mma.sync
+// CHECK: nvvm.ldmatrix {{.*}} layout = #nvvm.mma_layout<col>
+// CHECK-COUNT-64: nvvm.mma.sync
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: st.global.v4.b32
+sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
+                         %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>)
+    -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Where fragments are smaller the queries stay in registers: the second load after the first products is one of keys. With
+// 3 stages a group may be on its way in a step.
+// CHECK-LABEL: llvm.func @queries_in_registers(
+// CHECK: nvvm.cp.async.wait.group 2
+// CHECK-NEXT: nvvm.barrier
+// CHECK-COUNT-4: nvvm.ldmatrix
+// CHECK-NOT: nvvm.mma.sync
+// CHECK: nvvm.ldmatrix
+// CHECK: nvvm.mma.sync
+// CHECK: nvvm.cp.async.wait.group 1
+// CHECK-NEXT: nvvm.barrier
+sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}

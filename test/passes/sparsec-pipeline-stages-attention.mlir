@@ -56,3 +56,38 @@ sparsec.kernel @plain(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
+
+// One role: a ring for the queries, whose copy nothing waits for but the wait, and one each for keys and values. A block
+// of 128 keys takes two steps; the copies of a later step start once its slot is free, which waiting says.
+// CHECK-LABEL: sparsec.program @one_role
+// CHECK-NEXT: ^bb0(%[[Q1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN1:[a-z0-9]+]]: !sparsec.pattern<128x128>,
+// CHECK-NEXT: %[[QUERY_RING:.*]] = sparsec.ring : <1, [!sparsec.buffer<128, 128, bf16>]>
+// CHECK-NEXT: %[[KEY_RING:.*]] = sparsec.ring : <3, [!sparsec.buffer<64, 128, bf16>]>
+// CHECK-NEXT: %[[VALUE_RING:.*]] = sparsec.ring : <3, [!sparsec.buffer<64, 128, bf16>]>
+// CHECK-NEXT: sparsec.tile_loop
+// CHECK: sparsec.copy_rows %[[Q1]][%tile] to %[[QUERY_RING]]
+// CHECK-NEXT: %[[QUERIES:.*]] = sparsec.wait %[[QUERY_RING]]
+// CHECK: sparsec.key_loop of %[[PATTERN1]] : !sparsec.pattern<128x128> at %tile init(
+// CHECK-SAME: attributes {causal, chunks = 2 : i64}
+// CHECK: %[[KEYS:.*]] = sparsec.wait %[[KEY_RING]]
+// CHECK-NEXT: sparsec.prefetch %[[KEY_RING]] attributes {ahead = 2 : i64} : <3, [!sparsec.buffer<64, 128, bf16>]> {
+// CHECK-NEXT: ^bb0(%[[LATER:.*]]: !sparsec.block):
+// CHECK-NEXT: sparsec.copy_rows %[[K1]][%tile, %[[LATER]]] to %[[KEY_RING]]
+// CHECK: sparsec.chain %[[QUERIES]], %[[KEYS]],
+// CHECK-NEXT: sparsec.release %[[KEY_RING]]
+// CHECK: sparsec.softmax
+// CHECK: %[[VALUES:.*]] = sparsec.wait %[[VALUE_RING]]
+// CHECK-NEXT: sparsec.prefetch %[[VALUE_RING]] attributes {ahead = 2 : i64}
+// CHECK: sparsec.copy_rows %[[V1]][%tile,
+// CHECK: sparsec.fragment_chain %{{.*}}, %[[VALUES]],
+// CHECK-NEXT: sparsec.release %[[VALUE_RING]]
+// CHECK: sparsec.release %[[QUERY_RING]]
+// CHECK-NEXT: sparsec.store_rows
+sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
+                         %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 3, consumers_m = 8, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p) causal
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>)
+    -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}

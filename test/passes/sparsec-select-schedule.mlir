@@ -133,19 +133,6 @@ module attributes {sparsec.target = #sparsec.target<"sm_12">} {}
 
 // -----
 
-// Attention has no lowering for a GPU yet.
-module attributes {sparsec.target = #sparsec.target<"sm_89">} {
-  sparsec.kernel @attention(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
-      -> (o: tensor<?x?x?x64xbf16>) {
-    // expected-error @+1 {{'sparsec.attention' op has no lowering for sm_89 yet}}
-    %o = sparsec.attention %q, %k, %v
-      : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
-    sparsec.return %o : tensor<?x?x?x64xbf16>
-  }
-}
-
-// -----
-
 // The host needs no schedule.
 // CHECK-LABEL: sparsec.kernel @attention
 // CHECK-NOT: schedule

@@ -1,5 +1,6 @@
 // REQUIRES: ptxas
 // RUN: sparsec %s --arch=sm_90a -o %t.cubin
+// RUN: sparsec %s --arch=sm_89 -o %t.cubin
 // Spills are errors. Every head dimension and pair of blocks; all options where registers are fewest: 128 queries share
 // them between two consumers with 128 keys and elements each, 64 queries between two CTAs.
 

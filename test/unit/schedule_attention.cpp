@@ -65,7 +65,7 @@ struct AttentionFit : testing::Test {
 /// The head dimension, the blocks, and what is chosen for them.
 struct Case {
   int64_t headDimension, queryBlock, keyBlock;
-  int64_t stages;
+  int64_t expected; // stages, or keys of a step
 };
 
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest's name.
@@ -116,7 +116,7 @@ TEST_P(AttentionChoice, FitsWithTwoWarpgroupsOnAnSm) {
   Schedule schedule = chooseAttentionSchedule(problem, hopper);
   EXPECT_EQ(checkAttentionFit(schedule, problem, hopper).message, "");
   EXPECT_GE(schedule.stages, 3);
-  EXPECT_EQ(schedule.stages, c.stages);
+  EXPECT_EQ(schedule.stages, c.expected);
   EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 2);
   // 168 registers for each of 384 threads, or 128 for each of 256; the producer's 128 keep 40.
   EXPECT_EQ(schedule.producerRegisters, 40);
@@ -138,12 +138,15 @@ TEST_F(AttentionFit, GoodSchedulesFit) {
 }
 
 TEST_F(AttentionFit, Instruction) {
-  schedule.instruction = MatrixInstruction::MmaSync;
-  schedule.copy = CopyMethod::CpAsync;
-  expectBroken(Limit::Instruction, "expects wgmma with tma for attention, but got mma_sync with cp_async");
-  schedule = twoConsumers();
   schedule.copy = CopyMethod::Gather;
-  expectBroken(Limit::Instruction, "expects wgmma with tma for attention, but got wgmma with gather");
+  expectBroken(Limit::Instruction,
+               "expects wgmma with tma, or mma_sync with cp_async, for attention, but got wgmma with gather");
+  schedule.instruction = MatrixInstruction::MmaSync;
+  schedule.copy = CopyMethod::Tma;
+  expectBroken(Limit::Instruction,
+               "expects wgmma with tma, or mma_sync with cp_async, for attention, but got mma_sync with tma");
+  EXPECT_EQ(checkAttentionFit(twoConsumers(), problem, *findChip("sm_89")).message,
+            "expects what sm_89 has, but got instruction = wgmma");
 }
 
 TEST_F(AttentionFit, TheProblemFixesTheTile) {
@@ -233,4 +236,109 @@ TEST_F(AttentionFit, SharedMemoryOfAMultiprocessor) {
       "expects at most 233472 bytes of shared memory for 2 CTAs per multiprocessor on sm_90a, but the schedule "
       "needs 248192 (14720 too many)");
   expectExcess(233472, 248192);
+}
+
+namespace {
+
+/// One role on Ada: 8 warps for blocks of 128 queries, steps of half a block of 128 keys of 128 elements.
+Schedule eightWarps() {
+  Schedule schedule;
+  schedule.instruction = MatrixInstruction::MmaSync;
+  schedule.copy = CopyMethod::CpAsync;
+  schedule.tileM = 128;
+  schedule.tileN = 64;
+  schedule.tileK = 128;
+  schedule.stages = 2;
+  schedule.consumersM = 8;
+  return schedule;
+}
+
+struct OneRoleFit : testing::Test {
+  const Chip &ada = *findChip("sm_89");
+  AttentionDescription problem = attention(128, 128, 128);
+  Schedule schedule = eightWarps();
+
+  void expectBroken(Limit limit, const std::string &message) {
+    Fit fit = checkAttentionFit(schedule, problem, ada);
+    EXPECT_EQ(fit.broken, limit);
+    EXPECT_EQ(fit.message, message);
+  }
+};
+
+struct OneRoleChoice : testing::TestWithParam<Case> {};
+
+} // namespace
+
+TEST(AttentionSharedMemory, OneRoleHasSlotsForValuesAndNoBarriers) {
+  AttentionSharedMemory layout = attentionSharedMemory(eightWarps(), 2);
+  EXPECT_EQ(layout.keyOffset, 32768) << "128 x 128 elements of 2 bytes";
+  EXPECT_EQ(layout.valueOffset, 65536) << "and 2 slots of 64 x 128";
+  EXPECT_EQ(layout.total, 98304) << "and as many";
+}
+
+// Of 101376 bytes, or where two CTAs share an SM half of 102400 less 1024: only 64 queries of 128 elements are short of
+// room for steps of 64 keys.
+INSTANTIATE_TEST_SUITE_P(AllBlocks, OneRoleChoice,
+                         testing::Values(Case{64, 64, 64, 64}, Case{64, 64, 128, 64}, Case{64, 128, 64, 64},
+                                         Case{64, 128, 128, 64}, Case{128, 64, 64, 32}, Case{128, 64, 128, 32},
+                                         Case{128, 128, 64, 64}, Case{128, 128, 128, 64}));
+
+TEST_P(OneRoleChoice, FitsWithEightWarpsOnAnSm) {
+  const Case &c = GetParam();
+  const Chip &ada = *findChip("sm_89");
+  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
+  Schedule schedule = chooseAttentionSchedule(problem, ada);
+  EXPECT_EQ(checkAttentionFit(schedule, problem, ada).message, "");
+  EXPECT_EQ(schedule.tileN, c.expected);
+  EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
+  EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);
+}
+
+TEST_F(OneRoleFit, GoodSchedulesFit) {
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, ada).ok());
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, *findChip("sm_90a")).ok()) << "which has these instructions, too";
+}
+
+TEST_F(OneRoleFit, AStepIsAPartOfABlock) {
+  schedule.tileN = 48;
+  expectBroken(Limit::Geometry, "expects tile_n to be a multiple of 32 that divides 128 for attention, but got 48");
+  schedule.tileN = 96;
+  expectBroken(Limit::Geometry, "expects tile_n to be a multiple of 32 that divides 128 for attention, but got 96");
+  problem.keyBlock = 64;
+  schedule.tileN = 128;
+  expectBroken(Limit::Geometry, "expects tile_n to be a multiple of 32 that divides 64 for attention, but got 128");
+}
+
+TEST_F(OneRoleFit, AWarpHas16Queries) {
+  schedule.consumersM = 4;
+  expectBroken(Limit::Geometry, "expects consumers_m to be 8 for attention, but got 4");
+}
+
+TEST_F(OneRoleFit, OneRoleHasNoProducer) {
+  schedule.producerRegisters = 40;
+  expectBroken(Limit::Geometry, "expects producer_registers to be 0 for attention, but got 40");
+}
+
+TEST_F(OneRoleFit, Stages) {
+  schedule.stages = 1;
+  expectBroken(Limit::Geometry, "expects stages to be at least 2 for attention, but got 1");
+}
+
+TEST_F(OneRoleFit, Registers) {
+  schedule.consumerRegisters = 256;
+  expectBroken(Limit::Registers,
+               "expects at most 255 registers per thread on sm_89, but the schedule needs 256 (1 too many)");
+  schedule.tileN = 32;
+  schedule.tileM = problem.queryBlock = 64;
+  schedule.consumersM = 4;
+  schedule.ctasPerSm = 4;
+  schedule.consumerRegisters = 168;
+  expectBroken(Limit::Registers,
+               "expects at most 16384 registers per CTA on sm_89, but the schedule needs 21504 (5120 too many)");
+}
+
+TEST_F(OneRoleFit, SharedMemory) {
+  schedule.stages = 3;
+  expectBroken(Limit::SharedMemory, "expects at most 101376 bytes of shared memory on sm_89, but the schedule needs "
+                                    "131072 (29696 too many)");
 }

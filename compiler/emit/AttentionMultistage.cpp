@@ -1,0 +1,273 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// One CTA = tile_m / 16 warps, each with 16 queries of the tile and all keys of a step. Two rings, of keys and of
+// values. Step j turns its scores, which the step before has multiplied, into probabilities and needs the keys of step
+// j + 1 and the values of step j:
+//
+//   copies of Q and K0; then of K(i), V(i - 1) for i = 1 .. stages - 1
+//   scores of step 0
+//   for each step j: wait for K(j + 1), V(j); CTA barrier; copies of K(j + stages), V(j + stages - 1), into the slots
+//     that step j - 1 has left; softmax of step j; scores of step j + 1; O += P V(j)
+//
+// so that the softmax and the scores, which do not depend on each other, can share the instruction slots. The last step
+// multiplies keys that nobody needs: any number will do.
+//
+// The order of the work inside a CTA is that of FlashAttention-2 (Dao, 2023, section 3.3). Probabilities go from the
+// accumulator layout of the first product straight into the A registers of the second one.
+
+#include "AttentionMultistage.h"
+
+#include "AttentionStore.h"
+#include "KeySteps.h"
+#include "OnlineSoftmax.h"
+#include "Ptx.h"
+#include "RowCopy.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+namespace {
+
+constexpr int64_t rowsPerWarp = 16;
+constexpr int64_t mostResident = 128; // registers that hold something from step to step
+
+/// What a warp carries from step to step.
+struct Progress {
+  SmallVector<Value> words; // of this step and the `stages` after it
+  KeySteps::State steps;    // from the last of them on
+  Value slot, previousSlot; // of this step's values and of those before, in both rings
+  Values scores, output;    // accumulators
+  SoftmaxState state;
+
+  Values values() const {
+    Values all(words);
+    llvm::append_range(all, steps.values());
+    all.append({slot, previousSlot});
+    llvm::append_range(all, scores);
+    llvm::append_range(all, output);
+    llvm::append_range(all, state.reference);
+    llvm::append_range(all, state.sum);
+    return all;
+  }
+  /// The same from values in that order, with as many of each as `like` has.
+  static Progress from(ValueRange values, const Progress &like) {
+    auto take = [&](size_t count) {
+      Values taken(values.take_front(count));
+      values = values.drop_front(count);
+      return taken;
+    };
+    Progress progress;
+    progress.words = take(like.words.size());
+    progress.steps = KeySteps::State(take(3));
+    Values slots = take(2);
+    progress.slot = slots[0];
+    progress.previousSlot = slots[1];
+    progress.scores = take(like.scores.size());
+    progress.output = take(like.output.size());
+    progress.state.reference = take(2);
+    progress.state.sum = take(2);
+    return progress;
+  }
+};
+
+/// A tile of queries, in one warp.
+class TileEmitter {
+public:
+  TileEmitter(AttentionContext &context, const QueryTile &tile);
+
+  void emit();
+
+private:
+  Values emitSteps(const KeySteps::State &first);
+  Progress begin(const KeySteps::State &first);
+  Values loadQueries(int64_t k);
+  bool keepsQueries();
+  Progress emitStep(Progress progress);
+  void startCopies(const Progress &progress);
+  void copyKeys(Value word, Value slot);
+  void copyValues(Value word, Value slot);
+  Values multiplyKeys(Value slot);
+  void multiplyValues(Value slot, ValueRange probabilities, Values &output);
+  ScorePlace place(Value word);
+  /// sums (16 rows x 8 columns of group `group`) += a * (two registers of b)
+  void multiply(Values &sums, int64_t group, ValueRange a, ValueRange bRegisters);
+  void ifExists(Value word, llvm::function_ref<void()> body) { b.ifThen(steps.exists(word), body); }
+
+  AttentionContext &context;
+  KernelBuilder &b;
+  const QueryTile &tile;
+  int64_t stages, stepKeys;
+  SmallVector<RingOp> rings;
+  Ring queryRing, keyRing, valueRing;
+  UnitLayout queryLayout, keyLayout, valueLayout;
+  RowCopy queryCopy, keyCopy, valueCopy;
+  RowCopy::Source keys, values;
+  KeySteps steps;
+  OnlineSoftmax softmax;
+  Value lane, warpRow;
+  SmallVector<Values> queries; // A operands for each 16 of the head dimension, if they are kept
+};
+
+TileEmitter::TileEmitter(AttentionContext &context, const QueryTile &tile)
+    : context(context), b(context.b), tile(tile), stages(context.schedule.getStages()), stepKeys(context.tileKeys),
+      rings(llvm::to_vector(context.program.getBody().getOps<RingOp>())), queryRing(context, rings[0]),
+      keyRing(context, rings[1]), valueRing(context, rings[2]), queryLayout(b, queryRing), keyLayout(b, keyRing),
+      valueLayout(b, valueRing), queryCopy(context, queryRing), keyCopy(context, keyRing),
+      valueCopy(context, valueRing), keys(keyCopy.source(context.key, tile.batch, tile.keyHead)),
+      values(valueCopy.source(context.value, tile.batch, tile.keyHead)), steps(context, tile), softmax(context, tile),
+      lane(b.bitAnd(context.thread, 31)),
+      warpRow(b.mul(ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)), rowsPerWarp)) {}
+
+void TileEmitter::emit() {
+  Values init(context.headDimension / 2, b.f32(0));
+  SoftmaxState none = softmax.begin();
+  llvm::append_range(init, none.reference);
+  llvm::append_range(init, none.sum);
+  KeySteps::State first = steps.next(steps.begin());
+  Values done = b.ifThenElse(
+      steps.exists(first.word), ValueRange(init).getTypes(), [&] { return emitSteps(first); }, [&] { return init; });
+
+  ValueRange end = ValueRange(done).take_back(4);
+  SoftmaxState state{Values(end.take_front(2)), Values(end.take_back(2))};
+  Value query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
+  emitAttentionStore(context, tile, query, ValueRange(done).drop_back(4), state);
+}
+
+/// The steps of a list that has some.
+Values TileEmitter::emitSteps(const KeySteps::State &first) {
+  Progress start = begin(first);
+  Values end = b.whileLoop(
+      start.values(), [&](ValueRange current) { return steps.exists(current[0]); },
+      [&](ValueRange current) { return emitStep(Progress::from(current, start)).values(); });
+  Progress last = Progress::from(end, start);
+  softmax.finish(last.state);
+  Values result = last.output;
+  llvm::append_range(result, last.state.reference);
+  llvm::append_range(result, last.state.sum);
+  return result;
+}
+
+/// The copies that the steps do not start, and the scores of the first step.
+Progress TileEmitter::begin(const KeySteps::State &first) {
+  ptx::barrierCta(b); // all warps are done with the slots of the previous tile
+  Progress progress;
+  progress.words.push_back(first.word);
+  progress.steps = first;
+  queryCopy.emit(queryCopy.source(context.query, tile.batch, tile.head), tile.first, b.i32(0));
+  for (int64_t i = 0; i < stages; ++i) {
+    ifExists(progress.words[i], [&] { copyKeys(progress.words[i], b.i32(i)); });
+    if (i > 0)
+      ifExists(progress.words[i - 1], [&] { copyValues(progress.words[i - 1], b.i32(i - 1)); });
+    ptx::copyAsyncCommit(b);
+    progress.steps = steps.next(progress.steps);
+    progress.words.push_back(progress.steps.word);
+  }
+  ptx::copyAsyncWait(b, stages - 1);
+  ptx::barrierCta(b);
+  if (keepsQueries())
+    for (int64_t k = 0; k < context.headDimension / 16; ++k)
+      queries.push_back(loadQueries(k));
+
+  progress.slot = b.i32(0);
+  progress.previousSlot = b.i32(stages - 1);
+  progress.scores = multiplyKeys(progress.slot);
+  progress.output = Values(context.headDimension / 2, b.f32(0));
+  progress.state = softmax.begin();
+  return progress;
+}
+
+/// Whether the queries stay in registers for all steps: with two steps' scores and the output they must leave room for
+/// addresses and for what the instructions in flight need.
+bool TileEmitter::keepsQueries() {
+  int64_t outputs = context.headDimension / 2, scores = 2 * stepKeys / 2, operands = context.headDimension / 4;
+  return outputs + scores + operands <= mostResident;
+}
+
+Values TileEmitter::loadQueries(int64_t k) {
+  return queryLayout.loadA(/*buffer=*/0, b.i32(0), lane, warpRow, /*constantRow=*/0, k);
+}
+
+Progress TileEmitter::emitStep(Progress progress) {
+  ptx::copyAsyncWait(b, stages - 2);
+  ptx::barrierCta(b);
+  startCopies(progress);
+
+  Rescaling rescaling = softmax.beginStep(place(progress.words[0]), progress.scores, progress.state);
+  progress.output = b.ifThenElse(
+      rescaling.isNeeded, ValueRange(progress.output).getTypes(),
+      [&] { return softmax.rescaled(progress.output, rescaling); }, [&] { return progress.output; });
+  softmax.finishStep(progress.scores, progress.state);
+  Values probabilities = context.packPairs(progress.scores);
+  Value nextSlot = keyRing.nextSlot(progress.slot);
+  progress.scores = multiplyKeys(nextSlot);
+  multiplyValues(progress.slot, probabilities, progress.output);
+
+  progress.previousSlot = progress.slot;
+  progress.slot = nextSlot;
+  progress.steps = steps.next(progress.steps);
+  progress.words.erase(progress.words.begin());
+  progress.words.push_back(progress.steps.word);
+  return progress;
+}
+
+void TileEmitter::startCopies(const Progress &progress) {
+  Value keyWord = progress.words[stages], valueWord = progress.words[stages - 1];
+  ifExists(keyWord, [&] { copyKeys(keyWord, progress.slot); });
+  ifExists(valueWord, [&] { copyValues(valueWord, progress.previousSlot); });
+  ptx::copyAsyncCommit(b);
+}
+
+void TileEmitter::copyKeys(Value word, Value slot) { keyCopy.emit(keys, steps.firstKey(word), slot); }
+void TileEmitter::copyValues(Value word, Value slot) { valueCopy.emit(values, steps.firstKey(word), slot); }
+
+void TileEmitter::multiply(Values &sums, int64_t group, ValueRange a, ValueRange bRegisters) {
+  auto sum = MutableArrayRef<Value>(sums).slice(4 * group, 4);
+  llvm::copy(ptx::mma(b, context.element, a, bRegisters, sum), sum.begin());
+}
+
+/// Q K of one step.
+Values TileEmitter::multiplyKeys(Value slot) {
+  Values sums(stepKeys / 2, b.f32(0));
+  for (int64_t k = 0; k < context.headDimension / 16; ++k) {
+    Values query = keepsQueries() ? queries[k] : loadQueries(k);
+    for (int64_t pair = 0; pair < stepKeys / 16; ++pair) {
+      Values key = keyLayout.loadB(/*buffer=*/0, slot, lane, b.i32(0), pair, k, /*transposed=*/true);
+      for (int64_t half = 0; half < 2; ++half)
+        multiply(sums, 2 * pair + half, query, ArrayRef<Value>(key).slice(2 * half, 2));
+    }
+  }
+  return sums;
+}
+
+/// output += P V of one step.
+void TileEmitter::multiplyValues(Value slot, ValueRange probabilities, Values &output) {
+  for (int64_t k = 0; k < stepKeys / 16; ++k)
+    for (int64_t pair = 0; pair < context.headDimension / 16; ++pair) {
+      Values value = valueLayout.loadB(/*buffer=*/0, slot, lane, b.i32(0), pair, k, /*transposed=*/false);
+      for (int64_t half = 0; half < 2; ++half)
+        multiply(output, 2 * pair + half, probabilities.slice(4 * k, 4), ArrayRef<Value>(value).slice(2 * half, 2));
+    }
+}
+
+ScorePlace TileEmitter::place(Value word) {
+  ScorePlace place;
+  place.query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
+  Value column = b.shiftLeft(b.bitAnd(lane, 3), 1);
+  place.blocks.push_back({b.add(steps.firstKey(word), column), steps.isPartial(word)});
+  return place;
+}
+
+} // namespace
+
+void sparsec::emitAttentionMultistage(AttentionContext &context) {
+  Value thread = context.thread;
+  emitTileRows(context, {}, [&](Value tileRow, Value panel, ValueRange) {
+    // Addresses that depend on the thread alone are computed for every tile: in registers of the whole kernel they
+    // would leave too few for the steps.
+    context.thread = ptx::opaque(context.b, thread);
+    QueryTile tile = context.tile(tileRow, panel);
+    TileEmitter(context, tile).emit();
+    return Values();
+  });
+}

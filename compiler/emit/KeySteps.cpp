@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The entry of the lists at the current position, the candidate, is loaded one step before anything depends on it.
+
+#include "KeySteps.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+KeySteps::KeySteps(AttentionContext &context, const QueryTile &tile)
+    : context(context), b(context.b), reachable(context.reachableBlocks(tile)), lists(context.keyLists(tile)) {}
+
+KeySteps::State KeySteps::begin() {
+  if (!context.pattern)
+    return State({b.i32(-1), reachable.begin, reachable.begin});
+  return State({b.i32(-1), b.i32(0), lists.firstBlock});
+}
+
+/// The block at a position; any number after the last one.
+Value KeySteps::blockAt(Value position) {
+  return b.ifThenElse(
+      b.less(position, lists.count), b.i32Type(), [&] { return Values{context.keyBlockAt(lists, position)}; },
+      [&] { return Values{b.i32(0)}; })[0];
+}
+
+KeySteps::State KeySteps::next(const State &state) {
+  if (chunks() == 1)
+    return nextBlock(state);
+  Value isLast = b.equal(b.bitAnd(b.shiftRight(state.word, 1), chunks() - 1), chunks() - 1); // -1 too
+  return State(b.ifThenElse(
+      isLast, SmallVector<Type>(3, b.i32Type()), [&] { return nextBlock(state).values(); },
+      [&] { return Values{b.add(state.word, 2), state.position, state.candidate}; }));
+}
+
+/// The first chunk of the next reachable block.
+KeySteps::State KeySteps::nextBlock(const State &state) {
+  if (context.pattern)
+    return nextInLists(state);
+  Value word = b.add(b.mul(state.position, 2), 1);
+  Value next = b.add(state.position, 1);
+  return State({b.select(b.less(state.position, reachable.end), word, b.i32(-1)), next, next});
+}
+
+KeySteps::State KeySteps::nextInLists(const State &state) {
+  Values found = b.whileLoop(
+      {state.position, state.candidate},
+      [&](ValueRange at) {
+        Value skip = b.logicalNot(context.isReachable(reachable, at[1]));
+        return b.logicalAnd(b.less(at[0], lists.count), skip);
+      },
+      [&](ValueRange at) {
+        Value next = b.add(at[0], 1);
+        return Values{next, blockAt(next)};
+      });
+  Value isPartial = b.select(b.less(found[0], lists.partialCount), b.i32(1), b.i32(0));
+  Value word = b.add(b.mul(found[1], 2 * chunks()), isPartial);
+  Value next = b.add(found[0], 1);
+  return State({b.select(b.less(found[0], lists.count), word, b.i32(-1)), next, blockAt(next)});
+}
