@@ -105,3 +105,29 @@ bool sparsec::loadsByPosition(Region &region) {
     });
   });
 }
+
+static std::optional<PositionSum> combined(Value left, Value right, int64_t sign) {
+  constexpr int64_t largestConstant = int64_t(1) << 28;
+  auto a = positionSum(left), b = positionSum(right);
+  if (!a || !b)
+    return std::nullopt;
+  PositionSum sum = {a->queries + sign * b->queries, a->keys + sign * b->keys, a->constant + sign * b->constant};
+  if (std::abs(sum.queries) > 1 || std::abs(sum.keys) > 1 || std::abs(sum.constant) > largestConstant)
+    return std::nullopt;
+  return sum;
+}
+
+std::optional<PositionSum> sparsec::positionSum(Value value) {
+  if (int64_t place = placeOfIndex(value); place == 2 || place == 3)
+    return PositionSum{place == 2, place == 3, 0};
+  Operation *op = value.getDefiningOp();
+  if (!op)
+    return std::nullopt;
+  if (auto constant = dyn_cast<arith::ConstantIntOp>(op))
+    return PositionSum{0, 0, constant.value()};
+  if (auto addition = dyn_cast<arith::AddIOp>(op))
+    return combined(addition.getLhs(), addition.getRhs(), 1);
+  if (auto subtraction = dyn_cast<arith::SubIOp>(op))
+    return combined(subtraction.getLhs(), subtraction.getRhs(), -1);
+  return std::nullopt;
+}

@@ -6,6 +6,8 @@
 
 #include "mlir/IR/Operation.h"
 
+#include <optional>
+
 namespace sparsec {
 
 /// Which ops of ElementwiseOps.def a region may hold.
@@ -28,6 +30,14 @@ bool loadsByPosition(mlir::Region &region);
 
 /// What such an index is: argument 0 of a region's places is the batch, 1 the head, 2 the query, 3 the key; else -1.
 int64_t placeOfIndex(mlir::Value index);
+
+/// queries * query + keys * key + constant, with factors of -1, 0 and 1.
+struct PositionSum {
+  int64_t queries = 0, keys = 0, constant = 0;
+};
+/// A value of a region of attention as such a sum, where it is one that does not overflow for any tensor that fits into
+/// memory.
+std::optional<PositionSum> positionSum(mlir::Value value);
 
 /// Whether an op of a region works on i32: SPARSEC_INTEGER_OP then says its opcode, if it is there.
 bool hasIntegers(mlir::Operation &op);

@@ -5,7 +5,7 @@ sparsec.kernel @attention_bf16_128_128x128_relative(%q: tensor<?x?x?x128xbf16>, 
     %one = arith.constant 1 : i32
     %distance = arith.subi %i, %j : i32
     %shifted = arith.addi %distance, %h : i32
-    %remainder = arith.remsi %shifted, %three : i32
+    %remainder = arith.andi %shifted, %three : i32
     %r = arith.cmpi ne, %remainder, %one : i32
     sparsec.yield %r : i1
   }

@@ -3,7 +3,6 @@
 #include "AttentionContext.h"
 
 #include "ElementwiseRegion.h"
-#include "InlineRegion.h"
 #include "Ptx.h"
 
 #include "sparsec/launch_info.h"
@@ -75,11 +74,12 @@ Value AttentionContext::isInReach(Value query, Value key) {
   return reach;
 }
 
-Value AttentionContext::applyRegion(Region &region, ValueRange arguments) {
-  return inlineRegion(b, region, arguments, [&](ElementOp element, ValueRange indices) {
+Value AttentionContext::applyRegion(Region &region, ValueRange arguments, ReplaceOp replace) {
+  auto load = [&](ElementOp element, ValueRange indices) {
     Value loaded = tileElements.lookup(element);
     return loaded ? loaded : loadExtra(element, indices);
-  });
+  };
+  return inlineRegion(b, region, arguments, load, replace);
 }
 
 /// The regions also run for queries and keys that are not visible, or beyond the tensors, for which indices may be

@@ -5,6 +5,7 @@
 #ifndef SPARSEC_EMIT_ATTENTION_CONTEXT_H
 #define SPARSEC_EMIT_ATTENTION_CONTEXT_H
 
+#include "InlineRegion.h"
 #include "ProgramContext.h"
 
 #include "llvm/ADT/DenseMap.h"
@@ -70,7 +71,8 @@ struct AttentionContext : ProgramContext {
   /// Whether causal, window and the number of keys let the query see the key.
   mlir::Value isInReach(mlir::Value query, mlir::Value key);
   /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
-  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments);
+  /// `replace` may give the value of an op, which is copied otherwise.
+  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments, ReplaceOp replace = {});
   /// Loads now what the regions load by batch and head alone.
   void loadForTile(const QueryTile &tile);
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }

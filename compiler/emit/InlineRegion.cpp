@@ -7,7 +7,8 @@
 using namespace mlir;
 using namespace sparsec;
 
-Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement) {
+Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement,
+                            ReplaceOp replace) {
   Block &body = region.front();
   IRMapping mapping;
   for (auto [argument, value] : llvm::zip_first(arguments, body.getArguments())) {
@@ -15,6 +16,10 @@ Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange argum
     mapping.map(value, argument);
   }
   for (Operation &op : body.without_terminator()) {
+    if (Value replacement = replace ? replace(op) : Value()) {
+      mapping.map(op.getResult(0), replacement);
+      continue;
+    }
     auto element = dyn_cast<ElementOp>(op);
     if (!element) {
       builder.clone(op, mapping);

@@ -2,8 +2,6 @@
 
 #include "OnlineSoftmax.h"
 
-#include "ElementwiseRegion.h"
-
 #include "Ptx.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -15,8 +13,9 @@ using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 static constexpr double log2e = 1.4426950408889634;
-/// How far exponents may exceed the reference: probabilities of up to 2^8 are far from the largest f16.
-static constexpr double tolerated = 0;
+/// How far exponents may exceed the reference. Probabilities round best where the largest ones are just below or at a
+/// power of two, as with an exact maximum: with 1 the error of the output is 1 % above that, with 8 it is 4 %.
+static constexpr double tolerated = 1;
 
 static Value multiply(KernelBuilder &b, Value left, Value right) { return arith::MulFOp::create(b, left, right); }
 static Value add(KernelBuilder &b, Value left, Value right) { return arith::AddFOp::create(b, left, right); }
@@ -160,11 +159,20 @@ void OnlineSoftmax::applyScore(const ScorePlace &place, MutableArrayRef<Value> s
   Region &region = context.softmax.getScore();
   if (region.empty())
     return;
-  size_t ahead = loadsByPosition(region) ? 4 : 16;
-  Values changed = inOrder(place, ValueRange(scores), ahead, [&](const ScorePlace &at, int64_t index, Value score) {
-    return applyRegion(region, {multiply(b, score, scale())}, at, index);
-  });
+  Values changed =
+      inOrder(place, ValueRange(scores), scoresAhead(region), [&](const ScorePlace &at, int64_t index, Value score) {
+        // Whoever lets the ops of the region be regrouped has the factors merged.
+        auto regroup = arith::FastMathFlags::reassoc;
+        Value scaled = arith::MulFOp::create(b, score, scale(), regroup);
+        return applyRegion(region, {scaled}, place, at, index);
+      });
   llvm::copy(changed, scores.begin());
+}
+
+/// Scores that are under way at once: more where there are registers for them.
+size_t OnlineSoftmax::scoresAhead(Region &region) {
+  constexpr int64_t manyRegisters = 200;
+  return loadsByPosition(region) || context.schedule.getConsumerRegisters() < manyRegisters ? 4 : 8;
 }
 
 /// Scores of invisible keys become infinitely unlikely. Most blocks lie wholly inside: only the others pay for it.
@@ -175,9 +183,10 @@ void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores)
   auto masked = b.ifThenElse(
       needsMask(place), SmallVector<Type>(scores.size(), b.getF32Type()),
       [&] {
-        return inOrder(place, ValueRange(scores), /*ahead=*/4, [&](const ScorePlace &at, int64_t index, Value score) {
-          return b.select(isVisible(at, index), score, hidden);
-        });
+        return inOrder(place, ValueRange(scores), scoresAhead(context.softmax.getMask()),
+                       [&](const ScorePlace &at, int64_t index, Value score) {
+                         return b.select(isVisible(place, at, index), score, hidden);
+                       });
       },
       [&] { return Values(scores.begin(), scores.end()); });
   llvm::copy(masked, scores.begin());
@@ -204,10 +213,27 @@ Value OnlineSoftmax::scale() {
   return b.f32(1 / std::sqrt(double(context.headDimension)));
 }
 
-Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const ScorePlace &place, int64_t index) {
+/// `at` is the same place as `place`, but known later (see inOrder).
+Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const ScorePlace &place, const ScorePlace &at,
+                                 int64_t index) {
   Values arguments(leading);
-  llvm::append_range(arguments, Values{tile.batch, tile.head, queryOf(place, index), keyOf(place, index)});
-  return context.applyRegion(region, arguments);
+  llvm::append_range(arguments, Values{tile.batch, tile.head, queryOf(at, index), keyOf(at, index)});
+  return context.applyRegion(region, arguments, [&](Operation &op) -> Value {
+    auto convert = dyn_cast<arith::SIToFPOp>(op);
+    auto sum = convert ? positionSum(convert.getIn()) : std::nullopt;
+    return sum ? positionAsFloat(*sum, place, index) : Value();
+  });
+}
+
+/// Sums of positions become floats by one conversion for all scores of a block, to which constants are added: the
+/// conversions of all would take as long as the exponentials. Exact up to 2^24, beyond that within a unit in the last
+/// place.
+Value OnlineSoftmax::positionAsFloat(const PositionSum &sum, const ScorePlace &place, int64_t index) {
+  const KeyPlace &block = blockOf(place, index);
+  Value first = b.add(b.add(b.mul(place.query, sum.queries), b.mul(block.firstKey, sum.keys)), sum.constant);
+  Value converted = arith::SIToFPOp::create(b, b.getF32Type(), first);
+  int64_t queries = index % 4 / 2 * 8, keys = index / 4 * 8 % context.keyBlock + index % 2;
+  return add(b, converted, b.f32(double(sum.queries * queries + sum.keys * keys)));
 }
 
 /// Whether any of a thread's scores may be invisible: the same for all threads of the warpgroup but for its rows.
@@ -233,12 +259,12 @@ Value OnlineSoftmax::needsMask(const KeyPlace &block) {
   return needs;
 }
 
-Value OnlineSoftmax::isVisible(const ScorePlace &place, int64_t index) {
-  Value visible = context.isInReach(queryOf(place, index), keyOf(place, index));
+Value OnlineSoftmax::isVisible(const ScorePlace &place, const ScorePlace &at, int64_t index) {
+  Value visible = context.isInReach(queryOf(at, index), keyOf(at, index));
   Region &mask = context.softmax.getMask();
   if (mask.empty())
     return visible;
-  Value allowed = applyRegion(mask, {}, place, index);
+  Value allowed = applyRegion(mask, {}, place, at, index);
   Value isFull = b.logicalNot(blockOf(place, index).isPartial);
   return b.logicalAnd(visible, b.logicalOr(isFull, allowed));
 }

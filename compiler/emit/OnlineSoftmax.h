@@ -6,6 +6,7 @@
 #define SPARSEC_EMIT_ONLINE_SOFTMAX_H
 
 #include "AttentionContext.h"
+#include "ElementwiseRegion.h"
 
 namespace sparsec {
 
@@ -64,7 +65,9 @@ private:
   mlir::Value isNegative();
   mlir::Value needsMask(const KeyPlace &block);
   mlir::Value needsMask(const ScorePlace &place);
-  mlir::Value isVisible(const ScorePlace &place, int64_t index);
+  mlir::Value isVisible(const ScorePlace &place, const ScorePlace &at, int64_t index);
+  size_t scoresAhead(mlir::Region &region);
+  mlir::Value positionAsFloat(const PositionSum &sum, const ScorePlace &place, int64_t index);
   mlir::Value queryOf(const ScorePlace &place, int64_t index) { return b.add(place.query, index % 4 / 2 * 8); }
   const KeyPlace &blockOf(const ScorePlace &place, int64_t index) {
     return place.blocks[index / 4 * 8 / context.keyBlock];
@@ -73,7 +76,7 @@ private:
     return b.add(blockOf(place, index).firstKey, index / 4 * 8 % context.keyBlock + index % 2);
   }
   mlir::Value applyRegion(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading, const ScorePlace &place,
-                          int64_t index);
+                          const ScorePlace &at, int64_t index);
   mlir::Value overRow(mlir::Value value,
                       llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value, mlir::Value)> combine);
 
