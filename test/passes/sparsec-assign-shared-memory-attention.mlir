@@ -24,3 +24,16 @@ sparsec.kernel @narrow(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: t
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
+
+// Of three tiles side by side each has such a part: 8192 + 4 * 16384 + 24 + 4 * 24 = 73848, rounded up to 1024 because
+// swizzled buffers begin at multiples of it: 74752. Offsets are those in the part.
+// CHECK-LABEL: sparsec.program @three_tiles
+// CHECK-SAME: shared_memory = 224256 : i64
+// CHECK: sparsec.ring {barrier_offset = 73728 : i64, offsets = array<i64: 0>} : <1,
+// CHECK: sparsec.ring {barrier_offset = 73752 : i64, offsets = array<i64: 8192>} : <4,
+sparsec.kernel @three_tiles(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, tiles_per_cta = 3>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}

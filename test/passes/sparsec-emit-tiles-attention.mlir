@@ -23,16 +23,32 @@
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
 // CHECK: nvvm.setmaxregister increase 232
-// The first block: 128 / 16 products, of which the first one starts from zero; keys are N x K. One word says which block.
+// Two words beside the queries say which tile, two beside the keys which blocks.
 // CHECK: nvvm.mbarrier.try_wait.parity
-// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// CHECK: scf.while
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// The first block: 128 / 16 products, of which the first one starts from zero; keys are N x K.
 // CHECK: nvvm.wgmma.fence.aligned
 // CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 64, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK-COUNT-7: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 0;
-// The row maximum of four threads, the exponentials, and pairs of them for the second product.
+// A warp votes whether some score of its two rows is more than 2^8 times the reference. Only then come the maxima of the
+// four threads of a row and the factors. Then the exponentials, and pairs of them for the second product.
+// CHECK: arith.constant 8.0
+// CHECK: arith.cmpf ogt
+// CHECK: arith.cmpf ogt
+// CHECK: arith.ori
+// CHECK: [[FIRST_VOTE:%[0-9]+]] = nvvm.vote.sync any
+// CHECK-NEXT: scf.if [[FIRST_VOTE]] -> (f32, f32, f32, f32, f32, f32)
 // CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK: } else {
+// CHECK-NOT: nvvm.shfl.sync
 // CHECK: llvm.nvvm.ex2.approx.ftz.f
 // CHECK-COUNT-16: llvm.nvvm.ff2bf16x2.rn
 // The others: the scores of a block and the 64 / 16 products with the values of the block before, from registers; the
@@ -45,37 +61,73 @@
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: [[VOTE:%[0-9]+]] = nvvm.vote.sync any
 // CHECK: llvm.nvvm.ex2.approx.ftz.f
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: mbarrier.arrive.shared::cta.b64
+// The output is multiplied by factors only after such a vote.
+// CHECK: scf.if [[VOTE]] -> (!llvm.struct<
+// CHECK: arith.mulf
+// CHECK: } else {
 // CHECK: llvm.nvvm.ff2bf16x2.rn
-// The values of the last block, then the store.
+// The values of the last block, the sums over the four threads of two rows, then the store: the four threads of a row
+// exchange pairs in two rounds of two, so that each has 16 bytes that lie side by side. 128 / 32 such pieces of two rows.
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // CHECK: wgmma.wait_group.sync.aligned 0;
-// CHECK: st.global.b32
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-COUNT-4: llvm.nvvm.ff2bf16x2.rn
+// CHECK-NOT: st.global
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-COUNT-8: st.global.v4.b32
+// CHECK-NOT: st.global
 // CHECK-NOT: llvm.func
 // CHECK: nvvm.setmaxregister decrease 40
 
-// The producer: queries; then keys and values, 64 * 128 * 2 bytes, in two boxes of 4 coordinates each. What consumers
-// read beside a slot is written before the barrier can complete.
+// The producer: the tiles of the plan's list, or every n-th of all; with a counter the next number that it gives. Queries
+// with the tile; then keys and values, 64 * 128 * 2 bytes, in two boxes of 4 coordinates each. What consumers read beside
+// a slot is written before the barrier can complete.
 // PRODUCER-LABEL: llvm.func @attention(
 // PRODUCER: nvvm.setmaxregister decrease 40
+// PRODUCER: nvvm.read.ptx.sreg.ctaid.x
+// PRODUCER: [[WORKERS:%[0-9]+]] = nvvm.read.ptx.sreg.nctaid.x
+// PRODUCER: [[RANGE:%[0-9]+]]:3 = scf.if
+// PRODUCER: scf.yield %{{.*}}, %{{.*}}, [[WORKERS]] : i32, i32, i32
+// PRODUCER: scf.while {{.*}} = [[RANGE]]#0)
+// PRODUCER: arith.cmpi slt, %{{.*}}, [[RANGE]]#1
+// PRODUCER: [[NEXT:%[0-9]+]] = llvm.inline_asm {{.*}}"atom.global.inc.u32 $0, [$1], $2;"
+// PRODUCER-NEXT: arith.addi [[RANGE]]#2, [[NEXT]]
+// PRODUCER: else
+// PRODUCER: arith.addi %{{.*}}, [[RANGE]]#2
+// PRODUCER: [[TILE:%[0-9]+]]:2 = scf.if
+// PRODUCER: llvm.insertelement [[TILE]]#0
+// PRODUCER: llvm.insertelement [[TILE]]#1
+// PRODUCER-NEXT: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c32768_i32
 // PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
-// PRODUCER: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER-NOT: cp.async
 // PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
 // PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
-// PRODUCER: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER-NOT: cp.async
 // PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
 // PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
-// An empty list: a slot without bytes, whose barrier completes by an arrival.
-// PRODUCER: llvm.store %c-1_i32{{.*}} : i32, !llvm.ptr<3>
-// PRODUCER: mbarrier.arrive.expect_tx
-// PRODUCER: llvm.store %c-1_i32{{.*}} : i32, !llvm.ptr<3>
+// An empty list: a slot without bytes, whose barrier completes by an arrival. Else the last values say the same.
+// PRODUCER: llvm.insertelement %c-1_i32
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER-NOT: expect_tx
 // PRODUCER: mbarrier.arrive.shared::cta.b64
+// PRODUCER: llvm.insertelement %c-1_i32
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
+// PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
+// PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor
+// No tile is left: a slot of queries without bytes.
+// PRODUCER: llvm.insertelement %c-1_i32
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
+// PRODUCER-NOT: expect_tx
+// PRODUCER: mbarrier.arrive.shared::cta.b64
+// PRODUCER-NOT: llvm.store
+// PRODUCER: llvm.return
 sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
                           %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x128xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
@@ -119,6 +171,15 @@ sparsec.kernel @largest_window(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16
 // CHECK-SAME: box = [64, 128, 1, 1]
 // CHECK-SAME: box = [64, 128, 1, 1]
 // CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>{{.*}}A[<f16>
+// Regions go in order, so that places need few registers: those of the fifth score wait for the first one's result, by a
+// zero made of it.
+// CHECK: [[FIRST:%[0-9]+]] = math.absf
+// CHECK-COUNT-3: math.absf
+// CHECK-NOT: math.absf
+// CHECK: [[BITS:%[0-9]+]] = arith.bitcast [[FIRST]] : f32 to i32
+// CHECK: [[SIGN:%[0-9]+]] = arith.shrsi
+// CHECK: [[ZERO:%[0-9]+]] = arith.andi [[SIGN]], [[BITS]]
+// CHECK-COUNT-2: arith.ori %{{.*}}, [[ZERO]]
 // CHECK: math.absf
 // An index of a region is held inside the tensor: the region also runs where nothing is visible.
 // CHECK: arith.minsi
@@ -144,4 +205,57 @@ sparsec.kernel @regions(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: 
   } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, f32, tensor<?xi32>)
     -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
+
+// Three teams, each with a tile, a warp that produces and a third of the shared memory: a slot of 64 queries and 4 slots
+// of two blocks of 64 keys. 8192 + 4 * 16384 + 5 * 24 bytes, rounded up to 1024, are 74752.
+// CHECK-LABEL: llvm.func @teams(
+// CHECK-SAME: nvvm.maxntid = array<i32: 512, 1, 1>
+// CHECK-SAME: sparsec.shared_memory = 224256 : i64
+// CHECK-SAME: box = [64, 64, 1, 1]
+// CHECK-SAME: box = [64, 64, 1, 1]
+// CHECK-SAME: box = [64, 64, 1, 1]
+// A full and an empty barrier for 5 slots of 3 teams; the four warps of one consumer empty a slot.
+// CHECK-COUNT-30: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.fence.mbarrier.init
+// CHECK: %c74752_i32 = arith.constant 74752
+// CHECK: arith.muli %{{.*}}, %c74752_i32
+// CHECK: nvvm.setmaxregister increase 160
+// Scores of 128 keys: 64 / 16 products; values of 128 keys: 128 / 16. Both words are blocks.
+// CHECK: scf.while
+// CHECK: [[WORDS:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// CHECK: [[BLOCK:%[0-9]+]] = llvm.extractelement [[WORDS]][%c0
+// CHECK: [[SECOND:%[0-9]+]] = llvm.extractelement [[WORDS]][%c1
+// CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>, D[<f32>, <zero>]
+// CHECK-COUNT-3: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>, D[<f32>, <one>]
+// CHECK-NOT: nvvm.wgmma.mma_async
+// CHECK-DAG: arith.shrui [[BLOCK]]
+// CHECK-DAG: arith.shrui [[SECOND]]
+// CHECK: nvvm.vote.sync any
+// CHECK: scf.while
+// CHECK-COUNT-4: nvvm.wgmma.mma_async
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// CHECK: nvvm.setmaxregister decrease 32
+// The first thread of each of the first three warps works.
+// CHECK: arith.cmpi slt, %{{.*}}, %c3_i32
+// CHECK: [[CTA:%[0-9]+]] = nvvm.read.ptx.sreg.ctaid.x
+// CHECK: arith.muli [[CTA]], %c3_i32
+// CHECK: [[CTAS:%[0-9]+]] = nvvm.read.ptx.sreg.nctaid.x
+// CHECK: arith.muli [[CTAS]], %c3_i32
+// Queries are one box; a step has one for each of its blocks, and where it has only one block that one twice.
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c8192_i32
+// CHECK: nvvm.cp.async.bulk.tensor
+// CHECK-NOT: nvvm.cp.async.bulk.tensor
+// CHECK: arith.cmpi ne, [[PAIRED:%[0-9]+]], %c33554432_i32{{.*}}
+// CHECK: arith.select %{{[0-9]+}}, [[PAIRED]], %arg{{[0-9]+}} : i32
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
+sparsec.kernel @teams(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
+                      %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, tiles_per_cta = 3>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p)
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>)
+    -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
 }
