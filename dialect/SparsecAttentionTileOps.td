@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tile ops that only attention needs, in the same two forms as those of SparsecTileOps.td. A tile is a block of queries
-// of one batch and head; the key loop walks the key blocks that it sees.
+// of one batch and head, or half of one; the key loop walks the key blocks that it sees.
 
 #ifndef SPARSEC_ATTENTION_TILE_OPS_TD
 #define SPARSEC_ATTENTION_TILE_OPS_TD
@@ -11,8 +11,10 @@ def Sparsec_KeyLoopOp : Sparsec_Op<"key_loop", [SingleBlock, AttrSizedOperandSeg
   let summary = "Walks the key blocks that the tile's queries see.";
   let description = [{
     The partial blocks of the tile's list, then the full ones; without a pattern all blocks in order. Blocks that
-    `causal` or `window` exclude for every query of the tile are left out. Every block is visited in `chunks` parts of
-    as many keys, one after another. The body's arguments are the block, or its part, and the carried values.
+    `causal` or `window` exclude for every query of the tile are left out. What is left is walked in steps of one block
+    or, where `tile_n` of the schedule has room for two, of two blocks that follow one another in the lists; the last
+    step may have less. With `chunks` above 1 a step is a part of a block instead: that many parts of as many keys, one
+    after another. The body's arguments are the blocks of the step, or the part, as one value, and the carried values.
   }];
   let arguments = (ins Optional<Sparsec_AnyPattern>:$pattern, Sparsec_TileType:$tile, Variadic<AnyType>:$inits,
     UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, DefaultValuedAttr<I64Attr, "1">:$chunks);
@@ -29,8 +31,8 @@ def Sparsec_KeyLoopOp : Sparsec_Op<"key_loop", [SingleBlock, AttrSizedOperandSeg
 def Sparsec_LoadRowsOp : Sparsec_Op<"load_rows", [Pure]> {
   let summary = "Values form: rows of Q, K or V.";
   let description = [{
-    The tile's queries (without a block), or the keys or values of a block, of the tile's batch and of its head (Q) or
-    of the head of keys and values that belongs to it. Rows beyond the tensor are zero.
+    The tile's queries (without a block), or the keys or values of a step's blocks, of the tile's batch and of its head
+    (Q) or of the head of keys and values that belongs to it. Rows beyond the tensor are zero.
 
     ```mlir
     %k = sparsec.load_rows %keys[%tile, %block] : tensor<?x?x?x128xbf16> -> <64, 128, bf16>
@@ -56,7 +58,7 @@ def Sparsec_CopyRowsOp : Sparsec_Op<"copy_rows", []> {
 }
 
 def Sparsec_SoftmaxBeginOp : Sparsec_Op<"softmax_begin", [Pure]> {
-  let summary = "The state of rows that have seen no score: maximum -inf, sum 0.";
+  let summary = "The state of rows that have seen no score: reference -inf, sum 0.";
   let description = [{
     ```mlir
     %begin = sparsec.softmax_begin : <128>
@@ -69,12 +71,13 @@ def Sparsec_SoftmaxBeginOp : Sparsec_Op<"softmax_begin", [Pure]> {
 def Sparsec_SoftmaxOp : Sparsec_Op<"softmax", [
     AllTypesMatch<["state", "newState"]>, AllTypesMatch<["output", "newOutput"]>, AttrSizedOperandSegments,
     Sparsec_NamesBlockArguments]> {
-  let summary = "One step of the online softmax: scores of a key block become probabilities.";
+  let summary = "One step of the online softmax: scores of a step's keys become probabilities.";
   let description = [{
     `t = score(scale * scores)` where the key is visible, else -inf; `m' = max(m, row maximum of t)`; probabilities
     `exp(t - m')`, the new state `(m', l * exp(m - m') + row sum)`, the new output `output * exp(m - m')`. Source:
-    Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. The regions, `causal` and `window` are
-    those of `sparsec.attention`; visible is what they say.
+    Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. `m` is a reference and not the maximum:
+    it may stay, and with it state and output, where no `exp(t - m)` exceeds 2^1 = 2 (lazy rescaling: FlashAttention-4;
+    more would round worse). Regions, `causal` and `window` are those of `sparsec.attention`; visible is what they say.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$state,
     Sparsec_AccumulatorType:$output, Sparsec_TileType:$tile, Sparsec_BlockType:$block, Optional<F32>:$scale,

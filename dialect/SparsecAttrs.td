@@ -101,9 +101,9 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `raster`: tile rows that share a column panel at a time when there is no plan.
     - `ctas_per_sm`: CTAs that are meant to be resident on one SM.
 
-    In attention the tile is a block of queries, and `tile_n` keys are a step: a key block of the pattern, or with
-    mma_sync a part of one (a multiple of 32). `tile_k` is the head dimension, `consumers_m` the queries divided by 64
-    (wgmma) or 16 (mma_sync), `consumers_n` 1. `stages` are slots of keys or values (wgmma), or of each (mma_sync).
+    In attention the tile is a block of queries or half of one, and `tile_n` keys are a step: one or two key blocks
+    (wgmma) or a part of one (mma_sync, a multiple of 32). `tile_k` is the head dimension, `consumers_m` the queries
+    over 64 (wgmma) or 16 (mma_sync), `consumers_n` 1. `stages`: slots of keys or values (wgmma), of each (mma_sync).
 
     Constraints: `schedule_c1` to `schedule_c3` for what holds on every chip; the limits of a chip (shared memory,
     registers, the largest instruction) are checked by `sparsec-select-schedule`.

@@ -84,7 +84,8 @@ Status checkTables(const sparsec_launch_info_t &info) {
       info);
 }
 
-/// Makes a (checked) launch info of version 1.0 one with today's header: moves its tables behind the longer header.
+/// Makes a (checked) launch info of version 1.0 one of today: moves its tables behind the longer header, and says that
+/// a CTA works on one tile at a time, for which it has a zero.
 Status growHeader(LaunchInfo::Memory &info) {
   constexpr uint32_t growth = sizeof(sparsec_launch_info_t) - firstHeaderSize;
   LaunchInfo::Memory grown(static_cast<sparsec_launch_info_t *>(std::calloc(1, size_t(info->total_size) + growth)));
@@ -97,6 +98,9 @@ Status growHeader(LaunchInfo::Memory &info) {
                            &grown->parameter_offset, &grown->tensor_map_offset, &grown->step_offset})
     *offset += growth;
   grown->total_size += growth;
+  auto *variant = reinterpret_cast<uint8_t *>(grown.get()) + grown->variant_offset;
+  for (uint32_t i = 0; i < grown->variant_count; ++i, variant += grown->variant_size)
+    reinterpret_cast<sparsec_variant_info_t *>(variant)->tiles_per_cta = 1;
   info = std::move(grown);
   return {};
 }

@@ -24,14 +24,15 @@ inline TileGrid makeTileGrid(const sparsec_variant_info_t &variant, int64_t bloc
           ceilDivide(sizes.n, int64_t(variant.tile_n) * variant.cluster)};
 }
 
-/// Tile row h holds the queries of one head of one batch, panel p the queries [p * tile_m, ...).
+/// A tile row holds the queries of one head of one batch, a panel tile_m of them. GPU kernels count panels from the
+/// last queries on, which see most with causal.
 inline TileGrid makeTileGrid(const sparsec_variant_info_t &variant, const AttentionSizes &sizes) {
   return {1, sizes.batches * sizes.heads, ceilDivide(sizes.queries, variant.tile_m)};
 }
 
 /// Kernels count tiles in 32 bits.
 inline Status checkTileCount(const TileGrid &grid) {
-  if (grid.tiles() <= maxSize)
+  if (grid.panels == 0 || grid.tileRows <= maxSize / grid.panels)
     return {};
   return invalidArgument("the result has ", grid.tileRows, " x ", grid.panels, " tiles, at most ", maxSize,
                          " are possible");

@@ -35,8 +35,8 @@ build "$preset" sparsec sparsec-run
 
 step "compiling examples/demo.mlir for sm_90a, sm_89 and the host into $kernels"
 "$programs/sparsec" examples/demo.mlir --arch=sm_90a,sm_89,host -o "$kernels" --verbose
-step "compiling examples/05_attention_mask for sm_90a and the host into $attention"
-"$programs/sparsec" examples/05_attention_mask/kernel.mlir --arch=sm_90a,host -o "$attention" --verbose
+step "compiling examples/05_attention_mask for the same targets into $attention"
+"$programs/sparsec" examples/05_attention_mask/kernel.mlir --arch=sm_90a,sm_89,host -o "$attention" --verbose
 
 : >"$table"
 step "linear layer with GELU, weights: a pruned Transformer's pattern, each nonzero stands for a 64 x 64 block"

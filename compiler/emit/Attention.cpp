@@ -127,7 +127,7 @@ private:
   void emitConsumer(ConsumerOp op);
   Values emitConsumerTile(ValueRange carried);
   Values waitForTile(Ring::State queries, Ring::State keys);
-  Progress emitSteps(OnlineSoftmax &softmax, Ring::State queries, Ring::State start, Values words);
+  Progress emitSteps(OnlineSoftmax &softmax, Ring::State queries, Ring::State start, ValueRange words);
   Progress firstStep(OnlineSoftmax &softmax, Ring::State state, ValueRange words);
   Progress nextStep(OnlineSoftmax &softmax, Progress progress);
   Progress waitForNext(Progress progress);
@@ -382,7 +382,7 @@ Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
 
 /// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
 /// are there, so that the next tile's arrive while this one is finished.
-Progress AttentionEmitter::emitSteps(OnlineSoftmax &softmax, Ring::State queries, Ring::State start, Values words) {
+Progress AttentionEmitter::emitSteps(OnlineSoftmax &softmax, Ring::State queries, Ring::State start, ValueRange words) {
   Progress first = firstStep(softmax, start, words);
   first.ring = start;
   first = waitForNext(first);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Attention in sparsec-pipeline-stages: a ring of one slot for the queries, and one whose slots hold the keys and the
-// values of a block in turn.
+// Attention in sparsec-pipeline-stages: a ring for the queries, which has two slots where two warpgroups share a tile,
+// and one whose slots hold the keys and the values of a step in turn, or with cp.async one each.
 
 #ifndef SPARSEC_COMPILER_TILE_PIPELINEATTENTION_H
 #define SPARSEC_COMPILER_TILE_PIPELINEATTENTION_H

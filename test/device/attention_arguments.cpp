@@ -209,13 +209,25 @@ void AttentionArguments::poisonResults() {
     lse->poisonAll();
 }
 
-void AttentionArguments::launch(void *stream) const {
-  check(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), stream));
+harness::Plan AttentionArguments::createPlan(PlanKind kind) const {
+  sparsec_plan_t plan = nullptr;
+  const sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};
+  const sparsec_pattern_t *pattern = nullptr;
+  for (const sparsec_argument_t &argument : arguments)
+    if (kind == PlanKind::Lists && argument.kind == SPARSEC_ARGUMENT_PATTERN)
+      pattern = &argument.pattern;
+  if (kind != PlanKind::None)
+    check(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan));
+  return harness::Plan(plan);
 }
 
-void AttentionArguments::run() {
+void AttentionArguments::launch(void *stream, sparsec_plan_t plan) const {
+  check(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+}
+
+void AttentionArguments::run(sparsec_plan_t plan) {
   poisonResults();
-  launch(nullptr);
+  launch(nullptr, plan);
   check(sparsec_synchronize(device, nullptr));
   downloadResults();
 }

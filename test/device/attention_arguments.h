@@ -10,6 +10,13 @@
 
 namespace sparsec::device_test {
 
+/// What is known of the lists when a plan is made.
+enum class PlanKind {
+  None,  ///< no plan
+  Lists, ///< for these lists
+  Sizes, ///< for the sizes alone
+};
+
 class AttentionArguments {
 public:
   /// `blocks` may be null for kernels without a pattern.
@@ -20,10 +27,13 @@ public:
   /// Other lists of the same encoding and sizes, in the same device memory.
   void replaceLists(const BlockStates &blocks, bool isUnsorted);
 
+  /// Null without a plan.
+  harness::Plan createPlan(PlanKind kind) const;
+
   void poisonResults();
-  void launch(void *stream) const;
+  void launch(void *stream, sparsec_plan_t plan = nullptr) const;
   /// poisonResults, launch, wait and download.
-  void run();
+  void run(sparsec_plan_t plan = nullptr);
   /// Fetches the results after launches.
   void downloadResults();
   std::vector<char> resultBytes() const;

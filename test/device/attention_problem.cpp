@@ -93,7 +93,7 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
 }
 
 AttentionShape manyTilesAttention() {
-  return {"many tiles", 2, 16, 4, 700, 700, SequenceOrder::BatchSequenceHead, Placement::Tight, 1};
+  return {"many tiles", 2, 16, 4, 1100, 700, SequenceOrder::BatchSequenceHead, Placement::Tight, 1};
 }
 
 std::vector<ListCase> listCases(bool quick) {

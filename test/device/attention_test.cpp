@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Attention kernels: all sizes x lists x encodings against double precision, twice for identical bits.
+// Attention kernels: all sizes x lists x encodings against double precision, without a plan, with one for the lists and
+// with one for the sizes alone, each twice for identical bits.
 
 #include "attention_arguments.h"
 #include "harness/cuda_driver.h"
@@ -16,6 +17,7 @@ namespace {
 
 constexpr uint64_t blockSeed = 1;
 constexpr sparsec_pattern_encoding_t encodings[] = {SPARSEC_PATTERN_INDEX_ARRAYS, SPARSEC_PATTERN_PADDED_LISTS};
+constexpr PlanKind planKinds[] = {PlanKind::None, PlanKind::Lists, PlanKind::Sizes};
 
 class AttentionTest : public KernelTest {
 public:
@@ -27,7 +29,7 @@ private:
   std::vector<ListCase> lists() const;
   void runShape(const AttentionShape &shape, const std::vector<ListCase> &lists);
   void runLists(const AttentionShape &shape, const ListCase &lists);
-  void runTwice(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
+  void runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
 };
 
 std::string AttentionTest::expectedName() const {
@@ -66,7 +68,7 @@ void AttentionTest::runShape(const AttentionShape &shape, const std::vector<List
                            shape.order == SequenceOrder::BatchHeadSequence ? "BHSD" : "BSHD"));
   if (record.blockRows == 0) {
     AttentionArguments arguments(device(), kernel, shape, guardBytes());
-    return runTwice(arguments, arguments.computeExpected());
+    return runPlans(arguments, arguments.computeExpected());
   }
   for (const ListCase &each : lists) {
     runLists(shape, each);
@@ -83,20 +85,30 @@ void AttentionTest::runLists(const AttentionShape &shape, const ListCase &lists)
     AttentionArguments arguments(device(), kernel, shape, guardBytes(), &blocks, encoding, lists.isUnsorted);
     if (expected.lse.empty())
       expected = arguments.computeExpected();
-    runTwice(arguments, expected);
+    runPlans(arguments, expected);
     if (HasFatalFailure())
       return;
   }
 }
 
-void AttentionTest::runTwice(AttentionArguments &arguments, const AttentionArguments::Expected &expected) {
-  arguments.run();
-  ASSERT_EQ(arguments.findError(expected), "");
-  if (subset == Subset::Sanitizer)
-    return;
-  std::vector<char> first = arguments.resultBytes();
-  arguments.run();
-  ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
+/// A plan only says who computes a tile: not one bit of the results depends on it, nor on the launches before.
+void AttentionTest::runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected) {
+  std::vector<char> first;
+  for (PlanKind kind : planKinds) {
+    if (kind == PlanKind::Lists && record.blockRows == 0)
+      continue;
+    Plan plan = arguments.createPlan(kind);
+    int runs = subset == Subset::Sanitizer ? 1 : 2;
+    for (int i = 0; i < runs; ++i) {
+      SCOPED_TRACE(fmt::format("plan {}, run {}", static_cast<int>(kind), i));
+      arguments.run(plan.get());
+      if (first.empty()) {
+        ASSERT_EQ(arguments.findError(expected), "");
+        first = arguments.resultBytes();
+      }
+      ASSERT_TRUE(first == arguments.resultBytes()) << "other bits than without a plan and in the first run";
+    }
+  }
 }
 
 /// The first kernel with a pattern that runs on the GPU (or the host).
@@ -159,24 +171,52 @@ TEST_F(HostAttention, ResultsForOtherListsAreFound) {
 TEST_F(CudaAttention, ReplaysOfAGraphReadTheListsOfTheirTime) {
   const BlockChoice choices[] = {BlockChoice::Random,   BlockChoice::EmptyRows,  BlockChoice::AllFull,
                                  BlockChoice::NoBlocks, BlockChoice::AllPartial, BlockChoice::Random};
-  for (sparsec_pattern_encoding_t encoding : encodings) {
-    BlockStates first = blocks(random, blockSeed);
-    AttentionArguments arguments(session.cuda.get(), kernel, shape, 256, &first, encoding);
-    CudaStream stream;
-    CudaGraph graph(stream, [&] { arguments.launch(stream.handle()); });
-    uint64_t seed = blockSeed;
-    for (BlockChoice choice : choices) {
-      SCOPED_TRACE(fmt::format("encoding {}, choice {}", static_cast<int>(encoding), static_cast<int>(choice)));
-      ListCase lists = random;
-      lists.choice = choice;
-      ++seed;
-      arguments.replaceLists(blocks(lists, seed), seed % 2 == 0);
-      arguments.poisonResults();
-      graph.launch(stream);
-      stream.synchronize();
-      arguments.downloadResults();
-      ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
+  for (sparsec_pattern_encoding_t encoding : encodings)
+    for (PlanKind kind : planKinds) {
+      BlockStates first = blocks(random, blockSeed);
+      AttentionArguments arguments(session.cuda.get(), kernel, shape, 256, &first, encoding);
+      Plan plan = arguments.createPlan(kind); // for the first lists, where it is for lists
+      CudaStream stream;
+      CudaGraph graph(stream, [&] { arguments.launch(stream.handle(), plan.get()); });
+      uint64_t seed = blockSeed;
+      for (BlockChoice choice : choices) {
+        SCOPED_TRACE(fmt::format("encoding {}, plan {}, choice {}", static_cast<int>(encoding), static_cast<int>(kind),
+                                 static_cast<int>(choice)));
+        ListCase lists = random;
+        lists.choice = choice;
+        ++seed;
+        arguments.replaceLists(blocks(lists, seed), seed % 2 == 0);
+        arguments.poisonResults();
+        graph.launch(stream);
+        stream.synchronize();
+        arguments.downloadResults();
+        ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
+      }
     }
+}
+
+/// A launch leaves the plan's counter at zero: the next one, which nothing waits for, finds it so. More tiles than
+/// workers, so that the counter gives some away.
+TEST_F(CudaAttention, LaunchesInARowShareAPlanForSizes) {
+  const AttentionShape many = manyTilesAttention();
+  BlockStates first = chooseBlocks(many, record->blockRows, record->blockColumns, random, blockSeed);
+  BlockStates second = chooseBlocks(many, record->blockRows, record->blockColumns, random, blockSeed + 1);
+  AttentionArguments each[] = {AttentionArguments(session.cuda.get(), kernel, many, 256, &first),
+                               AttentionArguments(session.cuda.get(), kernel, many, 256, &second),
+                               AttentionArguments(session.cuda.get(), kernel, many, 256, &first)};
+  Plan plan = each[0].createPlan(PlanKind::Sizes);
+  sparsec_plan_info_t info;
+  check(sparsec_plan_info(plan.get(), &info));
+  EXPECT_GT(info.tiles, info.workers);
+  CudaStream stream;
+  for (AttentionArguments &arguments : each)
+    arguments.poisonResults();
+  for (AttentionArguments &arguments : each)
+    arguments.launch(stream.handle(), plan.get());
+  stream.synchronize();
+  for (AttentionArguments &arguments : each) {
+    arguments.downloadResults();
+    EXPECT_EQ(arguments.findError(arguments.computeExpected()), "");
   }
 }
 

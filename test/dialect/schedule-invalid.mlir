@@ -46,6 +46,11 @@ module @schedule_c1_ctas_per_sm attributes {sparsec.attribute = #sparsec.schedul
 
 // -----
 
+// expected-error @+1 {{expects tiles_per_cta to be at least 1, but got 0}}
+module @schedule_c1_tiles_per_cta attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, tiles_per_cta = 0>} {}
+
+// -----
+
 // expected-error @+1 {{expects tile_m to be a multiple of 16 for each of consumers_m = 2, but got 48}}
 module @schedule_c2 attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 48, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
 

@@ -1,11 +1,11 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages,sparsec-assign-shared-memory)))' | FileCheck %s
 
-// Queries: 128 * 128 * 2 = 32768. 6 slots of keys or values: 6 * 64 * 128 * 2 = 98304, up to 131072. The query slot's
-// control words: 24. Those of the others: 6 * 24 = 144.
+// Two slots of queries: 2 * 128 * 128 * 2 = 65536. 6 slots of keys or values: 6 * 64 * 128 * 2 = 98304, up to 163840. The
+// control words of the queries: 2 * 24 = 48. Those of the others: 6 * 24 = 144.
 // CHECK-LABEL: sparsec.program @wide
-// CHECK-SAME: shared_memory = 131240 : i64
-// CHECK: sparsec.ring {barrier_offset = 131072 : i64, offsets = array<i64: 0>} : <1,
-// CHECK: sparsec.ring {barrier_offset = 131096 : i64, offsets = array<i64: 32768>} : <6,
+// CHECK-SAME: shared_memory = 164032 : i64
+// CHECK: sparsec.ring {barrier_offset = 163840 : i64, offsets = array<i64: 0>} : <2,
+// CHECK: sparsec.ring {barrier_offset = 163888 : i64, offsets = array<i64: 65536>} : <6,
 sparsec.kernel @wide(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1>} {
   %o = sparsec.attention %q, %k, %v
@@ -13,7 +13,7 @@ sparsec.kernel @wide(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v:
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
-// 64 * 64 * 2 = 8192; 3 * 128 * 64 * 2 = 49152, up to 57344; 24; 3 * 24 = 72.
+// One consumer, one slot: 64 * 64 * 2 = 8192; 3 * 128 * 64 * 2 = 49152, up to 57344; 24; 3 * 24 = 72.
 // CHECK-LABEL: sparsec.program @narrow
 // CHECK-SAME: shared_memory = 57440 : i64
 // CHECK: sparsec.ring {barrier_offset = 57344 : i64, offsets = array<i64: 0>} : <1,
@@ -37,4 +37,17 @@ sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>,
   %o = sparsec.attention %q, %k, %v
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Of three tiles side by side each has such a part: 8192 + 4 * 16384 + 24 + 4 * 24 = 73848, rounded up to 1024 because
+// swizzled buffers begin at multiples of it: 74752. Offsets are those in the part.
+// CHECK-LABEL: sparsec.program @three_tiles
+// CHECK-SAME: shared_memory = 224256 : i64
+// CHECK: sparsec.ring {barrier_offset = 73728 : i64, offsets = array<i64: 0>} : <1,
+// CHECK: sparsec.ring {barrier_offset = 73752 : i64, offsets = array<i64: 8192>} : <4,
+sparsec.kernel @three_tiles(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, tiles_per_cta = 3>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
 }

@@ -14,25 +14,43 @@
 // CHECK-SAME: sparsec.kernel = @attention
 // CHECK-SAME: #sparsec.parameter<kind = plan_section>
 // CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3
-// CHECK-SAME: sparsec.shared_memory = 131240 : i64
+// CHECK-SAME: sparsec.shared_memory = 164032 : i64
 // CHECK-SAME: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 0, swizzle = 128, box = [64, 128, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 64, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 64, 1, 1]>]
 // CHECK-SAME: sparsec.threads = 384 : i64
 // CHECK-SAME: sparsec.variant = 0 : i64
-// A full and an empty barrier for the query slot and each of the 6 others.
-// CHECK-COUNT-14: nvvm.mbarrier.init
+// A full and an empty barrier for each of the two query slots and the 6 others.
+// CHECK-COUNT-16: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
 // CHECK: nvvm.setmaxregister increase 232
-// The first block: 128 / 16 products, of which the first one starts from zero; keys are N x K. One word says which block.
+// Two words beside the queries say which tile, two beside the keys which blocks.
 // CHECK: nvvm.mbarrier.try_wait.parity
-// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> i32
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// CHECK: scf.while
+// CHECK: nvvm.mbarrier.try_wait.parity
+// CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// The first block: 128 / 16 products, of which the first one starts from zero; keys are N x K.
 // CHECK: nvvm.wgmma.fence.aligned
 // CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 64, k = 16>, D[<f32>, <zero>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK-COUNT-7: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 64, k = 16>, D[<f32>, <one>], A[<bf16>, <one>, <row>], B[<bf16>, <one>, <col>]
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 0;
-// The row maximum of four threads, the exponentials, and pairs of them for the second product.
+// A warp votes whether the exponential of some score of its two rows is more than 2^1 times that of the reference. Only
+// then come the maxima of the four threads of a row and the factors. Then the exponentials, and pairs of them for the
+// second product.
+// CHECK: [[TOLERATED:%[a-z0-9_]+]] = arith.constant 1.000000e+00 : f32
+// CHECK-NEXT: arith.addf %{{.*}}, [[TOLERATED]] : f32
+// CHECK-NEXT: arith.cmpf ogt
+// CHECK: arith.cmpf ogt
+// CHECK: arith.ori
+// CHECK: [[FIRST_VOTE:%[0-9]+]] = nvvm.vote.sync any
+// CHECK-NEXT: scf.if [[FIRST_VOTE]] -> (f32, f32, f32, f32, f32, f32)
 // CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK-COUNT-2: nvvm.shfl.sync bfly
+// CHECK: llvm.nvvm.ex2.approx.ftz.f
+// CHECK: } else {
+// CHECK-NOT: nvvm.shfl.sync
 // CHECK: llvm.nvvm.ex2.approx.ftz.f
 // CHECK-COUNT-16: llvm.nvvm.ff2bf16x2.rn
 // The others: the scores of a block and the 64 / 16 products with the values of the block before, from registers; the
@@ -45,37 +63,78 @@
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: [[VOTE:%[0-9]+]] = nvvm.vote.sync any
 // CHECK: llvm.nvvm.ex2.approx.ftz.f
 // CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: mbarrier.arrive.shared::cta.b64
+// The output is multiplied by factors only after such a vote.
+// CHECK: scf.if [[VOTE]] -> (!llvm.struct<
+// CHECK: arith.mulf
+// CHECK: } else {
 // CHECK: llvm.nvvm.ff2bf16x2.rn
-// The values of the last block, then the store.
+// The values of the last block, the sums over the four threads of two rows, then the store: the four threads of a row
+// exchange pairs in two rounds of two, so that each has 16 bytes that lie side by side. 128 / 32 such pieces of two rows.
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // CHECK: wgmma.wait_group.sync.aligned 0;
-// CHECK: st.global.b32
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-COUNT-4: llvm.nvvm.ff2bf16x2.rn
+// CHECK-NOT: st.global
+// CHECK-COUNT-4: nvvm.shfl.sync bfly
+// CHECK-COUNT-8: st.global.v4.b32
+// CHECK-NOT: st.global
 // CHECK-NOT: llvm.func
 // CHECK: nvvm.setmaxregister decrease 40
 
-// The producer: queries; then keys and values, 64 * 128 * 2 bytes, in two boxes of 4 coordinates each. What consumers
-// read beside a slot is written before the barrier can complete.
+// The producer: the tiles of the plan's list, or every n-th of all; with a counter the next number that it gives. Queries
+// with the tile; then keys and values, 64 * 128 * 2 bytes, in two boxes of 4 coordinates each. What consumers read beside
+// a slot is written before the barrier can complete.
 // PRODUCER-LABEL: llvm.func @attention(
 // PRODUCER: nvvm.setmaxregister decrease 40
+// PRODUCER: nvvm.read.ptx.sreg.nctaid.x
+// PRODUCER-NEXT: [[WORKERS:%[0-9]+]] = llvm.inline_asm
+// PRODUCER: [[FIRST:%[0-9]+]]:3 = scf.if
+// PRODUCER: scf.yield %{{.*}}, %{{.*}}, [[WORKERS]] : i32, i32, i32
+// The range is asked for anew where it is needed.
+// PRODUCER: scf.while {{.*}} = [[FIRST]]#0)
+// PRODUCER: nvvm.read.ptx.sreg.nctaid.x
+// PRODUCER: [[END:%[0-9]+]]:3 = scf.if
+// PRODUCER: arith.cmpi slt, %{{.*}}, [[END]]#1
+// PRODUCER: nvvm.read.ptx.sreg.nctaid.x
+// PRODUCER: [[RANGE:%[0-9]+]]:3 = scf.if
+// PRODUCER: [[NEXT:%[0-9]+]] = llvm.inline_asm {{.*}}"atom.global.inc.u32 $0, [$1], $2;"
+// PRODUCER-NEXT: arith.addi [[RANGE]]#2, [[NEXT]]
+// PRODUCER: else
+// PRODUCER: arith.addi %{{.*}}, [[RANGE]]#2
+// PRODUCER: [[TILE:%[0-9]+]]:2 = scf.if
+// PRODUCER: llvm.insertelement [[TILE]]#0
+// PRODUCER: llvm.insertelement [[TILE]]#1
+// PRODUCER-NEXT: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c32768_i32
 // PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
-// PRODUCER: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER-NOT: cp.async
 // PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
 // PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
-// PRODUCER: llvm.store %{{.*}} : i32, !llvm.ptr<3>
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER-NOT: cp.async
 // PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
 // PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}, %{{[^,]*}}]
-// An empty list: a slot without bytes, whose barrier completes by an arrival.
-// PRODUCER: llvm.store %c-1_i32{{.*}} : i32, !llvm.ptr<3>
-// PRODUCER: mbarrier.arrive.expect_tx
-// PRODUCER: llvm.store %c-1_i32{{.*}} : i32, !llvm.ptr<3>
+// An empty list: a slot without bytes, whose barrier completes by an arrival. Else the last values say the same.
+// PRODUCER: llvm.insertelement %c-1_i32
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
 // PRODUCER-NOT: expect_tx
 // PRODUCER: mbarrier.arrive.shared::cta.b64
+// PRODUCER: llvm.insertelement %c-1_i32
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
+// PRODUCER: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
+// PRODUCER-COUNT-2: nvvm.cp.async.bulk.tensor
+// No tile is left: a slot of queries without bytes.
+// PRODUCER: llvm.insertelement %c-1_i32
+// PRODUCER: llvm.store %{{.*}} : vector<2xi32>, !llvm.ptr<3>
+// PRODUCER-NOT: expect_tx
+// PRODUCER: mbarrier.arrive.shared::cta.b64
+// PRODUCER-NOT: llvm.store
+// PRODUCER: llvm.return
 sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
                           %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x128xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
@@ -113,17 +172,28 @@ sparsec.kernel @largest_window(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16
 // CHECK-LABEL: llvm.func @regions(
 // CHECK-SAME: nvvm.maxntid = array<i32: 256, 1, 1>
 // CHECK-SAME: nvvm.minctasm = 2 : i32
-// CHECK-SAME: #sparsec.parameter<kind = scalar, argument = 3>
 // CHECK-SAME: #sparsec.parameter<kind = pointer, argument = 4>
+// CHECK-SAME: #sparsec.parameter<kind = scalar, argument = 3>
 // CHECK-SAME: box = [64, 64, 1, 1]
 // CHECK-SAME: box = [64, 128, 1, 1]
 // CHECK-SAME: box = [64, 128, 1, 1]
-// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>{{.*}}A[<f16>
-// CHECK: math.absf
-// An index of a region is held inside the tensor: the region also runs where nothing is visible.
+// An index of a region is held inside the tensor: the region also runs where nothing is visible. What it loads by batch
+// is loaded before the steps.
 // CHECK: arith.minsi
 // CHECK: arith.maxsi
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
+// CHECK-COUNT-4: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>{{.*}}A[<f16>
+// Regions go in order, so that places need few registers: those of the 17th score wait for the first one's result, by a
+// zero made of it.
+// CHECK: [[FIRST:%[0-9]+]] = math.absf
+// CHECK-COUNT-15: math.absf
+// CHECK-NOT: math.absf
+// CHECK: [[BITS:%[0-9]+]] = arith.bitcast [[FIRST]] : f32 to i32
+// CHECK: [[SIGN:%[0-9]+]] = arith.shrsi
+// CHECK: [[ZERO:%[0-9]+]] = arith.andi [[SIGN]], [[BITS]]
+// CHECK-COUNT-2: arith.ori %{{.*}}, [[ZERO]]
+// CHECK: math.absf
 // CHECK: llvm.nvvm.ff2f16x2.rn
 // 128 / 16 products in the loop, and as many for the last block.
 // CHECK-COUNT-16: wgmma.mma_async.sync.aligned.m64n64k16.f32.f16.f16
@@ -144,6 +214,47 @@ sparsec.kernel @regions(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: 
   } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, f32, tensor<?xi32>)
     -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
   sparsec.return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
+
+// Elements that regions load by batch and head are loaded once for a tile, before its steps: of the slopes that of the
+// head, of the words that of batch and head. Elements by key are loaded for each of the 64 * 64 / 128 scores of a thread,
+// in the first step and in the loop.
+// CHECK-LABEL: llvm.func @loads(
+// CHECK: nvvm.setmaxregister increase
+// CHECK: [[SLOPE:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
+// CHECK: [[WORD:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
+// CHECK: nvvm.wgmma.mma_async
+// CHECK-NOT: !llvm.ptr<1> -> f32
+// CHECK-COUNT-32: arith.mulf %{{.*}}, [[SLOPE]] : f32
+// CHECK-NOT: !llvm.ptr<1> -> f32
+// CHECK: [[OTHER:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK-NEXT: arith.cmpi eq, [[WORD]], [[OTHER]]
+// CHECK-COUNT-31: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
+// CHECK: scf.while
+// CHECK-NOT: !llvm.ptr<1> -> f32
+// CHECK-COUNT-32: arith.mulf %{{.*}}, [[SLOPE]] : f32
+// CHECK-NOT: !llvm.ptr<1> -> f32
+// CHECK-COUNT-32: llvm.load %{{.*}} : !llvm.ptr<1> -> i32
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
+// CHECK: nvvm.setmaxregister decrease
+sparsec.kernel @loads(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
+                      %slopes: tensor<?xf32>, %words: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 216>} {
+  %o = sparsec.attention %q, %k, %v extras(%slopes, %words)
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %of_head: tensor<?xf32>, %of_place: tensor<?x?xi32>) {
+    %slope = sparsec.element %of_head[%h] : tensor<?xf32>
+    %r = arith.mulf %s, %slope : f32
+    sparsec.yield %r : f32
+  } mask (%b: i32, %h: i32, %i: i32, %j: i32, %of_head: tensor<?xf32>, %of_place: tensor<?x?xi32>) {
+    %mine = sparsec.element %of_place[%b, %h] : tensor<?x?xi32>
+    %theirs = sparsec.element %of_place[%b, %j] : tensor<?x?xi32>
+    %same = arith.cmpi eq, %mine, %theirs : i32
+    sparsec.yield %same : i1
+  } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?xf32>, tensor<?x?xi32>)
+    -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
 }
 
 // A pattern and a mask: a second function writes the lists. 16 warps, and a word for each; a lane of a warp looks at
@@ -178,6 +289,30 @@ sparsec.kernel @masked(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: t
                        %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 216>} {
   %o = sparsec.attention %q, %k, %v pattern(%p) mask (%b: i32, %h: i32, %i: i32, %j: i32) {
+    %later = arith.cmpi sgt, %i, %j : i32
+    sparsec.yield %later : i1
+  } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
+}
+
+// Tiles of half a block of queries: the tile's lists are those of the block that it lies in, and the function that
+// writes them takes whole blocks, of whose last query `causal` leaves the most keys.
+// CHECK-LABEL: llvm.func @half_blocks(
+// CHECK-SAME: tile_m = 64,
+// CHECK: nvvm.setmaxregister decrease
+// CHECK: [[FIRST:%[0-9]+]] = arith.shli %{{.*}}, %c6_i32
+// CHECK: arith.shrui [[FIRST]], %c7_i32
+// CHECK-LABEL: llvm.func @half_blocks_pattern(
+// CHECK-SAME: sparsec.tile_m = 128 : i64, sparsec.tile_n = 64 : i64
+// CHECK: [[LIST_FIRST:%[0-9]+]] = arith.shli %{{.*}}, %c7_i32
+// CHECK: [[LIST_END:%[0-9]+]] = arith.addi [[LIST_FIRST]], %c128_i32
+// CHECK: arith.minsi [[LIST_END]],
+// CHECK: %[[PAIRS:.*]] = arith.constant 256 : i32
+// CHECK: scf.for %{{.*}} to %[[PAIRS]]
+sparsec.kernel @half_blocks(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
+                            %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 216>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p) causal mask (%b: i32, %h: i32, %i: i32, %j: i32) {
     %later = arith.cmpi sgt, %i, %j : i32
     sparsec.yield %later : i1
   } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xf16>
@@ -268,4 +403,62 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
   %o = sparsec.attention %q, %k, %v
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
   sparsec.return %o : tensor<?x?x?x64xf16>
+}
+
+// Three teams, each with a tile, a warp that produces and a third of the shared memory: a slot of 64 queries and 4 slots
+// of two blocks of 64 keys. 8192 + 4 * 16384 + 5 * 24 bytes, rounded up to 1024, are 74752.
+// CHECK-LABEL: llvm.func @teams(
+// CHECK-SAME: nvvm.maxntid = array<i32: 512, 1, 1>
+// CHECK-SAME: sparsec.shared_memory = 224256 : i64
+// CHECK-SAME: box = [64, 64, 1, 1]
+// CHECK-SAME: box = [64, 64, 1, 1]
+// CHECK-SAME: box = [64, 64, 1, 1]
+// A full and an empty barrier for 5 slots of 3 teams; the four warps of one consumer empty a slot.
+// CHECK-COUNT-30: nvvm.mbarrier.init
+// CHECK-NOT: nvvm.mbarrier.init
+// CHECK: nvvm.fence.mbarrier.init
+// CHECK: %c74752_i32 = arith.constant 74752
+// CHECK: arith.muli %{{.*}}, %c74752_i32
+// CHECK: nvvm.setmaxregister increase 160
+// Scores of 128 keys: 64 / 16 products; values of 128 keys: 128 / 16. Both words are blocks.
+// CHECK: scf.while
+// CHECK: [[WORDS:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// CHECK: [[BLOCK:%[0-9]+]] = llvm.extractelement [[WORDS]][%c0
+// CHECK: [[SECOND:%[0-9]+]] = llvm.extractelement [[WORDS]][%c1
+// CHECK: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>, D[<f32>, <zero>]
+// CHECK-COUNT-3: nvvm.wgmma.mma_async {{.*}}<m = 64, n = 128, k = 16>, D[<f32>, <one>]
+// CHECK-NOT: nvvm.wgmma.mma_async
+// CHECK-DAG: arith.shrui [[BLOCK]]
+// CHECK-DAG: arith.shrui [[SECOND]]
+// CHECK: nvvm.vote.sync any
+// CHECK: scf.while
+// CHECK-COUNT-4: nvvm.wgmma.mma_async
+// CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// CHECK: nvvm.setmaxregister decrease 32
+// The first thread of each of the first three warps works.
+// CHECK: arith.cmpi slt, [[TEAM:%[0-9]+]], %c3_i32
+// Workers are numbered team by team: that of team t in CTA c of n is t * n + c, of 3 * n.
+// CHECK: nvvm.read.ptx.sreg.nctaid.x
+// CHECK-NEXT: [[CTAS:%[0-9]+]] = llvm.inline_asm
+// CHECK: nvvm.read.ptx.sreg.ctaid.x
+// CHECK-NEXT: [[CTA:%[0-9]+]] = llvm.inline_asm
+// CHECK-DAG: [[OF_TEAM:%[0-9]+]] = arith.muli [[TEAM]], [[CTAS]]
+// CHECK-DAG: [[WORKER:%[0-9]+]] = arith.addi [[OF_TEAM]], [[CTA]]
+// CHECK-DAG: [[WORKERS:%[0-9]+]] = arith.muli [[CTAS]], %c3_i32
+// CHECK: scf.yield [[WORKER]], %{{.*}}, [[WORKERS]] : i32, i32, i32
+// Queries are one box; a step has one for each of its blocks, and where it has only one block that one twice.
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c8192_i32
+// CHECK: nvvm.cp.async.bulk.tensor
+// CHECK-NOT: nvvm.cp.async.bulk.tensor
+// CHECK: arith.cmpi ne, [[PAIRED:%[0-9]+]], %c33554432_i32{{.*}}
+// CHECK: arith.select %{{[0-9]+}}, [[PAIRED]], %arg{{[0-9]+}} : i32
+// CHECK: mbarrier.arrive.expect_tx{{.*}} %c16384_i32
+// CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
+sparsec.kernel @teams(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
+                      %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, tiles_per_cta = 3>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p)
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>)
+    -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
 }

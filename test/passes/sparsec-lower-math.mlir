@@ -62,12 +62,40 @@ gpu.module @kernels {
   }
 
   // Not tanh.approx: its error is 2^-11.
-  // CHECK-LABEL: llvm.func @tanh
+  // CHECK-LABEL: llvm.func @tanh(
+  // CHECK-NOT: tanh.approx
   // CHECK: llvm.call_intrinsic "llvm.nvvm.rcp.approx.ftz.f"
+  // CHECK-NOT: tanh.approx
   // CHECK: math.copysign
   // CHECK-NOT: math.tanh
   llvm.func @tanh(%x: f32) -> f32 {
     %0 = math.tanh %x : f32
+    llvm.return %0 : f32
+  }
+
+  // Unless the op allows it, which other flags do not.
+  // CHECK-LABEL: llvm.func @approximate_tanh(
+  // CHECK-NEXT: %[[TANH:.*]] = llvm.inline_asm {{.*}}"tanh.approx.f32 $0, $1;", "=f,f" %{{.*}} : (f32) -> f32
+  // CHECK-NEXT: llvm.return %[[TANH]]
+  llvm.func @approximate_tanh(%x: f32) -> f32 {
+    %0 = math.tanh %x fastmath<afn> : f32
+    llvm.return %0 : f32
+  }
+
+  // CHECK-LABEL: llvm.func @other_flags_of_tanh(
+  // CHECK-NOT: tanh.approx
+  // CHECK: math.copysign
+  // CHECK-NOT: tanh.approx
+  // CHECK: llvm.return
+  llvm.func @other_flags_of_tanh(%x: f32) -> f32 {
+    %0 = math.tanh %x fastmath<nnan,ninf,nsz,arcp,contract,reassoc> : f32
+    llvm.return %0 : f32
+  }
+
+  // CHECK-LABEL: llvm.func @all_flags_of_tanh(
+  // CHECK-NEXT: "tanh.approx.f32 $0, $1;"
+  llvm.func @all_flags_of_tanh(%x: f32) -> f32 {
+    %0 = math.tanh %x fastmath<fast> : f32
     llvm.return %0 : f32
   }
 

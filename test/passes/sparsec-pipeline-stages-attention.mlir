@@ -1,11 +1,11 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// Two rings: one slot for the tile's queries, and one whose slots hold keys and values in turn. The producer walks the
-// same key blocks as the consumer; a slot is free again after the last product that reads it, so the keys before the
-// softmax and the queries after the last block.
+// Two rings: one of queries, with two slots because two consumers share a tile, and one whose slots hold keys and values
+// in turn. The producer walks the same key blocks as the consumer; a slot is free again after the last product that reads
+// it, so the keys before the softmax and the queries after the last block.
 // CHECK-LABEL: sparsec.program @attention
 // CHECK-NEXT: ^bb0(%[[Q:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN:[a-z0-9]+]]: !sparsec.pattern<128x64>,
-// CHECK: %[[QUERY_RING:.*]] = sparsec.ring : <1, [!sparsec.buffer<128, 128, bf16>]>
+// CHECK: %[[QUERY_RING:.*]] = sparsec.ring : <2, [!sparsec.buffer<128, 128, bf16>]>
 // CHECK: %[[RING:.*]] = sparsec.ring : <6, [!sparsec.buffer<64, 128, bf16>]>
 // CHECK: sparsec.producer attributes {registers = 40 : i64}
 // CHECK: sparsec.tile_loop
@@ -55,6 +55,17 @@ sparsec.kernel @plain(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
   %o = sparsec.attention %q, %k, %v
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// One consumer has one slot of queries.
+// CHECK-LABEL: sparsec.program @one_consumer
+// CHECK: sparsec.ring : <1, [!sparsec.buffer<64, 64, f16>]>
+// CHECK: sparsec.ring : <3, [!sparsec.buffer<128, 64, f16>]>
+sparsec.kernel @one_consumer(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+    -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+  sparsec.return %o : tensor<?x?x?x64xf16>
 }
 
 // One role: a ring for the queries, whose copy nothing waits for but the wait, and one each for keys and values. A block

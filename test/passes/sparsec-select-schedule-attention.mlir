@@ -1,32 +1,96 @@
 // RUN: sparsec-opt %s --split-input-file --sparsec-select-schedule --verify-diagnostics | FileCheck %s
 
-// The pattern's blocks and the head dimension are the tile; there is no second variant.
+// Blocks of the pattern and the head dimension decide; there is no second variant.
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // Two consumers. 1 + 6 buffers of 32 KiB and their 24 bytes each are 229544 bytes; one more is more than an SM has.
+  // Two consumers, for which the queries have two buffers. 2 + 5 of 32 KiB and their 24 bytes each are 229544 bytes; one
+  // more is more than an SM has.
   // CHECK-LABEL: sparsec.kernel @blocks_of_128
   // CHECK-NOT: fallback_schedule
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1>}
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1>}
   sparsec.kernel @blocks_of_128(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
   }
 
-  // Two CTAs of one consumer. 1 + 6 buffers of 16 KiB are 114856 bytes, twice.
+  // Two tiles side by side. 1 + 6 buffers of 16 KiB and their control words are 115712 bytes, rounded up to 1024, twice.
   // CHECK-LABEL: sparsec.kernel @blocks_of_64
   // CHECK-NOT: fallback_schedule
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 216, raster = 1, ctas_per_sm = 2>}
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1, tiles_per_cta = 2>}
   sparsec.kernel @blocks_of_64(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
   }
 
-  // Without a pattern blocks are the largest; 8 stages are enough.
+  // Heads of 64: three tiles of 64 queries, and 128 keys a step. 8 KiB, 4 buffers of 16 KiB and their control words are
+  // 74752 bytes, rounded up to 1024, three times.
   // CHECK-LABEL: sparsec.kernel @no_pattern
   // CHECK-NOT: fallback_schedule
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 64, stages = 8, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1>}
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, raster = 1, tiles_per_cta = 3>}
   sparsec.kernel @no_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>) {
     %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
     sparsec.return %o : tensor<?x?x?x64xf16>
+  }
+
+  // What a region loads by batch and head is the same for all scores of a tile.
+  // CHECK-LABEL: sparsec.kernel @load_by_head
+  // CHECK-SAME: consumer_registers = 160, raster = 1, tiles_per_cta = 3>
+  sparsec.kernel @load_by_head(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v extras(%slopes) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
+      %slope = sparsec.element %t[%b, %h] : tensor<?x?xf32>
+      %r = arith.mulf %s, %slope : f32
+      sparsec.yield %r : f32
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?xf32>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // The mask gets no score: its first argument is the batch.
+  // CHECK-LABEL: sparsec.kernel @mask_by_batch
+  // CHECK-SAME: consumer_registers = 160, raster = 1, tiles_per_cta = 3>
+  sparsec.kernel @mask_by_batch(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %lengths: tensor<?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v extras(%lengths) mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xi32>) {
+      %length = sparsec.element %t[%b] : tensor<?xi32>
+      %inside = arith.cmpi slt, %j, %length : i32
+      sparsec.yield %inside : i1
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi32>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // A score region gets the score first: argument 3 is the query.
+  // CHECK-LABEL: sparsec.kernel @score_by_query
+  // CHECK-SAME: consumer_registers = 232, raster = 1, tiles_per_cta = 2>
+  sparsec.kernel @score_by_query(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %scales: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v extras(%scales) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
+      %factor = sparsec.element %t[%h, %i] : tensor<?x?xf32>
+      %r = arith.mulf %s, %factor : f32
+      sparsec.yield %r : f32
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?xf32>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // What it loads by query or key takes registers: of two tiles, each has more.
+  // CHECK-LABEL: sparsec.kernel @load_by_key
+  // CHECK-SAME: stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1, tiles_per_cta = 2>
+  sparsec.kernel @load_by_key(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %ids: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v extras(%ids) mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xi32>) {
+      %mine = sparsec.element %t[%b, %h] : tensor<?x?xi32>
+      %theirs = sparsec.element %t[%b, %j] : tensor<?x?xi32>
+      %same = arith.cmpi eq, %mine, %theirs : i32
+      sparsec.yield %same : i1
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // So does a place that the region computes.
+  // CHECK-LABEL: sparsec.kernel @load_by_distance
+  // CHECK-SAME: consumer_registers = 232, raster = 1, tiles_per_cta = 2>
+  sparsec.kernel @load_by_distance(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %bias: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v extras(%bias) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
+      %distance = arith.subi %i, %j : i32
+      %bias_here = sparsec.element %t[%h, %distance] : tensor<?x?xf32>
+      %r = arith.addf %s, %bias_here : f32
+      sparsec.yield %r : f32
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?xf32>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
   }
 
   // A schedule written by hand wins.
@@ -53,11 +117,11 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 
 // -----
 
-// 1 + 7 buffers of 32 KiB and 24 bytes.
+// 2 + 6 buffers of 32 KiB and 24 bytes.
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // expected-error @+1 {{'sparsec.kernel' op schedule expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 262336 (29888 too many)}}
   sparsec.kernel @too_much_shared_memory(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
-      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 7, consumers_m = 2, consumers_n = 1>} {
+      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
   }
@@ -66,9 +130,21 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // expected-error @+1 {{'sparsec.kernel' op schedule expects tile_n to be 64 for attention, but got 128}}
-  sparsec.kernel @not_the_block_of_the_pattern(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects tile_n to be 64 or 128 for attention, but got 256}}
+  sparsec.kernel @neither_one_block_nor_two(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
+    %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+}
+
+// -----
+
+// One warp for each tile: the producer's warpgroup has four.
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects at most 4 tiles_per_cta for attention, but the schedule needs 5 (1 too many)}}
+  sparsec.kernel @too_many_tiles(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, tiles_per_cta = 5>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }

@@ -2,7 +2,8 @@
 // RUN: sparsec %s --arch=sm_90a -o %t.cubin
 // RUN: sparsec %s --arch=sm_89 -o %t.cubin
 // Spills are errors. Every head dimension and pair of blocks; all options where registers are fewest: 128 queries share
-// them between two consumers with 128 keys and elements each, 64 queries between two CTAs.
+// them between two consumers with 128 keys and elements each, or tiles of 64 queries share them: two with heads of 128,
+// three with heads of 64, two where a region loads by position.
 
 !bf16_64 = tensor<?x?x?x64xbf16>
 !bf16_128 = tensor<?x?x?x128xbf16>
@@ -190,4 +191,17 @@ sparsec.kernel @d64_128x128_mask_f16(%q: !f16_64, %k: !f16_64, %v: !f16_64, %p: 
   }
     : (!f16_64, !f16_64, !f16_64, !sparsec.pattern<128x128>) -> (!f16_64, !lse)
   sparsec.return %o, %lse : !f16_64, !lse
+}
+
+sparsec.kernel @d64_64x64_documents(%q: !bf16_64, %k: !bf16_64, %v: !bf16_64, %p: !sparsec.pattern<64x64>,
+    %documents: tensor<?x?xi32>) -> (o: !bf16_64, lse: !lse) {
+  %o, %lse = sparsec.attention %q, %k, %v pattern(%p) extras(%documents)
+      mask (%b: i32, %h: i32, %i: i32, %j: i32, %ids: tensor<?x?xi32>) {
+    %mine = sparsec.element %ids[%b, %i] : tensor<?x?xi32>
+    %theirs = sparsec.element %ids[%b, %j] : tensor<?x?xi32>
+    %same = arith.cmpi eq, %mine, %theirs : i32
+    sparsec.yield %same : i1
+  }
+    : (!bf16_64, !bf16_64, !bf16_64, !sparsec.pattern<64x64>, tensor<?x?xi32>) -> (!bf16_64, !lse)
+  sparsec.return %o, %lse : !bf16_64, !lse
 }

@@ -45,7 +45,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     llvm.func @linear_0(%p: !llvm.ptr<1>, %n: i32) attributes {sparsec.kernel = @linear, sparsec.variant = 0 : i64,
         sparsec.alignment = 16 : i64, sparsec.threads = 384 : i64, sparsec.shared_memory = 200000 : i64,
         sparsec.schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64,
-          stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, raster = 8>,
+          stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, raster = 8, tiles_per_cta = 3>,
         sparsec.parameters = [#sparsec.parameter<kind = tensor_map, index = 1>,
           #sparsec.parameter<kind = size, argument = 2, index = 1>],
         sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 32]>,
@@ -190,10 +190,12 @@ TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
   EXPECT_EQ(std::tuple(first.tile_m, first.tile_n, first.tile_k), std::tuple(128u, 256u, 64u));
   EXPECT_EQ(first.stages, 4u);
   EXPECT_EQ(first.raster, 8u);
+  EXPECT_EQ(first.tiles_per_cta, 3u);
   EXPECT_TRUE(StringRef(first.schedule).starts_with("wgmma tma 128x256x64 stages 4")) << first.schedule;
   EXPECT_STREQ(second.symbol, "linear_1");
   EXPECT_EQ(second.alignment, 2u);
   EXPECT_EQ(second.dynamic_shared_memory, 0u);
+  EXPECT_EQ(second.tiles_per_cta, 1u);
 }
 
 TEST_F(EmbedLaunchInfo, Parameters) {

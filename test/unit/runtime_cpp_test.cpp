@@ -67,6 +67,22 @@ TEST(CppLayer, FromFileToLaunch) {
   std::remove(path.c_str());
 }
 
+TEST(CppLayer, PlansOfAttention) {
+  FakeCuda fake;
+  sparsec::Device device = sparsec::Device::cuda();
+  ByteVector cubin = makeCubin(cudaAttention().build());
+  sparsec::Module module(device, cubin.data(), cubin.size());
+  const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
+  EXPECT_EQ(sparsec::Plan(module.kernel(), sizes).info().tiles, 32);
+  // One of two heads sees 3 blocks of 128 keys, 6 steps of 64; the other one nothing. 2 steps for the rest of a tile.
+  sparsec::Pattern pattern(device, {64, 128, 1, 2, 64, 300}, {1, 2, 1, 0, 0, 0});
+  sparsec_pattern_t lists = pattern.view();
+  sparsec_plan_info_t info = sparsec::Plan(module.kernel(), {1, 2, 64, 300}, &lists).info();
+  EXPECT_EQ(info.tiles, 2);
+  EXPECT_DOUBLE_EQ(info.balance, (8 + 2) / 2.0 / 8);
+  EXPECT_THROW(sparsec::Plan(module.kernel(), sizes, &lists), sparsec::Error);
+}
+
 TEST(CppLayer, FileThatIsNotThere) {
   sparsec::Device device = sparsec::Device::host(1);
   EXPECT_THROW(sparsec::Module::fromFile(device, "/nonexistent/kernel.cubin"), sparsec::Error);

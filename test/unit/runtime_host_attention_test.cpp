@@ -179,6 +179,39 @@ TEST(HostAttention, ListsAreCheckedBeforeTheyAreFollowed) {
       ASSERT_TRUE(std::isnan(value)) << "results must be untouched";
 }
 
+/// The host hands out tiles as threads become free: its plans are checked sizes and lists.
+TEST(HostAttention, LaunchesWithPlans) {
+  sparsec::Device device = sparsec::Device::host(3);
+  ByteVector object = hostObject(attentionInfo());
+  sparsec::Module module(device, object.data(), object.size());
+  sparsec::Kernel kernel = module.kernel();
+  sparsec::Pattern lists(device, {2, 3, 2, 4, Problem::queries, Problem::keys}, blockMask(2, 4));
+  const sparsec_attention_sizes_t sizes = {Problem::batches, Problem::heads, Problem::queries, Problem::keys};
+  Problem problem;
+  problem.pattern = lists.view();
+  auto arguments = problem.arguments();
+  for (const sparsec_pattern_t *known : {&problem.pattern, static_cast<sparsec_pattern_t *>(nullptr)}) {
+    sparsec::Plan plan(kernel, sizes, known);
+    EXPECT_EQ(plan.info().tiles, 2 * 4 * 4);
+    EXPECT_EQ(plan.info().workers, 3);
+    EXPECT_EQ(plan.info().balance, 1);
+    problem.clearResults();
+    ASSERT_OK(sparsec_launch(kernel.handle(), plan.handle(), arguments.data(), arguments.size(), nullptr));
+    problem.check(kernel.handle());
+  }
+  EXPECT_EQ(sparsec::Plan(kernel, {1, 1, 3, 13}).info().workers, 2) << "no more than tiles";
+
+  sparsec::Plan other(kernel, {Problem::batches, Problem::heads, Problem::queries + 1, Problem::keys});
+  EXPECT_STATUS(sparsec_launch(kernel.handle(), other.handle(), arguments.data(), arguments.size(), nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for 2 batches, 4 heads, 8 queries and 13 keys");
+  std::vector<int32_t> broken(problem.pattern.capacity, Problem::columns);
+  problem.pattern.partial.indices = broken.data();
+  sparsec_plan_t plan = nullptr;
+  EXPECT_STATUS(sparsec_plan_create_attention(kernel.handle(), &sizes, &problem.pattern, &plan),
+                SPARSEC_STATUS_INVALID_PATTERN, "argument 3 'pattern': expects partial.indices[0]");
+  EXPECT_EQ(plan, nullptr);
+}
+
 TEST(HostAttention, KeysOfLengthZero) {
   sparsec::Device device = sparsec::Device::host(2);
   ByteVector object = hostObject(attentionInfo());

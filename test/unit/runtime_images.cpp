@@ -111,6 +111,7 @@ sparsec_variant_info_t makeVariant(const char *symbol, uint32_t alignment, uint3
   variant.dynamic_shared_memory = sharedMemory;
   variant.cluster = cluster;
   variant.ctas_per_sm = cluster == 1 ? 2 : 1;
+  variant.tiles_per_cta = 1;
   variant.tile_m = 64;
   variant.tile_n = tileN;
   variant.tile_k = tileK;

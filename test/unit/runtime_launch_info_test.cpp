@@ -167,6 +167,8 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"has 0 threads", [](auto &i) { i.variants[0].threads = 0; }},
       {"has 100 threads", [](auto &i) { i.variants[0].threads = 100; }},
       {"has 0 CTAs per SM", [](auto &i) { i.variants[0].ctas_per_sm = 0; }},
+      {"variant 0 has 0 tiles per CTA", [](auto &i) { i.variants[0].tiles_per_cta = 0; }},
+      {"variant 1 has 5 tiles per CTA", [](auto &i) { i.variants[1].tiles_per_cta = 5; }},
       {"tile depth of 0", [](auto &i) { i.variants[0].tile_k = 0; }},
       {"unknown parameter kind 50", [](auto &i) { i.parameters[0].kind = 50; }},
       {"tensor map 3 of 3", [](auto &i) { i.parameters[0].index = 3; }},
@@ -177,7 +179,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"kind 7 and index 0 does not fit argument 'bias'", [](auto &i) { i.parameters[6].argument = 2; }},
       {"kind 2 and index 0 does not fit argument 'alpha'", [](auto &i) { i.parameters[5].argument = 3; }},
       {"kind 6 and index 2 does not fit argument 'x'", [](auto &i) { i.parameters[17].index = 2; }},
-      {"unknown plan section 2", [](auto &i) { i.parameters[9].index = 2; }},
+      {"unknown plan section 3", [](auto &i) { i.parameters[9].index = 3; }},
       {"tensor map 1 is of argument 5 of 5", [](auto &i) { i.tensorMaps[1].argument = 5; }},
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = 2; }},
       {"has rank 2", [](auto &i) { i.tensorMaps[0].rank = 2; }},
@@ -203,8 +205,12 @@ TEST(LaunchInfo, HostKernelsHaveNoTensorMaps) {
 }
 
 TEST(LaunchInfo, FilesOfVersion1_0AreRead) {
-  // Their header ends before the attention table, and nothing in them is of later versions.
-  ByteVector bytes = cudaLinear().build();
+  // Their header ends before the attention table, and nothing in them is of later versions: where variants have
+  // tiles_per_cta today, a zero was reserved.
+  LaunchInfoBuilder old = cudaLinear();
+  for (sparsec_variant_info_t &variant : old.variants)
+    variant.tiles_per_cta = 0;
+  ByteVector bytes = old.build();
   sparsec_launch_info_t header;
   std::memcpy(&header, bytes.data(), sizeof(header));
   constexpr uint32_t oldSize = 240, growth = sizeof(header) - oldSize;
@@ -226,6 +232,8 @@ TEST(LaunchInfo, FilesOfVersion1_0AreRead) {
   EXPECT_STREQ(info.kernel(0).name, "linear");
   EXPECT_STREQ(info.argument(4).name, "y");
   EXPECT_EQ(info.step(1).op, uint32_t(SPARSEC_STEP_ADD));
+  EXPECT_EQ(info.variant(0).tiles_per_cta, 1u);
+  EXPECT_EQ(info.variant(1).tiles_per_cta, 1u);
   for (size_t size = 0; size < bytes.size(); ++size)
     EXPECT_STATUS(parse(ByteVector(bytes.begin(), bytes.begin() + size)), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
 }

@@ -110,6 +110,25 @@ TEST(TileLists, DeepBlocksCountTheirChunks) {
   EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10) << "2 blocks of 4 stages and 2 for the rest, against 2";
 }
 
+/// The tiles and their costs are whatever the caller says.
+TEST(TileLists, OfAnyOrder) {
+  const std::vector<Tile> order = {{3, 0}, {1, 2}, {0, 0}, {2, 1}, {5, 0}, {4, 4}};
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  TileLists one = makeTileLists(order, {1, 9, 2, 5, 3, 5}, 1);
+  EXPECT_EQ(tilesOf(one, 0), (Tiles{{3, 0}, {1, 2}, {2, 1}, {4, 4}, {5, 0}, {0, 0}})) << "the last 4 by falling cost";
+  TileLists two = makeTileLists({order.begin() + 1, order.end()}, {9, 2, 5, 3, 5}, 2);
+  EXPECT_EQ(tilesOf(two, 0), (Tiles{{1, 2}, {5, 0}})) << "9 and, when the other one has 10, 3";
+  EXPECT_EQ(tilesOf(two, 1), (Tiles{{2, 1}, {4, 4}, {0, 0}})) << "5, 5 and 2";
+  EXPECT_DOUBLE_EQ(two.balance, 1);
+}
+
+TEST(TileLists, MoreWorkersThanTiles) {
+  TileLists lists = makeTileLists({{0, 0}, {7, 1}}, {1, 4}, 4);
+  EXPECT_EQ(lists.offsets, (std::vector<uint32_t>{0, 1, 2, 2, 2}));
+  EXPECT_EQ(tilesOf(lists, 0).front(), std::pair(7u, 1u));
+  EXPECT_DOUBLE_EQ(lists.balance, 5.0 / 4 / 4);
+}
+
 class Plan : public LinearOnFake {
 protected:
   void SetUp() override {

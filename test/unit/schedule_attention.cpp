@@ -17,7 +17,7 @@ Schedule twoConsumers() {
   schedule.tileM = 128;
   schedule.tileN = 128;
   schedule.tileK = 128;
-  schedule.stages = 6;
+  schedule.stages = 5;
   schedule.consumersM = 2;
   schedule.producerRegisters = 40;
   schedule.consumerRegisters = 232;
@@ -30,9 +30,24 @@ Schedule oneConsumer() {
   schedule.tileM = 64;
   schedule.tileN = 64;
   schedule.tileK = 64;
+  schedule.stages = 6;
   schedule.consumersM = 1;
   schedule.consumerRegisters = 216;
   schedule.ctasPerSm = 2;
+  return schedule;
+}
+
+/// Three tiles side by side, for any blocks and heads of 64 elements: what is chosen.
+Schedule threeTiles() {
+  Schedule schedule = twoConsumers();
+  schedule.tileM = 64;
+  schedule.tileK = 64;
+  schedule.stages = 4;
+  schedule.consumersM = 1;
+  schedule.tilesPerCta = 3;
+  schedule.producerRegisters = 32;
+  schedule.consumerRegisters = 160;
+  schedule.raster = 1;
   return schedule;
 }
 
@@ -62,15 +77,23 @@ struct AttentionFit : testing::Test {
   }
 };
 
-/// The head dimension, the blocks, and what is chosen for them.
+/// The head dimension, the blocks, whether regions load by position, and what is chosen for them.
 struct Case {
   int64_t headDimension, queryBlock, keyBlock;
-  int64_t expected; // stages, or keys of a step
+  bool loadsByPosition;
+  int64_t tileM, tileN, tilesPerCta, stages;
 };
+
+AttentionDescription describe(const Case &c) {
+  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
+  problem.loadsByPosition = c.loadsByPosition;
+  return problem;
+}
 
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest's name.
 void PrintTo(const Case &c, std::ostream *out) {
-  *out << "D " << c.headDimension << ", blocks " << c.queryBlock << "x" << c.keyBlock;
+  *out << "D " << c.headDimension << ", blocks " << c.queryBlock << "x" << c.keyBlock
+       << (c.loadsByPosition ? ", loads by position" : "");
 }
 
 struct AttentionChoice : testing::TestWithParam<Case> {};
@@ -80,10 +103,25 @@ struct AttentionChoice : testing::TestWithParam<Case> {};
 TEST(AttentionSharedMemory, QueriesThenSlotsThenControlWords) {
   AttentionSharedMemory layout = attentionSharedMemory(twoConsumers(), 2);
   EXPECT_EQ(layout.queryOffset, 0);
-  EXPECT_EQ(layout.keyOffset, 32768) << "128 x 128 elements of 2 bytes";
-  EXPECT_EQ(layout.queryBarrierOffset, 229376) << "and 6 slots of the same size";
-  EXPECT_EQ(layout.keyBarrierOffset, 229400) << "two barriers of 8 bytes and two words of 4";
-  EXPECT_EQ(layout.total, 229544) << "the same for 6 slots";
+  EXPECT_EQ(layout.keyOffset, 65536) << "2 slots of 128 x 128 elements of 2 bytes";
+  EXPECT_EQ(layout.queryBarrierOffset, 229376) << "and 5 slots of the same size";
+  EXPECT_EQ(layout.keyBarrierOffset, 229424) << "two barriers of 8 bytes and two words of 4, for 2 slots";
+  EXPECT_EQ(layout.tileBytes, 229544) << "the same for 5 slots";
+  EXPECT_EQ(layout.total, 229544);
+}
+
+TEST(AttentionSharedMemory, ConsumersThatShareATileHaveTwoSlotsOfQueries) {
+  EXPECT_EQ(queryStages(twoConsumers()), 2);
+  EXPECT_EQ(queryStages(oneConsumer()), 1) << "the two CTAs of an SM share nothing";
+  EXPECT_EQ(queryStages(threeTiles()), 1) << "nor do tiles side by side";
+}
+
+TEST(AttentionSharedMemory, TilesLieSideBySide) {
+  AttentionSharedMemory layout = attentionSharedMemory(threeTiles(), 2);
+  EXPECT_EQ(layout.keyOffset, 8192) << "of the first tile: 64 x 64 elements";
+  EXPECT_EQ(layout.queryBarrierOffset, 73728) << "4 slots of 128 x 64 elements";
+  EXPECT_EQ(layout.tileBytes, 74752) << "73848 rounded up to 1024: swizzled buffers begin at multiples of it";
+  EXPECT_EQ(layout.total, 3 * 74752);
 }
 
 TEST(AttentionSharedMemory, QueriesAndKeysDiffer) {
@@ -103,38 +141,48 @@ TEST(AttentionSharedMemory, CountsBytesOfElements) {
   EXPECT_EQ(layout.total, 4096 + 6 * 4096 + 24 + 6 * 24);
 }
 
-// Of 232448 bytes a CTA takes (1 + stages) buffers, or where two share an SM each half of 233472 less 1024.
-INSTANTIATE_TEST_SUITE_P(AllBlocks, AttentionChoice,
-                         testing::Values(Case{64, 64, 64, 8}, Case{64, 64, 128, 6}, Case{64, 128, 64, 8},
-                                         Case{64, 128, 128, 8}, Case{128, 64, 64, 6}, Case{128, 64, 128, 3},
-                                         Case{128, 128, 64, 8}, Case{128, 128, 128, 6}));
+// 232448 bytes: a tile has its queries, twice where two warpgroups share them, `stages` buffers of keys and the control
+// words, rounded up to 1024 where there are several tiles. Heads of 64: 3 x 74752 or 2 x 107520 bytes. Heads of 128:
+// 2 x 115712, or 1 x 229544.
+INSTANTIATE_TEST_SUITE_P(
+    AllBlocks, AttentionChoice,
+    testing::Values(Case{64, 64, 64, false, 64, 128, 3, 4}, Case{64, 64, 128, false, 64, 128, 3, 4},
+                    Case{64, 128, 64, false, 64, 128, 3, 4}, Case{64, 128, 128, false, 64, 128, 3, 4},
+                    Case{64, 64, 64, true, 64, 128, 2, 6}, Case{64, 128, 128, true, 64, 128, 2, 6},
+                    Case{128, 64, 64, false, 64, 64, 2, 6}, Case{128, 64, 128, false, 64, 128, 2, 3},
+                    Case{128, 128, 64, false, 128, 128, 1, 5}, Case{128, 128, 128, false, 128, 128, 1, 5},
+                    Case{128, 64, 64, true, 64, 64, 2, 6}, Case{128, 128, 128, true, 128, 128, 1, 5}));
 
-TEST_P(AttentionChoice, FitsWithTwoWarpgroupsOnAnSm) {
+TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
-  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
-  Schedule schedule = chooseAttentionSchedule(problem, hopper);
-  EXPECT_EQ(checkAttentionFit(schedule, problem, hopper).message, "");
-  EXPECT_GE(schedule.stages, 3);
-  EXPECT_EQ(schedule.stages, c.expected);
-  EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 2);
-  // 168 registers for each of 384 threads, or 128 for each of 256; the producer's 128 keep 40.
-  EXPECT_EQ(schedule.producerRegisters, 40);
-  EXPECT_EQ(schedule.consumerRegisters, c.queryBlock == 128 ? 232 : 216);
+  Schedule schedule = chooseAttentionSchedule(describe(c), hopper);
+  EXPECT_EQ(checkAttentionFit(schedule, describe(c), hopper).message, "");
+  EXPECT_EQ(schedule.tileM, c.tileM);
+  EXPECT_EQ(schedule.tileN, c.tileN);
+  EXPECT_EQ(schedule.tileK, c.headDimension);
+  EXPECT_EQ(schedule.consumersM, c.tileM / 64);
+  EXPECT_EQ(schedule.tilesPerCta, c.tilesPerCta);
+  EXPECT_EQ(schedule.ctasPerSm, 1);
+  EXPECT_EQ(schedule.stages, c.stages);
+  // 512 threads have 128 registers each, 384 have 168; the producer's 128 keep 32 or 40.
+  bool hasThree = c.tilesPerCta == 3;
+  EXPECT_EQ(schedule.producerRegisters, hasThree ? 32 : 40);
+  EXPECT_EQ(schedule.consumerRegisters, hasThree ? 160 : 232);
 }
 
 TEST_P(AttentionChoice, HasAsManyStagesAsFit) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
-  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
-  Schedule schedule = chooseAttentionSchedule(problem, hopper);
+  Schedule schedule = chooseAttentionSchedule(describe(c), hopper);
   ++schedule.stages;
-  EXPECT_TRUE(schedule.stages > 8 || !checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(schedule.stages > 8 || !checkAttentionFit(schedule, describe(c), hopper).ok());
 }
 
 TEST_F(AttentionFit, GoodSchedulesFit) {
   EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
   EXPECT_TRUE(checkAttentionFit(oneConsumer(), attention(64, 64, 64), hopper).ok());
+  EXPECT_TRUE(checkAttentionFit(threeTiles(), attention(64, 128, 64), hopper).ok());
 }
 
 TEST_F(AttentionFit, Instruction) {
@@ -149,15 +197,46 @@ TEST_F(AttentionFit, Instruction) {
             "expects what sm_89 has, but got instruction = wgmma");
 }
 
-TEST_F(AttentionFit, TheProblemFixesTheTile) {
+TEST_F(AttentionFit, ATileIsABlockOfQueriesOrHalfOfOne) {
   schedule.tileM = 64;
-  expectBroken(Limit::Geometry, "expects tile_m to be 128 for attention, but got 64");
-  schedule = twoConsumers();
+  schedule.consumersM = 1;
+  schedule.consumerRegisters = 216;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  schedule.tileM = 192;
+  expectBroken(Limit::Geometry, "expects tile_m to be 64 or 128 for attention, but got 192");
+  problem = attention(128, 64, 128);
+  schedule.tileM = 128;
+  expectBroken(Limit::Geometry, "expects tile_m to be 64 for attention, but got 128");
+}
+
+TEST_F(AttentionFit, AStepIsOneBlockOfKeysOrTwo) {
   schedule.tileN = 64;
   expectBroken(Limit::Geometry, "expects tile_n to be 128 for attention, but got 64");
-  schedule = twoConsumers();
+  problem = attention(128, 128, 64);
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  schedule.tileN = 128;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  schedule.tileN = 256;
+  expectBroken(Limit::Geometry, "expects tile_n to be 64 or 128 for attention, but got 256");
+}
+
+TEST_F(AttentionFit, TheHeadDimensionIsTheDepth) {
   schedule.tileK = 64;
   expectBroken(Limit::Geometry, "expects tile_k to be 128 for attention, but got 64");
+}
+
+TEST_F(AttentionFit, AWarpFillsTheRingsOfATile) {
+  problem = attention(64, 64, 64);
+  schedule = threeTiles();
+  schedule.tilesPerCta = 4;
+  schedule.tileN = 64;
+  schedule.stages = 3;
+  schedule.producerRegisters = 24;
+  schedule.consumerRegisters = 96;
+  EXPECT_EQ(checkAttentionFit(schedule, problem, hopper).message, "");
+  schedule.tilesPerCta = 5;
+  expectBroken(Limit::Geometry, "expects at most 4 tiles_per_cta for attention, but the schedule needs 5 (1 too many)");
+  expectExcess(4, 5);
 }
 
 TEST_F(AttentionFit, AConsumerHas64Queries) {
@@ -217,11 +296,30 @@ TEST_F(AttentionFit, RegistersOfTwoCtas) {
 }
 
 TEST_F(AttentionFit, SharedMemoryOfACta) {
-  schedule.stages = 7;
+  schedule.stages = 6;
   expectBroken(
       Limit::SharedMemory,
       "expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 262336 (29888 too many)");
   expectExcess(232448, 262336);
+}
+
+TEST_F(AttentionFit, RegistersOfThreeTiles) {
+  problem = attention(64, 64, 64);
+  schedule = threeTiles();
+  // 512 threads start with 128 registers each: 65536.
+  schedule.consumerRegisters = 168;
+  expectBroken(Limit::Registers,
+               "expects at most 65536 registers per CTA on sm_90a, but the schedule needs 68608 (3072 too many)");
+}
+
+TEST_F(AttentionFit, SharedMemoryOfThreeTiles) {
+  problem = attention(64, 64, 64);
+  schedule = threeTiles();
+  // 8192 + 5 * 16384 + 6 * 24 bytes are 90256, rounded up 91136, three times.
+  schedule.stages = 5;
+  expectBroken(
+      Limit::SharedMemory,
+      "expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 273408 (40960 too many)");
 }
 
 TEST_F(AttentionFit, SharedMemoryOfAMultiprocessor) {
@@ -265,12 +363,23 @@ struct OneRoleFit : testing::Test {
   }
 };
 
-struct OneRoleChoice : testing::TestWithParam<Case> {};
+/// The head dimension, the blocks, and the keys of a step that is chosen for them.
+struct OneRoleCase {
+  int64_t headDimension, queryBlock, keyBlock, stepKeys;
+};
+
+// NOLINTNEXTLINE(readability-identifier-naming): GoogleTest's name.
+void PrintTo(const OneRoleCase &c, std::ostream *out) {
+  *out << "D " << c.headDimension << ", blocks " << c.queryBlock << "x" << c.keyBlock;
+}
+
+struct OneRoleChoice : testing::TestWithParam<OneRoleCase> {};
 
 } // namespace
 
 TEST(AttentionSharedMemory, OneRoleHasSlotsForValuesAndNoBarriers) {
   AttentionSharedMemory layout = attentionSharedMemory(eightWarps(), 2);
+  EXPECT_EQ(queryStages(eightWarps()), 1) << "all warps wait for each other";
   EXPECT_EQ(layout.keyOffset, 32768) << "128 x 128 elements of 2 bytes";
   EXPECT_EQ(layout.valueOffset, 65536) << "and 2 slots of 64 x 128";
   EXPECT_EQ(layout.total, 98304) << "and as many";
@@ -279,17 +388,18 @@ TEST(AttentionSharedMemory, OneRoleHasSlotsForValuesAndNoBarriers) {
 // Of 101376 bytes, or where two CTAs share an SM half of 102400 less 1024: only 64 queries of 128 elements are short of
 // room for steps of 64 keys.
 INSTANTIATE_TEST_SUITE_P(AllBlocks, OneRoleChoice,
-                         testing::Values(Case{64, 64, 64, 64}, Case{64, 64, 128, 64}, Case{64, 128, 64, 64},
-                                         Case{64, 128, 128, 64}, Case{128, 64, 64, 32}, Case{128, 64, 128, 32},
-                                         Case{128, 128, 64, 64}, Case{128, 128, 128, 64}));
+                         testing::Values(OneRoleCase{64, 64, 64, 64}, OneRoleCase{64, 64, 128, 64},
+                                         OneRoleCase{64, 128, 64, 64}, OneRoleCase{64, 128, 128, 64},
+                                         OneRoleCase{128, 64, 64, 32}, OneRoleCase{128, 64, 128, 32},
+                                         OneRoleCase{128, 128, 64, 64}, OneRoleCase{128, 128, 128, 64}));
 
 TEST_P(OneRoleChoice, FitsWithEightWarpsOnAnSm) {
-  const Case &c = GetParam();
+  const OneRoleCase &c = GetParam();
   const Chip &ada = *findChip("sm_89");
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
   Schedule schedule = chooseAttentionSchedule(problem, ada);
   EXPECT_EQ(checkAttentionFit(schedule, problem, ada).message, "");
-  EXPECT_EQ(schedule.tileN, c.expected);
+  EXPECT_EQ(schedule.tileN, c.stepKeys);
   EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
   EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);
 }

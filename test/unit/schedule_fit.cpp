@@ -249,4 +249,7 @@ TEST_F(ScheduleFit, NumbersAreInRange) {
     expectBroken(schedule, ada, Limit::Geometry,
                  std::string("expects ") + name + " to be between 1 and 65536, but got 4611686018427387904");
   }
+  schedule = wgmma128x256();
+  schedule.tilesPerCta = 2; // only attention has several
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tiles_per_cta to be between 1 and 1, but got 2");
 }

@@ -329,7 +329,9 @@ typedef struct sparsec_argument_info_s {
  * cluster owns columns [(p * cluster + q) * tile_n, ...).
  *
  * Attention: tile (b * H + h) * ceil(Sq / tile_m) + i is block i of tile_m
- * queries of head h of batch b; tile_n keys are taken at a time, tile_k is D.
+ * queries of head h of batch b; tile_n keys are taken at a time, tile_k is D. In
+ * SPARSEC_PLAN_TILES, tile row b * H + h has panels that count from the last
+ * block of queries on.
  */
 typedef struct sparsec_variant_info_s {
   char symbol[SPARSEC_SYMBOL_LENGTH];
@@ -343,9 +345,9 @@ typedef struct sparsec_variant_info_s {
   uint32_t stages;
   uint32_t raster;    /* tile rows in a raster group: without a plan, and in plans of nearly dense patterns */
   uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
-  uint32_t static_shared_memory; /* bytes as ptxas reports */
-  uint32_t spill_bytes;          /* as ptxas reports */
-  uint32_t tiles_per_cta;        /* tiles that a CTA works on side by side: each is a worker's */
+  uint32_t static_shared_memory;        /* bytes as ptxas reports */
+  uint32_t spill_bytes;                 /* as ptxas reports */
+  uint32_t tiles_per_cta;               /* tiles that a CTA works on side by side: each is a worker's */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
 

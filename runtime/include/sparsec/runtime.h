@@ -13,7 +13,8 @@
  *
  * Threads. Devices, modules, kernels and plans are immutable after creation and
  * may be used by any number of threads at once (but see
- * sparsec_plan_create_attention); destroy them when no call uses them. A status belongs to one thread at a time.
+ * sparsec_plan_create_attention); destroy them when no call uses them. A status
+ * belongs to one thread at a time.
  */
 #ifndef SPARSEC_RUNTIME_H
 #define SPARSEC_RUNTIME_H
