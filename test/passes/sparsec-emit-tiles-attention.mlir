@@ -26,7 +26,9 @@
 // Two words beside the queries say which tile, two beside the keys which blocks.
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
+// Matrix descriptors count in 16 bytes: slots of queries are 2^11 of them apart.
 // CHECK: scf.while
+// CHECK: arith.shli %{{.*}}, %c11_i32
 // CHECK: nvvm.mbarrier.try_wait.parity
 // CHECK: llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>
 // The first block: 128 / 16 products, of which the first one starts from zero; keys are N x K.

@@ -2,6 +2,8 @@
 
 #include "inspect.h"
 
+#include "kernel_shape.h"
+
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
 
@@ -45,7 +47,8 @@ static constexpr const char *broadcastNames[] = {"", "per row", "per column", "s
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *familyNames[] = {"", "spmm", "attention"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
-static constexpr const char *planSectionNames[] = {"tile offsets", "tiles"};
+static constexpr const char *planSectionNames[] = {"tile offsets", "tiles", "counter"};
+static_assert(std::size(planSectionNames) == runtime::planSectionCount);
 static constexpr const char *parameterNames[] = {
     "",       "tensor map", "pointer",      "row_ptr",   "col_idx",     "size",
     "stride", "scalar",     "plan section", "tile rows", "tile panels", "pattern"};
