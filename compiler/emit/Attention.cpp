@@ -131,6 +131,8 @@ private:
   Progress firstStep(OnlineSoftmax &softmax, Ring::State state, ValueRange words);
   Progress nextStep(OnlineSoftmax &softmax, Progress progress);
   Progress waitForNext(Progress progress);
+  bool keepsQueries();
+  Values loadQueries(Value slot);
   Value scores(Ring::State state);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
   ScorePlace place(ValueRange words);
@@ -142,10 +144,13 @@ private:
   int64_t teams, consumersPerTile, consumers;
   Value isConsumer, team;
   std::optional<Ring> queryRing, keyRing;                // of the team
+  Value firstRow;                                        // of the warpgroup, in its tile
   Value isFirstLane, firstQuery;                         // of the thread, in its tile
   Value queryOfThread;                                   // the same in its head
   Value queryDescriptor, keyDescriptor, valueDescriptor; // of slot 0
-  Value tileDescriptor;                                  // of the tile's queries
+  // Of the tile's queries: a descriptor, or A operands of all products.
+  Value tileDescriptor;
+  Values tileFragments;
 };
 
 /// Warpgroup w is consumer w, the one after all consumers has the producers.
@@ -326,6 +331,7 @@ void AttentionEmitter::emitConsumer(ConsumerOp op) {
   keyDescriptor = ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(16, groupBytes));
   valueDescriptor =
       ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(context.tileKeys * swizzleBytes, groupBytes));
+  firstRow = firstQuery;
   firstQuery = b.add(firstQuery, b.add(b.mul(warp, 16), b.shiftRight(lane, 2)));
 
   b.whileLoop(
@@ -347,6 +353,10 @@ Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
   Ring::State queries(carried.take_front(2)), keys(carried.slice(2, 2));
   QueryTile tile = context.tile(carried[4], carried[5]);
   tileDescriptor = b.add(queryDescriptor, b.extend(b.mul(queries.slot, queryRing->slotBytes(0) / 16)));
+  if (keepsQueries()) {
+    tileFragments = loadQueries(queries.slot);
+    release(*queryRing, queries.slot);
+  }
   keyRing->wait(keys);
   Values words = keyRing->words(keys.slot);
 
@@ -370,7 +380,8 @@ Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
         return result(progress.ring, progress.output, progress.state);
       },
       [&] {
-        release(*queryRing, queries.slot);
+        if (!keepsQueries())
+          release(*queryRing, queries.slot);
         release(*keyRing, keys.slot);
         return result(keyRing->advance(keys), empty, softmax.begin());
       });
@@ -392,7 +403,8 @@ Progress AttentionEmitter::emitSteps(OnlineSoftmax &softmax, Ring::State queries
         return b.compare(arith::CmpIPredicate::ne, Progress::from(values).words[0], b.i32(endOfList));
       },
       [&](ValueRange values) { return waitForNext(nextStep(softmax, Progress::from(values))).values(); });
-  release(*queryRing, queries.slot);
+  if (!keepsQueries())
+    release(*queryRing, queries.slot);
 
   // The values of the last step.
   Progress last = Progress::from(result);
@@ -454,6 +466,25 @@ ScorePlace AttentionEmitter::place(ValueRange words) {
   return place;
 }
 
+/// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
+/// half as much of shared memory.
+bool AttentionEmitter::keepsQueries() { return context.tileKeys == 64 && context.headDimension == 128; }
+
+/// The queries of the warp as A operands: 16 rows x 16 elements in four registers. Lanes 0 to 15 point to the rows, the
+/// others to the same rows 16 bytes on; 16-byte units are mixed with the row by the swizzle.
+Values AttentionEmitter::loadQueries(Value slot) {
+  Value lane = b.bitAnd(context.thread, 31), warp = b.bitAnd(b.shiftRight(context.thread, 5), warpsPerConsumer - 1);
+  Value row = b.add(b.mul(warp, 16), b.bitAnd(lane, 15)), half = b.shiftRight(lane, 4);
+  Value rowPointer = b.byteOffset(queryRing->slotPointer(0, slot), b.mul(b.add(firstRow, row), swizzleBytes));
+  Values fragments;
+  for (int64_t k = 0; k < context.headDimension / 16; ++k) {
+    Value unit = b.bitXor(b.add(half, k % 4 * 2), b.bitAnd(row, 7));
+    Value panel = b.byteOffset(rowPointer, k / 4 * context.tileRows * swizzleBytes);
+    llvm::append_range(fragments, ptx::loadMatrix(b, b.byteOffset(panel, b.shiftLeft(unit, 4)), 4, false));
+  }
+  return fragments;
+}
+
 /// Q K of one step, as one group of matrix instructions.
 Value AttentionEmitter::scores(Ring::State state) {
   int64_t keys = context.tileKeys, perPanel = 64 / 16; // chains of 16 in a panel of 64
@@ -463,9 +494,14 @@ Value AttentionEmitter::scores(Ring::State state) {
   ptx::wgmmaFence(b);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     int64_t panel = k / perPanel, inPanel = k % perPanel * 2; // in units of 16 bytes
-    sums = ptx::wgmma(b, keys, context.element, sums,
-                      b.add(tileDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel),
-                      b.add(key, panel * keys * swizzleBytes / 16 + inPanel), /*bNMajor=*/false, /*accumulate=*/k > 0);
+    Value keyOperand = b.add(key, panel * keys * swizzleBytes / 16 + inPanel);
+    if (keepsQueries())
+      sums = ptx::wgmmaFromRegisters(b, keys, context.element, sums, ValueRange(tileFragments).slice(4 * k, 4),
+                                     keyOperand, /*bNMajor=*/false, /*accumulate=*/k > 0);
+    else
+      sums = ptx::wgmma(b, keys, context.element, sums,
+                        b.add(tileDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel), keyOperand,
+                        /*bNMajor=*/false, /*accumulate=*/k > 0);
   }
   ptx::wgmmaCommit(b);
   return sums;

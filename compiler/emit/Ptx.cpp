@@ -160,7 +160,7 @@ Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, 
 }
 
 Value ptx::wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a,
-                              Value bDescriptor, bool bNMajor) {
+                              Value bDescriptor, bool bNMajor, bool accumulate) {
   // The op of the dialect takes A from shared memory only. Operands: n / 2 results, the same as inputs, A, B.
   int64_t count = n / 2;
   SmallVector<std::string> sums, constraints(count, "=f");
@@ -171,10 +171,10 @@ Value ptx::wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value a
   constraints.append({"r", "r", "r", "r", "l"});
   auto operand = [&](int64_t index) { return "$" + std::to_string(2 * count + index); };
   std::string type = element.isBF16() ? "bf16" : "f16";
-  std::string text = "{ .reg .pred p; setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) +
-                     "k16.f32." + type + "." + type + " {" + llvm::join(sums, ", ") + "}, {" + operand(0) + ", " +
-                     operand(1) + ", " + operand(2) + ", " + operand(3) + "}, " + operand(4) + ", p, 1, 1, " +
-                     (bNMajor ? "1" : "0") + "; }";
+  std::string text = std::string("{ .reg .pred p; setp.ne.b32 p, ") + (accumulate ? "1" : "0") +
+                     ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + "k16.f32." + type + "." + type +
+                     " {" + llvm::join(sums, ", ") + "}, {" + operand(0) + ", " + operand(1) + ", " + operand(2) +
+                     ", " + operand(3) + "}, " + operand(4) + ", p, 1, 1, " + (bNMajor ? "1" : "0") + "; }";
   Values operands = b.unpack(accumulators);
   llvm::append_range(operands, a);
   operands.push_back(bDescriptor);

@@ -75,7 +75,7 @@ Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value
             bool accumulate = true);
 /// The same with A in four registers of pairs, as those of mma.
 Value wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a, Value bDescriptor,
-                         bool bNMajor);
+                         bool bNMajor, bool accumulate = true);
 void wgmmaCommit(KernelBuilder &b);
 /// Waits until at most `pending` groups are in flight. The accumulators pass through the instruction, so that no use of
 /// them can move above it.

@@ -118,7 +118,7 @@ Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescript
 /// Warpgroups take turns: while one multiplies, the others exponentiate. Heads of 128 need the registers of an SM for
 /// two: the halves of a block of 128 queries on one ring, which halves the copies, or two blocks of 64 queries. Heads
 /// of 64 have room for three, and their copies are small beside the exponentials, so that each has a tile of its own.
-/// Loads by position do not fit beside three.
+/// Some regions do not fit beside three.
 static Schedule chooseWgmma(const AttentionDescription &problem, const Chip &chip) {
   bool isNarrow = problem.headDimension <= 64;
   Schedule schedule;
@@ -128,7 +128,7 @@ static Schedule chooseWgmma(const AttentionDescription &problem, const Chip &chi
   schedule.tileN = isNarrow || schedule.tileM > rowsPerConsumer ? mostKeys : problem.keyBlock;
   schedule.tileK = problem.headDimension;
   schedule.consumersM = schedule.tileM / rowsPerConsumer;
-  schedule.tilesPerCta = isNarrow && !problem.loadsByPosition ? 3 : 2 / schedule.consumersM;
+  schedule.tilesPerCta = isNarrow && !problem.regionsNeedRegisters ? 3 : 2 / schedule.consumersM;
   schedule.raster = 1;
   schedule.producerRegisters = schedule.tilesPerCta == 3 ? 32 : 40;
   int64_t consumerThreads = threads(schedule) - 128;

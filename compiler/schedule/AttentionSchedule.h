@@ -17,8 +17,9 @@ struct AttentionDescription {
   /// Blocks of the pattern; without one the tile is free, and these are the largest.
   int64_t queryBlock = 128;
   int64_t keyBlock = 128;
-  /// A region loads elements by query or key: a pointer and an index for every score take registers.
-  bool loadsByPosition = false;
+  /// A mask region, or a score region that loads elements by query or key: conditions, places and addresses of many
+  /// scores at once take registers.
+  bool regionsNeedRegisters = false;
 };
 
 /// What one of the tiles of a CTA has in shared memory. Offsets and sizes in bytes. With TMA values lie in the slots of

@@ -44,7 +44,7 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
     problem.queryBlock = type.getQueryBlock();
     problem.keyBlock = type.getKeyBlock();
   }
-  problem.loadsByPosition = loadsByPosition(attention.getScore()) || loadsByPosition(attention.getMask());
+  problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore());
   return problem;
 }
 

@@ -43,9 +43,9 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
 
-  // The mask gets no score: its first argument is the batch.
+  // Masks take more registers than three tiles leave, whatever they load.
   // CHECK-LABEL: sparsec.kernel @mask_by_batch
-  // CHECK-SAME: consumer_registers = 160, raster = 1, tiles_per_cta = 3>
+  // CHECK-SAME: consumer_registers = 232, raster = 1, tiles_per_cta = 2>
   sparsec.kernel @mask_by_batch(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %lengths: tensor<?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v extras(%lengths) mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xi32>) {
       %length = sparsec.element %t[%b] : tensor<?xi32>

@@ -3,7 +3,7 @@
 // RUN: sparsec %s --arch=sm_89 -o %t.cubin
 // Spills are errors. Every head dimension and pair of blocks; all options where registers are fewest: 128 queries share
 // them between two consumers with 128 keys and elements each, or tiles of 64 queries share them: two with heads of 128,
-// three with heads of 64, two where a region loads by position.
+// three with heads of 64, two with a mask or where a score loads by position.
 
 !bf16_64 = tensor<?x?x?x64xbf16>
 !bf16_128 = tensor<?x?x?x128xbf16>
@@ -203,5 +203,20 @@ sparsec.kernel @d64_64x64_documents(%q: !bf16_64, %k: !bf16_64, %v: !bf16_64, %p
     sparsec.yield %same : i1
   }
     : (!bf16_64, !bf16_64, !bf16_64, !sparsec.pattern<64x64>, tensor<?x?xi32>) -> (!bf16_64, !lse)
+  sparsec.return %o, %lse : !bf16_64, !lse
+}
+
+sparsec.kernel @d64_64x64_causal_window_and_sink(%q: !bf16_64, %k: !bf16_64, %v: !bf16_64, %p: !sparsec.pattern<64x64>)
+    -> (o: !bf16_64, lse: !lse) {
+  %o, %lse = sparsec.attention %q, %k, %v pattern(%p) causal mask (%b: i32, %h: i32, %i: i32, %j: i32) {
+    %distance = arith.subi %i, %j : i32
+    %window = arith.constant 256 : i32
+    %is_near = arith.cmpi slt, %distance, %window : i32
+    %sinks = arith.constant 4 : i32
+    %is_sink = arith.cmpi slt, %j, %sinks : i32
+    %is_visible = arith.ori %is_near, %is_sink : i1
+    sparsec.yield %is_visible : i1
+  }
+    : (!bf16_64, !bf16_64, !bf16_64, !sparsec.pattern<64x64>) -> (!bf16_64, !lse)
   sparsec.return %o, %lse : !bf16_64, !lse
 }

@@ -77,23 +77,23 @@ struct AttentionFit : testing::Test {
   }
 };
 
-/// The head dimension, the blocks, whether regions load by position, and what is chosen for them.
+/// The head dimension, the blocks, whether regions need registers, and what is chosen for them.
 struct Case {
   int64_t headDimension, queryBlock, keyBlock;
-  bool loadsByPosition;
+  bool regionsNeedRegisters;
   int64_t tileM, tileN, tilesPerCta, stages;
 };
 
 AttentionDescription describe(const Case &c) {
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
-  problem.loadsByPosition = c.loadsByPosition;
+  problem.regionsNeedRegisters = c.regionsNeedRegisters;
   return problem;
 }
 
 // NOLINTNEXTLINE(readability-identifier-naming): GoogleTest's name.
 void PrintTo(const Case &c, std::ostream *out) {
   *out << "D " << c.headDimension << ", blocks " << c.queryBlock << "x" << c.keyBlock
-       << (c.loadsByPosition ? ", loads by position" : "");
+       << (c.regionsNeedRegisters ? ", regions that need registers" : "");
 }
 
 struct AttentionChoice : testing::TestWithParam<Case> {};
