@@ -6,8 +6,6 @@
 
 #include "SparsecDialect.h"
 
-#include "SparsecDialect.h"
-
 #include "mlir/IR/Builders.h"
 #include "mlir/IR/Region.h"
 

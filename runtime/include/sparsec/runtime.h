@@ -304,8 +304,7 @@ SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_pattern
  * host the lists are written when the call returns.
  */
 SPARSEC_API sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer,
-                                                                    const uint8_t *mask,
-                                                                    void *stream) SPARSEC_MUST_USE;
+                                                                    const uint8_t *mask, void *stream) SPARSEC_MUST_USE;
 SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t buffer,
                                                                    sparsec_kernel_t kernel,
                                                                    const sparsec_argument_t *arguments,
