@@ -18,7 +18,7 @@ for tool in memcheck racecheck synccheck initcheck; do
   else
     status=1
     echo "$tool: FAILED ($((SECONDS - start)) s)"
-    grep -E '^=========|FAILED|error' "$log" | head -60
+    grep -E -m 60 '^=========|FAILED|error' "$log" || true
   fi
   rm "$log"
 done
