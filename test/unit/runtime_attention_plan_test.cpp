@@ -519,7 +519,7 @@ TEST_F(AttentionPlan, BrokenLists) {
   const sparsec_attention_sizes_t sizes = {1, 1, 128, 192};
   auto refusesLists = [&](const std::string &message, sparsec_pattern_encoding_t encoding, std::vector<int32_t> starts,
                           std::vector<int32_t> indices, int64_t capacity) {
-    const int32_t none[3] = {};
+    const int32_t none[8] = {}; // the full lists have the same capacity
     sparsec_pattern_t broken = {encoding,     64, 64, 1, 1, 2, 3, capacity, {starts.data(), indices.data()},
                                 {none, none}, 0};
     refuses(SPARSEC_STATUS_INVALID_PATTERN, "argument 3 'pattern': " + message, sizes, &broken);
