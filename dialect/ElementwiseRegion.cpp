@@ -106,9 +106,11 @@ bool sparsec::loadsByPosition(Region &region) {
   });
 }
 
-static std::optional<PositionSum> combined(Value left, Value right, int64_t sign) {
+static std::optional<PositionSum> positionSumWithin(Value value, int64_t depth);
+
+static std::optional<PositionSum> combined(Value left, Value right, int64_t sign, int64_t depth) {
   constexpr int64_t largestConstant = int64_t(1) << 28;
-  auto a = positionSum(left), b = positionSum(right);
+  auto a = positionSumWithin(left, depth), b = positionSumWithin(right, depth);
   if (!a || !b)
     return std::nullopt;
   PositionSum sum = {a->queries + sign * b->queries, a->keys + sign * b->keys, a->constant + sign * b->constant};
@@ -117,17 +119,25 @@ static std::optional<PositionSum> combined(Value left, Value right, int64_t sign
   return sum;
 }
 
-std::optional<PositionSum> sparsec::positionSum(Value value) {
+/// `depth` bounds the sums of sums: operands may be shared, so that there can be many more of them than ops.
+static std::optional<PositionSum> positionSumWithin(Value value, int64_t depth) {
   if (int64_t place = placeOfIndex(value); place == 2 || place == 3)
     return PositionSum{place == 2, place == 3, 0};
   Operation *op = value.getDefiningOp();
-  if (!op)
+  if (!op || depth == 0)
     return std::nullopt;
   if (auto constant = dyn_cast<arith::ConstantIntOp>(op))
     return PositionSum{0, 0, constant.value()};
   if (auto addition = dyn_cast<arith::AddIOp>(op))
-    return combined(addition.getLhs(), addition.getRhs(), 1);
+    return combined(addition.getLhs(), addition.getRhs(), 1, depth - 1);
   if (auto subtraction = dyn_cast<arith::SubIOp>(op))
-    return combined(subtraction.getLhs(), subtraction.getRhs(), -1);
+    return combined(subtraction.getLhs(), subtraction.getRhs(), -1, depth - 1);
   return std::nullopt;
+}
+
+std::optional<PositionSum> sparsec::positionSum(Value value) {
+  constexpr int64_t mostDepth = 4;
+  auto sum = positionSumWithin(value, mostDepth);
+  bool hasPosition = sum && (sum->queries != 0 || sum->keys != 0);
+  return hasPosition ? sum : std::nullopt;
 }

@@ -35,8 +35,8 @@ int64_t placeOfIndex(mlir::Value index);
 struct PositionSum {
   int64_t queries = 0, keys = 0, constant = 0;
 };
-/// A value of a region of attention as such a sum, where it is one that does not overflow for any tensor that fits into
-/// memory.
+/// A value of a region of attention as such a sum with a query or a key, where it is a short one that does not overflow
+/// for any tensor that fits into memory.
 std::optional<PositionSum> positionSum(mlir::Value value);
 
 /// Whether an op of a region works on i32: SPARSEC_INTEGER_OP then says its opcode, if it is there.

@@ -158,15 +158,8 @@ using namespace sparsec::runtime;
 
 sparsec_status_t sparsec_plan_create_attention(sparsec_kernel_t kernel, const sparsec_attention_sizes_t *sizes,
                                                const sparsec_pattern_t *pattern, sparsec_plan_t *out_plan) {
-  return guarded([&]() -> Status {
-    if (!out_plan)
-      return invalidArgument("out_plan is NULL");
-    *out_plan = nullptr;
-    if (!kernel || !sizes)
-      return invalidArgument(kernel ? "sizes" : "kernel", " is NULL");
-    std::unique_ptr<sparsec_plan_s> plan;
-    SPARSEC_RETURN_IF_ERROR(createAttentionPlan(*kernel, *sizes, pattern, plan));
-    *out_plan = plan.release();
-    return {};
+  const char *missing = !kernel ? "kernel" : !sizes ? "sizes" : nullptr;
+  return givePlan(out_plan, missing, [&](std::unique_ptr<sparsec_plan_s> &plan) {
+    return createAttentionPlan(*kernel, *sizes, pattern, plan);
   });
 }

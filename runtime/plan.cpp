@@ -135,17 +135,9 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
 
 sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_bsr_t *pattern, int64_t width,
                                      sparsec_plan_t *out_plan) {
-  return guarded([&]() -> Status {
-    if (!out_plan)
-      return invalidArgument("out_plan is NULL");
-    *out_plan = nullptr;
-    if (!kernel || !pattern)
-      return invalidArgument(kernel ? "pattern" : "kernel", " is NULL");
-    std::unique_ptr<sparsec_plan_s> plan;
-    SPARSEC_RETURN_IF_ERROR(createPlan(*kernel, *pattern, width, plan));
-    *out_plan = plan.release();
-    return {};
-  });
+  const char *missing = !kernel ? "kernel" : !pattern ? "pattern" : nullptr;
+  return givePlan(out_plan, missing,
+                  [&](std::unique_ptr<sparsec_plan_s> &plan) { return createPlan(*kernel, *pattern, width, plan); });
 }
 
 void sparsec_plan_destroy(sparsec_plan_t plan) { delete plan; }

@@ -38,6 +38,11 @@ private:
   size_t totalBytes = 0;
 };
 
+/// What the functions that make plans share: `create(plan)` makes it, where nothing that it needs is `missing` (a
+/// name).
+template <typename Create>
+sparsec_status_t givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create);
+
 } // namespace sparsec::runtime
 
 struct sparsec_plan_s {
@@ -52,5 +57,20 @@ struct sparsec_plan_s {
   void *memory = nullptr; // holds all sections
   double milliseconds = 0;
 };
+
+template <typename Create>
+sparsec_status_t sparsec::runtime::givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create) {
+  return guarded([&]() -> Status {
+    if (!outPlan)
+      return invalidArgument("out_plan is NULL");
+    *outPlan = nullptr;
+    if (missing)
+      return invalidArgument(missing, " is NULL");
+    std::unique_ptr<sparsec_plan_s> plan;
+    SPARSEC_RETURN_IF_ERROR(create(plan));
+    *outPlan = plan.release();
+    return {};
+  });
+}
 
 #endif // SPARSEC_RUNTIME_PLAN_H

@@ -352,10 +352,11 @@ Values AttentionEmitter::waitForTile(Ring::State queries, Ring::State keys) {
 Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
   Ring::State queries(carried.take_front(2)), keys(carried.slice(2, 2));
   QueryTile tile = context.tile(carried[4], carried[5]);
-  tileDescriptor = b.add(queryDescriptor, b.extend(b.mul(queries.slot, queryRing->slotBytes(0) / 16)));
   if (keepsQueries()) {
     tileFragments = loadQueries(queries.slot);
     release(*queryRing, queries.slot);
+  } else {
+    tileDescriptor = b.add(queryDescriptor, b.extend(b.mul(queries.slot, queryRing->slotBytes(0) / 16)));
   }
   keyRing->wait(keys);
   Values words = keyRing->words(keys.slot);

@@ -206,12 +206,12 @@ Values AttentionContext::forEachStep(const QueryTile &tile, const KeyLists &list
     Value next = b.ifThenElse(
         b.less(i, hasPairs ? -2 : -1), b.i32Type(), [&] { return Values{keyBlockAt(fromEnd, b.add(i, 1))}; },
         [&] { return Values{b.i32(0)}; })[0];
-    Value isReachable = this->isReachable(reachable, number);
+    Value isVisited = isReachable(reachable, number);
     Value block = b.add(b.mul(number, 2), b.select(b.less(i, fromEnd.partialCount), b.i32(1), b.i32(0)));
-    Values visited = hasPairs ? visitPair(/*isEnd=*/b.equal(i, -1), isReachable, block, state, visit)
-                              : b.ifThenElse(
-                                    isReachable, state.getTypes(), [&] { return visit(block, state); },
-                                    [&] { return Values(state); });
+    Values visited =
+        hasPairs ? visitPair(/*isEnd=*/b.equal(i, -1), isVisited, block, state, visit)
+                 : b.ifThenElse(
+                       isVisited, state.getTypes(), [&] { return visit(block, state); }, [&] { return Values(state); });
     visited.push_back(next);
     return visited;
   });

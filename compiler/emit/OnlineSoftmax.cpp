@@ -73,9 +73,9 @@ Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
   return values;
 }
 
-/// Any reference serves as long as no exponential overflows, and the largest ones keep their precision. So it is
-/// replaced only where the maximum is well above it, which is rare after the first steps: FlashAttention-4 (2026) and
-/// the lazy rescaling of others. `maxima` are of this thread's keys; only a replacement needs those of the row.
+/// Any reference serves as long as no exponential overflows and the largest ones keep their precision. So it is
+/// replaced only where the maximum exceeds it by more than what is tolerated, as in FlashAttention-4. `maxima` are of
+/// this thread's keys; only a replacement needs those of the row.
 Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) {
   auto isHigh = [&](int64_t half) -> Value {
     Value limit = add(b, state.reference[half], b.f32(tolerated));
