@@ -42,7 +42,6 @@ struct AttentionContext : ProgramContext {
 
   /// Bytes that each of the CTA's tiles has.
   int64_t tileSharedMemory() { return *program.getSharedMemory() / schedule.getTilesPerCta(); }
-  mlir::Value batches() { return size(query, 0); }
   mlir::Value heads() { return size(query, 1); }
   mlir::Value queries() { return size(query, 2); }
   mlir::Value keys() { return size(key, 2); }

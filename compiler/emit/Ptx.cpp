@@ -95,12 +95,6 @@ void ptx::mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Valu
 // Tensor memory accelerator
 //===----------------------------------------------------------------------===//
 
-void ptx::tensorMapPrefetch(KernelBuilder &b, Value map) {
-  NVVM::PrefetchOp::create(b, /*cacheLevel=*/NVVM::PrefetchCacheLevelAttr(),
-                           /*evictPriority=*/NVVM::CacheEvictionPriorityAttr(), map, /*predicate=*/Value(),
-                           /*tensormap=*/b.getUnitAttr());
-}
-
 static void tensorLoadOp(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier,
                          Value mask) {
   auto mode = NVVM::TMALoadModeAttr::get(b.getContext(), NVVM::TMALoadMode::TILE);

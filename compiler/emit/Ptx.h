@@ -46,7 +46,6 @@ void mbarrierArrive(KernelBuilder &b, Value barrier, Value predicate);
 void mbarrierArriveRemote(KernelBuilder &b, Value barrier, Value rank, Value predicate);
 
 // Tensor memory accelerator (9.7.9.27): tile copies between global and shared memory.
-void tensorMapPrefetch(KernelBuilder &b, Value map);
 /// coordinates: innermost first. Completes on `barrier` (complete_tx::bytes).
 void tensorLoad(KernelBuilder &b, Value destination, Value map, ValueRange coordinates, Value barrier);
 /// The same into every CTA of the cluster whose bit in `mask` is set, at the same offsets.
