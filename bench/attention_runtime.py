@@ -38,7 +38,7 @@ class Sizes(ctypes.Structure):
 
 class Runtime:
     def __init__(self, path):
-        self.library = ctypes.CDLL(str(path))
+        self.library = ctypes.CDLL(str(path.resolve()))
         self.library.sparsec_status_message.restype = ctypes.c_char_p
         self.device = ctypes.c_void_p()
         self.modules = {}

@@ -76,8 +76,9 @@ def Sparsec_SoftmaxOp : Sparsec_Op<"softmax", [
     `t = score(scale * scores)` where the key is visible, else -inf; `m' = max(m, row maximum of t)`; probabilities
     `exp(t - m')`, the new state `(m', l * exp(m - m') + row sum)`, the new output `output * exp(m - m')`. Source:
     Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. `m` is a reference and not the maximum:
-    it may stay, and with it state and output, where no `exp(t - m)` exceeds 2^1 = 2 (lazy rescaling: FlashAttention-4;
-    more would round worse). Regions, `causal` and `window` are those of `sparsec.attention`; visible is what they say.
+    it may stay, and with it state and output, where no `exp(t - m)` exceeds 2^(2^-9), which rounds to 1 (more would
+    round worse); and where the score region is known to be bounded, one reference serves all keys of bf16 heads.
+    Regions, `causal` and `window` are those of `sparsec.attention`; visible is what they say.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$state,
     Sparsec_AccumulatorType:$output, Sparsec_TileType:$tile, Sparsec_BlockType:$block, Optional<F32>:$scale,

@@ -132,8 +132,10 @@ private:
   Progress nextStep(OnlineSoftmax &softmax, Progress progress);
   Progress waitForNext(Progress progress);
   bool keepsQueries();
+  bool takesTurns();
+  void passTurn();
   Values loadQueries(Value slot);
-  Value scores(Ring::State state);
+  Value scores(OnlineSoftmax &softmax, Ring::State state, ValueRange words);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
   ScorePlace place(ValueRange words);
   void release(Ring &ring, Value slot);
@@ -144,6 +146,7 @@ private:
   int64_t teams, consumersPerTile, consumers;
   Value isConsumer, team;
   std::optional<Ring> queryRing, keyRing;                // of the team
+  Value turn;                                            // 0 or 1: the number of the warpgroup in its tile
   Value firstRow;                                        // of the warpgroup, in its tile
   Value isFirstLane, firstQuery;                         // of the thread, in its tile
   Value queryOfThread;                                   // the same in its head
@@ -332,8 +335,11 @@ void AttentionEmitter::emitConsumer(ConsumerOp op) {
   valueDescriptor =
       ptx::wgmmaDescriptor(b, keys, ptx::wgmmaDescriptorBits(context.tileKeys * swizzleBytes, groupBytes));
   firstRow = firstQuery;
+  turn = b.divide(firstQuery, rowsPerConsumer);
   firstQuery = b.add(firstQuery, b.add(b.mul(warp, 16), b.shiftRight(lane, 2)));
 
+  if (takesTurns())
+    b.ifThen(b.equal(turn, 1), [&] { passTurn(); }); // the first turn
   b.whileLoop(
       waitForTile(queryRing->begin(), keyRing->begin()),
       [&](ValueRange values) { return b.compare(arith::CmpIPredicate::ne, values[4], b.i32(endOfTiles)); },
@@ -425,11 +431,11 @@ Progress AttentionEmitter::waitForNext(Progress progress) {
 
 Progress AttentionEmitter::firstStep(OnlineSoftmax &softmax, Ring::State state, ValueRange words) {
   Progress progress;
-  Values current = b.unpack(ptx::wgmmaWait(b, 0, scores(state)));
+  Values current = b.unpack(ptx::wgmmaWait(b, 0, scores(softmax, state, words)));
   release(*keyRing, state.slot);
   progress.state = softmax.begin();
-  softmax.step(place(words), current, progress.state);
-  progress.probabilities = context.packPairs(current);
+  softmax.beginStep(place(words), current, progress.state);
+  progress.probabilities = context.packPairs(softmax.finishStep(place(words), current, progress.state));
   progress.output = b.pack(Values(context.headDimension / 2, b.f32(0)));
   return progress;
 }
@@ -437,16 +443,34 @@ Progress AttentionEmitter::firstStep(OnlineSoftmax &softmax, Ring::State state, 
 /// The scores of a step and the values of the step before. Gives the state at the slot of those values.
 Progress AttentionEmitter::nextStep(OnlineSoftmax &softmax, Progress progress) {
   Ring::State keys = progress.ring, values = keyRing->advance(keys);
-  Value product = scores(keys);
+  if (takesTurns())
+    ptx::barrierNamed(b, b.add(turn, 1), consumersPerTile * threadsPerWarpgroup);
+  Value product = scores(softmax, keys, progress.words);
   keyRing->wait(values);
   Value output = accumulate(values, progress.probabilities, progress.output);
+  if (takesTurns())
+    passTurn();
   Values current = b.unpack(ptx::wgmmaWait(b, 1, product));
   release(*keyRing, keys.slot);
-  Rescaling rescaling = softmax.step(place(progress.words), current, progress.state);
-  output = ptx::wgmmaWait(b, 0, output);
-  release(*keyRing, values.slot);
-  progress.output = rescaled(softmax, output, rescaling);
-  progress.probabilities = context.packPairs(current); // not before the product that reads the old ones is complete
+  Rescaling rescaling = softmax.beginStep(place(progress.words), current, progress.state);
+  auto finish = [&] { return softmax.finishStep(place(progress.words), current, progress.state); };
+  auto complete = [&] {
+    output = ptx::wgmmaWait(b, 0, output);
+    release(*keyRing, values.slot);
+    progress.output = rescaled(softmax, output, rescaling);
+  };
+  // Where exponentials are behind a branch, they hide the product. Else the assembler would move the wait up before
+  // them anyhow, and conversions share the instruction slots with them instead. Conversions replace the operands of the
+  // product, which must be complete.
+  Values probabilities;
+  if (context.scoreForm.hasReference()) {
+    probabilities = finish();
+    complete();
+  } else {
+    complete();
+    probabilities = finish();
+  }
+  progress.probabilities = context.packPairs(probabilities);
   progress.ring = values;
   return progress;
 }
@@ -455,6 +479,15 @@ Progress AttentionEmitter::nextStep(OnlineSoftmax &softmax, Progress progress) {
 void AttentionEmitter::release(Ring &ring, Value slot) {
   ptx::barrierWarp(b);
   ptx::mbarrierArrive(b, ring.emptyBarrier(slot), isFirstLane);
+}
+
+/// Whether the two warpgroups of a tile issue their products in turns: without, they drift into step, so that both
+/// multiply and then both exponentiate. It is worth the barriers where the scores take many instructions.
+bool AttentionEmitter::takesTurns() { return consumersPerTile == 2 && context.scoreForm.hasReference(); }
+
+/// Barrier 1 is the turn of the first warpgroup, 2 that of the second one.
+void AttentionEmitter::passTurn() {
+  ptx::barrierNamedArrive(b, b.sub(b.i32(2), turn), consumersPerTile * threadsPerWarpgroup);
 }
 
 ScorePlace AttentionEmitter::place(ValueRange words) {
@@ -487,22 +520,24 @@ Values AttentionEmitter::loadQueries(Value slot) {
 }
 
 /// Q K of one step, as one group of matrix instructions.
-Value AttentionEmitter::scores(Ring::State state) {
+Value AttentionEmitter::scores(OnlineSoftmax &softmax, Ring::State state, ValueRange words) {
   int64_t keys = context.tileKeys, perPanel = 64 / 16; // chains of 16 in a panel of 64
   Value key = b.add(keyDescriptor, b.extend(b.mul(state.slot, keyRing->slotBytes(0) / 16)));
-  Value sums = LLVM::UndefOp::create(
-      b, LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(keys / 2, b.getF32Type())));
+  Type type = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(keys / 2, b.getF32Type()));
+  Value sums =
+      context.scoreForm.bias ? b.pack(softmax.firstSums(place(words), keys / 2)) : LLVM::UndefOp::create(b, type);
   ptx::wgmmaFence(b);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     int64_t panel = k / perPanel, inPanel = k % perPanel * 2; // in units of 16 bytes
     Value keyOperand = b.add(key, panel * keys * swizzleBytes / 16 + inPanel);
     if (keepsQueries())
-      sums = ptx::wgmmaFromRegisters(b, keys, context.element, sums, ValueRange(tileFragments).slice(4 * k, 4),
-                                     keyOperand, /*bNMajor=*/false, /*accumulate=*/k > 0);
+      sums =
+          ptx::wgmmaFromRegisters(b, keys, context.element, sums, ValueRange(tileFragments).slice(4 * k, 4), keyOperand,
+                                  /*bNMajor=*/false, /*accumulate=*/k > 0 || context.scoreForm.bias.has_value());
     else
       sums = ptx::wgmma(b, keys, context.element, sums,
                         b.add(tileDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel), keyOperand,
-                        /*bNMajor=*/false, /*accumulate=*/k > 0);
+                        /*bNMajor=*/false, /*accumulate=*/k > 0 || context.scoreForm.bias.has_value());
   }
   ptx::wgmmaCommit(b);
   return sums;

@@ -27,6 +27,7 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
   value = argumentNumber(copies[2].getSource());
   auto type = cast<BufferType>(copies[0].getRing().getType().getBuffers()[0]);
   element = type.getElementType();
+  scoreForm = ScoreForm(softmax.getScore(), element);
   headDimension = type.getColumns();
   tileRows = queryBlock = schedule.getTileM();
   tileKeys = keyBlock = schedule.getTileN();
@@ -74,12 +75,12 @@ Value AttentionContext::isInReach(Value query, Value key) {
   return reach;
 }
 
-Value AttentionContext::applyRegion(Region &region, ValueRange arguments, ReplaceOp replace) {
+Value AttentionContext::applyRegion(Region &region, ValueRange arguments, ReplaceOp replace, Value wanted) {
   auto load = [&](ElementOp element, ValueRange indices) {
     Value loaded = tileElements.lookup(element);
     return loaded ? loaded : loadExtra(element, indices);
   };
-  return inlineRegion(b, region, arguments, load, replace);
+  return inlineRegion(b, region, arguments, load, replace, wanted);
 }
 
 /// The regions also run for queries and keys that are not visible, or beyond the tensors, for which indices may be
@@ -186,9 +187,13 @@ Value AttentionContext::isReachable(const KeyBlocks &reachable, Value block) {
 /// lists of a device that nobody has checked do no harm. Pairs need one round more for a block that is left alone.
 Values AttentionContext::forEachStep(const QueryTile &tile, const KeyLists &lists, ValueRange carried, Visit visit) {
   KeyBlocks reachable = reachableBlocks(tile);
-  if (!pattern)
-    return b.forLoop(reachable.begin, reachable.end, b.i32(1), carried,
-                     [&](Value block, ValueRange state) { return visit(b.add(b.mul(block, 2), 1), state); });
+  if (!pattern) {
+    Value last = b.sub(b.add(reachable.begin, reachable.end), 1);
+    return b.forLoop(reachable.begin, reachable.end, b.i32(1), carried, [&](Value i, ValueRange state) {
+      Value block = startsAtEnd() ? b.sub(last, i) : i;
+      return visit(b.add(b.mul(block, 2), 1), state);
+    });
+  }
   bool hasPairs = blocksPerStep == 2;
   Values init(carried);
   if (hasPairs)

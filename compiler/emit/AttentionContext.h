@@ -7,6 +7,7 @@
 
 #include "InlineRegion.h"
 #include "ProgramContext.h"
+#include "ScoreForm.h"
 
 #include "llvm/ADT/DenseMap.h"
 
@@ -67,11 +68,17 @@ struct AttentionContext : ProgramContext {
   KernelBuilder::Values forEachStep(const QueryTile &tile, const KeyLists &lists, mlir::ValueRange carried,
                                     Visit visit);
 
+  /// Whether the last reachable block comes first where there is no pattern: scores that depend on distances, as
+  /// ALiBi's, are largest there, so that the softmax replaces its reference less often.
+  bool startsAtEnd() { return !softmax.getScore().empty(); }
+
   /// Whether causal, window and the number of keys let the query see the key.
   mlir::Value isInReach(mlir::Value query, mlir::Value key);
   /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
-  /// `replace` may give the value of an op, which is copied otherwise.
-  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments, ReplaceOp replace = {});
+  /// `replace` may give the value of an op, which is copied otherwise; `wanted` is what to return instead of what the
+  /// region yields.
+  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments, ReplaceOp replace = {},
+                          mlir::Value wanted = {});
   /// Loads now what the regions load by batch and head alone.
   void loadForTile(const QueryTile &tile);
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
@@ -92,6 +99,7 @@ struct AttentionContext : ProgramContext {
   int64_t blocksPerStep;                     // 1 or 2
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
   SoftmaxOp softmax;
+  ScoreForm scoreForm;
 
 private:
   mlir::Value loadExtra(ElementOp element, mlir::ValueRange indices);

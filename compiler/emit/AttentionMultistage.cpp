@@ -87,7 +87,7 @@ private:
   void startCopies(const Progress &progress);
   void copyKeys(Value word, Value slot);
   void copyValues(Value word, Value slot);
-  Values multiplyKeys(Value slot);
+  Values multiplyKeys(Value slot, Value word);
   void multiplyValues(Value slot, ValueRange probabilities, Values &output);
   ScorePlace place(Value word);
   /// sums (16 rows x 8 columns of group `group`) += a * (two registers of b)
@@ -171,7 +171,7 @@ Progress TileEmitter::begin(const KeySteps::State &first) {
 
   progress.slot = b.i32(0);
   progress.previousSlot = b.i32(stages - 1);
-  progress.scores = multiplyKeys(progress.slot);
+  progress.scores = multiplyKeys(progress.slot, progress.words[0]);
   progress.output = Values(context.headDimension / 2, b.f32(0));
   progress.state = softmax.begin();
   return progress;
@@ -197,10 +197,10 @@ Progress TileEmitter::emitStep(Progress progress) {
   progress.output = b.ifThenElse(
       rescaling.isNeeded, ValueRange(progress.output).getTypes(),
       [&] { return softmax.rescaled(progress.output, rescaling); }, [&] { return progress.output; });
-  softmax.finishStep(progress.scores, progress.state);
-  Values probabilities = context.packPairs(progress.scores);
+  Values probabilities =
+      context.packPairs(softmax.finishStep(place(progress.words[0]), progress.scores, progress.state));
   Value nextSlot = keyRing.nextSlot(progress.slot);
-  progress.scores = multiplyKeys(nextSlot);
+  progress.scores = multiplyKeys(nextSlot, progress.words[1]);
   multiplyValues(progress.slot, probabilities, progress.output);
 
   progress.previousSlot = progress.slot;
@@ -227,8 +227,8 @@ void TileEmitter::multiply(Values &sums, int64_t group, ValueRange a, ValueRange
 }
 
 /// Q K of one step.
-Values TileEmitter::multiplyKeys(Value slot) {
-  Values sums(stepKeys / 2, b.f32(0));
+Values TileEmitter::multiplyKeys(Value slot, Value word) {
+  Values sums = softmax.firstSums(place(word), stepKeys / 2);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     Values query = keepsQueries() ? queries[k] : loadQueries(k);
     for (int64_t pair = 0; pair < stepKeys / 16; ++pair) {

@@ -8,7 +8,7 @@ using namespace mlir;
 using namespace sparsec;
 
 Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement,
-                            ReplaceOp replace) {
+                            ReplaceOp replace, Value wanted) {
   Block &body = region.front();
   IRMapping mapping;
   for (auto [argument, value] : llvm::zip_first(arguments, body.getArguments())) {
@@ -30,7 +30,7 @@ Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange argum
       indices.push_back(mapping.lookup(index));
     mapping.map(element.getResult(), loadElement(element, indices));
   }
-  return mapping.lookup(cast<YieldOp>(body.getTerminator()).getOperand(0));
+  return mapping.lookup(wanted ? wanted : cast<YieldOp>(body.getTerminator()).getOperand(0));
 }
 
 Value sparsec::inlineEpilogue(OpBuilder &builder, Region &epilogue, Value accumulator, ValueRange extras) {

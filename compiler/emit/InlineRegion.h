@@ -18,11 +18,11 @@ using LoadElement = llvm::function_ref<mlir::Value(ElementOp element, mlir::Valu
 using ReplaceOp = llvm::function_ref<mlir::Value(mlir::Operation &op)>;
 
 /// Copies the ops of `region` to the builder's insertion point, for one element, and returns the value that the region
-/// yields. `arguments` are the values of the region's arguments, as far as these are not tensors: those come last and
-/// are read by `loadElement`. The copied ops are those of the region (arith and math); sparsec-lower-math or the host
-/// conversions lower them later.
+/// yields, or that of `wanted`, a value of the region. `arguments` are the values of the region's arguments, as far as
+/// these are not tensors: those come last and are read by `loadElement`. The copied ops are those of the region (arith
+/// and math); sparsec-lower-math or the host conversions lower them later.
 mlir::Value inlineRegion(mlir::OpBuilder &builder, mlir::Region &region, mlir::ValueRange arguments,
-                         LoadElement loadElement, ReplaceOp replace = {});
+                         LoadElement loadElement, ReplaceOp replace = {}, mlir::Value wanted = {});
 
 /// The same for an epilogue: `accumulator` is the f32 sum; `extras` holds one element of every extra operand, in order.
 /// An empty region is the identity.

@@ -37,7 +37,8 @@ KeySteps::State KeySteps::next(const State &state) {
 KeySteps::State KeySteps::nextBlock(const State &state) {
   if (context.pattern)
     return nextInLists(state);
-  Value word = b.add(b.mul(state.position, 2), 1);
+  Value fromEnd = b.sub(b.sub(b.add(reachable.begin, reachable.end), 1), state.position);
+  Value word = b.add(b.mul(context.startsAtEnd() ? fromEnd : state.position, 2), 1);
   Value next = b.add(state.position, 1);
   return State({b.select(b.less(state.position, reachable.end), word, b.i32(-1)), next, next});
 }

@@ -12,25 +12,42 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr double log2e = 1.4426950408889634;
 /// How far exponents may exceed the reference. Probabilities round best where the largest ones are just below or at a
-/// power of two, as with an exact maximum: with 1 the error of the output is 1 % above that, with 8 it is 4 %.
-static constexpr double tolerated = 1;
+/// power of two, as with an exact maximum: with 1 the error of the output is 1 to 2 % above that, with 8 it is 4 %.
+/// This is less than half of what rounds to 1, so that a reference is not replaced because it was rounded itself.
+static constexpr double tolerated = 0x1p-9;
+static constexpr size_t chainsOfMaximum = 4;
+/// Of an invisible key where a reference serves all scores: 2^-127 is flushed to zero.
+static constexpr double hiddenExponent = -127;
+/// tanh(y) = y (c0 + c1 y^2) up to a magnitude of y: minimax for the relative error, 4.0e-4, which is less than the
+/// hardware's 2^-11. One more coefficient costs 3 to 8 % of a kernel's time.
+static constexpr double tanhCoefficients[] = {0x1.ffcbccp-1, -0x1.40b056p-2}, largestTanhOperand = 0.4;
+/// Where the coefficients with powers of a cap's ratio and the multiplier are normal numbers.
+static constexpr double smallestRatio = 0x1p-14, largestRatio = 0x1p14;
 
 static Value multiply(KernelBuilder &b, Value left, Value right) { return arith::MulFOp::create(b, left, right); }
 static Value add(KernelBuilder &b, Value left, Value right) { return arith::AddFOp::create(b, left, right); }
 static Value larger(KernelBuilder &b, Value left, Value right) { return arith::MaxNumFOp::create(b, left, right); }
 static Value minusInfinity(KernelBuilder &b) { return b.f32(-INFINITY); }
 
-SoftmaxState OnlineSoftmax::begin() { return {Values{minusInfinity(b), minusInfinity(b)}, Values{b.f32(0), b.f32(0)}}; }
-
-/// Four chains, so that no instruction waits for the one before.
-static Value reduce(KernelBuilder &b, ValueRange values, function_ref<Value(Value, Value)> combine) {
-  Values chains(values.take_front(4));
-  for (auto [index, value] : llvm::enumerate(values.drop_front(4)))
-    chains[index % 4] = combine(chains[index % 4], value);
-  return combine(combine(chains[0], chains[1]), combine(chains[2], chains[3]));
+SoftmaxState OnlineSoftmax::begin() {
+  Value first = form.hasReference() ? b.f32(*form.scaled->reference) : minusInfinity(b);
+  return {Values{first, first}, Values{b.f32(0), b.f32(0)}};
 }
+
+/// As chains, a power of two, so that no instruction waits for the one before.
+static Value reduce(KernelBuilder &b, ValueRange values, size_t count, function_ref<Value(Value, Value)> combine) {
+  Values chains(values.take_front(count));
+  for (auto [index, value] : llvm::enumerate(values.drop_front(count)))
+    chains[index % count] = combine(chains[index % count], value);
+  for (; count > 1; count /= 2)
+    for (size_t i = 0; i < count / 2; ++i)
+      chains[i] = combine(chains[2 * i], chains[2 * i + 1]);
+  return chains[0];
+}
+
+/// Of a row of a thread: measured, an exponential takes longer than an addition anyhow.
+static size_t chainsOfSum(size_t scores) { return scores >= 32 ? 4 : 2; }
 
 static Values ofRow(ValueRange scores, int64_t half) {
   Values row;
@@ -39,31 +56,75 @@ static Values ofRow(ValueRange scores, int64_t half) {
   return row;
 }
 
-Rescaling OnlineSoftmax::step(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
-  Rescaling rescaling = beginStep(place, scores, state);
-  finishStep(scores, state);
-  return rescaling;
-}
-
 Rescaling OnlineSoftmax::beginStep(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
-  applyScore(place, scores);
+  if (form.hasReference()) {
+    if (form.isCapped())
+      takesTanh = ptx::anyInWarp(b, b.logicalOr(exceedsCap(scores), needsMask(place)));
+    return {arith::ConstantOp::create(b, b.getBoolAttr(false)), Values(2, b.f32(1))};
+  }
+  if (form.isCapped())
+    applyCap(place, scores);
+  else
+    applyScore(place, scores);
   hide(place, scores);
-  return raiseReference({rowMaximum(ofRow(scores, 0)), rowMaximum(ofRow(scores, 1))}, state);
+  return raiseReference(rowMaxima(scores, state), state);
 }
 
-void OnlineSoftmax::finishStep(MutableArrayRef<Value> scores, SoftmaxState &state) {
+Values OnlineSoftmax::finishStep(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
+  if (form.hasReference() && form.isCapped())
+    return finishCapped(place, ValueRange(scores), state);
+  if (form.hasReference()) {
+    applyScore(place, scores);
+    hide(place, scores);
+  }
+  return probabilities(ValueRange(scores), state);
+}
+
+/// Two ways from scores to probabilities: what computes the exponents shares the instruction slots with the
+/// exponentials.
+Values OnlineSoftmax::finishCapped(const ScorePlace &place, ValueRange scores, SoftmaxState &state) {
+  auto withSums = [](Values values, const SoftmaxState &changed) {
+    llvm::append_range(values, changed.sum);
+    return values;
+  };
+  Values done = b.ifThenElse(
+      takesTanh, SmallVector<Type>(scores.size() + 2, b.getF32Type()),
+      [&] {
+        SoftmaxState changed = state;
+        Values exact(scores);
+        applyScore(place, exact);
+        hide(place, exact);
+        return withSums(probabilities(exact, changed), changed);
+      },
+      [&] {
+        SoftmaxState changed = state;
+        auto polynomial = [&](Value score, Value negative) {
+          return capped(score, form.scaled->multiplier * log2e, negative);
+        };
+        return withSums(probabilities(scores, changed, polynomial), changed);
+      });
+  ValueRange results(done);
+  state.sum = Values(results.take_back(2));
+  return Values(results.drop_back(2));
+}
+
+/// Also added to the sums. `exponent` is the product with the factor where it is not given.
+Values OnlineSoftmax::probabilities(ValueRange scores, SoftmaxState &state, Exponent exponent) {
+  Values changed(scores);
   for (int64_t half = 0; half < 2; ++half) {
     Values row = ofRow(scores, half);
     // A row that has seen no key has the reference -inf, which must not be subtracted from itself.
     Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, state.reference[half], minusInfinity(b));
     Value negative = b.select(seen, arith::NegFOp::create(b, state.reference[half]), b.f32(0));
     for (Value &score : row)
-      score = ptx::exp2(b, math::FmaOp::create(b, score, factor(), negative));
-    Value sum = reduce(b, row, [&](Value x, Value y) { return add(b, x, y); });
+      score = ptx::exp2(b, exponent ? exponent(score, negative)
+                                    : math::FmaOp::create(b, score, factor(), negative).getResult());
+    Value sum = reduce(b, row, chainsOfSum(row.size()), [&](Value x, Value y) { return add(b, x, y); });
     state.sum[half] = add(b, state.sum[half], sum);
     for (auto [index, probability] : llvm::enumerate(row))
-      scores[4 * (index / 2) + 2 * half + index % 2] = probability;
+      changed[4 * (index / 2) + 2 * half + index % 2] = probability;
   }
+  return changed;
 }
 
 Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
@@ -109,8 +170,8 @@ Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) 
 /// What a score is to be multiplied by to be an exponent of 2. After a score region that is a constant; else it is the
 /// scale too, which no instruction of its own multiplies by. It must not be zero, because hidden scores are infinite.
 Value OnlineSoftmax::factor() {
-  if (!context.softmax.getScore().empty())
-    return b.f32(log2e);
+  if (form.scaled)
+    return b.f32(form.scaled->multiplier * log2e);
   Value factor = multiply(b, scale(), b.f32(log2e));
   Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, factor, b.f32(0));
   return b.select(isZero, b.f32(1e-30), factor);
@@ -118,15 +179,53 @@ Value OnlineSoftmax::factor() {
 
 Value OnlineSoftmax::isNegative() { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, factor(), b.f32(0)); }
 
-/// The largest exponent of a thread's part of a row: that of the smallest score where the scale is negative.
-Value OnlineSoftmax::rowMaximum(ValueRange row) {
-  auto largest = [&] { return Values{reduce(b, row, [&](Value x, Value y) { return larger(b, x, y); })}; };
-  if (!context.softmax.getScore().empty() || !context.softmax.getScale())
-    return multiply(b, largest()[0], factor());
-  auto smallest = [&] {
-    return Values{reduce(b, row, [&](Value x, Value y) -> Value { return arith::MinNumFOp::create(b, x, y); })};
+/// The largest exponents of a thread's parts of the two rows: those of the smallest scores where the scale is negative.
+/// Where no reference is negative, so that only positive exponents can exceed it, the bits of the scores serve:
+/// positive floats are in the order of their bits, of which Hopper compares three at once. Whatever comes out for
+/// negative scores alone is negative.
+Values OnlineSoftmax::rowMaxima(ValueRange scores, const SoftmaxState &state) {
+  using Reduce = function_ref<Value(ValueRange)>;
+  auto ofRows = [&](Reduce reduceRow) { return Values{reduceRow(ofRow(scores, 0)), reduceRow(ofRow(scores, 1))}; };
+  auto largest = [&] {
+    return ofRows([&](ValueRange row) {
+      return reduce(b, row, chainsOfMaximum, [&](Value x, Value y) { return larger(b, x, y); });
+    });
   };
-  return multiply(b, b.ifThenElse(isNegative(), b.getF32Type(), smallest, largest)[0], factor());
+  auto smallest = [&] {
+    return ofRows([&](ValueRange row) {
+      return reduce(b, row, chainsOfMaximum,
+                    [&](Value x, Value y) -> Value { return arith::MinNumFOp::create(b, x, y); });
+    });
+  };
+  auto largestBits = [&] { return ofRows([&](ValueRange row) { return largestByBits(row); }); };
+  auto isNegative = [&](int64_t half) -> Value {
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, state.reference[half], b.f32(0));
+  };
+  SmallVector<Type> types(2, b.getF32Type());
+  Value needsFloats = ptx::anyInWarp(b, b.logicalOr(isNegative(0), isNegative(1)));
+  bool mayBeNegative = !form.scaled && context.softmax.getScale();
+  auto floats = [&] { return mayBeNegative ? b.ifThenElse(this->isNegative(), types, smallest, largest) : largest(); };
+  if (mayBeNegative)
+    needsFloats = b.logicalOr(needsFloats, this->isNegative());
+  Values maxima = b.ifThenElse(needsFloats, types, floats, largestBits);
+  for (Value &maximum : maxima)
+    maximum = multiply(b, maximum, factor());
+  return maxima;
+}
+
+Value OnlineSoftmax::largestByBits(ValueRange values, bool isUnsigned) {
+  Values bits;
+  for (Value value : values)
+    bits.push_back(arith::BitcastOp::create(b, b.i32Type(), value));
+  auto largerBits = [&](Value x, Value y) -> Value {
+    return isUnsigned ? arith::MaxUIOp::create(b, x, y).getResult() : arith::MaxSIOp::create(b, x, y).getResult();
+  };
+  Values chains(ValueRange(bits).take_front(chainsOfMaximum));
+  for (size_t index = chainsOfMaximum; index < bits.size(); index += 2) {
+    Value &chain = chains[index / 2 % chainsOfMaximum];
+    chain = largerBits(largerBits(chain, bits[index]), bits[index + 1]);
+  }
+  return arith::BitcastOp::create(b, b.getF32Type(), reduce(b, chains, chainsOfMaximum, largerBits));
 }
 
 /// Changes scores by something that depends on their places, `ahead` scores at a time. Left to itself, the compiler
@@ -156,18 +255,100 @@ ScorePlace OnlineSoftmax::startAfter(const ScorePlace &place, Value score) {
 }
 
 void OnlineSoftmax::applyScore(const ScorePlace &place, MutableArrayRef<Value> scores) {
-  Region &region = context.softmax.getScore();
-  if (region.empty())
+  if (!form.scaled)
     return;
+  Region &region = context.softmax.getScore();
   Values changed =
       inOrder(place, ValueRange(scores), scoresAhead(region), [&](const ScorePlace &at, int64_t index, Value score) {
         // Whoever lets the ops of the region be regrouped has the factors merged.
         auto regroup = arith::FastMathFlags::reassoc;
-        Value scaled = arith::MulFOp::create(b, score, scale(), regroup);
-        return applyRegion(region, {scaled}, place, at, index);
+        Value factored = arith::MulFOp::create(b, score, scale(), regroup);
+        return applyRegion(region, {factored}, place, at, index);
       });
   llvm::copy(changed, scores.begin());
 }
+
+//===----------------------------------------------------------------------===//
+// Linear biases
+//===----------------------------------------------------------------------===//
+
+/// What is to be added to the products of queries and keys so that the factor makes exponents of both: one multiply-add
+/// for each score, of which the slope, the distance of the first score and a constant are the operands.
+Values OnlineSoftmax::firstSums(const ScorePlace &place, int64_t count) {
+  Values sums(count, b.f32(0));
+  if (!form.bias)
+    return sums;
+  Value slope = biasSlope();
+  for (auto [index, sum] : llvm::enumerate(sums)) {
+    int64_t step = positionStep(form.bias->distance, index);
+    sum = math::FmaOp::create(b, slope, b.f32(step),
+                              multiply(b, slope, firstPosition(form.bias->distance, place, index)));
+  }
+  return sums;
+}
+
+/// In terms of products.
+Value OnlineSoftmax::biasSlope() {
+  Value zero = b.i32(0);
+  Value slope = context.applyRegion(context.softmax.getScore(), {b.f32(0), tile.batch, tile.head, zero, zero},
+                                    /*replace=*/{}, form.bias->slope);
+  return multiply(b, slope, arith::DivFOp::create(b, b.f32(form.bias->sign * log2e), factor()));
+}
+
+//===----------------------------------------------------------------------===//
+// Soft caps
+//===----------------------------------------------------------------------===//
+
+/// What a product is to be multiplied by to be the operand of tanh.
+Value OnlineSoftmax::capRatio() { return multiply(b, scale(), b.f32(*form.scaled->capRatio)); }
+
+/// Whether the polynomial does not serve for all of a thread's scores. By their bits the largest of signed numbers is
+/// the largest score if any is positive, that of unsigned numbers the smallest if any is negative. With a limit of -1
+/// none passes.
+Value OnlineSoftmax::exceedsCap(ValueRange scores) {
+  Value ratio = math::AbsFOp::create(b, capRatio());
+  auto compare = [&](arith::CmpFPredicate predicate, Value left, Value right) -> Value {
+    return arith::CmpFOp::create(b, predicate, left, right);
+  };
+  Value isModerate = b.logicalAnd(compare(arith::CmpFPredicate::OGE, ratio, b.f32(smallestRatio)),
+                                  compare(arith::CmpFPredicate::OLE, ratio, b.f32(largestRatio)));
+  Value limit = b.select(isModerate, arith::DivFOp::create(b, b.f32(largestTanhOperand), ratio), b.f32(-1));
+  auto bits = [&](Value value) -> Value { return arith::BitcastOp::create(b, b.i32Type(), value); };
+  Value isHigh = b.compare(arith::CmpIPredicate::sgt, bits(largestByBits(scores)), bits(limit));
+  Value isLow = b.compare(arith::CmpIPredicate::ugt, bits(largestByBits(scores, /*isUnsigned=*/true)),
+                          bits(arith::NegFOp::create(b, limit)));
+  return b.logicalOr(isHigh, isLow);
+}
+
+/// multiplier * tanh(ratio * score) + addend.
+Value OnlineSoftmax::capped(Value score, double multiplier, Value addend) {
+  Value ratio = capRatio(), square = multiply(b, ratio, ratio), power = ratio;
+  Values coefficients;
+  for (double coefficient : tanhCoefficients) {
+    coefficients.push_back(multiply(b, power, b.f32(multiplier * coefficient)));
+    power = multiply(b, power, square);
+  }
+  Value squaredScore = multiply(b, score, score), sum = coefficients.back();
+  for (Value coefficient : llvm::reverse(ValueRange(coefficients).drop_back()))
+    sum = math::FmaOp::create(b, squaredScore, sum, coefficient);
+  return math::FmaOp::create(b, score, sum, addend);
+}
+
+void OnlineSoftmax::applyCap(const ScorePlace &place, MutableArrayRef<Value> scores) {
+  auto changed = b.ifThenElse(
+      ptx::anyInWarp(b, exceedsCap(scores)), SmallVector<Type>(scores.size(), b.getF32Type()),
+      [&] {
+        Values exact(scores.begin(), scores.end());
+        applyScore(place, exact);
+        return exact;
+      },
+      [&] { return Values(llvm::map_range(scores, [&](Value score) { return capped(score, 1, b.f32(0)); })); });
+  llvm::copy(changed, scores.begin());
+}
+
+//===----------------------------------------------------------------------===//
+// Places
+//===----------------------------------------------------------------------===//
 
 /// Scores that are under way at once: more where there are registers for them.
 size_t OnlineSoftmax::scoresAhead(Region &region) {
@@ -178,8 +359,10 @@ size_t OnlineSoftmax::scoresAhead(Region &region) {
 /// Scores of invisible keys become infinitely unlikely. Most blocks lie wholly inside: only the others pay for it.
 void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores) {
   Value hidden = minusInfinity(b);
-  if (context.softmax.getScore().empty() && context.softmax.getScale())
+  if (!form.scaled && context.softmax.getScale())
     hidden = b.select(isNegative(), b.f32(INFINITY), hidden);
+  if (form.hasReference())
+    hidden = b.f32((*form.scaled->reference + hiddenExponent) / (form.scaled->multiplier * log2e));
   auto masked = b.ifThenElse(
       needsMask(place), SmallVector<Type>(scores.size(), b.getF32Type()),
       [&] {
@@ -218,22 +401,27 @@ Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const 
                                  int64_t index) {
   Values arguments(leading);
   llvm::append_range(arguments, Values{tile.batch, tile.head, queryOf(at, index), keyOf(at, index)});
-  return context.applyRegion(region, arguments, [&](Operation &op) -> Value {
-    auto convert = dyn_cast<arith::SIToFPOp>(op);
-    auto sum = convert ? positionSum(convert.getIn()) : std::nullopt;
-    return sum ? positionAsFloat(*sum, place, index) : Value();
-  });
+  return context.applyRegion(
+      region, arguments,
+      [&](Operation &op) -> Value {
+        auto convert = dyn_cast<arith::SIToFPOp>(op);
+        auto sum = convert ? positionSum(convert.getIn()) : std::nullopt;
+        return sum ? positionAsFloat(*sum, place, index) : Value();
+      },
+      form.scaled && &region == &context.softmax.getScore() ? form.scaled->value : Value());
 }
 
 /// Sums of positions become floats by one conversion for all scores of a block, to which constants are added: the
 /// conversions of all would take as long as the exponentials. Exact up to 2^24, beyond that within a unit in the last
 /// place.
 Value OnlineSoftmax::positionAsFloat(const PositionSum &sum, const ScorePlace &place, int64_t index) {
-  const KeyPlace &block = blockOf(place, index);
-  Value first = b.add(b.add(b.mul(place.query, sum.queries), b.mul(block.firstKey, sum.keys)), sum.constant);
-  Value converted = arith::SIToFPOp::create(b, b.getF32Type(), first);
-  int64_t queries = index % 4 / 2 * 8, keys = index / 4 * 8 % context.keyBlock + index % 2;
-  return add(b, converted, b.f32(double(sum.queries * queries + sum.keys * keys)));
+  return add(b, firstPosition(sum, place, index), b.f32(positionStep(sum, index)));
+}
+
+/// That of the thread's first row and of its first key in the score's block.
+Value OnlineSoftmax::firstPosition(const PositionSum &sum, const ScorePlace &place, int64_t index) {
+  Value query = b.mul(place.query, sum.queries), key = b.mul(blockOf(place, index).firstKey, sum.keys);
+  return arith::SIToFPOp::create(b, b.getF32Type(), b.add(b.add(query, key), sum.constant));
 }
 
 /// Whether any of a thread's scores may be invisible: the same for all threads of the warpgroup but for its rows.

@@ -6,7 +6,6 @@
 #define SPARSEC_EMIT_ONLINE_SOFTMAX_H
 
 #include "AttentionContext.h"
-#include "ElementwiseRegion.h"
 
 namespace sparsec {
 
@@ -36,17 +35,19 @@ struct Rescaling {
 
 class OnlineSoftmax {
 public:
-  OnlineSoftmax(AttentionContext &context, const QueryTile &tile) : context(context), b(context.b), tile(tile) {
+  OnlineSoftmax(AttentionContext &context, const QueryTile &tile)
+      : context(context), b(context.b), form(context.scoreForm), tile(tile) {
     context.loadForTile(tile);
   }
 
   SoftmaxState begin();
-  /// Turns scores (in the layout of AccumulatorFragment, one slab) into probabilities, in place, and updates the state.
-  Rescaling step(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
-  // The same in two parts. The first ends with a branch; the second has none, so that it can share the instruction
-  // slots with products.
+  /// What the sums of products of a step start from: zeros but for a bias.
+  KernelBuilder::Values firstSums(const ScorePlace &place, int64_t count);
+  // A step in two parts: scores (in the layout of AccumulatorFragment, one slab) become probabilities. The first part
+  // ends with a branch and tells what becomes of the output.
   Rescaling beginStep(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
-  void finishStep(llvm::MutableArrayRef<mlir::Value> scores, SoftmaxState &state);
+  KernelBuilder::Values finishStep(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores,
+                                   SoftmaxState &state);
   /// The output (one slab) where a rescaling is needed.
   KernelBuilder::Values rescaled(mlir::ValueRange output, const Rescaling &rescaling);
   /// The sums over all threads of a row.
@@ -57,9 +58,18 @@ private:
   KernelBuilder::Values inOrder(const ScorePlace &place, mlir::ValueRange scores, size_t ahead, Change change);
   ScorePlace startAfter(const ScorePlace &place, mlir::Value score);
   void applyScore(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
+  mlir::Value biasSlope();
+  mlir::Value capRatio();
+  mlir::Value exceedsCap(mlir::ValueRange scores);
+  mlir::Value capped(mlir::Value score, double multiplier, mlir::Value addend);
+  void applyCap(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
+  KernelBuilder::Values finishCapped(const ScorePlace &place, mlir::ValueRange scores, SoftmaxState &state);
+  using Exponent = llvm::function_ref<mlir::Value(mlir::Value score, mlir::Value negativeReference)>;
+  KernelBuilder::Values probabilities(mlir::ValueRange scores, SoftmaxState &state, Exponent exponent = {});
   void hide(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   Rescaling raiseReference(mlir::ValueRange maxima, SoftmaxState &state);
-  mlir::Value rowMaximum(mlir::ValueRange row);
+  KernelBuilder::Values rowMaxima(mlir::ValueRange scores, const SoftmaxState &state);
+  mlir::Value largestByBits(mlir::ValueRange row, bool isUnsigned = false);
   mlir::Value scale();
   mlir::Value factor();
   mlir::Value isNegative();
@@ -68,13 +78,19 @@ private:
   mlir::Value isVisible(const ScorePlace &place, const ScorePlace &at, int64_t index);
   size_t scoresAhead(mlir::Region &region);
   mlir::Value positionAsFloat(const PositionSum &sum, const ScorePlace &place, int64_t index);
+  double positionStep(const PositionSum &sum, int64_t index) {
+    return double(sum.queries * (index % 4 / 2 * 8) + sum.keys * keyInBlock(index));
+  }
+  mlir::Value firstPosition(const PositionSum &sum, const ScorePlace &place, int64_t index);
   mlir::Value queryOf(const ScorePlace &place, int64_t index) { return b.add(place.query, index % 4 / 2 * 8); }
   const KeyPlace &blockOf(const ScorePlace &place, int64_t index) {
     return place.blocks[index / 4 * 8 / context.keyBlock];
   }
   mlir::Value keyOf(const ScorePlace &place, int64_t index) {
-    return b.add(blockOf(place, index).firstKey, index / 4 * 8 % context.keyBlock + index % 2);
+    return b.add(blockOf(place, index).firstKey, keyInBlock(index));
   }
+  /// Distance to the thread's first key of the block.
+  int64_t keyInBlock(int64_t index) { return index / 4 * 8 % context.keyBlock + index % 2; }
   mlir::Value applyRegion(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading, const ScorePlace &place,
                           const ScorePlace &at, int64_t index);
   mlir::Value overRow(mlir::Value value,
@@ -82,7 +98,14 @@ private:
 
   AttentionContext &context;
   KernelBuilder &b;
+  const ScoreForm &form;
   QueryTile tile;
+  // At most one of these has a value.
+  std::optional<LinearBias> bias;
+  std::optional<ScaledScore> scaled;
+  std::optional<double> reference; // that serves all scores, where `scaled` is bounded
+  int64_t count = 0;
+  mlir::Value takesTanh; // of this step: a soft cap's polynomial does not serve
 };
 
 } // namespace sparsec

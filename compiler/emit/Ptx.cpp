@@ -61,6 +61,9 @@ void ptx::barrierCta(KernelBuilder &b) { NVVM::BarrierOp::create(b); }
 void ptx::barrierNamed(KernelBuilder &b, Value id, int64_t threads) {
   NVVM::BarrierOp::create(b, Type(), id, b.i32(threads), NVVM::BarrierReductionAttr(), Value());
 }
+void ptx::barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads) {
+  NVVM::BarrierArriveOp::create(b, id, b.i32(threads));
+}
 void ptx::barrierWarp(KernelBuilder &b) { NVVM::SyncWarpOp::create(b, b.i32(-1)); }
 void ptx::barrierCluster(KernelBuilder &b) {
   NVVM::ClusterArriveOp::create(b, /*aligned=*/UnitAttr());

@@ -28,10 +28,11 @@ Value exchange(KernelBuilder &b, Value value, int64_t mask);
 Value anyInWarp(KernelBuilder &b, Value predicate);
 
 // Barriers of threads (9.7.13).
-void barrierCta(KernelBuilder &b);                              // bar.sync 0
-void barrierNamed(KernelBuilder &b, Value id, int64_t threads); // bar.sync id, threads
-void barrierWarp(KernelBuilder &b);                             // bar.warp.sync
-void barrierCluster(KernelBuilder &b);                          // barrier.cluster.arrive + wait
+void barrierCta(KernelBuilder &b);                                    // bar.sync 0
+void barrierNamed(KernelBuilder &b, Value id, int64_t threads);       // bar.sync id, threads
+void barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads); // bar.arrive id, threads
+void barrierWarp(KernelBuilder &b);                                   // bar.warp.sync
+void barrierCluster(KernelBuilder &b);                                // barrier.cluster.arrive + wait
 
 // mbarrier (9.7.13.15). Pointers are to shared memory.
 void mbarrierInit(KernelBuilder &b, Value barrier, int64_t count);

@@ -61,6 +61,7 @@ private:
   void setDense(size_t number, PlacedTensor &tensor, const sparsec_dense_t &shape);
   sparsec_dense_t rowsView(const PlacedTensor &tensor, int64_t heads, int64_t length) const;
   int64_t memoryRow(int64_t batch, int64_t head, int64_t heads, int64_t position, int64_t length) const;
+  double scoreError() const;
   std::string checkRow(const Expected &expected, int64_t row) const;
   double dimension() const;
 

@@ -27,6 +27,11 @@ SOFTCAP = ["%cap = arith.constant 20.0 : f32",
            "%ratio = arith.divf %s, %cap : f32",
            "%tanh = math.tanh %ratio : f32",
            "%r = arith.mulf %tanh, %cap : f32"]
+# A polynomial where no score is large, the hardware's tanh else.
+FASTCAP = ["%cap = arith.constant 20.0 : f32",
+           "%ratio = arith.divf %s, %cap : f32",
+           "%tanh = math.tanh %ratio fastmath<afn> : f32",
+           "%r = arith.mulf %tanh, %cap : f32"]
 # Element (batch, position) is the document of the query, or of the key, at this index.
 DOCUMENTS = ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32>",
              "%theirs = sparsec.element %documents_region[%b, %j] : tensor<?x?xi32>",
@@ -39,6 +44,15 @@ REGIONS = {
                                 "%distance = arith.subi %j, %i : i32",
                                 "%d = arith.sitofp %distance : i32 to f32",
                                 "%r = math.fma %slope, %d, %s : f32"]}),
+    "slopes": Regions([("slopes", "tensor<?xf32>")],
+                      {"score": ["%slope = sparsec.element %slopes_region[%h] : tensor<?xf32>",
+                                 "%five = arith.constant 5 : i32",
+                                 "%distance = arith.subi %i, %j : i32",
+                                 "%further = arith.addi %distance, %five : i32",
+                                 "%d = arith.sitofp %further : i32 to f32",
+                                 "%p = arith.mulf %d, %slope : f32",
+                                 "%r = arith.subf %s, %p : f32"]}),
+    "fast": Regions([], {"score": FASTCAP}),
     # Element (head, distance + 32) is added; what is further away has the last one.
     "bias": Regions([("bias", "tensor<?x?xf16>")],
                     {"score": ["%limit = arith.constant 32 : i32",
@@ -59,6 +73,7 @@ REGIONS = {
                                       "%r = arith.cmpi ne, %remainder, %one : i32"]}),
     "documents": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
     "capdocs": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
+    "capfast": Regions([("documents", "tensor<?x?xi32>")], {"score": FASTCAP, "mask": DOCUMENTS}),
 }
 
 FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, RESULTS, OUTPUTS, list(REGIONS)]

@@ -39,10 +39,18 @@
 // CHECK-COUNT-7: setp.ne.b32 p, 1, 0; wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16 {{.*}}, p, 1, 1, 0;
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 0;
-// A warp votes whether the exponential of some score of its two rows is more than 2^1 times that of the reference. Only
-// then come the maxima of the four threads of a row and the factors. Then the exponentials, and pairs of them for the
-// second product.
-// CHECK: [[TOLERATED:%[a-z0-9_]+]] = arith.constant 1.000000e+00 : f32
+// Where a reference is negative, and so at first, the maxima are those of floats, else those of their bits.
+// CHECK: [[NEGATIVE:%[0-9]+]] = nvvm.vote.sync any
+// CHECK-NEXT: [[MAXIMA:%[0-9]+]]:2 = scf.if [[NEGATIVE]] -> (f32, f32)
+// CHECK-NOT: arith.maxsi
+// CHECK: arith.maxnumf
+// CHECK: } else {
+// CHECK-NOT: arith.maxnumf
+// CHECK-COUNT-30: arith.maxsi
+// CHECK: arith.mulf [[MAXIMA]]#0
+// A warp votes whether some maximum of its rows exceeds the reference. Only then come the maxima of the four threads of
+// a row and the factors. Then the exponentials, and pairs of them for the second product.
+// CHECK: [[TOLERATED:%[a-z0-9_]+]] = arith.constant 0.001953125 : f32
 // CHECK-NEXT: arith.addf %{{.*}}, [[TOLERATED]] : f32
 // CHECK-NEXT: arith.cmpf ogt
 // CHECK: arith.cmpf ogt
@@ -67,6 +75,8 @@
 // CHECK: nvvm.wgmma.commit.group.sync.aligned
 // CHECK: wgmma.wait_group.sync.aligned 1;
 // CHECK: mbarrier.arrive.shared::cta.b64
+// CHECK: nvvm.vote.sync any
+// CHECK: arith.maxsi
 // CHECK: [[VOTE:%[0-9]+]] = nvvm.vote.sync any
 // CHECK: llvm.nvvm.ex2.approx.ftz.f
 // CHECK: wgmma.wait_group.sync.aligned 0;
@@ -75,7 +85,8 @@
 // CHECK: scf.if [[VOTE]] -> (!llvm.struct<
 // CHECK: arith.mulf
 // CHECK: } else {
-// CHECK: llvm.nvvm.ff2bf16x2.rn
+// CHECK-COUNT-32: llvm.nvvm.ex2.approx.ftz.f
+// CHECK-COUNT-16: llvm.nvvm.ff2bf16x2.rn
 // The values of the last block, the sums over the four threads of two rows, then the store: the four threads of a row
 // exchange pairs in two rounds of two, so that each has 16 bytes that lie side by side. 128 / 32 such pieces of two rows.
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16

@@ -1,0 +1,129 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ScoreForm.h"
+
+#include "SparsecDialect.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/IR/Matchers.h"
+
+#include "llvm/ADT/SetVector.h"
+
+#include <algorithm>
+
+using namespace mlir;
+using namespace sparsec;
+
+static Value yielded(Region &score) { return score.front().getTerminator()->getOperand(0); }
+
+/// Whether a value of the region depends on the head and the batch at most. Their elements are loaded once a tile;
+/// those of computed indices are not, and do not count.
+static bool isOfHead(Value value) {
+  llvm::SetVector<Value> needed;
+  needed.insert(value);
+  for (size_t i = 0; i < needed.size(); ++i) { // grows
+    Operation *op = needed[i].getDefiningOp();
+    bool isArgumentOfHead = placeOfIndex(needed[i]) == 0 || placeOfIndex(needed[i]) == 1;
+    if (!op && !isArgumentOfHead)
+      return false;
+    auto element = dyn_cast_or_null<ElementOp>(op);
+    auto isComputed = [](Value index) { return placeOfIndex(index) != 0 && placeOfIndex(index) != 1; };
+    if (element && llvm::any_of(element.getIndices(), isComputed))
+      return false;
+    if (op && !element)
+      needed.insert_range(op->getOperands());
+  }
+  return true;
+}
+
+/// slope * f32(distance), in either order.
+static std::optional<LinearBias> slopeTimesDistance(Value left, Value right, double sign) {
+  for (auto [slope, factor] : {std::pair(left, right), std::pair(right, left)}) {
+    auto convert = factor.getDefiningOp<arith::SIToFPOp>();
+    auto distance = convert ? positionSum(convert.getIn()) : std::nullopt;
+    if (distance && isOfHead(slope))
+      return LinearBias{slope, sign, *distance};
+  }
+  return std::nullopt;
+}
+
+static std::optional<LinearBias> product(Value value, double sign) {
+  auto multiply = value.getDefiningOp<arith::MulFOp>();
+  return multiply ? slopeTimesDistance(multiply.getLhs(), multiply.getRhs(), sign) : std::nullopt;
+}
+
+static std::optional<LinearBias> linearBias(Region &score) {
+  Value s = score.getArgument(0), result = yielded(score);
+  if (auto fma = result.getDefiningOp<math::FmaOp>())
+    return fma.getC() == s ? slopeTimesDistance(fma.getA(), fma.getB(), 1) : std::nullopt;
+  if (auto add = result.getDefiningOp<arith::AddFOp>()) {
+    if (add.getLhs() == s)
+      return product(add.getRhs(), 1);
+    return add.getRhs() == s ? product(add.getLhs(), 1) : std::nullopt;
+  }
+  if (auto subtract = result.getDefiningOp<arith::SubFOp>())
+    return subtract.getLhs() == s ? product(subtract.getRhs(), -1) : std::nullopt;
+  return std::nullopt;
+}
+
+/// The constant of a product or quotient of `value` and a finite constant that is not zero.
+static std::optional<double> constantFactor(Value constant) {
+  FloatAttr attribute;
+  if (!matchPattern(constant, m_Constant(&attribute)) || !attribute.getValue().isFiniteNonZero())
+    return std::nullopt;
+  return attribute.getValueAsDouble();
+}
+
+/// Of tanh(score * ratio) or tanh(score / cap), with an approximate tanh.
+static std::optional<double> capRatio(Value value, Value score) {
+  auto tanh = value.getDefiningOp<math::TanhOp>();
+  if (!tanh || !arith::bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))
+    return std::nullopt;
+  if (auto multiply = tanh.getOperand().getDefiningOp<arith::MulFOp>()) {
+    if (multiply.getLhs() == score)
+      return constantFactor(multiply.getRhs());
+    return multiply.getRhs() == score ? constantFactor(multiply.getLhs()) : std::nullopt;
+  }
+  auto divide = tanh.getOperand().getDefiningOp<arith::DivFOp>();
+  auto cap = divide && divide.getLhs() == score ? constantFactor(divide.getRhs()) : std::nullopt;
+  return cap ? std::optional(1 / *cap) : std::nullopt;
+}
+
+/// No magnitude of the value is larger, where that is known.
+static std::optional<double> bound(Value value) {
+  bool isBounded = isa_and_nonnull<math::TanhOp, math::ErfOp, math::SinOp, math::CosOp>(value.getDefiningOp());
+  return isBounded ? std::optional(1.0) : std::nullopt;
+}
+
+/// The exponents lie between -100 and 50. Half-precision probabilities have too few exponents for that.
+static std::optional<double> fixedReference(double largestExponent, Type element) {
+  constexpr double lowest = -100, highest = 50;
+  if (!element.isBF16() || 2 * largestExponent > highest - lowest)
+    return std::nullopt;
+  return std::min(largestExponent, -lowest - largestExponent);
+}
+
+static ScaledScore scaledScore(Region &score, Type element) {
+  ScaledScore scaled{yielded(score), 1, std::nullopt, std::nullopt};
+  if (auto multiply = scaled.value.getDefiningOp<arith::MulFOp>())
+    for (auto [constant, value] :
+         {std::pair(multiply.getLhs(), multiply.getRhs()), std::pair(multiply.getRhs(), multiply.getLhs())})
+      if (auto factor = constantFactor(constant); factor && *factor > 0) {
+        scaled.value = value;
+        scaled.multiplier = *factor;
+        break;
+      }
+  scaled.capRatio = capRatio(scaled.value, score.getArgument(0));
+  if (auto largest = bound(scaled.value))
+    scaled.reference = fixedReference(*largest * scaled.multiplier * log2e, element);
+  return scaled;
+}
+
+ScoreForm::ScoreForm(Region &score, Type element) {
+  if (score.empty())
+    return;
+  bias = linearBias(score);
+  if (!bias)
+    scaled = scaledScore(score, element);
+}

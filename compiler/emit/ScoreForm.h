@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a score region of attention says as a whole, where that saves instructions for every score.
+
+#ifndef SPARSEC_EMIT_SCORE_FORM_H
+#define SPARSEC_EMIT_SCORE_FORM_H
+
+#include "ElementwiseRegion.h"
+
+namespace sparsec {
+
+/// Exponents of the softmax are those of 2.
+inline constexpr double log2e = 1.4426950408889634;
+
+/// score + sign * slope * f32(distance). The slope is a value of the region that is the same for a head: ALiBi.
+struct LinearBias {
+  mlir::Value slope;
+  double sign;
+  PositionSum distance;
+};
+
+/// multiplier * value: `value` is what is left to compute for each score, `multiplier` a positive constant.
+struct ScaledScore {
+  mlir::Value value;
+  double multiplier;
+  /// The value is tanh(score * ratio), of which the hardware's precision is enough: a soft cap.
+  std::optional<double> capRatio;
+  /// A reference of the softmax, an exponent of 2, that serves whatever the scores are: they are known to be bounded,
+  /// and neither probabilities nor their products with values leave the range of the element type and of f32.
+  std::optional<double> reference;
+};
+
+/// A score region; at most one of the two has a value. Without a region none has.
+struct ScoreForm {
+  ScoreForm() = default;
+  /// `element` is the type of the probabilities.
+  ScoreForm(mlir::Region &score, mlir::Type element);
+
+  std::optional<LinearBias> bias;
+  std::optional<ScaledScore> scaled;
+
+  bool isCapped() const { return scaled && scaled->capRatio; }
+  bool hasReference() const { return scaled && scaled->reference; }
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_SCORE_FORM_H

@@ -1,0 +1,79 @@
+// RUN: sparsec %s --arch=sm_90a --emit=ptx -o %t.ptx
+// RUN: FileCheck %s < %t.ptx
+// RUN: FileCheck %s --check-prefix=TURNS < %t.ptx
+// RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
+// Score regions of which not all is computed for every score.
+
+// ALiBi is what the sums of products start from: no product overwrites its sums.
+// BIAS-LABEL: .entry alibi(
+// BIAS-NOT: setp.ne.b32 p, 0, 0;
+// BIAS: setp.ne.b32 p, 1, 0;
+// BIAS-NOT: setp.ne.b32 p, 0, 0;
+// BIAS-LABEL: .entry softcap(
+// BIAS: setp.ne.b32 p, 0, 0;
+sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
+                      %slopes: tensor<?xf32>) -> (o: tensor<?x?x?x128xbf16>) {
+  %o = sparsec.attention %q, %k, %v extras(%slopes)
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xf32>) {
+    %slope = sparsec.element %t[%h] : tensor<?xf32>
+    %distance = arith.subi %j, %i : i32
+    %d = arith.sitofp %distance : i32 to f32
+    %r = math.fma %slope, %d, %s : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xf32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// A soft cap that may be approximate is a polynomial unless scores of a warp are beyond it, which the largest and the
+// smallest one tell: then the hardware computes it, for the 64 scores of a thread, at the start and in the loop. One
+// reference serves all bf16 scores: no maximum of floats, and no exchange but that of the sums and of the outputs.
+// CHECK-LABEL: .entry softcap(
+// CHECK-NOT: max.f32
+// CHECK: max.s32
+// CHECK: max.u32
+// CHECK: vote.sync.any.pred
+// CHECK-NOT: max.f32
+// CHECK-COUNT-64: tanh.approx.f32
+// CHECK-NOT: max.f32
+// CHECK-COUNT-64: tanh.approx.f32
+// CHECK-NOT: tanh.approx.f32
+// CHECK-NOT: max.f32
+// CHECK-LABEL: .entry softcap_f16(
+
+// The two warpgroups of the tile take turns: one barrier each.
+// TURNS-LABEL: .entry alibi(
+// TURNS-NOT: bar.arrive
+// TURNS-LABEL: .entry softcap(
+// TURNS: bar.arrive %r{{[0-9]+}}, 256;
+// TURNS: bar.sync %r{{[0-9]+}}, 256;
+// TURNS: bar.arrive %r{{[0-9]+}}, 256;
+// TURNS-LABEL: .entry softcap_f16(
+// TURNS-NOT: bar.arrive
+sparsec.kernel @softcap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap : f32
+    %tanh = math.tanh %ratio fastmath<afn> : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// f16 has too few exponents for one reference.
+// CHECK: max.u32
+// CHECK: vote.sync.any.pred
+// CHECK: tanh.approx.f32
+// CHECK: max.f32
+sparsec.kernel @softcap_f16(%q: tensor<?x?x?x128xf16>, %k: tensor<?x?x?x128xf16>, %v: tensor<?x?x?x128xf16>)
+    -> (o: tensor<?x?x?x128xf16>) {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap : f32
+    %tanh = math.tanh %ratio fastmath<afn> : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x128xf16>, tensor<?x?x?x128xf16>, tensor<?x?x?x128xf16>) -> tensor<?x?x?x128xf16>
+  sparsec.return %o : tensor<?x?x?x128xf16>
+}
