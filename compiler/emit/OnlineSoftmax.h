@@ -69,7 +69,7 @@ private:
   void hide(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   Rescaling raiseReference(mlir::ValueRange maxima, SoftmaxState &state);
   KernelBuilder::Values rowMaxima(mlir::ValueRange scores, const SoftmaxState &state);
-  mlir::Value largestByBits(mlir::ValueRange row, bool isUnsigned = false);
+  mlir::Value largestByBits(mlir::ValueRange values, bool isUnsigned = false);
   mlir::Value scale();
   mlir::Value factor();
   mlir::Value isNegative();
@@ -100,11 +100,6 @@ private:
   KernelBuilder &b;
   const ScoreForm &form;
   QueryTile tile;
-  // At most one of these has a value.
-  std::optional<LinearBias> bias;
-  std::optional<ScaledScore> scaled;
-  std::optional<double> reference; // that serves all scores, where `scaled` is bounded
-  int64_t count = 0;
   mlir::Value takesTanh; // of this step: a soft cap's polynomial does not serve
 };
 
