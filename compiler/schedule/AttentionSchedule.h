@@ -18,7 +18,7 @@ struct AttentionDescription {
   int64_t queryBlock = 128;
   int64_t keyBlock = 128;
   /// A mask region, or a score region that loads elements by query or key: conditions, places and addresses of many
-  /// scores at once take registers.
+  /// scores at once take registers. So do the coefficients of a soft cap with a scale, or one that needs maxima too.
   bool regionsNeedRegisters = false;
 };
 

@@ -2,7 +2,7 @@
 
 #include "ScheduleAttribute.h"
 
-#include "ElementwiseRegion.h"
+#include "ScoreForm.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -44,7 +44,9 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
     problem.queryBlock = type.getQueryBlock();
     problem.keyBlock = type.getKeyBlock();
   }
-  problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore());
+  ScoreForm form(attention.getScore(), attention.getQuery().getType().getElementType());
+  bool isDemandingCap = form.isCapped() && (attention.getScale() || !form.hasReference());
+  problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore()) || isDemandingCap;
   return problem;
 }
 

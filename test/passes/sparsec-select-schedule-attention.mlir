@@ -31,6 +31,46 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     sparsec.return %o : tensor<?x?x?x64xf16>
   }
 
+  // A soft cap fits beside three tiles where its coefficients are constants and one reference serves all scores.
+  // CHECK-LABEL: sparsec.kernel @softcap
+  // CHECK-SAME: consumer_registers = 160, raster = 1, tiles_per_cta = 3>
+  sparsec.kernel @softcap(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+      %cap = arith.constant 20.0 : f32
+      %x = arith.divf %s, %cap : f32
+      %t = math.tanh %x fastmath<afn> : f32
+      %r = arith.mulf %t, %cap : f32
+      sparsec.yield %r : f32
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // CHECK-LABEL: sparsec.kernel @softcap_with_scale
+  // CHECK-SAME: consumer_registers = 232, raster = 1, tiles_per_cta = 2>
+  sparsec.kernel @softcap_with_scale(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %c: f32) -> (o: tensor<?x?x?x64xbf16>) {
+    %o = sparsec.attention %q, %k, %v scale(%c) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+      %cap = arith.constant 20.0 : f32
+      %x = arith.divf %s, %cap : f32
+      %t = math.tanh %x fastmath<afn> : f32
+      %r = arith.mulf %t, %cap : f32
+      sparsec.yield %r : f32
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, f32) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // CHECK-LABEL: sparsec.kernel @softcap_of_f16
+  // CHECK-SAME: consumer_registers = 232, raster = 1, tiles_per_cta = 2>
+  sparsec.kernel @softcap_of_f16(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>) {
+    %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+      %cap = arith.constant 20.0 : f32
+      %x = arith.divf %s, %cap : f32
+      %t = math.tanh %x fastmath<afn> : f32
+      %r = arith.mulf %t, %cap : f32
+      sparsec.yield %r : f32
+    } : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+    sparsec.return %o : tensor<?x?x?x64xf16>
+  }
+
   // What a region loads by batch and head is the same for all scores of a tile.
   // CHECK-LABEL: sparsec.kernel @load_by_head
   // CHECK-SAME: consumer_registers = 160, raster = 1, tiles_per_cta = 3>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // What a score region of attention says as a whole, where that saves instructions for every score.
 
-#ifndef SPARSEC_EMIT_SCORE_FORM_H
-#define SPARSEC_EMIT_SCORE_FORM_H
+#ifndef SPARSEC_DIALECT_SCOREFORM_H
+#define SPARSEC_DIALECT_SCOREFORM_H
 
 #include "ElementwiseRegion.h"
 
@@ -44,4 +44,4 @@ struct ScoreForm {
 
 } // namespace sparsec
 
-#endif // SPARSEC_EMIT_SCORE_FORM_H
+#endif // SPARSEC_DIALECT_SCOREFORM_H
