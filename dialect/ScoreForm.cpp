@@ -67,7 +67,7 @@ static std::optional<LinearBias> linearBias(Region &score) {
   return std::nullopt;
 }
 
-/// The constant of a product or quotient of `value` and a finite constant that is not zero.
+/// A finite constant that is not zero.
 static std::optional<double> constantFactor(Value constant) {
   FloatAttr attribute;
   if (!matchPattern(constant, m_Constant(&attribute)) || !attribute.getValue().isFiniteNonZero())
@@ -104,12 +104,15 @@ static std::optional<double> fixedReference(double largestExponent, Type element
   return std::min(largestExponent, -lowest - largestExponent);
 }
 
+/// With a larger or smaller multiplier that of exponents could overflow, or lose digits.
+static bool isModerate(double multiplier) { return multiplier >= 0x1p-64 && multiplier <= 0x1p64; }
+
 static ScaledScore scaledScore(Region &score, Type element) {
   ScaledScore scaled{yielded(score), 1, std::nullopt, std::nullopt};
   if (auto multiply = scaled.value.getDefiningOp<arith::MulFOp>())
     for (auto [constant, value] :
          {std::pair(multiply.getLhs(), multiply.getRhs()), std::pair(multiply.getRhs(), multiply.getLhs())})
-      if (auto factor = constantFactor(constant); factor && *factor > 0) {
+      if (auto factor = constantFactor(constant); factor && isModerate(*factor)) {
         scaled.value = value;
         scaled.multiplier = *factor;
         break;

@@ -168,13 +168,17 @@ Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) 
 }
 
 /// What a score is to be multiplied by to be an exponent of 2. After a score region that is a constant; else it is the
-/// scale too, which no instruction of its own multiplies by. It must not be zero, because hidden scores are infinite.
+/// scale too, which no instruction of its own multiplies by. It must not be zero, because hidden scores are infinite,
+/// nor so small that a bias in terms of products overflows.
 Value OnlineSoftmax::factor() {
   if (form.scaled)
     return b.f32(form.scaled->multiplier * log2e);
   Value factor = multiply(b, scale(), b.f32(log2e));
-  Value isZero = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, factor, b.f32(0));
-  return b.select(isZero, b.f32(1e-30), factor);
+  constexpr double smallest = 1e-30;
+  Value magnitude = math::AbsFOp::create(b, factor);
+  Value isTiny = arith::CmpFOp::create(b, form.bias ? arith::CmpFPredicate::OLT : arith::CmpFPredicate::OEQ, magnitude,
+                                       b.f32(form.bias ? smallest : 0));
+  return b.select(isTiny, b.f32(smallest), factor);
 }
 
 Value OnlineSoftmax::isNegative() { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, factor(), b.f32(0)); }
@@ -202,12 +206,16 @@ Values OnlineSoftmax::rowMaxima(ValueRange scores, const SoftmaxState &state) {
     return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, state.reference[half], b.f32(0));
   };
   SmallVector<Type> types(2, b.getF32Type());
-  Value needsFloats = ptx::anyInWarp(b, b.logicalOr(isNegative(0), isNegative(1)));
   bool mayBeNegative = !form.scaled && context.softmax.getScale();
   auto floats = [&] { return mayBeNegative ? b.ifThenElse(this->isNegative(), types, smallest, largest) : largest(); };
-  if (mayBeNegative)
-    needsFloats = b.logicalOr(needsFloats, this->isNegative());
-  Values maxima = b.ifThenElse(needsFloats, types, floats, largestBits);
+  auto floatsOrBits = [&] {
+    Value needsFloats = ptx::anyInWarp(b, b.logicalOr(isNegative(0), isNegative(1)));
+    if (mayBeNegative)
+      needsFloats = b.logicalOr(needsFloats, this->isNegative());
+    return b.ifThenElse(needsFloats, types, floats, largestBits);
+  };
+  bool isHopper = context.schedule.getInstruction() == Instruction::wgmma;
+  Values maxima = isHopper ? floatsOrBits() : floats();
   for (Value &maximum : maxima)
     maximum = multiply(b, maximum, factor());
   return maxima;
@@ -280,7 +288,7 @@ Values OnlineSoftmax::firstSums(const ScorePlace &place, int64_t count) {
     return sums;
   Value slope = biasSlope();
   for (auto [index, sum] : llvm::enumerate(sums)) {
-    int64_t step = positionStep(form.bias->distance, index);
+    double step = positionStep(form.bias->distance, index);
     sum = math::FmaOp::create(b, slope, b.f32(step),
                               multiply(b, slope, firstPosition(form.bias->distance, place, index)));
   }

@@ -109,6 +109,8 @@ TEST_F(ScoreFormTest, MultipliersOfScores) {
   EXPECT_FALSE(positive.hasReference()) << "an exponential has no bound";
   // The largest exponent would be that of the smallest score.
   EXPECT_EQ(form("%c = arith.constant -3.0 : f32\n %r = arith.mulf %s, %c : f32").scaled->multiplier, 1);
+  // Times log2(e) it would be infinite.
+  EXPECT_EQ(form("%c = arith.constant 3.0e38 : f32\n %r = arith.mulf %s, %c : f32").scaled->multiplier, 1);
   EXPECT_EQ(form("%c = arith.constant 0.0 : f32\n %r = arith.mulf %s, %c : f32").scaled->multiplier, 1);
 }
 
