@@ -65,13 +65,20 @@ Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange i
   return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
 }
 
+Value AttentionContext::firstInReach(Value query) {
+  return windowLeft < 0 ? Value() : b.sub(b.add(query, queryOffset()), windowLeft);
+}
+
+Value AttentionContext::endOfReach(Value query) {
+  if (windowRight < 0)
+    return keys();
+  return b.minimum(keys(), b.add(b.add(query, queryOffset()), windowRight + 1));
+}
+
 Value AttentionContext::isInReach(Value query, Value key) {
-  Value position = b.add(query, queryOffset());
-  Value reach = b.less(key, keys());
-  if (windowRight >= 0)
-    reach = b.logicalAnd(reach, b.less(key, b.add(position, windowRight + 1)));
-  if (windowLeft >= 0)
-    reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, b.sub(position, windowLeft)));
+  Value reach = b.less(key, endOfReach(query));
+  if (Value first = firstInReach(query))
+    reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, first));
   return reach;
 }
 

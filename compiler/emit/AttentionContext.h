@@ -72,7 +72,10 @@ struct AttentionContext : ProgramContext {
   /// ALiBi's, are largest there, so that the softmax replaces its reference less often.
   bool startsAtEnd() { return !softmax.getScore().empty(); }
 
-  /// Whether causal, window and the number of keys let the query see the key.
+  // What causal, window and the number of keys let a query see: the keys from a first one, null without a limit at the
+  // left, up to an end.
+  mlir::Value firstInReach(mlir::Value query);
+  mlir::Value endOfReach(mlir::Value query);
   mlir::Value isInReach(mlir::Value query, mlir::Value key);
   /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
   /// `replace` may give the value of an op, which is copied otherwise; `wanted` is what to return instead of what the

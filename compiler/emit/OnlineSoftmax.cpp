@@ -19,9 +19,10 @@ static constexpr double tolerated = 0x1p-9;
 static constexpr size_t chainsOfMaximum = 4;
 /// Of an invisible key where a reference serves all scores: 2^-127 is flushed to zero.
 static constexpr double hiddenExponent = -127;
-/// tanh(y) = y (c0 + c1 y^2) up to a magnitude of y: minimax for the relative error, 4.0e-4, which is less than the
-/// hardware's 2^-11. One more coefficient costs 3 to 8 % of a kernel's time.
-static constexpr double tanhCoefficients[] = {0x1.ffcbccp-1, -0x1.40b056p-2}, largestTanhOperand = 0.4;
+static constexpr double cubic[] = {0x1.ffcbccp-1, -0x1.40b056p-2};
+static constexpr double quintic[] = {0x1.ffe3d8p-1, -0x1.4e20bap-2, 0x1.8ec49ep-4};
+/// From the fewest multiply-adds to the most: one more for each score costs 5 to 10 % of a kernel's time.
+static constexpr TanhPolynomial tanhPolynomials[] = {{0.4, cubic}, {0.75, quintic}};
 /// Where the coefficients with powers of a cap's ratio and the multiplier are normal numbers.
 static constexpr double smallestRatio = 0x1p-14, largestRatio = 0x1p14;
 
@@ -57,11 +58,8 @@ static Values ofRow(ValueRange scores, int64_t half) {
 }
 
 Rescaling OnlineSoftmax::beginStep(const ScorePlace &place, MutableArrayRef<Value> scores, SoftmaxState &state) {
-  if (form.hasReference()) {
-    if (form.isCapped())
-      takesTanh = ptx::anyInWarp(b, b.logicalOr(exceedsCap(scores), needsMask(place)));
+  if (form.hasReference())
     return {arith::ConstantOp::create(b, b.getBoolAttr(false)), Values(2, b.f32(1))};
-  }
   if (form.isCapped())
     applyCap(place, scores);
   else
@@ -80,29 +78,26 @@ Values OnlineSoftmax::finishStep(const ScorePlace &place, MutableArrayRef<Value>
   return probabilities(ValueRange(scores), state);
 }
 
-/// Two ways from scores to probabilities: what computes the exponents shares the instruction slots with the
-/// exponentials.
+/// What computes the exponents shares the instruction slots with the exponentials. Hidden scores are not for
+/// polynomials.
 Values OnlineSoftmax::finishCapped(const ScorePlace &place, ValueRange scores, SoftmaxState &state) {
-  auto withSums = [](Values values, const SoftmaxState &changed) {
+  Value magnitude = b.select(needsMask(place), b.f32(INFINITY), largestMagnitude(scores));
+  SmallVector<Type> types(scores.size() + 2, b.getF32Type());
+  Values done = byMagnitude(tanhPolynomials, magnitude, types, [&](const TanhPolynomial *polynomial) {
+    SoftmaxState changed = state;
+    Values values(scores);
+    if (polynomial) {
+      values = probabilities(scores, changed, [&](Value score, Value negative) {
+        return capped(*polynomial, score, form.scaled->multiplier * log2e, negative);
+      });
+    } else {
+      applyScore(place, values);
+      hide(place, values);
+      values = probabilities(ValueRange(values), changed);
+    }
     llvm::append_range(values, changed.sum);
     return values;
-  };
-  Values done = b.ifThenElse(
-      takesTanh, SmallVector<Type>(scores.size() + 2, b.getF32Type()),
-      [&] {
-        SoftmaxState changed = state;
-        Values exact(scores);
-        applyScore(place, exact);
-        hide(place, exact);
-        return withSums(probabilities(exact, changed), changed);
-      },
-      [&] {
-        SoftmaxState changed = state;
-        auto polynomial = [&](Value score, Value negative) {
-          return capped(score, form.scaled->multiplier * log2e, negative);
-        };
-        return withSums(probabilities(scores, changed, polynomial), changed);
-      });
+  });
   ValueRange results(done);
   state.sum = Values(results.take_back(2));
   return Values(results.drop_back(2));
@@ -117,8 +112,7 @@ Values OnlineSoftmax::probabilities(ValueRange scores, SoftmaxState &state, Expo
     Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, state.reference[half], minusInfinity(b));
     Value negative = b.select(seen, arith::NegFOp::create(b, state.reference[half]), b.f32(0));
     for (Value &score : row)
-      score = ptx::exp2(b, exponent ? exponent(score, negative)
-                                    : math::FmaOp::create(b, score, factor(), negative).getResult());
+      score = ptx::exp2(b, exponent ? exponent(score, negative) : exponentBy(score, negative));
     Value sum = reduce(b, row, chainsOfSum(row.size()), [&](Value x, Value y) { return add(b, x, y); });
     state.sum[half] = add(b, state.sum[half], sum);
     for (auto [index, probability] : llvm::enumerate(row))
@@ -137,10 +131,16 @@ Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
 /// Any reference serves as long as no exponential overflows and the largest ones keep their precision. So it is
 /// replaced only where the maximum exceeds it by more than what is tolerated, as in FlashAttention-4. `maxima` are of
 /// this thread's keys; only a replacement needs those of the row.
+///
+/// A reference of 2^13 is rounded by up to 2^-11, so that the largest probability is not 1 but that far from it. f16
+/// rounds that, where bf16 makes a 1 of it: the sum gets what the product with the values gets.
 Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) {
+  Values exponents;
+  for (Value maximum : maxima)
+    exponents.push_back(multiply(b, maximum, factor()));
   auto isHigh = [&](int64_t half) -> Value {
     Value limit = add(b, state.reference[half], b.f32(tolerated));
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, maxima[half], limit);
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, exponents[half], limit);
   };
   Type f32 = b.getF32Type();
   Rescaling rescaling;
@@ -150,13 +150,19 @@ Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) 
       [&] {
         Values references, factors, sums;
         for (int64_t half = 0; half < 2; ++half) {
-          Value reference = larger(b, state.reference[half], overRow(maxima[half], larger));
+          Value reference = larger(b, state.reference[half], overRow(exponents[half], larger));
           Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, reference, minusInfinity(b));
           Value subtrahend = b.select(seen, reference, b.f32(0));
           Value factor = ptx::exp2(b, arith::SubFOp::create(b, state.reference[half], subtrahend));
           references.push_back(reference);
           factors.push_back(factor);
-          sums.push_back(multiply(b, state.sum[half], factor));
+          Value sum = multiply(b, state.sum[half], factor);
+          if (context.element.isF16()) {
+            Value isReference = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, exponents[half], reference);
+            Value largest = exponentBy(maxima[half], arith::NegFOp::create(b, subtrahend));
+            sum = add(b, sum, b.select(isReference, roundingOf(largest), b.f32(0)));
+          }
+          sums.push_back(sum);
         }
         return Values{references[0], references[1], factors[0], factors[1], sums[0], sums[1]};
       },
@@ -165,6 +171,17 @@ Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) 
   rescaling.factors = {raised[2], raised[3]};
   state.sum = {raised[4], raised[5]};
   return rescaling;
+}
+
+Value OnlineSoftmax::exponentBy(Value score, Value negativeReference) {
+  return math::FmaOp::create(b, score, factor(), negativeReference);
+}
+
+/// What rounding to the element type adds to the probability of an exponent.
+Value OnlineSoftmax::roundingOf(Value exponent) {
+  Value probability = ptx::exp2(b, exponent);
+  Value rounded = arith::TruncFOp::create(b, context.element, probability);
+  return arith::SubFOp::create(b, arith::ExtFOp::create(b, b.getF32Type(), rounded), probability);
 }
 
 /// What a score is to be multiplied by to be an exponent of 2. After a score region that is a constant; else it is the
@@ -183,7 +200,7 @@ Value OnlineSoftmax::factor() {
 
 Value OnlineSoftmax::isNegative() { return arith::CmpFOp::create(b, arith::CmpFPredicate::OLT, factor(), b.f32(0)); }
 
-/// The largest exponents of a thread's parts of the two rows: those of the smallest scores where the scale is negative.
+/// The scores of the largest exponents of a thread's parts of the two rows: the smallest where the scale is negative.
 /// Where no reference is negative, so that only positive exponents can exceed it, the bits of the scores serve:
 /// positive floats are in the order of their bits, of which Hopper compares three at once. Whatever comes out for
 /// negative scores alone is negative.
@@ -215,19 +232,14 @@ Values OnlineSoftmax::rowMaxima(ValueRange scores, const SoftmaxState &state) {
     return b.ifThenElse(needsFloats, types, floats, largestBits);
   };
   bool isHopper = context.schedule.getInstruction() == Instruction::wgmma;
-  Values maxima = isHopper ? floatsOrBits() : floats();
-  for (Value &maximum : maxima)
-    maximum = multiply(b, maximum, factor());
-  return maxima;
+  return isHopper ? floatsOrBits() : floats();
 }
 
-Value OnlineSoftmax::largestByBits(ValueRange values, bool isUnsigned) {
+Value OnlineSoftmax::largestByBits(ValueRange values) {
   Values bits;
   for (Value value : values)
     bits.push_back(arith::BitcastOp::create(b, b.i32Type(), value));
-  auto largerBits = [&](Value x, Value y) -> Value {
-    return isUnsigned ? arith::MaxUIOp::create(b, x, y).getResult() : arith::MaxSIOp::create(b, x, y).getResult();
-  };
+  auto largerBits = [&](Value x, Value y) -> Value { return arith::MaxSIOp::create(b, x, y); };
   Values chains(ValueRange(bits).take_front(chainsOfMaximum));
   for (size_t index = chainsOfMaximum; index < bits.size(); index += 2) {
     Value &chain = chains[index / 2 % chainsOfMaximum];
@@ -310,29 +322,44 @@ Value OnlineSoftmax::biasSlope() {
 /// What a product is to be multiplied by to be the operand of tanh.
 Value OnlineSoftmax::capRatio() { return multiply(b, scale(), b.f32(*form.scaled->capRatio)); }
 
-/// Whether the polynomial does not serve for all of a thread's scores. By their bits the largest of signed numbers is
-/// the largest score if any is positive, that of unsigned numbers the smallest if any is negative. With a limit of -1
-/// none passes.
-Value OnlineSoftmax::exceedsCap(ValueRange scores) {
+/// Magnitudes are in the order of their bits, of which Hopper compares three at once.
+Value OnlineSoftmax::largestMagnitude(ValueRange scores) {
+  Values pairs;
+  for (size_t index = 0; index < scores.size(); index += 2)
+    pairs.push_back(larger(b, math::AbsFOp::create(b, scores[index]), math::AbsFOp::create(b, scores[index + 1])));
+  return largestByBits(pairs);
+}
+
+/// Computes with the first polynomial that serves for all scores of the warp, or with none. `magnitude` is the largest
+/// of this thread's scores.
+Values OnlineSoftmax::byMagnitude(ArrayRef<TanhPolynomial> polynomials, Value magnitude, ArrayRef<Type> types,
+                                  function_ref<Values(const TanhPolynomial *)> compute) {
+  if (polynomials.empty())
+    return compute(nullptr);
+  Value limit = largestScore(polynomials.front());
+  Value isBeyond = arith::CmpFOp::create(b, arith::CmpFPredicate::UGT, magnitude, limit);
+  return b.ifThenElse(
+      ptx::anyInWarp(b, isBeyond), types,
+      [&] { return byMagnitude(polynomials.drop_front(), magnitude, types, compute); },
+      [&] { return compute(&polynomials.front()); });
+}
+
+/// With a limit of -1 no score passes.
+Value OnlineSoftmax::largestScore(const TanhPolynomial &polynomial) {
   Value ratio = math::AbsFOp::create(b, capRatio());
-  auto compare = [&](arith::CmpFPredicate predicate, Value left, Value right) -> Value {
-    return arith::CmpFOp::create(b, predicate, left, right);
+  auto compare = [&](arith::CmpFPredicate predicate, double limit) -> Value {
+    return arith::CmpFOp::create(b, predicate, ratio, b.f32(limit));
   };
-  Value isModerate = b.logicalAnd(compare(arith::CmpFPredicate::OGE, ratio, b.f32(smallestRatio)),
-                                  compare(arith::CmpFPredicate::OLE, ratio, b.f32(largestRatio)));
-  Value limit = b.select(isModerate, arith::DivFOp::create(b, b.f32(largestTanhOperand), ratio), b.f32(-1));
-  auto bits = [&](Value value) -> Value { return arith::BitcastOp::create(b, b.i32Type(), value); };
-  Value isHigh = b.compare(arith::CmpIPredicate::sgt, bits(largestByBits(scores)), bits(limit));
-  Value isLow = b.compare(arith::CmpIPredicate::ugt, bits(largestByBits(scores, /*isUnsigned=*/true)),
-                          bits(arith::NegFOp::create(b, limit)));
-  return b.logicalOr(isHigh, isLow);
+  Value isModerate =
+      b.logicalAnd(compare(arith::CmpFPredicate::OGE, smallestRatio), compare(arith::CmpFPredicate::OLE, largestRatio));
+  return b.select(isModerate, arith::DivFOp::create(b, b.f32(polynomial.largestOperand), ratio), b.f32(-1));
 }
 
 /// multiplier * tanh(ratio * score) + addend.
-Value OnlineSoftmax::capped(Value score, double multiplier, Value addend) {
+Value OnlineSoftmax::capped(const TanhPolynomial &polynomial, Value score, double multiplier, Value addend) {
   Value ratio = capRatio(), square = multiply(b, ratio, ratio), power = ratio;
   Values coefficients;
-  for (double coefficient : tanhCoefficients) {
+  for (double coefficient : polynomial.coefficients) {
     coefficients.push_back(multiply(b, power, b.f32(multiplier * coefficient)));
     power = multiply(b, power, square);
   }
@@ -343,14 +370,17 @@ Value OnlineSoftmax::capped(Value score, double multiplier, Value addend) {
 }
 
 void OnlineSoftmax::applyCap(const ScorePlace &place, MutableArrayRef<Value> scores) {
-  auto changed = b.ifThenElse(
-      ptx::anyInWarp(b, exceedsCap(scores)), SmallVector<Type>(scores.size(), b.getF32Type()),
-      [&] {
-        Values exact(scores.begin(), scores.end());
-        applyScore(place, exact);
-        return exact;
-      },
-      [&] { return Values(llvm::map_range(scores, [&](Value score) { return capped(score, 1, b.f32(0)); })); });
+  SmallVector<Type> types(scores.size(), b.getF32Type());
+  Value magnitude = largestMagnitude(ValueRange(scores));
+  Values changed = byMagnitude(tanhPolynomials, magnitude, types, [&](const TanhPolynomial *polynomial) {
+    Values values(scores.begin(), scores.end());
+    if (!polynomial)
+      applyScore(place, values);
+    else
+      for (Value &value : values)
+        value = capped(*polynomial, value, 1, b.f32(0));
+    return values;
+  });
   llvm::copy(changed, scores.begin());
 }
 
@@ -374,10 +404,11 @@ void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores)
   auto masked = b.ifThenElse(
       needsMask(place), SmallVector<Type>(scores.size(), b.getF32Type()),
       [&] {
-        return inOrder(place, ValueRange(scores), scoresAhead(context.softmax.getMask()),
-                       [&](const ScorePlace &at, int64_t index, Value score) {
-                         return b.select(isVisible(place, at, index), score, hidden);
-                       });
+        Region &mask = context.softmax.getMask();
+        size_t ahead = mask.empty() ? scores.size() : scoresAhead(mask);
+        return inOrder(place, ValueRange(scores), ahead, [&](const ScorePlace &at, int64_t index, Value score) {
+          return b.select(isVisible(place, at, index), score, hidden);
+        });
       },
       [&] { return Values(scores.begin(), scores.end()); });
   llvm::copy(masked, scores.begin());
@@ -456,11 +487,20 @@ Value OnlineSoftmax::needsMask(const KeyPlace &block) {
 }
 
 Value OnlineSoftmax::isVisible(const ScorePlace &place, const ScorePlace &at, int64_t index) {
-  Value visible = context.isInReach(queryOf(at, index), keyOf(at, index));
+  Value visible = isInReach(place, index);
   Region &mask = context.softmax.getMask();
   if (mask.empty())
     return visible;
   Value allowed = applyRegion(mask, {}, place, at, index);
   Value isFull = b.logicalNot(blockOf(place, index).isPartial);
   return b.logicalAnd(visible, b.logicalOr(isFull, allowed));
+}
+
+/// In terms of distances to the thread's first key of the block, so that the keys themselves are constants.
+Value OnlineSoftmax::isInReach(const ScorePlace &place, int64_t index) {
+  Value query = queryOf(place, index), firstKey = blockOf(place, index).firstKey, key = b.i32(keyInBlock(index));
+  Value reach = b.less(key, b.sub(context.endOfReach(query), firstKey));
+  if (Value first = context.firstInReach(query))
+    reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, b.sub(first, firstKey)));
+  return reach;
 }

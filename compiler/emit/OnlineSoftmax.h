@@ -33,6 +33,13 @@ struct Rescaling {
   KernelBuilder::Values factors; // of the two rows
 };
 
+/// tanh(y) = y (c0 + c1 y^2 + ...) up to a magnitude of y: minimax for the relative error, which is less than the
+/// hardware's 2^-11.
+struct TanhPolynomial {
+  double largestOperand;
+  llvm::ArrayRef<double> coefficients;
+};
+
 class OnlineSoftmax {
 public:
   OnlineSoftmax(AttentionContext &context, const QueryTile &tile)
@@ -60,8 +67,12 @@ private:
   void applyScore(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   mlir::Value biasSlope();
   mlir::Value capRatio();
-  mlir::Value exceedsCap(mlir::ValueRange scores);
-  mlir::Value capped(mlir::Value score, double multiplier, mlir::Value addend);
+  mlir::Value largestMagnitude(mlir::ValueRange scores);
+  KernelBuilder::Values byMagnitude(llvm::ArrayRef<TanhPolynomial> polynomials, mlir::Value magnitude,
+                                    llvm::ArrayRef<mlir::Type> types,
+                                    llvm::function_ref<KernelBuilder::Values(const TanhPolynomial *)> compute);
+  mlir::Value largestScore(const TanhPolynomial &polynomial);
+  mlir::Value capped(const TanhPolynomial &polynomial, mlir::Value score, double multiplier, mlir::Value addend);
   void applyCap(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   KernelBuilder::Values finishCapped(const ScorePlace &place, mlir::ValueRange scores, SoftmaxState &state);
   using Exponent = llvm::function_ref<mlir::Value(mlir::Value score, mlir::Value negativeReference)>;
@@ -69,12 +80,15 @@ private:
   void hide(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   Rescaling raiseReference(mlir::ValueRange maxima, SoftmaxState &state);
   KernelBuilder::Values rowMaxima(mlir::ValueRange scores, const SoftmaxState &state);
-  mlir::Value largestByBits(mlir::ValueRange values, bool isUnsigned = false);
+  mlir::Value largestByBits(mlir::ValueRange values);
+  mlir::Value roundingOf(mlir::Value exponent);
+  mlir::Value exponentBy(mlir::Value score, mlir::Value negativeReference);
   mlir::Value scale();
   mlir::Value factor();
   mlir::Value isNegative();
   mlir::Value needsMask(const KeyPlace &block);
   mlir::Value needsMask(const ScorePlace &place);
+  mlir::Value isInReach(const ScorePlace &place, int64_t index);
   mlir::Value isVisible(const ScorePlace &place, const ScorePlace &at, int64_t index);
   size_t scoresAhead(mlir::Region &region);
   mlir::Value positionAsFloat(const PositionSum &sum, const ScorePlace &place, int64_t index);
@@ -100,7 +114,6 @@ private:
   KernelBuilder &b;
   const ScoreForm &form;
   QueryTile tile;
-  mlir::Value takesTanh; // of this step: a soft cap's polynomial does not serve
 };
 
 } // namespace sparsec

@@ -83,6 +83,7 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
           {"more queries than keys", 2, 2, 2, 300, 70, bhsd, Placement::Tight, 40},
           {"one query", 2, 3, 1, 1, 200, bshd, Placement::Padded, 1},
           {"one key", 1, 2, 2, 70, 1, bhsd, Placement::Padded, 1},
+          {"middling scores", 1, 2, 1, 200, 333, bshd, Placement::Tight, 3},
           {"spread scores", 1, 2, 2, 200, 450, bhsd, Placement::Padded, 100},
           {"scores far apart", 1, 2, 1, 150, 400, bhsd, Placement::Tight, 1000},
           {"gentle ramps", 1, 2, 1, 150, 500, bshd, Placement::Tight, 16, ScoreCourse::Ramp},

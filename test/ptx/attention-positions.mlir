@@ -1,4 +1,6 @@
 // RUN: sparsec %s --arch=sm_90a --emit=ptx -o - | FileCheck %s
+// Positions of queries and keys: little of them is computed for every score.
+
 // A distance as a float is converted once for all scores of a thread, in the first step and in the loop: conversions
 // take the unit of the exponentials.
 // CHECK-LABEL: .entry alibi(
@@ -14,6 +16,24 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
     %r = math.fma %slope, %d, %s : f32
     sparsec.yield %r : f32
   } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xf32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Where the keys end that a row sees is computed once for a row of a thread. Its keys are constants: one comparison each,
+// the last ones of a step for instance.
+// CHECK-LABEL: .entry causal(
+// CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END:%r[0-9]+]], 1;
+// CHECK-NEXT: selp.f32
+// CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END]], 8;
+// CHECK-NEXT: selp.f32
+// CHECK-NEXT: setp.gt.s32 {{%p[0-9]+}}, [[END]], 9;
+// CHECK-NEXT: selp.f32
+// CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END]], 121;
+// CHECK-NEXT: selp.f32
+sparsec.kernel @causal(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) {
+  %o = sparsec.attention %q, %k, %v causal
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 

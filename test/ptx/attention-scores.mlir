@@ -24,20 +24,23 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
-// A soft cap that may be approximate is a polynomial unless scores of a warp are beyond it, which the largest and the
-// smallest one tell: then the hardware computes it, for the 64 scores of a thread, at the start and in the loop. One
-// reference serves all bf16 scores: no maximum of floats, and no exchange but that of the sums and of the outputs.
+// A soft cap that may be approximate is one of two polynomials, for small and for middling scores of a warp. Only beyond
+// them does the hardware compute it, for the 64 scores of a thread, at the start and in the loop. One reference serves
+// all bf16 scores: no maximum of floats but that of magnitudes in pairs, and no exchange but that of the sums and of the
+// outputs.
 // CHECK-LABEL: .entry softcap(
+// CHECK-NOT: cvt.rn.bf16.f32
+// CHECK-COUNT-32: max.f32
 // CHECK-NOT: max.f32
 // CHECK: max.s32
-// CHECK: max.u32
 // CHECK: vote.sync.any.pred
+// CHECK: vote.sync.any.pred
+// CHECK-COUNT-64: tanh.approx.f32
+// CHECK-NOT: {{tanh|max[.]f32|cvt[.]rn[.]bf16[.]f32}}
+// CHECK-COUNT-32: max.f32
 // CHECK-NOT: max.f32
 // CHECK-COUNT-64: tanh.approx.f32
-// CHECK-NOT: max.f32
-// CHECK-COUNT-64: tanh.approx.f32
-// CHECK-NOT: tanh.approx.f32
-// CHECK-NOT: max.f32
+// CHECK-NOT: {{tanh|max[.]f32|cvt[.]rn[.]bf16[.]f32}}
 // CHECK-LABEL: .entry softcap_f16(
 
 // The two warpgroups of the tile take turns: one barrier each.
@@ -61,11 +64,16 @@ sparsec.kernel @softcap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, 
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
-// f16 has too few exponents for one reference.
-// CHECK: max.u32
+// f16 has too few exponents for one reference: the maximum of the capped scores as well. Where it replaces the reference
+// the sum gets the largest probability as f16 has it.
+// CHECK-COUNT-32: max.f32
+// CHECK: vote.sync.any.pred
 // CHECK: vote.sync.any.pred
 // CHECK: tanh.approx.f32
 // CHECK: max.f32
+// CHECK: cvt.rn.f16.f32 [[ROUNDED:%rs[0-9]+]], [[PROBABILITY:%r[0-9]+]];
+// CHECK: cvt.f32.f16 [[WIDE:%r[0-9]+]], [[ROUNDED]];
+// CHECK: sub.rn.f32 {{%r[0-9]+}}, [[WIDE]], [[PROBABILITY]];
 sparsec.kernel @softcap_f16(%q: tensor<?x?x?x128xf16>, %k: tensor<?x?x?x128xf16>, %v: tensor<?x?x?x128xf16>)
     -> (o: tensor<?x?x?x128xf16>) {
   %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
