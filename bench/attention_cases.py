@@ -91,8 +91,9 @@ def regions():
         name = f"attention_bf16_{dimension}"
         yield Case(f"D={dimension} softcap", f"{name}_softcap", region="softcap", most_time=1.1,
                    baseline=Case("none", f"{name}_dense", **size), **size)
-        yield Case(f"D={dimension} softcap, scores x 16", f"{name}_softcap", region="softcap", spread=16,
-                   baseline=Case("none", f"{name}_dense", spread=16, **size), **size)
+        for spread in (2.5, 16):
+            yield Case(f"D={dimension} softcap, scores x {spread:g}", f"{name}_softcap", region="softcap",
+                       spread=spread, baseline=Case("none", f"{name}_dense", spread=spread, **size), **size)
         yield Case(f"D={dimension} causal ALiBi", f"{name}_causal_alibi", causal=True, region="alibi", most_time=1.1,
                    baseline=Case("none", f"{name}_causal", causal=True, **size), **size)
     for dimension, block in ((128, 128), (128, 64), (64, 128)):

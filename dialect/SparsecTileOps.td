@@ -30,12 +30,13 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let description = [{
     The region's arguments are the kernel's arguments, inputs then results. `kernel` names the `sparsec.kernel`,
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
-    row strides. `shared_memory` (bytes) is set by `sparsec-assign-shared-memory`.
+    row strides. `shared_memory` (bytes) is set by `sparsec-assign-shared-memory`, and for attention with TMA
+    `issuer_offset`: the end of all tiles, where several have a word that tells which of them has products issued.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
     I64Attr:$variant, I64Attr:$alignment,
-    OptionalAttr<I64Attr>:$shared_memory);
+    OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$issuer_offset);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let extraClassDeclaration = [{

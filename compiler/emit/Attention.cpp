@@ -35,6 +35,9 @@ constexpr int64_t rowsPerConsumer = 64, warpsPerConsumer = 4;
 constexpr int64_t threadsPerWarpgroup = 128;
 // Words beside a slot.
 constexpr int64_t endOfTiles = -1, endOfList = -1;
+constexpr int64_t noIssuer = 0; // else the number of the team after that
+/// A read takes some 30 cycles, and products 500 to 1000.
+constexpr int64_t mostReads = 64;
 
 /// What a warpgroup carries from step to step.
 struct Progress {
@@ -134,6 +137,11 @@ private:
   bool keepsQueries();
   bool takesTurns();
   void passTurn();
+  void beginProducts();
+  void endProducts();
+  bool yieldsToIssuer();
+  Value isFirstThread();
+  Value issuer() { return b.byteOffset(context.sharedMemory, context.issuerOffset()); }
   Values loadQueries(Value slot);
   Value scores(OnlineSoftmax &softmax, Ring::State state, ValueRange words);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
@@ -178,6 +186,8 @@ void AttentionEmitter::initBarriers() {
         ring(number, b.byteOffset(context.sharedMemory, i * context.tileSharedMemory()))
             .initBarriers(warpsPerConsumer * consumersPerTile);
     ptx::mbarrierInitFence(b);
+    if (yieldsToIssuer())
+      ptx::storeRelaxed(b, issuer(), b.i32(noIssuer));
   });
   ptx::barrierCta(b);
 }
@@ -443,13 +453,11 @@ Progress AttentionEmitter::firstStep(OnlineSoftmax &softmax, Ring::State state, 
 /// The scores of a step and the values of the step before. Gives the state at the slot of those values.
 Progress AttentionEmitter::nextStep(OnlineSoftmax &softmax, Progress progress) {
   Ring::State keys = progress.ring, values = keyRing->advance(keys);
-  if (takesTurns())
-    ptx::barrierNamed(b, b.add(turn, 1), consumersPerTile * threadsPerWarpgroup);
+  beginProducts();
   Value product = scores(softmax, keys, progress.words);
   keyRing->wait(values);
   Value output = accumulate(values, progress.probabilities, progress.output);
-  if (takesTurns())
-    passTurn();
+  endProducts();
   Values current = b.unpack(ptx::wgmmaWait(b, 1, product));
   release(*keyRing, keys.slot);
   Rescaling rescaling = softmax.beginStep(place(progress.words), current, progress.state);
@@ -484,6 +492,40 @@ void AttentionEmitter::release(Ring &ring, Value slot) {
 /// Whether the two warpgroups of a tile issue their products in turns: without, they drift into step, so that both
 /// multiply and then both exponentiate. It is worth the barriers where the scores take many instructions.
 bool AttentionEmitter::takesTurns() { return consumersPerTile == 2 && context.scoreForm.hasReference(); }
+
+/// Of three teams one lets another that issues products finish: mixed, they would end at the same time, and both
+/// warpgroups exponentiate at the same time. That is a courtesy and no lock: nobody waits for long, and two that see no
+/// issuer both begin. So nothing depends on who has work at the time. Two warpgroups lose 2 to 4 % by it, and a soft
+/// cap gains nothing.
+bool AttentionEmitter::yieldsToIssuer() { return teams > 2 && !context.scoreForm.hasReference(); }
+
+void AttentionEmitter::beginProducts() {
+  if (takesTurns())
+    ptx::barrierNamed(b, b.add(turn, 1), consumersPerTile * threadsPerWarpgroup);
+  if (!yieldsToIssuer())
+    return;
+  Value self = b.add(team, noIssuer + 1);
+  b.whileLoop(
+      b.i32(0),
+      [&](ValueRange reads) {
+        Value current = ptx::loadRelaxed(b, issuer());
+        Value exists = b.compare(arith::CmpIPredicate::ne, current, b.i32(noIssuer));
+        Value isOther = b.compare(arith::CmpIPredicate::ne, current, self);
+        return b.logicalAnd(b.logicalAnd(exists, isOther), b.less(reads[0], mostReads));
+      },
+      [&](ValueRange reads) { return Values{b.add(reads[0], 1)}; });
+  b.ifThen(isFirstThread(), [&] { ptx::storeRelaxed(b, issuer(), self); });
+}
+
+void AttentionEmitter::endProducts() {
+  if (takesTurns())
+    passTurn();
+  if (yieldsToIssuer())
+    b.ifThen(isFirstThread(), [&] { ptx::storeRelaxed(b, issuer(), b.i32(noIssuer)); });
+}
+
+/// Of the warpgroup.
+Value AttentionEmitter::isFirstThread() { return b.equal(b.bitAnd(context.thread, threadsPerWarpgroup - 1), 0); }
 
 /// Barrier 1 is the turn of the first warpgroup, 2 that of the second one.
 void AttentionEmitter::passTurn() {

@@ -41,8 +41,10 @@ struct KeyLists {
 struct AttentionContext : ProgramContext {
   AttentionContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
+  // Of shared memory, with TMA.
+  int64_t issuerOffset() { return *program.getIssuerOffset(); }
   /// Bytes that each of the CTA's tiles has.
-  int64_t tileSharedMemory() { return *program.getSharedMemory() / schedule.getTilesPerCta(); }
+  int64_t tileSharedMemory() { return issuerOffset() / schedule.getTilesPerCta(); }
   mlir::Value heads() { return size(query, 1); }
   mlir::Value queries() { return size(query, 2); }
   mlir::Value keys() { return size(key, 2); }

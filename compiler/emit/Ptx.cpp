@@ -71,6 +71,24 @@ void ptx::barrierCluster(KernelBuilder &b) {
 }
 
 //===----------------------------------------------------------------------===//
+// Words without synchronisation
+//===----------------------------------------------------------------------===//
+
+// The size of the word is its alignment.
+static constexpr unsigned wordBytes = 4;
+static constexpr const char *withinCta = "block";
+
+Value ptx::loadRelaxed(KernelBuilder &b, Value pointer) {
+  return LLVM::LoadOp::create(b, b.i32Type(), pointer, wordBytes, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                              /*isInvariant=*/false, /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic,
+                              withinCta);
+}
+void ptx::storeRelaxed(KernelBuilder &b, Value pointer, Value value) {
+  LLVM::StoreOp::create(b, value, pointer, wordBytes, /*isVolatile=*/false, /*isNonTemporal=*/false,
+                        /*isInvariantGroup=*/false, LLVM::AtomicOrdering::monotonic, withinCta);
+}
+
+//===----------------------------------------------------------------------===//
 // mbarrier
 //===----------------------------------------------------------------------===//
 

@@ -34,6 +34,10 @@ void barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads); // bar.arr
 void barrierWarp(KernelBuilder &b);                                   // bar.warp.sync
 void barrierCluster(KernelBuilder &b);                                // barrier.cluster.arrive + wait
 
+/// A word of shared memory that threads read and write without synchronisation (ld.relaxed.cta, st.relaxed.cta).
+Value loadRelaxed(KernelBuilder &b, Value pointer);
+void storeRelaxed(KernelBuilder &b, Value pointer, Value value);
+
 // mbarrier (9.7.13.15). Pointers are to shared memory.
 void mbarrierInit(KernelBuilder &b, Value barrier, int64_t count);
 void mbarrierInitFence(KernelBuilder &b);                                 // fence.mbarrier_init.release.cluster

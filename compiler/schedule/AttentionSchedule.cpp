@@ -15,6 +15,7 @@ static constexpr int64_t mostKeys = 128;
 // Of which one warp each fills the rings of a tile.
 static constexpr int64_t producerWarps = 4;
 static constexpr int64_t bufferAlignment = 1024;
+static constexpr int64_t issuerBytes = 8;
 // mma_sync: keys of a step are copied while the step before works.
 static constexpr int64_t leastStagesOfOneRole = 2;
 static constexpr int64_t rowsPerWarp = 16;
@@ -39,7 +40,8 @@ AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, i
   layout.keyBarrierOffset = layout.queryBarrierOffset + queryStages(schedule) * slotControlBytes;
   int64_t end = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
   layout.tileBytes = schedule.tilesPerCta == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-  layout.total = schedule.tilesPerCta * layout.tileBytes;
+  layout.issuerOffset = schedule.tilesPerCta * layout.tileBytes;
+  layout.total = layout.issuerOffset + (schedule.tilesPerCta > 1 ? issuerBytes : 0);
   return layout;
 }
 

@@ -26,8 +26,9 @@ struct AttentionDescription {
 /// the keys, which have barriers; with cp.async they have as many slots of their own.
 struct AttentionSharedMemory {
   int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
-  int64_t tileBytes; // from one tile's to the next one's
-  int64_t total;     // of all tiles of the CTA
+  int64_t tileBytes;    // from one tile's to the next one's
+  int64_t issuerOffset; // with TMA, behind several tiles: the word that tells which of them has products issued
+  int64_t total;        // of the CTA
 };
 
 /// Bytes beside every slot: its full and its empty barrier, and two words from the producer to the consumers.

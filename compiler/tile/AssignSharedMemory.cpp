@@ -38,6 +38,7 @@ private:
     if (program.getSchedule().getCopy() == Copy::tma) {
       rings[0].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.queryBarrierOffset));
       rings[1].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.keyBarrierOffset));
+      program.setIssuerOffsetAttr(b.getI64IntegerAttr(layout.issuerOffset));
     } else {
       rings[2].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.valueOffset}));
     }

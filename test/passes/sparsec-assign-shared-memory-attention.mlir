@@ -40,9 +40,10 @@ sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>,
 }
 
 // Of three tiles side by side each has such a part: 8192 + 4 * 16384 + 24 + 4 * 24 = 73848, rounded up to 1024 because
-// swizzled buffers begin at multiples of it: 74752. Offsets are those in the part.
+// swizzled buffers begin at multiples of it: 74752. Offsets are those in the part. The word of the issuer comes last.
 // CHECK-LABEL: sparsec.program @three_tiles
-// CHECK-SAME: shared_memory = 224256 : i64
+// CHECK-SAME: issuer_offset = 224256 : i64
+// CHECK-SAME: shared_memory = 224264 : i64
 // CHECK: sparsec.ring {barrier_offset = 73728 : i64, offsets = array<i64: 0>} : <1,
 // CHECK: sparsec.ring {barrier_offset = 73752 : i64, offsets = array<i64: 8192>} : <4,
 sparsec.kernel @three_tiles(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)

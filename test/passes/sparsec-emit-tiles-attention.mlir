@@ -424,10 +424,11 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
 }
 
 // Three teams, each with a tile, a warp that produces and a third of the shared memory: a slot of 64 queries and 4 slots
-// of two blocks of 64 keys. 8192 + 4 * 16384 + 5 * 24 bytes, rounded up to 1024, are 74752.
+// of two blocks of 64 keys. 8192 + 4 * 16384 + 5 * 24 bytes, rounded up to 1024, are 74752. Behind them is a word that
+// tells which team issues products.
 // CHECK-LABEL: llvm.func @teams(
 // CHECK-SAME: nvvm.maxntid = array<i32: 512, 1, 1>
-// CHECK-SAME: sparsec.shared_memory = 224256 : i64
+// CHECK-SAME: sparsec.shared_memory = 224264 : i64
 // CHECK-SAME: box = [64, 64, 1, 1]
 // CHECK-SAME: box = [64, 64, 1, 1]
 // CHECK-SAME: box = [64, 64, 1, 1]
@@ -435,6 +436,8 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
 // CHECK-COUNT-30: nvvm.mbarrier.init
 // CHECK-NOT: nvvm.mbarrier.init
 // CHECK: nvvm.fence.mbarrier.init
+// CHECK: [[NOBODY:%[a-z0-9_]+]] = arith.constant 0 : i32
+// CHECK: llvm.store [[NOBODY]], {{.*}} atomic syncscope("block") monotonic
 // CHECK: %c74752_i32 = arith.constant 74752
 // CHECK: arith.muli %{{.*}}, %c74752_i32
 // CHECK: nvvm.setmaxregister increase 160
@@ -450,8 +453,18 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
 // CHECK-DAG: arith.shrui [[SECOND]]
 // CHECK: nvvm.vote.sync any
 // CHECK: scf.while
+// Where another team issues its products, it may finish, but nobody waits for longer than 64 reads.
+// CHECK: scf.while
+// CHECK: [[ISSUER:%[0-9]+]] = llvm.load {{.*}} atomic syncscope("block") monotonic
+// CHECK: arith.cmpi ne, [[ISSUER]], %c0_i32
+// CHECK: arith.cmpi ne, [[ISSUER]], [[SELF:%[0-9]+]]
+// CHECK: arith.cmpi slt, %{{.*}}, %c64_i32
+// CHECK: scf.if
+// CHECK: llvm.store [[SELF]], {{.*}} atomic syncscope("block") monotonic
 // CHECK-COUNT-4: nvvm.wgmma.mma_async
 // CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
+// CHECK: scf.if
+// CHECK: llvm.store {{.*}} atomic syncscope("block") monotonic
 // CHECK: nvvm.setmaxregister decrease 32
 // The first thread of each of the first three warps works.
 // CHECK: arith.cmpi slt, [[TEAM:%[0-9]+]], %c3_i32

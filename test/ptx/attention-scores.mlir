@@ -1,5 +1,5 @@
 // RUN: sparsec %s --arch=sm_90a --emit=ptx -o %t.ptx
-// RUN: FileCheck %s < %t.ptx
+// RUN: FileCheck %s --implicit-check-not=relaxed < %t.ptx
 // RUN: FileCheck %s --check-prefix=TURNS < %t.ptx
 // RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
 // Score regions of which not all is computed for every score.
@@ -84,4 +84,17 @@ sparsec.kernel @softcap_f16(%q: tensor<?x?x?x128xf16>, %k: tensor<?x?x?x128xf16>
     sparsec.yield %r : f32
   } : (tensor<?x?x?x128xf16>, tensor<?x?x?x128xf16>, tensor<?x?x?x128xf16>) -> tensor<?x?x?x128xf16>
   sparsec.return %o : tensor<?x?x?x128xf16>
+}
+
+// Of three teams with a soft cap none looks at who issues products.
+sparsec.kernel @softcap_64(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+    -> (o: tensor<?x?x?x64xbf16>) {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap : f32
+    %tanh = math.tanh %ratio fastmath<afn> : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
 }
