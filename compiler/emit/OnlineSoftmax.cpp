@@ -7,6 +7,7 @@
 #include "mlir/Dialect/Math/IR/Math.h"
 
 #include <cmath>
+#include <limits>
 
 using namespace mlir;
 using namespace sparsec;
@@ -17,6 +18,8 @@ using Values = KernelBuilder::Values;
 /// This is less than half of what rounds to 1, so that a reference is not replaced because it was rounded itself.
 static constexpr double tolerated = 0x1p-9;
 static constexpr size_t chainsOfMaximum = 4;
+/// Of a row that has seen no key: finite, so that -inf of an invisible key minus the reference is -inf.
+static constexpr double lowestReference = -std::numeric_limits<float>::max();
 /// Of an invisible key where a reference serves all scores: 2^-127 is flushed to zero.
 static constexpr double hiddenExponent = -127;
 static constexpr double cubic[] = {0x1.ffcbccp-1, -0x1.40b056p-2};
@@ -32,7 +35,7 @@ static Value larger(KernelBuilder &b, Value left, Value right) { return arith::M
 static Value minusInfinity(KernelBuilder &b) { return b.f32(-INFINITY); }
 
 SoftmaxState OnlineSoftmax::begin() {
-  Value first = form.hasReference() ? b.f32(*form.scaled->reference) : minusInfinity(b);
+  Value first = b.f32(form.hasReference() ? *form.scaled->reference : lowestReference);
   return {Values{first, first}, Values{b.f32(0), b.f32(0)}};
 }
 
@@ -108,9 +111,7 @@ Values OnlineSoftmax::probabilities(ValueRange scores, SoftmaxState &state, Expo
   Values changed(scores);
   for (int64_t half = 0; half < 2; ++half) {
     Values row = ofRow(scores, half);
-    // A row that has seen no key has the reference -inf, which must not be subtracted from itself.
-    Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, state.reference[half], minusInfinity(b));
-    Value negative = b.select(seen, arith::NegFOp::create(b, state.reference[half]), b.f32(0));
+    Value negative = arith::NegFOp::create(b, state.reference[half]);
     for (Value &score : row)
       score = ptx::exp2(b, exponent ? exponent(score, negative) : exponentBy(score, negative));
     Value sum = reduce(b, row, chainsOfSum(row.size()), [&](Value x, Value y) { return add(b, x, y); });
@@ -135,38 +136,39 @@ Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
 /// A reference of 2^13 is rounded by up to 2^-11, so that the largest probability is not 1 but that far from it. f16
 /// rounds that, where bf16 makes a 1 of it: the sum gets what the product with the values gets.
 Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) {
-  Values exponents;
-  for (Value maximum : maxima)
-    exponents.push_back(multiply(b, maximum, factor()));
   auto isHigh = [&](int64_t half) -> Value {
-    Value limit = add(b, state.reference[half], b.f32(tolerated));
-    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, exponents[half], limit);
+    Value least = exponentBy(maxima[half], b.f32(-tolerated));
+    return arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, least, state.reference[half]);
   };
   Type f32 = b.getF32Type();
   Rescaling rescaling;
-  rescaling.isNeeded = ptx::anyInWarp(b, b.logicalOr(isHigh(0), isHigh(1)));
+  Value isFirstHigh = isHigh(0);
+  rescaling.isNeeded = ptx::anyInWarp(b, b.logicalOr(isFirstHigh, isHigh(1)));
   auto raised = b.ifThenElse(
       rescaling.isNeeded, SmallVector<Type>(6, f32),
       [&] {
         Values references, factors, sums;
         for (int64_t half = 0; half < 2; ++half) {
-          Value reference = larger(b, state.reference[half], overRow(exponents[half], larger));
-          Value seen = arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, reference, minusInfinity(b));
-          Value subtrahend = b.select(seen, reference, b.f32(0));
-          Value factor = ptx::exp2(b, arith::SubFOp::create(b, state.reference[half], subtrahend));
+          Value exponent = multiply(b, maxima[half], factor());
+          Value reference = larger(b, state.reference[half], overRow(exponent, larger));
+          Value decay = ptx::exp2(b, arith::SubFOp::create(b, state.reference[half], reference));
           references.push_back(reference);
-          factors.push_back(factor);
-          Value sum = multiply(b, state.sum[half], factor);
+          factors.push_back(decay);
+          Value sum = multiply(b, state.sum[half], decay);
           if (context.element.isF16()) {
-            Value isReference = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, exponents[half], reference);
-            Value largest = exponentBy(maxima[half], arith::NegFOp::create(b, subtrahend));
+            Value isReference = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, exponent, reference);
+            Value largest = exponentBy(maxima[half], arith::NegFOp::create(b, reference));
             sum = add(b, sum, b.select(isReference, roundingOf(largest), b.f32(0)));
           }
           sums.push_back(sum);
         }
         return Values{references[0], references[1], factors[0], factors[1], sums[0], sums[1]};
       },
-      [&] { return Values{state.reference[0], state.reference[1], b.f32(1), b.f32(1), state.sum[0], state.sum[1]}; });
+      [&] {
+        // Nobody asks for the factors.
+        Value none = LLVM::PoisonOp::create(b, f32);
+        return Values{state.reference[0], state.reference[1], none, none, state.sum[0], state.sum[1]};
+      });
   state.reference = {raised[0], raised[1]};
   rescaling.factors = {raised[2], raised[3]};
   state.sum = {raised[4], raised[5]};

@@ -47,13 +47,13 @@
 // CHECK: } else {
 // CHECK-NOT: arith.maxnumf
 // CHECK-COUNT-30: arith.maxsi
-// CHECK: arith.mulf [[MAXIMA]]#0
 // A warp votes whether some maximum of its rows exceeds the reference. Only then come the maxima of the four threads of
 // a row and the factors. Then the exponentials, and pairs of them for the second product.
-// CHECK: [[TOLERATED:%[a-z0-9_]+]] = arith.constant 0.001953125 : f32
-// CHECK-NEXT: arith.addf %{{.*}}, [[TOLERATED]] : f32
+// CHECK: [[TOLERATED:%[a-z0-9_]+]] = arith.constant -0.001953125 : f32
+// CHECK: [[LEAST:%[0-9]+]] = math.fma [[MAXIMA]]#0, %{{.*}}, [[TOLERATED]] : f32
+// CHECK-NEXT: arith.cmpf ogt, [[LEAST]]
+// CHECK: math.fma [[MAXIMA]]#1
 // CHECK-NEXT: arith.cmpf ogt
-// CHECK: arith.cmpf ogt
 // CHECK: arith.ori
 // CHECK: [[FIRST_VOTE:%[0-9]+]] = nvvm.vote.sync any
 // CHECK-NEXT: scf.if [[FIRST_VOTE]] -> (f32, f32, f32, f32, f32, f32)
