@@ -135,6 +135,31 @@ static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples)
   return Timing{median, times.front(), samples, launches};
 }
 
+/// Null if there is no such argument.
+static const sparsec_argument_t *viewOf(const HostArguments &host, const DeviceArguments &arguments,
+                                        sparsec_argument_role_t role) {
+  const HostArgument *argument = host.of(role);
+  return argument ? &arguments.views()[argument - host.all().data()] : nullptr;
+}
+
+static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArguments &host,
+                                          const DeviceArguments &arguments) {
+  sparsec_plan_t created = nullptr;
+  sparsec_status_t status;
+  if (host.isAttention()) {
+    AttentionShape shape = host.attention();
+    sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};
+    const sparsec_argument_t *lists = viewOf(host, arguments, SPARSEC_ROLE_PATTERN);
+    status = sparsec_plan_create_attention(kernel, &sizes, lists ? &lists->pattern : nullptr, &created);
+  } else {
+    status =
+        sparsec_plan_create(kernel, &viewOf(host, arguments, SPARSEC_ROLE_MATRIX)->bsr, host.product().n, &created);
+  }
+  if (llvm::Error error = toError(status))
+    return error;
+  return OwnedPlan(created);
+}
+
 llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
                                   bool withPlan, int64_t samples) {
   Execution execution;
@@ -148,14 +173,13 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
   execution.variant = sparsec_kernel_variant(kernel, variant);
 
   OwnedPlan plan;
-  if (withPlan && !host.isAttention()) {
-    sparsec_plan_t created = nullptr;
-    const sparsec_bsr_t &pattern = arguments.views()[host.of(SPARSEC_ROLE_MATRIX) - host.all().data()].bsr;
-    if (llvm::Error error = toError(sparsec_plan_create(kernel, &pattern, host.product().n, &created)))
-      return error;
-    plan.reset(created);
+  if (withPlan) {
+    auto made = makePlan(kernel, host, arguments);
+    if (!made)
+      return made.takeError();
+    plan = std::move(*made);
     execution.plan.emplace();
-    if (llvm::Error error = toError(sparsec_plan_info(created, &*execution.plan)))
+    if (llvm::Error error = toError(sparsec_plan_info(plan.get(), &*execution.plan)))
       return error;
   }
 
