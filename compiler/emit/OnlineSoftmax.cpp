@@ -132,9 +132,6 @@ Values OnlineSoftmax::rescaled(ValueRange output, const Rescaling &rescaling) {
 /// Any reference serves as long as no exponential overflows and the largest ones keep their precision. So it is
 /// replaced only where the maximum exceeds it by more than what is tolerated, as in FlashAttention-4. `maxima` are of
 /// this thread's keys; only a replacement needs those of the row.
-///
-/// A reference of 2^13 is rounded by up to 2^-11, so that the largest probability is not 1 but that far from it. f16
-/// rounds that, where bf16 makes a 1 of it: the sum gets what the product with the values gets.
 Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) {
   auto isHigh = [&](int64_t half) -> Value {
     Value least = exponentBy(maxima[half], b.f32(-tolerated));
@@ -147,22 +144,8 @@ Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) 
   auto raised = b.ifThenElse(
       rescaling.isNeeded, SmallVector<Type>(6, f32),
       [&] {
-        Values references, factors, sums;
-        for (int64_t half = 0; half < 2; ++half) {
-          Value exponent = multiply(b, maxima[half], factor());
-          Value reference = larger(b, state.reference[half], overRow(exponent, larger));
-          Value decay = ptx::exp2(b, arith::SubFOp::create(b, state.reference[half], reference));
-          references.push_back(reference);
-          factors.push_back(decay);
-          Value sum = multiply(b, state.sum[half], decay);
-          if (context.element.isF16()) {
-            Value isReference = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, exponent, reference);
-            Value largest = exponentBy(maxima[half], arith::NegFOp::create(b, reference));
-            sum = add(b, sum, b.select(isReference, roundingOf(largest), b.f32(0)));
-          }
-          sums.push_back(sum);
-        }
-        return Values{references[0], references[1], factors[0], factors[1], sums[0], sums[1]};
+        Values first = raiseRow(maxima[0], state, 0), second = raiseRow(maxima[1], state, 1);
+        return Values{first[0], second[0], first[1], second[1], first[2], second[2]};
       },
       [&] {
         // Nobody asks for the factors.
@@ -173,6 +156,23 @@ Rescaling OnlineSoftmax::raiseReference(ValueRange maxima, SoftmaxState &state) 
   rescaling.factors = {raised[2], raised[3]};
   state.sum = {raised[4], raised[5]};
   return rescaling;
+}
+
+/// The new reference of a row, what the output is to be multiplied by, and the sum.
+///
+/// A reference of 2^13 is rounded by up to 2^-11, so that the largest probability is not 1 but that far from it. f16
+/// rounds that, where bf16 makes a 1 of it: the sum gets what the product with the values gets.
+Values OnlineSoftmax::raiseRow(Value maximum, const SoftmaxState &state, int64_t half) {
+  Value exponent = multiply(b, maximum, factor());
+  Value reference = larger(b, state.reference[half], overRow(exponent, larger));
+  Value decay = ptx::exp2(b, arith::SubFOp::create(b, state.reference[half], reference));
+  Value sum = multiply(b, state.sum[half], decay);
+  if (context.element.isF16()) {
+    Value isReference = arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, exponent, reference);
+    Value largest = exponentBy(maximum, arith::NegFOp::create(b, reference));
+    sum = add(b, sum, b.select(isReference, roundingOf(largest), b.f32(0)));
+  }
+  return {reference, decay, sum};
 }
 
 Value OnlineSoftmax::exponentBy(Value score, Value negativeReference) {

@@ -79,6 +79,7 @@ private:
   KernelBuilder::Values probabilities(mlir::ValueRange scores, SoftmaxState &state, Exponent exponent = {});
   void hide(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   Rescaling raiseReference(mlir::ValueRange maxima, SoftmaxState &state);
+  KernelBuilder::Values raiseRow(mlir::Value maximum, const SoftmaxState &state, int64_t half);
   KernelBuilder::Values rowMaxima(mlir::ValueRange scores, const SoftmaxState &state);
   mlir::Value largestByBits(mlir::ValueRange values);
   mlir::Value roundingOf(mlir::Value exponent);
