@@ -76,8 +76,8 @@ def Sparsec_SoftmaxOp : Sparsec_Op<"softmax", [
     `t = score(scale * scores)` where the key is visible, else -inf; `m' = max(m, row maximum of t)`; probabilities
     `exp(t - m')`, the new state `(m', l * exp(m - m') + row sum)`, the new output `output * exp(m - m')`. Source:
     Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. `m` is a reference and not the maximum:
-    it may stay, and with it state and output, where no `exp(t - m)` exceeds 2^(2^-9), which rounds to 1 (more would
-    round worse); and where the score region is known to be bounded, one reference serves all keys of bf16 heads.
+    it may stay, and with it state and output, where no `exp(t - m)` exceeds 2^(2^-9), which bf16 rounds to 1 (more
+    would round worse); and where the score region is known to be bounded, one reference serves all keys of bf16 heads.
     Regions, `causal` and `window` are those of `sparsec.attention`; visible is what they say.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$state,

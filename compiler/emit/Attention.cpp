@@ -572,14 +572,15 @@ Value AttentionEmitter::scores(OnlineSoftmax &softmax, Ring::State state, ValueR
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     int64_t panel = k / perPanel, inPanel = k % perPanel * 2; // in units of 16 bytes
     Value keyOperand = b.add(key, panel * keys * swizzleBytes / 16 + inPanel);
+    bool accumulates = k > 0 || context.scoreForm.bias;
     if (keepsQueries())
       sums =
           ptx::wgmmaFromRegisters(b, keys, context.element, sums, ValueRange(tileFragments).slice(4 * k, 4), keyOperand,
-                                  /*bNMajor=*/false, /*accumulate=*/k > 0 || context.scoreForm.bias.has_value());
+                                  /*bNMajor=*/false, accumulates);
     else
       sums = ptx::wgmma(b, keys, context.element, sums,
                         b.add(tileDescriptor, panel * context.tileRows * swizzleBytes / 16 + inPanel), keyOperand,
-                        /*bNMajor=*/false, /*accumulate=*/k > 0 || context.scoreForm.bias.has_value());
+                        /*bNMajor=*/false, accumulates);
   }
   ptx::wgmmaCommit(b);
   return sums;

@@ -15,7 +15,7 @@ using Values = KernelBuilder::Values;
 
 /// How far exponents may exceed the reference. Probabilities round best where the largest ones are just below or at a
 /// power of two, as with an exact maximum: with 1 the error of the output is 1 to 2 % above that, with 8 it is 4 %.
-/// This is less than half of what rounds to 1, so that a reference is not replaced because it was rounded itself.
+/// This is less than half of what bf16 rounds to 1, so that a reference is not replaced because it was rounded itself.
 static constexpr double tolerated = 0x1p-9;
 static constexpr size_t chainsOfMaximum = 4;
 /// Of a row that has seen no key: finite, so that -inf of an invisible key minus the reference is -inf.
@@ -32,7 +32,6 @@ static constexpr double smallestRatio = 0x1p-14, largestRatio = 0x1p14;
 static Value multiply(KernelBuilder &b, Value left, Value right) { return arith::MulFOp::create(b, left, right); }
 static Value add(KernelBuilder &b, Value left, Value right) { return arith::AddFOp::create(b, left, right); }
 static Value larger(KernelBuilder &b, Value left, Value right) { return arith::MaxNumFOp::create(b, left, right); }
-static Value minusInfinity(KernelBuilder &b) { return b.f32(-INFINITY); }
 
 SoftmaxState OnlineSoftmax::begin() {
   Value first = b.f32(form.hasReference() ? *form.scaled->reference : lowestReference);
@@ -398,7 +397,7 @@ size_t OnlineSoftmax::scoresAhead(Region &region) {
 
 /// Scores of invisible keys become infinitely unlikely. Most blocks lie wholly inside: only the others pay for it.
 void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores) {
-  Value hidden = minusInfinity(b);
+  Value hidden = b.f32(-INFINITY);
   if (!form.scaled && context.softmax.getScale())
     hidden = b.select(isNegative(), b.f32(INFINITY), hidden);
   if (form.hasReference())
