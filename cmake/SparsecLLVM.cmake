@@ -16,3 +16,26 @@ target_compile_definitions(sparsec_mlir INTERFACE ${SPARSEC_LLVM_DEFINITIONS})
 target_link_libraries(sparsec_mlir INTERFACE MLIR LLVM sparsec_flags)
 # mlir-tblgen reads the include path of the folder.
 include_directories(SYSTEM ${LLVM_INCLUDE_DIRS} ${MLIR_INCLUDE_DIRS})
+
+sparsec_precompiled_headers(sparsec_mlir_headers sparsec_mlir HEADERS
+  <mlir/Dialect/Arith/IR/Arith.h>
+  <mlir/Dialect/GPU/IR/GPUDialect.h>
+  <mlir/Dialect/LLVMIR/LLVMDialect.h>
+  <mlir/Dialect/LLVMIR/NVVMDialect.h>
+  <mlir/Dialect/Math/IR/Math.h>
+  <mlir/Dialect/SCF/IR/SCF.h>
+  <mlir/IR/BuiltinOps.h>
+  <mlir/IR/DialectImplementation.h>
+  <mlir/IR/IRMapping.h>
+  <mlir/IR/ImplicitLocOpBuilder.h>
+  <mlir/IR/OpImplementation.h>
+  <mlir/Interfaces/FunctionInterfaces.h>
+  <mlir/Parser/Parser.h>
+  <mlir/Pass/Pass.h>
+  <mlir/Pass/PassManager.h>
+  <llvm/ADT/StringExtras.h>
+  <llvm/ADT/TypeSwitch.h>
+  <llvm/Support/FileSystem.h>
+  <llvm/Support/FormatVariadic.h>
+  <llvm/Support/MemoryBuffer.h>
+)

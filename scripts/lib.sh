@@ -43,6 +43,7 @@ build() {
   shift
   if command -v ccache >/dev/null; then
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
+    export CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
   cmake --preset "$preset" --log-level=NOTICE
   cmake --build --preset "$preset" ${1:+--target "$@"}

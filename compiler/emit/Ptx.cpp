@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -184,12 +185,11 @@ Value ptx::wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value a
     constraints.push_back(std::to_string(i));
   }
   constraints.append({"r", "r", "r", "r", "l"});
-  auto operand = [&](int64_t index) { return "$" + std::to_string(2 * count + index); };
-  std::string type = element.isBF16() ? "bf16" : "f16";
-  std::string text = std::string("{ .reg .pred p; setp.ne.b32 p, ") + (accumulate ? "1" : "0") +
-                     ", 0; wgmma.mma_async.sync.aligned.m64n" + std::to_string(n) + "k16.f32." + type + "." + type +
-                     " {" + llvm::join(sums, ", ") + "}, {" + operand(0) + ", " + operand(1) + ", " + operand(2) +
-                     ", " + operand(3) + "}, " + operand(4) + ", p, 1, 1, " + (bNMajor ? "1" : "0") + "; }";
+  std::string text =
+      llvm::formatv("{{ .reg .pred p; setp.ne.b32 p, {0}, 0; wgmma.mma_async.sync.aligned.m64n{1}k16.f32."
+                    "{2}.{2} {{{3}}, {{${4}, ${5}, ${6}, ${7}}, ${8}, p, 1, 1, {9}; }",
+                    accumulate ? 1 : 0, n, element.isBF16() ? "bf16" : "f16", llvm::join(sums, ", "), 2 * count,
+                    2 * count + 1, 2 * count + 2, 2 * count + 3, 2 * count + 4, bNMajor ? 1 : 0);
   Values operands = b.unpack(accumulators);
   llvm::append_range(operands, a);
   operands.push_back(bDescriptor);

@@ -161,7 +161,7 @@ static sparsec_compile_options_t makeOptions(const std::vector<const char *> &ta
   options.emit = emit;
   options.embed_ptx = embedPtx;
   options.allow_spills = allowSpills;
-  options.remarks = remarks;
+  options.remarks = ::remarks;
   options.ptxas = ptxas.c_str();
   options.dump_directory = dumpDirectory.empty() ? nullptr : dumpDirectory.c_str();
   options.expect_density = expectDensity;
