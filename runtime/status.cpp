@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "status.h"
-#include "enum_values.h"
+#include "image/enum_values.h"
 
 using namespace sparsec::runtime;
 

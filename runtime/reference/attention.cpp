@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "attention.h"
-#include "../key_range.h"
-#include "../pattern.h"
 #include "numbers.h"
+#include "pattern/pattern.h"
+#include "plan/key_range.h"
 #include "region.h"
 #include "steps.h"
 

@@ -4,7 +4,7 @@
 #ifndef SPARSEC_RUNTIME_REFERENCE_ATTENTION_H
 #define SPARSEC_RUNTIME_REFERENCE_ATTENTION_H
 
-#include "../attention_arguments.h"
+#include "arguments/attention_arguments.h"
 
 namespace sparsec::runtime {
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sparsec_reference_run: what a kernel computes, in double.
 
-#include "../arguments.h"
-#include "../bsr.h"
-#include "../kernel_shape.h"
+#include "arguments/arguments.h"
+#include "arguments/bsr.h"
 #include "attention.h"
 #include "numbers.h"
+#include "operations/kernel_shape.h"
 #include "steps.h"
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #ifndef SPARSEC_RUNTIME_REFERENCE_REGION_H
 #define SPARSEC_RUNTIME_REFERENCE_REGION_H
 
-#include "../module.h"
+#include "image/module.h"
 
 namespace sparsec::runtime {
 

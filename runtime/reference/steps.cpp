@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "steps.h"
-#include "../kernel_shape.h"
 #include "numbers.h"
+#include "operations/kernel_shape.h"
 
 #include <algorithm>
 #include <cmath>

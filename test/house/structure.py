@@ -98,7 +98,7 @@ class Rules(unittest.TestCase):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
             for name in ("compiler/emit/Ptx.h", "compiler/target/TargetInfo.h", "compiler/Passes.h",
-                         "compiler/Pipeline.h", "dialect/SparsecDialect.h", "runtime/plan.h", SHARED):
+                         "compiler/Pipeline.h", "dialect/SparsecDialect.h", "runtime/plan/plan.h", SHARED):
                 (root / name).parent.mkdir(parents=True, exist_ok=True)
                 (root / name).touch()
             (root / file).parent.mkdir(parents=True, exist_ok=True)
@@ -118,12 +118,12 @@ class Rules(unittest.TestCase):
         self.check("compiler/tools/sparsec/sparsec.cpp", "Pipeline.h", "may not include compiler/Pipeline.h")
 
     def test_runtime_and_compiler_share_one_header(self):
-        self.check("compiler/binary/Bundle.cpp", "plan.h", "may not include runtime/plan.h")
-        self.check("runtime/plan.cpp", "Passes.h", "may not include compiler/Passes.h")
+        self.check("compiler/binary/Bundle.cpp", "plan.h", "may not include runtime/plan/plan.h")
+        self.check("runtime/plan/plan.cpp", "Passes.h", "may not include compiler/Passes.h")
         self.check("runtime/tools/run.cpp", "Passes.h", "may not include compiler/Passes.h")
 
     def test_libraries(self):
-        self.check("runtime/plan.cpp", "llvm/ADT/ArrayRef.h", "may not include llvm/ADT/ArrayRef.h")
+        self.check("runtime/plan/plan.cpp", "llvm/ADT/ArrayRef.h", "may not include llvm/ADT/ArrayRef.h")
         self.check("runtime/tools/run.cpp", "llvm/ADT/ArrayRef.h")
         self.check("compiler/binary/Ptxas.cpp", "cuda.h", "may not include cuda.h")
         self.check("compiler/tile/LowerToTiles.cpp", "mlir/Dialect/LLVMIR/NVVMDialect.h",

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans of attention on the fake driver: what they hold, what launches make of them, and what is refused.
 
-#include "plan.h"
+#include "plan/plan.h"
+#include "plan/tile_lists.h"
 #include "runtime_attention_fixture.h"
-#include "tile_lists.h"
 
 #include <algorithm>
 

@@ -2,7 +2,7 @@
 // Compares our declarations of the driver API with cuda.h. Compiled where a CUDA toolkit is installed; passes by
 // compiling.
 
-#include "cuda_driver.h"
+#include "device/cuda_driver.h"
 
 #include <cuda.h>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Dense views, and DLPack tensors as dense views.
 
-#include "dlpack_abi.h"
+#include "arguments/dlpack_abi.h"
 #include "runtime_expect.h"
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Devices and memory, on the fake driver, on the host and without a driver.
 
-#include "device.h"
+#include "device/device.h"
 #include "runtime_expect.h"
 #include "runtime_fake_cuda.h"
 

@@ -5,7 +5,7 @@
 #ifndef SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H
 #define SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H
 
-#include "cuda_symbols.h"
+#include "device/cuda_symbols.h"
 
 #include <map>
 #include <set>

@@ -9,7 +9,7 @@
 #include <cstring>
 #include <random>
 
-#ifdef SPARSEC_TEST_HOST_OBJECT
+#ifdef SPARSEC_HAS_TEST_HOST_OBJECT
 
 using namespace sparsec::runtime;
 using namespace sparsec::test;
@@ -230,4 +230,4 @@ TEST(HostAttention, KeysOfLengthZero) {
 
 } // namespace
 
-#endif // SPARSEC_TEST_HOST_OBJECT
+#endif // SPARSEC_HAS_TEST_HOST_OBJECT

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Host images: a real one is loaded, planned, launched and compared with the reference; broken ones are refused.
 
-#include "host_image.h"
+#include "image/host_image.h"
 #include "runtime_expect.h"
 #include "runtime_images.h"
 #include "sparsec/runtime.hpp"
@@ -22,7 +22,7 @@ TEST(HostFeatures, MissingInstructionsAreNamed) {
   EXPECT_STATUS(checkHostFeatures({true, false, false}), SPARSEC_STATUS_DEVICE_LIMIT, "this one lacks FMA F16C");
 }
 
-#ifdef SPARSEC_TEST_HOST_OBJECT
+#ifdef SPARSEC_HAS_TEST_HOST_OBJECT
 
 LaunchInfoBuilder hostInfo() {
   LaunchInfoBuilder info = cudaLinear();
@@ -143,7 +143,7 @@ TEST(HostImage, SymbolThatIsNoFunction) {
   sparsec_device_destroy(device);
 }
 
-#endif // SPARSEC_TEST_HOST_OBJECT
+#endif // SPARSEC_HAS_TEST_HOST_OBJECT
 
 /// An object with 16 bytes of code and one relocation in it against the symbol `kernel` (1) or `external` (2).
 struct ObjectSpec {

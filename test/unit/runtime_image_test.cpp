@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // ELF files, bundles, and the choice of an image for a device.
 
-#include "image.h"
+#include "image/image.h"
 #include "runtime_expect.h"
 #include "runtime_images.h"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "runtime_images.h"
-#include "checksum.h"
-#include "elf_file.h"
+#include "image/checksum.h"
+#include "image/elf_file.h"
 #include "runtime_expect.h"
 
 #include <cstring>
@@ -358,7 +358,7 @@ ByteVector makeElf(const ElfSpec &spec) {
   return file;
 }
 
-#ifdef SPARSEC_TEST_HOST_OBJECT
+#ifdef SPARSEC_HAS_TEST_HOST_OBJECT
 
 ByteVector hostObject(const LaunchInfoBuilder &info) {
   std::ifstream file(SPARSEC_TEST_HOST_OBJECT, std::ios::binary);

@@ -48,7 +48,7 @@ void removeArgument(LaunchInfoBuilder &info, uint32_t number);
 /// Makes the image one for the host.
 void makeHostInfo(LaunchInfoBuilder &info);
 
-#ifdef SPARSEC_TEST_HOST_OBJECT
+#ifdef SPARSEC_HAS_TEST_HOST_OBJECT
 /// runtime_host_kernel.c as compiled, with the launch info in it.
 ByteVector hostObject(const LaunchInfoBuilder &info);
 #endif

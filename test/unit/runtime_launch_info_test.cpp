@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Every check of a launch info, each by a good one with one thing broken.
 
-#include "checksum.h"
-#include "launch_info_reader.h"
+#include "image/checksum.h"
+#include "image/launch_info_reader.h"
 #include "runtime_expect.h"
 #include "runtime_images.h"
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tile lists as pure functions, and plans on the fake driver.
 
-#include "plan.h"
+#include "plan/plan.h"
+#include "plan/tile_lists.h"
 #include "runtime_linear_fixture.h"
-#include "tile_lists.h"
 
 #include <algorithm>
 #include <cstdio>

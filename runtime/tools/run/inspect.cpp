@@ -2,7 +2,7 @@
 
 #include "inspect.h"
 
-#include "kernel_shape.h"
+#include "operations/kernel_shape.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"

@@ -3,10 +3,10 @@
 #include "pattern_argument.h"
 
 #include "block_matrix.h"
-#include "kernel_shape.h"
-#include "key_range.h"
 #include "numpy.h"
+#include "operations/kernel_shape.h"
 #include "pattern.h"
+#include "plan/key_range.h"
 #include "random.h"
 
 #include <algorithm>

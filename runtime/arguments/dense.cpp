@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Element types, dense views and arguments as plain values, and the import of DLPack tensors.
+
+#include "arguments/dlpack_abi.h"
+#include "image/enum_values.h"
+#include "image/launch_info_reader.h"
+#include "status.h"
+
+using namespace sparsec::runtime;
+
+size_t sparsec::runtime::dtypeBytes(uint32_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F32:
+  case SPARSEC_DTYPE_I32:
+    return 4;
+  case SPARSEC_DTYPE_F16:
+  case SPARSEC_DTYPE_BF16:
+    return 2;
+  case SPARSEC_DTYPE_F8E4M3FN:
+  case SPARSEC_DTYPE_F8E5M2:
+    return 1;
+  }
+  return 0;
+}
+
+const char *sparsec::runtime::dtypeName(uint32_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F32:
+    return "f32";
+  case SPARSEC_DTYPE_F16:
+    return "f16";
+  case SPARSEC_DTYPE_BF16:
+    return "bf16";
+  case SPARSEC_DTYPE_F8E4M3FN:
+    return "f8E4M3FN";
+  case SPARSEC_DTYPE_F8E5M2:
+    return "f8E5M2";
+  case SPARSEC_DTYPE_I32:
+    return "i32";
+  case SPARSEC_DTYPE_NONE:
+    return "none";
+  }
+  return "unknown";
+}
+
+size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return dtypeBytes(enumValue(dtype)); }
+
+const char *sparsec_dtype_name(sparsec_dtype_t dtype) { return dtypeName(enumValue(dtype)); }
+
+sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns) {
+  return {data, dtype, 2, {rows, columns}, {columns, 1}};
+}
+
+sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size) {
+  return {data, dtype, 1, {size}, {1}};
+}
+
+sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows, int64_t columns) {
+  return {data, dtype, 3, {planes, rows, columns}, {rows * columns, columns, 1}};
+}
+
+sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads, int64_t length,
+                                   int64_t dimension) {
+  return {data,
+          dtype,
+          4,
+          {batches, heads, length, dimension},
+          {heads * length * dimension, length * dimension, dimension, 1}};
+}
+
+sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads, int64_t length,
+                                   int64_t dimension) {
+  return {data,
+          dtype,
+          4,
+          {batches, heads, length, dimension},
+          {length * heads * dimension, dimension, heads * dimension, 1}};
+}
+
+sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_BSR, {}};
+  argument.bsr = bsr;
+  return argument;
+}
+
+sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_DENSE, {}};
+  argument.dense = dense;
+  return argument;
+}
+
+sparsec_argument_t sparsec_argument_scalar(float value) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_SCALAR, {}};
+  argument.scalar = value;
+  return argument;
+}
+
+sparsec_argument_t sparsec_argument_pattern(sparsec_pattern_t pattern) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_PATTERN, {}};
+  argument.pattern = pattern;
+  return argument;
+}
+
+namespace {
+
+sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
+  struct {
+    uint8_t code, bits;
+    sparsec_dtype_t dtype;
+  } constexpr types[] = {
+      {dlpack::floatCode, 32, SPARSEC_DTYPE_F32},        {dlpack::floatCode, 16, SPARSEC_DTYPE_F16},
+      {dlpack::bfloatCode, 16, SPARSEC_DTYPE_BF16},      {dlpack::float8E4m3fnCode, 8, SPARSEC_DTYPE_F8E4M3FN},
+      {dlpack::float8E5m2Code, 8, SPARSEC_DTYPE_F8E5M2}, {dlpack::intCode, 32, SPARSEC_DTYPE_I32},
+  };
+  for (auto [code, bits, dtype] : types)
+    if (type.code == code && type.bits == bits && type.lanes == 1)
+      return dtype;
+  return SPARSEC_DTYPE_NONE;
+}
+
+bool isKnownDevice(int32_t device) {
+  return device == dlpack::cpu || device == dlpack::cuda || device == dlpack::cudaHost || device == dlpack::cudaManaged;
+}
+
+/// Fills sizes and strides; strides of dimensions of at most one element mean nothing in DLPack and become compact.
+Status convertShape(const dlpack::Tensor &tensor, sparsec_dense_t &dense) {
+  int64_t compact = 1;
+  for (int32_t d = tensor.ndim - 1; d >= 0; --d) {
+    int64_t size = tensor.shape[d];
+    if (size < 0 || size > maxSize)
+      return invalidArgument("managed_tensor: expects sizes of 0 to ", maxSize, ", but size ", d, " is ", size);
+    int64_t stride = tensor.strides && size > 1 ? tensor.strides[d] : compact;
+    if (stride < 0 || (d == tensor.ndim - 1 && stride != 1))
+      return invalidArgument("managed_tensor: expects a contiguous last dimension and no negative strides, but stride ",
+                             d, " is ", stride);
+    dense.sizes[d] = size;
+    dense.strides[d] = stride;
+    if (__builtin_mul_overflow(stride, std::max<int64_t>(size, 1), &compact))
+      return invalidArgument("managed_tensor: stride ", d, " is too large: ", stride);
+  }
+  return {};
+}
+
+} // namespace
+
+sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor, sparsec_dense_t *out_dense) {
+  return guarded([&]() -> Status {
+    if (!out_dense)
+      return invalidArgument("out_dense is NULL");
+    *out_dense = {};
+    if (!managed_tensor)
+      return invalidArgument("managed_tensor is NULL");
+    const dlpack::Tensor &tensor = static_cast<const dlpack::ManagedTensor *>(managed_tensor)->tensor;
+    if (!isKnownDevice(tensor.device.type))
+      return invalidArgument("managed_tensor: expects memory of the processor or of CUDA, but got DLPack device type ",
+                             tensor.device.type);
+    if (tensor.ndim < 0 || tensor.ndim > SPARSEC_MAX_RANK)
+      return invalidArgument("managed_tensor: expects rank 0 to ", SPARSEC_MAX_RANK, ", but got ", tensor.ndim);
+    if (tensor.ndim != 0 && !tensor.shape)
+      return invalidArgument("managed_tensor: shape is NULL");
+    sparsec_dense_t dense = {};
+    dense.dtype = dtypeFromDlpack(tensor.dtype);
+    if (dense.dtype == SPARSEC_DTYPE_NONE)
+      return invalidArgument(
+          "managed_tensor: expects f32, f16, bf16, f8E4M3FN, f8E5M2 or i32, but got DLPack type code ",
+          tensor.dtype.code, " with ", tensor.dtype.bits, " bits and ", tensor.dtype.lanes, " lanes");
+    dense.rank = tensor.ndim;
+    SPARSEC_RETURN_IF_ERROR(convertShape(tensor, dense));
+    dense.data = tensor.data ? static_cast<char *>(tensor.data) + tensor.byte_offset : nullptr;
+    *out_dense = dense;
+    return {};
+  });
+}

@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A CUDA device with its primary context, or the processor with its threads.
+
+#ifndef SPARSEC_RUNTIME_DEVICE_H
+#define SPARSEC_RUNTIME_DEVICE_H
+
+#include "device/cuda_symbols.h"
+#include "device/thread_pool.h"
+
+#include <memory>
+
+namespace sparsec::runtime {
+
+class Device {
+public:
+  static Status openCuda(int32_t ordinal, std::shared_ptr<Device> &outDevice);
+  static Status openHost(int32_t threadCount, std::shared_ptr<Device> &outDevice);
+  ~Device();
+
+  bool isHost() const { return info.kind == SPARSEC_TARGET_HOST; }
+
+  Status allocate(size_t bytes, void *&outData) const;
+  void free(void *data) const;
+  Status upload(void *destination, const void *source, size_t bytes) const;
+  Status download(void *destination, const void *source, size_t bytes) const;
+  Status synchronize(void *stream) const;
+
+  sparsec_device_info_t info = {};
+
+  // CUDA only.
+  const CudaTable *cuda = nullptr;
+  CUdevice cudaDevice = 0;
+  CUcontext context = nullptr;
+  int threadsPerBlock = 0, registersPerBlock = 0, clusterLaunch = 0;
+  void *placeholder = nullptr; // 256 bytes: what a tensor map of an empty tensor points to
+
+  // Host only.
+  std::unique_ptr<ThreadPool> threads;
+
+private:
+  Status queryCuda(int32_t ordinal);
+};
+
+/// Makes the device's context current for a scope, and afterwards the one that was before.
+class ContextScope {
+public:
+  explicit ContextScope(const Device &device) : cuda(*device.cuda), result(cuda.cuCtxPushCurrent(device.context)) {}
+  ~ContextScope() {
+    CUcontext popped;
+    if (ok())
+      cuda.cuCtxPopCurrent(&popped);
+  }
+  ContextScope(const ContextScope &) = delete;
+  ContextScope &operator=(const ContextScope &) = delete;
+
+  bool ok() const { return result == CUDA_SUCCESS; }
+  Status status() const { return cudaStatus(cuda, result, "making the device's context current"); }
+
+private:
+  const CudaTable &cuda;
+  CUresult result;
+};
+
+} // namespace sparsec::runtime
+
+struct sparsec_device_s {
+  std::shared_ptr<sparsec::runtime::Device> device;
+};
+
+#endif // SPARSEC_RUNTIME_DEVICE_H

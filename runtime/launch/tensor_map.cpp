@@ -1,0 +1,85 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "launch/tensor_map.h"
+#include "image/enum_values.h"
+
+#include <algorithm>
+
+namespace sparsec::runtime {
+
+namespace {
+
+CUtensorMapDataType tensorMapType(sparsec_dtype_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F32:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT32;
+  case SPARSEC_DTYPE_F16:
+    return CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  case SPARSEC_DTYPE_BF16:
+    return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
+  case SPARSEC_DTYPE_F8E4M3FN:
+  case SPARSEC_DTYPE_F8E5M2:
+  case SPARSEC_DTYPE_I32:
+  case SPARSEC_DTYPE_NONE:
+    break;
+  }
+  return CU_TENSOR_MAP_DATA_TYPE_UINT8;
+}
+
+/// What the driver wants to know of a tensor, innermost dimension first.
+struct Description {
+  void *data;
+  sparsec_dtype_t dtype;
+  uint64_t sizes[SPARSEC_MAX_RANK];
+  uint64_t strides[SPARSEC_MAX_RANK]; // bytes, from the second dimension on
+};
+
+/// Dimensions that have one element may have any stride: the driver wants one that it could use.
+Description describe(const sparsec_dense_t &tensor) {
+  Description description = {tensor.data, tensor.dtype, {}, {}};
+  uint64_t elementBytes = dtypeBytes(tensor.dtype);
+  for (int32_t d = 0; d < tensor.rank; ++d) {
+    int32_t outer = tensor.rank - 1 - d;
+    description.sizes[d] = uint64_t(tensor.sizes[outer]);
+    if (d > 0)
+      description.strides[d - 1] = tensor.sizes[outer] > 1 ? uint64_t(tensor.strides[outer]) * elementBytes : 16;
+  }
+  return description;
+}
+
+Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument) {
+  if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE)
+    return describe(argument.dense);
+  const sparsec_bsr_t &matrix = argument.bsr;
+  uint64_t rowBytes = matrix.block_columns * dtypeBytes(matrix.dtype);
+  return {const_cast<void *>(matrix.values),
+          matrix.dtype,
+          {uint64_t(matrix.block_columns), uint64_t(matrix.block_rows), uint64_t(matrix.block_count)},
+          {rowBytes, rowBytes * matrix.block_rows}};
+}
+
+} // namespace
+
+Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe,
+                       const sparsec_argument_t &argument, CUtensorMap &outMap) {
+  Description tensor = describe(recipe, argument);
+  // The driver refuses empty tensors. The kernel reads nothing of them, so any valid memory will do.
+  bool isEmpty = false;
+  for (uint32_t d = 0; d < recipe.rank; ++d) {
+    isEmpty |= tensor.sizes[d] == 0;
+    tensor.sizes[d] = std::max<uint64_t>(tensor.sizes[d], 1);
+  }
+  if (isEmpty) {
+    tensor.data = device.placeholder;
+    for (uint64_t &stride : tensor.strides)
+      stride = std::max<uint64_t>(stride, 16);
+  }
+  const uint32_t elementStrides[SPARSEC_MAX_RANK] = {1, 1, 1, 1, 1};
+  return cudaStatus(*device.cuda,
+                    device.cuda->cuTensorMapEncodeTiled(
+                        &outMap, tensorMapType(tensor.dtype), recipe.rank, tensor.data, tensor.sizes, tensor.strides,
+                        recipe.box, elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(recipe.swizzle),
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
+                    "encoding a tensor map");
+}
+
+} // namespace sparsec::runtime

@@ -1,0 +1,158 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pattern/pattern_buffer.h"
+#include "image/launch_info_reader.h"
+#include "operations/kernel_shape.h"
+#include "pattern/pattern.h"
+
+#include <algorithm>
+#include <cstring>
+
+using namespace sparsec::runtime;
+
+sparsec_pattern_buffer_s::~sparsec_pattern_buffer_s() {
+  if (!device)
+    return;
+  device->free(deviceMemory);
+  if (ContextScope current(*device); module && current.ok())
+    device->cuda->cuModuleUnload(module);
+}
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// The partial or the full lists of a pattern, before they are laid out.
+struct Lists {
+  std::vector<int32_t> counts, blocks; // of all lists, one after the other
+};
+
+Lists collect(const sparsec_pattern_t &pattern, const BlockStates &states, sparsec_block_state_t wanted) {
+  Lists lists;
+  int64_t count = pattern.batches * pattern.heads * pattern.rows;
+  lists.counts.reserve(count);
+  for (int64_t list = 0; list < count; ++list) {
+    size_t begin = lists.blocks.size();
+    for (int64_t column = 0; column < pattern.columns; ++column)
+      if (states[list * pattern.columns + column] == wanted)
+        lists.blocks.push_back(int32_t(column));
+    lists.counts.push_back(int32_t(lists.blocks.size() - begin));
+  }
+  return lists;
+}
+
+int64_t capacityFor(const Lists &lists, sparsec_pattern_encoding_t encoding) {
+  if (encoding == SPARSEC_PATTERN_INDEX_ARRAYS)
+    return int64_t(lists.blocks.size());
+  return lists.counts.empty() ? 0 : *std::max_element(lists.counts.begin(), lists.counts.end());
+}
+
+/// Appends starts and indices as the pattern's encoding lays them out.
+void append(const sparsec_pattern_t &pattern, const Lists &lists, std::vector<int32_t> &memory) {
+  if (pattern.encoding == SPARSEC_PATTERN_INDEX_ARRAYS) {
+    int32_t start = 0;
+    memory.push_back(start);
+    for (int32_t count : lists.counts)
+      memory.push_back(start += count);
+    memory.insert(memory.end(), lists.blocks.begin(), lists.blocks.end());
+    memory.resize(memory.size() + pattern.capacity - lists.blocks.size());
+    return;
+  }
+  memory.insert(memory.end(), lists.counts.begin(), lists.counts.end());
+  auto block = lists.blocks.begin();
+  for (int32_t count : lists.counts) {
+    memory.insert(memory.end(), block, block + count);
+    memory.resize(memory.size() + pattern.capacity - count);
+    block += count;
+  }
+}
+
+} // namespace
+
+Status checkBlockStates(const char *name, const uint8_t *states, int64_t count) {
+  for (int64_t i = 0; i < count; ++i)
+    if (states[i] > SPARSEC_BLOCK_PARTIAL)
+      return invalidArgument(name, ": expects 0 to ", int(SPARSEC_BLOCK_PARTIAL), ", but element ", i, " is ",
+                             states[i]);
+  return {};
+}
+
+Status startPattern(const sparsec_pattern_shape_t *shape, const sparsec_pattern_encoding_t &encoding,
+                    sparsec_pattern_buffer_t *outBuffer, sparsec_pattern_t &outPattern) {
+  if (!outBuffer)
+    return invalidArgument("out_buffer is NULL");
+  *outBuffer = nullptr;
+  if (!shape)
+    return invalidArgument("shape is NULL");
+  constexpr Subject subject = {"shape"};
+  for (auto [name, value] : {std::pair("queries", shape->queries), std::pair("keys", shape->keys)})
+    if (value < 0 || value > maxSize)
+      return invalidArgument(subject, ": expects ", name, " of 0 to ", maxSize, ", but got ", value);
+  sparsec_pattern_t pattern = {};
+  std::memcpy(&pattern.encoding, &encoding, sizeof(encoding)); // it may hold any number yet
+  pattern.query_block = shape->query_block;
+  pattern.key_block = shape->key_block;
+  pattern.batches = shape->batches;
+  pattern.heads = shape->heads;
+  SPARSEC_RETURN_IF_ERROR(checkPatternSizes(pattern, subject));
+  pattern.rows = ceilDivide(shape->queries, pattern.query_block);
+  pattern.columns = ceilDivide(shape->keys, pattern.key_block);
+  // The largest that it can become, in the encoding that needs most.
+  sparsec_pattern_t largest = pattern;
+  largest.encoding = SPARSEC_PATTERN_PADDED_LISTS;
+  largest.capacity = pattern.columns;
+  SPARSEC_RETURN_IF_ERROR(checkPatternSizes(largest, subject));
+  outPattern = pattern;
+  return {};
+}
+
+Status makePatternBuffer(const sparsec_pattern_t &pattern, const BlockStates &states, sparsec_device_t device,
+                         sparsec_pattern_buffer_t &outBuffer) {
+  auto buffer = std::make_unique<sparsec_pattern_buffer_s>();
+  buffer->pattern = pattern;
+  Lists partial = collect(pattern, states, SPARSEC_BLOCK_PARTIAL), full = collect(pattern, states, SPARSEC_BLOCK_FULL);
+  buffer->pattern.capacity = std::max(capacityFor(partial, pattern.encoding), capacityFor(full, pattern.encoding));
+  std::vector<int32_t> &memory = buffer->hostMemory;
+  append(buffer->pattern, partial, memory);
+  size_t fullBegin = memory.size();
+  append(buffer->pattern, full, memory);
+
+  const int32_t *base = memory.data();
+  if (device && !device->device->isHost()) {
+    buffer->device = device->device;
+    SPARSEC_RETURN_IF_ERROR(buffer->device->allocate(memory.size() * sizeof(int32_t), buffer->deviceMemory));
+    SPARSEC_RETURN_IF_ERROR(
+        buffer->device->upload(buffer->deviceMemory, memory.data(), memory.size() * sizeof(int32_t)));
+    base = static_cast<const int32_t *>(buffer->deviceMemory);
+    memory = {};
+  }
+  size_t starts = partial.counts.size() + (pattern.encoding == SPARSEC_PATTERN_INDEX_ARRAYS);
+  if (!partial.blocks.empty())
+    buffer->pattern.partial = {base, base + starts};
+  if (!full.blocks.empty())
+    buffer->pattern.full = {base + fullBegin, base + fullBegin + starts};
+  outBuffer = buffer.release();
+  return {};
+}
+
+} // namespace sparsec::runtime
+
+sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *shape, const uint8_t *host_mask,
+                                                 sparsec_pattern_encoding_t encoding, sparsec_device_t device,
+                                                 sparsec_pattern_buffer_t *out_buffer) {
+  return guarded([&]() -> Status {
+    sparsec_pattern_t pattern;
+    SPARSEC_RETURN_IF_ERROR(startPattern(shape, encoding, out_buffer, pattern));
+    int64_t blocks = pattern.batches * pattern.heads * pattern.rows * pattern.columns;
+    if (blocks != 0 && !host_mask)
+      return invalidArgument("host_mask is NULL");
+    SPARSEC_RETURN_IF_ERROR(checkBlockStates("host_mask", host_mask, blocks));
+    BlockStates states(host_mask, host_mask + blocks);
+    return makePatternBuffer(pattern, states, device, *out_buffer);
+  });
+}
+
+sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer) {
+  return buffer ? buffer->pattern : sparsec_pattern_t();
+}
+
+void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer) { delete buffer; }

@@ -1,0 +1,156 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "pattern/pattern_predicate.h"
+#include "arguments/attention_arguments.h"
+#include "plan/key_range.h"
+#include "reference/region.h"
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// Evaluates the mask of a kernel for every block of a pattern.
+class PredicateEvaluator {
+public:
+  PredicateEvaluator(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                     const sparsec_pattern_shape_t &shape, const sparsec_pattern_t &pattern)
+      : kernel(kernel), arguments(arguments), shape(shape), pattern(pattern) {}
+
+  Status run(BlockStates &states);
+
+private:
+  Status evaluateAll(BlockStates &states) const;
+  Status evaluateBlocks(int64_t begin, int64_t end, BlockStates &states) const;
+  Status evaluateBlock(Region &mask, int64_t block, uint8_t &state) const;
+
+  const sparsec_kernel_s &kernel;
+  const sparsec_argument_t *arguments;
+  const sparsec_pattern_shape_t &shape;
+  const sparsec_pattern_t &pattern;
+  int64_t batches = 0, heads = 0; // that the mask tells apart
+};
+
+/// A mask that does not ask for the batch or the head is evaluated for the first one.
+Status PredicateEvaluator::run(BlockStates &states) {
+  Region mask = Region::mask(kernel, arguments);
+  int64_t blocks = pattern.rows * pattern.columns;
+  batches = mask.uses(1) ? pattern.batches : std::min<int64_t>(pattern.batches, 1);
+  heads = mask.uses(2) ? pattern.heads : std::min<int64_t>(pattern.heads, 1);
+  BlockStates own(batches * heads * blocks);
+  SPARSEC_RETURN_IF_ERROR(evaluateAll(own));
+  for (int64_t list = 0; list < pattern.batches * pattern.heads; ++list) {
+    int64_t batch = list / pattern.heads % batches, head = list % pattern.heads % heads;
+    std::copy_n(own.begin() + (batch * heads + head) * blocks, blocks, states.begin() + list * blocks);
+  }
+  return {};
+}
+
+Status PredicateEvaluator::evaluateAll(BlockStates &states) const {
+  std::mutex mutex; // of firstError
+  Status firstError;
+  ThreadPool threads(std::max(1u, std::thread::hardware_concurrency()));
+  threads.run(int64_t(states.size()), [&](int64_t begin, int64_t end) {
+    Status error(guarded([&] { return evaluateBlocks(begin, end, states); }));
+    std::lock_guard lock(mutex);
+    if (error && !firstError)
+      firstError = std::move(error);
+  });
+  return firstError;
+}
+
+Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockStates &states) const {
+  Region mask = Region::mask(kernel, arguments);
+  for (int64_t block = begin; block < end; ++block)
+    SPARSEC_RETURN_IF_ERROR(evaluateBlock(mask, block, states[block]));
+  return {};
+}
+
+/// What causal and window exclude does not count: the kernel excludes it in full blocks too.
+Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &state) const {
+  int64_t column = block % pattern.columns, list = block / pattern.columns;
+  int64_t row = list % pattern.rows, head = list / pattern.rows % heads;
+  int64_t batch = list / pattern.rows / heads;
+  int64_t firstKey = column * pattern.key_block, endKey = std::min(firstKey + pattern.key_block, shape.keys);
+  int64_t firstQuery = row * pattern.query_block;
+  int64_t endQuery = std::min(firstQuery + pattern.query_block, shape.queries);
+  bool anyVisible = false, anyHidden = false;
+  for (int64_t query = firstQuery; query < endQuery; ++query) {
+    KeyRange visible = visibleKeys(kernel.attention(), shape.queries, shape.keys, query);
+    for (int64_t key = std::max(firstKey, visible.begin); key < std::min(endKey, visible.end); ++key) {
+      double result = 0.0;
+      SPARSEC_RETURN_IF_ERROR(mask.evaluate({batch, head, query, key}, result, nullptr));
+      (result != 0.0 ? anyVisible : anyHidden) = true;
+      if (anyVisible && anyHidden) {
+        state = SPARSEC_BLOCK_PARTIAL;
+        return {};
+      }
+    }
+  }
+  state = anyVisible ? SPARSEC_BLOCK_FULL : SPARSEC_BLOCK_EMPTY;
+  return {};
+}
+
+/// The operands that the mask loads; other arguments are not looked at.
+Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const sparsec_argument_t *arguments,
+                     size_t count) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!mask.loads(i))
+      continue;
+    if (!arguments || count != kernel.info->argument_count)
+      return invalidArgument("the mask of kernel '", kernel.info->name, "' loads from '", kernel.argument(i).name,
+                             "': expects all ", kernel.info->argument_count, " arguments, but got ",
+                             arguments ? count : 0);
+    Checked operand = checkedArgument(kernel, arguments, i);
+    SPARSEC_RETURN_IF_ERROR(operand.checkKind());
+    SPARSEC_RETURN_IF_ERROR(checkRegionOperand(operand));
+  }
+  return {};
+}
+
+Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name) {
+  if (kernel.info->family != SPARSEC_FAMILY_ATTENTION || kernel.attention().mask_step_count == 0)
+    return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
+  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
+  if (number == noArgument)
+    return {};
+  const sparsec_argument_info_t &info = kernel.argument(number);
+  if (shape.query_block != int32_t(info.block_rows) || shape.key_block != int32_t(info.block_columns))
+    return invalidArgument(name, ": expects blocks of ", info.block_rows, " queries x ", info.block_columns,
+                           " keys, as '", info.name, "' of the kernel has them, but got ", shape.query_block, " x ",
+                           shape.key_block);
+  return {};
+}
+
+} // namespace
+
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name,
+                      const sparsec_argument_t *arguments, size_t count) {
+  SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
+  return checkOperands(kernel, Region::mask(kernel, arguments), arguments, count);
+}
+
+Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape,
+                         const sparsec_argument_t *arguments, const sparsec_pattern_t &pattern,
+                         BlockStates &outStates) {
+  outStates.resize(pattern.batches * pattern.heads * pattern.rows * pattern.columns);
+  return PredicateEvaluator(kernel, arguments, shape, pattern).run(outStates);
+}
+
+} // namespace sparsec::runtime
+
+using namespace sparsec::runtime;
+
+sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const sparsec_pattern_shape_t *shape,
+                                                const sparsec_argument_t *host_arguments, size_t argument_count,
+                                                sparsec_pattern_encoding_t encoding, sparsec_device_t device,
+                                                sparsec_pattern_buffer_t *out_buffer) {
+  return guarded([&]() -> Status {
+    sparsec_pattern_t pattern;
+    SPARSEC_RETURN_IF_ERROR(startPattern(shape, encoding, out_buffer, pattern));
+    if (!kernel)
+      return invalidArgument("kernel is NULL");
+    SPARSEC_RETURN_IF_ERROR(checkPredicate(*kernel, *shape, "shape", host_arguments, argument_count));
+    BlockStates states;
+    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, *shape, host_arguments, pattern, states));
+    return makePatternBuffer(pattern, states, device, *out_buffer);
+  });
+}

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the mask region of a kernel makes of every block of a pattern.
+
+#ifndef SPARSEC_RUNTIME_PATTERN_PREDICATE_H
+#define SPARSEC_RUNTIME_PATTERN_PREDICATE_H
+
+#include "pattern/pattern_buffer.h"
+
+namespace sparsec::runtime {
+
+/// Whether the kernel has a mask region, blocks of the shape's size, and good operands for its mask. `name` is that of
+/// the shape in messages.
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name,
+                      const sparsec_argument_t *arguments, size_t count);
+
+/// The states of all blocks; all checked, operands in host memory.
+Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape,
+                         const sparsec_argument_t *arguments, const sparsec_pattern_t &pattern, BlockStates &outStates);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_PATTERN_PREDICATE_H

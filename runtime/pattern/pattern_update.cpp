@@ -1,0 +1,171 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Lists that are written again and again: on a GPU by kernels, so that nothing waits for them, on the host at once.
+
+#include "block_mask_ptx.h"
+#include "launch/launch.h"
+#include "pattern/pattern_predicate.h"
+
+using namespace sparsec::runtime;
+
+namespace sparsec::runtime {
+
+namespace {
+
+int64_t listCount(const sparsec_pattern_t &pattern) { return pattern.batches * pattern.heads * pattern.rows; }
+
+/// Gives the buffer memory for padded lists that hold every block, and makes them empty.
+Status allocateLists(sparsec_pattern_buffer_s &buffer) {
+  sparsec_pattern_t &pattern = buffer.pattern;
+  pattern.capacity = pattern.columns;
+  const int64_t lists = listCount(pattern), entries = lists * pattern.capacity;
+  if (lists == 0)
+    return {};
+  const size_t count = 2 * size_t(lists + entries);
+  int32_t *memory = nullptr;
+  if (buffer.device) {
+    const Device &device = *buffer.device;
+    SPARSEC_RETURN_IF_ERROR(device.allocate(count * sizeof(int32_t), buffer.deviceMemory));
+    memory = static_cast<int32_t *>(buffer.deviceMemory);
+    const std::vector<int32_t> zeros(lists);
+    for (int64_t begin : {int64_t(0), lists + entries})
+      SPARSEC_RETURN_IF_ERROR(device.upload(memory + begin, zeros.data(), lists * sizeof(int32_t)));
+  } else {
+    buffer.hostMemory.resize(count);
+    memory = buffer.hostMemory.data();
+  }
+  pattern.partial = {memory, memory + lists};
+  pattern.full = {memory + lists + entries, memory + 2 * lists + entries};
+  return {};
+}
+
+Status loadBlockMaskKernel(sparsec_pattern_buffer_s &buffer) {
+  const CudaTable &cuda = *buffer.device->cuda;
+  ContextScope current(*buffer.device);
+  SPARSEC_RETURN_IF_ERROR(current.status());
+  SPARSEC_RETURN_IF_ERROR(cudaStatus(cuda, cuda.cuModuleLoadDataEx(&buffer.module, blockMaskPtx, 0, nullptr, nullptr),
+                                     "compiling the kernel that makes lists"));
+  return cudaStatus(cuda,
+                    cuda.cuModuleGetFunction(&buffer.blockMaskKernel, buffer.module, "sparsec_block_mask_to_lists"),
+                    "looking up the kernel that makes lists");
+}
+
+/// The lists of a buffer in host memory, from (known) states.
+void writeLists(sparsec_pattern_buffer_s &buffer, const uint8_t *states) {
+  const sparsec_pattern_t &pattern = buffer.pattern;
+  for (auto [lists, wanted] :
+       {std::pair(pattern.partial, SPARSEC_BLOCK_PARTIAL), std::pair(pattern.full, SPARSEC_BLOCK_FULL)})
+    for (int64_t list = 0; list < listCount(pattern); ++list) {
+      const uint8_t *ofList = states + list * pattern.columns;
+      auto *indices = const_cast<int32_t *>(lists.indices) + list * pattern.capacity;
+      int32_t count = 0;
+      for (int64_t column = 0; column < pattern.columns; ++column)
+        if (ofList[column] == wanted)
+          indices[count++] = int32_t(column);
+      const_cast<int32_t *>(lists.starts)[list] = count;
+    }
+}
+
+Status launchBlockMaskKernel(const sparsec_pattern_buffer_s &buffer, const uint8_t *mask, void *stream) {
+  const sparsec_pattern_t &pattern = buffer.pattern;
+  const CudaTable &cuda = *buffer.device->cuda;
+  ContextScope current(*buffer.device);
+  SPARSEC_RETURN_IF_ERROR(current.status());
+  auto word = [](const void *pointer) { return uint64_t(reinterpret_cast<uintptr_t>(pointer)); };
+  uint64_t words[] = {word(mask),
+                      uint64_t(pattern.columns),
+                      word(pattern.partial.starts),
+                      word(pattern.partial.indices),
+                      word(pattern.full.starts),
+                      word(pattern.full.indices)};
+  void *parameters[std::size(words)];
+  for (size_t i = 0; i < std::size(words); ++i)
+    parameters[i] = &words[i];
+  return cudaStatus(cuda,
+                    cuda.cuLaunchKernel(buffer.blockMaskKernel, unsigned(listCount(pattern)), 1, 1, 32, 1, 1, 0,
+                                        static_cast<CUstream>(stream), parameters, nullptr),
+                    "launching the kernel that makes lists");
+}
+
+Status checkUpdatable(sparsec_pattern_buffer_t buffer) {
+  if (!buffer)
+    return invalidArgument("buffer is NULL");
+  if (!buffer->isUpdatable)
+    return invalidArgument(
+        "buffer: expects one of sparsec_pattern_buffer_create, whose lists have room for all blocks");
+  return {};
+}
+
+/// On a GPU the kernel's builder writes the lists; the kernel must be loaded there.
+Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel,
+                   const sparsec_argument_t *arguments, void *stream) {
+  if (kernel.module->device->isHost() || kernel.module->device->context != buffer.device->context)
+    return invalidArgument("kernel '", kernel.info->name, "' is loaded for '", kernel.module->device->info.name,
+                           "', but the lists are in memory of '", buffer.device->info.name, "'");
+  if (!kernel.patternBuilder)
+    return invalidArgument("kernel '", kernel.info->name,
+                           "' has no pattern builder: expects a pattern argument besides the mask region");
+  std::vector<sparsec_argument_t> own(kernel.info->argument_count);
+  if (arguments)
+    std::copy_n(arguments, own.size(), own.begin());
+  own[kernel.of(SPARSEC_ROLE_QUERY)].dense.sizes[2] = buffer.shape.queries;
+  own[kernel.of(SPARSEC_ROLE_KEY)].dense.sizes[2] = buffer.shape.keys;
+  own[kernel.of(SPARSEC_ROLE_PATTERN)] = sparsec_argument_pattern(buffer.pattern);
+  return launchPatternBuilder(kernel, own.data(), listCount(buffer.pattern), stream);
+}
+
+} // namespace
+
+} // namespace sparsec::runtime
+
+sparsec_status_t sparsec_pattern_buffer_create(const sparsec_pattern_shape_t *shape, sparsec_device_t device,
+                                               sparsec_pattern_buffer_t *out_buffer) {
+  return guarded([&]() -> Status {
+    auto buffer = std::make_unique<sparsec_pattern_buffer_s>();
+    SPARSEC_RETURN_IF_ERROR(startPattern(shape, SPARSEC_PATTERN_PADDED_LISTS, out_buffer, buffer->pattern));
+    buffer->shape = *shape;
+    buffer->isUpdatable = true;
+    if (device && !device->device->isHost())
+      buffer->device = device->device;
+    SPARSEC_RETURN_IF_ERROR(allocateLists(*buffer));
+    if (buffer->device)
+      SPARSEC_RETURN_IF_ERROR(loadBlockMaskKernel(*buffer));
+    *out_buffer = buffer.release();
+    return {};
+  });
+}
+
+sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer, const uint8_t *mask,
+                                                        void *stream) {
+  return guarded([&]() -> Status {
+    SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
+    int64_t lists = listCount(buffer->pattern), blocks = lists * buffer->pattern.columns;
+    if (blocks != 0 && !mask)
+      return invalidArgument("mask is NULL");
+    if (lists == 0)
+      return {};
+    if (buffer->device)
+      return launchBlockMaskKernel(*buffer, mask, stream);
+    SPARSEC_RETURN_IF_ERROR(checkBlockStates("mask", mask, blocks));
+    writeLists(*buffer, mask);
+    return {};
+  });
+}
+
+sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t buffer, sparsec_kernel_t kernel,
+                                                       const sparsec_argument_t *arguments, size_t argument_count,
+                                                       void *stream) {
+  return guarded([&]() -> Status {
+    SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
+    if (!kernel)
+      return invalidArgument("kernel is NULL");
+    SPARSEC_RETURN_IF_ERROR(checkPredicate(*kernel, buffer->shape, "buffer", arguments, argument_count));
+    if (listCount(buffer->pattern) == 0)
+      return {};
+    if (buffer->device)
+      return updateOnGpu(*buffer, *kernel, arguments, stream);
+    BlockStates states;
+    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, buffer->shape, arguments, buffer->pattern, states));
+    writeLists(*buffer, states.data());
+    return {};
+  });
+}

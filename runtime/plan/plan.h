@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// A plan: sections of device memory that kernels read, one set for every variant of the kernel.
+
+#ifndef SPARSEC_RUNTIME_PLAN_H
+#define SPARSEC_RUNTIME_PLAN_H
+
+#include "plan/tile_grid.h"
+
+namespace sparsec::runtime {
+
+/// What one variant gets. A kernel family that needs more adds sections; kernels name those they read.
+struct VariantPlan {
+  int64_t workers = 0, tiles = 0;
+  double balance = 1;
+  const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
+};
+
+/// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
+class SectionList {
+public:
+  template <typename Element>
+  void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
+    constexpr size_t alignment = 256;
+    places.push_back({&variant, section, totalBytes, elements.data(), elements.size() * sizeof(Element)});
+    totalBytes += (places.back().bytes + alignment - 1) / alignment * alignment;
+  }
+  Status upload(const Device &device, void *&outMemory) const;
+
+private:
+  struct Place {
+    VariantPlan *variant;
+    sparsec_plan_section_t section;
+    size_t offset;
+    const void *source;
+    size_t bytes;
+  };
+  std::vector<Place> places;
+  size_t totalBytes = 0;
+};
+
+/// What the functions that make plans share: `create(plan)` makes it, where nothing that it needs is `missing` (a
+/// name).
+template <typename Create>
+sparsec_status_t givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create);
+
+} // namespace sparsec::runtime
+
+struct sparsec_plan_s {
+  ~sparsec_plan_s();
+
+  sparsec_kernel_t kernel = nullptr;
+  std::shared_ptr<sparsec::runtime::Module> module; // keeps the kernel and the device
+  sparsec::runtime::ProblemSizes sizes = {};        // of a product
+  int64_t blockCount = 0;
+  sparsec_attention_sizes_t attentionSizes = {};
+  std::vector<sparsec::runtime::VariantPlan> variants;
+  void *memory = nullptr; // holds all sections
+  double milliseconds = 0;
+};
+
+template <typename Create>
+sparsec_status_t sparsec::runtime::givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create) {
+  return guarded([&]() -> Status {
+    if (!outPlan)
+      return invalidArgument("out_plan is NULL");
+    *outPlan = nullptr;
+    if (missing)
+      return invalidArgument(missing, " is NULL");
+    std::unique_ptr<sparsec_plan_s> plan;
+    SPARSEC_RETURN_IF_ERROR(create(plan));
+    *outPlan = plan.release();
+    return {};
+  });
+}
+
+#endif // SPARSEC_RUNTIME_PLAN_H

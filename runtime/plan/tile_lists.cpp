@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/tile_lists.h"
+
+#include <algorithm>
+#include <bit>
+#include <numeric>
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// Measured: from this density on, groups of rows (the raster of the schedule) are faster than whole panels.
+constexpr double groupedDensity = 0.7;
+/// Filling the pipeline and writing the result cost about as much as two stages.
+constexpr uint32_t tileOverhead = 2;
+/// Tiles per worker at the end of the order that are sorted by cost.
+constexpr int64_t sortedTilesPerWorker = 4;
+
+std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
+  std::vector<uint32_t> costs(input.grid.tileRows);
+  for (int64_t row = 0; row < input.grid.tileRows; ++row) {
+    int64_t blockRow = row / input.grid.tilesPerBlockRow;
+    int64_t blocks = input.rowPtr[blockRow + 1] - input.rowPtr[blockRow];
+    costs[row] = uint32_t(std::min<int64_t>(blocks * input.chunksPerBlock + tileOverhead, UINT32_MAX));
+  }
+  return costs;
+}
+
+/// The units in the order in which they run; `panel` counts units.
+std::vector<Tile> orderUnits(const TileListInput &input) {
+  TileGrid grid = input.grid;
+  grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
+  double density = double(input.rowPtr[input.blockRows]) / std::max(1.0, double(input.blockRows) * input.blockColumns);
+  int64_t group = density >= groupedDensity ? input.groupRows : grid.tileRows;
+  std::vector<Tile> units(grid.tiles());
+  auto next = units.begin();
+  for (int64_t first = 0; first < grid.tileRows; first += group) {
+    int64_t end = std::min(first + group, grid.tileRows);
+    for (int64_t panel = 0; panel < grid.panels; ++panel)
+      for (int64_t row = first; row < end; ++row)
+        *next++ = {uint32_t(row), uint32_t(panel)};
+  }
+  return units;
+}
+
+/// Workers by load. The one with the least load gets the next tile, so that loads never differ by more than the largest
+/// cost: a ring with one list of workers for every load finds it in constant time.
+class WorkerRing {
+public:
+  WorkerRing(int64_t workers, uint32_t largestCost)
+      : mask(std::bit_ceil(uint64_t(largestCost) + 1) - 1), first(mask + 1, none), next(workers) {
+    for (int64_t w = workers - 1; w >= 0; --w)
+      insert(uint32_t(w), 0);
+  }
+
+  /// Gives the worker with the least load more, and returns which it was.
+  uint32_t assign(uint32_t cost) {
+    while (first[leastLoad & mask] == none)
+      ++leastLoad;
+    uint32_t worker = first[leastLoad & mask];
+    first[leastLoad & mask] = next[worker];
+    insert(worker, leastLoad + cost);
+    return worker;
+  }
+
+private:
+  static constexpr uint32_t none = UINT32_MAX;
+
+  void insert(uint32_t worker, uint64_t load) {
+    next[worker] = first[load & mask];
+    first[load & mask] = worker;
+  }
+
+  uint64_t mask, leastLoad = 0;
+  std::vector<uint32_t> first; // worker of a load, by load modulo the ring's size
+  std::vector<uint32_t> next;  // worker of the same load, by worker
+};
+
+struct Assignment {
+  std::vector<uint32_t> owners; // by unit
+  std::vector<uint32_t> counts; // tiles by worker
+  std::vector<uint64_t> loads;  // by worker
+};
+
+/// The panels of a unit; the last unit of a row may have fewer.
+struct PanelRange {
+  uint32_t begin, end;
+};
+PanelRange panelsOf(const Tile &unit, const TileListInput &input) {
+  int64_t begin = unit.panel * input.panelsPerUnit;
+  return {uint32_t(begin), uint32_t(std::min(begin + input.panelsPerUnit, input.grid.panels))};
+}
+
+/// Sorts the end of an order by falling cost.
+void levelEnd(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t workers) {
+  size_t tail = std::min<size_t>(units.size(), sortedTilesPerWorker * workers), first = units.size() - tail;
+  std::vector<size_t> sorted(tail);
+  std::iota(sorted.begin(), sorted.end(), first);
+  std::stable_sort(sorted.begin(), sorted.end(), [&](size_t a, size_t b) { return costs[a] > costs[b]; });
+  std::vector<Tile> tiles(tail);
+  std::vector<uint32_t> tileCosts(tail);
+  for (size_t i = 0; i < tail; ++i) {
+    tiles[i] = units[sorted[i]];
+    tileCosts[i] = costs[sorted[i]];
+  }
+  std::copy(tiles.begin(), tiles.end(), units.begin() + first);
+  std::copy(tileCosts.begin(), tileCosts.end(), costs.begin() + first);
+}
+
+/// `panelsOf(unit)` are the tiles of a unit, `costs` those of one of its tiles.
+template <typename PanelsOf>
+Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
+                       const PanelsOf &panelsOf) {
+  // Costs are compared to 16 bits, which keeps the ring small whatever the matrix.
+  uint32_t largest = costs.empty() ? 1 : *std::max_element(costs.begin(), costs.end());
+  unsigned shift = std::max(int(std::bit_width(largest)) - 16, 0);
+  WorkerRing ring(workers, std::max(largest >> shift, 1u));
+  Assignment assignment = {std::vector<uint32_t>(units.size()), std::vector<uint32_t>(workers),
+                           std::vector<uint64_t>(workers)};
+  for (size_t i = 0; i < units.size(); ++i) {
+    uint32_t owner = ring.assign(std::max(costs[i] >> shift, 1u));
+    PanelRange panels = panelsOf(units[i]);
+    assignment.owners[i] = owner;
+    assignment.counts[owner] += panels.end - panels.begin;
+    assignment.loads[owner] += uint64_t(costs[i]) * (panels.end - panels.begin);
+  }
+  return assignment;
+}
+
+double balanceOf(const std::vector<uint64_t> &loads) {
+  uint64_t sum = std::accumulate(loads.begin(), loads.end(), uint64_t(0));
+  uint64_t largest = *std::max_element(loads.begin(), loads.end());
+  return double(sum) / (double(largest) * double(loads.size()));
+}
+
+template <typename PanelsOf>
+TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
+                    const PanelsOf &panelsOf) {
+  Assignment assignment = assignUnits(units, costs, workers, panelsOf);
+  TileLists lists = {std::vector<uint32_t>(workers + 1), {}, balanceOf(assignment.loads)};
+  std::partial_sum(assignment.counts.begin(), assignment.counts.end(), lists.offsets.begin() + 1);
+  lists.tiles.resize(lists.offsets.back());
+  std::vector<uint32_t> next(lists.offsets.begin(), lists.offsets.end() - 1);
+  for (size_t i = 0; i < units.size(); ++i) {
+    PanelRange panels = panelsOf(units[i]);
+    uint32_t &position = next[assignment.owners[i]];
+    Tile *destination = &lists.tiles[position];
+    position += panels.end - panels.begin;
+    for (uint32_t panel = panels.begin, row = units[i].row; panel < panels.end; ++panel)
+      *destination++ = {row, panel};
+  }
+  return lists;
+}
+
+} // namespace
+
+TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {
+  levelEnd(order, costs, workers);
+  return listUnits(order, costs, workers, [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; });
+}
+
+TileLists makeTileLists(const TileListInput &input) {
+  std::vector<uint32_t> rowCosts = tileRowCosts(input);
+  std::vector<Tile> units = orderUnits(input);
+  std::vector<uint32_t> costs(units.size());
+  for (size_t i = 0; i < units.size(); ++i)
+    costs[i] = rowCosts[units[i].row];
+  levelEnd(units, costs, input.workers);
+  return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
+}
+
+} // namespace sparsec::runtime

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The order in which result tiles run and the workers that run them. Pure functions of the pattern's row lengths.
+
+#ifndef SPARSEC_RUNTIME_TILE_LISTS_H
+#define SPARSEC_RUNTIME_TILE_LISTS_H
+
+#include "plan/tile_grid.h"
+
+#include <vector>
+
+namespace sparsec::runtime {
+
+struct Tile {
+  uint32_t row, panel;
+};
+static_assert(sizeof(Tile) == 8, "layout of SPARSEC_PLAN_TILES");
+
+struct TileListInput {
+  const int32_t *rowPtr; // host memory
+  int64_t blockRows, blockColumns;
+  TileGrid grid;
+  int64_t chunksPerBlock; // stages that one block takes
+  int64_t workers;        // 1 to the number of tiles
+  int64_t groupRows;      // tile rows of a group in nearly dense patterns
+  int64_t panelsPerUnit;  // neighbouring panels of a tile row that stay together
+};
+
+struct TileLists {
+  std::vector<uint32_t> offsets; // [workers + 1]
+  std::vector<Tile> tiles;       // worker w runs [offsets[w], offsets[w + 1]) in this order
+  double balance;                // mean load / largest load
+};
+
+/// The order of tiles, each with its cost, and who runs them: each tile goes to the worker with the least work. The
+/// last few tiles of every worker are sorted by falling cost first, so that the end is level.
+TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
+
+/// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache. A
+/// nearly dense pattern goes in groups of tile rows, as a dense product does. Where `panelsPerUnit` is above 1, all
+/// this is about units of so many tiles: that takes less time, and is a little less even.
+TileLists makeTileLists(const TileListInput &input);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_TILE_LISTS_H
