@@ -1,8 +1,8 @@
-# Precompiled headers. Nine tenths of the time to compile a file of the compiler is the parsing of MLIR's headers, so that
-# they are parsed once for all of its libraries and programs, and GoogleTest's once for all tests.
+# Precompiled headers. Parsing MLIR's headers takes nine tenths of the time to compile a file of the compiler. The build
+# parses them once for all libraries and programs of the compiler, and GoogleTest's headers once for all tests.
 
-# ccache reads what a file with a precompiled header stands for only if GCC keeps that in its preprocessed output. It
-# also needs CCACHE_SLOPPINESS=pch_defines,time_macros, as scripts/lib.sh sets it.
+# ccache needs to see in GCC's preprocessed output which precompiled header a file uses. It also needs
+# CCACHE_SLOPPINESS=pch_defines,time_macros, which scripts/lib.sh sets.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_LAUNCHER MATCHES "ccache")
   add_compile_options($<$<COMPILE_LANGUAGE:CXX>:-fpch-preprocess>)
 endif()
