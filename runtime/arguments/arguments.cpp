@@ -2,6 +2,7 @@
 #include "arguments/arguments.h"
 #include "arguments/attention_arguments.h"
 #include "arguments/bsr.h"
+#include "arguments/strides.h"
 
 namespace sparsec::runtime {
 
@@ -19,7 +20,9 @@ Status checkBsr(const Checked &argument) {
   for (int d = 0; d < 2; ++d)
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
       return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
-  if (matrix.block_count != 0 && !matrix.values)
+  if (matrix.block_count == 0)
+    return {};
+  if (!matrix.values)
     return argument.refuse("values is NULL");
   if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(matrix.values), bytes))
     return argument.refuse("values is not aligned to the ", bytes, " bytes of its elements");
@@ -30,7 +33,8 @@ Status checkBsr(const Checked &argument) {
 Status checkDense(const Checked &argument, const int64_t *sizes, bool needsMemory) {
   const sparsec_dense_t &tensor = argument.value.dense;
   SPARSEC_RETURN_IF_ERROR(argument.checkTensor(sizes));
-  if (tensor.rank == 2 && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
+  if (tensor.rank == 2 && usesStride(tensor, 0) &&
+      (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
     return argument.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
                            ", but got ", tensor.strides[0]);
   return needsMemory ? argument.checkTensorMemory() : Status();
@@ -78,17 +82,18 @@ Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument
 
 namespace {
 
-/// Whether one argument's pointers, and the strides between its rows, are multiples of the alignment.
+/// Whether the pointer to one argument's elements, and the strides between its rows, are multiples of the alignment.
+/// Where there are no elements or rows to step to, any will do.
 bool hasAlignment(const sparsec_argument_t &argument, uint32_t alignment) {
   if (argument.kind == SPARSEC_ARGUMENT_BSR)
-    return isMultiple(uintptr_t(argument.bsr.values), alignment);
+    return argument.bsr.block_count == 0 || isMultiple(uintptr_t(argument.bsr.values), alignment);
   if (argument.kind != SPARSEC_ARGUMENT_DENSE)
     return true;
   const sparsec_dense_t &tensor = argument.dense;
-  if (!isMultiple(uintptr_t(tensor.data), alignment))
+  if (!isEmpty(tensor) && !isMultiple(uintptr_t(tensor.data), alignment))
     return false;
   for (int32_t d = 0; d + 1 < tensor.rank; ++d)
-    if (!isMultiple(tensor.strides[d] * dtypeBytes(tensor.dtype), alignment))
+    if (usesStride(tensor, d) && !isMultiple(tensor.strides[d] * dtypeBytes(tensor.dtype), alignment))
       return false;
   return true;
 }

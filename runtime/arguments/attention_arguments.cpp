@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/attention_arguments.h"
+#include "arguments/strides.h"
 #include "device/device.h"
 #include "pattern/pattern.h"
 
@@ -12,11 +13,10 @@ namespace {
 constexpr int64_t anySizes[SPARSEC_MAX_RANK] = {SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, SPARSEC_DYNAMIC,
                                                 SPARSEC_DYNAMIC};
 
-/// Strides of dimensions of at most one element mean nothing.
 Status checkStrides(const Checked &argument) {
   const sparsec_dense_t &tensor = argument.value.dense;
   for (uint32_t d = 0; d + 1 < argument.info.rank; ++d)
-    if (tensor.sizes[d] > 1 && (tensor.strides[d] < 0 || tensor.strides[d] > maxStride))
+    if (usesStride(tensor, int32_t(d)) && (tensor.strides[d] < 0 || tensor.strides[d] > maxStride))
       return argument.refuse("expects strides of 0 to ", maxStride, ", but stride ", d, " is ", tensor.strides[d]);
   return {};
 }
@@ -26,7 +26,7 @@ Status checkRows(const Checked &argument, const int64_t *sizes) {
   const sparsec_dense_t &tensor = argument.value.dense;
   SPARSEC_RETURN_IF_ERROR(argument.checkTensor(sizes));
   SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
-  if (tensor.sizes[2] > 1 && (tensor.strides[2] < tensor.sizes[3] || tensor.strides[2] > INT32_MAX))
+  if (usesStride(tensor, 2) && (tensor.strides[2] < tensor.sizes[3] || tensor.strides[2] > INT32_MAX))
     return argument.refuse("expects stride 2 to be at least its width, ", tensor.sizes[3], ", and at most ", INT32_MAX,
                            ", but got ", tensor.strides[2]);
   return {};
@@ -35,6 +35,8 @@ Status checkRows(const Checked &argument, const int64_t *sizes) {
 /// That no two elements of a result share memory: each dimension steps over all elements of those with smaller strides.
 Status checkApart(const Checked &argument) {
   const sparsec_dense_t &tensor = argument.value.dense;
+  if (isEmpty(tensor))
+    return {};
   for (uint32_t d = 0; d < argument.info.rank; ++d) {
     int64_t reach = 1;
     for (uint32_t other = 0; other < argument.info.rank; ++other) {

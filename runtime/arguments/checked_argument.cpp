@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/checked_argument.h"
-
-#include <algorithm>
+#include "arguments/strides.h"
 
 namespace sparsec::runtime {
 
@@ -53,15 +52,16 @@ Status Checked::checkTensor(const int64_t *sizes) const {
   if (info.rank == 0)
     return {};
   uint32_t last = info.rank - 1;
-  if (tensor.sizes[last] > 1 && tensor.strides[last] != 1)
+  if (usesStride(tensor, int32_t(last)) && tensor.strides[last] != 1)
     return refuse("expects stride ", last, " to be 1 (contiguous), but got ", tensor.strides[last]);
   return {};
 }
 
 Status Checked::checkTensorMemory() const {
   const sparsec_dense_t &tensor = value.dense;
-  bool isEmpty = std::any_of(tensor.sizes, tensor.sizes + info.rank, [](int64_t size) { return size == 0; });
-  if (!isEmpty && !tensor.data)
+  if (isEmpty(tensor))
+    return {};
+  if (!tensor.data)
     return refuse("data is NULL");
   if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(tensor.data), bytes))
     return refuse("data is not aligned to the ", bytes, " bytes of its elements");

@@ -2,6 +2,7 @@
 // Element types, dense views and arguments as plain values, and the import of DLPack tensors.
 
 #include "arguments/dlpack_abi.h"
+#include "arguments/strides.h"
 #include "image/enum_values.h"
 #include "image/launch_info_reader.h"
 #include "status.h"
@@ -122,18 +123,21 @@ bool isKnownDevice(int32_t device) {
   return device == dlpack::cpu || device == dlpack::cuda || device == dlpack::cudaHost || device == dlpack::cudaManaged;
 }
 
-/// Fills sizes and strides; strides of dimensions of at most one element mean nothing in DLPack and become compact.
+/// Fills sizes and strides. Strides that no address depends on become compact.
 Status convertShape(const dlpack::Tensor &tensor, sparsec_dense_t &dense) {
+  for (int32_t d = 0; d < tensor.ndim; ++d) {
+    dense.sizes[d] = tensor.shape[d];
+    if (dense.sizes[d] < 0 || dense.sizes[d] > maxSize)
+      return invalidArgument("managed_tensor: expects sizes of 0 to ", maxSize, ", but size ", d, " is ",
+                             dense.sizes[d]);
+  }
   int64_t compact = 1;
   for (int32_t d = tensor.ndim - 1; d >= 0; --d) {
-    int64_t size = tensor.shape[d];
-    if (size < 0 || size > maxSize)
-      return invalidArgument("managed_tensor: expects sizes of 0 to ", maxSize, ", but size ", d, " is ", size);
-    int64_t stride = tensor.strides && size > 1 ? tensor.strides[d] : compact;
+    int64_t size = dense.sizes[d];
+    int64_t stride = tensor.strides && usesStride(dense, d) ? tensor.strides[d] : compact;
     if (stride < 0 || (d == tensor.ndim - 1 && stride != 1))
       return invalidArgument("managed_tensor: expects a contiguous last dimension and no negative strides, but stride ",
                              d, " is ", stride);
-    dense.sizes[d] = size;
     dense.strides[d] = stride;
     if (__builtin_mul_overflow(stride, std::max<int64_t>(size, 1), &compact))
       return invalidArgument("managed_tensor: stride ", d, " is too large: ", stride);

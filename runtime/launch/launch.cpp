@@ -3,6 +3,7 @@
 // host's thread pool aside) and waits for nothing.
 
 #include "launch/launch.h"
+#include "arguments/strides.h"
 #include "launch/tensor_map.h"
 #include "plan/plan.h"
 
@@ -80,7 +81,8 @@ Status ParameterPack::add(const Launch &launch, const sparsec_parameter_info_t &
       add(int32_t(argument.dense.sizes[recipe.index]));
     return {};
   case SPARSEC_PARAMETER_STRIDE:
-    add(argument.dense.strides[recipe.index]);
+    // Kernels step over rows that are not there, too: where the stride may be anything, it must not misalign them.
+    add(usesStride(argument.dense, int32_t(recipe.index)) ? argument.dense.strides[recipe.index] : int64_t(0));
     return {};
   case SPARSEC_PARAMETER_SCALAR:
     add(argument.scalar);

@@ -62,16 +62,12 @@ Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argu
 Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe,
                        const sparsec_argument_t &argument, CUtensorMap &outMap) {
   Description tensor = describe(recipe, argument);
-  // The driver refuses empty tensors. The kernel reads nothing of them, so any valid memory will do.
-  bool isEmpty = false;
-  for (uint32_t d = 0; d < recipe.rank; ++d) {
-    isEmpty |= tensor.sizes[d] == 0;
-    tensor.sizes[d] = std::max<uint64_t>(tensor.sizes[d], 1);
-  }
-  if (isEmpty) {
+  // The driver refuses empty tensors, and their strides may be anything. The kernel reads nothing of them, so that one
+  // element of any valid memory will do.
+  if (std::find(tensor.sizes, tensor.sizes + recipe.rank, 0u) != tensor.sizes + recipe.rank) {
     tensor.data = device.placeholder;
-    for (uint64_t &stride : tensor.strides)
-      stride = std::max<uint64_t>(stride, 16);
+    std::fill_n(tensor.sizes, recipe.rank, 1);
+    std::fill_n(tensor.strides, recipe.rank, 16);
   }
   const uint32_t elementStrides[SPARSEC_MAX_RANK] = {1, 1, 1, 1, 1};
   return cudaStatus(*device.cuda,

@@ -70,12 +70,35 @@ TEST_F(AttentionArguments, OrdinaryOnesAreAccepted) {
     a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].pattern.columns = 0;
     a[k].dense.data = a[v].dense.data = nullptr;
   });
+  accepts([](auto &a) { // the same, and no stride means anything
+    a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].pattern.columns = 0;
+    for (int64_t &stride : a[k].dense.strides)
+      stride = 0;
+    for (int64_t &stride : a[v].dense.strides)
+      stride = -1;
+  });
+  accepts([](auto &a) { // one query and one batch, whose strides mean nothing
+    for (int tensor : {q, k, v, o, lse})
+      a[tensor].dense.sizes[0] = 1;
+    for (int tensor : {q, o, lse})
+      a[tensor].dense.sizes[2] = 1;
+    a[pattern].pattern.rows = 1;
+    a[q].dense.strides[0] = a[q].dense.strides[2] = a[o].dense.strides[0] = a[o].dense.strides[2] = -1;
+    a[lse].dense.strides[0] = INT64_MAX;
+    a[lse].dense.strides[2] = 0;
+  });
+  accepts([](auto &a) { // an empty operand of a region
+    a[ids].dense.sizes[0] = 0;
+    a[ids].dense.strides[0] = a[ids].dense.strides[1] = -1;
+  });
 }
 
 TEST_F(AttentionArguments, NothingToDoIsNotLaunched) {
   arguments[q].dense.sizes[2] = arguments[o].dense.sizes[2] = arguments[lse].dense.sizes[2] = 0;
   arguments[pattern].pattern.rows = 0;
   EXPECT_OK(launch());
+  arguments[o].dense.strides[3] = arguments[lse].dense.strides[2] = arguments[lse].dense.strides[1] = 0;
+  EXPECT_OK(launch()) << "strides of an empty result mean nothing";
   EXPECT_TRUE(fake.calls.empty());
 }
 

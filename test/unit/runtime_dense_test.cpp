@@ -119,6 +119,18 @@ TEST(DLPack, StridesOfSingleElementsMeanNothing) {
   EXPECT_EQ(dense.strides[0], 10) << "at least the width, as a launch expects";
 }
 
+TEST(DLPack, StridesOfEmptyTensorsMeanNothing) {
+  // What a framework exports for an expanded tensor, cut to no rows.
+  Tensor tensor;
+  tensor.shape[0] = 0;
+  tensor.strides[0] = -7;
+  tensor.strides[1] = 0;
+  sparsec_dense_t dense;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_THAT(std::span(dense.sizes, 2), ::testing::ElementsAre(0, 10));
+  EXPECT_THAT(std::span(dense.strides, 2), ::testing::ElementsAre(10, 1));
+}
+
 TEST(DLPack, TypesAndDevices) {
   struct {
     uint8_t code, bits;

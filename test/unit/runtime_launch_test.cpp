@@ -177,6 +177,40 @@ TEST_F(Launch, EmptyOperandsAreLaunchedWithValidTensorMaps) {
   EXPECT_EQ(fake.tensorMaps[2].address, at(0x400000));
 }
 
+TEST_F(Launch, StridesThatNoAddressDependsOnMayBeAnything) {
+  auto variantOf = [&] {
+    size_t variant = 7;
+    EXPECT_OK(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &variant));
+    return variant;
+  };
+  setArguments(128, 0, 1000); // X is 0 x 1000
+  arguments[x].dense.data = at(0x200001);
+  arguments[w].bsr.values = at(0x100001);
+  for (int64_t stride : {int64_t(0), int64_t(-1), int64_t(333), INT64_MAX}) {
+    arguments[x].dense.strides[0] = arguments[x].dense.strides[1] = stride;
+    EXPECT_EQ(variantOf(), 0u) << "neither the strides nor the pointers misalign anything";
+    fake.tensorMaps.clear();
+    ASSERT_OK(launch());
+    EXPECT_EQ(fake.allocations.count(fake.tensorMaps[1].address), 1u);
+    EXPECT_THAT(fake.tensorMaps[1].sizes, ::testing::ElementsAre(1u, 1u));
+    EXPECT_THAT(fake.tensorMaps[1].strides, ::testing::ElementsAre(16u));
+  }
+
+  setArguments(128, 1, 1000); // X is 1 x 1000
+  for (int64_t stride : {int64_t(0), int64_t(-1), int64_t(333), INT64_MAX}) {
+    arguments[x].dense.strides[0] = stride;
+    arguments[x].dense.data = at(0x200000);
+    EXPECT_EQ(variantOf(), 0u);
+    fake.tensorMaps.clear();
+    ASSERT_OK(launch());
+    EXPECT_THAT(fake.tensorMaps[1].strides, ::testing::ElementsAre(16u));
+    arguments[x].dense.data = at(0x200002);
+    ASSERT_OK(launch());
+    EXPECT_EQ(last().function, "linear_any");
+    EXPECT_EQ(last().words[4], 0u) << "rows that are not there begin where the first one does";
+  }
+}
+
 TEST_F(Launch, PlanFixesGridAndSections) {
   fake.parameterCount = 13;
   sparsec_bsr_t pattern = arguments[w].bsr;

@@ -123,7 +123,8 @@ typedef struct sparsec_bsr_s {
   const void *values;     /* [block_count][block_rows][block_columns], device memory */
 } sparsec_bsr_t;
 
-/* A dense tensor. The last dimension must be contiguous (stride 1). */
+/* A dense tensor. The last dimension must be contiguous (stride 1). The stride of a dimension of at most one element,
+ * and every stride of an empty tensor, may be anything. */
 typedef struct sparsec_dense_s {
   void *data; /* device memory */
   sparsec_dtype_t dtype;
