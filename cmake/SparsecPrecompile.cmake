@@ -11,7 +11,7 @@ endif()
 # libraries, for sparsec_use_precompiled_headers.
 function(sparsec_precompiled_headers name)
   cmake_parse_arguments(arg "" "" "HEADERS" ${ARGN})
-  file(WRITE ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp "// What carries the precompiled headers.\n")
+  file(CONFIGURE OUTPUT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp CONTENT "// Carries the precompiled headers.\n")
   add_library(${name} OBJECT ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
   target_link_libraries(${name} PRIVATE ${arg_UNPARSED_ARGUMENTS})
   target_precompile_headers(${name} PRIVATE ${arg_HEADERS})

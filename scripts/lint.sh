@@ -10,6 +10,7 @@ preset=${1:-ci}
 shift || true
 
 [ -f "build/$preset/compile_commands.json" ] || fail "build/$preset is not there; build preset $preset first"
+scripts/precompile-for-lint.py "build/$preset"
 # Sources that the build made are not ours to style.
 run-clang-tidy-22 -p "build/$preset" -j "$(nproc)" -quiet -hide-progress \
   -source-filter "^$PWD/(bench|compiler|dialect|examples|runtime|test)/.*" "$@"
