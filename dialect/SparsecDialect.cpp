@@ -109,14 +109,18 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
                                    int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM, int64_t consumersN,
                                    int64_t cluster, int64_t producerRegisters, int64_t consumerRegisters,
                                    int64_t raster, int64_t ctasPerSm, int64_t tilesPerCta) {
-  using Setting = std::pair<StringRef, int64_t>;
-  // schedule_c1
-  for (auto [name, value] :
-       {Setting("tile_m", tileM), Setting("tile_n", tileN), Setting("tile_k", tileK), Setting("stages", stages),
-        Setting("consumers_m", consumersM), Setting("consumers_n", consumersN), Setting("cluster", cluster),
-        Setting("raster", raster), Setting("ctas_per_sm", ctasPerSm), Setting("tiles_per_cta", tilesPerCta)})
-    if (value < 1)
-      return emitError() << "expects " << name << " to be at least 1, but got " << value;
+  struct Number {
+    StringRef name;
+    int64_t value, largest;
+  };
+  // schedule_c1: more than any chip has, and little enough for products of all of them
+  for (auto [name, value, largest] :
+       {Number{"tile_m", tileM, 4096}, Number{"tile_n", tileN, 4096}, Number{"tile_k", tileK, 4096},
+        Number{"stages", stages, 16}, Number{"consumers_m", consumersM, 32}, Number{"consumers_n", consumersN, 32},
+        Number{"cluster", cluster, 16}, Number{"raster", raster, 65536}, Number{"ctas_per_sm", ctasPerSm, 32},
+        Number{"tiles_per_cta", tilesPerCta, 32}})
+    if (value < 1 || value > largest)
+      return emitError() << "expects " << name << " to be from 1 to " << largest << ", but got " << value;
   // schedule_c2: the smallest matrix instruction is m16n8k16
   if (tileM % (16 * consumersM) != 0)
     return emitError() << "expects tile_m to be a multiple of 16 for each of consumers_m = " << consumersM
@@ -128,25 +132,29 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
     return emitError() << "expects tile_k to be a multiple of 16, but got " << tileK;
   // schedule_c3: what setmaxnreg takes
   for (auto [name, value] :
-       {Setting("producer_registers", producerRegisters), Setting("consumer_registers", consumerRegisters)})
+       {std::pair("producer_registers", producerRegisters), std::pair("consumer_registers", consumerRegisters)})
     if (value != 0 && (value < 24 || value > 256 || value % 8 != 0))
       return emitError() << "expects " << name << " to be 0 or a multiple of 8 from 24 to 256, but got " << value;
   return success();
 }
 
+/// Far more than a kernel has, and what the fields of the launch info hold.
+static constexpr int64_t mostArguments = 65535;
+
 LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError, ParameterKind, int64_t argument,
                                     int64_t index) {
   // parameter_c1
-  if (argument < 0 || index < 0)
-    return emitError() << "expects argument and index to be at least 0, but got " << argument << " and " << index;
+  for (auto [name, value] : {std::pair("argument", argument), std::pair("index", index)})
+    if (value < 0 || value > mostArguments)
+      return emitError() << "expects " << name << " to be from 0 to " << mostArguments << ", but got " << value;
   return success();
 }
 
 LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, TensorMapKind kind, int64_t argument,
                                     int64_t swizzle, ArrayRef<int64_t> box) {
   // tensor_map_c1
-  if (argument < 0)
-    return emitError() << "expects argument to be at least 0, but got " << argument;
+  if (argument < 0 || argument > mostArguments)
+    return emitError() << "expects argument to be from 0 to " << mostArguments << ", but got " << argument;
   // tensor_map_c2
   if (!llvm::is_contained({0, 32, 64, 128}, swizzle))
     return emitError() << "expects swizzle to be 0, 32, 64 or 128, but got " << swizzle;

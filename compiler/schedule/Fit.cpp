@@ -11,9 +11,7 @@ using namespace sparsec;
 // What the hardware reserves beside the shared memory of each resident CTA.
 static constexpr int64_t reservedSharedMemoryPerCta = 1024;
 static constexpr int64_t maxThreadsPerCta = 1024;
-static constexpr int64_t maxStages = 16;
-// Products of numbers up to this one do not overflow.
-static constexpr int64_t largestNumber = 65536;
+static constexpr int64_t leastStages = 2;
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
@@ -136,16 +134,12 @@ static Fit checkMmaSyncGeometry(const Schedule &schedule) {
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {
-  Fit fit = firstBroken(
-      {inRange("stages", schedule.stages, 2, maxStages), inRange("tile_m", schedule.tileM, 1, largestNumber),
-       inRange("tile_n", schedule.tileN, 1, largestNumber), inRange("tile_k", schedule.tileK, 1, largestNumber),
-       inRange("consumers_m", schedule.consumersM, 1, largestNumber),
-       inRange("consumers_n", schedule.consumersN, 1, largestNumber),
-       inRange("raster", schedule.raster, 1, largestNumber),
-       inRange("ctas_per_sm", schedule.ctasPerSm, 1, largestNumber),
-       inRange("tiles_per_cta", schedule.tilesPerCta, 1, 1)});
-  if (!fit.ok())
-    return fit;
+  if (schedule.stages < leastStages)
+    return broken(Limit::Geometry,
+                  fmt::format("expects stages to be at least {}, but got {}", leastStages, schedule.stages));
+  if (schedule.tilesPerCta != 1)
+    return broken(Limit::Geometry,
+                  fmt::format("expects tiles_per_cta to be 1 for spmm, but got {}", schedule.tilesPerCta));
   if (schedule.tileK > problem.blockColumns && schedule.tileK % problem.blockColumns != 0)
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most the block's {} columns or a multiple of them, but got {}",

@@ -1,17 +1,27 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics
 // One function per constraint of dialect/SPEC.md, named after it.
 
-// expected-error @+1 {{expects argument and index to be at least 0, but got -1 and 0}}
+// expected-error @+1 {{expects argument to be from 0 to 65535, but got -1}}
 module @parameter_c1 attributes {sparsec.attribute = #sparsec.parameter<kind = size, argument = -1>} {}
 
 // -----
 
-// expected-error @+1 {{expects argument and index to be at least 0, but got 1 and -2}}
+// expected-error @+1 {{expects argument to be from 0 to 65535, but got 4294967296}}
+module @parameter_c1_large attributes {sparsec.attribute = #sparsec.parameter<kind = size, argument = 4294967296>} {}
+
+// -----
+
+// expected-error @+1 {{expects argument to be from 0 to 65535, but got 4294967296}}
+module @tensor_map_c1_large attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 4294967296, swizzle = 128, box = [64, 64]>} {}
+
+// -----
+
+// expected-error @+1 {{expects index to be from 0 to 65535, but got -2}}
 module @parameter_c1_index attributes {sparsec.attribute = #sparsec.parameter<kind = size, argument = 1, index = -2>} {}
 
 // -----
 
-// expected-error @+1 {{expects argument to be at least 0, but got -1}}
+// expected-error @+1 {{expects argument to be from 0 to 65535, but got -1}}
 module @tensor_map_c1 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = -1, swizzle = 128, box = [64, 64]>} {}
 
 // -----

@@ -1,53 +1,104 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics
 // One function per constraint of dialect/SPEC.md, named after it.
 
-// expected-error @+1 {{expects stages to be at least 1, but got 0}}
+// expected-error @+1 {{expects stages to be from 1 to 16, but got 0}}
 module @schedule_c1 attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 0, consumers_m = 2, consumers_n = 2>} {}
 
 // -----
 
-// expected-error @+1 {{expects tile_m to be at least 1, but got 0}}
+// expected-error @+1 {{expects tile_m to be from 1 to 4096, but got 0}}
 module @schedule_c1_tile_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 0, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
 
 // -----
 
-// expected-error @+1 {{expects tile_n to be at least 1, but got 0}}
+// expected-error @+1 {{expects tile_n to be from 1 to 4096, but got 0}}
 module @schedule_c1_tile_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 0, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
 
 // -----
 
-// expected-error @+1 {{expects tile_k to be at least 1, but got 0}}
+// expected-error @+1 {{expects tile_k to be from 1 to 4096, but got 0}}
 module @schedule_c1_tile_k attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 0, stages = 3, consumers_m = 2, consumers_n = 2>} {}
 
 // -----
 
-// expected-error @+1 {{expects consumers_m to be at least 1, but got 0}}
+// expected-error @+1 {{expects consumers_m to be from 1 to 32, but got 0}}
 module @schedule_c1_consumers_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 0, consumers_n = 2>} {}
 
 // -----
 
-// expected-error @+1 {{expects consumers_n to be at least 1, but got 0}}
+// expected-error @+1 {{expects consumers_n to be from 1 to 32, but got 0}}
 module @schedule_c1_consumers_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 0>} {}
 
 // -----
 
-// expected-error @+1 {{expects cluster to be at least 1, but got 0}}
+// expected-error @+1 {{expects cluster to be from 1 to 16, but got 0}}
 module @schedule_c1_cluster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, cluster = 0>} {}
 
 // -----
 
-// expected-error @+1 {{expects raster to be at least 1, but got 0}}
+// expected-error @+1 {{expects raster to be from 1 to 65536, but got 0}}
 module @schedule_c1_raster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, raster = 0>} {}
 
 // -----
 
-// expected-error @+1 {{expects ctas_per_sm to be at least 1, but got 0}}
+// expected-error @+1 {{expects ctas_per_sm to be from 1 to 32, but got 0}}
 module @schedule_c1_ctas_per_sm attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, ctas_per_sm = 0>} {}
 
 // -----
 
-// expected-error @+1 {{expects tiles_per_cta to be at least 1, but got 0}}
+// expected-error @+1 {{expects tiles_per_cta to be from 1 to 32, but got 0}}
 module @schedule_c1_tiles_per_cta attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, tiles_per_cta = 0>} {}
+
+// -----
+
+// Products of these overflow, and the launch info has 32 bits for each.
+// expected-error @+1 {{expects tile_m to be from 1 to 4096, but got 4097}}
+module @schedule_c1_large_tile_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 4097, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_n to be from 1 to 4096, but got 4097}}
+module @schedule_c1_large_tile_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 4097, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects tile_k to be from 1 to 4096, but got 4097}}
+module @schedule_c1_large_tile_k attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 4097, stages = 3, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects stages to be from 1 to 16, but got 576460752303423488}}
+module @schedule_c1_large_stages attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 576460752303423488, consumers_m = 2, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects consumers_m to be from 1 to 32, but got 1152921504606846976}}
+module @schedule_c1_large_consumers_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1152921504606846976, consumers_n = 2>} {}
+
+// -----
+
+// expected-error @+1 {{expects consumers_n to be from 1 to 32, but got 1152921504606846976}}
+module @schedule_c1_large_consumers_n attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 1152921504606846976>} {}
+
+// -----
+
+// expected-error @+1 {{expects cluster to be from 1 to 16, but got 17}}
+module @schedule_c1_large_cluster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, cluster = 17>} {}
+
+// -----
+
+// expected-error @+1 {{expects raster to be from 1 to 65536, but got 4294967296}}
+module @schedule_c1_large_raster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, raster = 4294967296>} {}
+
+// -----
+
+// expected-error @+1 {{expects ctas_per_sm to be from 1 to 32, but got 72057594037927936}}
+module @schedule_c1_large_ctas_per_sm attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, ctas_per_sm = 72057594037927936>} {}
+
+// -----
+
+// expected-error @+1 {{expects tiles_per_cta to be from 1 to 32, but got 33}}
+module @schedule_c1_large_tiles_per_cta attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, tiles_per_cta = 33>} {}
 
 // -----
 

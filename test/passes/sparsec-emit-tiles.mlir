@@ -42,6 +42,10 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK-NOT: cluster_dim
 // CHECK-SAME: sparsec.tensor_maps = []
 // CHECK-SAME: sparsec.threads = 128 : i64
+// A group of the raster has no more rows than there are: times the panels it would not fit 32 bits.
+// CHECK: %[[ROWS:.*]] = arith.minsi %{{.*}}, %c16_i32{{.*}} : i32
+// CHECK-NEXT: %[[GROUP:.*]] = arith.muli %{{.*}}, %[[ROWS]] : i32
+// CHECK-NEXT: arith.divui %{{.*}}, %[[GROUP]] : i32
 // CHECK: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg
 // CHECK: nvvm.cp.async.wait.group 2
 // CHECK: nvvm.ldmatrix
