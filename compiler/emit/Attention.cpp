@@ -33,6 +33,7 @@ namespace {
 constexpr int64_t swizzleBytes = 128; // one row of a swizzled box
 constexpr int64_t rowsPerConsumer = 64, warpsPerConsumer = 4;
 constexpr int64_t threadsPerWarpgroup = 128;
+constexpr int64_t turnsOfTile = 2; // warpgroups that issue products in turns
 // Words beside a slot.
 constexpr int64_t endOfTiles = -1, endOfList = -1;
 constexpr int64_t noIssuer = 0; // else the number of the team after that
@@ -136,6 +137,7 @@ private:
   Progress waitForNext(Progress progress);
   bool keepsQueries();
   bool takesTurns();
+  Value turnBarrier(Value warpgroup);
   void passTurn();
   void beginProducts();
   void endProducts();
@@ -491,7 +493,7 @@ void AttentionEmitter::release(Ring &ring, Value slot) {
 
 /// Whether the two warpgroups of a tile issue their products in turns: without, they drift into step, so that both
 /// multiply and then both exponentiate. It is worth the barriers where the scores take many instructions.
-bool AttentionEmitter::takesTurns() { return consumersPerTile == 2 && context.scoreForm.hasReference(); }
+bool AttentionEmitter::takesTurns() { return consumersPerTile == turnsOfTile && context.scoreForm.hasReference(); }
 
 /// Of three teams one lets another that issues products finish: mixed, they would end at the same time, and both
 /// warpgroups exponentiate at the same time. That is a courtesy and no lock: nobody waits for long, and two that see no
@@ -501,7 +503,7 @@ bool AttentionEmitter::yieldsToIssuer() { return teams > 2 && !context.scoreForm
 
 void AttentionEmitter::beginProducts() {
   if (takesTurns())
-    ptx::barrierNamed(b, b.add(turn, 1), consumersPerTile * threadsPerWarpgroup);
+    ptx::barrierNamed(b, turnBarrier(turn), consumersPerTile * threadsPerWarpgroup);
   if (!yieldsToIssuer())
     return;
   Value self = b.add(team, noIssuer + 1);
@@ -527,9 +529,15 @@ void AttentionEmitter::endProducts() {
 /// Of the warpgroup.
 Value AttentionEmitter::isFirstThread() { return b.equal(b.bitAnd(context.thread, threadsPerWarpgroup - 1), 0); }
 
-/// Barrier 1 is the turn of the first warpgroup, 2 that of the second one.
+/// The named barrier that says that it is the turn of warpgroup 0 or 1 of the tile. Tiles side by side in a CTA have
+/// different numbers of steps: each has its own two, after barrier 0 of the whole CTA.
+Value AttentionEmitter::turnBarrier(Value warpgroup) {
+  Value number = b.add(warpgroup, 1);
+  return teams == 1 ? number : b.add(number, b.mul(team, turnsOfTile));
+}
+
 void AttentionEmitter::passTurn() {
-  ptx::barrierNamedArrive(b, b.sub(b.i32(2), turn), consumersPerTile * threadsPerWarpgroup);
+  ptx::barrierNamedArrive(b, turnBarrier(b.sub(b.i32(1), turn)), consumersPerTile * threadsPerWarpgroup);
 }
 
 ScorePlace AttentionEmitter::place(ValueRange words) {

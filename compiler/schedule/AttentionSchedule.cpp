@@ -13,7 +13,9 @@ static constexpr int64_t rowsPerConsumer = 64;
 // The widest product of scores that leaves registers for the rest.
 static constexpr int64_t mostKeys = 128;
 // Of which one warp each fills the rings of a tile.
-static constexpr int64_t producerWarps = 4;
+static constexpr int64_t mostTilesPerCta = 4;
+// A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
+static_assert(1 + 2 * mostTilesPerCta <= 16, "a CTA has 16 named barriers");
 static constexpr int64_t bufferAlignment = 1024;
 static constexpr int64_t issuerBytes = 8;
 // mma_sync: keys of a step are copied while the step before works.
@@ -87,7 +89,7 @@ static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &p
 static Fit checkWgmma(const Schedule &schedule, const AttentionDescription &problem) {
   return firstBroken({checkTileKeys(schedule, problem),
                       expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerConsumer),
-                      atMost(Limit::Geometry, producerWarps, schedule.tilesPerCta, "tiles_per_cta for attention"),
+                      atMost(Limit::Geometry, mostTilesPerCta, schedule.tilesPerCta, "tiles_per_cta for attention"),
                       checkRegisterRoles(schedule), atLeastStages(schedule, leastStages)});
 }
 
