@@ -2,6 +2,7 @@
 
 #include "InlineRegion.h"
 
+#include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
@@ -22,7 +23,11 @@ Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange argum
     }
     auto element = dyn_cast<ElementOp>(op);
     if (!element) {
-      builder.clone(op, mapping);
+      Operation *copy = builder.clone(op, mapping);
+      // To nearest even (spmm_c18, attention_c18), as it is when nothing is said: with the attribute it would become
+      // one of LLVM's constrained conversions.
+      if (auto rounding = dyn_cast<arith::TruncFOp>(copy))
+        rounding.removeRoundingmodeAttr();
       continue;
     }
     SmallVector<Value> indices;

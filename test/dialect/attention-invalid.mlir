@@ -286,6 +286,39 @@ sparsec.kernel @attention_c18_rounding(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?
 
 // -----
 
+sparsec.kernel @attention_c18_rounding_downward(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in a score region, but got downward}}
+    %0 = arith.truncf %s downward : f32 to f16
+    sparsec.yield %s : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c18_rounding_toward_zero(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in a score region, but got toward_zero}}
+    %0 = arith.truncf %s toward_zero : f32 to f16
+    sparsec.yield %s : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c18_rounding_to_nearest_away(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in a score region, but got to_nearest_away}}
+    %0 = arith.truncf %s to_nearest_away : f32 to f16
+    sparsec.yield %s : f32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
 sparsec.kernel @attention_c19(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %e: f32) -> (o: tensor<?x?x?x64xbf16>) {
   // expected-note @+1 {{required by region isolation constraints}}
   %0 = sparsec.attention %q, %k, %v scale(%e) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {

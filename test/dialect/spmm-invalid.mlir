@@ -318,6 +318,42 @@ sparsec.kernel @spmm_c18_rounding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 // -----
 
+sparsec.kernel @spmm_c18_rounding_upward(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in an epilogue, but got upward}}
+    %h = arith.truncf %acc upward : f32 to bf16
+    %s = arith.extf %h : bf16 to f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c18_rounding_toward_zero(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in an epilogue, but got toward_zero}}
+    %h = arith.truncf %acc toward_zero : f32 to bf16
+    %s = arith.extf %h : bf16 to f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c18_rounding_to_nearest_away(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  // expected-error @+1 {{'arith.truncf' op expects rounding to_nearest_even in an epilogue, but got to_nearest_away}}
+    %h = arith.truncf %acc to_nearest_away : f32 to bf16
+    %s = arith.extf %h : bf16 to f32
+    sparsec.yield %s : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 sparsec.kernel @spmm_c19(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
   // expected-note @+1 {{required by region isolation constraints}}
   %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
