@@ -97,8 +97,8 @@ def EmitHostPass : Pass<"sparsec-emit-host", "::mlir::ModuleOp"> {
   let summary = "Emits kernels as loops for the processor";
   let description = [{
     Replaces every `sparsec.kernel` by an `llvm.func` of type sparsec_host_kernel_t (launch_info.h): loops over tiles,
-    blocks and elements in `scf` and `arith`. Keeps the kernel op as the description of the interface. The function
-    carries the same `sparsec.*` attributes as those of sparsec-emit-tiles.
+    blocks and elements in `scf` and `arith`. bf16 is i16 from the load to the store. Keeps the kernel op as the
+    description of the interface. The function carries the same `sparsec.*` attributes as those of sparsec-emit-tiles.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect", "::mlir::scf::SCFDialect",
     "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];

@@ -11,21 +11,13 @@
 #include "mlir/Conversion/NVVMToLLVM/NVVMToLLVM.h"
 #include "mlir/Conversion/ReconcileUnrealizedCasts/ReconcileUnrealizedCasts.h"
 #include "mlir/Conversion/SCFToControlFlow/SCFToControlFlow.h"
-#include "mlir/Dialect/Arith/Transforms/Passes.h"
 #include "mlir/Dialect/GPU/IR/GPUDialect.h"
-#include "mlir/Dialect/Math/Transforms/Passes.h"
 #include "mlir/Transforms/Passes.h"
 
 using namespace mlir;
 
 void sparsec::addHostConversionPasses(OpPassManager &passes) {
-  math::MathExpandOpsPassOptions expand;
-  expand.opMnemonics.push_back("rsqrt"); // libm has none
-  passes.addPass(math::createMathExpandOpsPass(expand));
   passes.addPass(createConvertMathToLibmPass());
-  arith::ArithExpandOpsPassOptions bf16;
-  bf16.includeBf16 = true;
-  passes.addPass(arith::createArithExpandOpsPass(bf16));
   passes.addPass(createCanonicalizerPass());
   passes.addPass(createCSEPass());
   passes.addPass(createSCFToControlFlowPass());

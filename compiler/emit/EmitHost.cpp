@@ -31,6 +31,7 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
               .Case([&](SpmmOp spmm) { return emitHostSpmm(kernel, spmm); })
               .Case([&](AttentionOp attention) { return emitHostAttention(kernel, attention); });
       lowerHostMath(function);
+      lowerHostBf16(function);
       symbols.insert(function);
     }
   }

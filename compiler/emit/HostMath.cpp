@@ -89,6 +89,11 @@ void sparsec::lowerHostMath(LLVM::LLVMFuncOp function) {
     TypeSwitch<Operation *>(op)
         .Case([&](math::AbsFOp abs) { rewriter.replaceOpWithNewOp<LLVM::FAbsOp>(abs, abs.getOperand()); })
         .Case([&](math::SqrtOp sqrt) { rewriter.replaceOpWithNewOp<LLVM::SqrtOp>(sqrt, sqrt.getOperand()); })
+        .Case([&](math::RsqrtOp rsqrt) {
+          Value one = arith::ConstantOp::create(rewriter, rsqrt.getLoc(), rewriter.getF32FloatAttr(1));
+          Value root = LLVM::SqrtOp::create(rewriter, rsqrt.getLoc(), rsqrt.getOperand());
+          rewriter.replaceOpWithNewOp<arith::DivFOp>(rsqrt, one, root);
+        })
         .Case([&](math::FloorOp floor) { rewriter.replaceOpWithNewOp<LLVM::FFloorOp>(floor, floor.getOperand()); })
         .Case([&](math::CeilOp ceil) { rewriter.replaceOpWithNewOp<LLVM::FCeilOp>(ceil, ceil.getOperand()); })
         .Case(

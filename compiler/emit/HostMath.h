@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The math ops of host kernels.
+// The math ops and the conversions of host kernels.
 
 #ifndef SPARSEC_COMPILER_EMIT_HOSTMATH_H
 #define SPARSEC_COMPILER_EMIT_HOSTMATH_H
@@ -11,6 +11,10 @@ namespace sparsec {
 /// What the processor has as instructions becomes LLVM's intrinsics, exp becomes arithmetic; both of f32 and of vectors
 /// of it. The host conversions make libm calls of the others.
 void lowerHostMath(mlir::LLVM::LLVMFuncOp function);
+
+/// A bf16 becomes the i16 of its bits, from its load or its rounding to its store or its extension: processors without
+/// AVX512-BF16 know no bf16, and LLVM would call the compiler's library to round to one (HostBf16.cpp).
+void lowerHostBf16(mlir::LLVM::LLVMFuncOp function);
 
 } // namespace sparsec
 

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The error of exp on the host that HostMath.cpp documents: a kernel whose epilogue is exp of an f32 operand, compared
-// with the C library in double over all of f32 in steps, and densely where the result is neither 0 nor infinite.
+// with the C library in double over all of f32 in steps, and densely where the result is neither 0 nor infinite. And
+// the roundings to bf16 and f16, compared with the nearer one of their neighbours in double.
 
 #include "host_kernels.h"
+
+#include "llvm/Support/FormatVariadic.h"
 
 #include <gtest/gtest.h>
 
@@ -14,31 +17,30 @@ using namespace sparsec::test;
 
 namespace {
 
-/// The matrix is empty: the result is exp of the operand.
-constexpr const char *expKernel = R"mlir(
-sparsec.kernel @map(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %e: tensor<?x?xf32>)
-    -> (y: tensor<?x?xf32>) {
-  %y = sparsec.spmm %w, %x, %e full epilogue (%acc: f32, %in: f32) {
-    %exp = math.exp %in : f32
-    sparsec.yield %exp : f32
-  } : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>, tensor<?x?xf32>) -> tensor<?x?xf32>
-  sparsec.return %y : tensor<?x?xf32>
-})mlir";
-
-class HostExp : public testing::Test {
+/// A kernel with an empty matrix: the result is what the steps make of the operand.
+class HostMap : public testing::Test {
 protected:
   static constexpr int64_t rows = 16, width = 4096;
 
-  void SetUp() override {
-    std::string object = compile(expKernel);
+  void compileSteps(const char *type, const char *steps) {
+    std::string object = compile(llvm::formatv(R"mlir(
+sparsec.kernel @map(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %e: tensor<?x?xf32>)
+    -> (y: tensor<?x?x{0}>) {{
+  %y = sparsec.spmm %w, %x, %e full epilogue (%acc: f32, %in: f32) {{
+    {1}
+    sparsec.yield %out : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>, tensor<?x?xf32>) -> tensor<?x?x{0}>
+  sparsec.return %y : tensor<?x?x{0}>
+})mlir",
+                                               type, steps));
     ASSERT_FALSE(object.empty());
     jit = load(object);
     kernel = llvm::cantFail(jit->lookup("map.host")).toPtr<sparsec_host_kernel_t>();
   }
 
-  /// exp of as many arguments as the result has elements.
-  std::vector<float> apply(const std::vector<float> &arguments) const {
-    std::vector<float> results(rows * width);
+  /// Takes as many arguments as the result has elements.
+  template <typename Result = float> std::vector<Result> apply(const std::vector<float> &arguments) const {
+    std::vector<Result> results(rows * width);
     const int32_t rowPtr[] = {0, 0};
     auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
     // values, row_ptr, col_idx, M, K, X, its stride, Y, its stride, N, panels, operand, its stride
@@ -49,18 +51,33 @@ protected:
     return results;
   }
 
-  /// Checks exp of the floats with these bits, `step` apart.
-  void sweep(uint32_t first, uint32_t last, uint32_t step) const {
-    for (uint64_t next = first; next <= last;) {
+  /// Calls `check` with the floats that have these bits, `step` apart, and their results.
+  template <typename Result = float, typename Check>
+  void sweep(uint32_t first, uint32_t last, uint32_t step, Check check) const {
+    for (uint64_t next = first; next <= last && !HasFatalFailure();) {
       std::vector<float> arguments(rows * width);
       for (float &argument : arguments) {
         argument = std::bit_cast<float>(static_cast<uint32_t>(next));
         next = std::min<uint64_t>(next + step, uint64_t(last) + 1);
       }
-      std::vector<float> results = apply(arguments);
-      for (int64_t i = 0; i < rows * width; ++i)
-        ASSERT_LE(unitsOff(arguments[i], results[i]), 1.02) << arguments[i] << " gives " << results[i];
+      std::vector<Result> results = apply<Result>(arguments);
+      for (int64_t i = 0; i < rows * width && !HasFatalFailure(); ++i)
+        check(arguments[i], results[i]);
     }
+  }
+
+  std::unique_ptr<llvm::orc::LLJIT> jit;
+  sparsec_host_kernel_t kernel = nullptr;
+};
+
+class HostExp : public HostMap {
+protected:
+  void SetUp() override { compileSteps("f32", "%out = math.exp %in : f32"); }
+
+  void sweep(uint32_t first, uint32_t last, uint32_t step) const {
+    HostMap::sweep(first, last, step, [](float argument, float result) {
+      ASSERT_LE(unitsOff(argument, result), 1.02) << argument << " gives " << result;
+    });
   }
 
   /// How many units in the last place of f32 the result is off.
@@ -72,9 +89,6 @@ protected:
     double unit = std::ldexp(1.0, std::max(exact == 0 ? -126 : std::ilogb(exact), -126) - 23);
     return std::abs(result - exact) / unit;
   }
-
-  std::unique_ptr<llvm::orc::LLJIT> jit;
-  sparsec_host_kernel_t kernel = nullptr;
 };
 
 constexpr uint32_t signBit = 0x80000000;
@@ -107,5 +121,66 @@ TEST_F(HostExp, KnowsTheSpecialValues) {
   EXPECT_EQ(std::bit_cast<uint32_t>(results[3]), 0u);
   EXPECT_TRUE(std::isnan(results[4]));
 }
+
+/// The value of a 16-bit float, subnormal numbers too; where f32 rounds to infinity, that stands for 2^128 or 2^16.
+double valueOf(uint16_t bits, const Format &format) {
+  int largest = (1 << (format.exponentBits - 1)) - 1;
+  bool isInfinite = (bits & 0x7fff) == ((1 << format.exponentBits) - 1) << format.fractionBits;
+  return isInfinite ? std::ldexp(bits >> 15 ? -1 : 1, largest + 1) : decode(bits, format);
+}
+
+class HostRounding : public HostMap, public testing::WithParamInterface<std::pair<Format, const char *>> {
+protected:
+  const Format &format = GetParam().first;
+
+  void SetUp() override { compileSteps(format.name, GetParam().second); }
+
+  /// No neighbour is nearer than the result, and where one is as near, the result is even.
+  void expectNearest(float x, uint16_t result) const {
+    uint16_t infinity = ((1 << format.exponentBits) - 1) << format.fractionBits;
+    if (std::isnan(x)) {
+      ASSERT_GT(result & 0x7fff, infinity) << "NaN gives " << result;
+      return;
+    }
+    ASSERT_LE(result & 0x7fff, infinity) << x << " gives " << result;
+    ASSERT_EQ(result >> 15, std::signbit(x)) << x << " gives " << result;
+    if (std::isinf(x)) {
+      ASSERT_EQ(result & 0x7fff, infinity);
+      return;
+    }
+    double distance = std::abs(valueOf(result, format) - x);
+    for (int step : {-1, 1}) {
+      auto neighbour = static_cast<uint16_t>(result + step);
+      if ((result & 0x7fff) + step < 0 || (neighbour & 0x7fff) > infinity)
+        continue;
+      double other = std::abs(valueOf(neighbour, format) - x);
+      ASSERT_TRUE(distance < other || (distance == other && result % 2 == 0)) << x << " gives " << result;
+    }
+  }
+
+  void sweep(uint32_t first, uint32_t last, uint32_t step) const {
+    HostMap::sweep<uint16_t>(first, last, step, [&](float x, uint16_t result) { expectNearest(x, result); });
+  }
+};
+
+TEST_P(HostRounding, IsToNearestEven) {
+  sweep(0, ~0u, 4099);
+  sweep(0, ~0u, 1 << 12); // ties of both formats
+  for (float around : {0x1p-149f, 0x1p-126f, 0x1p-25f, 0x1p-14f, 1.0f, 65520.0f, 0x1.ffp127f})
+    sweep(std::bit_cast<uint32_t>(around) - std::min(std::bit_cast<uint32_t>(around), 1u << 17),
+          std::bit_cast<uint32_t>(around) + (1 << 17), 1);
+  sweep(0x7f7f0000, 0x7f810000, 1); // the largest numbers, infinity, and NaN with nothing in their upper half
+  sweep(0xff7f0000, 0xff810000, 1);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Formats, HostRounding,
+    testing::Values(std::pair{bf16, "%out = arith.subf %in, %acc : f32"},
+                    std::pair{f16, "%out = arith.subf %in, %acc : f32"},
+                    std::pair{bf16, "%h = arith.truncf %in : f32 to bf16 %out = arith.extf %h : bf16 to f32"},
+                    std::pair{bf16, "%h = arith.truncf %in to_nearest_even : f32 to bf16 "
+                                    "%out = arith.extf %h : bf16 to f32"},
+                    std::pair{f16, "%h = arith.truncf %in to_nearest_even : f32 to f16 "
+                                   "%out = arith.extf %h : f16 to f32"}));
 
 } // namespace
