@@ -350,10 +350,11 @@ sparsec_compile_code_t Compilation::compileForHost(ModuleOp module, IrDump &dump
     return SPARSEC_COMPILE_OK;
 
   std::string launchInfo = getLaunchInfo(*llvmModule);
-  SmallVector<char> object;
-  times.measure("code generation", [&] { emitHostObject(*llvmModule, *machine, object); });
+  auto object = times.measure("code generation", [&] { return emitHostObject(*llvmModule, *machine); });
+  if (!object)
+    return failInternally(llvm::toString(object.takeError()), hostTarget);
   result.report += describeLaunchInfo(ArrayRef(launchInfo.data(), launchInfo.size()));
-  images.push_back({std::string(hostTarget), SPARSEC_IMAGE_ELF, std::string(object.begin(), object.end()), ""});
+  images.push_back({std::string(hostTarget), SPARSEC_IMAGE_ELF, std::move(*object), ""});
   dump.write("object.o", images.back().image);
   return SPARSEC_COMPILE_OK;
 }

@@ -5,8 +5,11 @@
 #include "sparsec/launch_info.h"
 
 #include "mlir/Target/LLVMIR/Export.h"
+#include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/SmallString.h"
 #include "llvm/IR/LegacyPassManager.h"
 #include "llvm/MC/TargetRegistry.h"
+#include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/TargetSelect.h"
 #include "llvm/Support/raw_ostream.h"
 
@@ -48,11 +51,60 @@ std::unique_ptr<llvm::Module> sparsec::translateHostToLLVM(ModuleOp module, llvm
   return llvmModule;
 }
 
-void sparsec::emitHostObject(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &object) {
-  llvm::raw_svector_ostream stream(object);
+static bool isHostFunction(llvm::StringRef name) {
+#define SPARSEC_NAME(FUNCTION) #FUNCTION,
+  static constexpr llvm::StringLiteral names[] = {SPARSEC_HOST_FUNCTIONS(SPARSEC_NAME)};
+#undef SPARSEC_NAME
+  return llvm::is_contained(names, name);
+}
+
+/// The first entry of a symbol table is no symbol, and has no name.
+static llvm::Error checkSymbols(const llvm::object::ELF64LEObjectFile &object) {
+  for (const llvm::object::ELFSymbolRef &symbol : object.symbols()) {
+    auto flags = symbol.getFlags();
+    auto name = symbol.getName();
+    if (!flags || !name)
+      return llvm::joinErrors(flags.takeError(), name.takeError());
+    if ((*flags & llvm::object::SymbolRef::SF_Undefined) && !name->empty() && !isHostFunction(*name))
+      return llvm::createStringError("the host object refers to " + *name + ", which the runtime does not provide");
+  }
+  return llvm::Error::success();
+}
+
+static llvm::Error checkRelocations(const llvm::object::ELF64LEObjectFile &object) {
+  for (const llvm::object::ELFSectionRef section : object.sections()) {
+    auto relocated = section.getRelocatedSection();
+    if (!relocated)
+      return relocated.takeError();
+    if (*relocated == object.section_end() ||
+        !(llvm::object::ELFSectionRef(**relocated).getFlags() & llvm::ELF::SHF_ALLOC))
+      continue;
+    for (const llvm::object::RelocationRef &relocation : section.relocations())
+      if (relocation.getType() != llvm::ELF::R_X86_64_64) {
+        llvm::SmallString<32> type;
+        relocation.getTypeName(type);
+        return llvm::createStringError("the host object has a relocation of type " + type +
+                                       ", which the runtime does not know");
+      }
+  }
+  return llvm::Error::success();
+}
+
+llvm::Expected<std::string> sparsec::emitHostObject(llvm::Module &module, llvm::TargetMachine &machine) {
+  llvm::SmallString<0> bytes;
+  llvm::raw_svector_ostream stream(bytes);
   llvm::legacy::PassManager passes;
   [[maybe_unused]] bool unsupported =
       machine.addPassesToEmitFile(passes, stream, /*DwoOut=*/nullptr, llvm::CodeGenFileType::ObjectFile);
   assert(!unsupported && "the x86 back end writes objects");
   passes.run(module);
+
+  auto object = llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(bytes, "host object"));
+  if (!object)
+    return object.takeError();
+  if (llvm::Error error = checkSymbols(*object))
+    return error;
+  if (llvm::Error error = checkRelocations(*object))
+    return error;
+  return bytes.str().str();
 }

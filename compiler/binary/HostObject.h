@@ -6,9 +6,11 @@
 #define SPARSEC_COMPILER_BINARY_HOSTOBJECT_H
 
 #include "mlir/IR/BuiltinOps.h"
-#include "llvm/ADT/SmallVector.h"
 #include "llvm/IR/Module.h"
+#include "llvm/Support/Error.h"
 #include "llvm/Target/TargetMachine.h"
+
+#include <string>
 
 namespace sparsec {
 
@@ -20,8 +22,9 @@ std::unique_ptr<llvm::TargetMachine> createHostTargetMachine();
 std::unique_ptr<llvm::Module> translateHostToLLVM(mlir::ModuleOp module, llvm::LLVMContext &context,
                                                   llvm::TargetMachine &machine);
 
-/// Runs the back end and writes the object file.
-void emitHostObject(llvm::Module &module, llvm::TargetMachine &machine, llvm::SmallVectorImpl<char> &object);
+/// Runs the back end, and returns the object file if the runtime can load it: it refers to no function of the process
+/// but those of SPARSEC_HOST_FUNCTIONS, and has no relocation but R_X86_64_64 in the sections that are loaded.
+llvm::Expected<std::string> emitHostObject(llvm::Module &module, llvm::TargetMachine &machine);
 
 } // namespace sparsec
 

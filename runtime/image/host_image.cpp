@@ -3,7 +3,7 @@
 #include "image/launch_info_reader.h"
 
 #include <cstring>
-#include <dlfcn.h>
+#include <math.h> // the names of C, which are those of SPARSEC_HOST_FUNCTIONS
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -21,13 +21,44 @@ bool isWritable(const ElfSection &section) { return section.header.sh_flags & SH
 
 size_t roundUp(size_t value, size_t alignment) { return (value + alignment - 1) / alignment * alignment; }
 
-/// A function of the C or mathematical library that a kernel calls.
-void *findExternal(const char *name) {
-  if (void *address = dlsym(RTLD_DEFAULT, name))
-    return address;
-  // A program that does not use the mathematical library itself need not have loaded it.
-  static void *mathLibrary = dlopen("libm.so.6", RTLD_NOW | RTLD_LOCAL);
-  return mathLibrary ? dlsym(mathLibrary, name) : nullptr;
+struct HostFunction {
+  const char *name;
+  void *address;
+};
+
+/// A function that kernels may call, by its name.
+void *findHostFunction(const char *name) {
+#define SPARSEC_ENTRY(FUNCTION) {#FUNCTION, reinterpret_cast<void *>(&::FUNCTION)},
+  static const HostFunction functions[] = {SPARSEC_HOST_FUNCTIONS(SPARSEC_ENTRY)};
+#undef SPARSEC_ENTRY
+  for (const HostFunction &function : functions)
+    if (std::strcmp(function.name, name) == 0)
+      return function.address;
+  return nullptr;
+}
+
+/// What an object may hold. Relocations have other forms too (SHT_REL, SHT_RELR, SHT_CREL), and some sections mean that
+/// a loader has to call something (SHT_INIT_ARRAY): skipping one of them would load an object that does something else.
+bool isKnownType(uint32_t type) {
+  constexpr uint32_t addressSignificance = 0x6fff4c03; // SHT_LLVM_ADDRSIG, for linkers
+  switch (type) {
+  case SHT_NULL:
+  case SHT_PROGBITS:
+  case SHT_SYMTAB:
+  case SHT_STRTAB:
+  case SHT_RELA:
+  case SHT_NOTE:
+  case SHT_NOBITS:
+  case addressSignificance:
+    return true;
+  }
+  return false;
+}
+
+/// The address of such a symbol is where its value says.
+bool hasPlainAddress(const Elf64_Sym &symbol) {
+  unsigned type = ELF64_ST_TYPE(symbol.st_info);
+  return type == STT_NOTYPE || type == STT_OBJECT || type == STT_FUNC || type == STT_SECTION;
 }
 
 } // namespace
@@ -60,10 +91,12 @@ Status HostImage::load(Bytes object) {
   if (elf.header.e_type != ET_REL || elf.header.e_machine != EM_X86_64)
     return invalidImage("host image: expects an x86-64 relocatable object, but got type ", elf.header.e_type,
                         " for machine ", elf.header.e_machine);
+  for (const ElfSection &section : elf.sections)
+    if (!isKnownType(section.header.sh_type))
+      return invalidImage("host image: section '", std::string(section.name), "' is of unknown type ",
+                          section.header.sh_type);
   SPARSEC_RETURN_IF_ERROR(placeSections());
   for (const ElfSection &section : elf.sections) {
-    if (section.header.sh_type == SHT_REL)
-      return invalidImage("host image: section '", std::string(section.name), "' has relocations without addends");
     if (section.header.sh_type == SHT_RELA)
       SPARSEC_RETURN_IF_ERROR(relocateSection(section));
   }
@@ -123,9 +156,13 @@ Status HostImage::relocateSection(const ElfSection &relocations) {
   if (!addresses[target])
     return {};
   uint64_t targetSize = elf.sections[target].header.sh_size;
-  if (relocations.header.sh_entsize != sizeof(Elf64_Rela))
+  if (relocations.header.sh_entsize != sizeof(Elf64_Rela) || relocations.contents.size() % sizeof(Elf64_Rela) != 0)
     return invalidImage("host image: expects relocations of ", sizeof(Elf64_Rela), " bytes, but got ",
-                        relocations.header.sh_entsize);
+                        relocations.contents.size(), " bytes of ", relocations.header.sh_entsize);
+  uint32_t symbols = relocations.header.sh_link;
+  if (symbols >= elf.sections.size() || elf.sections[symbols].header.sh_type != SHT_SYMTAB)
+    return invalidImage("host image: the symbols of relocations are in section ", symbols,
+                        ", which is no symbol table");
   for (size_t i = 0; i < relocations.contents.size() / sizeof(Elf64_Rela); ++i) {
     Elf64_Rela relocation;
     std::memcpy(&relocation, relocations.contents.data() + i * sizeof(relocation), sizeof(relocation));
@@ -149,15 +186,17 @@ Status HostImage::symbolAddress(uint64_t number, uint64_t &outAddress) const {
   const ElfSymbol &symbol = elf.symbols[number];
   std::string name(symbol.name);
   if (symbol.entry.st_shndx == SHN_UNDEF) {
-    void *address = findExternal(name.c_str());
+    void *address = findHostFunction(name.c_str());
     if (!address)
-      return invalidImage("host image: it calls '", name, "', which no loaded library has");
+      return invalidImage("host image: it refers to '", name, "', which is no function that host images may call");
     outAddress = reinterpret_cast<uintptr_t>(address);
     return {};
   }
   if (symbol.entry.st_shndx >= elf.sections.size() || !addresses[symbol.entry.st_shndx] ||
       symbol.entry.st_value > elf.sections[symbol.entry.st_shndx].header.sh_size)
     return invalidImage("host image: symbol '", name, "' is not in a loaded section");
+  if (!hasPlainAddress(symbol.entry))
+    return invalidImage("host image: symbol '", name, "' is of unknown type ", ELF64_ST_TYPE(symbol.entry.st_info));
   outAddress = reinterpret_cast<uintptr_t>(addresses[symbol.entry.st_shndx]) + symbol.entry.st_value;
   return {};
 }

@@ -34,9 +34,11 @@ std::string compile(const std::string &text) {
   if (!llvmModule)
     return {};
   sparsec::optimize(*llvmModule, *machine);
-  llvm::SmallVector<char> object;
-  sparsec::emitHostObject(*llvmModule, *machine, object);
-  return std::string(object.begin(), object.end());
+  llvm::Expected<std::string> object = sparsec::emitHostObject(*llvmModule, *machine);
+  if (object)
+    return *object;
+  llvm::logAllUnhandledErrors(object.takeError(), llvm::errs());
+  return {};
 }
 
 std::unique_ptr<llvm::orc::LLJIT> load(const std::string &object) {

@@ -8,6 +8,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <math.h>
 #include <random>
 #include <thread>
 
@@ -164,6 +165,8 @@ struct ObjectSpec {
     const auto *bytes = reinterpret_cast<const uint8_t *>(&relocation);
     elf.sections[1].contents.assign(bytes, bytes + sizeof(relocation));
     elf.symbols[1].name = external;
+    if (elf.sections[1].link == 0)
+      elf.sections[1].link = uint32_t(elf.sections.size()) + 1; // makeElf puts the symbols there
     return makeElf(elf);
   }
 };
@@ -196,6 +199,21 @@ TEST(HostImage, Relocations) {
   EXPECT_EQ(patched, address + 5);
 }
 
+TEST(HostImage, FunctionsThatKernelsMayCall) {
+  if (checkHostFeatures(detectHostFeatures()))
+    GTEST_SKIP() << "needs a processor that host kernels run on";
+#define SPARSEC_EXPECT_ADDRESS(FUNCTION)                                                                               \
+  {                                                                                                                    \
+    uint64_t patched = 0, address = 0;                                                                                 \
+    ObjectSpec spec;                                                                                                   \
+    spec.external = #FUNCTION;                                                                                         \
+    EXPECT_OK(loadObject(spec, &patched, &address));                                                                   \
+    EXPECT_EQ(patched, reinterpret_cast<uintptr_t>(&::FUNCTION)) << #FUNCTION;                                         \
+  }
+  SPARSEC_HOST_FUNCTIONS(SPARSEC_EXPECT_ADDRESS)
+#undef SPARSEC_EXPECT_ADDRESS
+}
+
 TEST(HostImage, BrokenObjectsAreRefused) {
   if (checkHostFeatures(detectHostFeatures()))
     GTEST_SKIP() << "needs a processor that host kernels run on";
@@ -205,16 +223,32 @@ TEST(HostImage, BrokenObjectsAreRefused) {
   } cases[] = {
       {"expects an x86-64 relocatable object, but got type 2", [](auto &s) { s.elf.type = ET_EXEC; }},
       {"for machine 183", [](auto &s) { s.elf.machine = 183; }},
-      {"it calls 'sparsec_no_such_function', which no loaded library has",
+      {"it refers to 'sparsec_no_such_function', which is no function that host images may call",
        [](auto &s) { s.external = "sparsec_no_such_function"; }},
+      // The process has them, and this library even exports the first.
+      {"it refers to 'sparsec_launch', which", [](auto &s) { s.external = "sparsec_launch"; }},
+      {"it refers to 'system', which", [](auto &s) { s.external = "system"; }},
+      {"it refers to '', which", [](auto &s) { s.relocation.r_info = ELF64_R_INFO(0, R_X86_64_64); }},
       {"expects relocations of type 1 (R_X86_64_64), but got 2",
        [](auto &s) { s.relocation.r_info = ELF64_R_INFO(2, R_X86_64_PC32); }},
       {"a relocation at offset 9 is beyond the 16 bytes", [](auto &s) { s.relocation.r_offset = 9; }},
       {"a relocation at offset 18446744073709551615", [](auto &s) { s.relocation.r_offset = UINT64_MAX; }},
       {"refers to symbol 3 of 3", [](auto &s) { s.relocation.r_info = ELF64_R_INFO(3, R_X86_64_64); }},
       {"relocations of section 99", [](auto &s) { s.elf.sections[1].info = 99; }},
-      {"expects relocations of 24 bytes", [](auto &s) { s.elf.sections[1].entrySize = 16; }},
-      {"relocations without addends", [](auto &s) { s.elf.sections[1].type = SHT_REL; }},
+      {"expects relocations of 24 bytes, but got 24 bytes of 16", [](auto &s) { s.elf.sections[1].entrySize = 16; }},
+      {"the symbols of relocations are in section 1, which is no symbol table",
+       [](auto &s) { s.elf.sections[1].link = 1; }},
+      {"the symbols of relocations are in section 99", [](auto &s) { s.elf.sections[1].link = 99; }},
+      {"section '.rela.text' is of unknown type 9", [](auto &s) { s.elf.sections[1].type = SHT_REL; }},
+      {"section '.rela.text' is of unknown type 19", [](auto &s) { s.elf.sections[1].type = 19; }}, // SHT_RELR
+      {"section '.rela.text' is of unknown type 1073741844",
+       [](auto &s) { s.elf.sections[1].type = 0x40000014; }}, // SHT_CREL
+      {"section '.text' is of unknown type 14", [](auto &s) { s.elf.sections[0].type = SHT_INIT_ARRAY; }},
+      {"symbol 'kernel' is of unknown type 10",
+       [](auto &s) {
+         s.relocation.r_info = ELF64_R_INFO(1, R_X86_64_64);
+         s.elf.symbols[0].info = ELF64_ST_INFO(STB_GLOBAL, STT_GNU_IFUNC);
+       }},
       {"symbol 'kernel' is not in a loaded section",
        [](auto &s) {
          s.relocation.r_info = ELF64_R_INFO(1, R_X86_64_64);

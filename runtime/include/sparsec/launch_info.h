@@ -407,6 +407,19 @@ typedef struct sparsec_bundle_entry_s {
  */
 typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
 
+/*
+ * The functions of the process that a host image may refer to: the compiler
+ * writes no object that refers to another name, and the runtime loads none.
+ * FUNCTION(name) stands for each.
+ */
+/* clang-format off */
+#define SPARSEC_HOST_FUNCTIONS(FUNCTION)                                           \
+  FUNCTION(memcpy)  FUNCTION(memmove) FUNCTION(memset)                             \
+  FUNCTION(cosf)    FUNCTION(erff)    FUNCTION(exp2f)   FUNCTION(expf)             \
+  FUNCTION(expm1f)  FUNCTION(ldexpf)  FUNCTION(log1pf)  FUNCTION(log2f)            \
+  FUNCTION(logf)    FUNCTION(sincosf) FUNCTION(sinf)    FUNCTION(tanhf)
+/* clang-format on */
+
 #ifdef __cplusplus
 } /* extern "C" */
 static_assert(sizeof(sparsec_launch_info_t) == 256, "file format");
