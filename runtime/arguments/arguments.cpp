@@ -2,6 +2,7 @@
 #include "arguments/arguments.h"
 #include "arguments/attention_arguments.h"
 #include "arguments/bsr.h"
+#include "arguments/overlap.h"
 #include "arguments/strides.h"
 
 namespace sparsec::runtime {
@@ -77,7 +78,7 @@ Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument
     SPARSEC_RETURN_IF_ERROR(checkDense(checked(i), sizes, needsMemory));
   }
   outSizes = problem;
-  return {};
+  return resultMemory == ResultMemory::needed ? checkOverlaps(kernel, arguments) : Status();
 }
 
 namespace {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/attention_arguments.h"
+#include "arguments/overlap.h"
 #include "arguments/strides.h"
 #include "device/device.h"
 #include "pattern/pattern.h"
@@ -150,7 +151,7 @@ Status checkAttentionArguments(const sparsec_kernel_s &kernel, const sparsec_arg
   for (uint32_t i = 0; i < count; ++i)
     SPARSEC_RETURN_IF_ERROR(checkArgument(checkedArgument(kernel, arguments, i), sizes, resultMemory));
   outSizes = sizes;
-  return {};
+  return resultMemory == ResultMemory::needed ? checkOverlaps(kernel, arguments) : Status();
 }
 
 Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {

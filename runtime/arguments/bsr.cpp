@@ -7,6 +7,7 @@ namespace sparsec::runtime {
 
 int64_t blockRowCount(const sparsec_bsr_t &matrix) { return ceilDivide(matrix.rows, matrix.block_rows); }
 int64_t blockColumnCount(const sparsec_bsr_t &matrix) { return ceilDivide(matrix.columns, matrix.block_columns); }
+size_t rowPtrCount(const sparsec_bsr_t &matrix) { return matrix.rows != 0 ? size_t(blockRowCount(matrix)) + 1 : 0; }
 
 Status checkBsrSizes(const sparsec_bsr_t &matrix, const Subject &subject) {
   if (matrix.block_rows < 1 || matrix.block_rows > maxTile || matrix.block_columns < 1 ||

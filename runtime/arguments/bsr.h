@@ -10,6 +10,8 @@ namespace sparsec::runtime {
 
 int64_t blockRowCount(const sparsec_bsr_t &matrix);
 int64_t blockColumnCount(const sparsec_bsr_t &matrix);
+/// Elements of row_ptr; a matrix without rows needs none.
+size_t rowPtrCount(const sparsec_bsr_t &matrix);
 
 /// Sizes, counts and the index pointers: what can be known without reading the indices. Messages start with
 /// the subject.

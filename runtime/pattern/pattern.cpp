@@ -17,8 +17,6 @@ std::span<const int32_t> blockList(const sparsec_pattern_t &pattern, const spars
 
 namespace {
 
-int64_t listCount(const sparsec_pattern_t &pattern) { return pattern.batches * pattern.heads * pattern.rows; }
-
 /// Checks what the lists of one pattern say.
 class ListChecker {
 public:

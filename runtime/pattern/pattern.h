@@ -12,6 +12,17 @@
 
 namespace sparsec::runtime {
 
+inline int64_t listCount(const sparsec_pattern_t &pattern) { return pattern.batches * pattern.heads * pattern.rows; }
+
+/// Elements of `starts` and of `indices` of the partial or the full lists, where they are there.
+inline size_t startCount(const sparsec_pattern_t &pattern) {
+  return size_t(listCount(pattern)) + (pattern.encoding == SPARSEC_PATTERN_INDEX_ARRAYS);
+}
+inline size_t indexCount(const sparsec_pattern_t &pattern) {
+  return size_t(pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS ? listCount(pattern) * pattern.capacity
+                                                                 : pattern.capacity);
+}
+
 /// The number of the list of a query block; patterns with one batch or head have the same lists for all.
 inline int64_t listNumber(const sparsec_pattern_t &pattern, int64_t batch, int64_t head, int64_t row) {
   int64_t ownBatch = pattern.batches == 1 ? 0 : batch, ownHead = pattern.heads == 1 ? 0 : head;
@@ -35,16 +46,13 @@ class ListCopies {
 public:
   /// Makes the (checked) pattern point to the copies.
   Status download(const Device &device, sparsec_pattern_t &pattern) {
-    bool isPadded = pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS;
-    int64_t lists = pattern.batches * pattern.heads * pattern.rows;
-    size_t starts = lists + !isPadded, entries = isPadded ? lists * pattern.capacity : pattern.capacity;
-    if (lists == 0)
+    if (listCount(pattern) == 0)
       return {};
     for (sparsec_block_lists_t *each : {&pattern.partial, &pattern.full}) {
       if (!each->starts)
         continue;
-      SPARSEC_RETURN_IF_ERROR(download(device, starts, each->starts));
-      SPARSEC_RETURN_IF_ERROR(download(device, entries, each->indices));
+      SPARSEC_RETURN_IF_ERROR(download(device, startCount(pattern), each->starts));
+      SPARSEC_RETURN_IF_ERROR(download(device, indexCount(pattern), each->indices));
     }
     return {};
   }

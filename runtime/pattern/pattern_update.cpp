@@ -3,6 +3,7 @@
 
 #include "block_mask_ptx.h"
 #include "launch/launch.h"
+#include "pattern/pattern.h"
 #include "pattern/pattern_predicate.h"
 
 using namespace sparsec::runtime;
@@ -10,8 +11,6 @@ using namespace sparsec::runtime;
 namespace sparsec::runtime {
 
 namespace {
-
-int64_t listCount(const sparsec_pattern_t &pattern) { return pattern.batches * pattern.heads * pattern.rows; }
 
 /// Gives the buffer memory for padded lists that hold every block, and makes them empty.
 Status allocateLists(sparsec_pattern_buffer_s &buffer) {

@@ -36,10 +36,9 @@ struct HostPattern {
     colIdx = pattern.col_idx;
     if (device.isHost())
       return {};
-    size_t rowPtrCount = pattern.rows != 0 ? blockRowCount(pattern) + 1 : 0;
-    rowPtrCopy.resize(rowPtrCount);
+    rowPtrCopy.resize(rowPtrCount(pattern));
     colIdxCopy.resize(pattern.block_count);
-    SPARSEC_RETURN_IF_ERROR(device.download(rowPtrCopy.data(), rowPtr, rowPtrCount * sizeof(int32_t)));
+    SPARSEC_RETURN_IF_ERROR(device.download(rowPtrCopy.data(), rowPtr, rowPtrCopy.size() * sizeof(int32_t)));
     SPARSEC_RETURN_IF_ERROR(device.download(colIdxCopy.data(), colIdx, pattern.block_count * sizeof(int32_t)));
     rowPtr = rowPtrCopy.data();
     colIdx = colIdxCopy.data();

@@ -3,6 +3,7 @@
 
 #include "arguments/arguments.h"
 #include "arguments/bsr.h"
+#include "arguments/overlap.h"
 #include "attention.h"
 #include "numbers.h"
 #include "operations/kernel_shape.h"
@@ -132,6 +133,25 @@ Status checkRows(int64_t rowBegin, int64_t rowEnd, int64_t rows) {
   return {};
 }
 
+/// One of the arrays of doubles that a reference writes; no array where data is null.
+struct Output {
+  const char *name;
+  const double *data;
+};
+
+/// That the outputs, of so many elements each, share no memory with the inputs or with each other.
+Status checkOutputs(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, int64_t elements,
+                    const Output &first, const Output &second) {
+  auto footprint = [&](const Output &output) {
+    return footprintOf(output.data, output.data ? uint64_t(elements) * sizeof(double) : 0);
+  };
+  for (const Output &output : {first, second})
+    SPARSEC_RETURN_IF_ERROR(checkApartFromInputs(kernel, arguments, output.name, footprint(output)));
+  if (overlap(footprint(first), footprint(second)))
+    return invalidArgument(second.name, ": its memory overlaps ", first.name);
+  return {};
+}
+
 Status runSpmm(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
                int64_t rowEnd, double *y, double *magnitude) {
   ProblemSizes sizes;
@@ -146,6 +166,7 @@ Status runSpmm(const sparsec_kernel_s &kernel, const sparsec_argument_t *argumen
     return {};
   if (!y)
     return invalidArgument("y is NULL");
+  SPARSEC_RETURN_IF_ERROR(checkOutputs(kernel, arguments, elements, {"y", y}, {"magnitude", magnitude}));
   std::fill_n(y, elements, 0.0);
   if (magnitude)
     std::fill_n(magnitude, elements, 0.0);
@@ -155,17 +176,20 @@ Status runSpmm(const sparsec_kernel_s &kernel, const sparsec_argument_t *argumen
   return {};
 }
 
-/// `required` is the first of the results, and its name.
+/// `required` and `magnitude` are the arrays of `out` that this call writes, `width` elements a row.
 Status runAttention(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
-                    int64_t rowEnd, const double *required, const char *name, const AttentionRows &out) {
+                    int64_t rowEnd, const Output &required, const double *magnitude, int64_t width,
+                    const AttentionRows &out) {
   AttentionSizes sizes;
   SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
   SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(checkRows(rowBegin, rowEnd, sizes.rows()));
   if (rowBegin == rowEnd)
     return {};
-  if (!required)
-    return invalidArgument(name, " is NULL");
+  if (!required.data)
+    return invalidArgument(required.name, " is NULL");
+  SPARSEC_RETURN_IF_ERROR(
+      checkOutputs(kernel, arguments, (rowEnd - rowBegin) * width, required, {"magnitude", magnitude}));
   return runAttentionReference(kernel, arguments, sizes, rowBegin, rowEnd, out);
 }
 
@@ -182,8 +206,8 @@ sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, const sparsec_ar
     if (!kernel)
       return invalidArgument("kernel is NULL");
     if (kernel->info->family == SPARSEC_FAMILY_ATTENTION)
-      return runAttention(*kernel, host_arguments, argument_count, row_begin, row_end, y, "y",
-                          {y, magnitude, nullptr, nullptr});
+      return runAttention(*kernel, host_arguments, argument_count, row_begin, row_end, {"y", y}, magnitude,
+                          kernel->attention().head_dimension, {y, magnitude, nullptr, nullptr});
     return runSpmm(*kernel, host_arguments, argument_count, row_begin, row_end, y, magnitude);
   });
 }
@@ -196,7 +220,7 @@ sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_ar
       return invalidArgument("kernel is NULL");
     if (kernel->info->family != SPARSEC_FAMILY_ATTENTION)
       return invalidArgument("kernel '", kernel->info->name, "' is no attention kernel: it has no LSE");
-    return runAttention(*kernel, host_arguments, argument_count, row_begin, row_end, lse, "lse",
+    return runAttention(*kernel, host_arguments, argument_count, row_begin, row_end, {"lse", lse}, magnitude, 1,
                         {nullptr, nullptr, lse, magnitude});
   });
 }

@@ -135,6 +135,7 @@ TEST_F(Arguments, TooManyTiles) {
   setArguments(2147418111, 64, 2147418111);
   for (int i : {x, y})
     arguments[i].dense.strides[0] = 2147418112;
+  arguments[y].dense.data = at(uintptr_t(1) << 48); // behind X
   refuses("tiles, at most 2147418111 are possible", [](auto &) {});
 }
 

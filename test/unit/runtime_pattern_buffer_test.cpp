@@ -262,8 +262,10 @@ TEST_F(PatternBuffer, CppLayer) {
       {tensor(8, 100), tensor(2, 300), tensor(2, 300), fromMask, 1.0f, slopeView, idView, tensor(8, 100), lseView},
       SPARSEC_PATTERN_PADDED_LISTS);
   EXPECT_EQ(fromPredicate.view().capacity, 3);
+  sparsec_dense_t result = tensor(8, 100);
+  result.data = at(0x300000);
   attention.launch(nullptr, {tensor(8, 100), tensor(2, 300), tensor(2, 300), fromPredicate, 1.0f, slopeView, idView,
-                             tensor(8, 100), lseView});
+                             result, lseView});
   EXPECT_EQ(fake.launches.size(), 1u);
 }
 

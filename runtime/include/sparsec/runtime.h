@@ -373,7 +373,10 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * the pattern is not checked beyond its sizes. Allocates nothing, synchronises
  * nothing, may be captured in a CUDA graph, and may run in several threads at
  * once. Refuses arguments whose kind, type, block, shape, strides or alignment
- * do not fit the kernel, by name. On the host launches of attention check the
+ * do not fit the kernel, by name, and a result that shares memory with an input
+ * or another result, as far as pointers, sizes and strides show it: interleaved
+ * tensors are accepted, and so is a result that is a full epilogue operand,
+ * element for element. On the host launches of attention check the
  * lists of the pattern first, as sparsec_pattern_check does, which needs memory
  * for two bits per key block; on a GPU where its flags say so
  * (SPARSEC_PATTERN_CHECK_LISTS), which takes memory for the lists and waits for
@@ -399,8 +402,8 @@ SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, con
  * magnitude is what f32 arithmetic may be off by before it rounds to the result
  * type. It is the sum of |w[m, k] * x[k, n]|, and each step of an epilogue that
  * rounds adds the size of its own result to what it makes of its operands' errors.
- * The result arguments' data is neither read nor written. The kernel may be of
- * any target.
+ * The result arguments' data is neither read nor written; y and magnitude share
+ * no memory with the inputs or with each other. The kernel may be of any target.
  *
  * Attention: row (b * H + h) * Sq + q is the query q of head h of batch b, and y and
  * magnitude are (row_end - row_begin) x D. s[k] = score(scale * q . k) and
