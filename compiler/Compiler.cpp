@@ -4,6 +4,7 @@
 #include "sparsec/compiler.h"
 
 #include "Bundle.h"
+#include "CheckText.h"
 #include "Failure.h"
 #include "HostObject.h"
 #include "IrDump.h"
@@ -253,7 +254,10 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
     enableRemarks(context);
 
   OwningOpRef<ModuleOp> module;
-  times.measure("parse", [&] { module = parseSourceFile<ModuleOp>(sources, &context); });
+  times.measure("parse", [&] {
+    if (succeeded(checkText(sources, context)))
+      module = parseSourceFile<ModuleOp>(sources, &context);
+  });
   if (!module || failed(checkContents(*module)))
     return SPARSEC_COMPILE_INVALID_INPUT;
   for (const std::string &target : targets) {

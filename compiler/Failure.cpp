@@ -3,11 +3,11 @@
 #include "Failure.h"
 
 #include "Pipeline.h"
+#include "WriteFile.h"
 
 #include "mlir/IR/Verifier.h"
 #include "mlir/Pass/Pass.h"
 #include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/Path.h"
 #include "llvm/Support/Program.h"
 
@@ -33,10 +33,7 @@ static llvm::Error keepSource(StringRef source, SmallVectorImpl<char> &path) {
   if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sparsec", path))
     return llvm::errorCodeToError(error);
   llvm::sys::path::append(path, "kernel.mlir");
-  return llvm::writeToOutput(StringRef(path.data(), path.size()), [&](llvm::raw_ostream &stream) {
-    stream << source;
-    return llvm::Error::success();
-  });
+  return writeFile(StringRef(path.data(), path.size()), source);
 }
 
 std::string sparsec::describeInternalError(const Twine &what, StringRef source, StringRef options) {

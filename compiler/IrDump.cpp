@@ -2,6 +2,8 @@
 
 #include "IrDump.h"
 
+#include "WriteFile.h"
+
 #include "mlir/IR/Operation.h"
 #include "mlir/IR/SymbolTable.h"
 #include "mlir/Pass/Pass.h"
@@ -25,16 +27,8 @@ void IrDump::write(const Twine &name, StringRef contents) {
     return;
   SmallString<128> path(folder);
   llvm::sys::path::append(path, llvm::formatv("{0,0+2}-{1}", count++, name.str()).str());
-  std::error_code code;
-  llvm::raw_fd_ostream file(path, code);
-  if (!code) {
-    file << contents;
-    file.close();
-    code = file.error();
-    file.clear_error();
-  }
-  if (code)
-    error = llvm::toString(llvm::createFileError(path, code));
+  if (llvm::Error failure = writeFile(path, contents))
+    error = llvm::toString(std::move(failure));
 }
 
 llvm::Error IrDump::takeError() {

@@ -2,6 +2,8 @@
 
 #include "Ptxas.h"
 
+#include "WriteFile.h"
+
 #include "llvm/ADT/ScopeExit.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/Support/FileSystem.h"
@@ -132,18 +134,6 @@ PtxasReport sparsec::parsePtxasReport(StringRef log, const StringMap<std::string
 //===----------------------------------------------------------------------===//
 // How it runs
 //===----------------------------------------------------------------------===//
-
-static Error writeFile(StringRef path, StringRef contents) {
-  std::error_code error;
-  raw_fd_ostream file(path, error);
-  if (!error) {
-    file << contents;
-    file.close();
-    error = file.error();
-    file.clear_error();
-  }
-  return error ? createFileError(path, error) : Error::success();
-}
 
 static Expected<std::string> readFile(StringRef path) {
   auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);

@@ -9,6 +9,7 @@
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/MemoryBuffer.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <gtest/gtest.h>
 
@@ -150,6 +151,23 @@ TEST_F(InternalError, CommandReproduces) {
   EXPECT_EQ((*source)->getBuffer(), kernel);
   // The program has the real passes, so that it only has to understand the command.
   EXPECT_EQ(std::system((SPARSEC_PROGRAM " " + arguments).c_str()), 0);
+}
+
+/// What a process does at the signals of crashes and interrupts.
+std::vector<struct sigaction> getSignalActions() {
+  std::vector<struct sigaction> actions;
+  for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1})
+    sigaction(signal, nullptr, &actions.emplace_back());
+  return actions;
+}
+
+const std::vector<struct sigaction> actionsAtStart = getSignalActions();
+
+TEST_F(InternalError, SignalHandlersAreLeftToTheProcess) {
+  inAssignSharedMemory = Behaviour::Refuse;
+  EXPECT_EQ(compile(SPARSEC_EMIT_TILE), SPARSEC_COMPILE_FAILURE);
+  for (auto [old, now] : llvm::zip_equal(actionsAtStart, getSignalActions()))
+    EXPECT_EQ(old.sa_handler, now.sa_handler);
 }
 
 TEST_F(InternalError, NoPlaceForTheSource) {

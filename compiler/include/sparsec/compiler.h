@@ -4,9 +4,9 @@
  *
  * The program `sparsec` is a thin client of this. Calls are independent of each
  * other and may run in several threads at once. No exception crosses this
- * interface. The only temporary files are those that ptxas reads and writes,
- * which are removed unless ptxas fails, and a copy of the source where the
- * compiler itself is at fault.
+ * interface and no call installs a signal handler. The only temporary files are
+ * those that ptxas reads and writes, which are removed unless ptxas fails, and a
+ * copy of the source where the compiler itself is at fault.
  */
 #ifndef SPARSEC_COMPILER_H
 #define SPARSEC_COMPILER_H

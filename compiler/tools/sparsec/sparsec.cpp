@@ -1,24 +1,22 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sparsec: the command line around sparsec/compiler.h. Reads a file, compiles, writes a file.
 
+#include "Crash.h"
 #include "sparsec/compiler.h"
 
 #include "llvm/ADT/SmallString.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
-#include "llvm/Support/ErrorHandling.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
 #include "llvm/Support/InitLLVM.h"
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/Path.h"
-#include "llvm/Support/Program.h"
 #include "llvm/Support/WithColor.h"
 
-#include <unistd.h>
-
 using namespace llvm;
+using namespace sparsec;
 
 //===----------------------------------------------------------------------===//
 // Options
@@ -140,18 +138,6 @@ static void printVersion(raw_ostream &stream) {
 
 static void printDiagnostic(void *, sparsec_severity_t, const char *text) { errs() << text; }
 
-/// LLVM calls this instead of ending the process with a code of its own.
-static void handleFatalError(void *commandLine, const char *message, bool) {
-  errs() << "sparsec: error: internal error in LLVM: " << message << "\nto reproduce:";
-  bool readsStandardInput = false;
-  for (char **argument = static_cast<char **>(commandLine); *argument; ++argument) {
-    sys::printArg(errs() << ' ', *argument, /*Quote=*/false);
-    readsStandardInput |= StringRef(*argument) == "-";
-  }
-  errs() << (readsStandardInput ? " (with the same standard input)\n" : "\n");
-  _exit(SPARSEC_COMPILE_FAILURE);
-}
-
 static sparsec_compile_options_t makeOptions(const std::vector<const char *> &targetNames) {
   sparsec_compile_options_t options;
   sparsec_compile_options_init(&options);
@@ -172,7 +158,7 @@ static sparsec_compile_options_t makeOptions(const std::vector<const char *> &ta
 
 int main(int argc, char **argv) {
   InitLLVM init(argc, argv);
-  install_fatal_error_handler(handleFatalError, argv);
+  handleCrashes(argc, argv);
   cl::HideUnrelatedOptions(category);
   cl::SetVersionPrinter(printVersion);
   if (!cl::ParseCommandLineOptions(argc, argv, "sparsec: compiles block-sparse kernels\n", &errs()))

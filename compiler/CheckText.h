@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What is checked in a text before MLIR's parser reads it, because the parser would crash.
+
+#ifndef SPARSEC_COMPILER_CHECKTEXT_H
+#define SPARSEC_COMPILER_CHECKTEXT_H
+
+#include "mlir/Support/LLVM.h"
+
+namespace llvm {
+class SourceMgr;
+}
+namespace mlir {
+class MLIRContext;
+}
+
+namespace sparsec {
+
+/// Levels of brackets, aliases and operators that a text may nest. The parser, and all that walks an attribute or a
+/// type after it, recurses once or more per level.
+inline constexpr int64_t mostNesting = 128;
+
+/// Refuses, with a diagnostic at its place, what MLIR's parser does not survive in the main file of `sources`: nesting
+/// that is deeper than `mostNesting`, and dense arrays of `index`. Also refuses bytecode, which these checks cannot
+/// read.
+llvm::LogicalResult checkText(const llvm::SourceMgr &sources, mlir::MLIRContext &context);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_CHECKTEXT_H

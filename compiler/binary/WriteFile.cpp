@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "WriteFile.h"
+
+#include "llvm/Support/raw_ostream.h"
+
+using namespace llvm;
+
+Error sparsec::writeFile(StringRef path, StringRef contents) {
+  std::error_code error;
+  raw_fd_ostream file(path, error);
+  if (!error) {
+    file << contents;
+    file.close();
+    error = file.error();
+    file.clear_error();
+  }
+  return error ? createFileError(path, error) : Error::success();
+}

@@ -1,0 +1,169 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Texts that MLIR's parser does not survive are refused before it sees them: a crash would end this program.
+
+#include "CheckText.h"
+#include "sparsec/compiler.h"
+
+#include "llvm/ADT/StringRef.h"
+
+#include <gtest/gtest.h>
+
+using llvm::StringRef;
+
+namespace {
+
+struct Compilation {
+  sparsec_compile_code_t code;
+  std::string diagnostics;
+  bool says(StringRef text) const { return StringRef(diagnostics).contains(text); }
+};
+
+Compilation compile(const std::string &source) {
+  Compilation compilation;
+  sparsec_compile_options_t options;
+  sparsec_compile_options_init(&options);
+  options.emit = SPARSEC_EMIT_MLIR;
+  options.user_data = &compilation;
+  options.diagnostic = [](void *user, sparsec_severity_t, const char *text) {
+    static_cast<Compilation *>(user)->diagnostics += text;
+  };
+  sparsec_compile_result_t result = nullptr;
+  compilation.code = sparsec_compile(source.data(), source.size(), &options, &result);
+  if (result)
+    sparsec_compile_result_free(result);
+  return compilation;
+}
+
+std::string repeat(int64_t count, StringRef text) {
+  std::string result;
+  for (int64_t i = 0; i < count; ++i)
+    result += text;
+  return result;
+}
+
+/// A kernel with an attribute, behind the definitions of aliases.
+std::string kernelWith(const std::string &attribute, const std::string &aliases = "") {
+  return aliases + "sparsec.kernel @k(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> " +
+         "(y: tensor<?x?xbf16>) attributes {a = " + attribute + "} {\n" +
+         "  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> "
+         "tensor<?x?xbf16>\n" +
+         "  sparsec.return %y : tensor<?x?xbf16>\n}\n";
+}
+
+/// How a text nests, and how many levels a kernel has around it.
+struct Nesting {
+  const char *name;
+  std::string (*text)(int64_t levels);
+  int64_t around;
+};
+
+const Nesting nestings[] = {
+    {"brackets", [](int64_t n) { return kernelWith(repeat(n, "[") + repeat(n, "]")); }, 1},
+    {"braces", [](int64_t n) { return kernelWith(repeat(n, "{a = ") + "1" + repeat(n, "}")); }, 1},
+    {"angles", [](int64_t n) { return kernelWith(repeat(n, "tuple<") + "i1" + repeat(n, ">")); }, 1},
+    {"parentheses", [](int64_t n) { return kernelWith(repeat(n, "(") + "i1" + repeat(n, ") -> ()")); }, 1},
+    {"expressions",
+     [](int64_t n) { return kernelWith("affine_map<(d0) -> (" + repeat(n, "(") + "d0" + repeat(n, ")") + ")>"); }, 3},
+    {"minus", [](int64_t n) { return kernelWith("affine_map<(d0) -> (" + repeat(n, "-") + "d0)>"); }, 3},
+    {"sum", [](int64_t n) { return kernelWith("affine_map<(d0) -> (0, d0" + repeat(n, " + d0") + ")>"); }, 3},
+    {"product", [](int64_t n) { return kernelWith("affine_map<(d0) -> (d0" + repeat(n, " * 3") + ")>"); }, 3},
+    {"mod", [](int64_t n) { return kernelWith("affine_map<(d0) -> (d0" + repeat(n, " mod 3") + ")>"); }, 3},
+    {"floordiv", [](int64_t n) { return kernelWith("affine_map<(d0) -> (d0" + repeat(n, " floordiv 3") + ")>"); }, 3},
+    {"ceildiv", [](int64_t n) { return kernelWith("affine_map<(d0) -> (d0" + repeat(n, " ceildiv 3") + ")>"); }, 3},
+    {"locations",
+     [](int64_t n) { return kernelWith("1") + "loc(" + repeat(n, "fused[") + "\"a\"" + repeat(n, "]") + ")\n"; }, 1},
+    {"attribute aliases",
+     [](int64_t n) {
+       std::string aliases = "#a0 = []\n";
+       for (int64_t i = 0; i < n; ++i)
+         aliases += "#a" + std::to_string(i + 1) + " = #a" + std::to_string(i) + "\n";
+       return kernelWith("#a" + std::to_string(n), aliases);
+     },
+     3},
+    {"type aliases",
+     [](int64_t n) {
+       std::string aliases = "!a0 = i1\n";
+       for (int64_t i = 0; i < n; ++i)
+         aliases += "!a" + std::to_string(i + 1) + " = () ->\n  !a" + std::to_string(i) + "\n";
+       return kernelWith("!a" + std::to_string(n), aliases);
+     },
+     2},
+};
+
+class Nested : public testing::TestWithParam<Nesting> {};
+
+TEST_P(Nested, UpToTheLimit) {
+  Compilation compilation = compile(GetParam().text(sparsec::mostNesting - GetParam().around));
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics;
+}
+
+TEST_P(Nested, BeyondTheLimit) {
+  // 100,000 levels overflow every stack.
+  for (int64_t levels : {sparsec::mostNesting - GetParam().around + 1, int64_t(100000)}) {
+    Compilation compilation = compile(GetParam().text(levels));
+    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+    EXPECT_TRUE(
+        compilation.says("error: expects at most 128 levels of nested brackets, aliases and operators, but got "))
+        << compilation.diagnostics.substr(0, 400);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Texts, Nested, testing::ValuesIn(nestings), [](const auto &test) {
+  std::string name = test.param.name;
+  std::replace(name.begin(), name.end(), ' ', '_');
+  return name;
+});
+
+TEST(CheckText, PlaceOfTheBracket) {
+  Compilation compilation = compile("#a = [\n" + repeat(126, "[") + "\n  [[]]" + repeat(127, "]") + "\n");
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_TRUE(StringRef(compilation.diagnostics).starts_with("<memory>:3:4: error: ")) << compilation.diagnostics;
+}
+
+TEST(CheckText, RegionsNest) {
+  Compilation compilation = compile(repeat(100000, "module {") + repeat(100000, "}"));
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_TRUE(compilation.says("expects at most 128 levels")) << compilation.diagnostics.substr(0, 400);
+}
+
+TEST(CheckText, WhatDoesNotNest) {
+  // Lists, sums in different elements, constants of ops, comments, strings, comparisons, arrows and unknown closing
+  // brackets.
+  for (const std::string &attribute :
+       {"[" + repeat(1000, "-1, ") + "1]", "affine_map<(d0) -> (" + repeat(1000, "d0 + 1, ") + "d0)>",
+        "[\n" + repeat(1000, "// ([{<\n") + "]", "\"" + repeat(1000, "([{<\\\"") + "\"",
+        "affine_set<(d0) : (" + repeat(1000, "d0 <= 1, 0 >= d0, ") + "d0 == 0)>",
+        "[" + repeat(1000, "() -> (), ") + "1]"}) {
+    Compilation compilation = compile(kernelWith(attribute));
+    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics.substr(0, 400);
+  }
+  std::string kernel = kernelWith("1");
+  std::string constants = repeat(1000, "    %c = arith.constant -1.0 : f32\n");
+  Compilation compilation = compile(kernel.substr(0, kernel.find("  %y")) + constants);
+  EXPECT_TRUE(compilation.says("redefinition of SSA value '%c'")) << compilation.diagnostics.substr(0, 400);
+  // An alias is as deep as its definition, not as the kernel that uses it.
+  compilation = compile(kernelWith(repeat(100, "[") + "#a, #a" + repeat(100, "]"),
+                                   "#a = " + repeat(20, "[") + "1" + repeat(20, "]") + "\n"));
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics.substr(0, 400);
+}
+
+TEST(CheckText, ArrayOfIndex) {
+  for (const std::string &source :
+       {kernelWith("array<index: 1>"), kernelWith("array< index>"), kernelWith("array<!i: 1>", "!i = index\n"),
+        std::string("!i = index\n#a = array<!i>\n")}) {
+    Compilation compilation = compile(source);
+    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+    EXPECT_TRUE(compilation.says("error: expects the elements of an array to be integers or floats, but got index"))
+        << compilation.diagnostics;
+  }
+  Compilation compilation = compile(kernelWith("[array<i64: 1>, array<f32: 1.0>, index]", "!index = i8\n"));
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics;
+}
+
+TEST(CheckText, Bytecode) {
+  Compilation compilation = compile("ML\xefR");
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_TRUE(compilation.says("error: expects MLIR as text, but got bytecode")) << compilation.diagnostics;
+}
+
+} // namespace
