@@ -25,8 +25,8 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   let description = [{
     Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
     `sparsec.kernel`. A `schedule` that is already there wins and is only checked. Remarks list the candidates with
-    their cost or the limit they break. The tile of attention follows from its pattern. Refuses kernels that the chip
-    has no lowering for yet (`sparsec.attention` without wgmma). Does nothing for the host.
+    their cost or the limit they break. The tile of attention follows from its pattern. Refuses a schedule that does
+    not fit the chip. Does nothing for the host.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }

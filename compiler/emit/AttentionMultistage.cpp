@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One CTA = tile_m / 16 warps, each with 16 queries of the tile and all keys of a step. Two rings, of keys and of
-// values. Step j turns its scores, which the step before has multiplied, into probabilities and needs the keys of step
-// j + 1 and the values of step j:
+// One CTA = tile_m / 16 warps, each with 16 queries of the tile and all keys of a step. All copy: by cp.async, or where
+// operands may have any alignment by loads and stores, which take effect by the same barriers. Two rings, of keys and
+// of values. Step j turns its scores, which the step before has multiplied, into probabilities and needs the keys of
+// step j + 1 and the values of step j:
 //
 //   copies of Q and K0; then of K(i), V(i - 1) for i = 1 .. stages - 1
 //   scores of step 0
@@ -159,11 +160,11 @@ Progress TileEmitter::begin(const KeySteps::State &first) {
     ifExists(progress.words[i], [&] { copyKeys(progress.words[i], b.i32(i)); });
     if (i > 0)
       ifExists(progress.words[i - 1], [&] { copyValues(progress.words[i - 1], b.i32(i - 1)); });
-    ptx::copyAsyncCommit(b);
+    context.commitCopies();
     progress.steps = steps.next(progress.steps);
     progress.words.push_back(progress.steps.word);
   }
-  ptx::copyAsyncWait(b, stages - 1);
+  context.waitForCopies(stages - 1);
   ptx::barrierCta(b);
   if (keepsQueries())
     for (int64_t k = 0; k < context.headDimension / 16; ++k)
@@ -189,7 +190,7 @@ Values TileEmitter::loadQueries(int64_t k) {
 }
 
 Progress TileEmitter::emitStep(Progress progress) {
-  ptx::copyAsyncWait(b, stages - 2);
+  context.waitForCopies(stages - 2);
   ptx::barrierCta(b);
   startCopies(progress);
 
@@ -215,7 +216,7 @@ void TileEmitter::startCopies(const Progress &progress) {
   Value keyWord = progress.words[stages], valueWord = progress.words[stages - 1];
   ifExists(keyWord, [&] { copyKeys(keyWord, progress.slot); });
   ifExists(valueWord, [&] { copyValues(valueWord, progress.previousSlot); });
-  ptx::copyAsyncCommit(b);
+  context.commitCopies();
 }
 
 void TileEmitter::copyKeys(Value word, Value slot) { keyCopy.emit(keys, steps.firstKey(word), slot); }

@@ -3,6 +3,7 @@
 #include "AttentionStore.h"
 
 #include "Ptx.h"
+#include "UnitLayout.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -28,7 +29,12 @@ public:
   void storeLse();
 
 private:
+  using Scaled = llvm::function_ref<Value(int64_t group, int64_t i)>;
+  void storeElements(Value row, Type element, Scaled scaled);
+  void storePairs(Value row, Type element, Scaled scaled);
+  void storeUnits(Value row, Type element, Scaled scaled);
   Values transposed(Values values);
+  Value inRow() { return b.bitAnd(context.thread, 3); } // number of the thread among the four of a row
 
   AttentionContext &context;
   KernelBuilder &b;
@@ -40,22 +46,39 @@ void RowStore::storeOutput(ValueRange output, int64_t half) {
   Type element =
       cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
   Value inverse = b.select(hasKeys, arith::DivFOp::create(b, b.f32(1), sum), b.f32(0));
-  Value inRow = b.bitAnd(context.thread, 3);
   Value row = context.elementAddress(context.result, element, {tile.batch, tile.head, query, b.i32(0)});
   auto scaled = [&](int64_t group, int64_t i) -> Value {
     return arith::MulFOp::create(b, output[4 * group + 2 * half + i], inverse);
   };
-  if (element.isF32()) {
-    Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow, 1)));
-    for (int64_t group = 0; group < context.headDimension / 8; ++group) {
-      Values bits;
-      for (int64_t i = 0; i < 2; ++i)
-        bits.push_back(arith::BitcastOp::create(b, b.i32Type(), scaled(group, i)));
-      ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group)), b.vector(bits), exists);
-    }
-    return;
+  if (context.program.getAlignment() < unitBytes)
+    storeElements(row, element, scaled);
+  else if (element.isF32())
+    storePairs(row, element, scaled);
+  else
+    storeUnits(row, element, scaled);
+}
+
+/// Where rows are aligned to one element only.
+void RowStore::storeElements(Value row, Type element, Scaled scaled) {
+  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
+  for (int64_t group = 0; group < context.headDimension / 8; ++group)
+    for (int64_t i = 0; i < 2; ++i)
+      ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group + i)),
+                       ptx::toElement(b, element, scaled(group, i)), exists);
+}
+
+void RowStore::storePairs(Value row, Type element, Scaled scaled) {
+  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
+  for (int64_t group = 0; group < context.headDimension / 8; ++group) {
+    Values bits;
+    for (int64_t i = 0; i < 2; ++i)
+      bits.push_back(arith::BitcastOp::create(b, b.i32Type(), scaled(group, i)));
+    ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group)), b.vector(bits), exists);
   }
-  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow, 3)));
+}
+
+void RowStore::storeUnits(Value row, Type element, Scaled scaled) {
+  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 3)));
   for (int64_t group = 0; group < context.headDimension / 8; group += 4) {
     Values packed;
     for (int64_t i = 0; i < 4; ++i)
@@ -83,7 +106,7 @@ Values RowStore::transposed(Values values) {
 void RowStore::storeLse() {
   Value logarithm = arith::AddFOp::create(b, reference, math::Log2Op::create(b, sum));
   Value lse = b.select(hasKeys, arith::MulFOp::create(b, logarithm, b.f32(ln2)), b.f32(-INFINITY));
-  Value isFirst = b.equal(b.bitAnd(context.thread, 3), 0);
+  Value isFirst = b.equal(inRow(), 0);
   Value place = context.elementAddress(*context.lse, b.getF32Type(), {tile.batch, tile.head, query});
   ptx::storeGlobal(b, place, lse, b.logicalAnd(exists, isFirst));
 }

@@ -87,7 +87,7 @@ Values MultistageEmitter::emitSteps(const TilePosition &position, RowBlocks rang
 
   auto startCopies = [&](Value index, Value slot, const TileCopy::Step &step) {
     b.ifThen(b.less(index, steps), [&] { copy.emit(step, slot); });
-    copy.commit();
+    context.commitCopies();
     return copy.nextStep(step).values();
   };
   Values step =
@@ -100,7 +100,7 @@ Values MultistageEmitter::emitSteps(const TilePosition &position, RowBlocks rang
   int64_t accumulatorBegin = carried.size();
   carried.append(slabs * groups * 4, zero());
   auto result = b.forLoop(b.i32(0), steps, b.i32(1), carried, [&](Value index, ValueRange state) {
-    copy.wait(ahead - 1);
+    context.waitForCopies(ahead - 1);
     ptx::barrierCta(b);
     TileCopy::Step current(state.slice(stepBegin, accumulatorBegin - stepBegin));
     Values next{ring.nextSlot(state[0]), ring.nextSlot(state[1])};

@@ -102,6 +102,16 @@ ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   thread = ptx::threadIndex(b);
 }
 
+void ProgramContext::commitCopies() {
+  if (schedule.getCopy() == Copy::cp_async)
+    ptx::copyAsyncCommit(b);
+}
+
+void ProgramContext::waitForCopies(int64_t pending) {
+  if (schedule.getCopy() == Copy::cp_async)
+    ptx::copyAsyncWait(b, pending);
+}
+
 SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
   program.walk([&](CopyOp copy) {

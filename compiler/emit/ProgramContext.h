@@ -41,6 +41,12 @@ struct ProgramContext {
   ParameterList parameters;
   mlir::Value sharedMemory; // base of dynamic shared memory
   mlir::Value thread;       // index in the CTA
+
+  // Copies to shared memory by all threads: cp.async runs on in groups, while loads and stores of single elements
+  // (gather) are done with them, so that a barrier is all that they need.
+  void commitCopies();
+  /// Waits for all groups but the last `pending`.
+  void waitForCopies(int64_t pending);
 };
 
 /// The program of a spmm. Operand numbers are kernel argument numbers.

@@ -279,6 +279,12 @@ Value ptx::pack(KernelBuilder &b, Type element, Value low, Value high) {
   return LLVM::BitcastOp::create(b, b.i32Type(), callIntrinsic(b, vector, name, {high, low}));
 }
 
+Value ptx::toElement(KernelBuilder &b, Type element, Value value) {
+  if (element.isF32())
+    return value;
+  return arith::TruncIOp::create(b, b.getIntegerType(16), pack(b, element, value, b.f32(0)));
+}
+
 Values ptx::loadGlobalPair(KernelBuilder &b, Value pointer, Type element, Value both, Value onlyFirst) {
   Values operands{pointer, both};
   if (onlyFirst)

@@ -108,6 +108,8 @@ Value tanhApproximate(KernelBuilder &b, Value x);
 
 /// Two f32 to one register of two 16-bit values, low half first, rounded to nearest even (cvt.rn.bf16x2.f32, f16x2).
 Value pack(KernelBuilder &b, Type element, Value low, Value high);
+/// A f32 as one element in memory: rounded as by pack, an i16, or itself where the element is f32.
+Value toElement(KernelBuilder &b, Type element, Value value);
 
 /// Two neighbours of 16 or 32 bits from global memory, at a multiple of their common size: both where `both` holds, the
 /// first alone and a zero where `onlyFirst` does (never, if null), else zeros and no access (ld.global).

@@ -23,6 +23,8 @@ Value RowCopy::pointer(const Source &source, Value row) {
 }
 
 void RowCopy::emit(const Source &source, Value firstRow, Value slot) {
+  if (context.schedule.getCopy() == Copy::gather)
+    return emitElements(source, firstRow, slot);
   Value isWhole = b.compare(arith::CmpIPredicate::sle, b.add(firstRow, ring.bufferRows(0)), source.rows);
   b.ifThenElse(
       isWhole, {},
@@ -47,13 +49,21 @@ void RowCopy::emitWhole(const Source &source, Value firstRow, Value slot) {
   }
 }
 
-/// A row that does not exist is not read, but its address must be valid all the same: that of the last one.
 void RowCopy::emitChecked(const Source &source, Value firstRow, Value slot) {
-  Value lastRow = b.sub(source.rows, 1);
   for (int64_t begin = 0; begin < ring.bufferRows(0); begin += rowsOfPass) {
     Value row = b.add(b.add(firstRow, this->row()), begin);
     Value bytes = b.select(b.less(row, source.rows), b.i32(unitBytes), b.i32(0));
-    ptx::copyAsync16(b, layout.address(0, slot, {this->row(), unit(), begin}), pointer(source, b.minimum(row, lastRow)),
+    ptx::copyAsync16(b, layout.address(0, slot, {this->row(), unit(), begin}), pointer(source, validRow(source, row)),
                      bytes);
+  }
+}
+
+void RowCopy::emitElements(const Source &source, Value firstRow, Value slot) {
+  Value zero = arith::ConstantOp::create(b, b.getI16IntegerAttr(0));
+  for (int64_t begin = 0; begin < ring.bufferRows(0); begin += rowsOfPass) {
+    Value row = b.add(b.add(firstRow, this->row()), begin);
+    Value exists = b.less(row, source.rows), from = pointer(source, validRow(source, row));
+    storeUnit(b, layout.address(0, slot, {this->row(), unit(), begin}),
+              [&](int64_t i) { return b.select(exists, b.loadElement(zero.getType(), from, b.i64(i)), zero); });
   }
 }

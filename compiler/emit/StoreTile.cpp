@@ -210,11 +210,7 @@ private:
     Value outer = b.extend(transposed ? n : m), inner = b.extend(transposed ? m : n);
     return b.elementPointer(base, element, b.add(b.mul(outer, stride), inner));
   }
-  Value single(Value value) {
-    if (element.isF32())
-      return value;
-    return arith::TruncIOp::create(b, b.getIntegerType(16), ptx::pack(b, element, value, b.f32(0)));
-  }
+  Value single(Value value) { return ptx::toElement(b, element, value); }
   Value pairOf(Value first, Value second) {
     if (!element.isF32())
       return ptx::pack(b, element, first, second);

@@ -218,23 +218,9 @@ void TileCopy::gatherUnit(Value destination, Value base, Value index, Value vali
   Value any = b.less(b.i32(0), valid);
   Value start = b.select(any, index, b.i64(0));
   Value lastValid = b.select(any, b.sub(valid, 1), b.i32(0));
-  Type i16 = b.getIntegerType(16);
-  Value zero = arith::ConstantOp::create(b, b.getI16IntegerAttr(0));
-  Value unit = LLVM::PoisonOp::create(b, VectorType::get(unitElements, i16));
-  for (int64_t i = 0; i < unitElements; ++i) {
+  storeUnit(b, destination, [&](int64_t i) {
     Value place = b.add(start, b.extend(b.minimum(b.i32(i), lastValid)));
-    Value element = b.select(b.less(b.i32(i), valid), b.loadElement(i16, base, place), zero);
-    unit = LLVM::InsertElementOp::create(b, unit, element, b.i32(i));
-  }
-  LLVM::StoreOp::create(b, unit, destination, /*alignment=*/unitBytes);
-}
-
-void TileCopy::commit() {
-  if (context.schedule.getCopy() == Copy::cp_async)
-    ptx::copyAsyncCommit(b);
-}
-
-void TileCopy::wait(int64_t pending) {
-  if (context.schedule.getCopy() == Copy::cp_async)
-    ptx::copyAsyncWait(b, pending);
+    Value zero = arith::ConstantOp::create(b, b.getI16IntegerAttr(0));
+    return b.select(b.less(b.i32(i), valid), b.loadElement(zero.getType(), base, place), zero);
+  });
 }

@@ -31,9 +31,6 @@ public:
   /// Starts all copies of a step into a slot. Rows, columns and blocks that do not exist become zero; a step where all
   /// of them exist skips the checks.
   void emit(const Step &step, mlir::Value slot);
-  void commit();
-  /// Waits for all steps but the last `pending` that were committed.
-  void wait(int64_t pending);
 
 private:
   /// A place along K inside a step: lane + constant, where 0 <= lane < range. The split lets the block be known at

@@ -10,6 +10,13 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
+void sparsec::storeUnit(KernelBuilder &b, Value destination, function_ref<Value(int64_t)> element) {
+  Value unit = LLVM::PoisonOp::create(b, VectorType::get(unitElements, b.getIntegerType(16)));
+  for (int64_t i = 0; i < unitElements; ++i)
+    unit = LLVM::InsertElementOp::create(b, unit, element(i), b.i32(i));
+  LLVM::StoreOp::create(b, unit, destination, /*alignment=*/unitBytes);
+}
+
 /// Units are stored at their number xor a key of the row, chosen so that the same unit of 8 consecutive rows lies in 8
 /// different groups of 4 banks: ldmatrix reads those together.
 Value UnitLayout::swizzleKey(int64_t buffer, Value row) {

@@ -12,6 +12,9 @@ namespace sparsec {
 inline constexpr int64_t unitElements = 8;
 inline constexpr int64_t unitBytes = 16;
 
+/// Writes a unit of 16-bit elements, given as i16: what cp.async cannot copy because it lies at any address.
+void storeUnit(KernelBuilder &b, mlir::Value destination, llvm::function_ref<mlir::Value(int64_t)> element);
+
 class UnitLayout {
 public:
   UnitLayout(KernelBuilder &b, Ring ring) : b(b), ring(ring) {}

@@ -64,10 +64,10 @@ static Fit atLeastStages(const Schedule &schedule, int64_t least) {
 static Fit checkInstruction(const Schedule &schedule, const Chip &chip) {
   Fit features = checkFeatures(schedule, chip);
   bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  if (!features.ok() || schedule.copy == (isWgmma ? CopyMethod::Tma : CopyMethod::CpAsync))
+  if (!features.ok() || isWgmma == (schedule.copy == CopyMethod::Tma))
     return features;
   return {Limit::Instruction, 0, 0,
-          fmt::format("expects wgmma with tma, or mma_sync with cp_async, for attention, but got {} with {}",
+          fmt::format("expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got {} with {}",
                       name(schedule.instruction), name(schedule.copy))};
 }
 
@@ -146,23 +146,26 @@ static Schedule chooseWgmma(const AttentionDescription &problem, const Chip &chi
 }
 
 /// Eight warps on an SM: 128 queries share keys and values, 64 queries do it in two CTAs. Steps are as long as two of
-/// them fit.
-static Schedule chooseMmaSync(const AttentionDescription &problem, const Chip &chip) {
+/// them fit, but short where single elements are copied: few kernels ever run that variant, and it has half the code.
+static Schedule chooseMmaSync(const AttentionDescription &problem, const Chip &chip, CopyMethod copy) {
   Schedule schedule;
   schedule.instruction = MatrixInstruction::MmaSync;
-  schedule.copy = CopyMethod::CpAsync;
+  schedule.copy = copy;
   schedule.tileM = problem.queryBlock;
   schedule.tileK = problem.headDimension;
   schedule.stages = leastStagesOfOneRole;
   schedule.consumersM = problem.queryBlock / rowsPerWarp;
   schedule.ctasPerSm = warpsPerSm / schedule.consumersM;
   schedule.raster = 1;
-  for (schedule.tileN = mostStepKeys; schedule.tileN > leastStepKeys; schedule.tileN /= 2)
+  int64_t longestStep = copy == CopyMethod::Gather ? leastStepKeys : mostStepKeys;
+  for (schedule.tileN = longestStep; schedule.tileN > leastStepKeys; schedule.tileN /= 2)
     if (checkAttentionFit(schedule, problem, chip).ok())
       break;
   return schedule;
 }
 
-Schedule sparsec::chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip) {
-  return chip.hasWgmma && chip.hasTma ? chooseWgmma(problem, chip) : chooseMmaSync(problem, chip);
+Schedule sparsec::chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip, int64_t alignment) {
+  if (alignment < 16)
+    return chooseMmaSync(problem, chip, CopyMethod::Gather);
+  return chip.hasWgmma && chip.hasTma ? chooseWgmma(problem, chip) : chooseMmaSync(problem, chip, CopyMethod::CpAsync);
 }

@@ -23,7 +23,7 @@ struct AttentionDescription {
 };
 
 /// What one of the tiles of a CTA has in shared memory. Offsets and sizes in bytes. With TMA values lie in the slots of
-/// the keys, which have barriers; with cp.async they have as many slots of their own.
+/// the keys, which have barriers; with one role they have as many slots of their own.
 struct AttentionSharedMemory {
   int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
   int64_t tileBytes;    // from one tile's to the next one's
@@ -42,8 +42,8 @@ AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t el
 /// Whether a schedule fits the problem and the chip.
 Fit checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
-/// The compiler's choice.
-Schedule chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip);
+/// The compiler's choice where pointers and strides are multiples of `alignment` bytes.
+Schedule chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
 
 } // namespace sparsec
 

@@ -43,13 +43,6 @@ static void explain(KernelOp kernel, const std::vector<Candidate> &candidates, i
   remark::passed(kernel.getLoc(), remarkOf(kernel, "choice")) << text;
 }
 
-/// Checks a schedule that was written by hand.
-static LogicalResult check(KernelOp kernel, llvm::StringRef name, const Schedule &schedule,
-                           const ProblemDescription &problem, const Chip &chip) {
-  Fit fit = checkFit(schedule, problem, chip, Origin::HandWritten);
-  return fit.ok() ? success() : kernel.emitOpError() << name << " " << fit.message;
-}
-
 static Schedule choose(KernelOp kernel, const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
   std::vector<Candidate> candidates = rankCandidates(problem, chip, alignment);
   // The unit tests walk all blocks that the dialect accepts.
@@ -58,35 +51,50 @@ static Schedule choose(KernelOp kernel, const ProblemDescription &problem, const
   return candidates.front().schedule;
 }
 
-static LogicalResult selectSchedules(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
+namespace {
+/// What the two schedules of a kernel are chosen and checked by.
+struct Problem {
+  int64_t elementBytes;
+  llvm::function_ref<Schedule(int64_t alignment)> choose;
+  llvm::function_ref<Fit(const Schedule &)> check; // of one that may be written by hand
+};
+} // namespace
+
+/// The schedule for 16-byte alignment, and one for any where it needs that.
+static LogicalResult selectSchedules(KernelOp kernel, const Problem &problem) {
+  auto check = [&](llvm::StringRef name, const Schedule &schedule) -> LogicalResult {
+    Fit fit = problem.check(schedule);
+    return fit.ok() ? success() : kernel.emitOpError() << name << " " << fit.message;
+  };
   MLIRContext *context = kernel.getContext();
-  if (auto attribute = kernel.getScheduleAttr()) {
-    if (failed(check(kernel, "schedule", toSchedule(attribute), problem, chip)))
-      return failure();
-  } else {
-    kernel.setScheduleAttr(toAttribute(context, choose(kernel, problem, chip, /*alignment=*/16)));
-  }
+  if (!kernel.getSchedule())
+    kernel.setScheduleAttr(toAttribute(context, problem.choose(/*alignment=*/16)));
+  Schedule schedule = toSchedule(kernel.getScheduleAttr());
+  if (failed(check("schedule", schedule)))
+    return failure();
 
   if (auto attribute = kernel.getFallbackScheduleAttr()) {
     Schedule fallback = toSchedule(attribute);
     if (fallback.copy != CopyMethod::Gather)
       return kernel.emitOpError() << "fallback_schedule expects copy = gather, but got " << name(fallback.copy);
-    return check(kernel, "fallback_schedule", fallback, problem, chip);
+    return check("fallback_schedule", fallback);
   }
-  if (requiredAlignment(toSchedule(kernel.getScheduleAttr()), problem.elementBytes) > problem.elementBytes)
-    kernel.setFallbackScheduleAttr(toAttribute(context, choose(kernel, problem, chip, problem.elementBytes)));
+  if (requiredAlignment(schedule, problem.elementBytes) > problem.elementBytes)
+    kernel.setFallbackScheduleAttr(toAttribute(context, problem.choose(problem.elementBytes)));
   return success();
 }
 
-/// Attention has one schedule for a problem and a chip.
-static LogicalResult selectSchedule(KernelOp kernel, AttentionOp attention, const Chip &chip) {
-  AttentionDescription problem = describeProblem(attention);
-  if (!kernel.getSchedule())
-    kernel.setScheduleAttr(toAttribute(kernel.getContext(), chooseAttentionSchedule(problem, chip)));
-  if (kernel.getFallbackSchedule())
-    return kernel.emitOpError("expects no fallback_schedule: attention has one variant");
-  Fit fit = checkAttentionFit(toSchedule(kernel.getScheduleAttr()), problem, chip);
-  return fit.ok() ? success() : kernel.emitOpError() << "schedule " << fit.message;
+static LogicalResult selectSchedules(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
+  return selectSchedules(
+      kernel, {problem.elementBytes, [&](int64_t alignment) { return choose(kernel, problem, chip, alignment); },
+               [&](const Schedule &schedule) { return checkFit(schedule, problem, chip, Origin::HandWritten); }});
+}
+
+static LogicalResult selectSchedules(KernelOp kernel, const AttentionDescription &problem, const Chip &chip) {
+  return selectSchedules(kernel,
+                         {problem.elementBytes,
+                          [&](int64_t alignment) { return chooseAttentionSchedule(problem, chip, alignment); },
+                          [&](const Schedule &schedule) { return checkAttentionFit(schedule, problem, chip); }});
 }
 
 namespace {
@@ -116,7 +124,7 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     for (auto kernel : module.getOps<KernelOp>()) {
       LogicalResult selected = success();
       if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
-        selected = selectSchedule(kernel, attention, *chip);
+        selected = selectSchedules(kernel, describeProblem(attention), *chip);
       else
         selected = selectSchedules(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
       if (failed(selected))

@@ -209,6 +209,16 @@ void AttentionArguments::poisonResults() {
     lse->poisonAll();
 }
 
+size_t AttentionArguments::chosenVariant() const {
+  size_t variant = 0;
+  check(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &variant));
+  return variant;
+}
+
+size_t AttentionArguments::expectedVariant() const {
+  return shape.placement == Placement::Misaligned ? sparsec_kernel_info(kernel)->variant_count - 1 : 0;
+}
+
 harness::Plan AttentionArguments::createPlan(PlanKind kind) const {
   sparsec_plan_t plan = nullptr;
   const sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};

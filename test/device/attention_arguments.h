@@ -27,6 +27,10 @@ public:
   /// Other lists of the same encoding and sizes, in the same device memory.
   void replaceLists(const BlockStates &blocks, bool isUnsorted);
 
+  /// The variant that a launch takes, and the one that it must take: the first one, or without alignment the last one.
+  size_t chosenVariant() const;
+  size_t expectedVariant() const;
+
   /// Null without a plan.
   harness::Plan createPlan(PlanKind kind) const;
 

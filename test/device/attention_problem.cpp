@@ -75,7 +75,8 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
     return {{"odd", 1, 4, 1, 133, 190, bshd, Placement::Padded, 1},
             {"more queries than keys", 2, 2, 2, 200, 70, bhsd, Placement::Tight, 16},
             {"ramps", 1, 2, 1, 70, 200, bhsd, Placement::Tight, 1000, ScoreCourse::Ramp},
-            {"spikes", 1, 2, 1, 70, 200, bhsd, Placement::Tight, 100, ScoreCourse::Spikes}};
+            {"spikes", 1, 2, 1, 70, 200, bhsd, Placement::Tight, 100, ScoreCourse::Spikes},
+            {"odd, misaligned", 1, 4, 2, 133, 190, bhsd, Placement::Misaligned, 1}};
   return {{"exact", 1, 2, 2, 256, 384, bhsd, Placement::Tight, 1},
           {"odd, all heads share keys", 2, 4, 1, 333, 517, bhsd, Placement::Padded, 1},
           {"four heads share keys", 1, 8, 2, 257, 129, bshd, Placement::Tight, 1},
@@ -90,11 +91,15 @@ std::vector<AttentionShape> attentionShapes(bool quick) {
           {"ramps", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 100, ScoreCourse::Ramp},
           {"steep ramps", 1, 2, 1, 150, 500, bhsd, Placement::Padded, 1000, ScoreCourse::Ramp},
           {"spikes", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 40, ScoreCourse::Spikes},
-          {"high spikes", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 1000, ScoreCourse::Spikes}};
+          {"high spikes", 1, 2, 1, 150, 500, bhsd, Placement::Tight, 1000, ScoreCourse::Spikes},
+          {"exact, misaligned", 1, 2, 2, 256, 384, bhsd, Placement::Misaligned, 1},
+          {"odd, all heads share keys, misaligned", 2, 4, 1, 333, 517, bshd, Placement::Misaligned, 1},
+          {"one query, misaligned", 2, 3, 1, 1, 200, bshd, Placement::Misaligned, 1},
+          {"steep ramps, misaligned", 1, 2, 1, 150, 500, bhsd, Placement::Misaligned, 1000, ScoreCourse::Ramp}};
 }
 
-AttentionShape manyTilesAttention() {
-  return {"many tiles", 2, 16, 4, 1100, 700, SequenceOrder::BatchSequenceHead, Placement::Tight, 1};
+AttentionShape manyTilesAttention(Placement placement) {
+  return {"many tiles", 2, 16, 4, 1100, 700, SequenceOrder::BatchSequenceHead, placement, 1};
 }
 
 std::vector<ListCase> listCases(bool quick) {

@@ -28,10 +28,11 @@ struct AttentionShape {
 };
 
 /// Odd and even sizes, one head of keys for one, several or all heads, more and fewer queries than keys, scores near to
-/// and far from one another, in any order and in those that a running maximum likes least. `quick` leaves small ones.
+/// and far from one another, in any order and in those that a running maximum likes least, operands aligned and not.
+/// `quick` leaves small ones.
 std::vector<AttentionShape> attentionShapes(bool quick);
 /// More tiles than a GPU holds at a time, so that workers take several.
-AttentionShape manyTilesAttention();
+AttentionShape manyTilesAttention(Placement placement);
 
 enum class BlockChoice {
   Random,    ///< full, partial and empty blocks

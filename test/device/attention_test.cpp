@@ -59,7 +59,8 @@ void AttentionTest::runCases() {
       return;
   }
   if (subset == Subset::All)
-    runShape(manyTilesAttention(), {lists().front()});
+    for (Placement placement : {Placement::Tight, Placement::Misaligned})
+      runShape(manyTilesAttention(placement), {lists().front()});
 }
 
 void AttentionTest::runShape(const AttentionShape &shape, const std::vector<ListCase> &lists) {
@@ -93,6 +94,7 @@ void AttentionTest::runLists(const AttentionShape &shape, const ListCase &lists)
 
 /// A plan only says who computes a tile: not one bit of the results depends on it, nor on the launches before.
 void AttentionTest::runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected) {
+  ASSERT_EQ(arguments.chosenVariant(), arguments.expectedVariant());
   std::vector<char> first;
   for (PlanKind kind : planKinds) {
     if (kind == PlanKind::Lists && record.blockRows == 0)
@@ -198,7 +200,7 @@ TEST_F(CudaAttention, ReplaysOfAGraphReadTheListsOfTheirTime) {
 /// A launch leaves the plan's counter at zero: the next one, which nothing waits for, finds it so. More tiles than
 /// workers, so that the counter gives some away.
 TEST_F(CudaAttention, LaunchesInARowShareAPlanForSizes) {
-  const AttentionShape many = manyTilesAttention();
+  const AttentionShape many = manyTilesAttention(Placement::Tight);
   BlockStates first = chooseBlocks(many, record->blockRows, record->blockColumns, random, blockSeed);
   BlockStates second = chooseBlocks(many, record->blockRows, record->blockColumns, random, blockSeed + 1);
   AttentionArguments each[] = {AttentionArguments(session.cuda.get(), kernel, many, 256, &first),

@@ -423,6 +423,38 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
 
+// Elements of any alignment: no asynchronous copy and no group of them; barriers order the same steps. 8 elements of 2
+// bytes make a unit of shared memory. A row beyond the tensor is read where the last one is, and becomes zero.
+// CHECK-LABEL: llvm.func @any_alignment(
+// CHECK-SAME: sparsec.alignment = 2 : i64
+// CHECK-NOT: nvvm.cp.async
+// CHECK: nvvm.barrier
+// CHECK: [[EXISTS:%[0-9]+]] = arith.cmpi slt, [[ROW:%[0-9]+]], [[ROWS:%[a-z0-9]+]] : i32
+// CHECK: [[LAST:%[0-9]+]] = arith.subi [[ROWS]], %c1_i32
+// CHECK: arith.minsi [[ROW]], [[LAST]]
+// CHECK-COUNT-8: arith.select [[EXISTS]], %{{[0-9]+}}, %c0_i16 : i16
+// CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xi16>, !llvm.ptr<3>
+// CHECK-NOT: nvvm.cp.async
+// CHECK: nvvm.barrier
+// CHECK: nvvm.mma.sync
+// CHECK: scf.while
+// CHECK-NOT: nvvm.cp.async
+// CHECK: nvvm.barrier
+// CHECK-NOT: nvvm.cp.async
+// CHECK: vector<8xi16>, !llvm.ptr<3>
+// CHECK-NOT: nvvm.cp.async
+// CHECK: nvvm.mma.sync
+// CHECK-NOT: st.global.v
+// CHECK: st.global.b16
+// CHECK-NOT: st.global.v
+sparsec.kernel @any_alignment(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+    -> (o: tensor<?x?x?x64xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
+
 // Three teams, each with a tile, a warp that produces and a third of the shared memory: a slot of 64 queries and 4 slots
 // of two blocks of 64 keys. 8192 + 4 * 16384 + 5 * 24 bytes, rounded up to 1024, are 74752. Behind them is a word that
 // tells which team issues products.

@@ -1,11 +1,12 @@
 // RUN: sparsec-opt %s --split-input-file --sparsec-select-schedule --verify-diagnostics | FileCheck %s
 
-// Blocks of the pattern and the head dimension decide; there is no second variant.
+// Blocks of the pattern and the head dimension decide. A second variant copies single elements, of any alignment: eight
+// warps on an SM, whose steps have 32 keys.
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // Two consumers, for which the queries have two buffers. 2 + 5 of 32 KiB and their 24 bytes each are 229544 bytes; one
   // more is more than an SM has.
   // CHECK-LABEL: sparsec.kernel @blocks_of_128
-  // CHECK-NOT: fallback_schedule
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1>}
   sparsec.kernel @blocks_of_128(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>
@@ -14,7 +15,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // Two tiles side by side. 1 + 6 buffers of 16 KiB and their control words are 115712 bytes, rounded up to 1024, twice.
   // CHECK-LABEL: sparsec.kernel @blocks_of_64
-  // CHECK-NOT: fallback_schedule
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1, raster = 1, ctas_per_sm = 2>
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1, tiles_per_cta = 2>}
   sparsec.kernel @blocks_of_64(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>
@@ -24,7 +25,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // Heads of 64: three tiles of 64 queries, and 128 keys a step. 8 KiB, 4 buffers of 16 KiB and their control words are
   // 74752 bytes, rounded up to 1024, three times.
   // CHECK-LABEL: sparsec.kernel @no_pattern
-  // CHECK-NOT: fallback_schedule
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, raster = 1, tiles_per_cta = 3>}
   sparsec.kernel @no_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>) {
     %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
@@ -133,11 +134,32 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
 
-  // A schedule written by hand wins.
+  // A schedule written by hand wins; it gets a second variant too.
   // CHECK-LABEL: sparsec.kernel @by_hand
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 64,
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>}
   sparsec.kernel @by_hand(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
+    %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // So does a fallback.
+  // CHECK-LABEL: sparsec.kernel @fallback_by_hand
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma
+  sparsec.kernel @fallback_by_hand(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
+    %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+
+  // A schedule that takes any alignment needs none.
+  // CHECK-LABEL: sparsec.kernel @any_alignment_by_hand
+  // CHECK-NOT: fallback_schedule
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = gather,
+  sparsec.kernel @any_alignment_by_hand(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
@@ -193,9 +215,9 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // expected-error @+1 {{'sparsec.kernel' op schedule expects wgmma with tma, or mma_sync with cp_async, for attention, but got mma_sync with gather}}
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got mma_sync with tma}}
   sparsec.kernel @other_instruction(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
+      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
@@ -204,8 +226,19 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // expected-error @+1 {{'sparsec.kernel' op expects no fallback_schedule: attention has one variant}}
-  sparsec.kernel @fallback(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
+  // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects copy = gather, but got cp_async}}
+  sparsec.kernel @fallback_needs_alignment(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
+    %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+}
+
+// -----
+
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+  // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects tile_m to be 64 or 128 for attention, but got 16}}
+  sparsec.kernel @bad_fallback(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
@@ -218,7 +251,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   // 128 queries and two steps of 64 keys and of 64 values, all of 256 bytes: 98304 of 101376 bytes.
   // CHECK-LABEL: sparsec.kernel @ada_blocks_of_128
-  // CHECK-NOT: fallback_schedule
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>}
   sparsec.kernel @ada_blocks_of_128(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>

@@ -276,12 +276,17 @@ TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {
   EXPECT_EQ(variant(), 0u);
   for (int tensor : {q, k, v, o})
     for (int d : {0, 1, 2}) {
-      arguments[tensor].dense.strides[d] += 4;
+      ++arguments[tensor].dense.strides[d];
       EXPECT_EQ(variant(), 1u) << tensor << " " << d;
-      arguments[tensor].dense.strides[d] -= 4;
+      --arguments[tensor].dense.strides[d];
     }
-  arguments[q].dense.data = at(0x100008);
-  EXPECT_EQ(variant(), 1u);
+  for (int tensor : {q, k, v, o}) {
+    void *aligned = arguments[tensor].dense.data;
+    arguments[tensor].dense.data = static_cast<char *>(aligned) + 2;
+    EXPECT_EQ(variant(), 1u) << tensor;
+    arguments[tensor].dense.data = aligned;
+  }
+  EXPECT_EQ(variant(), 0u);
   size_t number;
   arguments[scale].scalar = INFINITY;
   EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &number),

@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
-  Schedule schedule = chooseAttentionSchedule(describe(c), hopper);
+  Schedule schedule = chooseAttentionSchedule(describe(c), hopper, /*alignment=*/16);
   EXPECT_EQ(checkAttentionFit(schedule, describe(c), hopper).message, "");
   EXPECT_EQ(schedule.tileM, c.tileM);
   EXPECT_EQ(schedule.tileN, c.tileN);
@@ -176,7 +176,7 @@ TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
 TEST_P(AttentionChoice, HasAsManyStagesAsFit) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
-  Schedule schedule = chooseAttentionSchedule(describe(c), hopper);
+  Schedule schedule = chooseAttentionSchedule(describe(c), hopper, /*alignment=*/16);
   ++schedule.stages;
   EXPECT_TRUE(schedule.stages > 8 || !checkAttentionFit(schedule, describe(c), hopper).ok());
 }
@@ -190,11 +190,11 @@ TEST_F(AttentionFit, GoodSchedulesFit) {
 TEST_F(AttentionFit, Instruction) {
   schedule.copy = CopyMethod::Gather;
   expectBroken(Limit::Instruction,
-               "expects wgmma with tma, or mma_sync with cp_async, for attention, but got wgmma with gather");
+               "expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got wgmma with gather");
   schedule.instruction = MatrixInstruction::MmaSync;
   schedule.copy = CopyMethod::Tma;
   expectBroken(Limit::Instruction,
-               "expects wgmma with tma, or mma_sync with cp_async, for attention, but got mma_sync with tma");
+               "expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got mma_sync with tma");
   EXPECT_EQ(checkAttentionFit(twoConsumers(), problem, *findChip("sm_89")).message,
             "expects what sm_89 has, but got instruction = wgmma");
 }
@@ -399,16 +399,37 @@ TEST_P(OneRoleChoice, FitsWithEightWarpsOnAnSm) {
   const OneRoleCase &c = GetParam();
   const Chip &ada = *findChip("sm_89");
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
-  Schedule schedule = chooseAttentionSchedule(problem, ada);
+  Schedule schedule = chooseAttentionSchedule(problem, ada, /*alignment=*/16);
   EXPECT_EQ(checkAttentionFit(schedule, problem, ada).message, "");
   EXPECT_EQ(schedule.tileN, c.stepKeys);
   EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
   EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);
 }
 
+/// Elements of any alignment are copied one by one. The chips do not differ, and a short step is half the code.
+TEST_P(OneRoleChoice, ElementsOfAnyAlignmentHaveShortSteps) {
+  const OneRoleCase &c = GetParam();
+  AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
+  for (const char *name : {"sm_89", "sm_90a"}) {
+    const Chip &chip = *findChip(name);
+    Schedule schedule = chooseAttentionSchedule(problem, chip, problem.elementBytes);
+    EXPECT_EQ(checkAttentionFit(schedule, problem, chip).message, "");
+    EXPECT_EQ(requiredAlignment(schedule, problem.elementBytes), problem.elementBytes);
+    EXPECT_EQ(schedule.tileN, 32);
+    EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
+    EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);
+  }
+}
+
 TEST_F(OneRoleFit, GoodSchedulesFit) {
   EXPECT_TRUE(checkAttentionFit(schedule, problem, ada).ok());
   EXPECT_TRUE(checkAttentionFit(schedule, problem, *findChip("sm_90a")).ok()) << "which has these instructions, too";
+}
+
+TEST_F(OneRoleFit, ElementsMayBeCopiedOneByOne) {
+  schedule.copy = CopyMethod::Gather;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, ada).ok());
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, *findChip("sm_90a")).ok());
 }
 
 TEST_F(OneRoleFit, AStepIsAPartOfABlock) {
