@@ -26,7 +26,7 @@ static cl::list<std::string>
                          "random:MxK:density=D[:SEED]. Dense: .npy file or random:SHAPE[:SEED],\n"
                          "of integers random:SHAPE:below=N[:SEED]. Scalar: a number. Pattern: .smtx\n"
                          "or .npy file, dense, mask, random:density=D[:SEED] or\n"
-                         "window:LEFT,RIGHT[:sink=N]"));
+                         "window:LEFT,RIGHT[:sink=N], as padded lists behind padded:"));
 static cl::list<std::string> outputs("out", cl::value_desc("name=file.npy"), cl::cat(category),
                                      cl::desc("Write a result to a NumPy file (bf16 as float32)"));
 static cl::opt<std::string> check("check", cl::ValueOptional, cl::value_desc("rows"), cl::cat(category),
@@ -54,7 +54,7 @@ Examples:
 Files:
   .smtx  pattern of the Deep Learning Matrix Collection: every nonzero stands for one block (of random values)
   .mtx   Matrix Market, coordinate: cut into the kernel's blocks; fill-in = stored elements / nonzeros
-  .npz   SciPy BSR matrix (scipy.sparse.save_npz) with the kernel's blocks
+  .npz   SciPy BSR matrix (scipy.sparse.save_npz) with the kernel's blocks; shape may be less than the blocks cover
   .npy   NumPy array: float16, float32, float64, or uint16 as the bits of bf16; int32 or int64 for integers; C order
 
 Patterns of attention: which key blocks every query block visits.
@@ -64,7 +64,8 @@ Patterns of attention: which key blocks every query block visits.
   window       blocks with a key from LEFT before to RIGHT behind a query of theirs (-1: no limit), or among the first N
   .smtx        query blocks x key blocks, the same for all batches and heads
   .npy         bool, or uint8: 0 not visited, 1 full, 2 partial; shape ([[batches,] heads,] query blocks, key blocks)
-Except for mask and uint8, blocks are partial if the kernel has a mask region, else full.
+Except for mask and uint8, blocks are partial if the kernel has a mask region, else full. The kernel gets index arrays,
+or behind padded: (padded:mask, padded:p.npy) padded lists.
 
 Check: |got - exact| <= 2 units in the last place of the result type + 1e-6 * sum |w x|, where the second term is
 carried through the epilogue; of attention it is what f32 arithmetic and probabilities in the type of V may be off by.

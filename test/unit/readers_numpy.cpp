@@ -55,6 +55,17 @@ TEST(NumpyTest, ReadsRank0AndEmptyArrays) {
   EXPECT_TRUE(valueOf(convertElements(array, SPARSEC_DTYPE_BF16, "a.npy")).empty());
 }
 
+TEST(NumpyTest, ReadsIntegers) {
+  std::string file = makeFile("{'descr': '<i8', 'fortran_order': False, 'shape': (2,)}",
+                              std::string("\0\0\0\x80\xff\xff\xff\xff\xff\xff\xff\x7f\0\0\0\0", 16));
+  EXPECT_EQ(valueOf(convertIntegers(valueOf(readNumpy(file, "a.npy")), "a.npy")),
+            (std::vector<int32_t>{INT32_MIN, INT32_MAX}));
+  file = makeFile("{'descr': '<i8', 'fortran_order': False, 'shape': (1,)}",
+                  std::string("\xff\xff\xff\x7f\xff\xff\xff\xff", 8));
+  EXPECT_EQ(messageOf(convertIntegers(valueOf(readNumpy(file, "a.npy")), "a.npy")),
+            "a.npy: expects integers in -2147483648 to 2147483647, but element 0 is -2147483649");
+}
+
 TEST(NumpyTest, ReadsIndices) {
   std::string file = corpusFile("numpy/int32.npy");
   NumpyArray array = valueOf(readNumpy(file, "a.npy"));

@@ -213,19 +213,28 @@ llvm::Expected<std::vector<std::byte>> convertElements(const NumpyArray &array, 
   return elements;
 }
 
-llvm::Expected<std::vector<int32_t>> convertIndices(const NumpyArray &array, llvm::StringRef name) {
+static llvm::Expected<std::vector<int32_t>> convertFrom(int64_t least, const NumpyArray &array, llvm::StringRef name) {
   if (array.kind != 'i' || (array.width != 4 && array.width != 8))
     return failure("{}: expects int32 or int64 elements, but got {}", view(name), array.typeName());
-  std::vector<int32_t> indices(array.data.size() / array.width);
-  for (size_t index = 0; index < indices.size(); ++index) {
+  std::vector<int32_t> integers(array.data.size() / array.width);
+  for (size_t index = 0; index < integers.size(); ++index) {
     const char *element = array.data.data() + array.width * index;
     int64_t value = array.width == 4 ? int32_t(llvm::support::endian::read32le(element))
                                      : int64_t(llvm::support::endian::read64le(element));
-    if (value < 0 || value > maxSize)
-      return failure("{}: expects integers in 0 to {}, but element {} is {}", view(name), maxSize, index, value);
-    indices[index] = int32_t(value);
+    if (value < least || value > maxSize)
+      return failure("{}: expects integers in {} to {}, but element {} is {}", view(name), least, maxSize, index,
+                     value);
+    integers[index] = int32_t(value);
   }
-  return indices;
+  return integers;
+}
+
+llvm::Expected<std::vector<int32_t>> convertIntegers(const NumpyArray &array, llvm::StringRef name) {
+  return convertFrom(INT32_MIN, array, name);
+}
+
+llvm::Expected<std::vector<int32_t>> convertIndices(const NumpyArray &array, llvm::StringRef name) {
+  return convertFrom(0, array, name);
 }
 
 llvm::Expected<std::string> writeNumpy(const void *elements, sparsec_dtype_t dtype, llvm::ArrayRef<int64_t> shape) {

@@ -33,7 +33,10 @@ llvm::Expected<NumpyArray> readNumpy(llvm::StringRef bytes, llvm::StringRef name
 llvm::Expected<std::vector<std::byte>> convertElements(const NumpyArray &array, sparsec_dtype_t dtype,
                                                        llvm::StringRef name);
 
-/// The elements of an array of integers in [0, maxSize].
+/// The elements of an array of integers that an i32 holds.
+llvm::Expected<std::vector<int32_t>> convertIntegers(const NumpyArray &array, llvm::StringRef name);
+
+/// The same, of indices: none is negative.
 llvm::Expected<std::vector<int32_t>> convertIndices(const NumpyArray &array, llvm::StringRef name);
 
 /// The bytes of a .npy file for row-major elements: f16 as float16, bf16 and f32 as float32 (exactly).

@@ -6,6 +6,8 @@
 #include "reference/numbers.h"
 #include "zip_archive.h"
 
+#include <algorithm>
+
 #include <string>
 
 namespace sparsec::readers {
@@ -54,7 +56,7 @@ static llvm::Expected<std::vector<int32_t>> readIndices(llvm::StringRef archive,
   return convertIndices(indices.array, indices.label);
 }
 
-/// The sizes, and that they are multiples of the block, as SciPy demands.
+/// The sizes. SciPy demands multiples of the block; a file from elsewhere may have blocks that reach beyond the matrix.
 static llvm::Error readShape(llvm::StringRef archive, llvm::StringRef name, const Limits &limits, BlockMatrix &matrix) {
   auto shape = readIndices(archive, "shape.npy", name, limits);
   if (!shape)
@@ -63,14 +65,11 @@ static llvm::Error readShape(llvm::StringRef archive, llvm::StringRef name, cons
     return failure("{}: shape.npy: expects 2 sizes, but got {}", view(name), shape->size());
   matrix.rows = (*shape)[0];
   matrix.columns = (*shape)[1];
-  if (matrix.rows % matrix.format.blockRows != 0 || matrix.columns % matrix.format.blockColumns != 0)
-    return failure("{}: shape.npy: expects multiples of the block {}x{}, but got {} x {}", view(name),
-                   matrix.format.blockRows, matrix.format.blockColumns, matrix.rows, matrix.columns);
   return llvm::Error::success();
 }
 
 static llvm::Error checkPattern(const BlockMatrix &matrix, llvm::StringRef name) {
-  int64_t blockRows = matrix.rows / matrix.format.blockRows;
+  int64_t blockRows = (matrix.rows + matrix.format.blockRows - 1) / matrix.format.blockRows;
   if (matrix.blockRowCount() != blockRows)
     return failure("{}: indptr.npy: expects {} row offsets, but got {}", view(name), blockRows + 1,
                    matrix.rowPtr.size());
@@ -88,6 +87,20 @@ static llvm::Error checkPattern(const BlockMatrix &matrix, llvm::StringRef name)
   return llvm::Error::success();
 }
 
+/// Elements beyond the matrix do not count.
+static void countNonzeros(BlockMatrix &matrix) {
+  const auto [blockRows, blockColumns, dtype] = matrix.format;
+  for (int64_t blockRow = 0; blockRow < matrix.blockRowCount(); ++blockRow)
+    for (int64_t block = matrix.rowPtr[blockRow]; block < matrix.rowPtr[blockRow + 1]; ++block) {
+      int64_t rows = std::min(blockRows, matrix.rows - blockRow * blockRows);
+      int64_t columns = std::min(blockColumns, matrix.columns - matrix.colIdx[block] * blockColumns);
+      for (int64_t row = 0; row < rows; ++row)
+        for (int64_t column = 0; column < columns; ++column)
+          matrix.nonzeros += runtime::readElement(matrix.values.data(), dtype,
+                                                  (block * blockRows + row) * blockColumns + column) != 0.0;
+    }
+}
+
 static llvm::Error readValues(llvm::StringRef archive, llvm::StringRef name, const Limits &limits,
                               BlockMatrix &matrix) {
   Member data;
@@ -101,8 +114,7 @@ static llvm::Error readValues(llvm::StringRef archive, llvm::StringRef name, con
   if (!values)
     return values.takeError();
   matrix.values = std::move(*values);
-  for (int64_t index = 0; index < data.array.elementCount(); ++index)
-    matrix.nonzeros += runtime::readElement(matrix.values.data(), dtype, index) != 0.0;
+  countNonzeros(matrix);
   return llvm::Error::success();
 }
 

@@ -99,7 +99,7 @@ static llvm::Expected<std::vector<std::byte>> convertTensor(const readers::Numpy
                                                             llvm::StringRef name) {
   if (dtype != SPARSEC_DTYPE_I32)
     return readers::convertElements(array, dtype, name);
-  auto integers = readers::convertIndices(array, name);
+  auto integers = readers::convertIntegers(array, name);
   if (!integers)
     return integers.takeError();
   return bytesOf(*integers);
@@ -372,19 +372,20 @@ llvm::Error DeviceArguments::uploadMatrix(const readers::BlockMatrix &matrix, sp
   return llvm::Error::success();
 }
 
-/// Index arrays.
 llvm::Error DeviceArguments::uploadPattern(sparsec_pattern_t &pattern, llvm::StringRef name) {
-  int64_t starts = pattern.batches * pattern.heads * pattern.rows + 1;
-  for (sparsec_block_lists_t *lists : {&pattern.partial, &pattern.full}) {
-    if (!lists->starts)
+  bool isPadded = pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS;
+  int64_t lists = pattern.batches * pattern.heads * pattern.rows;
+  int64_t starts = lists + !isPadded, entries = isPadded ? lists * pattern.capacity : pattern.capacity;
+  for (sparsec_block_lists_t *each : {&pattern.partial, &pattern.full}) {
+    if (!each->starts)
       continue;
-    auto devicePtr = copy(lists->starts, starts * sizeof(int32_t), name);
+    auto devicePtr = copy(each->starts, starts * sizeof(int32_t), name);
     if (!devicePtr)
       return devicePtr.takeError();
-    auto deviceIdx = copy(lists->indices, pattern.capacity * sizeof(int32_t), name);
+    auto deviceIdx = copy(each->indices, entries * sizeof(int32_t), name);
     if (!deviceIdx)
       return deviceIdx.takeError();
-    *lists = {static_cast<int32_t *>(*devicePtr), static_cast<int32_t *>(*deviceIdx)};
+    *each = {static_cast<int32_t *>(*devicePtr), static_cast<int32_t *>(*deviceIdx)};
   }
   return llvm::Error::success();
 }

@@ -6,6 +6,7 @@
 #include "numpy.h"
 #include "operations/kernel_shape.h"
 #include "pattern.h"
+#include "pattern/pattern.h"
 #include "plan/key_range.h"
 #include "random.h"
 
@@ -45,6 +46,7 @@ private:
   const readers::Limits &limits;
   sparsec_pattern_shape_t shape;
   int64_t rows, columns;
+  sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS;
   /// What a block is that is there: where the kernel has a mask, the mask is to be asked.
   uint8_t visited = SPARSEC_BLOCK_FULL;
   std::vector<uint8_t> states;
@@ -176,20 +178,22 @@ llvm::Expected<OwnedPatternBuffer> StateMaker::fromPredicate() const {
   own.heads = context.shape.heads;
   sparsec_pattern_buffer_t buffer = nullptr;
   if (llvm::Error error = toError(sparsec_pattern_from_predicate(context.kernel, &own, context.hostViews.data(),
-                                                                 context.hostViews.size(), SPARSEC_PATTERN_INDEX_ARRAYS,
+                                                                 context.hostViews.size(), encoding,
                                                                  /*device=*/nullptr, &buffer)))
     return error;
   return OwnedPatternBuffer(buffer);
 }
 
 llvm::Expected<OwnedPatternBuffer> StateMaker::make(llvm::StringRef text) {
+  if (text.consume_front("padded:"))
+    encoding = SPARSEC_PATTERN_PADDED_LISTS;
   if (text == "mask")
     return fromPredicate();
   if (llvm::Error error = fill(text))
     return error;
   sparsec_pattern_buffer_t buffer = nullptr;
-  if (llvm::Error error = toError(sparsec_pattern_from_block_mask(&shape, states.data(), SPARSEC_PATTERN_INDEX_ARRAYS,
-                                                                  /*device=*/nullptr, &buffer)))
+  if (llvm::Error error =
+          toError(sparsec_pattern_from_block_mask(&shape, states.data(), encoding, /*device=*/nullptr, &buffer)))
     return error;
   return OwnedPatternBuffer(buffer);
 }
@@ -216,8 +220,8 @@ double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &
     int64_t first = list % pattern->rows * pattern->query_block;
     int64_t end = std::min(first + pattern->query_block, shape.queries);
     for (const sparsec_block_lists_t &lists : {pattern->partial, pattern->full})
-      for (int32_t i = lists.starts ? lists.starts[list] : 0; lists.starts && i < lists.starts[list + 1]; ++i) {
-        int64_t key = lists.indices[i] * int64_t(pattern->key_block);
+      for (int32_t block : runtime::blockList(*pattern, lists, list)) {
+        int64_t key = block * int64_t(pattern->key_block);
         for (int64_t query = first; query < end; ++query)
           pairs += visible(query, key, key + pattern->key_block);
       }

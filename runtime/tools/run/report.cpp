@@ -2,6 +2,8 @@
 
 #include "report.h"
 
+#include "pattern/pattern.h"
+
 #include "llvm/ADT/STLExtras.h"
 
 namespace sparsec::run {
@@ -31,9 +33,12 @@ static void describeProduct(const HostArguments &host, Report &report) {
   report.operations = 2.0 * stored * double(shape.n);
 }
 
-/// Blocks in the (index) arrays of one kind.
+/// Blocks in the lists of one kind.
 static int64_t countBlocks(const sparsec_pattern_t &pattern, const sparsec_block_lists_t &lists) {
-  return lists.starts ? lists.starts[pattern.batches * pattern.heads * pattern.rows] : 0;
+  int64_t count = 0;
+  for (int64_t list = 0; list < pattern.batches * pattern.heads * pattern.rows; ++list)
+    count += int64_t(runtime::blockList(pattern, lists, list).size());
+  return count;
 }
 
 static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host, Report &report) {
