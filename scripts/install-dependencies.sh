@@ -7,8 +7,8 @@
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
-packages=(g++ cmake ninja-build python3 libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools libfmt-dev libgtest-dev
-  libgmock-dev libminizip-dev zlib1g-dev libzstd-dev pkgconf)
+packages=(g++ cmake ninja-build python3 python3-numpy libmlir-22-dev mlir-22-tools llvm-22-dev llvm-22-tools
+  libfmt-dev libgtest-dev libgmock-dev libminizip-dev zlib1g-dev libzstd-dev pkgconf)
 [ "${1:-}" != --lint ] || packages+=(git clang-format-22 clang-tidy-22)
 find_ptxas >/dev/null || packages+=(python3-venv)
 
