@@ -10,11 +10,12 @@ include "SparsecTileOps.td"
 def Sparsec_KeyLoopOp : Sparsec_Op<"key_loop", [SingleBlock, AttrSizedOperandSegments, Sparsec_NamesBlockArguments]> {
   let summary = "Walks the key blocks that the tile's queries see.";
   let description = [{
-    The partial blocks of the tile's list, then the full ones; without a pattern all blocks in order. Blocks that
-    `causal` or `window` exclude for every query of the tile are left out. What is left is walked in steps of one block
-    or, where `tile_n` of the schedule has room for two, of two blocks that follow one another in the lists; the last
-    step may have less. With `chunks` above 1 a step is a part of a block instead: that many parts of as many keys, one
-    after another. The body's arguments are the blocks of the step, or the part, as one value, and the carried values.
+    The partial blocks of the tile's list, then the full ones; without a pattern all blocks, from the first or from the
+    last one on. Blocks that `causal` or `window` exclude for every query of the tile are left out. What is left is
+    walked in steps of one block or, where `tile_n` of the schedule has room for two, of two blocks that follow one
+    another in the lists; the last step may have less. With `chunks` above 1 a step is a part of a block instead: that
+    many parts of as many keys, one after another. The body's arguments are the blocks of the step, or the part, as one
+    value, and the carried values.
   }];
   let arguments = (ins Optional<Sparsec_AnyPattern>:$pattern, Sparsec_TileType:$tile, Variadic<AnyType>:$inits,
     UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, DefaultValuedAttr<I64Attr, "1">:$chunks);
@@ -44,7 +45,7 @@ def Sparsec_LoadRowsOp : Sparsec_Op<"load_rows", [Pure]> {
 }
 
 def Sparsec_CopyRowsOp : Sparsec_Op<"copy_rows", []> {
-  let summary = "Starts the asynchronous copy of what sparsec.load_rows gives into the current slot.";
+  let summary = "Copies what sparsec.load_rows gives into the current slot, or starts an asynchronous copy of it.";
   let description = [{
     ```mlir
     sparsec.copy_rows %keys[%tile, %block] to %ring : tensor<?x?x?x128xbf16>, <6, [!sparsec.buffer<64, 128, bf16>]>
@@ -58,8 +59,10 @@ def Sparsec_CopyRowsOp : Sparsec_Op<"copy_rows", []> {
 }
 
 def Sparsec_SoftmaxBeginOp : Sparsec_Op<"softmax_begin", [Pure]> {
-  let summary = "The state of rows that have seen no score: reference -inf, sum 0.";
+  let summary = "The state of rows that have seen no score: the lowest finite f32 as reference, sum 0.";
   let description = [{
+    Where the score region is known to be bounded and heads are bf16, the reference is the one that serves all keys.
+
     ```mlir
     %begin = sparsec.softmax_begin : <128>
     ```

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Which emitter builds the body is
-// the schedule's choice: WarpSpecialized.cpp for two roles, Multistage.cpp for one.
+// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. The op and the copy method of the
+// schedule decide which emitter builds the body. With TMA there are two roles: WarpSpecialized.cpp for products,
+// Attention.cpp for attention. With the others there is one: Multistage.cpp and AttentionMultistage.cpp.
 
 #include "Attention.h"
 #include "AttentionMultistage.h"

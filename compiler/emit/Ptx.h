@@ -73,7 +73,7 @@ int64_t wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes);
 Value wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
 /// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
-/// bTransposed: B lies with its N dimension contiguous (MN-major).
+/// bNMajor: B lies with its N dimension contiguous (MN-major).
 /// Without `accumulate` the accumulators' values do not count.
 Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor, bool bNMajor,
             bool accumulate = true);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The end of a tile, for every emitter: the epilogue on the accumulators in registers, and the store from registers.
+// The end of a tile of a product: the epilogue on the accumulators in registers, for all its stores, and the store from
+// registers. AttentionStore.h is that of attention.
 
 #ifndef SPARSEC_EMIT_STORE_TILE_H
 #define SPARSEC_EMIT_STORE_TILE_H

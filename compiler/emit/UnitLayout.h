@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How buffers that cp.async fills and ldmatrix reads lie in shared memory: rows of 16-byte units (8 elements),
-// swizzled. The emitters with one role share it, and the fragments that they load.
+// How buffers that cp.async or scalar copies fill and ldmatrix reads lie in shared memory: rows of 16-byte units (8
+// elements), swizzled. The emitters with one role share it, and the fragments that they load.
 
 #ifndef SPARSEC_EMIT_UNIT_LAYOUT_H
 #define SPARSEC_EMIT_UNIT_LAYOUT_H
