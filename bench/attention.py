@@ -64,7 +64,7 @@ class Problem:
             self.operand = numbers.repeat(case.batches, 1).cuda()
 
     def arguments(self):
-        lists = [self.lists.argument()] if self.lists else []
+        lists = [self.lists.view()] if self.lists else []
         operands = [dense(self.operand)] if self.operand is not None else []
         return [*(dense(tensor) for tensor in (self.q, self.k, self.v)), *lists, *operands, dense(self.output)]
 
@@ -156,7 +156,7 @@ class Bench:
         plan, start = None, time.perf_counter()
         if self.options.plan != "without":
             case = problem.case
-            lists = problem.lists.argument() if problem.lists and self.options.plan == "with" else None
+            lists = problem.lists.view() if problem.lists and self.options.plan == "with" else None
             plan = self.runtime.plan(kernel, (case.batches, case.heads, case.sequence, case.sequence), lists)
         plan_milliseconds = (time.perf_counter() - start) * 1e3
         launch = self.runtime.launcher(kernel, plan, arguments, self.torch.cuda.current_stream().cuda_stream)

@@ -4,12 +4,14 @@ import ctypes
 import sys
 
 KIND_DENSE, KIND_PATTERN, INDEX_ARRAYS = 2, 4, 1  # launch_info.h
+PLACE_UNKNOWN = -2  # runtime.h
 DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "int32": 6}
 
 
 # The structures of runtime.h.
 class Dense(ctypes.Structure):
-    _fields_ = [("data", ctypes.c_void_p), ("dtype", ctypes.c_int), ("rank", ctypes.c_int32),
+    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("dtype", ctypes.c_int),
+                ("rank", ctypes.c_int32), ("reserved", ctypes.c_uint32), ("data", ctypes.c_void_p),
                 ("sizes", ctypes.c_int64 * 5), ("strides", ctypes.c_int64 * 5)]
 
 
@@ -17,19 +19,20 @@ class BlockLists(ctypes.Structure):
     _fields_ = [("starts", ctypes.c_void_p), ("indices", ctypes.c_void_p)]
 
 
-class Pattern(ctypes.Structure):
-    _fields_ = [("encoding", ctypes.c_int), ("query_block", ctypes.c_int32), ("key_block", ctypes.c_int32),
-                ("batches", ctypes.c_int64), ("heads", ctypes.c_int64), ("rows", ctypes.c_int64),
-                ("columns", ctypes.c_int64), ("capacity", ctypes.c_int64), ("partial", BlockLists),
-                ("full", BlockLists), ("flags", ctypes.c_uint32)]
+class Blocks(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("dtype", ctypes.c_int),
+                ("encoding", ctypes.c_int), ("flags", ctypes.c_uint32), ("block_rows", ctypes.c_int32),
+                ("block_columns", ctypes.c_int32), ("batches", ctypes.c_int64), ("heads", ctypes.c_int64),
+                ("rows", ctypes.c_int64), ("columns", ctypes.c_int64), ("capacity", ctypes.c_int64),
+                ("full", BlockLists), ("partial", BlockLists), ("values", ctypes.c_void_p)]
 
 
-class Value(ctypes.Union):  # a BSR matrix, which no kernel here takes, is smaller than a dense tensor
-    _fields_ = [("dense", Dense), ("scalar", ctypes.c_float), ("pattern", Pattern)]
+class Value(ctypes.Union):
+    _fields_ = [("view", ctypes.c_void_p), ("scalar", ctypes.c_double)]
 
 
 class Argument(ctypes.Structure):
-    _fields_ = [("kind", ctypes.c_int), ("value", Value)]
+    _fields_ = [("kind", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("value", Value)]
 
 
 class Sizes(ctypes.Structure):
@@ -61,11 +64,11 @@ class Runtime:
         return self.modules[path]
 
     def plan(self, kernel, sizes, pattern):
-        """A plan for launches of these sizes. `pattern` is an argument, or None where there is none or where the lists
+        """A plan for launches of these sizes. `pattern` is a view, or None where there is none or where the lists
         may differ from launch to launch."""
         plan = ctypes.c_void_p()
         self.call("sparsec_plan_create_attention", kernel, ctypes.byref(Sizes(*sizes)),
-                  ctypes.byref(pattern.value.pattern) if pattern else None, ctypes.byref(plan))
+                  ctypes.byref(pattern) if pattern else None, ctypes.byref(plan))
         return plan
 
     def destroy_plan(self, plan):
@@ -73,9 +76,16 @@ class Runtime:
         self.library.sparsec_plan_destroy(plan)
 
     def launcher(self, kernel, plan, arguments, stream):
-        array = (Argument * len(arguments))(*arguments)
-        return lambda: self.call("sparsec_launch", kernel, plan, array, ctypes.c_size_t(len(arguments)),
-                                 ctypes.c_void_p(stream))
+        array = (Argument * len(arguments))(*(argument_of(view) for view in arguments))
+
+        def launch(views=arguments):  # which the array points to
+            self.call("sparsec_launch", kernel, plan, array, ctypes.c_size_t(len(views)), ctypes.c_void_p(stream))
+        return launch
+
+
+def argument_of(view):
+    """The view must outlive the argument."""
+    return Argument(KIND_DENSE if isinstance(view, Dense) else KIND_PATTERN, 0, Value(view=ctypes.addressof(view)))
 
 
 def dense(tensor):
@@ -83,7 +93,7 @@ def dense(tensor):
     rank = tensor.dim()
     sizes, strides = (ctypes.c_int64 * 5)(*tensor.shape), (ctypes.c_int64 * 5)(*tensor.stride())
     dtype = DTYPES[str(tensor.dtype).removeprefix("torch.")]
-    return Argument(KIND_DENSE, Value(dense=Dense(tensor.data_ptr(), dtype, rank, sizes, strides)))
+    return Dense(ctypes.sizeof(Dense), tensor.get_device(), dtype, rank, 0, tensor.data_ptr(), sizes, strides)
 
 
 class DeviceLists:
@@ -104,11 +114,11 @@ class DeviceLists:
 
         self.partial, self.full = upload(blocks.partial), upload(blocks.full)
 
-    def argument(self):
-        def view(lists):
+    def view(self):
+        def pointers(lists):
             return BlockLists(lists[0].data_ptr(), lists[1].data_ptr()) if lists else BlockLists()
 
         blocks = self.blocks
-        return Argument(KIND_PATTERN, Value(pattern=Pattern(
-            INDEX_ARRAYS, blocks.query_block, blocks.key_block, 1, blocks.heads, blocks.rows, blocks.columns,
-            self.capacity, view(self.partial), view(self.full))))
+        return Blocks(ctypes.sizeof(Blocks), PLACE_UNKNOWN, 0, INDEX_ARRAYS, 0, blocks.query_block, blocks.key_block, 1,
+                      blocks.heads, blocks.rows * blocks.query_block, blocks.columns * blocks.key_block, self.capacity,
+                      pointers(self.full), pointers(self.partial))

@@ -35,8 +35,8 @@ private:
   Row timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected);
   Measurement measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
                       sparsec_plan_t plan);
-  std::vector<sparsec_argument_t> makeArguments(const Candidate &candidate, const sparsec_bsr_t &matrix,
-                                                const ProductSize &size) const;
+  std::vector<Argument> makeArguments(const Candidate &candidate, const sparsec_blocks_t &matrix,
+                                      const ProductSize &size) const;
   double timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const;
   void poisonResult() const;
 
@@ -80,36 +80,34 @@ void Bench::poisonResult() const {
       "cuMemsetD8Async");
 }
 
-std::vector<sparsec_argument_t> Bench::makeArguments(const Candidate &candidate, const sparsec_bsr_t &matrix,
-                                                     const ProductSize &size) const {
+std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const sparsec_blocks_t &matrix,
+                                           const ProductSize &size) const {
   auto dense = [](void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns, bool transposed) {
-    return sparsec_argument_dense(transposed ? sparsec_dense_2d(data, dtype, columns, rows)
-                                             : sparsec_dense_2d(data, dtype, rows, columns));
+    return transposed ? sparsec_dense_2d(data, dtype, columns, rows) : sparsec_dense_2d(data, dtype, rows, columns);
   };
-  return {sparsec_argument_bsr(matrix),
-          dense(operands.x.data(), SPARSEC_DTYPE_BF16, size.depth, size.columns, candidate.denseTransposed),
+  return {matrix, dense(operands.x.data(), SPARSEC_DTYPE_BF16, size.depth, size.columns, candidate.denseTransposed),
           dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
 }
 
 /// Launches of one block row and few columns, so that the device is never the slower side.
 double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const {
   ProductSize small = {candidate.blockRows, options.size.depth, 64};
-  sparsec_bsr_t view = matrix.view;
+  sparsec_blocks_t view = matrix.view;
   view.rows = small.rows;
-  view.block_count = matrix.pattern.rowPtr[1];
-  auto arguments = makeArguments(candidate, view, small);
+  view.capacity = matrix.pattern.rowPtr[1];
+  const auto arguments = makeArguments(candidate, view, small);
+  const ArgumentArray array(arguments);
   Plan plan = planned ? createPlan(candidate.kernel, view, small.columns) : Plan();
   return hostMicroseconds(stream, [&] {
-    check(sparsec_launch(candidate.kernel, plan.get(), arguments.data(), arguments.size(), stream.handle()));
+    check(sparsec_launch(candidate.kernel, plan.get(), array.data(), array.size(), stream.handle()));
   });
 }
 
 Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
                            sparsec_plan_t plan) {
-  auto arguments = makeArguments(candidate, matrix.view, options.size);
-  auto launch = [&] {
-    check(sparsec_launch(candidate.kernel, plan, arguments.data(), arguments.size(), stream.handle()));
-  };
+  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const ArgumentArray array(arguments);
+  auto launch = [&] { check(sparsec_launch(candidate.kernel, plan, array.data(), array.size(), stream.handle())); };
   Measurement result = {};
   poisonResult();
   launch();
@@ -122,7 +120,7 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
   check(sparsec_memory_download(device, resultBytesAfter.data(), operands.y.data(), resultBytesAfter.size()));
   if (resultBytes != resultBytesAfter)
     result.error = "launches give different bits";
-  double flops = 2.0 * static_cast<double>(matrix.view.block_count * matrix.blockRows * matrix.blockColumns) *
+  double flops = 2.0 * static_cast<double>(matrix.view.capacity * matrix.blockRows * matrix.blockColumns) *
                  static_cast<double>(options.size.columns);
   result.teraflops = rateOf(flops, result.timing);
   result.hostMicroseconds = timeHost(candidate, matrix, plan != nullptr);
@@ -136,11 +134,12 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   row.layouts = candidate.layouts;
   row.blockRows = candidate.blockRows;
   row.blockColumns = candidate.blockColumns;
-  row.blockCount = matrix.view.block_count;
+  row.blockCount = matrix.view.capacity;
 
-  auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const ArgumentArray array(arguments);
   size_t variantIndex = 0;
-  check(sparsec_launch_variant(candidate.kernel, arguments.data(), arguments.size(), &variantIndex));
+  check(sparsec_launch_variant(candidate.kernel, array.data(), array.size(), &variantIndex));
   const sparsec_variant_info_t *variant = sparsec_kernel_variant(candidate.kernel, variantIndex);
   row.schedule = variant->schedule;
   row.registers = variant->registers;
@@ -217,7 +216,7 @@ int runBench(const Options &options) {
   sparsec_device_t handle = nullptr;
   check(sparsec_device_open_cuda(0, &handle));
   Device device(handle);
-  sparsec_device_info_t info;
+  auto info = sparsec::sized<sparsec_device_info_t>();
   check(sparsec_device_info(device.get(), &info));
 
   std::vector<Candidate> candidates;

@@ -37,15 +37,10 @@ Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns
           bernoulliPattern(operands.size.rows / blockRows, operands.size.depth / blockColumns, density, patternSeed)),
       blockRows(blockRows), blockColumns(blockColumns), rowPtr(uploadArray(operands.device, pattern.rowPtr)),
       colIdx(uploadArray(operands.device, pattern.colIdx)) {
-  view.rows = operands.size.rows;
-  view.columns = operands.size.depth;
-  view.block_count = pattern.blockCount();
-  view.block_rows = static_cast<int32_t>(blockRows);
-  view.block_columns = static_cast<int32_t>(blockColumns);
-  view.dtype = SPARSEC_DTYPE_BF16;
-  view.row_ptr = static_cast<const int32_t *>(rowPtr.data());
-  view.col_idx = static_cast<const int32_t *>(colIdx.data());
-  view.values = operands.w.data();
+  view = sparsec_blocks_bsr(operands.size.rows, operands.size.depth, static_cast<int32_t>(blockRows),
+                            static_cast<int32_t>(blockColumns), pattern.blockCount(),
+                            static_cast<const int32_t *>(rowPtr.data()), static_cast<const int32_t *>(colIdx.data()),
+                            SPARSEC_DTYPE_BF16, operands.w.data());
 }
 
 SampledRows::SampledRows(const Operands &operands, const Matrix &matrix, bool denseTransposed) {

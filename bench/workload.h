@@ -32,7 +32,7 @@ struct Matrix {
   harness::BlockPattern pattern;
   int64_t blockRows, blockColumns;
   harness::DeviceBuffer rowPtr, colIdx;
-  sparsec_bsr_t view = {};
+  sparsec_blocks_t view;
 };
 
 /// Some rows of W X in double.

@@ -39,7 +39,7 @@ def Sparsec_PatternType : Sparsec_Type<"Pattern", "pattern"> {
   let description = [{
     Lists of key blocks for every batch, head and query block: blocks of `queryBlock` queries and `keyBlock` keys, each
     64 or 128. There are two lists, of partial and of full blocks. How they lie in memory, how long they are and over
-    which batches and heads they are broadcast is known at run time only (sparsec_pattern_t of runtime.h). Constraint:
+    which batches and heads they are broadcast is known at run time only (sparsec_blocks_t of runtime.h). Constraint:
     `pattern_c1`.
 
     ```mlir

@@ -4,7 +4,7 @@
 #ifndef SPARSEC_BENCH_HARNESS_HANDLES_H
 #define SPARSEC_BENCH_HARNESS_HANDLES_H
 
-#include "sparsec/runtime.h"
+#include "sparsec/argument.hpp"
 
 #include <memory>
 #include <stdexcept>
@@ -37,7 +37,7 @@ inline Module loadModule(sparsec_device_t device, const std::vector<char> &file)
   return Module(module);
 }
 
-inline Plan createPlan(sparsec_kernel_t kernel, const sparsec_bsr_t &pattern, int64_t width) {
+inline Plan createPlan(sparsec_kernel_t kernel, const sparsec_blocks_t &pattern, int64_t width) {
   sparsec_plan_t plan = nullptr;
   check(sparsec_plan_create(kernel, &pattern, width, &plan));
   return Plan(plan);

@@ -27,7 +27,8 @@ int main(int argc, char **argv) try {
   sparsec::Buffer rowPtr(device, std::vector<int32_t>{0, 2, 2, 3});
   sparsec::Buffer colIdx(device, std::vector<int32_t>{0, 3, 1});
   sparsec::Buffer values(device, std::vector<uint16_t>(3 * 64 * 64, one));
-  sparsec_bsr_t w = {m, k, 3, 64, 64, SPARSEC_DTYPE_BF16, rowPtr.as<int32_t>(), colIdx.as<int32_t>(), values.data()};
+  sparsec_blocks_t w = sparsec_blocks_bsr(m, k, 64, 64, 3, rowPtr.as<int32_t>(), colIdx.as<int32_t>(),
+                                          SPARSEC_DTYPE_BF16, values.data());
 
   sparsec::Buffer xData(device, std::vector<uint16_t>(k * n, one)), yData(device, m * n * sizeof(uint16_t));
   sparsec_dense_t x = sparsec_dense_2d(xData.data(), SPARSEC_DTYPE_BF16, k, n);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/arguments.h"
 #include "arguments/attention_arguments.h"
-#include "arguments/bsr.h"
+#include "arguments/blocks.h"
 #include "arguments/overlap.h"
 #include "arguments/strides.h"
 
@@ -11,17 +11,26 @@ namespace {
 
 Status checkBsr(const Checked &argument) {
   const sparsec_argument_info_t &info = argument.info;
-  const sparsec_bsr_t &matrix = argument.value.bsr;
+  const sparsec_blocks_t &matrix = argument.blocks();
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(matrix, argument.subject()));
   SPARSEC_RETURN_IF_ERROR(argument.checkType(enumValue(matrix.dtype)));
+  if (matrix.encoding != SPARSEC_PATTERN_INDEX_ARRAYS)
+    return argument.refuse("expects encoding ", int(SPARSEC_PATTERN_INDEX_ARRAYS), " (index arrays), but got ",
+                           int(matrix.encoding));
+  if (matrix.batches != 1 || matrix.heads != 1)
+    return argument.refuse("expects 1 batch and 1 head, but got ", matrix.batches, " and ", matrix.heads);
+  if (matrix.partial.starts)
+    return argument.refuse("expects partial.starts to be NULL: blocks with values are full");
+  if (matrix.rows != 0 && !matrix.full.starts)
+    return argument.refuse("full.starts is NULL");
   if (matrix.block_rows != int32_t(info.block_rows) || matrix.block_columns != int32_t(info.block_columns))
     return argument.refuse("expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
                            matrix.block_rows, " x ", matrix.block_columns);
-  SPARSEC_RETURN_IF_ERROR(checkBsrSizes(matrix, argument.subject()));
   int64_t sizes[] = {matrix.rows, matrix.columns};
   for (int d = 0; d < 2; ++d)
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
       return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
-  if (matrix.block_count == 0)
+  if (matrix.capacity == 0)
     return {};
   if (!matrix.values)
     return argument.refuse("values is NULL");
@@ -32,7 +41,7 @@ Status checkBsr(const Checked &argument) {
 
 /// `sizes` are those that the other arguments ask for, or SPARSEC_DYNAMIC.
 Status checkDense(const Checked &argument, const int64_t *sizes, bool needsMemory) {
-  const sparsec_dense_t &tensor = argument.value.dense;
+  const sparsec_dense_t &tensor = argument.dense();
   SPARSEC_RETURN_IF_ERROR(argument.checkTensor(sizes));
   if (tensor.rank == 2 && usesStride(tensor, 0) &&
       (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
@@ -54,19 +63,19 @@ void expectedSizes(const sparsec_argument_info_t &info, const ProblemSizes &prob
 
 } // namespace
 
-Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
-                          ResultMemory resultMemory, ProblemSizes &outSizes) {
-  SPARSEC_RETURN_IF_ERROR(checkCountAndKinds(kernel, arguments, count));
+Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
+                          ProblemSizes &outSizes) {
+  SPARSEC_RETURN_IF_ERROR(checkViews(kernel, arguments, count, use));
   auto checked = [&](uint32_t i) { return checkedArgument(kernel, arguments, i); };
   uint32_t matrixNumber = kernel.of(SPARSEC_ROLE_MATRIX), denseNumber = kernel.of(SPARSEC_ROLE_DENSE);
 
   SPARSEC_RETURN_IF_ERROR(checkBsr(checked(matrixNumber)));
-  const sparsec_bsr_t &matrix = arguments[matrixNumber].bsr;
+  const sparsec_blocks_t &matrix = blocksOf(arguments[matrixNumber]);
   bool isTransposed = kernel.argument(denseNumber).layout == SPARSEC_LAYOUT_TRANSPOSED;
   int64_t denseSizes[] = {matrix.columns, matrix.columns};
   denseSizes[isTransposed ? 0 : 1] = SPARSEC_DYNAMIC; // N comes from here
   SPARSEC_RETURN_IF_ERROR(checkDense(checked(denseNumber), denseSizes, true));
-  ProblemSizes problem = {matrix.rows, arguments[denseNumber].dense.sizes[isTransposed ? 0 : 1], matrix.columns};
+  ProblemSizes problem = {matrix.rows, denseOf(arguments[denseNumber]).sizes[isTransposed ? 0 : 1], matrix.columns};
 
   for (uint32_t i = 0; i < count; ++i) {
     if (i == matrixNumber || i == denseNumber || arguments[i].kind == SPARSEC_ARGUMENT_SCALAR)
@@ -74,11 +83,11 @@ Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument
     int64_t sizes[2];
     expectedSizes(kernel.argument(i), problem, sizes);
     bool isResult = kernel.argument(i).role == SPARSEC_ROLE_RESULT;
-    bool needsMemory = !isResult || resultMemory == ResultMemory::needed;
+    bool needsMemory = !isResult || use != Use::reference;
     SPARSEC_RETURN_IF_ERROR(checkDense(checked(i), sizes, needsMemory));
   }
   outSizes = problem;
-  return resultMemory == ResultMemory::needed ? checkOverlaps(kernel, arguments) : Status();
+  return use == Use::launch ? checkOverlaps(kernel, arguments) : Status();
 }
 
 namespace {
@@ -87,10 +96,10 @@ namespace {
 /// Where there are no elements or rows to step to, any will do.
 bool hasAlignment(const sparsec_argument_t &argument, uint32_t alignment) {
   if (argument.kind == SPARSEC_ARGUMENT_BSR)
-    return argument.bsr.block_count == 0 || isMultiple(uintptr_t(argument.bsr.values), alignment);
+    return blocksOf(argument).capacity == 0 || isMultiple(uintptr_t(blocksOf(argument).values), alignment);
   if (argument.kind != SPARSEC_ARGUMENT_DENSE)
     return true;
-  const sparsec_dense_t &tensor = argument.dense;
+  const sparsec_dense_t &tensor = denseOf(argument);
   if (!isEmpty(tensor) && !isMultiple(uintptr_t(tensor.data), alignment))
     return false;
   for (int32_t d = 0; d + 1 < tensor.rank; ++d)
@@ -131,9 +140,10 @@ bool suits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant
   const sparsec_argument_t &argument = arguments[number];
   if (!hasAlignment(argument, variant.alignment))
     return false;
-  return !movesWholeUnits(kernel, variant, number) ||
-         isMultiple(argument.dense.sizes[argument.dense.rank - 1] * dtypeBytes(argument.dense.dtype),
-                    variant.alignment);
+  if (!movesWholeUnits(kernel, variant, number))
+    return true;
+  const sparsec_dense_t &tensor = denseOf(argument);
+  return isMultiple(tensor.sizes[tensor.rank - 1] * dtypeBytes(tensor.dtype), variant.alignment);
 }
 
 } // namespace
@@ -163,10 +173,10 @@ namespace {
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count) {
   if (kernel.info->family == SPARSEC_FAMILY_ATTENTION) {
     AttentionSizes sizes;
-    return checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes);
+    return checkAttentionArguments(kernel, arguments, count, Use::launch, sizes);
   }
   ProblemSizes sizes;
-  return checkSpmmArguments(kernel, arguments, count, ResultMemory::needed, sizes);
+  return checkSpmmArguments(kernel, arguments, count, Use::launch, sizes);
 }
 
 } // namespace

@@ -13,9 +13,9 @@ struct ProblemSizes {
   int64_t m, n, k;
 };
 
-/// Kind, type, block, shape, strides and pointers of every argument of a product. Allocates nothing when all is well.
-Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
-                          ResultMemory resultMemory, ProblemSizes &outSizes);
+/// View, type, block, shape, strides and pointers of every argument of a product. Allocates nothing when all is well.
+Status checkSpmmArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
+                          ProblemSizes &outSizes);
 
 /// The first variant whose alignment the (checked) arguments have.
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant);

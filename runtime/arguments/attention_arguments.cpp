@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/attention_arguments.h"
+#include "arguments/blocks.h"
 #include "arguments/overlap.h"
 #include "arguments/strides.h"
-#include "device/device.h"
-#include "pattern/pattern.h"
 
 #include <cmath>
 
@@ -15,7 +14,7 @@ constexpr int64_t anySizes[SPARSEC_MAX_RANK] = {SPARSEC_DYNAMIC, SPARSEC_DYNAMIC
                                                 SPARSEC_DYNAMIC};
 
 Status checkStrides(const Checked &argument) {
-  const sparsec_dense_t &tensor = argument.value.dense;
+  const sparsec_dense_t &tensor = argument.dense();
   for (uint32_t d = 0; d + 1 < argument.info.rank; ++d)
     if (usesStride(tensor, int32_t(d)) && (tensor.strides[d] < 0 || tensor.strides[d] > maxStride))
       return argument.refuse("expects strides of 0 to ", maxStride, ", but stride ", d, " is ", tensor.strides[d]);
@@ -24,7 +23,7 @@ Status checkStrides(const Checked &argument) {
 
 /// Q, K, V and the result: rows of the head dimension in any order, none of which reaches into the next.
 Status checkRows(const Checked &argument, const int64_t *sizes) {
-  const sparsec_dense_t &tensor = argument.value.dense;
+  const sparsec_dense_t &tensor = argument.dense();
   SPARSEC_RETURN_IF_ERROR(argument.checkTensor(sizes));
   SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
   if (usesStride(tensor, 2) && (tensor.strides[2] < tensor.sizes[3] || tensor.strides[2] > INT32_MAX))
@@ -35,7 +34,7 @@ Status checkRows(const Checked &argument, const int64_t *sizes) {
 
 /// That no two elements of a result share memory: each dimension steps over all elements of those with smaller strides.
 Status checkApart(const Checked &argument) {
-  const sparsec_dense_t &tensor = argument.value.dense;
+  const sparsec_dense_t &tensor = argument.dense();
   if (isEmpty(tensor))
     return {};
   for (uint32_t d = 0; d < argument.info.rank; ++d) {
@@ -65,7 +64,7 @@ Status checkInputs(const sparsec_kernel_s &kernel, const sparsec_argument_t *arg
   int64_t dimension = kernel.attention().head_dimension;
   const int64_t querySizes[] = {SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, dimension};
   SPARSEC_RETURN_IF_ERROR(checkRows(query, querySizes));
-  const sparsec_dense_t &q = query.value.dense, &k = key.value.dense;
+  const sparsec_dense_t &q = query.dense(), &k = key.dense();
   const int64_t keySizes[] = {q.sizes[0], SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, dimension};
   SPARSEC_RETURN_IF_ERROR(checkRows(key, keySizes));
   const int64_t valueSizes[] = {q.sizes[0], k.sizes[1], k.sizes[2], dimension};
@@ -84,7 +83,7 @@ Status checkInputs(const sparsec_kernel_s &kernel, const sparsec_argument_t *arg
 }
 
 /// The result or the LSE.
-Status checkResult(const Checked &argument, const AttentionSizes &sizes, ResultMemory memory) {
+Status checkResult(const Checked &argument, const AttentionSizes &sizes, Use use) {
   const int64_t expected[] = {sizes.batches, sizes.heads, sizes.queries, sizes.dimension};
   if (argument.info.role == SPARSEC_ROLE_RESULT) {
     SPARSEC_RETURN_IF_ERROR(checkRows(argument, expected));
@@ -93,22 +92,22 @@ Status checkResult(const Checked &argument, const AttentionSizes &sizes, ResultM
     SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
   }
   SPARSEC_RETURN_IF_ERROR(checkApart(argument));
-  return memory == ResultMemory::needed ? argument.checkTensorMemory() : Status();
+  return use == Use::reference ? Status() : argument.checkTensorMemory();
 }
 
-Status checkArgument(const Checked &argument, const AttentionSizes &sizes, ResultMemory memory) {
+Status checkArgument(const Checked &argument, const AttentionSizes &sizes, Use use) {
   switch (argument.info.role) {
   case SPARSEC_ROLE_PATTERN:
     return checkPatternArgumentSizes(argument, sizes);
   case SPARSEC_ROLE_SCALE:
-    if (!std::isfinite(argument.value.scalar))
-      return argument.refuse("expects a finite scale, but got ", std::to_string(argument.value.scalar));
+    if (!std::isfinite(scalarOf(argument.value)))
+      return argument.refuse("expects a finite scale, but got ", std::to_string(scalarOf(argument.value)));
     return {};
   case SPARSEC_ROLE_REGION:
     return checkRegionOperand(argument);
   case SPARSEC_ROLE_RESULT:
   case SPARSEC_ROLE_LSE:
-    return checkResult(argument, sizes, memory);
+    return checkResult(argument, sizes, use);
   }
   return {};
 }
@@ -116,22 +115,22 @@ Status checkArgument(const Checked &argument, const AttentionSizes &sizes, Resul
 } // namespace
 
 Status checkPatternArgumentSizes(const Checked &argument, const AttentionSizes &sizes) {
-  const sparsec_pattern_t &pattern = argument.value.pattern;
-  if (pattern.query_block != int32_t(argument.info.block_rows) ||
-      pattern.key_block != int32_t(argument.info.block_columns))
+  const sparsec_blocks_t &pattern = argument.blocks();
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, argument.subject()));
+  if (pattern.block_rows != int32_t(argument.info.block_rows) ||
+      pattern.block_columns != int32_t(argument.info.block_columns))
     return argument.refuse("expects blocks of ", argument.info.block_rows, " queries x ", argument.info.block_columns,
-                           " keys, but got ", pattern.query_block, " x ", pattern.key_block);
-  SPARSEC_RETURN_IF_ERROR(checkPatternSizes(pattern, argument.subject()));
+                           " keys, but got ", pattern.block_rows, " x ", pattern.block_columns);
   if (pattern.batches != 1 && pattern.batches != sizes.batches)
     return argument.refuse("expects batches to be 1 or ", sizes.batches, ", but got ", pattern.batches);
   if (pattern.heads != 1 && pattern.heads != sizes.heads)
     return argument.refuse("expects heads to be 1 or ", sizes.heads, ", but got ", pattern.heads);
-  if (int64_t rows = ceilDivide(sizes.queries, pattern.query_block); pattern.rows != rows)
-    return argument.refuse("expects rows to be ", rows, ", the blocks of ", pattern.query_block, " in ", sizes.queries,
-                           " queries, but got ", pattern.rows);
-  if (int64_t columns = ceilDivide(sizes.keys, pattern.key_block); pattern.columns != columns)
-    return argument.refuse("expects columns to be ", columns, ", the blocks of ", pattern.key_block, " in ", sizes.keys,
-                           " keys, but got ", pattern.columns);
+  if (int64_t rows = ceilDivide(sizes.queries, pattern.block_rows); blockRowCount(pattern) != rows)
+    return argument.refuse("expects ", rows, " block rows, the blocks of ", pattern.block_rows, " in ", sizes.queries,
+                           " queries, but its ", pattern.rows, " rows have ", blockRowCount(pattern));
+  if (int64_t columns = ceilDivide(sizes.keys, pattern.block_columns); blockColumnCount(pattern) != columns)
+    return argument.refuse("expects ", columns, " block columns, the blocks of ", pattern.block_columns, " in ",
+                           sizes.keys, " keys, but its ", pattern.columns, " columns have ", blockColumnCount(pattern));
   return {};
 }
 
@@ -144,32 +143,14 @@ Status checkRegionOperand(const Checked &argument) {
 }
 
 Status checkAttentionArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
-                               ResultMemory resultMemory, AttentionSizes &outSizes) {
-  SPARSEC_RETURN_IF_ERROR(checkCountAndKinds(kernel, arguments, count));
+                               Use use, AttentionSizes &outSizes) {
+  SPARSEC_RETURN_IF_ERROR(checkViews(kernel, arguments, count, use));
   AttentionSizes sizes;
   SPARSEC_RETURN_IF_ERROR(checkInputs(kernel, arguments, sizes));
   for (uint32_t i = 0; i < count; ++i)
-    SPARSEC_RETURN_IF_ERROR(checkArgument(checkedArgument(kernel, arguments, i), sizes, resultMemory));
+    SPARSEC_RETURN_IF_ERROR(checkArgument(checkedArgument(kernel, arguments, i), sizes, use));
   outSizes = sizes;
-  return resultMemory == ResultMemory::needed ? checkOverlaps(kernel, arguments) : Status();
-}
-
-Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {
-  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
-  if (number == noArgument)
-    return {};
-  return checkPatternLists(arguments[number].pattern, checkedArgument(kernel, arguments, number).subject());
-}
-
-Status checkDevicePatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream) {
-  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
-  if (number == noArgument || !(arguments[number].pattern.flags & SPARSEC_PATTERN_CHECK_LISTS))
-    return {};
-  SPARSEC_RETURN_IF_ERROR(kernel.module->device->synchronize(stream));
-  sparsec_pattern_t host = arguments[number].pattern;
-  ListCopies copies;
-  SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, host));
-  return checkPatternLists(host, checkedArgument(kernel, arguments, number).subject());
+  return use == Use::launch ? checkOverlaps(kernel, arguments) : Status();
 }
 
 } // namespace sparsec::runtime

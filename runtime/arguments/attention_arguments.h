@@ -16,20 +16,13 @@ struct AttentionSizes {
   int64_t rows() const { return batches * heads * queries; }
 };
 
-/// Kind, type, shape, strides and pointers of every argument, the sizes of the pattern, a finite scale. Allocates
+/// View, type, shape, strides and pointers of every argument, the sizes of the pattern, a finite scale. Allocates
 /// nothing when all is well.
 Status checkAttentionArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count,
-                               ResultMemory resultMemory, AttentionSizes &outSizes);
+                               Use use, AttentionSizes &outSizes);
 
 /// Blocks, rows, columns and so on of a pattern argument.
 Status checkPatternArgumentSizes(const Checked &argument, const AttentionSizes &sizes);
-
-/// Whether the pattern, of a kernel that has one, has lists that may be followed. They are in host memory.
-Status checkPatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
-
-/// The same for lists in the memory of the kernel's GPU, where the pattern's flags ask for it: waits for the stream and
-/// copies them.
-Status checkDevicePatternArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream);
 
 /// An extra operand of the score and mask regions.
 Status checkRegionOperand(const Checked &argument);

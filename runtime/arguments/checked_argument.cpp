@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/checked_argument.h"
+#include "arguments/blocks.h"
 #include "arguments/strides.h"
 
 namespace sparsec::runtime {
@@ -20,13 +21,27 @@ const char *kindName(uint32_t kind) {
   return "an unknown kind";
 }
 
+std::string placeName(int32_t place) {
+  return place == SPARSEC_PLACE_HOST ? "the host" : "device " + std::to_string(place);
+}
+
 } // namespace
 
-Status Checked::checkKind() const {
-  uint32_t kind = enumValue(value.kind);
-  if (kind == info.kind)
+Status Checked::checkView(int32_t place) const {
+  if (value.kind != info.kind)
+    return refuse("expects ", kindName(info.kind), ", but got ", kindName(value.kind));
+  if (value.reserved != 0)
+    return refuse("expects reserved to be 0, but got ", value.reserved);
+  if (info.kind == SPARSEC_ARGUMENT_SCALAR)
     return {};
-  return refuse("expects ", kindName(info.kind), ", but got ", kindName(kind));
+  if (!value.view)
+    return refuse("view is NULL");
+  SPARSEC_RETURN_IF_ERROR(isBlocks(info.kind) ? checkStructSize(blocks(), subject())
+                                              : checkStructSize(dense(), subject()));
+  int32_t own = isBlocks(info.kind) ? blocks().device : dense().device;
+  if (own == place || own == SPARSEC_PLACE_UNKNOWN)
+    return {};
+  return refuse("expects memory of ", placeName(place), ", but got memory of ", placeName(own));
 }
 
 Status Checked::checkType(uint32_t dtype) const {
@@ -36,7 +51,7 @@ Status Checked::checkType(uint32_t dtype) const {
 }
 
 Status Checked::checkTensor(const int64_t *sizes) const {
-  const sparsec_dense_t &tensor = value.dense;
+  const sparsec_dense_t &tensor = dense();
   SPARSEC_RETURN_IF_ERROR(checkType(enumValue(tensor.dtype)));
   if (tensor.rank != int32_t(info.rank))
     return refuse("expects rank ", info.rank, ", but got ", tensor.rank);
@@ -58,7 +73,7 @@ Status Checked::checkTensor(const int64_t *sizes) const {
 }
 
 Status Checked::checkTensorMemory() const {
-  const sparsec_dense_t &tensor = value.dense;
+  const sparsec_dense_t &tensor = dense();
   if (isEmpty(tensor))
     return {};
   if (!tensor.data)
@@ -68,7 +83,7 @@ Status Checked::checkTensorMemory() const {
   return {};
 }
 
-Status checkCountAndKinds(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count) {
+Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use) {
   uint32_t expected = kernel.info->argument_count;
   if (count != expected) {
     std::string names;
@@ -80,7 +95,30 @@ Status checkCountAndKinds(const sparsec_kernel_s &kernel, const sparsec_argument
   if (!arguments)
     return invalidArgument("arguments is NULL");
   for (uint32_t i = 0; i < expected; ++i)
-    SPARSEC_RETURN_IF_ERROR(checkedArgument(kernel, arguments, i).checkKind());
+    SPARSEC_RETURN_IF_ERROR(checkedArgument(kernel, arguments, i).checkView(placeFor(kernel, use)));
+  return {};
+}
+
+Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream) {
+  const Device &device = *kernel.module->device;
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (!isBlocks(arguments[i].kind))
+      continue;
+    sparsec_blocks_t blocks = blocksOf(arguments[i]);
+    bool isAlwaysChecked = device.isHost() && arguments[i].kind == SPARSEC_ARGUMENT_PATTERN;
+    if (!isAlwaysChecked && !(blocks.flags & SPARSEC_BLOCKS_CHECK_LISTS))
+      continue;
+    ListCopies copies;
+    SPARSEC_RETURN_IF_ERROR(copies.download(device, blocks, stream));
+    SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, checkedArgument(kernel, arguments, i).subject()));
+  }
+  return {};
+}
+
+Status checkHostLists(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+    if (isBlocks(arguments[i].kind))
+      SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocksOf(arguments[i]), checkedArgument(kernel, arguments, i).subject()));
   return {};
 }
 

@@ -4,13 +4,22 @@
 #ifndef SPARSEC_RUNTIME_CHECKED_ARGUMENT_H
 #define SPARSEC_RUNTIME_CHECKED_ARGUMENT_H
 
+#include "arguments/views.h"
 #include "image/enum_values.h"
 #include "image/module.h"
 
 namespace sparsec::runtime {
 
-/// Whether a result's memory is needed or only its shape.
-enum class ResultMemory { needed, ignored };
+/// What arguments are for.
+enum class Use {
+  launch,
+  reference, ///< all memory is the host's; that of results is not used
+};
+
+/// Where the memory of arguments must be: an ordinal or SPARSEC_PLACE_HOST.
+inline int32_t placeFor(const sparsec_kernel_s &kernel, Use use) {
+  return use == Use::reference ? int32_t(SPARSEC_PLACE_HOST) : kernel.module->device->info.ordinal;
+}
 
 /// One argument with its record and number, for checks and their messages.
 struct Checked {
@@ -23,8 +32,12 @@ struct Checked {
     return invalidArgument(subject(), ": ", pieces...);
   }
 
-  Status checkKind() const;
+  /// The kind, the size of the view, and where its memory is.
+  Status checkView(int32_t place) const;
   Status checkType(uint32_t dtype) const;
+  const sparsec_dense_t &dense() const { return denseOf(value); }
+  const sparsec_blocks_t &blocks() const { return blocksOf(value); }
+
   /// Type, rank, sizes, a contiguous last dimension. `sizes` are those that the other arguments ask for, or
   /// SPARSEC_DYNAMIC. Other strides are the families' business.
   Status checkTensor(const int64_t *sizes) const;
@@ -36,8 +49,15 @@ inline Checked checkedArgument(const sparsec_kernel_s &kernel, const sparsec_arg
   return {kernel.argument(number), arguments[number], number};
 }
 
-/// The number of arguments, and the kind of each.
-Status checkCountAndKinds(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count);
+/// The number of arguments, and of each its view.
+Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use);
+
+/// The lists of the (checked) arguments, in the order of the stream where they are in memory of a GPU. There, and of
+/// block-sparse matrices, only where their flags ask for it: it waits for the stream.
+Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream);
+
+/// The lists of all arguments, in host memory.
+Status checkHostLists(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 
 inline bool isMultiple(uint64_t value, uint32_t alignment) { return value % alignment == 0; }
 

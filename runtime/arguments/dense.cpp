@@ -3,6 +3,7 @@
 
 #include "arguments/dlpack_abi.h"
 #include "arguments/strides.h"
+#include "arguments/views.h"
 #include "image/enum_values.h"
 #include "image/launch_info_reader.h"
 #include "status.h"
@@ -48,60 +49,6 @@ size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return dtypeBytes(enumValue(
 
 const char *sparsec_dtype_name(sparsec_dtype_t dtype) { return dtypeName(enumValue(dtype)); }
 
-sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns) {
-  return {data, dtype, 2, {rows, columns}, {columns, 1}};
-}
-
-sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size) {
-  return {data, dtype, 1, {size}, {1}};
-}
-
-sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows, int64_t columns) {
-  return {data, dtype, 3, {planes, rows, columns}, {rows * columns, columns, 1}};
-}
-
-sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads, int64_t length,
-                                   int64_t dimension) {
-  return {data,
-          dtype,
-          4,
-          {batches, heads, length, dimension},
-          {heads * length * dimension, length * dimension, dimension, 1}};
-}
-
-sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads, int64_t length,
-                                   int64_t dimension) {
-  return {data,
-          dtype,
-          4,
-          {batches, heads, length, dimension},
-          {length * heads * dimension, dimension, heads * dimension, 1}};
-}
-
-sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr) {
-  sparsec_argument_t argument = {SPARSEC_ARGUMENT_BSR, {}};
-  argument.bsr = bsr;
-  return argument;
-}
-
-sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense) {
-  sparsec_argument_t argument = {SPARSEC_ARGUMENT_DENSE, {}};
-  argument.dense = dense;
-  return argument;
-}
-
-sparsec_argument_t sparsec_argument_scalar(float value) {
-  sparsec_argument_t argument = {SPARSEC_ARGUMENT_SCALAR, {}};
-  argument.scalar = value;
-  return argument;
-}
-
-sparsec_argument_t sparsec_argument_pattern(sparsec_pattern_t pattern) {
-  sparsec_argument_t argument = {SPARSEC_ARGUMENT_PATTERN, {}};
-  argument.pattern = pattern;
-  return argument;
-}
-
 namespace {
 
 sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
@@ -121,6 +68,13 @@ sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
 
 bool isKnownDevice(int32_t device) {
   return device == dlpack::cpu || device == dlpack::cuda || device == dlpack::cudaHost || device == dlpack::cudaManaged;
+}
+
+/// Pinned and managed memory may be used on the host and on any device.
+int32_t placeOf(const dlpack::Device &device) {
+  if (device.type == dlpack::cpu)
+    return SPARSEC_PLACE_HOST;
+  return device.type == dlpack::cuda ? device.id : int32_t(SPARSEC_PLACE_UNKNOWN);
 }
 
 /// Fills sizes and strides. Strides that no address depends on become compact.
@@ -149,9 +103,7 @@ Status convertShape(const dlpack::Tensor &tensor, sparsec_dense_t &dense) {
 
 sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor, sparsec_dense_t *out_dense) {
   return guarded([&]() -> Status {
-    if (!out_dense)
-      return invalidArgument("out_dense is NULL");
-    *out_dense = {};
+    SPARSEC_RETURN_IF_ERROR(startOutput(out_dense, "out_dense"));
     if (!managed_tensor)
       return invalidArgument("managed_tensor is NULL");
     const dlpack::Tensor &tensor = static_cast<const dlpack::ManagedTensor *>(managed_tensor)->tensor;
@@ -163,6 +115,7 @@ sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor, sparsec_d
     if (tensor.ndim != 0 && !tensor.shape)
       return invalidArgument("managed_tensor: shape is NULL");
     sparsec_dense_t dense = {};
+    dense.device = placeOf(tensor.device);
     dense.dtype = dtypeFromDlpack(tensor.dtype);
     if (dense.dtype == SPARSEC_DTYPE_NONE)
       return invalidArgument(
@@ -171,7 +124,7 @@ sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor, sparsec_d
     dense.rank = tensor.ndim;
     SPARSEC_RETURN_IF_ERROR(convertShape(tensor, dense));
     dense.data = tensor.data ? static_cast<char *>(tensor.data) + tensor.byte_offset : nullptr;
-    *out_dense = dense;
+    fillOutput(*out_dense, dense);
     return {};
   });
 }

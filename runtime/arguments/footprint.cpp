@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/footprint.h"
-#include "arguments/bsr.h"
+#include "arguments/blocks.h"
 #include "arguments/strides.h"
 #include "image/enum_values.h"
-#include "pattern/pattern.h"
 
 namespace sparsec::runtime {
 
@@ -60,25 +59,24 @@ Footprint footprintOf(const void *data, uint64_t bytes) {
 ArgumentMemory::ArgumentMemory(const sparsec_argument_t &argument) {
   switch (argument.kind) {
   case SPARSEC_ARGUMENT_BSR: {
-    const sparsec_bsr_t &matrix = argument.bsr;
+    const sparsec_blocks_t &matrix = blocksOf(argument);
     uint64_t blockBytes = uint64_t(matrix.block_rows) * matrix.block_columns * dtypeBytes(enumValue(matrix.dtype));
-    add("values", footprintOf(matrix.values, uint64_t(matrix.block_count) * blockBytes));
-    add("row_ptr", footprintOf(matrix.row_ptr, rowPtrCount(matrix) * sizeof(int32_t)));
-    add("col_idx", footprintOf(matrix.col_idx, uint64_t(matrix.block_count) * sizeof(int32_t)));
+    add("values", footprintOf(matrix.values, uint64_t(matrix.capacity) * blockBytes));
+    addLists(matrix);
     return;
   }
   case SPARSEC_ARGUMENT_DENSE:
-    add("data", footprintOf(argument.dense));
+    add("data", footprintOf(denseOf(argument)));
     return;
   case SPARSEC_ARGUMENT_PATTERN:
-    addLists(argument.pattern);
+    addLists(blocksOf(argument));
     return;
   case SPARSEC_ARGUMENT_SCALAR:
     return;
   }
 }
 
-void ArgumentMemory::addLists(const sparsec_pattern_t &pattern) {
+void ArgumentMemory::addLists(const sparsec_blocks_t &pattern) {
   if (listCount(pattern) == 0)
     return;
   auto addArray = [&](const char *member, const int32_t *array, size_t count) {

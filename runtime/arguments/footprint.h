@@ -48,10 +48,10 @@ private:
     if (footprint.run != 0)
       pieces[count++] = {member, footprint};
   }
-  void addLists(const sparsec_pattern_t &pattern);
+  void addLists(const sparsec_blocks_t &pattern);
 
   uint32_t count = 0;
-  Piece pieces[4];
+  Piece pieces[5];
 };
 
 } // namespace sparsec::runtime

@@ -96,7 +96,7 @@ bool isFullOperand(const sparsec_argument_info_t &info) {
 
 /// Whether a full operand has each element where the result has it: a kernel reads it before it writes it.
 bool isSameMemory(const Checked &operand, const Checked &result) {
-  const sparsec_dense_t &from = operand.value.dense, &to = result.value.dense;
+  const sparsec_dense_t &from = operand.dense(), &to = result.dense();
   return from.data == to.data && dtypeBytes(operand.info.dtype) == dtypeBytes(result.info.dtype) &&
          operand.info.layout == result.info.layout && (!usesStride(to, 0) || from.strides[0] == to.strides[0]);
 }
@@ -105,7 +105,7 @@ Status checkApart(const Checked &result, const Checked &other) {
   bool isFull = isFullOperand(other.info);
   if (isFull && isSameMemory(other, result))
     return {};
-  const Footprint written = footprintOf(result.value.dense);
+  const Footprint written = footprintOf(result.dense());
   for (const auto &[member, footprint] : ArgumentMemory(other.value))
     if (overlap(written, footprint))
       return result.refuse("its memory overlaps ", member, " of ", other.subject(),

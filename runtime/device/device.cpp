@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/device.h"
+#include "arguments/views.h"
 
 #include <cstdlib>
 #include <cstring>
@@ -30,6 +31,7 @@ void setName(sparsec_device_info_t &info, const std::string &name) {
 
 Status Device::openCuda(int32_t ordinal, std::shared_ptr<Device> &outDevice) {
   auto device = std::make_shared<Device>();
+  device->info.ordinal = ordinal;
   SPARSEC_RETURN_IF_ERROR(loadCuda(device->cuda));
   const CudaTable &cuda = *device->cuda;
   int count = 0;
@@ -81,6 +83,7 @@ Status Device::openHost(int32_t threadCount, std::shared_ptr<Device> &outDevice)
     threadCount = std::max(1u, std::thread::hardware_concurrency());
   auto device = std::make_shared<Device>();
   device->info.kind = SPARSEC_TARGET_HOST;
+  device->info.ordinal = SPARSEC_PLACE_HOST;
   setName(device->info, processorName());
   device->info.multiprocessors = threadCount;
   device->info.memory_bytes = int64_t(sysconf(_SC_PHYS_PAGES)) * sysconf(_SC_PAGESIZE);
@@ -154,6 +157,16 @@ Status Device::download(void *destination, const void *source, size_t bytes) con
   return cudaStatus(*cuda, cuda->cuMemcpyDtoH(destination, devicePointer(source), bytes), "copying from the device");
 }
 
+Status Device::downloadAsync(void *destination, const void *source, size_t bytes, void *stream) const {
+  if (bytes == 0 || isHost())
+    return download(destination, source, bytes);
+  ContextScope current(*this);
+  SPARSEC_RETURN_IF_ERROR(current.status());
+  return cudaStatus(*cuda,
+                    cuda->cuMemcpyDtoHAsync(destination, devicePointer(source), bytes, static_cast<CUstream>(stream)),
+                    "copying from the device");
+}
+
 Status Device::synchronize(void *stream) const {
   if (isHost())
     return {};
@@ -223,9 +236,10 @@ void sparsec_device_destroy(sparsec_device_t device) { delete device; }
 
 sparsec_status_t sparsec_device_info(sparsec_device_t device, sparsec_device_info_t *out_info) {
   return guarded([&]() -> Status {
-    if (!device || !out_info)
-      return invalidArgument(device ? "out_info" : "device", " is NULL");
-    *out_info = device->device->info;
+    SPARSEC_RETURN_IF_ERROR(startOutput(out_info, "out_info"));
+    if (!device)
+      return invalidArgument("device is NULL");
+    fillOutput(*out_info, device->device->info);
     return {};
   });
 }

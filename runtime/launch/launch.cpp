@@ -31,7 +31,7 @@ public:
 
 private:
   Status add(const Launch &launch, const sparsec_parameter_info_t &recipe);
-  void addPatternField(const sparsec_pattern_t &pattern, uint32_t field);
+  void addPatternField(const sparsec_blocks_t &pattern, uint32_t field);
   template <typename Value> void add(Value value) {
     static_assert(sizeof(value) <= sizeof(uint64_t));
     slots[count] = 0;
@@ -66,26 +66,26 @@ Status ParameterPack::add(const Launch &launch, const sparsec_parameter_info_t &
     return {};
   }
   case SPARSEC_PARAMETER_POINTER:
-    add(isBsr ? argument.bsr.values : argument.dense.data);
+    add(isBsr ? blocksOf(argument).values : denseOf(argument).data);
     return {};
   case SPARSEC_PARAMETER_ROW_PTR:
-    add(argument.bsr.row_ptr);
+    add(blocksOf(argument).full.starts);
     return {};
   case SPARSEC_PARAMETER_COL_IDX:
-    add(argument.bsr.col_idx);
+    add(blocksOf(argument).full.indices);
     return {};
   case SPARSEC_PARAMETER_SIZE:
     if (isBsr)
-      add(int32_t(recipe.index == 0 ? argument.bsr.rows : argument.bsr.columns));
+      add(int32_t(recipe.index == 0 ? blocksOf(argument).rows : blocksOf(argument).columns));
     else
-      add(int32_t(argument.dense.sizes[recipe.index]));
+      add(int32_t(denseOf(argument).sizes[recipe.index]));
     return {};
   case SPARSEC_PARAMETER_STRIDE:
     // Kernels step over rows that are not there, too: where the stride may be anything, it must not misalign them.
-    add(usesStride(argument.dense, int32_t(recipe.index)) ? argument.dense.strides[recipe.index] : int64_t(0));
+    add(usesStride(denseOf(argument), int32_t(recipe.index)) ? denseOf(argument).strides[recipe.index] : int64_t(0));
     return {};
   case SPARSEC_PARAMETER_SCALAR:
-    add(argument.scalar);
+    add(scalarOf(argument));
     return {};
   case SPARSEC_PARAMETER_PLAN_SECTION:
     add(launch.plan ? launch.plan->sections[recipe.index] : nullptr);
@@ -97,13 +97,13 @@ Status ParameterPack::add(const Launch &launch, const sparsec_parameter_info_t &
     add(int32_t(launch.grid.panels));
     return {};
   case SPARSEC_PARAMETER_PATTERN_FIELD:
-    addPatternField(argument.pattern, recipe.index);
+    addPatternField(blocksOf(argument), recipe.index);
     return {};
   }
   return makeStatus(SPARSEC_STATUS_INTERNAL, "parameter kind ", recipe.kind);
 }
 
-void ParameterPack::addPatternField(const sparsec_pattern_t &pattern, uint32_t field) {
+void ParameterPack::addPatternField(const sparsec_blocks_t &pattern, uint32_t field) {
   switch (field) {
   case SPARSEC_PATTERN_FIELD_ENCODING:
     return add(int32_t(pattern.encoding));
@@ -142,14 +142,14 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
   return {};
 }
 
-Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const sparsec_bsr_t &matrix,
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const sparsec_blocks_t &matrix,
                  const ProblemSizes &sizes) {
   SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, plan));
   if (plan.sizes.m != sizes.m || plan.sizes.n != sizes.n || plan.sizes.k != sizes.k ||
-      plan.blockCount != matrix.block_count)
+      plan.blockCount != matrix.capacity)
     return invalidArgument("plan is for a ", plan.sizes.m, " x ", plan.sizes.k, " matrix of ", plan.blockCount,
                            " blocks and width ", plan.sizes.n, ", but the launch has ", sizes.m, " x ", sizes.k, ", ",
-                           matrix.block_count, " blocks and width ", sizes.n);
+                           matrix.capacity, " blocks and width ", sizes.n);
   return {};
 }
 
@@ -193,10 +193,11 @@ Status enqueue(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const
 Status launchSpmm(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
                   size_t count, void *stream) {
   ProblemSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, ResultMemory::needed, sizes));
-  const sparsec_bsr_t &matrix = arguments[kernel.of(SPARSEC_ROLE_MATRIX)].bsr;
+  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, Use::launch, sizes));
+  const sparsec_blocks_t &matrix = blocksOf(arguments[kernel.of(SPARSEC_ROLE_MATRIX)]);
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, matrix, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
   if (sizes.m == 0 || sizes.n == 0)
     return {};
   return enqueue(kernel, plan, arguments, stream, [&](const sparsec_variant_info_t &variant) {
@@ -207,11 +208,10 @@ Status launchSpmm(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, co
 Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
                        size_t count, void *stream) {
   AttentionSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::needed, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, Use::launch, sizes));
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, sizes));
-  SPARSEC_RETURN_IF_ERROR(kernel.module->device->isHost() ? checkPatternArgument(kernel, arguments)
-                                                          : checkDevicePatternArgument(kernel, arguments, stream));
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
   if (sizes.rows() == 0)
     return {};
   return enqueue(kernel, plan, arguments, stream,

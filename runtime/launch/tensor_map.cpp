@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "launch/tensor_map.h"
+#include "arguments/views.h"
 #include "image/enum_values.h"
 
 #include <algorithm>
@@ -48,12 +49,12 @@ Description describe(const sparsec_dense_t &tensor) {
 
 Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument) {
   if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE)
-    return describe(argument.dense);
-  const sparsec_bsr_t &matrix = argument.bsr;
+    return describe(denseOf(argument));
+  const sparsec_blocks_t &matrix = blocksOf(argument);
   uint64_t rowBytes = matrix.block_columns * dtypeBytes(matrix.dtype);
   return {const_cast<void *>(matrix.values),
           matrix.dtype,
-          {uint64_t(matrix.block_columns), uint64_t(matrix.block_rows), uint64_t(matrix.block_count)},
+          {uint64_t(matrix.block_columns), uint64_t(matrix.block_rows), uint64_t(matrix.capacity)},
           {rowBytes, rowBytes * matrix.block_rows}};
 }
 

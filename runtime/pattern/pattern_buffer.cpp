@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/pattern_buffer.h"
+#include "image/enum_values.h"
 #include "image/launch_info_reader.h"
-#include "operations/kernel_shape.h"
-#include "pattern/pattern.h"
 
 #include <algorithm>
-#include <cstring>
 
 using namespace sparsec::runtime;
 
@@ -26,14 +24,14 @@ struct Lists {
   std::vector<int32_t> counts, blocks; // of all lists, one after the other
 };
 
-Lists collect(const sparsec_pattern_t &pattern, const BlockStates &states, sparsec_block_state_t wanted) {
+Lists collect(const sparsec_blocks_t &pattern, const BlockStates &states, sparsec_block_state_t wanted) {
   Lists lists;
-  int64_t count = pattern.batches * pattern.heads * pattern.rows;
+  int64_t count = listCount(pattern), columns = blockColumnCount(pattern);
   lists.counts.reserve(count);
   for (int64_t list = 0; list < count; ++list) {
     size_t begin = lists.blocks.size();
-    for (int64_t column = 0; column < pattern.columns; ++column)
-      if (states[list * pattern.columns + column] == wanted)
+    for (int64_t column = 0; column < columns; ++column)
+      if (states[list * columns + column] == wanted)
         lists.blocks.push_back(int32_t(column));
     lists.counts.push_back(int32_t(lists.blocks.size() - begin));
   }
@@ -47,7 +45,7 @@ int64_t capacityFor(const Lists &lists, sparsec_pattern_encoding_t encoding) {
 }
 
 /// Appends starts and indices as the pattern's encoding lays them out.
-void append(const sparsec_pattern_t &pattern, const Lists &lists, std::vector<int32_t> &memory) {
+void append(const sparsec_blocks_t &pattern, const Lists &lists, std::vector<int32_t> &memory) {
   if (pattern.encoding == SPARSEC_PATTERN_INDEX_ARRAYS) {
     int32_t start = 0;
     memory.push_back(start);
@@ -76,39 +74,36 @@ Status checkBlockStates(const char *name, const uint8_t *states, int64_t count) 
   return {};
 }
 
-Status startPattern(const sparsec_pattern_shape_t *shape, const sparsec_pattern_encoding_t &encoding,
-                    sparsec_pattern_buffer_t *outBuffer, sparsec_pattern_t &outPattern) {
+Status startPattern(const sparsec_blocks_t *shape, sparsec_pattern_buffer_t *outBuffer, sparsec_blocks_t &outPattern) {
   if (!outBuffer)
     return invalidArgument("out_buffer is NULL");
   *outBuffer = nullptr;
   if (!shape)
     return invalidArgument("shape is NULL");
   constexpr Subject subject = {"shape"};
-  for (auto [name, value] : {std::pair("queries", shape->queries), std::pair("keys", shape->keys)})
-    if (value < 0 || value > maxSize)
-      return invalidArgument(subject, ": expects ", name, " of 0 to ", maxSize, ", but got ", value);
-  sparsec_pattern_t pattern = {};
-  std::memcpy(&pattern.encoding, &encoding, sizeof(encoding)); // it may hold any number yet
-  pattern.query_block = shape->query_block;
-  pattern.key_block = shape->key_block;
-  pattern.batches = shape->batches;
-  pattern.heads = shape->heads;
-  SPARSEC_RETURN_IF_ERROR(checkPatternSizes(pattern, subject));
-  pattern.rows = ceilDivide(shape->queries, pattern.query_block);
-  pattern.columns = ceilDivide(shape->keys, pattern.key_block);
+  SPARSEC_RETURN_IF_ERROR(checkStructSize(*shape, subject));
+  sparsec_blocks_t pattern = *shape;
+  pattern.size = sizeof(pattern);
+  pattern.dtype = SPARSEC_DTYPE_NONE;
+  pattern.flags = 0;
+  pattern.capacity = 0;
+  pattern.full = pattern.partial = {};
+  pattern.values = nullptr;
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, subject));
   // The largest that it can become, in the encoding that needs most.
-  sparsec_pattern_t largest = pattern;
+  sparsec_blocks_t largest = pattern;
   largest.encoding = SPARSEC_PATTERN_PADDED_LISTS;
-  largest.capacity = pattern.columns;
-  SPARSEC_RETURN_IF_ERROR(checkPatternSizes(largest, subject));
+  largest.capacity = blockColumnCount(pattern);
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(largest, subject));
   outPattern = pattern;
   return {};
 }
 
-Status makePatternBuffer(const sparsec_pattern_t &pattern, const BlockStates &states, sparsec_device_t device,
+Status makePatternBuffer(const sparsec_blocks_t &pattern, const BlockStates &states, sparsec_device_t device,
                          sparsec_pattern_buffer_t &outBuffer) {
   auto buffer = std::make_unique<sparsec_pattern_buffer_s>();
   buffer->pattern = pattern;
+  buffer->pattern.device = placeOf(device);
   Lists partial = collect(pattern, states, SPARSEC_BLOCK_PARTIAL), full = collect(pattern, states, SPARSEC_BLOCK_FULL);
   buffer->pattern.capacity = std::max(capacityFor(partial, pattern.encoding), capacityFor(full, pattern.encoding));
   std::vector<int32_t> &memory = buffer->hostMemory;
@@ -136,13 +131,12 @@ Status makePatternBuffer(const sparsec_pattern_t &pattern, const BlockStates &st
 
 } // namespace sparsec::runtime
 
-sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *shape, const uint8_t *host_mask,
-                                                 sparsec_pattern_encoding_t encoding, sparsec_device_t device,
-                                                 sparsec_pattern_buffer_t *out_buffer) {
+sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_blocks_t *shape, const uint8_t *host_mask,
+                                                 sparsec_device_t device, sparsec_pattern_buffer_t *out_buffer) {
   return guarded([&]() -> Status {
-    sparsec_pattern_t pattern;
-    SPARSEC_RETURN_IF_ERROR(startPattern(shape, encoding, out_buffer, pattern));
-    int64_t blocks = pattern.batches * pattern.heads * pattern.rows * pattern.columns;
+    sparsec_blocks_t pattern;
+    SPARSEC_RETURN_IF_ERROR(startPattern(shape, out_buffer, pattern));
+    int64_t blocks = listCount(pattern) * blockColumnCount(pattern);
     if (blocks != 0 && !host_mask)
       return invalidArgument("host_mask is NULL");
     SPARSEC_RETURN_IF_ERROR(checkBlockStates("host_mask", host_mask, blocks));
@@ -151,8 +145,14 @@ sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *
   });
 }
 
-sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer) {
-  return buffer ? buffer->pattern : sparsec_pattern_t();
+sparsec_status_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer, sparsec_blocks_t *out_view) {
+  return guarded([&]() -> Status {
+    SPARSEC_RETURN_IF_ERROR(startOutput(out_view, "out_view"));
+    if (!buffer)
+      return invalidArgument("buffer is NULL");
+    fillOutput(*out_view, buffer->pattern);
+    return {};
+  });
 }
 
 void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer) { delete buffer; }

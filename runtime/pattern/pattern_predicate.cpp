@@ -12,8 +12,9 @@ namespace {
 class PredicateEvaluator {
 public:
   PredicateEvaluator(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
-                     const sparsec_pattern_shape_t &shape, const sparsec_pattern_t &pattern)
-      : kernel(kernel), arguments(arguments), shape(shape), pattern(pattern) {}
+                     const sparsec_blocks_t &pattern)
+      : kernel(kernel), arguments(arguments), pattern(pattern), rows(blockRowCount(pattern)),
+        columns(blockColumnCount(pattern)) {}
 
   Status run(BlockStates &states);
 
@@ -24,15 +25,15 @@ private:
 
   const sparsec_kernel_s &kernel;
   const sparsec_argument_t *arguments;
-  const sparsec_pattern_shape_t &shape;
-  const sparsec_pattern_t &pattern;
+  const sparsec_blocks_t &pattern;
+  const int64_t rows, columns;    // of blocks
   int64_t batches = 0, heads = 0; // that the mask tells apart
 };
 
 /// A mask that does not ask for the batch or the head is evaluated for the first one.
 Status PredicateEvaluator::run(BlockStates &states) {
   Region mask = Region::mask(kernel, arguments);
-  int64_t blocks = pattern.rows * pattern.columns;
+  int64_t blocks = rows * columns;
   batches = mask.uses(1) ? pattern.batches : std::min<int64_t>(pattern.batches, 1);
   heads = mask.uses(2) ? pattern.heads : std::min<int64_t>(pattern.heads, 1);
   BlockStates own(batches * heads * blocks);
@@ -66,15 +67,16 @@ Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockState
 
 /// What causal and window exclude does not count: the kernel excludes it in full blocks too.
 Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &state) const {
-  int64_t column = block % pattern.columns, list = block / pattern.columns;
-  int64_t row = list % pattern.rows, head = list / pattern.rows % heads;
-  int64_t batch = list / pattern.rows / heads;
-  int64_t firstKey = column * pattern.key_block, endKey = std::min(firstKey + pattern.key_block, shape.keys);
-  int64_t firstQuery = row * pattern.query_block;
-  int64_t endQuery = std::min(firstQuery + pattern.query_block, shape.queries);
+  int64_t column = block % columns, list = block / columns;
+  int64_t row = list % rows, head = list / rows % heads;
+  int64_t batch = list / rows / heads;
+  int64_t firstKey = column * pattern.block_columns;
+  int64_t endKey = std::min(firstKey + pattern.block_columns, pattern.columns);
+  int64_t firstQuery = row * pattern.block_rows;
+  int64_t endQuery = std::min(firstQuery + pattern.block_rows, pattern.rows);
   bool anyVisible = false, anyHidden = false;
   for (int64_t query = firstQuery; query < endQuery; ++query) {
-    KeyRange visible = visibleKeys(kernel.attention(), shape.queries, shape.keys, query);
+    KeyRange visible = visibleKeys(kernel.attention(), pattern.rows, pattern.columns, query);
     for (int64_t key = std::max(firstKey, visible.begin); key < std::min(endKey, visible.end); ++key) {
       double result = 0.0;
       SPARSEC_RETURN_IF_ERROR(mask.evaluate({batch, head, query, key}, result, nullptr));
@@ -90,8 +92,8 @@ Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &s
 }
 
 /// The operands that the mask loads; other arguments are not looked at.
-Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const sparsec_argument_t *arguments,
-                     size_t count) {
+Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, int32_t place,
+                     const sparsec_argument_t *arguments, size_t count) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (!mask.loads(i))
       continue;
@@ -100,57 +102,56 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const s
                              "': expects all ", kernel.info->argument_count, " arguments, but got ",
                              arguments ? count : 0);
     Checked operand = checkedArgument(kernel, arguments, i);
-    SPARSEC_RETURN_IF_ERROR(operand.checkKind());
+    SPARSEC_RETURN_IF_ERROR(operand.checkView(place));
     SPARSEC_RETURN_IF_ERROR(checkRegionOperand(operand));
   }
   return {};
 }
 
-Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name) {
+Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name) {
   if (kernel.info->family != SPARSEC_FAMILY_ATTENTION || kernel.attention().mask_step_count == 0)
     return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
   uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
   if (number == noArgument)
     return {};
   const sparsec_argument_info_t &info = kernel.argument(number);
-  if (shape.query_block != int32_t(info.block_rows) || shape.key_block != int32_t(info.block_columns))
+  if (shape.block_rows != int32_t(info.block_rows) || shape.block_columns != int32_t(info.block_columns))
     return invalidArgument(name, ": expects blocks of ", info.block_rows, " queries x ", info.block_columns,
-                           " keys, as '", info.name, "' of the kernel has them, but got ", shape.query_block, " x ",
-                           shape.key_block);
+                           " keys, as '", info.name, "' of the kernel has them, but got ", shape.block_rows, " x ",
+                           shape.block_columns);
   return {};
 }
 
 } // namespace
 
-Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape, const char *name,
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name, int32_t place,
                       const sparsec_argument_t *arguments, size_t count) {
   SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
-  return checkOperands(kernel, Region::mask(kernel, arguments), arguments, count);
+  return checkOperands(kernel, Region::mask(kernel, arguments), place, arguments, count);
 }
 
-Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_pattern_shape_t &shape,
-                         const sparsec_argument_t *arguments, const sparsec_pattern_t &pattern,
-                         BlockStates &outStates) {
-  outStates.resize(pattern.batches * pattern.heads * pattern.rows * pattern.columns);
-  return PredicateEvaluator(kernel, arguments, shape, pattern).run(outStates);
+Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                         const sparsec_blocks_t &pattern, BlockStates &outStates) {
+  outStates.resize(listCount(pattern) * blockColumnCount(pattern));
+  return PredicateEvaluator(kernel, arguments, pattern).run(outStates);
 }
 
 } // namespace sparsec::runtime
 
 using namespace sparsec::runtime;
 
-sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const sparsec_pattern_shape_t *shape,
+sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const sparsec_blocks_t *shape,
                                                 const sparsec_argument_t *host_arguments, size_t argument_count,
-                                                sparsec_pattern_encoding_t encoding, sparsec_device_t device,
-                                                sparsec_pattern_buffer_t *out_buffer) {
+                                                sparsec_device_t device, sparsec_pattern_buffer_t *out_buffer) {
   return guarded([&]() -> Status {
-    sparsec_pattern_t pattern;
-    SPARSEC_RETURN_IF_ERROR(startPattern(shape, encoding, out_buffer, pattern));
+    sparsec_blocks_t pattern;
+    SPARSEC_RETURN_IF_ERROR(startPattern(shape, out_buffer, pattern));
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    SPARSEC_RETURN_IF_ERROR(checkPredicate(*kernel, *shape, "shape", host_arguments, argument_count));
+    SPARSEC_RETURN_IF_ERROR(
+        checkPredicate(*kernel, *shape, "shape", SPARSEC_PLACE_HOST, host_arguments, argument_count));
     BlockStates states;
-    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, *shape, host_arguments, pattern, states));
+    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, host_arguments, pattern, states));
     return makePatternBuffer(pattern, states, device, *out_buffer);
   });
 }

@@ -3,7 +3,6 @@
 
 #include "block_mask_ptx.h"
 #include "launch/launch.h"
-#include "pattern/pattern.h"
 #include "pattern/pattern_predicate.h"
 
 using namespace sparsec::runtime;
@@ -14,8 +13,8 @@ namespace {
 
 /// Gives the buffer memory for padded lists that hold every block, and makes them empty.
 Status allocateLists(sparsec_pattern_buffer_s &buffer) {
-  sparsec_pattern_t &pattern = buffer.pattern;
-  pattern.capacity = pattern.columns;
+  sparsec_blocks_t &pattern = buffer.pattern;
+  pattern.capacity = blockColumnCount(pattern);
   const int64_t lists = listCount(pattern), entries = lists * pattern.capacity;
   if (lists == 0)
     return {};
@@ -50,14 +49,14 @@ Status loadBlockMaskKernel(sparsec_pattern_buffer_s &buffer) {
 
 /// The lists of a buffer in host memory, from (known) states.
 void writeLists(sparsec_pattern_buffer_s &buffer, const uint8_t *states) {
-  const sparsec_pattern_t &pattern = buffer.pattern;
+  const sparsec_blocks_t &pattern = buffer.pattern;
   for (auto [lists, wanted] :
        {std::pair(pattern.partial, SPARSEC_BLOCK_PARTIAL), std::pair(pattern.full, SPARSEC_BLOCK_FULL)})
     for (int64_t list = 0; list < listCount(pattern); ++list) {
-      const uint8_t *ofList = states + list * pattern.columns;
+      const uint8_t *ofList = states + list * pattern.capacity;
       auto *indices = const_cast<int32_t *>(lists.indices) + list * pattern.capacity;
       int32_t count = 0;
-      for (int64_t column = 0; column < pattern.columns; ++column)
+      for (int64_t column = 0; column < pattern.capacity; ++column)
         if (ofList[column] == wanted)
           indices[count++] = int32_t(column);
       const_cast<int32_t *>(lists.starts)[list] = count;
@@ -65,13 +64,13 @@ void writeLists(sparsec_pattern_buffer_s &buffer, const uint8_t *states) {
 }
 
 Status launchBlockMaskKernel(const sparsec_pattern_buffer_s &buffer, const uint8_t *mask, void *stream) {
-  const sparsec_pattern_t &pattern = buffer.pattern;
+  const sparsec_blocks_t &pattern = buffer.pattern;
   const CudaTable &cuda = *buffer.device->cuda;
   ContextScope current(*buffer.device);
   SPARSEC_RETURN_IF_ERROR(current.status());
   auto word = [](const void *pointer) { return uint64_t(reinterpret_cast<uintptr_t>(pointer)); };
   uint64_t words[] = {word(mask),
-                      uint64_t(pattern.columns),
+                      uint64_t(pattern.capacity),
                       word(pattern.partial.starts),
                       word(pattern.partial.indices),
                       word(pattern.full.starts),
@@ -106,9 +105,11 @@ Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_
   std::vector<sparsec_argument_t> own(kernel.info->argument_count);
   if (arguments)
     std::copy_n(arguments, own.size(), own.begin());
-  own[kernel.of(SPARSEC_ROLE_QUERY)].dense.sizes[2] = buffer.shape.queries;
-  own[kernel.of(SPARSEC_ROLE_KEY)].dense.sizes[2] = buffer.shape.keys;
-  own[kernel.of(SPARSEC_ROLE_PATTERN)] = sparsec_argument_pattern(buffer.pattern);
+  const sparsec_dense_t query = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_NONE, 0, 0, buffer.pattern.rows, 0);
+  const sparsec_dense_t key = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_NONE, 0, 0, buffer.pattern.columns, 0);
+  own[kernel.of(SPARSEC_ROLE_QUERY)] = sparsec_argument_dense(&query);
+  own[kernel.of(SPARSEC_ROLE_KEY)] = sparsec_argument_dense(&key);
+  own[kernel.of(SPARSEC_ROLE_PATTERN)] = sparsec_argument_blocks(&buffer.pattern);
   return launchPatternBuilder(kernel, own.data(), listCount(buffer.pattern), stream);
 }
 
@@ -116,12 +117,13 @@ Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_
 
 } // namespace sparsec::runtime
 
-sparsec_status_t sparsec_pattern_buffer_create(const sparsec_pattern_shape_t *shape, sparsec_device_t device,
+sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_t *shape, sparsec_device_t device,
                                                sparsec_pattern_buffer_t *out_buffer) {
   return guarded([&]() -> Status {
     auto buffer = std::make_unique<sparsec_pattern_buffer_s>();
-    SPARSEC_RETURN_IF_ERROR(startPattern(shape, SPARSEC_PATTERN_PADDED_LISTS, out_buffer, buffer->pattern));
-    buffer->shape = *shape;
+    SPARSEC_RETURN_IF_ERROR(startPattern(shape, out_buffer, buffer->pattern));
+    buffer->pattern.encoding = SPARSEC_PATTERN_PADDED_LISTS;
+    buffer->pattern.device = placeOf(device);
     buffer->isUpdatable = true;
     if (device && !device->device->isHost())
       buffer->device = device->device;
@@ -137,7 +139,7 @@ sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t
                                                         void *stream) {
   return guarded([&]() -> Status {
     SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
-    int64_t lists = listCount(buffer->pattern), blocks = lists * buffer->pattern.columns;
+    int64_t lists = listCount(buffer->pattern), blocks = lists * buffer->pattern.capacity;
     if (blocks != 0 && !mask)
       return invalidArgument("mask is NULL");
     if (lists == 0)
@@ -157,13 +159,14 @@ sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t 
     SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    SPARSEC_RETURN_IF_ERROR(checkPredicate(*kernel, buffer->shape, "buffer", arguments, argument_count));
+    SPARSEC_RETURN_IF_ERROR(
+        checkPredicate(*kernel, buffer->pattern, "buffer", buffer->pattern.device, arguments, argument_count));
     if (listCount(buffer->pattern) == 0)
       return {};
     if (buffer->device)
       return updateOnGpu(*buffer, *kernel, arguments, stream);
     BlockStates states;
-    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, buffer->shape, arguments, buffer->pattern, states));
+    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, arguments, buffer->pattern, states));
     writeLists(*buffer, states.data());
     return {};
   });

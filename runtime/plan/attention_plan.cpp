@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Plans of attention: tiles balanced by the steps that they take, or a counter where nothing is known of the lists.
-#include "pattern/pattern.h"
+#include "arguments/blocks.h"
 #include "plan/key_range.h"
 #include "plan/plan.h"
 #include "plan/tile_lists.h"
@@ -19,7 +19,7 @@ constexpr uint32_t tileOverhead = 2;
 class TileCosts {
 public:
   TileCosts(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
-            const sparsec_attention_sizes_t &sizes, const sparsec_pattern_t *pattern)
+            const sparsec_attention_sizes_t &sizes, const sparsec_blocks_t *pattern)
       : info(kernel.attention()), variant(variant), sizes(sizes), pattern(pattern) {}
 
   uint32_t of(int64_t batch, int64_t head, int64_t firstQuery) const {
@@ -28,12 +28,12 @@ public:
     if (keys.begin >= keys.end)
       blocks = 0;
     if (pattern)
-      blocks = listed(listNumber(*pattern, batch, head, firstQuery / pattern->query_block), keys);
+      blocks = listed(listNumber(*pattern, batch, head, firstQuery / pattern->block_rows), keys);
     return uint32_t(ceilDivide(blocks * keyBlock(), int64_t(variant.tile_n))) + tileOverhead;
   }
 
 private:
-  int32_t keyBlock() const { return pattern ? pattern->key_block : int32_t(variant.tile_n); }
+  int32_t keyBlock() const { return pattern ? pattern->block_columns : int32_t(variant.tile_n); }
 
   /// The keys that some query of the tile may see.
   KeyRange reachable(int64_t firstQuery) const {
@@ -54,7 +54,7 @@ private:
   const sparsec_attention_info_t &info;
   const sparsec_variant_info_t &variant;
   const sparsec_attention_sizes_t &sizes;
-  const sparsec_pattern_t *pattern;
+  const sparsec_blocks_t *pattern;
 };
 
 /// Head after head, so that the tiles that run together share keys and values in the L2 cache. Panel 0 has the last
@@ -86,29 +86,28 @@ Status checkSizes(const sparsec_kernel_s &kernel, const sparsec_attention_sizes_
   return {};
 }
 
-Status readPattern(const sparsec_kernel_s &kernel, const AttentionSizes &sizes, const sparsec_pattern_t &pattern,
-                   ListCopies &copies, sparsec_pattern_t &hostPattern) {
+Status readPattern(const sparsec_kernel_s &kernel, const AttentionSizes &sizes, const sparsec_blocks_t &pattern,
+                   ListCopies &copies, sparsec_blocks_t &hostPattern) {
   uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
   if (number == noArgument)
     return invalidArgument("pattern must be NULL: kernel '", kernel.info->name, "' has none");
-  sparsec_argument_t argument = {SPARSEC_ARGUMENT_PATTERN, {}};
-  argument.pattern = pattern;
+  const sparsec_argument_t argument = sparsec_argument_blocks(&pattern);
   Checked checked = {kernel.argument(number), argument, number};
+  SPARSEC_RETURN_IF_ERROR(checked.checkView(placeFor(kernel, Use::launch)));
   SPARSEC_RETURN_IF_ERROR(checkPatternArgumentSizes(checked, sizes));
   hostPattern = pattern;
-  if (const Device &device = *kernel.module->device; !device.isHost())
-    SPARSEC_RETURN_IF_ERROR(copies.download(device, hostPattern));
-  return checkPatternLists(hostPattern, checked.subject());
+  SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, hostPattern, nullptr));
+  return checkBlockLists(hostPattern, checked.subject());
 }
 
 Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_sizes_t &sizes,
-                           const sparsec_pattern_t *pattern, std::unique_ptr<sparsec_plan_s> &outPlan) {
+                           const sparsec_blocks_t *pattern, std::unique_ptr<sparsec_plan_s> &outPlan) {
   auto begin = std::chrono::steady_clock::now();
   SPARSEC_RETURN_IF_ERROR(checkSizes(kernel, sizes));
   AttentionSizes all = {sizes.batches, sizes.heads, sizes.heads,
                         sizes.queries, sizes.keys,  kernel.attention().head_dimension};
   ListCopies copies;
-  sparsec_pattern_t hostPattern;
+  sparsec_blocks_t hostPattern;
   if (pattern)
     SPARSEC_RETURN_IF_ERROR(readPattern(kernel, all, *pattern, copies, hostPattern));
 
@@ -157,7 +156,7 @@ Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_siz
 using namespace sparsec::runtime;
 
 sparsec_status_t sparsec_plan_create_attention(sparsec_kernel_t kernel, const sparsec_attention_sizes_t *sizes,
-                                               const sparsec_pattern_t *pattern, sparsec_plan_t *out_plan) {
+                                               const sparsec_blocks_t *pattern, sparsec_plan_t *out_plan) {
   const char *missing = !kernel ? "kernel" : !sizes ? "sizes" : nullptr;
   return givePlan(out_plan, missing, [&](std::unique_ptr<sparsec_plan_s> &plan) {
     return createAttentionPlan(*kernel, *sizes, pattern, plan);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/plan.h"
-#include "arguments/bsr.h"
+#include "arguments/blocks.h"
 #include "plan/tile_lists.h"
 
 #include <chrono>
@@ -26,32 +26,12 @@ Status SectionList::upload(const Device &device, void *&outMemory) const {
 
 namespace {
 
-/// A pattern's index arrays in host memory: where they are already, or copies.
-struct HostPattern {
-  std::vector<int32_t> rowPtrCopy, colIdxCopy;
-  const int32_t *rowPtr, *colIdx;
-
-  Status read(const Device &device, const sparsec_bsr_t &pattern) {
-    rowPtr = pattern.row_ptr;
-    colIdx = pattern.col_idx;
-    if (device.isHost())
-      return {};
-    rowPtrCopy.resize(rowPtrCount(pattern));
-    colIdxCopy.resize(pattern.block_count);
-    SPARSEC_RETURN_IF_ERROR(device.download(rowPtrCopy.data(), rowPtr, rowPtrCopy.size() * sizeof(int32_t)));
-    SPARSEC_RETURN_IF_ERROR(device.download(colIdxCopy.data(), colIdx, pattern.block_count * sizeof(int32_t)));
-    rowPtr = rowPtrCopy.data();
-    colIdx = colIdxCopy.data();
-    return {};
-  }
-};
-
-Status checkAgainstKernel(const sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_t width) {
+Status checkAgainstKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width) {
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, {"pattern"}));
   const sparsec_argument_info_t &info = kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX));
   if (pattern.block_rows != int32_t(info.block_rows) || pattern.block_columns != int32_t(info.block_columns))
     return invalidArgument("pattern: expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
                            pattern.block_rows, " x ", pattern.block_columns);
-  SPARSEC_RETURN_IF_ERROR(checkBsrSizes(pattern, {"pattern"}));
   int64_t sizes[] = {pattern.rows, pattern.columns};
   for (int d = 0; d < 2; ++d)
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
@@ -78,7 +58,7 @@ int64_t panelsPerUnit(const sparsec_kernel_s &kernel, const Variant &variant, co
 }
 
 TileLists planCudaVariant(const sparsec_kernel_s &kernel, const Variant &variant, const TileGrid &grid,
-                          const sparsec_bsr_t &pattern, const int32_t *rowPtr, VariantPlan &plan) {
+                          const sparsec_blocks_t &pattern, const int32_t *rowPtr, VariantPlan &plan) {
   plan.tiles = grid.tiles();
   plan.workers = std::min(variant.residentWorkers, plan.tiles);
   if (plan.tiles == 0)
@@ -90,7 +70,7 @@ TileLists planCudaVariant(const sparsec_kernel_s &kernel, const Variant &variant
   return lists;
 }
 
-Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_t width,
+Status createPlan(sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width,
                   std::unique_ptr<sparsec_plan_s> &outPlan) {
   auto begin = std::chrono::steady_clock::now();
   if (kernel.info->family != SPARSEC_FAMILY_SPMM)
@@ -101,12 +81,13 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
   plan->kernel = &kernel;
   plan->module = kernel.module->shared_from_this();
   plan->sizes = {pattern.rows, width, pattern.columns};
-  plan->blockCount = pattern.block_count;
+  plan->blockCount = pattern.capacity;
 
   const Device &device = *plan->module->device;
-  HostPattern host;
-  SPARSEC_RETURN_IF_ERROR(host.read(device, pattern));
-  SPARSEC_RETURN_IF_ERROR(checkBsrPattern(pattern, host.rowPtr, host.colIdx, {"pattern"}));
+  ListCopies copies;
+  sparsec_blocks_t host = pattern;
+  SPARSEC_RETURN_IF_ERROR(copies.download(device, host, nullptr));
+  SPARSEC_RETURN_IF_ERROR(checkBlockLists(host, {"pattern"}));
 
   SectionList sections;
   std::vector<TileLists> lists(kernel.variants.size());
@@ -118,7 +99,7 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
       planHostVariant(grid, device, plan->variants[i]);
       continue;
     }
-    lists[i] = planCudaVariant(kernel, kernel.variants[i], grid, pattern, host.rowPtr, plan->variants[i]);
+    lists[i] = planCudaVariant(kernel, kernel.variants[i], grid, pattern, host.full.starts, plan->variants[i]);
     sections.add(plan->variants[i], SPARSEC_PLAN_TILE_OFFSETS, lists[i].offsets);
     sections.add(plan->variants[i], SPARSEC_PLAN_TILES, lists[i].tiles);
   }
@@ -132,7 +113,7 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_bsr_t &pattern, int64_
 
 } // namespace sparsec::runtime
 
-sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_bsr_t *pattern, int64_t width,
+sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_blocks_t *pattern, int64_t width,
                                      sparsec_plan_t *out_plan) {
   const char *missing = !kernel ? "kernel" : !pattern ? "pattern" : nullptr;
   return givePlan(out_plan, missing,

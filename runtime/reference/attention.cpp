@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "attention.h"
+#include "arguments/blocks.h"
 #include "numbers.h"
-#include "pattern/pattern.h"
 #include "plan/key_range.h"
 #include "region.h"
 #include "steps.h"
@@ -49,7 +49,7 @@ private:
   void prepare(int64_t begin, int64_t rows);
   void readBlockStates();
   sparsec_block_state_t stateOf(int64_t key) const {
-    return pattern ? states[key / pattern->key_block] : SPARSEC_BLOCK_PARTIAL;
+    return pattern ? states[key / pattern->block_columns] : SPARSEC_BLOCK_PARTIAL;
   }
   bool isPanelEmpty(int64_t first, int64_t end) const;
   void widen(const sparsec_dense_t &tensor, int64_t first, int64_t end);
@@ -64,7 +64,7 @@ private:
   const AttentionSizes &sizes;
   const sparsec_attention_info_t &info;
   const sparsec_dense_t &q, &k, &v;
-  const sparsec_pattern_t *pattern = nullptr;
+  const sparsec_blocks_t *pattern = nullptr;
   double scale;
   Region score, mask;
 
@@ -82,18 +82,18 @@ private:
 };
 
 RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const AttentionSizes &sizes)
-    : sizes(sizes), info(kernel.attention()), q(arguments[kernel.of(SPARSEC_ROLE_QUERY)].dense),
-      k(arguments[kernel.of(SPARSEC_ROLE_KEY)].dense), v(arguments[kernel.of(SPARSEC_ROLE_VALUE)].dense),
+    : sizes(sizes), info(kernel.attention()), q(denseOf(arguments[kernel.of(SPARSEC_ROLE_QUERY)])),
+      k(denseOf(arguments[kernel.of(SPARSEC_ROLE_KEY)])), v(denseOf(arguments[kernel.of(SPARSEC_ROLE_VALUE)])),
       score(Region::score(kernel, arguments)), mask(Region::mask(kernel, arguments)) {
   if (uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN); number != noArgument)
-    pattern = &arguments[number].pattern;
+    pattern = &blocksOf(arguments[number]);
   uint32_t number = kernel.of(SPARSEC_ROLE_SCALE);
-  scale = number != noArgument ? arguments[number].scalar : 1 / std::sqrt(double(sizes.dimension));
+  scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(sizes.dimension));
 }
 
 int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
   int64_t query = begin % sizes.queries;
-  int64_t blockEnd = pattern ? (query / pattern->query_block + 1) * pattern->query_block : sizes.queries;
+  int64_t blockEnd = pattern ? (query / pattern->block_rows + 1) * pattern->block_rows : sizes.queries;
   return std::min({maxRows, end - begin, std::min(blockEnd, sizes.queries) - query});
 }
 
@@ -102,8 +102,8 @@ KeyRange RowGroup::keysOf(int64_t row) const { return visibleKeys(info, sizes.qu
 void RowGroup::readBlockStates() {
   if (!pattern)
     return;
-  states.assign(pattern->columns, SPARSEC_BLOCK_EMPTY);
-  int64_t number = listNumber(*pattern, batch, head, firstQuery / pattern->query_block);
+  states.assign(blockColumnCount(*pattern), SPARSEC_BLOCK_EMPTY);
+  int64_t number = listNumber(*pattern, batch, head, firstQuery / pattern->block_rows);
   for (int32_t block : blockList(*pattern, pattern->partial, number))
     states[block] = SPARSEC_BLOCK_PARTIAL;
   for (int32_t block : blockList(*pattern, pattern->full, number))
@@ -113,7 +113,7 @@ void RowGroup::readBlockStates() {
 bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
   if (!pattern)
     return false;
-  int64_t firstBlock = first / pattern->key_block, endBlock = ceilDivide(end, pattern->key_block);
+  int64_t firstBlock = first / pattern->block_columns, endBlock = ceilDivide(end, pattern->block_columns);
   return std::all_of(states.begin() + firstBlock, states.begin() + endBlock,
                      [](sparsec_block_state_t state) { return state == SPARSEC_BLOCK_EMPTY; });
 }

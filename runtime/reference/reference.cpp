@@ -2,7 +2,6 @@
 // sparsec_reference_run: what a kernel computes, in double.
 
 #include "arguments/arguments.h"
-#include "arguments/bsr.h"
 #include "arguments/overlap.h"
 #include "attention.h"
 #include "numbers.h"
@@ -19,8 +18,8 @@ namespace {
 class Reference {
 public:
   Reference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const ProblemSizes &sizes)
-      : kernel(kernel), arguments(arguments), sizes(sizes), matrix(arguments[kernel.of(SPARSEC_ROLE_MATRIX)].bsr),
-        dense(arguments[kernel.of(SPARSEC_ROLE_DENSE)].dense),
+      : kernel(kernel), arguments(arguments), sizes(sizes), matrix(blocksOf(arguments[kernel.of(SPARSEC_ROLE_MATRIX)])),
+        dense(denseOf(arguments[kernel.of(SPARSEC_ROLE_DENSE)])),
         isDenseTransposed(kernel.argument(kernel.of(SPARSEC_ROLE_DENSE)).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
 
   /// acc and the sum of magnitudes of rows [begin, end).
@@ -39,7 +38,7 @@ private:
   const sparsec_kernel_s &kernel;
   const sparsec_argument_t *arguments;
   const ProblemSizes sizes;
-  const sparsec_bsr_t &matrix;
+  const sparsec_blocks_t &matrix;
   const sparsec_dense_t &dense;
   const bool isDenseTransposed;
 };
@@ -60,8 +59,8 @@ void Reference::accumulate(int64_t begin, int64_t end, double *acc, double *magn
     int64_t countN = std::min(panelWidth, sizes.n - firstN);
     for (int64_t blockRow = begin / r; blockRow * r < end; ++blockRow) {
       int64_t firstM = std::max(begin, blockRow * r), endM = std::min(end, (blockRow + 1) * r);
-      for (int64_t block = matrix.row_ptr[blockRow]; block < matrix.row_ptr[blockRow + 1]; ++block) {
-        int64_t firstK = matrix.col_idx[block] * c, countK = std::min(c, sizes.k - firstK);
+      for (int64_t block = matrix.full.starts[blockRow]; block < matrix.full.starts[blockRow + 1]; ++block) {
+        int64_t firstK = matrix.full.indices[block] * c, countK = std::min(c, sizes.k - firstK);
         readPanel(firstK, countK, firstN, countN, panel.data());
         for (int64_t m = firstM; m < endM; ++m)
           for (int64_t k = 0; k < countK; ++k) {
@@ -82,8 +81,8 @@ void Reference::accumulate(int64_t begin, int64_t end, double *acc, double *magn
 double Reference::readExtra(uint32_t number, int64_t m, int64_t n) const {
   const sparsec_argument_info_t &info = kernel.argument(number);
   if (info.kind == SPARSEC_ARGUMENT_SCALAR)
-    return arguments[number].scalar;
-  const sparsec_dense_t &tensor = arguments[number].dense;
+    return scalarOf(arguments[number]);
+  const sparsec_dense_t &tensor = denseOf(arguments[number]);
   int64_t index = 0;
   switch (info.broadcast) {
   case SPARSEC_BROADCAST_PER_ROW:
@@ -155,11 +154,8 @@ Status checkOutputs(const sparsec_kernel_s &kernel, const sparsec_argument_t *ar
 Status runSpmm(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, int64_t rowBegin,
                int64_t rowEnd, double *y, double *magnitude) {
   ProblemSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
-  uint32_t matrixNumber = kernel.of(SPARSEC_ROLE_MATRIX);
-  const sparsec_bsr_t &matrix = arguments[matrixNumber].bsr;
-  SPARSEC_RETURN_IF_ERROR(checkBsrPattern(matrix, matrix.row_ptr, matrix.col_idx,
-                                          checkedArgument(kernel, arguments, matrixNumber).subject()));
+  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, Use::reference, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkHostLists(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(checkRows(rowBegin, rowEnd, sizes.m));
   int64_t elements = (rowEnd - rowBegin) * sizes.n;
   if (elements == 0)
@@ -181,8 +177,8 @@ Status runAttention(const sparsec_kernel_s &kernel, const sparsec_argument_t *ar
                     int64_t rowEnd, const Output &required, const double *magnitude, int64_t width,
                     const AttentionRows &out) {
   AttentionSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, ResultMemory::ignored, sizes));
-  SPARSEC_RETURN_IF_ERROR(checkPatternArgument(kernel, arguments));
+  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, Use::reference, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkHostLists(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(checkRows(rowBegin, rowEnd, sizes.rows()));
   if (rowBegin == rowEnd)
     return {};

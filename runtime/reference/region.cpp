@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "region.h"
+#include "arguments/views.h"
 #include "numbers.h"
 #include "operations/kernel_shape.h"
 #include "steps.h"
@@ -72,10 +73,10 @@ Status Region::evaluate(const ScorePosition &position, double &score, double *er
 Status Region::load(const sparsec_step_info_t &step, double &value) const {
   const sparsec_argument_info_t &info = kernel.argument(step.a);
   if (info.kind == SPARSEC_ARGUMENT_SCALAR) {
-    value = arguments[step.a].scalar;
+    value = scalarOf(arguments[step.a]);
     return {};
   }
-  const sparsec_dense_t &tensor = arguments[step.a].dense;
+  const sparsec_dense_t &tensor = denseOf(arguments[step.a]);
   int64_t offset = 0;
   for (uint32_t d = 0; d < info.rank; ++d) {
     double index = values[step.b + d];

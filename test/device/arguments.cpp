@@ -28,7 +28,7 @@ const Epilogue &requireEpilogue(const char *kernelName) {
 KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kernel, const Problem &problem,
                                  Placement placement, size_t guardBytes)
     : device(device), kernel(kernel), problem(problem), epilogue(requireEpilogue(sparsec_kernel_info(kernel)->name)) {
-  arguments.resize(sparsec_kernel_info(kernel)->argument_count);
+  arguments.assign(sparsec_kernel_info(kernel)->argument_count, 0.0);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, i);
     if (info->role == SPARSEC_ROLE_EPILOGUE)
@@ -36,8 +36,7 @@ KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kerne
     if (info->kind == SPARSEC_ARGUMENT_BSR)
       placeMatrix(i, placement, guardBytes);
     else if (info->kind == SPARSEC_ARGUMENT_SCALAR)
-      arguments[i] =
-          sparsec_argument_scalar(static_cast<float>(extraElement(static_cast<int>(extras.size()) - 1, 0, 0)));
+      arguments[i] = extraElement(static_cast<int>(extras.size()) - 1, 0, 0);
     else
       placeDense(i, placement, guardBytes);
   }
@@ -60,16 +59,11 @@ void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t g
     values.set(0, i, loadElement(problem.dtype, problem.values.data(), i));
   values.upload();
 
-  bsr.rows = problem.shape.rows;
-  bsr.columns = problem.shape.depth;
-  bsr.block_count = pattern.blockCount();
-  bsr.block_rows = static_cast<int32_t>(problem.blockRows);
-  bsr.block_columns = static_cast<int32_t>(problem.blockColumns);
-  bsr.dtype = problem.dtype;
-  bsr.row_ptr = guarded(pattern.rowPtr);
-  bsr.col_idx = guarded(pattern.colIdx);
-  bsr.values = values.view().data;
-  arguments[argument] = sparsec_argument_bsr(bsr);
+  const int32_t *rowPtr = guarded(pattern.rowPtr), *colIdx = guarded(pattern.colIdx);
+  bsr = sparsec_blocks_bsr(problem.shape.rows, problem.shape.depth, static_cast<int32_t>(problem.blockRows),
+                           static_cast<int32_t>(problem.blockColumns), pattern.blockCount(), rowPtr, colIdx,
+                           problem.dtype, values.view().data);
+  arguments[argument] = bsr;
 }
 
 void KernelArguments::placeDense(size_t argument, Placement placement, size_t guardBytes) {
@@ -85,7 +79,7 @@ void KernelArguments::placeDense(size_t argument, Placement placement, size_t gu
   auto dtype = static_cast<sparsec_dtype_t>(info->dtype);
   tensors.push_back(std::make_unique<PlacedTensor>(device, dtype, sizes, placement, guardBytes));
   PlacedTensor &tensor = *tensors.back();
-  arguments[argument] = sparsec_argument_dense(tensor.view());
+  arguments[argument] = tensor.view();
 
   if (info->role == SPARSEC_ROLE_RESULT) {
     result = &tensor;
@@ -130,7 +124,7 @@ size_t KernelArguments::expectedVariant() const {
   for (size_t v = 0; v < count; ++v) {
     uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
     bool fits = reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
-    for (const sparsec_argument_t &argument : arguments) {
+    for (const Argument &argument : arguments) {
       if (argument.kind != SPARSEC_ARGUMENT_DENSE)
         continue;
       fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
@@ -153,7 +147,8 @@ size_t KernelArguments::expectedVariant() const {
 void KernelArguments::poisonResult() { result->poisonAll(); }
 
 void KernelArguments::launch(sparsec_plan_t plan, void *stream) const {
-  check(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+  const ArgumentArray array(arguments);
+  check(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
 }
 
 void KernelArguments::run(sparsec_plan_t plan) {

@@ -16,8 +16,8 @@ public:
   KernelArguments(sparsec_device_t device, sparsec_kernel_t kernel, const Problem &problem, Placement placement,
                   size_t guardBytes);
 
-  const std::vector<sparsec_argument_t> &list() const { return arguments; }
-  const sparsec_bsr_t &matrix() const { return bsr; }
+  const std::vector<Argument> &list() const { return arguments; }
+  const sparsec_blocks_t &matrix() const { return bsr; }
   /// The variant that a launch must take by the rule of sparsec_variant_info_t.
   size_t expectedVariant() const;
 
@@ -41,8 +41,8 @@ private:
   sparsec_kernel_t kernel;
   const Problem &problem;
   const Epilogue &epilogue;
-  sparsec_bsr_t bsr = {};
-  std::vector<sparsec_argument_t> arguments;
+  sparsec_blocks_t bsr = {};
+  std::vector<Argument> arguments;
   std::vector<const sparsec_argument_info_t *> extras;
   std::vector<harness::DeviceBuffer> indexBuffers;
   std::vector<std::unique_ptr<PlacedTensor>> tensors;

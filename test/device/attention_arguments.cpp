@@ -33,8 +33,8 @@ AttentionArguments::AttentionArguments(sparsec_device_t device, sparsec_kernel_t
                                        size_t guardBytes, const BlockStates *blocks,
                                        sparsec_pattern_encoding_t encoding, bool isUnsorted)
     : device(device), kernel(kernel), shape(shape), guardBytes(guardBytes) {
-  arguments.resize(sparsec_kernel_info(kernel)->argument_count);
-  hostArguments.resize(arguments.size());
+  arguments.assign(sparsec_kernel_info(kernel)->argument_count, 0.0);
+  hostArguments = arguments;
   for (size_t i = 0; i < arguments.size(); ++i) {
     if (sparsec_kernel_argument(kernel, i)->role != SPARSEC_ROLE_PATTERN)
       placeArgument(i);
@@ -64,7 +64,7 @@ void AttentionArguments::placeArgument(size_t number) {
   case SPARSEC_ROLE_LSE:
     return placeLse(number);
   case SPARSEC_ROLE_SCALE:
-    arguments[number] = sparsec_argument_scalar(static_cast<float>(ownScale / std::sqrt(dimension())));
+    arguments[number] = ownScale / std::sqrt(dimension());
     hostArguments[number] = arguments[number];
     return;
   default:
@@ -82,9 +82,9 @@ PlacedTensor &AttentionArguments::place(size_t number, const std::vector<int64_t
 void AttentionArguments::setDense(size_t number, PlacedTensor &tensor, const sparsec_dense_t &shape) {
   sparsec_dense_t view = shape;
   view.data = tensor.view().data;
-  arguments[number] = sparsec_argument_dense(view);
+  arguments[number] = view;
   view.data = tensor.hostView().data;
-  hostArguments[number] = sparsec_argument_dense(view);
+  hostArguments[number] = view;
 }
 
 /// Where the row of D elements of a position of a head lies.
@@ -97,8 +97,7 @@ int64_t AttentionArguments::memoryRow(int64_t batch, int64_t head, int64_t heads
 sparsec_dense_t AttentionArguments::rowsView(const PlacedTensor &tensor, int64_t heads, int64_t length) const {
   bool headsFirst = shape.order == SequenceOrder::BatchHeadSequence;
   int64_t rowStride = tensor.view().strides[0];
-  sparsec_dense_t view = {};
-  view.dtype = tensor.view().dtype;
+  sparsec_dense_t view = tensor.view();
   view.rank = 4;
   const int64_t sizes[] = {shape.batches, heads, length, tensor.view().sizes[1]};
   const int64_t strides[] = {heads * length * rowStride, headsFirst ? length * rowStride : rowStride,
@@ -175,8 +174,8 @@ void AttentionArguments::placeOperand(size_t number) {
 void AttentionArguments::placePattern(size_t number, const BlockStates &blocks, sparsec_pattern_encoding_t encoding,
                                       bool isUnsorted) {
   lists = std::make_unique<PatternLists>(blocks, encoding, isUnsorted);
-  hostArguments[number] = sparsec_argument_pattern(lists->hostView(blocks));
-  sparsec_pattern_t pattern = lists->header;
+  hostArguments[number] = lists->hostView(blocks);
+  sparsec_blocks_t pattern = lists->header;
   auto upload = [&](sparsec_block_state_t state, const BlockLists &source, ListBuffers &buffers) {
     if (!blocks.has(state))
       return sparsec_block_lists_t{nullptr, nullptr};
@@ -187,14 +186,14 @@ void AttentionArguments::placePattern(size_t number, const BlockStates &blocks, 
   };
   pattern.partial = upload(SPARSEC_BLOCK_PARTIAL, lists->partial, partialBuffers);
   pattern.full = upload(SPARSEC_BLOCK_FULL, lists->full, fullBuffers);
-  arguments[number] = sparsec_argument_pattern(pattern);
+  arguments[number] = pattern;
 }
 
 void AttentionArguments::replaceLists(const BlockStates &blocks, bool isUnsorted) {
   *lists = PatternLists(blocks, lists->header.encoding, isUnsorted);
-  for (sparsec_argument_t &argument : hostArguments)
+  for (Argument &argument : hostArguments)
     if (argument.kind == SPARSEC_ARGUMENT_PATTERN)
-      argument = sparsec_argument_pattern(lists->hostView(blocks));
+      argument = lists->hostView(blocks);
   auto upload = [&](const BlockLists &source, ListBuffers &buffers) {
     buffers.starts.upload(withGuard(source.starts, guardBytes).data());
     buffers.indices.upload(withGuard(source.indices, guardBytes).data());
@@ -210,8 +209,9 @@ void AttentionArguments::poisonResults() {
 }
 
 size_t AttentionArguments::chosenVariant() const {
+  const ArgumentArray array(arguments);
   size_t variant = 0;
-  check(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &variant));
+  check(sparsec_launch_variant(kernel, array.data(), array.size(), &variant));
   return variant;
 }
 
@@ -222,17 +222,18 @@ size_t AttentionArguments::expectedVariant() const {
 harness::Plan AttentionArguments::createPlan(PlanKind kind) const {
   sparsec_plan_t plan = nullptr;
   const sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};
-  const sparsec_pattern_t *pattern = nullptr;
-  for (const sparsec_argument_t &argument : arguments)
+  const sparsec_blocks_t *pattern = nullptr;
+  for (const Argument &argument : arguments)
     if (kind == PlanKind::Lists && argument.kind == SPARSEC_ARGUMENT_PATTERN)
-      pattern = &argument.pattern;
+      pattern = &argument.blocks;
   if (kind != PlanKind::None)
     check(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan));
   return harness::Plan(plan);
 }
 
 void AttentionArguments::launch(void *stream, sparsec_plan_t plan) const {
-  check(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+  const ArgumentArray array(arguments);
+  check(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
 }
 
 void AttentionArguments::run(sparsec_plan_t plan) {
@@ -258,6 +259,7 @@ std::vector<char> AttentionArguments::resultBytes() const {
 AttentionArguments::Expected AttentionArguments::computeExpected() const {
   int64_t rows = shape.batches * shape.heads * shape.queries, width = static_cast<int64_t>(dimension());
   constexpr int64_t rowsAtATime = 32;
+  const ArgumentArray host(hostArguments);
   Expected expected;
   expected.y.resize(rows * width);
   expected.magnitude.resize(rows * width);
@@ -266,9 +268,9 @@ AttentionArguments::Expected AttentionArguments::computeExpected() const {
   std::string error = findRowError((rows + rowsAtATime - 1) / rowsAtATime, [&](int64_t piece) -> std::string {
     int64_t begin = piece * rowsAtATime, end = std::min(rows, begin + rowsAtATime);
     try {
-      check(sparsec_reference_run(kernel, hostArguments.data(), hostArguments.size(), begin, end,
-                                  &expected.y[begin * width], &expected.magnitude[begin * width]));
-      check(sparsec_reference_lse(kernel, hostArguments.data(), hostArguments.size(), begin, end, &expected.lse[begin],
+      check(sparsec_reference_run(kernel, host.data(), host.size(), begin, end, &expected.y[begin * width],
+                                  &expected.magnitude[begin * width]));
+      check(sparsec_reference_lse(kernel, host.data(), host.size(), begin, end, &expected.lse[begin],
                                   &expected.lseMagnitude[begin]));
     } catch (const std::exception &failure) {
       return failure.what();

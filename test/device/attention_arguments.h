@@ -42,8 +42,8 @@ public:
   void downloadResults();
   std::vector<char> resultBytes() const;
 
-  const std::vector<sparsec_argument_t> &deviceViews() const { return arguments; }
-  const std::vector<sparsec_argument_t> &hostViews() const { return hostArguments; }
+  const std::vector<Argument> &deviceViews() const { return arguments; }
+  const std::vector<Argument> &hostViews() const { return hostArguments; }
 
   /// What the results should be: a row for every query of every head of every batch.
   struct Expected {
@@ -73,7 +73,7 @@ private:
   sparsec_kernel_t kernel;
   AttentionShape shape;
   size_t guardBytes;
-  std::vector<sparsec_argument_t> arguments, hostArguments;
+  std::vector<Argument> arguments, hostArguments;
   std::vector<std::unique_ptr<PlacedTensor>> tensors;
   std::unique_ptr<PatternLists> lists;
   struct ListBuffers {

@@ -121,12 +121,9 @@ bool BlockStates::has(sparsec_block_state_t state) const {
 BlockStates chooseBlocks(const AttentionShape &shape, int64_t queryBlock, int64_t keyBlock, const ListCase &lists,
                          uint64_t seed) {
   BlockStates blocks;
-  blocks.shape = {static_cast<int32_t>(queryBlock),
-                  static_cast<int32_t>(keyBlock),
-                  lists.perBatch ? shape.batches : 1,
-                  lists.perHead ? shape.heads : 1,
-                  shape.queries,
-                  shape.keys};
+  blocks.shape =
+      sparsec_blocks_pattern(lists.perBatch ? shape.batches : 1, lists.perHead ? shape.heads : 1, shape.queries,
+                             shape.keys, static_cast<int32_t>(queryBlock), static_cast<int32_t>(keyBlock));
   blocks.rows = (shape.queries + queryBlock - 1) / queryBlock;
   blocks.columns = (shape.keys + keyBlock - 1) / keyBlock;
   blocks.states.resize(blocks.listCount() * blocks.columns);
@@ -135,7 +132,8 @@ BlockStates chooseBlocks(const AttentionShape &shape, int64_t queryBlock, int64_
   return blocks;
 }
 
-PatternLists::PatternLists(const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted) {
+PatternLists::PatternLists(const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted)
+    : header(blocks.shape) {
   bool isPadded = encoding == SPARSEC_PATTERN_PADDED_LISTS;
   // Padded lists may be longer than a row of blocks.
   int64_t capacity = isPadded ? blocks.columns + 2 : blocks.listCount() * blocks.columns;
@@ -143,17 +141,11 @@ PatternLists::PatternLists(const BlockStates &blocks, sparsec_pattern_encoding_t
   partial = make(blocks, SPARSEC_BLOCK_PARTIAL, isUnsorted, capacity);
   full = make(blocks, SPARSEC_BLOCK_FULL, isUnsorted, capacity);
   header.encoding = encoding;
-  header.query_block = blocks.shape.query_block;
-  header.key_block = blocks.shape.key_block;
-  header.batches = blocks.shape.batches;
-  header.heads = blocks.shape.heads;
-  header.rows = blocks.rows;
-  header.columns = blocks.columns;
   header.capacity = capacity;
 }
 
-sparsec_pattern_t PatternLists::hostView(const BlockStates &blocks) const {
-  sparsec_pattern_t view = header;
+sparsec_blocks_t PatternLists::hostView(const BlockStates &blocks) const {
+  sparsec_blocks_t view = header;
   if (blocks.has(SPARSEC_BLOCK_PARTIAL))
     view.partial = {partial.starts.data(), partial.indices.data()};
   if (blocks.has(SPARSEC_BLOCK_FULL))

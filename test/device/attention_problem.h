@@ -53,7 +53,7 @@ std::vector<ListCase> listCases(bool quick);
 
 /// What every block of keys is for every block of queries.
 struct BlockStates {
-  sparsec_pattern_shape_t shape;
+  sparsec_blocks_t shape;      // without lists
   int64_t rows, columns;       // blocks of queries and of keys
   std::vector<uint8_t> states; // sparsec_block_state_t [batches][heads][rows][columns]
 
@@ -74,11 +74,11 @@ struct PatternLists {
   PatternLists(const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted);
 
   /// The pattern without its lists.
-  sparsec_pattern_t header = {};
+  sparsec_blocks_t header;
   BlockLists partial, full;
 
   /// The pattern with the lists in host memory; valid as long as this. Null where there is no block of a state.
-  sparsec_pattern_t hostView(const BlockStates &blocks) const;
+  sparsec_blocks_t hostView(const BlockStates &blocks) const;
 };
 
 } // namespace sparsec::device_test

@@ -223,17 +223,17 @@ TEST_F(CudaAttention, LaunchesInARowShareAPlanForSizes) {
 }
 
 /// The state of every block, read from the lists as sparsec_pattern_encoding_t describes them.
-std::vector<uint8_t> decode(const PatternLists &lists) {
-  const sparsec_pattern_t &header = lists.header;
-  int64_t listCount = header.batches * header.heads * header.rows;
-  std::vector<uint8_t> states(listCount * header.columns, SPARSEC_BLOCK_EMPTY);
+std::vector<uint8_t> decode(const PatternLists &lists, const BlockStates &blocks) {
+  const sparsec_blocks_t &header = lists.header;
+  int64_t listCount = blocks.listCount();
+  std::vector<uint8_t> states(listCount * blocks.columns, SPARSEC_BLOCK_EMPTY);
   auto mark = [&](const BlockLists &source, sparsec_block_state_t state) {
     for (int64_t list = 0; list < listCount; ++list) {
       bool isPadded = header.encoding == SPARSEC_PATTERN_PADDED_LISTS;
       int64_t begin = isPadded ? list * header.capacity : source.starts[list];
       int64_t end = isPadded ? begin + source.starts[list] : source.starts[list + 1];
       for (int64_t i = begin; i < end; ++i)
-        states.at(list * header.columns + source.indices.at(i)) = static_cast<uint8_t>(state);
+        states.at(list * blocks.columns + source.indices.at(i)) = static_cast<uint8_t>(state);
     }
   };
   mark(lists.partial, SPARSEC_BLOCK_PARTIAL);
@@ -248,9 +248,9 @@ TEST(AttentionLists, BothEncodingsNameTheChosenBlocks) {
       SCOPED_TRACE(fmt::format("lists: {}, encoding {}", lists.name, static_cast<int>(encoding)));
       BlockStates blocks = chooseBlocks(shape, 64, 64, lists, blockSeed);
       PatternLists made(blocks, encoding, lists.isUnsorted);
-      EXPECT_EQ(decode(made), blocks.states);
-      sparsec_pattern_t view = made.hostView(blocks);
-      EXPECT_NO_THROW(check(sparsec_pattern_check(&view)));
+      EXPECT_EQ(decode(made, blocks), blocks.states);
+      sparsec_blocks_t view = made.hostView(blocks);
+      EXPECT_NO_THROW(check(sparsec_blocks_check(&view)));
     }
 }
 

@@ -90,7 +90,7 @@ void openCuda() {
     return;
   harness::check(sparsec_device_open_cuda(0, &device));
   session.cuda.reset(device);
-  sparsec_device_info_t info;
+  auto info = sparsec::sized<sparsec_device_info_t>();
   harness::check(sparsec_device_info(device, &info));
   session.cudaCapability = info.compute_capability;
   fmt::print("device: {} (compute capability {})\n", info.name, info.compute_capability);

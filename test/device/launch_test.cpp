@@ -130,14 +130,15 @@ void runWithoutBlocks(sparsec_device_t device, sparsec_kernel_t kernel, const Ke
                       const Shape &shape) {
   auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, PatternKind::NoBlocks);
   KernelArguments arguments(device, kernel, *problem, shape.placement, 0);
-  std::vector<sparsec_argument_t> list = arguments.list();
-  for (sparsec_argument_t &argument : list)
+  std::vector<Argument> list = arguments.list();
+  for (Argument &argument : list)
     if (argument.kind == SPARSEC_ARGUMENT_BSR) {
-      argument.bsr.col_idx = nullptr;
-      argument.bsr.values = nullptr;
+      argument.blocks.full.indices = nullptr;
+      argument.blocks.values = nullptr;
     }
+  const ArgumentArray array(list);
   arguments.poisonResult();
-  check(sparsec_launch(kernel, nullptr, list.data(), list.size(), nullptr));
+  check(sparsec_launch(kernel, nullptr, array.data(), array.size(), nullptr));
   check(sparsec_synchronize(device, nullptr));
   arguments.downloadResult();
   EXPECT_EQ(arguments.findError(), "");

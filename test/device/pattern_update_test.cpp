@@ -26,9 +26,9 @@ std::vector<int32_t> readArray(sparsec_device_t device, const int32_t *array, in
 }
 
 /// Of padded lists in memory of the device.
-Lists readLists(sparsec_device_t device, const sparsec_pattern_t &pattern) {
+Lists readLists(sparsec_device_t device, const sparsec_blocks_t &pattern) {
   Lists lists;
-  int64_t count = pattern.batches * pattern.heads * pattern.rows;
+  int64_t count = pattern.batches * pattern.heads * ((pattern.rows + pattern.block_rows - 1) / pattern.block_rows);
   for (const sparsec_block_lists_t &kind : {pattern.partial, pattern.full}) {
     size_t begin = lists.size();
     lists.resize(begin + count);
@@ -45,28 +45,36 @@ Lists readLists(sparsec_device_t device, const sparsec_pattern_t &pattern) {
   return lists;
 }
 
-PatternBuffer createBuffer(sparsec_device_t device, const sparsec_pattern_shape_t &shape) {
+PatternBuffer createBuffer(sparsec_device_t device, const sparsec_blocks_t &shape) {
   sparsec_pattern_buffer_t buffer = nullptr;
   check(sparsec_pattern_buffer_create(&shape, device, &buffer));
   return PatternBuffer(buffer);
 }
 
+sparsec_blocks_t viewOf(const PatternBuffer &buffer) {
+  auto view = sized<sparsec_blocks_t>();
+  check(sparsec_pattern_buffer_view(buffer.get(), &view));
+  return view;
+}
+
 /// The lists that the host makes of states, or of the mask region.
 Lists hostListsOf(const BlockStates &blocks, sparsec_device_t host) {
+  sparsec_blocks_t padded = blocks.shape;
+  padded.encoding = SPARSEC_PATTERN_PADDED_LISTS;
   sparsec_pattern_buffer_t buffer = nullptr;
-  check(sparsec_pattern_from_block_mask(&blocks.shape, blocks.states.data(), SPARSEC_PATTERN_PADDED_LISTS, nullptr,
-                                        &buffer));
+  check(sparsec_pattern_from_block_mask(&padded, blocks.states.data(), nullptr, &buffer));
   PatternBuffer owner(buffer);
-  return readLists(host, sparsec_pattern_buffer_view(buffer));
+  return readLists(host, viewOf(owner));
 }
-Lists hostListsOf(sparsec_kernel_t kernel, const sparsec_pattern_shape_t &shape, const AttentionArguments &arguments,
+Lists hostListsOf(sparsec_kernel_t kernel, const sparsec_blocks_t &shape, const AttentionArguments &arguments,
                   sparsec_device_t host) {
-  const std::vector<sparsec_argument_t> &views = arguments.hostViews();
+  const ArgumentArray views(arguments.hostViews());
+  sparsec_blocks_t padded = shape;
+  padded.encoding = SPARSEC_PATTERN_PADDED_LISTS;
   sparsec_pattern_buffer_t buffer = nullptr;
-  check(sparsec_pattern_from_predicate(kernel, &shape, views.data(), views.size(), SPARSEC_PATTERN_PADDED_LISTS,
-                                       nullptr, &buffer));
+  check(sparsec_pattern_from_predicate(kernel, &padded, views.data(), views.size(), nullptr, &buffer));
   PatternBuffer owner(buffer);
-  return readLists(host, sparsec_pattern_buffer_view(buffer));
+  return readLists(host, viewOf(owner));
 }
 
 /// All kernels with a pattern and a mask region for the GPU (or the host).
@@ -117,11 +125,10 @@ TEST_P(PatternUpdate, FromThePredicate) {
       BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
       AttentionArguments arguments(device, kernel, shape, 256, &blocks);
       PatternBuffer buffer = createBuffer(device, blocks.shape);
-      const std::vector<sparsec_argument_t> &views = arguments.deviceViews();
+      const ArgumentArray views(arguments.deviceViews());
       check(sparsec_pattern_update_from_predicate(buffer.get(), kernel, views.data(), views.size(), nullptr));
       synchronize();
-      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(buffer.get())),
-                hostListsOf(kernel, blocks.shape, arguments, host.get()));
+      ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(kernel, blocks.shape, arguments, host.get()));
     }
   });
 }
@@ -136,7 +143,7 @@ TEST_P(PatternUpdate, FromABlockMask) {
       PatternBuffer buffer = createBuffer(device, blocks.shape);
       check(sparsec_pattern_update_from_block_mask(buffer.get(), static_cast<uint8_t *>(mask.data()), nullptr));
       synchronize();
-      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(buffer.get())), hostListsOf(blocks, host.get()));
+      ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(blocks, host.get()));
     }
 }
 
@@ -148,16 +155,15 @@ TEST_P(PatternUpdate, LongLists) {
   PatternBuffer buffer = createBuffer(device, blocks.shape);
   check(sparsec_pattern_update_from_block_mask(buffer.get(), static_cast<uint8_t *>(mask.data()), nullptr));
   synchronize();
-  EXPECT_EQ(readLists(device, sparsec_pattern_buffer_view(buffer.get())), hostListsOf(blocks, host.get()));
+  EXPECT_EQ(readLists(device, viewOf(buffer)), hostListsOf(blocks, host.get()));
   forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
     BlockStates own = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
     AttentionArguments arguments(device, kernel, shape, 256, &own);
     PatternBuffer made = createBuffer(device, own.shape);
-    const std::vector<sparsec_argument_t> &views = arguments.deviceViews();
+    const ArgumentArray views(arguments.deviceViews());
     check(sparsec_pattern_update_from_predicate(made.get(), kernel, views.data(), views.size(), nullptr));
     synchronize();
-    ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(made.get())),
-              hostListsOf(kernel, own.shape, arguments, host.get()));
+    ASSERT_EQ(readLists(device, viewOf(made)), hostListsOf(kernel, own.shape, arguments, host.get()));
   });
 }
 
@@ -174,7 +180,7 @@ TEST_P(CudaPatternUpdate, ReplaysOfAGraphWriteNewLists) {
     AttentionArguments arguments(device, kernel, shape, 256, &blocks);
     DeviceBuffer mask = uploadArray(device, blocks.states);
     PatternBuffer fromMask = createBuffer(device, blocks.shape), fromRegion = createBuffer(device, blocks.shape);
-    const std::vector<sparsec_argument_t> &views = arguments.deviceViews();
+    const ArgumentArray views(arguments.deviceViews());
     CudaStream stream;
     CudaGraph graph(stream, [&] {
       check(
@@ -187,9 +193,8 @@ TEST_P(CudaPatternUpdate, ReplaysOfAGraphWriteNewLists) {
       mask.upload(blocks.states.data());
       graph.launch(stream);
       stream.synchronize();
-      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(fromMask.get())), hostListsOf(blocks, host.get()));
-      ASSERT_EQ(readLists(device, sparsec_pattern_buffer_view(fromRegion.get())),
-                hostListsOf(kernel, blocks.shape, arguments, host.get()));
+      ASSERT_EQ(readLists(device, viewOf(fromMask)), hostListsOf(blocks, host.get()));
+      ASSERT_EQ(readLists(device, viewOf(fromRegion)), hostListsOf(kernel, blocks.shape, arguments, host.get()));
     }
   });
 }

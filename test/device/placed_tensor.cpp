@@ -27,6 +27,8 @@ int64_t rowStrideOf(int64_t width, Placement placement) {
 
 PlacedTensor::PlacedTensor(sparsec_device_t device, sparsec_dtype_t dtype, const std::vector<int64_t> &sizes,
                            Placement placement, size_t guardBytes) {
+  dense.size = sizeof(dense);
+  dense.device = SPARSEC_PLACE_UNKNOWN;
   dense.dtype = dtype;
   dense.rank = static_cast<int32_t>(sizes.size());
   std::copy(sizes.begin(), sizes.end(), dense.sizes);

@@ -50,8 +50,9 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
                            patternName(pattern)));
   auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, pattern);
   KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
+  const ArgumentArray array(arguments.list());
   size_t variant = 0;
-  check(sparsec_launch_variant(kernel, arguments.list().data(), arguments.list().size(), &variant));
+  check(sparsec_launch_variant(kernel, array.data(), array.size(), &variant));
   ASSERT_EQ(variant, arguments.expectedVariant());
   Plan plan = createPlan(kernel, arguments.matrix(), shape.columns);
   for (bool planned : {true, false}) {

@@ -108,8 +108,9 @@ TEST_F(AttentionOnHost, PairsThatMeet) {
 
   // Blocks (0, 0), (1, 2) and the edge block (2, 3), of 2 queries and 8 keys; the lists are those of all heads.
   const std::vector<int32_t> starts = {0, 1, 2, 3}, indices = {0, 2, 3};
-  const sparsec_pattern_t pattern = {SPARSEC_PATTERN_INDEX_ARRAYS,    64, 64, 1, 1, 3, 4, 3, {},
-                                     {starts.data(), indices.data()}, 0};
+  sparsec_blocks_t pattern = sparsec_blocks_pattern(1, 1, 130, 200, 64, 64);
+  pattern.capacity = 3;
+  pattern.full = {starts.data(), indices.data()};
   info.causal = 0;
   EXPECT_EQ(run::visitedPairs(info, shape, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
   info.causal = 1; // queries 64 to 127 see keys up to 134 to 197

@@ -3,6 +3,7 @@
 
 #include "runtime_linear_fixture.h"
 
+#include <cstring>
 #include <functional>
 
 using namespace sparsec::test;
@@ -28,36 +29,88 @@ TEST_F(Arguments, CountAndKinds) {
   refuses("kernel 'linear' expects 5 arguments (w, x, bias, alpha, y), but got 4", [](auto &a) { a.pop_back(); });
   refuses("argument 3 'alpha': expects a scalar, but got a dense tensor", [](auto &a) { a[alpha] = a[bias]; });
   refuses("argument 0 'w': expects a block-sparse matrix, but got a scalar", [](auto &a) { a[w] = a[alpha]; });
-  refuses("but got an unknown kind", [](auto &a) { a[w].kind = sparsec_argument_kind_t(9); });
+  refuses("but got an unknown kind", [](auto &a) { a[w].kind = 9; });
   EXPECT_STATUS(sparsec_launch(kernel, nullptr, nullptr, 5, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "arguments is NULL");
-  EXPECT_STATUS(sparsec_launch(nullptr, nullptr, arguments.data(), 5, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+  const sparsec::ArgumentArray array(arguments);
+  EXPECT_STATUS(sparsec_launch(nullptr, nullptr, array.data(), 5, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "kernel is NULL");
+}
+
+/// What a caller of another version passes.
+TEST_F(Arguments, SizesOfViews) {
+  std::vector<char> larger(2 * sizeof(sparsec_dense_t), char(0xff));
+  std::memcpy(larger.data(), &arguments[x].dense, sizeof(sparsec_dense_t));
+  auto &dense = reinterpret_cast<sparsec_dense_t &>(larger[0]);
+  dense.size = larger.size();
+  std::vector<sparsec_argument_t> array(arguments.data(), arguments.data() + arguments.size());
+  array[x].view = &dense;
+  EXPECT_OK(sparsec_launch(kernel, nullptr, array.data(), array.size(), nullptr)) << "what is unknown is not read";
+  fake.calls.clear();
+  for (size_t size : {size_t(0), sizeof(sparsec_dense_t) - 1})
+    refuses("argument 1 'x': expects a size of at least 112 bytes, but got " + std::to_string(size),
+            [=](auto &a) { a[x].dense.size = size; });
+  refuses("argument 0 'w': expects a size of at least 112 bytes, but got 111", [](auto &a) { a[w].blocks.size = 111; });
+  array[x].view = nullptr;
+  EXPECT_STATUS(sparsec_launch(kernel, nullptr, array.data(), array.size(), nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 1 'x': view is NULL");
+  array[x].reserved = 7;
+  EXPECT_STATUS(sparsec_launch(kernel, nullptr, array.data(), array.size(), nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 1 'x': expects reserved to be 0, but got 7");
+  EXPECT_TRUE(fake.calls.empty());
+}
+
+TEST_F(Arguments, MemoryOfAnotherDevice) {
+  fake.deviceCount = 2;
+  for (int argument : {w, x, bias, y})
+    (argument == w ? arguments[w].blocks.device : arguments[argument].dense.device) = 0;
+  EXPECT_OK(launch());
+  fake.calls.clear();
+  refuses("argument 1 'x': expects memory of device 0, but got memory of device 1",
+          [](auto &a) { a[x].dense.device = 1; });
+  refuses("argument 0 'w': expects memory of device 0, but got memory of device 1",
+          [](auto &a) { a[w].blocks.device = 1; });
+  refuses("argument 4 'y': expects memory of device 0, but got memory of the host",
+          [](auto &a) { a[y].dense.device = SPARSEC_PLACE_HOST; });
+  // The other way round, for a kernel that is loaded on the second device.
+  sparsec_module_destroy(module);
+  sparsec_device_destroy(device);
+  module = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(1, &device));
+  load(cudaLinear());
+  fake.calls.clear();
+  refuses("argument 0 'w': expects memory of device 1, but got memory of device 0", [](auto &) {});
+  auto info = sparsec::sized<sparsec_device_info_t>();
+  ASSERT_OK(sparsec_device_info(device, &info));
+  EXPECT_EQ(info.ordinal, 1);
+  // The reference reads host memory.
+  double result[1];
+  EXPECT_STATUS(sparsec_reference_run(kernel, arguments.data(), arguments.size(), 0, 1, result, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 0 'w': expects memory of the host, but got memory of device 0");
 }
 
 TEST_F(Arguments, Matrix) {
   refuses("argument 0 'w': expects elements of type bf16, but got f16",
-          [](auto &a) { a[w].bsr.dtype = SPARSEC_DTYPE_F16; });
-  refuses("expects blocks of 64 x 64, but got 64 x 32", [](auto &a) { a[w].bsr.block_columns = 32; });
-  refuses("expects 0 to 2147418111 rows and columns, but got -1 x 192", [](auto &a) { a[w].bsr.rows = -1; });
-  refuses("expects 0 to 2147418111 rows and columns, but got 128 x 2147418112",
-          [](auto &a) { a[w].bsr.columns = 2147418112; });
-  refuses("argument 0 'w': expects a block_count of 0 to 6, but got 7", [](auto &a) { a[w].bsr.block_count = 7; });
-  refuses("expects a block_count of 0 to 6, but got -1", [](auto &a) { a[w].bsr.block_count = -1; });
-  refuses("argument 0 'w': row_ptr is NULL", [](auto &a) { a[w].bsr.row_ptr = nullptr; });
-  refuses("col_idx is NULL", [](auto &a) { a[w].bsr.col_idx = nullptr; });
-  refuses("values is NULL", [](auto &a) { a[w].bsr.values = nullptr; });
-  refuses("row_ptr is not aligned to 4 bytes",
-          [](auto &a) { a[w].bsr.row_ptr = static_cast<const int32_t *>(at(0x1002)); });
-  refuses("col_idx is not aligned to 4 bytes",
-          [](auto &a) { a[w].bsr.col_idx = static_cast<const int32_t *>(at(0x1001)); });
-  refuses("values is not aligned to the 2 bytes", [](auto &a) { a[w].bsr.values = at(0x1001); });
-}
-
-TEST_F(Arguments, BlockCountBeyond31Bits) {
-  setArguments(2147418111, 2147418111, 256);
-  arguments[w].bsr.block_count = 2147418112;
-  refuses("expects a block_count of 0 to 2147418111, but got 2147418112", [](auto &) {});
+          [](auto &a) { a[w].blocks.dtype = SPARSEC_DTYPE_F16; });
+  refuses("expects blocks of 64 x 64, but got 64 x 32", [](auto &a) { a[w].blocks.block_columns = 32; });
+  refuses("argument 0 'w': expects rows of 0 to 2147418111, but got -1", [](auto &a) { a[w].blocks.rows = -1; });
+  refuses("expects columns of 0 to 2147418111, but got 2147418112", [](auto &a) { a[w].blocks.columns = 2147418112; });
+  refuses("expects capacity of 0 to 2147418111, but got -1", [](auto &a) { a[w].blocks.capacity = -1; });
+  refuses("expects capacity of 0 to 2147418111, but got 2147418112",
+          [](auto &a) { a[w].blocks.capacity = 2147418112; });
+  refuses("expects encoding 1 (index arrays), but got 2",
+          [](auto &a) { a[w].blocks.encoding = SPARSEC_PATTERN_PADDED_LISTS; });
+  refuses("expects 1 batch and 1 head, but got 1 and 2", [](auto &a) { a[w].blocks.heads = 2; });
+  refuses("expects partial.starts to be NULL", [](auto &a) { a[w].blocks.partial = a[w].blocks.full; });
+  refuses("argument 0 'w': full.starts is NULL", [](auto &a) { a[w].blocks.full.starts = nullptr; });
+  refuses("full.indices is NULL", [](auto &a) { a[w].blocks.full.indices = nullptr; });
+  refuses("values is NULL", [](auto &a) { a[w].blocks.values = nullptr; });
+  refuses("full.starts is not aligned to 4 bytes",
+          [](auto &a) { a[w].blocks.full.starts = static_cast<const int32_t *>(at(0x1002)); });
+  refuses("full.indices is not aligned to 4 bytes",
+          [](auto &a) { a[w].blocks.full.indices = static_cast<const int32_t *>(at(0x1001)); });
+  refuses("values is not aligned to the 2 bytes", [](auto &a) { a[w].blocks.values = at(0x1001); });
 }
 
 TEST_F(Arguments, DenseTensors) {

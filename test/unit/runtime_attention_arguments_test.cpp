@@ -16,21 +16,16 @@ protected:
   void SetUp() override {
     load(cudaAttention());
     auto indices = [](uintptr_t address) { return static_cast<const int32_t *>(at(address)); };
-    setArguments({SPARSEC_PATTERN_PADDED_LISTS,
-                  64,
-                  128,
-                  1,
-                  8,
-                  2,
-                  3,
-                  5,
-                  {indices(0x10000), indices(0x20000)},
-                  {indices(0x30000), indices(0x40000)},
-                  0});
+    sparsec_blocks_t lists = sparsec_blocks_pattern(1, 8, 100, 300, 64, 128);
+    lists.encoding = SPARSEC_PATTERN_PADDED_LISTS;
+    lists.capacity = 5;
+    lists.partial = {indices(0x10000), indices(0x20000)};
+    lists.full = {indices(0x30000), indices(0x40000)};
+    setArguments(lists);
     fake.calls.clear();
   }
 
-  void accepts(const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
+  void accepts(const std::function<void(ArgumentList &)> &change) {
     auto good = arguments;
     change(arguments);
     EXPECT_OK(launch());
@@ -41,7 +36,7 @@ protected:
 
 TEST_F(AttentionArguments, ParametersAreFilledInTheOrderOfTheRecipe) {
   fake.parameterCount = 35;
-  arguments[pattern].pattern.full = {nullptr, nullptr};
+  arguments[pattern].blocks.full = {nullptr, nullptr};
   ASSERT_OK(launch());
   ASSERT_EQ(fake.launches.size(), 1u);
   EXPECT_EQ(fake.launches[0].function, "attention_any");
@@ -60,18 +55,18 @@ TEST_F(AttentionArguments, OrdinaryOnesAreAccepted) {
     a[o].dense = sparsec_dense_bshd(at(0x400000), SPARSEC_DTYPE_BF16, 2, 8, 100, 64);
   });
   accepts([](auto &a) { a[k].dense.strides[0] = a[v].dense.strides[0] = 0; }); // the same keys in all batches
-  accepts([](auto &a) { a[pattern].pattern.batches = 2; });
-  accepts([](auto &a) { a[pattern].pattern.heads = 1; });
-  accepts([](auto &a) { a[pattern].pattern.encoding = SPARSEC_PATTERN_INDEX_ARRAYS; });
+  accepts([](auto &a) { a[pattern].blocks.batches = 2; });
+  accepts([](auto &a) { a[pattern].blocks.heads = 1; });
+  accepts([](auto &a) { a[pattern].blocks.encoding = SPARSEC_PATTERN_INDEX_ARRAYS; });
   accepts([](auto &a) { // empty lists need no indices
-    a[pattern].pattern.partial = a[pattern].pattern.full = {nullptr, nullptr};
+    a[pattern].blocks.partial = a[pattern].blocks.full = {nullptr, nullptr};
   });
   accepts([](auto &a) { // no keys: every row is empty
-    a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].pattern.columns = 0;
+    a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].blocks.columns = 0;
     a[k].dense.data = a[v].dense.data = nullptr;
   });
   accepts([](auto &a) { // the same, and no stride means anything
-    a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].pattern.columns = 0;
+    a[k].dense.sizes[2] = a[v].dense.sizes[2] = a[pattern].blocks.columns = 0;
     for (int64_t &stride : a[k].dense.strides)
       stride = 0;
     for (int64_t &stride : a[v].dense.strides)
@@ -82,7 +77,7 @@ TEST_F(AttentionArguments, OrdinaryOnesAreAccepted) {
       a[tensor].dense.sizes[0] = 1;
     for (int tensor : {q, o, lse})
       a[tensor].dense.sizes[2] = 1;
-    a[pattern].pattern.rows = 1;
+    a[pattern].blocks.rows = 1;
     a[q].dense.strides[0] = a[q].dense.strides[2] = a[o].dense.strides[0] = a[o].dense.strides[2] = -1;
     a[lse].dense.strides[0] = INT64_MAX;
     a[lse].dense.strides[2] = 0;
@@ -95,7 +90,7 @@ TEST_F(AttentionArguments, OrdinaryOnesAreAccepted) {
 
 TEST_F(AttentionArguments, NothingToDoIsNotLaunched) {
   arguments[q].dense.sizes[2] = arguments[o].dense.sizes[2] = arguments[lse].dense.sizes[2] = 0;
-  arguments[pattern].pattern.rows = 0;
+  arguments[pattern].blocks.rows = 0;
   EXPECT_OK(launch());
   arguments[o].dense.strides[3] = arguments[lse].dense.strides[2] = arguments[lse].dense.strides[1] = 0;
   EXPECT_OK(launch()) << "strides of an empty result mean nothing";
@@ -165,15 +160,17 @@ TEST_F(AttentionArguments, Scale) {
 }
 
 TEST_F(AttentionArguments, Pattern) {
-  auto change = [&](const std::string &message, const std::function<void(sparsec_pattern_t &)> &body) {
-    refuses("argument 3 'pattern': " + message, [&](auto &a) { body(a[pattern].pattern); });
+  auto change = [&](const std::string &message, const std::function<void(sparsec_blocks_t &)> &body) {
+    refuses("argument 3 'pattern': " + message, [&](auto &a) { body(a[pattern].blocks); });
   };
-  change("expects blocks of 64 queries x 128 keys, but got 128 x 128", [](auto &p) { p.query_block = 128; });
-  change("expects blocks of 64 queries x 128 keys, but got 64 x 64", [](auto &p) { p.key_block = 64; });
+  change("expects blocks of 64 queries x 128 keys, but got 128 x 128", [](auto &p) { p.block_rows = 128; });
+  change("expects blocks of 64 queries x 128 keys, but got 64 x 64", [](auto &p) { p.block_columns = 64; });
   change("expects batches to be 1 or 2, but got 3", [](auto &p) { p.batches = 3; });
   change("expects heads to be 1 or 8, but got 2", [](auto &p) { p.heads = 2; });
-  change("expects rows to be 2, the blocks of 64 in 100 queries, but got 3", [](auto &p) { p.rows = 3; });
-  change("expects columns to be 3, the blocks of 128 in 300 keys, but got 2", [](auto &p) { p.columns = 2; });
+  change("expects 2 block rows, the blocks of 64 in 100 queries, but its 129 rows have 3",
+         [](auto &p) { p.rows = 129; });
+  change("expects 3 block columns, the blocks of 128 in 300 keys, but its 256 columns have 2",
+         [](auto &p) { p.columns = 256; });
   change("expects capacity of 0 to 2147418111, but got -1", [](auto &p) { p.capacity = -1; });
   change("16 lists of capacity 200000000 have more than 2147418111 entries", [](auto &p) { p.capacity = 200000000; });
   change("expects encoding 1 (index arrays) or 2 (padded lists), but got 3",
@@ -190,8 +187,8 @@ class CheckedPattern : public AttentionArguments {
 protected:
   void SetUp() override {
     AttentionArguments::SetUp();
-    sparsec_pattern_t &lists = arguments[pattern].pattern;
-    lists.flags = SPARSEC_PATTERN_CHECK_LISTS;
+    sparsec_blocks_t &lists = arguments[pattern].blocks;
+    lists.flags = SPARSEC_BLOCKS_CHECK_LISTS;
     lists.partial = {counts.data(), indices.data()};
     lists.full = {};
     fake.synchronizedStreams.clear();
@@ -211,36 +208,38 @@ TEST_F(CheckedPattern, GoodListsAreLaunchedAfterTheStreamHasMadeThem) {
   EXPECT_EQ(fake.launches.size(), 1u);
   EXPECT_EQ(fake.synchronizedStreams, std::vector<void *>{&stream});
   auto position = [&](const char *call) { return std::find(fake.calls.begin(), fake.calls.end(), call); };
-  EXPECT_LT(position("cuStreamSynchronize"), position("cuMemcpyDtoH"));
-  EXPECT_LT(position("cuMemcpyDtoH"), position("cuLaunchKernel"));
+  EXPECT_LT(position("cuMemcpyDtoHAsync"), position("cuStreamSynchronize"));
+  EXPECT_LT(position("cuStreamSynchronize"), position("cuLaunchKernel"));
 }
 
 TEST_F(CheckedPattern, PaddedLists) {
   counts[9] = 6;
   refusesLists(
-      "argument 3 'pattern': expects partial.starts[9] (batch 0, head 4, row 1) to be 0 to the capacity, 5, but "
+      "argument 3 'pattern': expects partial.starts[9] (batch 0, head 4, block row 1) to be 0 to the capacity, 5, but "
       "got 6");
   counts[9] = 2;
-  refusesLists("argument 3 'pattern': key block 0 is repeated at partial.indices[46] (batch 0, head 4, row 1)");
+  refusesLists(
+      "argument 3 'pattern': block column 0 is repeated at partial.indices[46] (batch 0, head 4, block row 1)");
   indices[46] = 3;
-  refusesLists("argument 3 'pattern': expects partial.indices[46] (batch 0, head 4, row 1) to be 0 to 2, but got 3");
+  refusesLists(
+      "argument 3 'pattern': expects partial.indices[46] (batch 0, head 4, block row 1) to be 0 to 2, but got 3");
   indices[46] = 2;
   ASSERT_OK(launch(&stream));
   fake.launches.clear();
-  arguments[pattern].pattern.full = arguments[pattern].pattern.partial;
-  refusesLists(
-      "argument 3 'pattern': key block 0 at full.indices[0] (batch 0, head 0, row 0) is in the partial list too");
+  arguments[pattern].blocks.full = arguments[pattern].blocks.partial;
+  refusesLists("argument 3 'pattern': block column 0 at full.indices[0] (batch 0, head 0, block row 0) is in the "
+               "partial list too");
 }
 
 TEST_F(CheckedPattern, IndexArrays) {
   const std::vector<int32_t> starts = {0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 2};
   indices = {1, 7};
-  sparsec_pattern_t &lists = arguments[pattern].pattern;
+  sparsec_blocks_t &lists = arguments[pattern].blocks;
   lists.encoding = SPARSEC_PATTERN_INDEX_ARRAYS;
   lists.capacity = 2;
   lists.partial = {};
   lists.full = {starts.data(), indices.data()};
-  refusesLists("argument 3 'pattern': expects full.indices[1] (batch 0, head 7, row 1) to be 0 to 2, but got 7");
+  refusesLists("argument 3 'pattern': expects full.indices[1] (batch 0, head 7, block row 1) to be 0 to 2, but got 7");
   indices[1] = 0;
   ASSERT_OK(launch(&stream));
   lists.flags = 0;
@@ -251,7 +250,7 @@ TEST_F(CheckedPattern, IndexArrays) {
 }
 
 TEST_F(CheckedPattern, FailuresOfTheDriverAreReported) {
-  for (const char *call : {"cuStreamSynchronize", "cuMemcpyDtoH"}) {
+  for (const char *call : {"cuStreamSynchronize", "cuMemcpyDtoHAsync"}) {
     fake.failures = {{call, sparsec::runtime::CUresult(700)}};
     EXPECT_STATUS(launch(&stream), SPARSEC_STATUS_DRIVER_ERROR, "CUDA_ERROR_FAKE");
     EXPECT_TRUE(fake.launches.empty());
@@ -266,7 +265,7 @@ TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {
   load(info);
   auto variant = [&] {
     size_t number = 99;
-    EXPECT_OK(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &number));
+    EXPECT_OK(chooseVariant(&number));
     return number;
   };
   arguments[ids].dense.strides[0] = 301; // read element by element
@@ -289,8 +288,7 @@ TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {
   EXPECT_EQ(variant(), 0u);
   size_t number;
   arguments[scale].scalar = INFINITY;
-  EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &number),
-                SPARSEC_STATUS_INVALID_ARGUMENT, "finite scale");
+  EXPECT_STATUS(chooseVariant(&number), SPARSEC_STATUS_INVALID_ARGUMENT, "finite scale");
 }
 
 TEST_F(AttentionArguments, LaunchesAllocateNothingAndCallNothingThatWaits) {
@@ -298,7 +296,7 @@ TEST_F(AttentionArguments, LaunchesAllocateNothingAndCallNothingThatWaits) {
   EXPECT_THAT(fake.calls, ::testing::ElementsAre("cuCtxPushCurrent", "cuLaunchKernel", "cuCtxPopCurrent"));
   fake.recording = false;
   size_t before = heapAllocations();
-  ASSERT_EQ(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), nullptr), nullptr);
+  ASSERT_OK(launch());
   EXPECT_EQ(heapAllocations(), before);
 }
 

@@ -14,19 +14,19 @@ protected:
 
   /// 2 batches, 8 heads of which 4 share each of 2 key heads, 100 queries, 300 keys, head dimension 64. Memory that
   /// only a GPU would read is made up.
-  void setArguments(const sparsec_pattern_t &lists) {
+  void setArguments(const sparsec_blocks_t &lists) {
     auto tensor = [](uintptr_t address, int64_t heads, int64_t length) {
-      return sparsec_argument_dense(sparsec_dense_bhsd(at(address), SPARSEC_DTYPE_BF16, 2, heads, length, 64));
+      return sparsec_dense_bhsd(at(address), SPARSEC_DTYPE_BF16, 2, heads, length, 64);
     };
     arguments = {tensor(0x100000, 8, 100),
                  tensor(0x200000, 2, 300),
                  tensor(0x300000, 2, 300),
-                 sparsec_argument_pattern(lists),
-                 sparsec_argument_scalar(0.125f),
-                 sparsec_argument_dense(sparsec_dense_1d(at(0x50000), SPARSEC_DTYPE_F32, 8)),
-                 sparsec_argument_dense(sparsec_dense_2d(at(0x60000), SPARSEC_DTYPE_I32, 2, 300)),
+                 lists,
+                 0.125,
+                 sparsec_dense_1d(at(0x50000), SPARSEC_DTYPE_F32, 8),
+                 sparsec_dense_2d(at(0x60000), SPARSEC_DTYPE_I32, 2, 300),
                  tensor(0x400000, 8, 100),
-                 sparsec_argument_dense(sparsec_dense_3d(at(0x500000), SPARSEC_DTYPE_F32, 2, 8, 100))};
+                 sparsec_dense_3d(at(0x500000), SPARSEC_DTYPE_F32, 2, 8, 100)};
   }
 };
 

@@ -48,24 +48,25 @@ protected:
   }
 
   /// A pattern in the device's memory, with the state of every block.
-  const sparsec_pattern_t *lists(const sparsec_pattern_shape_t &shape, const std::vector<uint8_t> &states,
-                                 sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS) {
+  const sparsec_blocks_t *lists(sparsec_blocks_t shape, const std::vector<uint8_t> &states,
+                                sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS) {
+    shape.encoding = encoding;
     sparsec_pattern_buffer_destroy(buffer);
     buffer = nullptr;
-    EXPECT_OK(sparsec_pattern_from_block_mask(&shape, states.data(), encoding, device, &buffer));
-    view = sparsec_pattern_buffer_view(buffer);
+    EXPECT_OK(sparsec_pattern_from_block_mask(&shape, states.data(), device, &buffer));
+    view = viewOf(buffer);
     return &view;
   }
 
   /// For the arguments of the fixture: the same lists for all batches and heads.
-  const sparsec_pattern_t *listsOfArguments() {
-    const sparsec_pattern_t *made = lists({64, 64, 1, 1, 100, 300}, {full, partial, empty, empty, full, //
-                                                                     empty, empty, empty, empty, partial});
+  const sparsec_blocks_t *listsOfArguments() {
+    const sparsec_blocks_t *made = lists(shapeOf(64, 64, 1, 1, 100, 300), {full, partial, empty, empty, full, //
+                                                                           empty, empty, empty, empty, partial});
     setArguments(*made);
     return made;
   }
 
-  void create(const sparsec_attention_sizes_t &sizes, const sparsec_pattern_t *pattern = nullptr) {
+  void create(const sparsec_attention_sizes_t &sizes, const sparsec_blocks_t *pattern = nullptr) {
     sparsec_plan_destroy(plan);
     plan = nullptr;
     ASSERT_OK(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan));
@@ -103,7 +104,7 @@ protected:
   }
 
   void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_attention_sizes_t &sizes,
-               const sparsec_pattern_t *pattern = nullptr) {
+               const sparsec_blocks_t *pattern = nullptr) {
     size_t allocations = fake.allocations.size();
     plan = reinterpret_cast<sparsec_plan_t>(8);
     EXPECT_STATUS(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan), code, message);
@@ -114,7 +115,7 @@ protected:
   static uint64_t word(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer); }
 
   sparsec_pattern_buffer_t buffer = nullptr;
-  sparsec_pattern_t view = {};
+  sparsec_blocks_t view = {};
 };
 
 //===----------------------------------------------------------------------===//
@@ -137,7 +138,7 @@ TEST_F(AttentionPlan, EveryTileOnce) {
       std::vector<uint8_t> states(3 * 5 * 4 * 7); // 3 batches, 5 heads, 4 x 7 blocks
       for (size_t i = 0; i < states.size(); ++i)
         states[i] = uint8_t(i * i % 11 % 3);
-      create({3, 5, 250, 400}, lists({64, 64, 3, 5, 250, 400}, states, encoding));
+      create({3, 5, 250, 400}, lists(shapeOf(64, 64, 3, 5, 250, 400), states, encoding));
       ASSERT_EQ(info().workers, 4 * tilesPerCta);
       EXPECT_EQ(offsets()[0], 0u);
       EXPECT_TRUE(std::is_sorted(offsets(), offsets() + info().workers + 1));
@@ -214,7 +215,7 @@ TEST_F(AttentionPlan, ListsOfBothKindsAreCounted) {
       empty, empty,   empty, empty,   empty, empty,   empty, partial, // 1 step
   };
   for (auto encoding : encodings) {
-    create({1, 2, 128, 512}, lists({64, 64, 1, 2, 128, 512}, states, encoding));
+    create({1, 2, 128, 512}, lists(shapeOf(64, 64, 1, 2, 128, 512), states, encoding));
     EXPECT_EQ(byCost(), (Tiles{{1, 1}, {0, 1}, {1, 0}, {0, 0}}));
     EXPECT_DOUBLE_EQ(info().balance, 4.0 / 6) << "costs 6, 5, 3 and 2";
   }
@@ -223,10 +224,10 @@ TEST_F(AttentionPlan, ListsOfBothKindsAreCounted) {
 TEST_F(AttentionPlan, AbsentListsAreEmpty) {
   load(plannedAttention());
   for (auto encoding : encodings) {
-    sparsec_pattern_t pattern = *lists({64, 64, 1, 1, 256, 192},
-                                       {full, full, full, full, full, empty, //
-                                        full, empty, empty, full, empty, empty},
-                                       encoding);
+    sparsec_blocks_t pattern = *lists(shapeOf(64, 64, 1, 1, 256, 192),
+                                      {full, full, full, full, full, empty, //
+                                       full, empty, empty, full, empty, empty},
+                                      encoding);
     pattern.partial = {nullptr, nullptr};
     create({1, 1, 256, 192}, &pattern);
     EXPECT_DOUBLE_EQ(info().balance, 3.75 / 5) << "3, 2, 1 and 1 blocks";
@@ -244,11 +245,11 @@ TEST_F(AttentionPlan, UnreachableBlocksAreNotCounted) {
   LaunchInfoBuilder causal = plannedAttention();
   causal.attentions[0].causal = 1;
   load(causal);
-  create({1, 1, 256, 256}, lists({64, 64, 1, 1, 256, 256}, std::vector<uint8_t>(16, full)));
+  create({1, 1, 256, 256}, lists(shapeOf(64, 64, 1, 1, 256, 256), std::vector<uint8_t>(16, full)));
   EXPECT_EQ(byCost(), (Tiles{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
   EXPECT_DOUBLE_EQ(info().balance, 4.5 / 6);
   // More queries than keys: the first 192 see none.
-  create({1, 1, 256, 64}, lists({64, 64, 1, 1, 256, 64}, std::vector<uint8_t>(4, partial)));
+  create({1, 1, 256, 64}, lists(shapeOf(64, 64, 1, 1, 256, 64), std::vector<uint8_t>(4, partial)));
   EXPECT_DOUBLE_EQ(info().balance, 2.25 / 3);
 }
 
@@ -257,11 +258,11 @@ TEST_F(AttentionPlan, BatchesAndHeadsMayShareLists) {
   const std::vector<uint8_t> few = {full, empty, empty}, many = {full, full, partial};
   std::vector<uint8_t> both = few;
   both.insert(both.end(), many.begin(), many.end());
-  create({2, 2, 64, 192}, lists({64, 64, 1, 1, 64, 192}, many));
+  create({2, 2, 64, 192}, lists(shapeOf(64, 64, 1, 1, 64, 192), many));
   EXPECT_DOUBLE_EQ(info().balance, 1);
-  create({2, 2, 64, 192}, lists({64, 64, 2, 1, 64, 192}, both));
+  create({2, 2, 64, 192}, lists(shapeOf(64, 64, 2, 1, 64, 192), both));
   EXPECT_EQ(byCost(), (Tiles{{2, 0}, {3, 0}, {0, 0}, {1, 0}})) << "the second batch";
-  create({2, 2, 64, 192}, lists({64, 64, 1, 2, 64, 192}, both));
+  create({2, 2, 64, 192}, lists(shapeOf(64, 64, 1, 2, 64, 192), both));
   EXPECT_EQ(byCost(), (Tiles{{1, 0}, {3, 0}, {0, 0}, {2, 0}})) << "the second head of both";
 }
 
@@ -269,7 +270,7 @@ TEST_F(AttentionPlan, TilesMayBeHalvesOfBlocks) {
   LaunchInfoBuilder halves = plannedAttention();
   halves.arguments[pattern].block_rows = 128;
   load(halves);
-  create({1, 1, 256, 128}, lists({128, 64, 1, 1, 256, 128}, {full, full, full, empty}));
+  create({1, 1, 256, 128}, lists(shapeOf(128, 64, 1, 1, 256, 128), {full, full, full, empty}));
   EXPECT_EQ(byCost(), (Tiles{{0, 2}, {0, 3}, {0, 0}, {0, 1}})) << "both halves of the first block, then of the second";
   EXPECT_DOUBLE_EQ(info().balance, 3.5 / 4);
 }
@@ -280,7 +281,7 @@ TEST_F(AttentionPlan, LongRowsAreSpreadOverAllWorkers) {
   std::vector<uint8_t> states(8 * 4 * 32, empty);
   for (int row = 0; row < 8 * 4; ++row)
     std::fill_n(states.begin() + row * 32, row % 4 == 1 ? 32 : 1, full);
-  create({1, 8, 256, 32 * 64}, lists({64, 64, 1, 8, 256, 32 * 64}, states));
+  create({1, 8, 256, 32 * 64}, lists(shapeOf(64, 64, 1, 8, 256, 32 * 64), states));
   ASSERT_EQ(info().workers, 8);
   for (size_t worker = 0; worker < 8; ++worker) {
     Tiles tiles = tilesOf(worker);
@@ -350,8 +351,8 @@ TEST_F(AttentionPlan, KnownListsHaveNoCounter) {
 
 TEST_F(AttentionPlan, KernelsGetTheSections) {
   load(plannedAttention(/*tilesPerCta=*/3));
-  const sparsec_pattern_t *pattern = listsOfArguments();
-  for (const sparsec_pattern_t *known : {pattern, static_cast<const sparsec_pattern_t *>(nullptr)}) {
+  const sparsec_blocks_t *pattern = listsOfArguments();
+  for (const sparsec_blocks_t *known : {pattern, static_cast<const sparsec_blocks_t *>(nullptr)}) {
     create({2, 8, 100, 300}, known);
     ASSERT_OK(launch());
     EXPECT_EQ(fake.launches.back().gridX, 4u);
@@ -369,8 +370,8 @@ TEST_F(AttentionPlan, KernelsGetTheSections) {
 TEST_F(AttentionPlan, GridsHaveACtaForEveryFewWorkers) {
   fake.multiprocessors = 132;
   load(plannedAttention(/*tilesPerCta=*/3));
-  const sparsec_pattern_t *pattern = listsOfArguments();
-  for (const sparsec_pattern_t *known : {pattern, static_cast<const sparsec_pattern_t *>(nullptr)}) {
+  const sparsec_blocks_t *pattern = listsOfArguments();
+  for (const sparsec_blocks_t *known : {pattern, static_cast<const sparsec_blocks_t *>(nullptr)}) {
     create({2, 8, 100, 300}, known);
     ASSERT_OK(launch());
     EXPECT_EQ(fake.launches.back().gridX, 11u) << "32 tiles in threes, rounded up";
@@ -384,14 +385,14 @@ TEST_F(AttentionPlan, GridsHaveACtaForEveryFewWorkers) {
 TEST_F(AttentionPlan, ListsMayChangeAfterwards) {
   load(plannedAttention());
   create({2, 8, 100, 300}, listsOfArguments());
-  arguments[pattern].pattern.full = {nullptr, nullptr};
-  arguments[pattern].pattern.heads = 8;
+  arguments[pattern].blocks.full = {nullptr, nullptr};
+  arguments[pattern].blocks.heads = 8;
   EXPECT_OK(launch());
 }
 
 TEST_F(AttentionPlan, OtherSizesAreRefused) {
   load(plannedAttention());
-  const sparsec_pattern_t *known = listsOfArguments();
+  const sparsec_blocks_t *known = listsOfArguments();
   const sparsec_attention_sizes_t others[] = {{1, 8, 100, 300}, {2, 4, 100, 300}, {2, 8, 99, 300}, {2, 8, 100, 301}};
   const char *messages[] = {
       "plan is for 1 batches, 8 heads, 100 queries and 300 keys, but the launch has 2, 8, 100 and 300",
@@ -415,8 +416,8 @@ TEST_F(AttentionPlan, EmptyProblems) {
   load(plannedAttention());
   listsOfArguments();
   arguments[q].dense.sizes[2] = arguments[o].dense.sizes[2] = arguments[lse].dense.sizes[2] = 0;
-  arguments[pattern].pattern.rows = 0;
-  for (const sparsec_pattern_t *known : {&arguments[pattern].pattern, static_cast<sparsec_pattern_t *>(nullptr)}) {
+  arguments[pattern].blocks.rows = 0;
+  for (const sparsec_blocks_t *known : {&arguments[pattern].blocks, static_cast<sparsec_blocks_t *>(nullptr)}) {
     create({2, 8, 0, 300}, known);
     EXPECT_EQ(info().tiles, 0);
     EXPECT_EQ(info().workers, 0);
@@ -427,7 +428,7 @@ TEST_F(AttentionPlan, EmptyProblems) {
   create({2, 0, 100, 300});
   EXPECT_EQ(info().tiles, 0);
   // Without keys rows of the result are zero, which takes a launch.
-  create({2, 8, 100, 0}, lists({64, 64, 1, 1, 100, 0}, {}));
+  create({2, 8, 100, 0}, lists(shapeOf(64, 64, 1, 1, 100, 0), {}));
   EXPECT_EQ(info().tiles, 32);
 }
 
@@ -460,7 +461,7 @@ TEST_F(AttentionPlan, NullPointers) {
 
 TEST_F(AttentionPlan, KernelsOfTheOtherFamily) {
   load(plannedAttention());
-  sparsec_bsr_t matrix = {};
+  sparsec_blocks_t matrix = shapeOf(1, 1, 1, 1, 1, 1);
   EXPECT_STATUS(sparsec_plan_create(kernel, &matrix, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "kernel 'attention' is no block-sparse product: use sparsec_plan_create_attention");
   load(cudaLinear());
@@ -497,18 +498,20 @@ TEST_F(AttentionPlan, PatternsOfKernelsWithoutOne) {
 
 TEST_F(AttentionPlan, PatternsOfOtherSizes) {
   load(plannedAttention());
-  const sparsec_pattern_t good = *listsOfArguments();
-  auto change = [&](const std::string &message, const std::function<void(sparsec_pattern_t &)> &body) {
-    sparsec_pattern_t broken = good;
+  const sparsec_blocks_t good = *listsOfArguments();
+  auto change = [&](const std::string &message, const std::function<void(sparsec_blocks_t &)> &body) {
+    sparsec_blocks_t broken = good;
     body(broken);
     refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 3 'pattern': " + message, {2, 8, 100, 300}, &broken);
   };
-  change("expects blocks of 64 queries x 64 keys, but got 128 x 64", [](auto &p) { p.query_block = 128; });
-  change("expects blocks of 64 queries x 64 keys, but got 64 x 32", [](auto &p) { p.key_block = 32; });
+  change("expects blocks of 64 queries x 64 keys, but got 128 x 64", [](auto &p) { p.block_rows = 128; });
+  change("expects blocks of 64 queries x 64 keys, but got 64 x 32", [](auto &p) { p.block_columns = 32; });
   change("expects batches to be 1 or 2, but got 3", [](auto &p) { p.batches = 3; });
   change("expects heads to be 1 or 8, but got 2", [](auto &p) { p.heads = 2; });
-  change("expects rows to be 2, the blocks of 64 in 100 queries, but got 3", [](auto &p) { p.rows = 3; });
-  change("expects columns to be 5, the blocks of 64 in 300 keys, but got 4", [](auto &p) { p.columns = 4; });
+  change("expects 2 block rows, the blocks of 64 in 100 queries, but its 129 rows have 3",
+         [](auto &p) { p.rows = 129; });
+  change("expects 5 block columns, the blocks of 64 in 300 keys, but its 256 columns have 4",
+         [](auto &p) { p.columns = 256; });
   change("expects capacity of 0 to 2147418111, but got -1", [](auto &p) { p.capacity = -1; });
   change("expects encoding 1 (index arrays) or 2 (padded lists), but got 3",
          [](auto &p) { p.encoding = sparsec_pattern_encoding_t(3); });
@@ -520,29 +523,28 @@ TEST_F(AttentionPlan, BrokenLists) {
   auto refusesLists = [&](const std::string &message, sparsec_pattern_encoding_t encoding, std::vector<int32_t> starts,
                           std::vector<int32_t> indices, int64_t capacity) {
     const int32_t none[8] = {}; // the full lists have the same capacity
-    sparsec_pattern_t broken = {encoding,     64, 64, 1, 1, 2, 3, capacity, {starts.data(), indices.data()},
-                                {none, none}, 0};
+    sparsec_blocks_t broken = shapeOf(64, 64, 1, 1, 128, 192, encoding);
+    broken.capacity = capacity;
+    broken.partial = {starts.data(), indices.data()};
+    broken.full = {none, none};
     refuses(SPARSEC_STATUS_INVALID_PATTERN, "argument 3 'pattern': " + message, sizes, &broken);
   };
   constexpr auto arrays = SPARSEC_PATTERN_INDEX_ARRAYS, padded = SPARSEC_PATTERN_PADDED_LISTS;
-  refusesLists("expects partial.indices[2] (batch 0, head 0, row 1) to be 0 to 2, but got 3", arrays, {0, 2, 3},
-               {0, 1, 3}, 3);
-  refusesLists("expects partial.indices[2] (batch 0, head 0, row 1) to be 0 to 2, but got -1", padded, {2, 1},
-               {0, 1, -1, 0}, 2);
-  refusesLists("key block 1 is repeated at partial.indices[1] (batch 0, head 0, row 0)", arrays, {0, 2, 3}, {1, 1, 2},
-               3);
+  refusesLists("expects partial.indices[2] (block row 1) to be 0 to 2, but got 3", arrays, {0, 2, 3}, {0, 1, 3}, 3);
+  refusesLists("expects partial.indices[2] (block row 1) to be 0 to 2, but got -1", padded, {2, 1}, {0, 1, -1, 0}, 2);
+  refusesLists("block column 1 is repeated at partial.indices[1] (block row 0)", arrays, {0, 2, 3}, {1, 1, 2}, 3);
   refusesLists("expects partial.starts[0] to be 0, but got 1", arrays, {1, 2, 3}, {0, 1, 2}, 3);
-  refusesLists("expects partial.starts[2], the end of list 1 (batch 0, head 0, row 1), to be 2 to the capacity, 3, but "
+  refusesLists("expects partial.starts[2], the end of list 1 (block row 1), to be 2 to the capacity, 3, but "
                "got 4",
                arrays, {0, 2, 4}, {0, 1, 2}, 3);
-  refusesLists("expects partial.starts[1] (batch 0, head 0, row 1) to be 0 to the capacity, 2, but got 3", padded,
-               {2, 3}, {0, 1, 0, 1}, 2);
+  refusesLists("expects partial.starts[1] (block row 1) to be 0 to the capacity, 2, but got 3", padded, {2, 3},
+               {0, 1, 0, 1}, 2);
 }
 
 TEST_F(AttentionPlan, FailuresAreReportedAndUndone) {
   load(plannedAttention());
-  const sparsec_pattern_t *known = listsOfArguments();
-  for (const char *call : {"cuMemcpyDtoH", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
+  const sparsec_blocks_t *known = listsOfArguments();
+  for (const char *call : {"cuMemcpyDtoHAsync", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
     fake.failures = {{call, CUDA_ERROR_OUT_OF_MEMORY}};
     refuses(SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail", {2, 8, 100, 300}, known);
     fake.failures.clear();

@@ -57,7 +57,7 @@ protected:
   std::vector<float> slopes = {0.0f};
   std::vector<int32_t> ids;
   std::vector<int32_t> partialStarts, partialIndices, fullStarts, fullIndices;
-  sparsec_pattern_t pattern = {};
+  sparsec_blocks_t pattern = shapeOf(2, 3, 1, 1, 0, 0);
   float scale = 1.0f;
   bool sequenceFirst = false;
 
@@ -72,19 +72,18 @@ protected:
     slopes.resize(heads);
     auto *view = sequenceFirst ? sparsec_dense_bshd : sparsec_dense_bhsd;
     auto tensor = [&](float *data, int64_t headCount, int64_t length) {
-      return sparsec_argument_dense(view(data, SPARSEC_DTYPE_F32, batches, headCount, length, dimension));
+      return view(data, SPARSEC_DTYPE_F32, batches, headCount, length, dimension);
     };
-    std::map<std::string, sparsec_argument_t> byName = {
+    const std::map<std::string, sparsec::Argument> byName = {
         {"q", tensor(q.data(), heads, queries)},
         {"k", tensor(k.data(), keyHeads, keys)},
         {"v", tensor(v.data(), keyHeads, keys)},
-        {"pattern", sparsec_argument_pattern(pattern)},
-        {"scale", sparsec_argument_scalar(scale)},
-        {"slopes", sparsec_argument_dense(sparsec_dense_1d(slopes.data(), SPARSEC_DTYPE_F32, heads))},
-        {"ids",
-         sparsec_argument_dense(sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, batches, std::max(keys, queries)))},
+        {"pattern", pattern},
+        {"scale", scale},
+        {"slopes", sparsec_dense_1d(slopes.data(), SPARSEC_DTYPE_F32, heads)},
+        {"ids", sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, batches, std::max(keys, queries))},
         {"o", tensor(nullptr, heads, queries)}, // results are neither read nor written
-        {"lse", sparsec_argument_dense(sparsec_dense_3d(nullptr, SPARSEC_DTYPE_F32, batches, heads, queries))}};
+        {"lse", sparsec_dense_3d(nullptr, SPARSEC_DTYPE_F32, batches, heads, queries)}};
     arguments.clear();
     for (size_t i = 0; const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, i); ++i)
       arguments.push_back(byName.at(info->name));
@@ -94,7 +93,8 @@ protected:
     std::vector<double> y((end - begin) * dimension, -99.0);
     if (magnitude)
       magnitude->assign(y.size(), -99.0);
-    EXPECT_OK(sparsec_reference_run(kernel, arguments.data(), arguments.size(), begin, end, y.data(),
+    const ArgumentArray array(arguments);
+    EXPECT_OK(sparsec_reference_run(kernel, array.data(), array.size(), begin, end, y.data(),
                                     magnitude ? magnitude->data() : nullptr));
     return y;
   }
@@ -104,7 +104,8 @@ protected:
     std::vector<double> lse(batches * heads * queries, -99.0);
     if (magnitude)
       magnitude->assign(lse.size(), -99.0);
-    EXPECT_OK(sparsec_reference_lse(kernel, arguments.data(), arguments.size(), 0, int64_t(lse.size()), lse.data(),
+    const ArgumentArray array(arguments);
+    EXPECT_OK(sparsec_reference_lse(kernel, array.data(), array.size(), 0, int64_t(lse.size()), lse.data(),
                                     magnitude ? magnitude->data() : nullptr));
     return lse;
   }
@@ -207,7 +208,8 @@ TEST_F(AttentionReference, ListsOfBothEncodings) {
   partialIndices = {2, 0};
   fullStarts = {0, 1, 1, 3};
   fullIndices = {0, 2, 1};
-  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 3, 3, 3, {}, {}, 0};
+  pattern = shapeOf(2, 3, 1, 1, 5, 8);
+  pattern.capacity = 3;
   pattern.partial = {partialStarts.data(), partialIndices.data()};
   pattern.full = {fullStarts.data(), fullIndices.data()};
   load({.pattern = true});
@@ -240,7 +242,8 @@ TEST_F(AttentionReference, MaskAppliesInPartialBlocksOnly) {
   partialIndices = {1};
   fullStarts = {0, 1};
   fullIndices = {0};
-  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 1, 2, 1, {}, {}, 0};
+  pattern = shapeOf(2, 3, 1, 1, 2, 6);
+  pattern.capacity = 1;
   pattern.partial = {partialStarts.data(), partialIndices.data()};
   pattern.full = {fullStarts.data(), fullIndices.data()};
   ids = {4, 8, 4, 4, 8, 4}; // of queries and of keys
@@ -328,7 +331,8 @@ protected:
   /// Lists by hash: every block is empty, partial or full; different in every batch and head that has its own.
   void setPattern(sparsec_pattern_encoding_t encoding, int64_t patternBatches, int64_t patternHeads) {
     constexpr int64_t rows = 36, columns = 50;
-    pattern = {encoding, 2, 3, patternBatches, patternHeads, rows, columns, columns, {}, {}, 0};
+    pattern = shapeOf(2, 3, patternBatches, patternHeads, queries, keys, encoding);
+    pattern.capacity = columns;
     bool isPadded = encoding == SPARSEC_PATTERN_PADDED_LISTS;
     for (int wanted : {1, 2}) {
       std::vector<int32_t> &starts = wanted == 1 ? partialStarts : fullStarts;
@@ -491,11 +495,11 @@ TEST_F(AttentionReference, BadInputIsRefused) {
   load({.mask = true});
   auto refuses = [&](sparsec_status_code_t code, const std::string &message, int64_t begin, int64_t end) {
     double untouched[4] = {-1, -1, -1, -1};
-    EXPECT_STATUS(
-        sparsec_reference_run(kernel, arguments.data(), arguments.size(), begin, end, untouched, untouched + 2), code,
-        message);
-    EXPECT_STATUS(sparsec_reference_lse(kernel, arguments.data(), arguments.size(), begin, end, untouched, nullptr),
-                  code, message);
+    const ArgumentArray array(arguments);
+    EXPECT_STATUS(sparsec_reference_run(kernel, array.data(), array.size(), begin, end, untouched, untouched + 2), code,
+                  message);
+    EXPECT_STATUS(sparsec_reference_lse(kernel, array.data(), array.size(), begin, end, untouched, nullptr), code,
+                  message);
     EXPECT_THAT(untouched, ::testing::Each(-1));
   };
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "rows within 0 to 2, but got row_begin 1 and row_end 3", 1, 3);
@@ -508,23 +512,26 @@ TEST_F(AttentionReference, BadInputIsRefused) {
   arguments[0].dense.data = nullptr;
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 0 'q': data is NULL", 0, 1);
   bind();
-  EXPECT_STATUS(sparsec_reference_run(kernel, arguments.data(), arguments.size(), 0, 2, nullptr, nullptr),
+  const ArgumentArray array(arguments);
+  EXPECT_STATUS(sparsec_reference_run(kernel, array.data(), array.size(), 0, 2, nullptr, nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "y is NULL");
-  EXPECT_STATUS(sparsec_reference_lse(kernel, arguments.data(), arguments.size(), 0, 2, nullptr, nullptr),
+  EXPECT_STATUS(sparsec_reference_lse(kernel, array.data(), array.size(), 0, 2, nullptr, nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "lse is NULL");
   double lse;
-  EXPECT_STATUS(sparsec_reference_lse(nullptr, arguments.data(), arguments.size(), 0, 1, &lse, nullptr),
+  EXPECT_STATUS(sparsec_reference_lse(nullptr, array.data(), array.size(), 0, 1, &lse, nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
 
   partialStarts = {0, 1};
   partialIndices = {2};
-  pattern = {SPARSEC_PATTERN_INDEX_ARRAYS, 2, 3, 1, 1, 1, 2, 1, {partialStarts.data(), partialIndices.data()}, {}, 0};
+  pattern = shapeOf(2, 3, 1, 1, 2, 6);
+  pattern.capacity = 1;
+  pattern.partial = {partialStarts.data(), partialIndices.data()};
   load({.pattern = true});
   refuses(SPARSEC_STATUS_INVALID_PATTERN,
-          "argument 3 'pattern': expects partial.indices[0] (batch 0, head 0, row 0) to be 0 to 1, but got 2", 0, 1);
+          "argument 3 'pattern': expects partial.indices[0] (block row 0) to be 0 to 1, but got 2", 0, 1);
   AttentionOnFake::load(cudaLinear());
-  EXPECT_STATUS(sparsec_reference_lse(kernel, arguments.data(), 5, 0, 1, &lse, nullptr),
-                SPARSEC_STATUS_INVALID_ARGUMENT, "kernel 'linear' is no attention kernel: it has no LSE");
+  EXPECT_STATUS(sparsec_reference_lse(kernel, array.data(), 5, 0, 1, &lse, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "kernel 'linear' is no attention kernel: it has no LSE");
 }
 
 } // namespace

@@ -1,7 +1,56 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
-/* The public header must compile as C11. */
+/* The public header must compile as C11. Bindings copy its structs by hand: no field may move. */
 #include "sparsec/runtime.h"
 
+#define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type " has " #field " elsewhere")
+
 _Static_assert(sizeof(sparsec_launch_info_t) == 256, "the same layout as in C++");
+
+_Static_assert(sizeof(sparsec_argument_t) == 16, "for ever");
+AT(sparsec_argument_t, kind, 0);
+AT(sparsec_argument_t, reserved, 4);
+AT(sparsec_argument_t, view, 8);
+AT(sparsec_argument_t, scalar, 8);
+
+_Static_assert(sizeof(sparsec_dense_t) == 112, "the first version");
+AT(sparsec_dense_t, size, 0);
+AT(sparsec_dense_t, device, 8);
+AT(sparsec_dense_t, dtype, 12);
+AT(sparsec_dense_t, rank, 16);
+AT(sparsec_dense_t, reserved, 20);
+AT(sparsec_dense_t, data, 24);
+AT(sparsec_dense_t, sizes, 32);
+AT(sparsec_dense_t, strides, 72);
+
+_Static_assert(sizeof(sparsec_block_lists_t) == 16, "the first version");
+AT(sparsec_block_lists_t, starts, 0);
+AT(sparsec_block_lists_t, indices, 8);
+
+_Static_assert(sizeof(sparsec_blocks_t) == 112, "the first version");
+AT(sparsec_blocks_t, size, 0);
+AT(sparsec_blocks_t, device, 8);
+AT(sparsec_blocks_t, dtype, 12);
+AT(sparsec_blocks_t, encoding, 16);
+AT(sparsec_blocks_t, flags, 20);
+AT(sparsec_blocks_t, block_rows, 24);
+AT(sparsec_blocks_t, block_columns, 28);
+AT(sparsec_blocks_t, batches, 32);
+AT(sparsec_blocks_t, heads, 40);
+AT(sparsec_blocks_t, rows, 48);
+AT(sparsec_blocks_t, columns, 56);
+AT(sparsec_blocks_t, capacity, 64);
+AT(sparsec_blocks_t, full, 72);
+AT(sparsec_blocks_t, partial, 88);
+AT(sparsec_blocks_t, values, 104);
+
+_Static_assert(sizeof(sparsec_device_info_t) == 296, "the first version");
+AT(sparsec_device_info_t, size, 0);
+AT(sparsec_device_info_t, kind, 8);
+AT(sparsec_device_info_t, ordinal, 12);
+AT(sparsec_device_info_t, name, 16);
+AT(sparsec_device_info_t, compute_capability, 272);
+AT(sparsec_device_info_t, multiprocessors, 276);
+AT(sparsec_device_info_t, shared_memory_per_block, 280);
+AT(sparsec_device_info_t, memory_bytes, 288);
 
 const char *sparsec_test_c_header_version(void) { return sparsec_version(); }

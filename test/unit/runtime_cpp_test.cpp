@@ -4,6 +4,7 @@
 #include "runtime_expect.h"
 #include "runtime_fake_cuda.h"
 #include "runtime_images.h"
+#include "runtime_views.h"
 #include "sparsec/runtime.hpp"
 
 #include <cstdio>
@@ -45,12 +46,12 @@ TEST(CppLayer, FromFileToLaunch) {
     sparsec::Buffer rowPtr(device, std::vector<int32_t>{0, 1}), colIdx(device, std::vector<int32_t>{0});
     sparsec::Buffer values(device, 64 * 64 * 2), x(device, 64 * 128 * 2), y(device, 64 * 128 * 2);
     sparsec::Buffer bias(device, std::vector<float>(64, 1.0f));
-    sparsec_bsr_t matrix = {64,           64, 1, 64, 64, SPARSEC_DTYPE_BF16, rowPtr.as<int32_t>(), colIdx.as<int32_t>(),
-                            values.data()};
+    sparsec_blocks_t matrix = sparsec_blocks_bsr(64, 64, 64, 64, 1, rowPtr.as<int32_t>(), colIdx.as<int32_t>(),
+                                                 SPARSEC_DTYPE_BF16, values.data());
     sparsec::Plan plan(kernel, matrix, 128);
     EXPECT_EQ(plan.info().tiles, 1);
     kernel.launch(&plan, {matrix, sparsec_dense_2d(x.data(), SPARSEC_DTYPE_BF16, 64, 128),
-                          sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5f,
+                          sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5,
                           sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 64, 128)});
     device.synchronize();
     EXPECT_EQ(fake.launches.size(), 1u);
@@ -75,8 +76,8 @@ TEST(CppLayer, PlansOfAttention) {
   const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
   EXPECT_EQ(sparsec::Plan(module.kernel(), sizes).info().tiles, 32);
   // One of two heads sees 3 blocks of 128 keys, 6 steps of 64; the other one nothing. 2 steps for the rest of a tile.
-  sparsec::Pattern pattern(device, {64, 128, 1, 2, 64, 300}, {1, 2, 1, 0, 0, 0});
-  sparsec_pattern_t lists = pattern.view();
+  sparsec::Pattern pattern(device, shapeOf(64, 128, 1, 2, 64, 300), {1, 2, 1, 0, 0, 0});
+  sparsec_blocks_t lists = pattern.view();
   sparsec_plan_info_t info = sparsec::Plan(module.kernel(), {1, 2, 64, 300}, &lists).info();
   EXPECT_EQ(info.tiles, 2);
   EXPECT_DOUBLE_EQ(info.balance, (8 + 2) / 2.0 / 8);

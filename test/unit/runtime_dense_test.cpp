@@ -3,6 +3,7 @@
 
 #include "arguments/dlpack_abi.h"
 #include "runtime_expect.h"
+#include "sparsec/argument.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -68,7 +69,7 @@ struct Tensor {
 
 TEST(DLPack, StridedTensorIsViewedInPlace) {
   Tensor tensor;
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
   EXPECT_EQ(dense.data, tensor.data + 32);
   EXPECT_EQ(dense.dtype, SPARSEC_DTYPE_BF16);
@@ -84,7 +85,7 @@ TEST(DLPack, CompactTensorsNeedNoStrides) {
   tensor.managed.tensor.strides = nullptr;
   tensor.managed.tensor.ndim = 3;
   tensor.shape[2] = 4;
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
   EXPECT_EQ(dense.strides[0], 40);
   EXPECT_EQ(dense.strides[1], 4);
@@ -97,7 +98,7 @@ TEST(DLPack, SequenceFirstTensorSeenByHeads) {
   tensor.managed.tensor.ndim = 4;
   std::ranges::copy(std::initializer_list<int64_t>{2, 3, 5, 64}, tensor.shape);
   std::ranges::copy(std::initializer_list<int64_t>{960, 64, 192, 1}, tensor.strides);
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
   EXPECT_EQ(dense.rank, 4);
   EXPECT_THAT(std::span(dense.sizes, 4), ::testing::ElementsAre(2, 3, 5, 64));
@@ -108,7 +109,7 @@ TEST(DLPack, StridesOfSingleElementsMeanNothing) {
   Tensor tensor;
   tensor.shape[1] = 1;
   tensor.strides[1] = 999;
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
   EXPECT_EQ(dense.strides[1], 1);
   tensor.shape[0] = 1;
@@ -125,7 +126,7 @@ TEST(DLPack, StridesOfEmptyTensorsMeanNothing) {
   tensor.shape[0] = 0;
   tensor.strides[0] = -7;
   tensor.strides[1] = 0;
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
   EXPECT_THAT(std::span(dense.sizes, 2), ::testing::ElementsAre(0, 10));
   EXPECT_THAT(std::span(dense.strides, 2), ::testing::ElementsAre(10, 1));
@@ -142,17 +143,36 @@ TEST(DLPack, TypesAndDevices) {
       Tensor tensor;
       tensor.managed.tensor.dtype = {code, bits, 1};
       tensor.managed.tensor.device.type = device;
-      sparsec_dense_t dense;
+      auto dense = sparsec::sized<sparsec_dense_t>();
       EXPECT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
       EXPECT_EQ(dense.dtype, dtype);
     }
+}
+
+TEST(DLPack, DevicesOfTheMemory) {
+  Tensor tensor;
+  auto dense = sparsec::sized<sparsec_dense_t>();
+  tensor.managed.tensor.device = {dlpack::cuda, 3};
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.device, 3);
+  tensor.managed.tensor.device = {dlpack::cpu, 0};
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+  EXPECT_EQ(dense.device, SPARSEC_PLACE_HOST);
+  for (int32_t shared : {dlpack::cudaHost, dlpack::cudaManaged}) {
+    tensor.managed.tensor.device = {shared, 0};
+    ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
+    EXPECT_EQ(dense.device, SPARSEC_PLACE_UNKNOWN) << "usable on the host and on devices";
+  }
+  dense.size = 100;
+  EXPECT_STATUS(sparsec_dense_from_dlpack(&tensor.managed, &dense), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "out_dense: expects a size of at least 112 bytes, but got 100");
 }
 
 TEST(DLPack, NullDataOfAnEmptyTensorStaysNull) {
   Tensor tensor;
   tensor.shape[0] = 0;
   tensor.managed.tensor.data = nullptr;
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &dense));
   EXPECT_EQ(dense.data, nullptr);
 }
@@ -181,7 +201,7 @@ TEST(DLPack, WhatHasNoViewIsRefused) {
     EXPECT_STATUS(sparsec_dense_from_dlpack(&tensor.managed, &dense), SPARSEC_STATUS_INVALID_ARGUMENT, message);
     EXPECT_EQ(dense.data, nullptr);
   }
-  sparsec_dense_t dense;
+  auto dense = sparsec::sized<sparsec_dense_t>();
   EXPECT_STATUS(sparsec_dense_from_dlpack(nullptr, &dense), SPARSEC_STATUS_INVALID_ARGUMENT, "managed_tensor is NULL");
   EXPECT_STATUS(sparsec_dense_from_dlpack(&dense, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_dense is NULL");
 }

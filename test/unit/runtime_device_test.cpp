@@ -4,6 +4,7 @@
 #include "device/device.h"
 #include "runtime_expect.h"
 #include "runtime_fake_cuda.h"
+#include "sparsec/argument.hpp"
 
 #include <atomic>
 #include <dlfcn.h>
@@ -21,7 +22,7 @@ TEST(Device, CudaDeviceSaysWhatItIs) {
   FakeCuda fake;
   sparsec_device_t device = nullptr;
   ASSERT_OK(sparsec_device_open_cuda(0, &device));
-  sparsec_device_info_t info;
+  auto info = sparsec::sized<sparsec_device_info_t>();
   ASSERT_OK(sparsec_device_info(device, &info));
   EXPECT_EQ(info.kind, SPARSEC_TARGET_CUDA);
   EXPECT_STREQ(info.name, "Fake GPU");
@@ -149,7 +150,7 @@ TEST(Device, FailedCopiesAreDriverErrors) {
 TEST(Device, HostDevice) {
   sparsec_device_t device = nullptr;
   ASSERT_OK(sparsec_device_open_host(3, &device));
-  sparsec_device_info_t info;
+  auto info = sparsec::sized<sparsec_device_info_t>();
   ASSERT_OK(sparsec_device_info(device, &info));
   EXPECT_EQ(info.kind, SPARSEC_TARGET_HOST);
   EXPECT_EQ(info.multiprocessors, 3);
@@ -184,7 +185,7 @@ TEST(Device, NullArgumentsAreRefused) {
   ASSERT_OK(sparsec_device_open_host(1, &device));
   char byte;
   void *memory;
-  sparsec_device_info_t info;
+  auto info = sparsec::sized<sparsec_device_info_t>();
   EXPECT_STATUS(sparsec_cuda_device_count(nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_count is NULL");
   EXPECT_STATUS(sparsec_device_open_cuda(0, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_device is NULL");
   EXPECT_STATUS(sparsec_device_open_host(1, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_device is NULL");

@@ -131,6 +131,11 @@ CUresult fakeMemcpyDtoH(void *destination, CUdeviceptr source, size_t bytes) {
   std::memcpy(destination, reinterpret_cast<const void *>(source), bytes);
   return CUDA_SUCCESS;
 }
+CUresult fakeMemcpyDtoHAsync(void *destination, CUdeviceptr source, size_t bytes, CUstream) {
+  FAKE_ENTER("cuMemcpyDtoHAsync", true);
+  std::memcpy(destination, reinterpret_cast<const void *>(source), bytes);
+  return CUDA_SUCCESS;
+}
 CUresult fakeStreamSynchronize(CUstream stream) {
   FAKE_ENTER("cuStreamSynchronize", true);
   fake->synchronizedStreams.push_back(stream);
@@ -232,6 +237,7 @@ const CudaTable table = {
     .cuMemFree = fakeMemFree,
     .cuMemcpyHtoD = fakeMemcpyHtoD,
     .cuMemcpyDtoH = fakeMemcpyDtoH,
+    .cuMemcpyDtoHAsync = fakeMemcpyDtoHAsync,
     .cuStreamSynchronize = fakeStreamSynchronize,
     .cuModuleLoadDataEx = fakeModuleLoadDataEx,
     .cuModuleUnload = fakeModuleUnload,

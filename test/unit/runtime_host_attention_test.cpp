@@ -3,6 +3,7 @@
 
 #include "runtime_expect.h"
 #include "runtime_images.h"
+#include "runtime_views.h"
 #include "sparsec/runtime.hpp"
 
 #include <cmath>
@@ -38,7 +39,7 @@ struct Problem {
   static constexpr int64_t rows = 4, columns = 5, room = 2;
   std::vector<float> q, k, v, o, lse, slopes = {0.1f, 0.2f, -0.1f, 0.3f};
   std::vector<int32_t> ids;
-  sparsec_pattern_t pattern = {};
+  sparsec_blocks_t pattern = {};
 
   Problem() {
     std::mt19937 random(5);
@@ -60,28 +61,24 @@ struct Problem {
   }
 
   /// Q batch-head-sequence, K and V batch-sequence-head.
-  std::vector<sparsec_argument_t> arguments() {
-    sparsec_dense_t result = {o.data(),
-                              SPARSEC_DTYPE_F32,
-                              4,
-                              {batches, heads, queries, dimension},
-                              {queries * heads * (dimension + room), dimension + room, heads * (dimension + room), 1}};
+  ArgumentList arguments() {
+    sparsec_dense_t result = sparsec_dense_bshd(o.data(), SPARSEC_DTYPE_F32, batches, heads, queries, dimension + room);
+    result.sizes[3] = dimension;
     sparsec_dense_t logSums = sparsec_dense_3d(lse.data(), SPARSEC_DTYPE_F32, batches, heads, queries);
     logSums.strides[1] = queries + room;
     logSums.strides[0] = heads * (queries + room);
     auto keyTensor = [](std::vector<float> &data) {
-      return sparsec_argument_dense(
-          sparsec_dense_bshd(data.data(), SPARSEC_DTYPE_F32, batches, keyHeads, keys, dimension));
+      return sparsec_dense_bshd(data.data(), SPARSEC_DTYPE_F32, batches, keyHeads, keys, dimension);
     };
-    return {sparsec_argument_dense(sparsec_dense_bhsd(q.data(), SPARSEC_DTYPE_F32, batches, heads, queries, dimension)),
+    return {sparsec_dense_bhsd(q.data(), SPARSEC_DTYPE_F32, batches, heads, queries, dimension),
             keyTensor(k),
             keyTensor(v),
-            sparsec_argument_pattern(pattern),
-            sparsec_argument_scalar(0.6f),
-            sparsec_argument_dense(sparsec_dense_1d(slopes.data(), SPARSEC_DTYPE_F32, heads)),
-            sparsec_argument_dense(sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, batches, keys)),
-            sparsec_argument_dense(result),
-            sparsec_argument_dense(logSums)};
+            pattern,
+            0.6,
+            sparsec_dense_1d(slopes.data(), SPARSEC_DTYPE_F32, heads),
+            sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, batches, keys),
+            result,
+            logSums};
   }
 
   void check(sparsec_kernel_t kernel) {
@@ -125,8 +122,8 @@ TEST(HostAttention, KernelRunsAndAgreesWithTheReference) {
     sparsec::Kernel kernel = module.kernel();
     for (sparsec_pattern_encoding_t encoding : {SPARSEC_PATTERN_INDEX_ARRAYS, SPARSEC_PATTERN_PADDED_LISTS})
       for (auto [batches, heads] : {std::pair(1, 1), std::pair(1, 4), std::pair(2, 1), std::pair(2, 4)}) {
-        sparsec::Pattern lists(device, {2, 3, batches, heads, Problem::queries, Problem::keys},
-                               blockMask(batches, heads), encoding);
+        sparsec::Pattern lists(device, shapeOf(2, 3, batches, heads, Problem::queries, Problem::keys, encoding),
+                               blockMask(batches, heads));
         Problem problem;
         problem.pattern = lists.view();
         auto arguments = problem.arguments();
@@ -141,7 +138,7 @@ TEST(HostAttention, PatternOfThePredicateGivesTheSameAsTheMaskEverywhere) {
   ByteVector object = hostObject(attentionInfo());
   sparsec::Module module(device, object.data(), object.size());
   sparsec::Kernel kernel = module.kernel();
-  const sparsec_pattern_shape_t shape = {2, 3, 2, 1, Problem::queries, Problem::keys};
+  const sparsec_blocks_t shape = shapeOf(2, 3, 2, 1, Problem::queries, Problem::keys);
   Problem problem;
   // All blocks partial: the mask is asked for every query and key.
   sparsec::Pattern everywhere(device, shape, std::vector<uint8_t>(2 * Problem::rows * Problem::columns, 2));
@@ -151,9 +148,8 @@ TEST(HostAttention, PatternOfThePredicateGivesTheSameAsTheMaskEverywhere) {
   ASSERT_OK(sparsec_reference_lse(kernel.handle(), arguments.data(), 9, 0, 56, expected.data(), nullptr));
 
   sparsec_pattern_buffer_t buffer;
-  ASSERT_OK(sparsec_pattern_from_predicate(kernel.handle(), &shape, arguments.data(), 9, SPARSEC_PATTERN_INDEX_ARRAYS,
-                                           device.handle(), &buffer));
-  problem.pattern = sparsec_pattern_buffer_view(buffer);
+  ASSERT_OK(sparsec_pattern_from_predicate(kernel.handle(), &shape, arguments.data(), 9, device.handle(), &buffer));
+  problem.pattern = viewOf(buffer);
   arguments = problem.arguments();
   ASSERT_OK(sparsec_launch(kernel.handle(), nullptr, arguments.data(), arguments.size(), nullptr));
   problem.check(kernel.handle());
@@ -168,12 +164,13 @@ TEST(HostAttention, ListsAreCheckedBeforeTheyAreFollowed) {
   sparsec::Module module(device, object.data(), object.size());
   Problem problem;
   std::vector<int32_t> starts(Problem::rows, 1), indices = {0, 1, 5, 2};
-  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS,    2,  3, 1, 1, Problem::rows, Problem::columns, 1,
-                     {starts.data(), indices.data()}, {}, 0};
+  problem.pattern = shapeOf(2, 3, 1, 1, Problem::queries, Problem::keys, SPARSEC_PATTERN_PADDED_LISTS);
+  problem.pattern.capacity = 1;
+  problem.pattern.partial = {starts.data(), indices.data()};
   auto arguments = problem.arguments();
   EXPECT_STATUS(sparsec_launch(module.kernel().handle(), nullptr, arguments.data(), arguments.size(), nullptr),
                 SPARSEC_STATUS_INVALID_PATTERN,
-                "argument 3 'pattern': expects partial.indices[2] (batch 0, head 0, row 2) to be 0 to 4, but got 5");
+                "argument 3 'pattern': expects partial.indices[2] (block row 2) to be 0 to 4, but got 5");
   for (const std::vector<float> &result : {problem.o, problem.lse})
     for (float value : result)
       ASSERT_TRUE(std::isnan(value)) << "results must be untouched";
@@ -185,12 +182,12 @@ TEST(HostAttention, LaunchesWithPlans) {
   ByteVector object = hostObject(attentionInfo());
   sparsec::Module module(device, object.data(), object.size());
   sparsec::Kernel kernel = module.kernel();
-  sparsec::Pattern lists(device, {2, 3, 2, 4, Problem::queries, Problem::keys}, blockMask(2, 4));
+  sparsec::Pattern lists(device, shapeOf(2, 3, 2, 4, Problem::queries, Problem::keys), blockMask(2, 4));
   const sparsec_attention_sizes_t sizes = {Problem::batches, Problem::heads, Problem::queries, Problem::keys};
   Problem problem;
   problem.pattern = lists.view();
   auto arguments = problem.arguments();
-  for (const sparsec_pattern_t *known : {&problem.pattern, static_cast<sparsec_pattern_t *>(nullptr)}) {
+  for (const sparsec_blocks_t *known : {&problem.pattern, static_cast<sparsec_blocks_t *>(nullptr)}) {
     sparsec::Plan plan(kernel, sizes, known);
     EXPECT_EQ(plan.info().tiles, 2 * 4 * 4);
     EXPECT_EQ(plan.info().workers, 3);
@@ -217,7 +214,7 @@ TEST(HostAttention, KeysOfLengthZero) {
   ByteVector object = hostObject(attentionInfo());
   sparsec::Module module(device, object.data(), object.size());
   Problem problem;
-  problem.pattern = {SPARSEC_PATTERN_PADDED_LISTS, 2, 3, 1, 1, Problem::rows, 0, 0, {}, {}, 0};
+  problem.pattern = shapeOf(2, 3, 1, 1, Problem::queries, 0, SPARSEC_PATTERN_PADDED_LISTS);
   auto arguments = problem.arguments();
   for (int i : {1, 2})
     arguments[i].dense.sizes[2] = 0;

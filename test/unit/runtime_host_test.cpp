@@ -4,6 +4,7 @@
 #include "image/host_image.h"
 #include "runtime_expect.h"
 #include "runtime_images.h"
+#include "runtime_views.h"
 #include "sparsec/runtime.hpp"
 
 #include <cmath>
@@ -68,13 +69,15 @@ struct Problem {
       value = uniform(random);
   }
 
-  sparsec_bsr_t matrix() { return {m, k, 7, 16, 16, SPARSEC_DTYPE_F32, rowPtr.data(), colIdx.data(), values.data()}; }
-  std::vector<sparsec_argument_t> arguments() {
+  sparsec_blocks_t matrix() {
+    return sparsec_blocks_bsr(m, k, 16, 16, 7, rowPtr.data(), colIdx.data(), SPARSEC_DTYPE_F32, values.data());
+  }
+  ArgumentList arguments() {
     sparsec_dense_t dense = sparsec_dense_2d(x.data(), SPARSEC_DTYPE_F32, k, n);
     dense.strides[0] = 40;
     sparsec_dense_t result = sparsec_dense_2d(y.data(), SPARSEC_DTYPE_F32, m, n);
     result.strides[0] = 48;
-    return {sparsec_argument_bsr(matrix()), sparsec_argument_dense(dense), sparsec_argument_dense(result)};
+    return {matrix(), dense, result};
   }
 
   void check(sparsec_kernel_t kernel) {

@@ -186,7 +186,8 @@ std::string choice(const std::vector<std::string> &targets, int capability) {
     info.header.arch_specific = target[5] == 'a';
     entries.push_back(isPtx ? ptxEntry(info) : cubinEntry(info));
   }
-  sparsec_device_info_t device = {SPARSEC_TARGET_CUDA, "Fake GPU", capability, 1, 0, 0};
+  sparsec_device_info_t device = {
+      sizeof(sparsec_device_info_t), SPARSEC_TARGET_CUDA, 0, "Fake GPU", capability, 1, 0, 0};
   Image image;
   Status status = selectImage(makeBundle(entries), device, image);
   return status ? status->message : image.info.header().target;
@@ -205,7 +206,8 @@ TEST(Image, BestImageForTheDevice) {
 }
 
 TEST(Image, HostTakesHostImagesOnly) {
-  sparsec_device_info_t host = {SPARSEC_TARGET_HOST, "host", 0, 1, 0, 0};
+  sparsec_device_info_t host = {
+      sizeof(sparsec_device_info_t), SPARSEC_TARGET_HOST, SPARSEC_PLACE_HOST, "host", 0, 1, 0, 0};
   Image image;
   EXPECT_STATUS(selectImage(makeCubin(cudaLinear().build()), host, image), SPARSEC_STATUS_WRONG_DEVICE,
                 "no image runs on the host: the file is for sm_90a");

@@ -4,9 +4,9 @@
 #ifndef SPARSEC_TEST_UNIT_RUNTIME_KERNEL_FIXTURE_H
 #define SPARSEC_TEST_UNIT_RUNTIME_KERNEL_FIXTURE_H
 
-#include "runtime_expect.h"
 #include "runtime_fake_cuda.h"
 #include "runtime_images.h"
+#include "runtime_views.h"
 
 #include <functional>
 
@@ -36,13 +36,19 @@ protected:
   }
 
   runtime::Status launch(void *stream = nullptr) {
-    return runtime::Status(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), stream));
+    const ArgumentArray array(arguments);
+    return runtime::Status(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
+  }
+
+  runtime::Status chooseVariant(size_t *variant) {
+    const ArgumentArray array(arguments);
+    return runtime::Status(sparsec_launch_variant(kernel, array.data(), array.size(), variant));
   }
 
   static void *at(uintptr_t address) { return reinterpret_cast<void *>(address); }
 
   /// A launch with changed arguments is refused before anything reaches the driver.
-  void refuses(const std::string &message, const std::function<void(std::vector<sparsec_argument_t> &)> &change) {
+  void refuses(const std::string &message, const std::function<void(ArgumentList &)> &change) {
     auto good = arguments;
     change(arguments);
     EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
@@ -55,7 +61,7 @@ protected:
   sparsec_module_t module = nullptr;
   sparsec_kernel_t kernel = nullptr;
   sparsec_plan_t plan = nullptr;
-  std::vector<sparsec_argument_t> arguments;
+  ArgumentList arguments;
 };
 
 } // namespace sparsec::test

@@ -72,7 +72,7 @@ TEST_F(Launch, TensorMapTypeIsThatOfTheArgument) {
   info.arguments[w].dtype = info.arguments[x].dtype = SPARSEC_DTYPE_F16;
   info.arguments[y].dtype = SPARSEC_DTYPE_F32;
   load(info);
-  arguments[w].bsr.dtype = arguments[x].dense.dtype = SPARSEC_DTYPE_F16;
+  arguments[w].blocks.dtype = arguments[x].dense.dtype = SPARSEC_DTYPE_F16;
   arguments[y].dense.dtype = SPARSEC_DTYPE_F32;
   ASSERT_OK(launch());
   EXPECT_EQ(fake.tensorMaps[0].type, CU_TENSOR_MAP_DATA_TYPE_FLOAT16);
@@ -84,7 +84,7 @@ TEST_F(Launch, TensorMapTypeIsThatOfTheArgument) {
 TEST_F(Launch, UnalignedArgumentsTakeTheFallback) {
   auto variantOf = [&] {
     size_t variant = 7;
-    EXPECT_OK(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &variant));
+    EXPECT_OK(chooseVariant(&variant));
     return variant;
   };
   EXPECT_EQ(variantOf(), 0u);
@@ -100,7 +100,7 @@ TEST_F(Launch, UnalignedArgumentsTakeTheFallback) {
 
   arguments[x].dense.strides[0] = 1024;
   for (void **pointer : {&arguments[x].dense.data, &arguments[bias].dense.data, &arguments[y].dense.data,
-                         const_cast<void **>(&arguments[w].bsr.values)}) {
+                         const_cast<void **>(&arguments[w].blocks.values)}) {
     void *aligned = *pointer;
     *pointer = static_cast<char *>(aligned) + 8;
     EXPECT_EQ(variantOf(), 1u);
@@ -121,8 +121,7 @@ TEST_F(Launch, NoVariantForTheAlignment) {
   EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "argument 4 'y': expects pointers and row strides that are multiples of 16 bytes");
   size_t variant = 7;
-  EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &variant),
-                SPARSEC_STATUS_INVALID_ARGUMENT, "argument 4 'y'");
+  EXPECT_STATUS(chooseVariant(&variant), SPARSEC_STATUS_INVALID_ARGUMENT, "argument 4 'y'");
   EXPECT_STATUS(sparsec_launch_variant(nullptr, arguments.data(), arguments.size(), &variant),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
   EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), nullptr),
@@ -147,7 +146,7 @@ TEST_F(Launch, TileRowsNeverCrossABlockRow) {
   info.arguments[w].block_rows = 160; // 3 tiles of 64 rows
   load(info);
   setArguments(160 * 2 + 70, 64, 512);
-  arguments[w].bsr.block_rows = 160;
+  arguments[w].blocks.block_rows = 160;
   fake.parameterCount = 13;
   ASSERT_OK(launch());
   EXPECT_EQ(last().words[11], 3u + 3u + 2u) << "of the last block row only 70 rows are there";
@@ -157,7 +156,7 @@ TEST_F(Launch, EmptyResultNeedsNoLaunch) {
   for (auto [m, n] : {std::pair<int64_t, int64_t>{0, 100}, {100, 0}, {0, 0}}) {
     setArguments(m, 64, n);
     if (m == 0)
-      arguments[w].bsr.row_ptr = nullptr;
+      arguments[w].blocks.full.starts = nullptr;
     EXPECT_OK(launch());
   }
   EXPECT_TRUE(fake.launches.empty());
@@ -166,7 +165,7 @@ TEST_F(Launch, EmptyResultNeedsNoLaunch) {
 TEST_F(Launch, EmptyOperandsAreLaunchedWithValidTensorMaps) {
   setArguments(128, 0, 1000); // K = 0
   arguments[x].dense.data = nullptr;
-  arguments[w].bsr.values = nullptr;
+  arguments[w].blocks.values = nullptr;
   ASSERT_OK(launch());
   ASSERT_EQ(fake.launches.size(), 1u);
   for (int i : {0, 1}) {
@@ -180,12 +179,12 @@ TEST_F(Launch, EmptyOperandsAreLaunchedWithValidTensorMaps) {
 TEST_F(Launch, StridesThatNoAddressDependsOnMayBeAnything) {
   auto variantOf = [&] {
     size_t variant = 7;
-    EXPECT_OK(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), &variant));
+    EXPECT_OK(chooseVariant(&variant));
     return variant;
   };
   setArguments(128, 0, 1000); // X is 0 x 1000
   arguments[x].dense.data = at(0x200001);
-  arguments[w].bsr.values = at(0x100001);
+  arguments[w].blocks.values = at(0x100001);
   for (int64_t stride : {int64_t(0), int64_t(-1), int64_t(333), INT64_MAX}) {
     arguments[x].dense.strides[0] = arguments[x].dense.strides[1] = stride;
     EXPECT_EQ(variantOf(), 0u) << "neither the strides nor the pointers misalign anything";
@@ -213,7 +212,7 @@ TEST_F(Launch, StridesThatNoAddressDependsOnMayBeAnything) {
 
 TEST_F(Launch, PlanFixesGridAndSections) {
   fake.parameterCount = 13;
-  sparsec_bsr_t pattern = arguments[w].bsr;
+  sparsec_blocks_t pattern = arguments[w].blocks;
   ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
   ASSERT_OK(launch());
   EXPECT_EQ(last().gridX, 8u);
@@ -234,7 +233,7 @@ TEST_F(Launch, PlanFixesGridAndSections) {
 }
 
 TEST_F(Launch, PlanMustFitTheLaunch) {
-  sparsec_bsr_t pattern = arguments[w].bsr;
+  sparsec_blocks_t pattern = arguments[w].blocks;
   ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
   setArguments(128, 192, 999);
   arguments[x].dense.strides[0] = arguments[y].dense.strides[0] = 1024;
@@ -263,20 +262,23 @@ TEST_F(Launch, DriverErrorsComeBack) {
 }
 
 TEST_F(Launch, AllocatesNothingAndIsQuick) {
-  sparsec_bsr_t pattern = arguments[w].bsr;
+  sparsec_blocks_t pattern = arguments[w].blocks;
   ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
   fake.recording = false;
+  sparsec_plan_t unused = nullptr;
   size_t before = heapAllocations();
-  ASSERT_EQ(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), nullptr), nullptr);
+  ASSERT_EQ(launch(), nullptr);
   arguments[x].dense.data = at(0x200002);
-  ASSERT_EQ(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), nullptr), nullptr);
+  std::swap(plan, unused);
+  ASSERT_EQ(launch(), nullptr);
+  std::swap(plan, unused);
   EXPECT_EQ(heapAllocations(), before);
 
   arguments[x].dense.data = at(0x200000);
   constexpr int repeats = 10000;
   auto begin = std::chrono::steady_clock::now();
   for (int i = 0; i < repeats; ++i)
-    sparsec_status_free(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), nullptr));
+    static_cast<void>(launch());
   double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   std::printf("host time of a launch without the driver's share: %.2f us\n", seconds / repeats * 1e6);
 }

@@ -18,11 +18,10 @@ protected:
   /// is made up.
   void setArguments(int64_t m, int64_t k, int64_t n) {
     rowPtr.assign(1, 0);
-    sparsec_bsr_t matrix = {m, k, 0, 64, 64, SPARSEC_DTYPE_BF16, rowPtr.data(), nullptr, at(0x100000)};
-    arguments = {
-        sparsec_argument_bsr(matrix), sparsec_argument_dense(sparsec_dense_2d(at(0x200000), SPARSEC_DTYPE_BF16, k, n)),
-        sparsec_argument_dense(sparsec_dense_1d(at(0x300000), SPARSEC_DTYPE_F32, m)), sparsec_argument_scalar(0.5f),
-        sparsec_argument_dense(sparsec_dense_2d(at(0x400000), SPARSEC_DTYPE_BF16, m, n))};
+    arguments = {sparsec_blocks_bsr(m, k, 64, 64, 0, rowPtr.data(), nullptr, SPARSEC_DTYPE_BF16, at(0x100000)),
+                 sparsec_dense_2d(at(0x200000), SPARSEC_DTYPE_BF16, k, n),
+                 sparsec_dense_1d(at(0x300000), SPARSEC_DTYPE_F32, m), 0.5,
+                 sparsec_dense_2d(at(0x400000), SPARSEC_DTYPE_BF16, m, n)};
   }
 
   /// Gives the matrix one list of block columns per block row.
@@ -33,10 +32,9 @@ protected:
       colIdx.insert(colIdx.end(), row.begin(), row.end());
       rowPtr.push_back(int32_t(colIdx.size()));
     }
-    sparsec_bsr_t &matrix = arguments[w].bsr;
-    matrix.row_ptr = rowPtr.data();
-    matrix.col_idx = colIdx.data();
-    matrix.block_count = int64_t(colIdx.size());
+    sparsec_blocks_t &matrix = arguments[w].blocks;
+    matrix.full = {rowPtr.data(), colIdx.data()};
+    matrix.capacity = int64_t(colIdx.size());
   }
 
   std::vector<int32_t> rowPtr, colIdx;

@@ -18,8 +18,7 @@ namespace {
 
 sparsec_dense_t tensorAt(uintptr_t address, sparsec_dtype_t dtype, const std::vector<int64_t> &sizes,
                          const std::vector<int64_t> &strides) {
-  sparsec_dense_t tensor = {reinterpret_cast<void *>(address), dtype, int32_t(sizes.size()), {}, {}};
-  std::copy(sizes.begin(), sizes.end(), tensor.sizes);
+  sparsec_dense_t tensor = sparsec_dense(reinterpret_cast<void *>(address), dtype, int32_t(sizes.size()), sizes.data());
   std::copy(strides.begin(), strides.end(), tensor.strides);
   return tensor;
 }
@@ -149,11 +148,11 @@ TEST_F(LinearOverlap, ResultOnInputs) {
   refusesResultAt(at(0x100000 + 3 * 64 * 64 * 2 - 2), "values of argument 0 'w'");
   refusesResultAt(at(0x300000 + 128 * 4 - 2), "data of argument 2 'bias'");
   std::vector<int32_t> indices(128 * 256);
-  arguments[w].bsr.row_ptr = indices.data();
-  refusesResultAt(indices.data() + 2, "row_ptr of argument 0 'w'");
-  arguments[w].bsr.row_ptr = rowPtr.data();
-  arguments[w].bsr.col_idx = indices.data();
-  refusesResultAt(indices.data() + 2, "col_idx of argument 0 'w'");
+  arguments[w].blocks.full.starts = indices.data();
+  refusesResultAt(indices.data() + 2, "full.starts of argument 0 'w'");
+  arguments[w].blocks.full.starts = rowPtr.data();
+  arguments[w].blocks.full.indices = indices.data();
+  refusesResultAt(indices.data() + 2, "full.indices of argument 0 'w'");
 }
 
 TEST_F(LinearOverlap, NeighboursAreAccepted) {
@@ -173,8 +172,8 @@ TEST_F(LinearOverlap, WhatHasNoElementsOverlapsNothing) {
   setArguments(128, 0, 256);
   arguments[y].dense.data = arguments[x].dense.data;
   EXPECT_OK(launch());
-  arguments[w].bsr.values = arguments[y].dense.data;
-  arguments[w].bsr.col_idx = static_cast<int32_t *>(arguments[y].dense.data);
+  arguments[w].blocks.values = arguments[y].dense.data;
+  arguments[w].blocks.full.indices = static_cast<int32_t *>(arguments[y].dense.data);
   EXPECT_OK(launch());
   setArguments(0, 192, 256);
   arguments[y].dense.data = arguments[x].dense.data;
@@ -227,17 +226,11 @@ protected:
   void SetUp() override {
     load(cudaAttention());
     auto indices = [](uintptr_t address) { return static_cast<const int32_t *>(at(address)); };
-    setArguments({SPARSEC_PATTERN_PADDED_LISTS,
-                  64,
-                  128,
-                  1,
-                  8,
-                  2,
-                  3,
-                  5,
-                  {indices(0x10000), indices(0x20000)},
-                  {indices(0x30000), indices(0x40000)},
-                  0});
+    sparsec_blocks_t lists = shapeOf(64, 128, 1, 8, 100, 300, SPARSEC_PATTERN_PADDED_LISTS);
+    lists.capacity = 5;
+    lists.partial = {indices(0x10000), indices(0x20000)};
+    lists.full = {indices(0x30000), indices(0x40000)};
+    setArguments(lists);
     fake.calls.clear();
   }
 };
@@ -271,7 +264,7 @@ TEST_F(AttentionOverlap, ResultsOnInputsAndOnEachOther) {
 }
 
 TEST_F(AttentionOverlap, IndexArraysHaveTheirCapacity) {
-  sparsec_pattern_t &lists = arguments[pattern].pattern;
+  sparsec_blocks_t &lists = arguments[pattern].blocks;
   lists.encoding = SPARSEC_PATTERN_INDEX_ARRAYS;
   arguments[lse].dense.data = at(0x10000 + 17 * 4);
   EXPECT_OK(launch());
@@ -300,9 +293,9 @@ TEST_F(AttentionOverlap, PackedProjectionsAreAccepted) {
 TEST_F(LinearOverlap, OutputsOfTheReference) {
   std::vector<float> memory(1 << 16);
   setArguments(128, 192, 4);
-  arguments[w].bsr.block_count = 0;
+  arguments[w].blocks.capacity = 0;
   rowPtr.assign(3, 0);
-  arguments[w].bsr.row_ptr = rowPtr.data();
+  arguments[w].blocks.full.starts = rowPtr.data();
   arguments[x].dense.data = memory.data();
   arguments[bias].dense.data = memory.data() + 4096;
   arguments[y].dense.data = nullptr; // is not written

@@ -37,9 +37,9 @@ LaunchInfoBuilder attentionWithBuilder() {
 }
 
 /// 5 queries in blocks of 2, 10 keys in blocks of 3: 3 x 4 blocks; 2 heads with lists of their own.
-const sparsec_pattern_shape_t smallShape = {2, 3, 1, 2, 5, 10};
+const sparsec_blocks_t smallShape = shapeOf(2, 3, 1, 2, 5, 10);
 /// 100 queries in blocks of 64, 300 keys in blocks of 128: 2 x 3 blocks.
-const sparsec_pattern_shape_t shape = {64, 128, 2, 1, 100, 300};
+const sparsec_blocks_t shape = shapeOf(64, 128, 2, 1, 100, 300);
 
 class PatternUpdate : public AttentionOnFake {
 protected:
@@ -48,12 +48,12 @@ protected:
     AttentionOnFake::TearDown();
   }
 
-  void create(const sparsec_pattern_shape_t &sizes, bool onDevice) {
+  void create(const sparsec_blocks_t &sizes, bool onDevice) {
     if (onDevice && !device) {
       ASSERT_OK(sparsec_device_open_cuda(0, &device));
     }
     ASSERT_OK(sparsec_pattern_buffer_create(&sizes, onDevice ? device : nullptr, &buffer));
-    view = sparsec_pattern_buffer_view(buffer);
+    view = viewOf(buffer);
     fake.calls.clear();
   }
 
@@ -61,31 +61,31 @@ protected:
     return sparsec::runtime::Status(sparsec_pattern_update_from_block_mask(buffer, mask, stream));
   }
   sparsec::runtime::Status updateFromPredicate(void *stream = nullptr) {
+    const ArgumentArray array(arguments);
     return sparsec::runtime::Status(
-        sparsec_pattern_update_from_predicate(buffer, kernel, arguments.data(), arguments.size(), stream));
+        sparsec_pattern_update_from_predicate(buffer, kernel, array.data(), array.size(), stream));
   }
 
   void setIds(std::vector<int32_t> tokenIds) {
     idValues = std::move(tokenIds);
     // The mask loads from ids only: whatever else is there is not looked at.
-    arguments.assign(9, sparsec_argument_scalar(0));
-    arguments[ids] =
-        sparsec_argument_dense(sparsec_dense_2d(idValues.data(), SPARSEC_DTYPE_I32, 1, int64_t(idValues.size())));
+    arguments.assign(9, 0.0);
+    arguments[ids] = sparsec_dense_2d(idValues.data(), SPARSEC_DTYPE_I32, 1, int64_t(idValues.size()));
   }
 
   /// The states that the lists say.
   std::vector<uint8_t> states() const {
-    EXPECT_OK(sparsec_pattern_check(&view));
-    std::vector<uint8_t> result(view.batches * view.heads * view.rows * view.columns);
+    EXPECT_OK(sparsec_blocks_check(&view));
+    std::vector<uint8_t> result(listsOf(view) * blockColumnsOf(view));
     for (auto [lists, state] : {std::pair(view.partial, partial), std::pair(view.full, full)})
-      for (int64_t list = 0; list < view.batches * view.heads * view.rows; ++list)
+      for (int64_t list = 0; list < listsOf(view); ++list)
         for (int32_t i = 0; i < lists.starts[list]; ++i)
-          result[list * view.columns + lists.indices[list * view.capacity + i]] = state;
+          result[list * blockColumnsOf(view) + lists.indices[list * view.capacity + i]] = state;
     return result;
   }
 
   sparsec_pattern_buffer_t buffer = nullptr;
-  sparsec_pattern_t view = {};
+  sparsec_blocks_t view = {};
   std::vector<int32_t> idValues;
 };
 
@@ -94,8 +94,9 @@ TEST_F(PatternUpdate, ListsHaveRoomForAllBlocksAndStartEmpty) {
     sparsec_pattern_buffer_destroy(buffer);
     create(smallShape, onDevice);
     EXPECT_EQ(view.encoding, SPARSEC_PATTERN_PADDED_LISTS);
-    EXPECT_EQ(view.rows, 3);
-    EXPECT_EQ(view.columns, 4);
+    EXPECT_EQ(view.rows, 5);
+    EXPECT_EQ(view.columns, 10);
+    EXPECT_EQ(view.device, onDevice ? 0 : int32_t(SPARSEC_PLACE_HOST));
     EXPECT_EQ(view.capacity, 4);
     EXPECT_EQ(states(), std::vector<uint8_t>(24, empty));
   }
@@ -124,7 +125,7 @@ TEST_F(PatternUpdate, HostEvaluatesThePredicate) {
   info.arguments[pattern].block_columns = 3;
   load(info);
   setIds({0, 0, 0, 0, 0, 1, 1, 1});
-  create({2, 3, 1, 1, 8, 8}, false);
+  create(shapeOf(2, 3, 1, 1, 8, 8), false);
   ASSERT_OK(updateFromPredicate());
   const std::vector<uint8_t> expected = {full,    partial, empty,   full,  partial, empty,
                                          partial, partial, partial, empty, partial, full};
@@ -171,11 +172,11 @@ TEST_F(PatternUpdate, GpuRunsTheBuilderOfTheKernel) {
 TEST_F(PatternUpdate, NothingToDo) {
   for (bool onDevice : {false, true}) {
     sparsec_pattern_buffer_destroy(buffer);
-    create({2, 3, 1, 2, 0, 10}, onDevice);
+    create(shapeOf(2, 3, 1, 2, 0, 10), onDevice);
     EXPECT_OK(updateFromMask(nullptr));
     EXPECT_TRUE(fake.calls.empty());
     sparsec_pattern_buffer_destroy(buffer);
-    create({2, 3, 1, 2, 5, 0}, onDevice);
+    create(shapeOf(2, 3, 1, 2, 5, 0), onDevice);
     EXPECT_OK(updateFromMask(nullptr)) << "all lists are empty, but they are there";
   }
 }
@@ -186,7 +187,7 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
   EXPECT_STATUS(sparsec_pattern_update_from_block_mask(nullptr, nullptr, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "buffer is NULL");
   const std::vector<uint8_t> mask(24);
-  ASSERT_OK(sparsec_pattern_from_block_mask(&smallShape, mask.data(), SPARSEC_PATTERN_PADDED_LISTS, nullptr, &buffer));
+  ASSERT_OK(sparsec_pattern_from_block_mask(&smallShape, mask.data(), nullptr, &buffer));
   const char *notUpdatable = "buffer: expects one of sparsec_pattern_buffer_create";
   EXPECT_STATUS(updateFromMask(mask.data()), SPARSEC_STATUS_INVALID_ARGUMENT, notUpdatable);
   EXPECT_STATUS(updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT, notUpdatable);
@@ -239,7 +240,7 @@ TEST_F(PatternUpdate, CppLayer) {
   lists.update(static_cast<uint8_t *>(at(0x1000)));
   sparsec_dense_t any = sparsec_dense_1d(at(0x1000), SPARSEC_DTYPE_F32, 1);
   sparsec_dense_t idView = sparsec_dense_2d(at(0x2000), SPARSEC_DTYPE_I32, 2, 300);
-  lists.update(loaded.kernel(), {any, any, any, lists, 1.0f, any, idView, any, any});
+  lists.update(loaded.kernel(), {any, any, any, lists, 1.0, any, idView, any, any});
   EXPECT_EQ(fake.launches.size(), 2u);
   EXPECT_THROW(lists.update(loaded.kernel()), sparsec::Error);
 }

@@ -135,10 +135,10 @@ protected:
     LinearOnFake::SetUp();
     setArguments(128, 192, 1000);
     setPattern({{0, 2}, {1}});
-    pattern = arguments[w].bsr;
+    pattern = arguments[w].blocks;
   }
 
-  void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_bsr_t &broken,
+  void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_blocks_t &broken,
                int64_t width = 1000) {
     size_t allocations = fake.allocations.size();
     plan = reinterpret_cast<sparsec_plan_t>(8);
@@ -147,7 +147,7 @@ protected:
     EXPECT_EQ(fake.allocations.size(), allocations);
   }
 
-  sparsec_bsr_t pattern;
+  sparsec_blocks_t pattern;
 };
 
 TEST_F(Plan, SaysWhatItIs) {
@@ -165,7 +165,7 @@ TEST_F(Plan, FallbackKeepsTilesOfAPreferredPanelTogether) {
   auto firstTiles = [&](int64_t blockRows, int64_t width) {
     setArguments(blockRows * 64, 192, width);
     setPattern(std::vector<std::vector<int32_t>>(blockRows, {1}));
-    EXPECT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, width, &plan));
+    EXPECT_OK(sparsec_plan_create(kernel, &arguments[w].blocks, width, &plan));
     const auto *tiles = static_cast<const Tile *>(plan->variants[1].sections[SPARSEC_PLAN_TILES]);
     std::vector<std::pair<uint32_t, uint32_t>> first;
     first.reserve(4);
@@ -187,8 +187,8 @@ TEST_F(Plan, EmptyProblems) {
     if (m)
       setPattern({{1}});
     else
-      arguments[w].bsr.row_ptr = nullptr;
-    ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, width, &plan));
+      arguments[w].blocks.full.starts = nullptr;
+    ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].blocks, width, &plan));
     EXPECT_OK(launch());
     EXPECT_TRUE(fake.launches.empty());
     sparsec_plan_destroy(plan);
@@ -206,23 +206,25 @@ TEST_F(Plan, OutlivesItsModule) {
 }
 
 TEST_F(Plan, BadPatternsAreRefused) {
-  sparsec_bsr_t broken = pattern;
+  sparsec_blocks_t broken = pattern;
   colIdx[1] = 3;
-  refuses(SPARSEC_STATUS_INVALID_PATTERN, "pattern: expects col_idx[1] (block row 0) to be 0 to 2, but got 3", pattern);
+  refuses(SPARSEC_STATUS_INVALID_PATTERN, "pattern: expects full.indices[1] (block row 0) to be 0 to 2, but got 3",
+          pattern);
   colIdx[1] = 0;
   refuses(SPARSEC_STATUS_INVALID_PATTERN, "block column 0 is repeated", pattern);
   colIdx[1] = 2;
   rowPtr[1] = 4;
-  refuses(SPARSEC_STATUS_INVALID_PATTERN, "expects an ascending row_ptr", pattern);
+  refuses(SPARSEC_STATUS_INVALID_PATTERN,
+          "expects full.starts[1], the end of list 0 (block row 0), to be 0 to the capacity, 3, but got 4", pattern);
   rowPtr[1] = 2;
   broken.block_rows = 32;
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects blocks of 64 x 64, but got 32 x 64", broken);
   broken = pattern;
   broken.rows = -1;
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "but got -1 x 192", broken);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "expects rows of 0 to 2147418111, but got -1", broken);
   broken = pattern;
-  broken.row_ptr = nullptr;
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "row_ptr is NULL", broken);
+  broken.full.starts = reinterpret_cast<const int32_t *>(2);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "full.starts is not aligned", broken);
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "width is -1", pattern, -1);
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "width is 4294967296", pattern, int64_t(1) << 32);
   EXPECT_STATUS(sparsec_plan_create(nullptr, &pattern, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
@@ -240,7 +242,7 @@ TEST_F(Plan, StaticSizes) {
 }
 
 TEST_F(Plan, FailuresAreReportedAndUndone) {
-  for (const char *call : {"cuMemcpyDtoH", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
+  for (const char *call : {"cuMemcpyDtoHAsync", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
     fake.failures = {{call, CUDA_ERROR_OUT_OF_MEMORY}};
     refuses(SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail", pattern);
     fake.failures.clear();
@@ -259,7 +261,7 @@ TEST_F(Plan, TimeForALargePattern) {
     row.assign(columns.begin(), columns.begin() + 112);
   }
   setPattern(rows);
-  ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].bsr, 8192, &plan));
+  ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].blocks, 8192, &plan));
   sparsec_plan_info_t info;
   ASSERT_OK(sparsec_plan_info(plan, &info));
   std::printf("plan of %zu blocks, %lld tiles (and 4 times as many for the fallback): %.2f ms, balance %.3f\n",

@@ -217,9 +217,9 @@ protected:
     // What lies beyond the matrix is made 100 to see that it is not used.
     for (float value : {1, 2, 3, 4, 5, 6, 7, 8, 100, 100, 100, 100})
       values.push_back(bf16(value));
-    arguments[w].bsr.block_rows = 2;
-    arguments[w].bsr.block_columns = 3;
-    arguments[w].bsr.values = values.data();
+    arguments[w].blocks.block_rows = 2;
+    arguments[w].blocks.block_columns = 3;
+    arguments[w].blocks.values = values.data();
     for (int k = 1; k <= 5; ++k)
       for (int n = 1; n <= 2; ++n)
         denseValues.push_back(bf16(float(k * n)));
@@ -315,9 +315,9 @@ TEST_F(Reference, WithoutStepsTheResultIsTheAccumulator) {
 
 TEST_F(Reference, WidthOfSeveralPanels) {
   setArguments(2, 3, 1100);
-  arguments[w].bsr.block_rows = 2;
-  arguments[w].bsr.block_columns = 3;
-  arguments[w].bsr.values = values.data();
+  arguments[w].blocks.block_rows = 2;
+  arguments[w].blocks.block_columns = 3;
+  arguments[w].blocks.values = values.data();
   setPattern({{0}});
   denseValues.assign(3 * 1100, 0);
   for (int n = 0; n < 1100; ++n)
@@ -341,7 +341,7 @@ TEST_F(Reference, BadInputIsRefused) {
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "row_begin -1", -1, 1);
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "row_begin 2 and row_end 1", 2, 1);
   colIdx[1] = 2;
-  refuses(SPARSEC_STATUS_INVALID_PATTERN, "argument 0 'w': expects col_idx[1] (block row 1) to be 0 to 1", 0, 3);
+  refuses(SPARSEC_STATUS_INVALID_PATTERN, "argument 0 'w': expects full.indices[1] (block row 1) to be 0 to 1", 0, 3);
   colIdx[1] = 1;
   arguments[x].dense.data = nullptr;
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 1 'x': data is NULL", 0, 3);

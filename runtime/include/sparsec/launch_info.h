@@ -46,10 +46,10 @@ typedef enum sparsec_dtype_e {
 
 /* What kind of value the caller passes for a kernel argument. */
 typedef enum sparsec_argument_kind_e {
-  SPARSEC_ARGUMENT_BSR = 1,     /* a block-sparse matrix: sparsec_bsr_t */
+  SPARSEC_ARGUMENT_BSR = 1,     /* a block-sparse matrix: sparsec_blocks_t */
   SPARSEC_ARGUMENT_DENSE = 2,   /* a dense tensor of rank 0 to 5: sparsec_dense_t */
   SPARSEC_ARGUMENT_SCALAR = 3,  /* one f32 by value */
-  SPARSEC_ARGUMENT_PATTERN = 4, /* which key blocks each query block visits: sparsec_pattern_t */
+  SPARSEC_ARGUMENT_PATTERN = 4, /* which key blocks each query block visits: sparsec_blocks_t */
 } sparsec_argument_kind_t;
 
 /* The part an argument plays in the product. */
@@ -121,7 +121,7 @@ typedef enum sparsec_pattern_encoding_e {
   SPARSEC_PATTERN_PADDED_LISTS = 2,
 } sparsec_pattern_encoding_t;
 
-/* What a kernel takes of a sparsec_pattern_t. */
+/* What a kernel takes of the sparsec_blocks_t of a pattern. */
 typedef enum sparsec_pattern_field_e {
   SPARSEC_PATTERN_FIELD_ENCODING = 1,       /* i32: sparsec_pattern_encoding_t */
   SPARSEC_PATTERN_FIELD_BATCHES = 2,        /* i32 */

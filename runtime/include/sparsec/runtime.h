@@ -11,10 +11,16 @@
  * the name says bytes. libcuda is loaded on first use: a program that links
  * this library starts on a machine without a driver.
  *
+ * Structs. A struct that may grow begins with `size`, which the caller sets to
+ * sizeof the struct, also in one that a function fills. Later versions add
+ * fields at the end. A function reads and writes at most `size` bytes and at
+ * most those that it knows; what an older caller does not pass is taken as 0. A
+ * size below that of the first version is refused. Reserved fields are 0.
+ *
  * Threads. Devices, modules, kernels and plans are immutable after creation and
- * may be used by any number of threads at once (but see
- * sparsec_plan_create_attention); destroy them when no call uses them. A status
- * belongs to one thread at a time.
+ * may be used by any number of threads at once; destroy them when no call uses
+ * them (but see sparsec_plan_create_attention). A status belongs to one thread at
+ * a time.
  */
 #ifndef SPARSEC_RUNTIME_H
 #define SPARSEC_RUNTIME_H
@@ -69,8 +75,16 @@ SPARSEC_API const char *sparsec_version(void);
 
 typedef struct sparsec_device_s *sparsec_device_t;
 
+/* Where memory is: the ordinal of a CUDA device, or one of these. */
+typedef enum sparsec_place_e {
+  SPARSEC_PLACE_HOST = -1,    /* memory of the host */
+  SPARSEC_PLACE_UNKNOWN = -2, /* not said: nothing is checked */
+} sparsec_place_t;
+
 typedef struct sparsec_device_info_s {
+  size_t size; /* sizeof(sparsec_device_info_t) */
   sparsec_target_kind_t kind;
+  int32_t ordinal; /* CUDA: of the device; host: SPARSEC_PLACE_HOST */
   char name[256];
   int32_t compute_capability;      /* 10 * major + minor; host: 0 */
   int32_t multiprocessors;         /* SMs; host: worker threads */
@@ -104,96 +118,165 @@ SPARSEC_API sparsec_status_t sparsec_synchronize(sparsec_device_t device, void *
 
 /* ---- Views ------------------------------------------------------------- */
 
-/*
- * A block-sparse (BSR) matrix of rows x columns elements in blocks of
- * block_rows x block_columns. Block row i holds the blocks row_ptr[i] up to
- * row_ptr[i + 1]; block p lies in block column col_idx[p]; its elements are
- * values[p][block_rows][block_columns], row-major and contiguous. Column indices
- * may be unsorted within a row but not repeated. rows and columns need not be
- * multiples of the block: elements of edge blocks beyond the matrix must be 0.
- * block_row_count = ceil(rows / block_rows).
- */
-typedef struct sparsec_bsr_s {
-  int64_t rows, columns;
-  int64_t block_count; /* number of stored blocks, row_ptr[block_row_count] */
-  int32_t block_rows, block_columns;
-  sparsec_dtype_t dtype;
-  const int32_t *row_ptr; /* [block_row_count + 1], device memory, 4-byte aligned */
-  const int32_t *col_idx; /* [block_count], device memory, 4-byte aligned */
-  const void *values;     /* [block_count][block_rows][block_columns], device memory */
-} sparsec_bsr_t;
-
 /* A dense tensor. The last dimension must be contiguous (stride 1). The stride of a dimension of at most one element,
  * and every stride of an empty tensor, may be anything. */
 typedef struct sparsec_dense_s {
-  void *data; /* device memory */
+  size_t size;    /* sizeof(sparsec_dense_t) */
+  int32_t device; /* where the memory is: the ordinal of a CUDA device or a sparsec_place_t */
   sparsec_dtype_t dtype;
   int32_t rank;
-  int64_t sizes[SPARSEC_MAX_RANK];
+  uint32_t reserved;
+  void *data;
+  int64_t sizes[SPARSEC_MAX_RANK];   /* in the arguments of a plan SPARSEC_DYNAMIC leaves a size open */
   int64_t strides[SPARSEC_MAX_RANK]; /* elements */
 } sparsec_dense_t;
 
-/* One list of key blocks for every batch, head and query block, in this order. */
+/* One list of block columns for every batch, head and block row, in this order. */
 typedef struct sparsec_block_lists_s {
-  const int32_t *starts;  /* NULL: all lists are empty */
-  const int32_t *indices; /* key blocks, in any order, none twice */
+  const int32_t *starts;  /* see sparsec_pattern_encoding_t; NULL: all lists are empty; 4-byte aligned */
+  const int32_t *indices; /* block columns, in any order, none twice in a list; 4-byte aligned */
 } sparsec_block_lists_t;
 
-typedef enum sparsec_pattern_flag_e {
-  /* Launches on a GPU check the lists as sparsec_pattern_check does: they wait for the stream, copy the lists to the
+typedef enum sparsec_blocks_flag_e {
+  /* Launches on a GPU check the lists as sparsec_blocks_check does: they wait for the stream, copy the lists to the
    * host (4 bytes per list and entry of the capacity) and only then launch. Not while a stream is captured. Without
-   * it an index that is out of range is not visited; a count or start that is may make the kernel read beyond the
-   * lists. */
-  SPARSEC_PATTERN_CHECK_LISTS = 1,
-} sparsec_pattern_flag_t;
+   * this flag an index that is out of range is not visited, but a count or start that is out of range may make the
+   * kernel read beyond the lists. */
+  SPARSEC_BLOCKS_CHECK_LISTS = 1,
+} sparsec_blocks_flag_t;
 
 /*
- * Which blocks of keys every block of queries visits. A key block may be in the
- * partial or in the full list of a query block, not in both; the mask region
- * applies in partial blocks only.
+ * Blocks of a matrix of rows x columns elements: those of a block-sparse (BSR)
+ * operand with their values, or those of the keys that each block of queries
+ * visits. Block row i covers the rows [i * block_rows, (i + 1) * block_rows);
+ * rows and columns need not be multiples of the block.
+ *
+ * BSR: index arrays in `full`, where starts is often called row_ptr and indices
+ * col_idx; capacity is the number of blocks; `partial` is empty, batches and
+ * heads are 1. The elements of block p are values[p][block_rows][block_columns],
+ * row-major and contiguous. Elements of edge blocks beyond the matrix must be 0.
+ *
+ * Attention: rows are queries, columns are keys, dtype is NONE and values is
+ * NULL. A block may be in the full or in the partial list of a block row, not in
+ * both; the mask region applies in partial blocks only.
  */
-typedef struct sparsec_pattern_s {
-  sparsec_pattern_encoding_t encoding;
-  int32_t query_block, key_block; /* sizes in queries and keys */
-  int64_t batches, heads;         /* 1: the same lists for all */
-  int64_t rows;                   /* query blocks, ceil(Sq / query_block) */
-  int64_t columns;                /* key blocks, ceil(Skv / key_block) */
-  int64_t capacity;               /* padded lists: entries of one list; index arrays: entries of `indices` */
-  sparsec_block_lists_t partial, full;
-  uint32_t flags; /* of sparsec_pattern_flag_t; 0: none */
-} sparsec_pattern_t;
+typedef struct sparsec_blocks_s {
+  size_t size;                         /* sizeof(sparsec_blocks_t) */
+  int32_t device;                      /* where lists and values are: an ordinal or a sparsec_place_t */
+  sparsec_dtype_t dtype;               /* of the values; SPARSEC_DTYPE_NONE: there are none */
+  sparsec_pattern_encoding_t encoding; /* of both kinds of lists */
+  uint32_t flags;                      /* of sparsec_blocks_flag_t; 0: none */
+  int32_t block_rows, block_columns;
+  int64_t batches, heads; /* with lists of their own; 1: the same lists for all */
+  int64_t rows, columns;  /* elements */
+  int64_t capacity;       /* index arrays: entries of indices; padded lists: entries of one list */
+  sparsec_block_lists_t full, partial;
+  const void *values;
+} sparsec_blocks_t;
 
-/* Checks the lists of a pattern in host memory: starts ascending from 0 and within
- * the capacity, or counts within it; key blocks in range, none twice in a list,
- * none in both lists of a query block. */
-SPARSEC_API sparsec_status_t sparsec_pattern_check(const sparsec_pattern_t *host_pattern) SPARSEC_MUST_USE;
+/* Checks lists in host memory: starts ascending from 0 and within the capacity,
+ * or counts within it; block columns in range, none twice in a list, none in both
+ * lists of a block row. */
+SPARSEC_API sparsec_status_t sparsec_blocks_check(const sparsec_blocks_t *host_blocks) SPARSEC_MUST_USE;
 
-/* One kernel argument. Arguments come in the kernel's order: inputs, then results. */
+/* One kernel argument: 16 bytes in every version. Arguments come in the kernel's
+ * order: inputs, then results. */
 typedef struct sparsec_argument_s {
-  sparsec_argument_kind_t kind;
+  uint32_t kind; /* sparsec_argument_kind_t; in the arguments of a plan 0 leaves the argument open */
+  uint32_t reserved;
   union {
-    sparsec_bsr_t bsr;
-    sparsec_dense_t dense;
-    float scalar;
-    sparsec_pattern_t pattern;
+    const void *view; /* of a sparsec_blocks_t or a sparsec_dense_t; read during the call only */
+    double scalar;
   };
 } sparsec_argument_t;
 
-/* A contiguous row-major view. */
-SPARSEC_API sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns);
-SPARSEC_API sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size);
-SPARSEC_API sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows,
-                                             int64_t columns);
+/* The functions that make views are inline: a view has the size that the caller
+ * was compiled with. They leave open where the memory is. */
+
+/* A contiguous row-major view of `rank` sizes. */
+static inline sparsec_dense_t sparsec_dense(void *data, sparsec_dtype_t dtype, int32_t rank, const int64_t *sizes) {
+  sparsec_dense_t dense = {sizeof(sparsec_dense_t), SPARSEC_PLACE_UNKNOWN, dtype, rank, 0, data, {0}, {0}};
+  uint64_t stride = 1;
+  int32_t d;
+  for (d = rank - 1; d >= 0; --d) {
+    dense.sizes[d] = sizes[d];
+    dense.strides[d] = (int64_t)stride;
+    stride *= (uint64_t)sizes[d];
+  }
+  return dense;
+}
+static inline sparsec_dense_t sparsec_dense_1d(void *data, sparsec_dtype_t dtype, int64_t size) {
+  return sparsec_dense(data, dtype, 1, &size);
+}
+static inline sparsec_dense_t sparsec_dense_2d(void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns) {
+  int64_t sizes[2] = {rows, columns};
+  return sparsec_dense(data, dtype, 2, sizes);
+}
+static inline sparsec_dense_t sparsec_dense_3d(void *data, sparsec_dtype_t dtype, int64_t planes, int64_t rows,
+                                               int64_t columns) {
+  int64_t sizes[3] = {planes, rows, columns};
+  return sparsec_dense(data, dtype, 3, sizes);
+}
 /* Views with sizes (batches, heads, length, dimension), as attention takes them,
  * of contiguous memory in the order batch-head-sequence or batch-sequence-head. */
-SPARSEC_API sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
-                                               int64_t length, int64_t dimension);
-SPARSEC_API sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
-                                               int64_t length, int64_t dimension);
-SPARSEC_API sparsec_argument_t sparsec_argument_bsr(sparsec_bsr_t bsr);
-SPARSEC_API sparsec_argument_t sparsec_argument_dense(sparsec_dense_t dense);
-SPARSEC_API sparsec_argument_t sparsec_argument_scalar(float value);
-SPARSEC_API sparsec_argument_t sparsec_argument_pattern(sparsec_pattern_t pattern);
+static inline sparsec_dense_t sparsec_dense_bhsd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
+                                                 int64_t length, int64_t dimension) {
+  int64_t sizes[4] = {batches, heads, length, dimension};
+  return sparsec_dense(data, dtype, 4, sizes);
+}
+static inline sparsec_dense_t sparsec_dense_bshd(void *data, sparsec_dtype_t dtype, int64_t batches, int64_t heads,
+                                                 int64_t length, int64_t dimension) {
+  sparsec_dense_t dense = sparsec_dense_bhsd(data, dtype, batches, heads, length, dimension);
+  dense.strides[1] = dimension;
+  dense.strides[2] = heads * dimension;
+  return dense;
+}
+/* A BSR matrix. */
+static inline sparsec_blocks_t sparsec_blocks_bsr(int64_t rows, int64_t columns, int32_t block_rows,
+                                                  int32_t block_columns, int64_t block_count, const int32_t *row_ptr,
+                                                  const int32_t *col_idx, sparsec_dtype_t dtype, const void *values) {
+  sparsec_blocks_t blocks = {sizeof(sparsec_blocks_t),
+                             SPARSEC_PLACE_UNKNOWN,
+                             dtype,
+                             SPARSEC_PATTERN_INDEX_ARRAYS,
+                             0,
+                             block_rows,
+                             block_columns,
+                             1,
+                             1,
+                             rows,
+                             columns,
+                             block_count,
+                             {row_ptr, col_idx},
+                             {0, 0},
+                             values};
+  return blocks;
+}
+/* A pattern of queries x keys with index arrays, all of them empty. */
+static inline sparsec_blocks_t sparsec_blocks_pattern(int64_t batches, int64_t heads, int64_t queries, int64_t keys,
+                                                      int32_t query_block, int32_t key_block) {
+  sparsec_blocks_t blocks = sparsec_blocks_bsr(queries, keys, query_block, key_block, 0, 0, 0, SPARSEC_DTYPE_NONE, 0);
+  blocks.batches = batches;
+  blocks.heads = heads;
+  return blocks;
+}
+/* Arguments; the view must live as long as the argument is used. */
+static inline sparsec_argument_t sparsec_argument_dense(const sparsec_dense_t *dense) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_DENSE, 0, {dense}};
+  return argument;
+}
+static inline sparsec_argument_t sparsec_argument_blocks(const sparsec_blocks_t *blocks) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_BSR, 0, {blocks}};
+  if (blocks->dtype == SPARSEC_DTYPE_NONE)
+    argument.kind = SPARSEC_ARGUMENT_PATTERN;
+  return argument;
+}
+static inline sparsec_argument_t sparsec_argument_scalar(double value) {
+  sparsec_argument_t argument = {SPARSEC_ARGUMENT_SCALAR, 0, {0}};
+  argument.scalar = value;
+  return argument;
+}
+
 SPARSEC_API size_t sparsec_dtype_bytes(sparsec_dtype_t dtype);
 SPARSEC_API const char *sparsec_dtype_name(sparsec_dtype_t dtype);
 
@@ -250,21 +333,14 @@ typedef enum sparsec_block_state_e {
   SPARSEC_BLOCK_PARTIAL = 2, /* visited, where the mask region says so */
 } sparsec_block_state_t;
 
-typedef struct sparsec_pattern_shape_s {
-  int32_t query_block, key_block;
-  int64_t batches, heads; /* with lists of their own; 1: the same for all */
-  int64_t queries, keys;  /* Sq, Skv */
-} sparsec_pattern_shape_t;
-
 /*
  * Makes a pattern from the sparsec_block_state_t of every block, one byte each:
- * host_mask[batches][heads][query blocks][key blocks], in host memory. Booleans
- * are full blocks. The lists are in memory of the device, or of the host where
- * device is NULL. The buffer keeps the device.
+ * host_mask[batches][heads][block rows][block columns], in host memory. Booleans
+ * are full blocks. `shape` is a pattern whose lists and capacity are ignored. The
+ * lists are in memory of the device, or of the host where device is NULL. The
+ * buffer keeps the device.
  */
-SPARSEC_API sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_pattern_shape_t *shape,
-                                                             const uint8_t *host_mask,
-                                                             sparsec_pattern_encoding_t encoding,
+SPARSEC_API sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_blocks_t *shape, const uint8_t *host_mask,
                                                              sparsec_device_t device,
                                                              sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
 
@@ -276,28 +352,25 @@ SPARSEC_API sparsec_status_t sparsec_pattern_from_block_mask(const sparsec_patte
  * arguments in host memory, of which only the operands that the mask loads are
  * read; it may be NULL where it loads nothing.
  */
-SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel,
-                                                            const sparsec_pattern_shape_t *shape,
+SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const sparsec_blocks_t *shape,
                                                             const sparsec_argument_t *host_arguments,
-                                                            size_t argument_count, sparsec_pattern_encoding_t encoding,
-                                                            sparsec_device_t device,
+                                                            size_t argument_count, sparsec_device_t device,
                                                             sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
 
 /*
  * Makes a buffer of padded lists that can be written again and again: with room
- * for every block (capacity = key blocks, 8 bytes for every block of the shape),
- * all of them empty. Its view stays the same. On a GPU the driver compiles a small
- * kernel here.
+ * for every block (capacity = block columns, 8 bytes for every block of the
+ * shape), all of them empty. Its view stays the same. On a GPU the driver compiles
+ * a small kernel here.
  */
-SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_pattern_shape_t *shape,
-                                                           sparsec_device_t device,
+SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_t *shape, sparsec_device_t device,
                                                            sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
 
 /*
  * Write the lists of such a buffer, in ascending order, from a block mask or from
  * the mask region of a kernel: what sparsec_pattern_from_block_mask and
  * sparsec_pattern_from_predicate do, with everything in memory of the buffer's
- * device. On a GPU they enqueue one kernel on the stream, wait for nothing and may
+ * device. On a GPU they enqueue a kernel on the stream, wait for nothing and may
  * be captured in a CUDA graph: a launch behind them on the stream sees the new
  * lists. There the kernel must be loaded on that GPU and have a pattern argument,
  * elements of the mask other than sparsec_block_state_t count as empty, and
@@ -312,8 +385,9 @@ SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_patte
                                                                    size_t argument_count,
                                                                    void *stream) SPARSEC_MUST_USE;
 
-/* Valid as long as the buffer. */
-SPARSEC_API sparsec_pattern_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer);
+/* A view of the lists, valid as long as the buffer. */
+SPARSEC_API sparsec_status_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer,
+                                                         sparsec_blocks_t *out_view) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer);
 
 /* ---- Plans --------------------------------------------------------------- */
@@ -335,8 +409,8 @@ typedef struct sparsec_plan_info_s {
  * reference to the pattern's memory; the values may change between launches, the
  * pattern may not. `pattern` is in device memory (values are not read).
  */
-SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_bsr_t *pattern, int64_t width,
-                                                 sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_blocks_t *pattern,
+                                                 int64_t width, sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
 
 typedef struct sparsec_attention_sizes_s {
   int64_t batches, heads; /* heads of Q */
@@ -346,7 +420,7 @@ typedef struct sparsec_attention_sizes_s {
 /*
  * Makes a plan of attention for the sizes of its launches. With a pattern (in device memory; or
  * NULL for a kernel without one) the tiles are balanced over the SMs by the keys that they see:
- * the lists are checked, as sparsec_pattern_check does, and copied to the host. Synchronous. The
+ * the lists are checked, as sparsec_blocks_check does, and copied to the host. Synchronous. The
  * plan keeps no reference to them; should they change, results stay right and only the balance
  * suffers.
  *
@@ -356,13 +430,10 @@ typedef struct sparsec_attention_sizes_s {
  */
 SPARSEC_API sparsec_status_t sparsec_plan_create_attention(sparsec_kernel_t kernel,
                                                            const sparsec_attention_sizes_t *sizes,
-                                                           const sparsec_pattern_t *pattern,
+                                                           const sparsec_blocks_t *pattern,
                                                            sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
 SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
-
-/* Checks a pattern in host memory alone (the same rules as sparsec_plan_create). */
-SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern) SPARSEC_MUST_USE;
 
 /* ---- Launch --------------------------------------------------------------- */
 
@@ -377,9 +448,9 @@ SPARSEC_API sparsec_status_t sparsec_bsr_check(const sparsec_bsr_t *host_pattern
  * or another result, as far as pointers, sizes and strides show it: interleaved
  * tensors are accepted, and so is a result that is a full epilogue operand,
  * element for element. On the host launches of attention check the
- * lists of the pattern first, as sparsec_pattern_check does, which needs memory
+ * lists of the pattern first, as sparsec_blocks_check does, which needs memory
  * for two bits per key block; on a GPU where its flags say so
- * (SPARSEC_PATTERN_CHECK_LISTS), which takes memory for the lists and waits for
+ * (SPARSEC_BLOCKS_CHECK_LISTS), which takes memory for the lists and waits for
  * the stream.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,

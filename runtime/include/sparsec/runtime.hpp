@@ -12,6 +12,7 @@
 #ifndef SPARSEC_RUNTIME_HPP
 #define SPARSEC_RUNTIME_HPP
 
+#include "sparsec/argument.hpp"
 #include "sparsec/runtime.h"
 
 #include <fstream>
@@ -72,7 +73,7 @@ public:
   }
 
   sparsec_device_info_t info() const {
-    sparsec_device_info_t result;
+    auto result = sized<sparsec_device_info_t>();
     check(sparsec_device_info(handle(), &result));
     return result;
   }
@@ -121,15 +122,6 @@ private:
   void *memory = nullptr;
   size_t sizeInBytes;
 };
-
-/// A kernel argument; views and numbers convert to it.
-struct Argument : sparsec_argument_t {
-  Argument(const sparsec_bsr_t &bsr) : sparsec_argument_t(sparsec_argument_bsr(bsr)) {}
-  Argument(const sparsec_dense_t &dense) : sparsec_argument_t(sparsec_argument_dense(dense)) {}
-  Argument(float scalar) : sparsec_argument_t(sparsec_argument_scalar(scalar)) {}
-  Argument(const sparsec_pattern_t &pattern) : sparsec_argument_t(sparsec_argument_pattern(pattern)) {}
-};
-static_assert(sizeof(Argument) == sizeof(sparsec_argument_t), "arrays of one are passed as arrays of the other");
 
 class Plan;
 
@@ -181,30 +173,30 @@ private:
 /// A block pattern with the lists that it owns, in memory of the device. A launch takes it as an argument.
 class Pattern {
 public:
-  /// From one sparsec_block_state_t for every batch, head, query block and key block.
-  Pattern(const Device &device, const sparsec_pattern_shape_t &shape, const std::vector<uint8_t> &blockMask,
-          sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS) {
-    uint64_t rows = blocks(shape.queries, shape.query_block), columns = blocks(shape.keys, shape.key_block);
+  /// From one sparsec_block_state_t for every batch, head, query block and key block. The shape (sparsec_blocks_pattern
+  /// makes one) says how the lists are encoded.
+  Pattern(const Device &device, const sparsec_blocks_t &shape, const std::vector<uint8_t> &blockMask) {
+    uint64_t rows = blocks(shape.rows, shape.block_rows), columns = blocks(shape.columns, shape.block_columns);
     if (uint64_t expected = uint64_t(shape.batches) * uint64_t(shape.heads) * rows * columns;
         blockMask.size() != expected)
       throw Error(SPARSEC_STATUS_INVALID_ARGUMENT, "blockMask: expects " + std::to_string(expected) +
                                                        " elements, but got " + std::to_string(blockMask.size()));
     sparsec_pattern_buffer_t handle;
-    check(sparsec_pattern_from_block_mask(&shape, blockMask.data(), encoding, device.handle(), &handle));
+    check(sparsec_pattern_from_block_mask(&shape, blockMask.data(), device.handle(), &handle));
     owner.reset(handle);
   }
   /// From the mask region of a kernel; see sparsec_pattern_from_predicate.
-  Pattern(const Device &device, const sparsec_pattern_shape_t &shape, const Kernel &kernel,
-          std::initializer_list<Argument> hostArguments = {},
-          sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS) {
+  Pattern(const Device &device, const sparsec_blocks_t &shape, const Kernel &kernel,
+          std::initializer_list<Argument> hostArguments = {}) {
+    const ArgumentArray arguments(hostArguments);
     sparsec_pattern_buffer_t handle;
-    check(sparsec_pattern_from_predicate(kernel.handle(), &shape, hostArguments.begin(), hostArguments.size(), encoding,
-                                         device.handle(), &handle));
+    check(sparsec_pattern_from_predicate(kernel.handle(), &shape, arguments.data(), arguments.size(), device.handle(),
+                                         &handle));
     owner.reset(handle);
   }
 
   /// Lists with room for all blocks, empty until update() writes them; see sparsec_pattern_buffer_create.
-  Pattern(const Device &device, const sparsec_pattern_shape_t &shape) {
+  Pattern(const Device &device, const sparsec_blocks_t &shape) {
     sparsec_pattern_buffer_t handle;
     check(sparsec_pattern_buffer_create(&shape, device.handle(), &handle));
     owner.reset(handle);
@@ -216,11 +208,15 @@ public:
   }
   /// From the mask region of a kernel, with its operands in memory of the device.
   void update(const Kernel &kernel, std::initializer_list<Argument> arguments = {}, void *stream = nullptr) const {
-    check(sparsec_pattern_update_from_predicate(owner.get(), kernel.handle(), arguments.begin(), arguments.size(),
-                                                stream));
+    const ArgumentArray array(arguments);
+    check(sparsec_pattern_update_from_predicate(owner.get(), kernel.handle(), array.data(), array.size(), stream));
   }
 
-  sparsec_pattern_t view() const { return sparsec_pattern_buffer_view(owner.get()); }
+  sparsec_blocks_t view() const {
+    auto result = sized<sparsec_blocks_t>();
+    check(sparsec_pattern_buffer_view(owner.get(), &result));
+    return result;
+  }
   operator Argument() const { return view(); }
 
 private:
@@ -233,13 +229,13 @@ private:
 /// Who computes which tiles: for one pattern and width, or for the sizes of an attention.
 class Plan {
 public:
-  Plan(const Kernel &kernel, const sparsec_bsr_t &pattern, int64_t width) {
+  Plan(const Kernel &kernel, const sparsec_blocks_t &pattern, int64_t width) {
     sparsec_plan_t handle;
     check(sparsec_plan_create(kernel.handle(), &pattern, width, &handle));
     owner.reset(handle);
   }
   /// Of attention; without a pattern, its lists may differ from launch to launch.
-  Plan(const Kernel &kernel, const sparsec_attention_sizes_t &sizes, const sparsec_pattern_t *pattern = nullptr) {
+  Plan(const Kernel &kernel, const sparsec_attention_sizes_t &sizes, const sparsec_blocks_t *pattern = nullptr) {
     sparsec_plan_t handle;
     check(sparsec_plan_create_attention(kernel.handle(), &sizes, pattern, &handle));
     owner.reset(handle);
@@ -256,7 +252,8 @@ private:
 };
 
 inline void Kernel::launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream) const {
-  check(sparsec_launch(kernel, plan ? plan->handle() : nullptr, arguments.begin(), arguments.size(), stream));
+  const ArgumentArray array(arguments);
+  check(sparsec_launch(kernel, plan ? plan->handle() : nullptr, array.data(), array.size(), stream));
 }
 
 } // namespace sparsec

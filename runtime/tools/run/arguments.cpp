@@ -2,6 +2,7 @@
 
 #include "arguments.h"
 
+#include "arguments/blocks.h"
 #include "element.h"
 #include "matrix_market.h"
 #include "numpy.h"
@@ -65,8 +66,8 @@ static llvm::Error readMatrix(HostArgument &argument, llvm::StringRef text, uint
     return matrix.takeError();
   argument.matrix = std::move(*matrix);
   // The reader guarantees what memory safety needs; the runtime has the last word on patterns.
-  sparsec_argument_t host = argument.hostView();
-  return toError(sparsec_bsr_check(&host.bsr));
+  const Argument view = argument.hostView();
+  return toError(sparsec_blocks_check(&view.blocks));
 }
 
 static std::vector<std::byte> bytesOf(const std::vector<int32_t> &integers) {
@@ -178,39 +179,24 @@ static llvm::Error inArgument(llvm::Error error, llvm::StringRef name) {
 // Host arguments
 //===----------------------------------------------------------------------===//
 
-static sparsec_argument_t denseView(void *data, sparsec_dtype_t dtype, llvm::ArrayRef<int64_t> sizes) {
-  sparsec_dense_t dense = {};
-  dense.data = data;
-  dense.dtype = dtype;
-  dense.rank = int32_t(sizes.size());
-  int64_t stride = 1;
-  for (size_t index = sizes.size(); index-- > 0;) {
-    dense.sizes[index] = sizes[index];
-    dense.strides[index] = stride;
-    stride *= sizes[index];
-  }
-  return sparsec_argument_dense(dense);
+static sparsec_blocks_t patternView(sparsec_pattern_buffer_t buffer) {
+  auto view = sized<sparsec_blocks_t>();
+  // An argument that is not read yet has no buffer: its view stays empty.
+  sparsec_status_free(sparsec_pattern_buffer_view(buffer, &view));
+  return view;
 }
 
-sparsec_argument_t HostArgument::hostView() const {
+Argument HostArgument::hostView() const {
   auto dtype = sparsec_dtype_t(info->dtype);
   if (info->kind == SPARSEC_ARGUMENT_SCALAR)
-    return sparsec_argument_scalar(scalar);
+    return scalar;
   if (info->kind == SPARSEC_ARGUMENT_DENSE)
-    return denseView(const_cast<std::byte *>(elements.data()), dtype, sizes);
+    return sparsec_dense(const_cast<std::byte *>(elements.data()), dtype, int32_t(sizes.size()), sizes.data());
   if (info->kind == SPARSEC_ARGUMENT_PATTERN)
-    return sparsec_argument_pattern(sparsec_pattern_buffer_view(pattern.get()));
-  sparsec_bsr_t bsr = {};
-  bsr.rows = matrix.rows;
-  bsr.columns = matrix.columns;
-  bsr.block_count = matrix.blockCount();
-  bsr.block_rows = int32_t(matrix.format.blockRows);
-  bsr.block_columns = int32_t(matrix.format.blockColumns);
-  bsr.dtype = dtype;
-  bsr.row_ptr = matrix.rowPtr.data();
-  bsr.col_idx = matrix.colIdx.data();
-  bsr.values = matrix.values.data();
-  return sparsec_argument_bsr(bsr);
+    return patternView(pattern.get());
+  return sparsec_blocks_bsr(matrix.rows, matrix.columns, int32_t(matrix.format.blockRows),
+                            int32_t(matrix.format.blockColumns), matrix.blockCount(), matrix.rowPtr.data(),
+                            matrix.colIdx.data(), dtype, matrix.values.data());
 }
 
 HostArgument *HostArguments::find(llvm::StringRef name) {
@@ -220,8 +206,8 @@ HostArgument *HostArguments::find(llvm::StringRef name) {
   return nullptr;
 }
 
-std::vector<sparsec_argument_t> HostArguments::hostViews() const {
-  std::vector<sparsec_argument_t> views;
+std::vector<Argument> HostArguments::hostViews() const {
+  std::vector<Argument> views;
   views.reserve(arguments.size());
   for (const HostArgument &argument : arguments)
     views.push_back(argument.hostView());
@@ -325,7 +311,7 @@ llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm:
   if (llvm::Error error = host.allocateResults(limits))
     return error;
   if (HostArgument *pattern = host.mutableOf(SPARSEC_ROLE_PATTERN)) {
-    std::vector<sparsec_argument_t> views = host.hostViews();
+    std::vector<Argument> views = host.hostViews();
     uint64_t position = uint64_t(pattern - host.arguments.data()) + 1;
     auto made = makePattern({kernel, *pattern->info, host.attention(), views, position}, patternText, limits);
     if (!made)
@@ -355,7 +341,7 @@ llvm::Expected<void *> DeviceArguments::copy(const void *data, size_t bytes, llv
   return allocation;
 }
 
-llvm::Error DeviceArguments::uploadMatrix(const readers::BlockMatrix &matrix, sparsec_bsr_t &device,
+llvm::Error DeviceArguments::uploadMatrix(const readers::BlockMatrix &matrix, sparsec_blocks_t &device,
                                           llvm::StringRef name) {
   auto rowPtr = copy(matrix.rowPtr.data(), matrix.rowPtr.size() * sizeof(int32_t), name);
   if (!rowPtr)
@@ -366,16 +352,15 @@ llvm::Error DeviceArguments::uploadMatrix(const readers::BlockMatrix &matrix, sp
   auto values = copy(matrix.values.data(), matrix.values.size(), name);
   if (!values)
     return values.takeError();
-  device.row_ptr = static_cast<int32_t *>(*rowPtr);
-  device.col_idx = static_cast<int32_t *>(*colIdx);
+  device.full.starts = static_cast<int32_t *>(*rowPtr);
+  device.full.indices = static_cast<int32_t *>(*colIdx);
   device.values = *values;
   return llvm::Error::success();
 }
 
-llvm::Error DeviceArguments::uploadPattern(sparsec_pattern_t &pattern, llvm::StringRef name) {
-  bool isPadded = pattern.encoding == SPARSEC_PATTERN_PADDED_LISTS;
-  int64_t lists = pattern.batches * pattern.heads * pattern.rows;
-  int64_t starts = lists + !isPadded, entries = isPadded ? lists * pattern.capacity : pattern.capacity;
+llvm::Error DeviceArguments::uploadPattern(sparsec_blocks_t &pattern, llvm::StringRef name) {
+  pattern.device = SPARSEC_PLACE_UNKNOWN;
+  size_t starts = runtime::startCount(pattern), entries = runtime::indexCount(pattern);
   for (sparsec_block_lists_t *each : {&pattern.partial, &pattern.full}) {
     if (!each->starts)
       continue;
@@ -393,12 +378,12 @@ llvm::Error DeviceArguments::uploadPattern(sparsec_pattern_t &pattern, llvm::Str
 llvm::Error DeviceArguments::upload(const HostArgument &argument) {
   llvm::StringRef name = nameOf(argument.info->name);
   arguments.push_back(argument.hostView());
-  sparsec_argument_t &device = arguments.back();
+  Argument &device = arguments.back();
   switch (device.kind) {
   case SPARSEC_ARGUMENT_BSR:
-    return uploadMatrix(argument.matrix, device.bsr, name);
+    return uploadMatrix(argument.matrix, device.blocks, name);
   case SPARSEC_ARGUMENT_PATTERN:
-    return uploadPattern(device.pattern, name);
+    return uploadPattern(device.blocks, name);
   case SPARSEC_ARGUMENT_DENSE: {
     auto elements = copy(argument.elements.data(), argument.elements.size(), name);
     if (!elements)

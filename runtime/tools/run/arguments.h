@@ -8,6 +8,8 @@
 #include "launch_info_view.h"
 #include "pattern_argument.h"
 
+#include "sparsec/argument.hpp"
+
 #include <string>
 #include <vector>
 
@@ -24,7 +26,7 @@ struct HostArgument {
 
   bool isResult() const { return info->role == SPARSEC_ROLE_RESULT || info->role == SPARSEC_ROLE_LSE; }
   /// A view for the runtime, of this memory.
-  sparsec_argument_t hostView() const;
+  Argument hostView() const;
 };
 
 /// The sizes of the product.
@@ -54,7 +56,7 @@ public:
   /// Rows of the result as the reference counts them, and elements of each.
   int64_t resultRows() const;
   int64_t resultWidth() const;
-  std::vector<sparsec_argument_t> hostViews() const;
+  std::vector<Argument> hostViews() const;
 
 private:
   HostArgument *mutableOf(sparsec_argument_role_t role) { return const_cast<HostArgument *>(of(role)); }
@@ -77,17 +79,17 @@ public:
   llvm::Error upload(const HostArguments &host);
   /// Copies the results back into `host`.
   llvm::Error downloadResults(HostArguments &host) const;
-  llvm::ArrayRef<sparsec_argument_t> views() const { return arguments; }
+  llvm::ArrayRef<Argument> views() const { return arguments; }
 
 private:
   llvm::Expected<void *> copy(const void *data, size_t bytes, llvm::StringRef name);
   llvm::Error upload(const HostArgument &argument);
-  llvm::Error uploadMatrix(const readers::BlockMatrix &matrix, sparsec_bsr_t &device, llvm::StringRef name);
-  llvm::Error uploadPattern(sparsec_pattern_t &pattern, llvm::StringRef name);
+  llvm::Error uploadMatrix(const readers::BlockMatrix &matrix, sparsec_blocks_t &device, llvm::StringRef name);
+  llvm::Error uploadPattern(sparsec_blocks_t &pattern, llvm::StringRef name);
 
   sparsec_device_t device;
   std::vector<void *> allocations;
-  std::vector<sparsec_argument_t> arguments;
+  std::vector<Argument> arguments;
 };
 
 } // namespace sparsec::run

@@ -143,8 +143,8 @@ struct Exact {
   std::vector<double> values, magnitude;
 };
 
-static llvm::Error computeExact(sparsec_kernel_t kernel, llvm::ArrayRef<sparsec_argument_t> views,
-                                const ResultView &result, RowRange range, Exact &exact) {
+static llvm::Error computeExact(sparsec_kernel_t kernel, const ArgumentArray &views, const ResultView &result,
+                                RowRange range, Exact &exact) {
   exact.values.resize((range.end - range.begin) * result.width);
   exact.magnitude.resize(exact.values.size());
   auto *run = result.isFirst() ? sparsec_reference_run : sparsec_reference_lse;
@@ -186,7 +186,8 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
   constexpr int64_t rowsOfAttention = 32;
   const std::vector<RowRange> ranges =
       groupRows(rows, host.isAttention() ? rowsOfAttention : host.matrix().format.blockRows);
-  const std::vector<sparsec_argument_t> views = host.hostViews();
+  const std::vector<Argument> hostViews = host.hostViews();
+  const ArgumentArray views(hostViews);
 
   // Threads take range after range. The first error ends the work.
   std::atomic<size_t> next = 0;

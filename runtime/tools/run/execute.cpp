@@ -99,7 +99,7 @@ struct Launcher {
   sparsec_device_t device;
   sparsec_kernel_t kernel;
   sparsec_plan_t plan;
-  llvm::ArrayRef<sparsec_argument_t> arguments;
+  const ArgumentArray &arguments;
 
   /// Launches `count` times, waits, and gives the milliseconds of all.
   llvm::Expected<double> run(int64_t count) const {
@@ -136,10 +136,10 @@ static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples)
 }
 
 /// Null if there is no such argument.
-static const sparsec_argument_t *viewOf(const HostArguments &host, const DeviceArguments &arguments,
+static const sparsec_blocks_t *blocksOf(const HostArguments &host, const DeviceArguments &arguments,
                                         sparsec_argument_role_t role) {
   const HostArgument *argument = host.of(role);
-  return argument ? &arguments.views()[argument - host.all().data()] : nullptr;
+  return argument ? &arguments.views()[argument - host.all().data()].blocks : nullptr;
 }
 
 static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArguments &host,
@@ -149,11 +149,10 @@ static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArg
   if (host.isAttention()) {
     AttentionShape shape = host.attention();
     sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};
-    const sparsec_argument_t *lists = viewOf(host, arguments, SPARSEC_ROLE_PATTERN);
-    status = sparsec_plan_create_attention(kernel, &sizes, lists ? &lists->pattern : nullptr, &created);
+    const sparsec_blocks_t *lists = blocksOf(host, arguments, SPARSEC_ROLE_PATTERN);
+    status = sparsec_plan_create_attention(kernel, &sizes, lists, &created);
   } else {
-    status =
-        sparsec_plan_create(kernel, &viewOf(host, arguments, SPARSEC_ROLE_MATRIX)->bsr, host.product().n, &created);
+    status = sparsec_plan_create(kernel, blocksOf(host, arguments, SPARSEC_ROLE_MATRIX), host.product().n, &created);
   }
   if (llvm::Error error = toError(status))
     return error;
@@ -166,9 +165,9 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
   DeviceArguments arguments(loaded.device.get());
   if (llvm::Error error = arguments.upload(host))
     return error;
+  const ArgumentArray views(arguments.views().data(), arguments.views().size());
   size_t variant = 0;
-  if (llvm::Error error =
-          toError(sparsec_launch_variant(kernel, arguments.views().data(), arguments.views().size(), &variant)))
+  if (llvm::Error error = toError(sparsec_launch_variant(kernel, views.data(), views.size(), &variant)))
     return error;
   execution.variant = sparsec_kernel_variant(kernel, variant);
 
@@ -183,7 +182,7 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
       return error;
   }
 
-  Launcher launcher{loaded.device.get(), kernel, plan.get(), arguments.views()};
+  Launcher launcher{loaded.device.get(), kernel, plan.get(), views};
   auto first = launcher.run(1);
   if (!first)
     return first.takeError();

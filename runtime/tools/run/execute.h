@@ -23,7 +23,7 @@ struct DeviceRequest {
 struct LoadedModule {
   OwnedDevice device;
   OwnedModule module;
-  sparsec_device_info_t deviceInfo = {};
+  sparsec_device_info_t deviceInfo = sized<sparsec_device_info_t>();
 };
 
 /// `auto` takes the first GPU if there is one and the file has an image for it, else the host if the file has an image

@@ -2,11 +2,11 @@
 
 #include "pattern_argument.h"
 
+#include "arguments/blocks.h"
 #include "block_matrix.h"
 #include "numpy.h"
 #include "operations/kernel_shape.h"
 #include "pattern.h"
-#include "pattern/pattern.h"
 #include "plan/key_range.h"
 #include "random.h"
 
@@ -24,9 +24,10 @@ class StateMaker {
 public:
   StateMaker(const PatternContext &context, const readers::Limits &limits) : context(context), limits(limits) {
     const sparsec_argument_info_t &info = context.info;
-    shape = {int32_t(info.block_rows), int32_t(info.block_columns), 1, 1, context.shape.queries, context.shape.keys};
-    rows = ceilDivide(shape.queries, shape.query_block);
-    columns = ceilDivide(shape.keys, shape.key_block);
+    shape = sparsec_blocks_pattern(1, 1, context.shape.queries, context.shape.keys, int32_t(info.block_rows),
+                                   int32_t(info.block_columns));
+    rows = runtime::blockRowCount(shape);
+    columns = runtime::blockColumnCount(shape);
     if (sparsec_kernel_attention(context.kernel)->mask_step_count != 0)
       visited = SPARSEC_BLOCK_PARTIAL;
   }
@@ -44,7 +45,7 @@ private:
 
   const PatternContext &context;
   const readers::Limits &limits;
-  sparsec_pattern_shape_t shape;
+  sparsec_blocks_t shape;
   int64_t rows, columns;
   sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS;
   /// What a block is that is there: where the kernel has a mask, the mask is to be asked.
@@ -99,12 +100,12 @@ llvm::Error StateMaker::fillWindow(llvm::StringRef text) {
   window.window_left = int32_t(left);
   window.window_right = int32_t(right);
   for (int64_t row = 0; row < rows; ++row) {
-    int64_t first = row * shape.query_block, last = std::min(first + shape.query_block, shape.queries) - 1;
-    runtime::KeyRange begin = runtime::visibleKeys(window, shape.queries, shape.keys, first);
-    runtime::KeyRange end = runtime::visibleKeys(window, shape.queries, shape.keys, last);
+    int64_t first = row * shape.block_rows, last = std::min(first + shape.block_rows, shape.rows) - 1;
+    runtime::KeyRange begin = runtime::visibleKeys(window, shape.rows, shape.columns, first);
+    runtime::KeyRange end = runtime::visibleKeys(window, shape.rows, shape.columns, last);
     for (int64_t column = 0; column < columns; ++column) {
-      int64_t key = column * shape.key_block;
-      if (key < sink || (key < end.end && key + shape.key_block > begin.begin))
+      int64_t key = column * shape.block_columns;
+      if (key < sink || (key < end.end && key + shape.block_columns > begin.begin))
         states[row * columns + column] = visited;
     }
   }
@@ -173,12 +174,13 @@ llvm::Error StateMaker::fill(llvm::StringRef text) {
 }
 
 llvm::Expected<OwnedPatternBuffer> StateMaker::fromPredicate() const {
-  sparsec_pattern_shape_t own = shape;
+  sparsec_blocks_t own = shape;
   own.batches = context.shape.batches;
   own.heads = context.shape.heads;
+  own.encoding = encoding;
+  const ArgumentArray views(context.hostViews.data(), context.hostViews.size());
   sparsec_pattern_buffer_t buffer = nullptr;
-  if (llvm::Error error = toError(sparsec_pattern_from_predicate(context.kernel, &own, context.hostViews.data(),
-                                                                 context.hostViews.size(), encoding,
+  if (llvm::Error error = toError(sparsec_pattern_from_predicate(context.kernel, &own, views.data(), views.size(),
                                                                  /*device=*/nullptr, &buffer)))
     return error;
   return OwnedPatternBuffer(buffer);
@@ -192,8 +194,8 @@ llvm::Expected<OwnedPatternBuffer> StateMaker::make(llvm::StringRef text) {
   if (llvm::Error error = fill(text))
     return error;
   sparsec_pattern_buffer_t buffer = nullptr;
-  if (llvm::Error error =
-          toError(sparsec_pattern_from_block_mask(&shape, states.data(), encoding, /*device=*/nullptr, &buffer)))
+  shape.encoding = encoding;
+  if (llvm::Error error = toError(sparsec_pattern_from_block_mask(&shape, states.data(), /*device=*/nullptr, &buffer)))
     return error;
   return OwnedPatternBuffer(buffer);
 }
@@ -204,7 +206,7 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
 }
 
 double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape,
-                    const sparsec_pattern_t *pattern) {
+                    const sparsec_blocks_t *pattern) {
   // The keys of one query in [begin, end).
   auto visible = [&](int64_t query, int64_t begin, int64_t end) {
     runtime::KeyRange range = runtime::visibleKeys(info, shape.queries, shape.keys, query);
@@ -216,14 +218,14 @@ double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &
       pairs += visible(query, 0, shape.keys);
     return pairs * double(shape.batches) * double(shape.heads);
   }
-  for (int64_t list = 0; list < pattern->batches * pattern->heads * pattern->rows; ++list) {
-    int64_t first = list % pattern->rows * pattern->query_block;
-    int64_t end = std::min(first + pattern->query_block, shape.queries);
+  for (int64_t list = 0; list < runtime::listCount(*pattern); ++list) {
+    int64_t first = list % runtime::blockRowCount(*pattern) * pattern->block_rows;
+    int64_t end = std::min(first + pattern->block_rows, shape.queries);
     for (const sparsec_block_lists_t &lists : {pattern->partial, pattern->full})
       for (int32_t block : runtime::blockList(*pattern, lists, list)) {
-        int64_t key = block * int64_t(pattern->key_block);
+        int64_t key = block * int64_t(pattern->block_columns);
         for (int64_t query = first; query < end; ++query)
-          pairs += visible(query, key, key + pattern->key_block);
+          pairs += visible(query, key, key + pattern->block_columns);
       }
   }
   // Lists for one batch or head are those of all.

@@ -6,6 +6,8 @@
 
 #include "status_error.h"
 
+#include "sparsec/argument.hpp"
+
 #include "llvm/ADT/ArrayRef.h"
 
 namespace sparsec::run {
@@ -20,7 +22,7 @@ struct PatternContext {
   sparsec_kernel_t kernel;
   const sparsec_argument_info_t &info; // of the pattern
   AttentionShape shape;
-  llvm::ArrayRef<sparsec_argument_t> hostViews; // of all arguments: the mask region may load from operands
+  llvm::ArrayRef<Argument> hostViews; // of all arguments: the mask region may load from operands
   uint64_t seed;
 };
 
@@ -31,8 +33,7 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
 /// Pairs of a query and a key that a kernel visits, for all batches and heads: those that causal, window and the blocks
 /// of the pattern (index arrays in host memory, null: all blocks) leave. The mask region leaves fewer, but saves no
 /// work.
-double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape,
-                    const sparsec_pattern_t *pattern);
+double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape, const sparsec_blocks_t *pattern);
 
 } // namespace sparsec::run
 

@@ -2,7 +2,7 @@
 
 #include "report.h"
 
-#include "pattern/pattern.h"
+#include "arguments/blocks.h"
 
 #include "llvm/ADT/STLExtras.h"
 
@@ -34,9 +34,9 @@ static void describeProduct(const HostArguments &host, Report &report) {
 }
 
 /// Blocks in the lists of one kind.
-static int64_t countBlocks(const sparsec_pattern_t &pattern, const sparsec_block_lists_t &lists) {
+static int64_t countBlocks(const sparsec_blocks_t &pattern, const sparsec_block_lists_t &lists) {
   int64_t count = 0;
-  for (int64_t list = 0; list < pattern.batches * pattern.heads * pattern.rows; ++list)
+  for (int64_t list = 0; list < runtime::listCount(pattern); ++list)
     count += int64_t(runtime::blockList(pattern, lists, list).size());
   return count;
 }
@@ -44,9 +44,9 @@ static int64_t countBlocks(const sparsec_pattern_t &pattern, const sparsec_block
 static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host, Report &report) {
   AttentionShape shape = host.attention();
   const HostArgument *argument = host.of(SPARSEC_ROLE_PATTERN);
-  std::optional<sparsec_pattern_t> pattern;
+  std::optional<sparsec_blocks_t> pattern;
   if (argument)
-    pattern = argument->hostView().pattern;
+    pattern = argument->hostView().blocks;
   double pairs = visitedPairs(*sparsec_kernel_attention(kernel), shape, pattern ? &*pattern : nullptr);
   double all = double(host.resultRows()) * double(shape.keys);
   double density = all == 0.0 ? 0.0 : pairs / all;
@@ -55,7 +55,7 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
       {"shape BxHxSqxSkvxD", 22,
        fmt::format("{}x{}x{}x{}x{}", shape.batches, shape.heads, shape.queries, shape.keys, shape.dimension)},
       {"KV heads", 8, fmt::format("{}", shape.keyHeads)},
-      {"block", 8, pattern ? fmt::format("{}x{}", pattern->query_block, pattern->key_block) : "-"},
+      {"block", 8, pattern ? fmt::format("{}x{}", pattern->block_rows, pattern->block_columns) : "-"},
       {"full", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->full)) : "-"},
       {"partial", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->partial)) : "-"},
       {"density", 8, fmt::format("{:.4f}", density)},
@@ -66,7 +66,7 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
                          {"density", density}};
   if (!pattern)
     return;
-  report.members["block"] = llvm::json::Array{pattern->query_block, pattern->key_block};
+  report.members["block"] = llvm::json::Array{pattern->block_rows, pattern->block_columns};
   report.members["full_blocks"] = countBlocks(*pattern, pattern->full);
   report.members["partial_blocks"] = countBlocks(*pattern, pattern->partial);
 }

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The structs of callers that begin with their size, and the views behind arguments.
+
+#ifndef SPARSEC_RUNTIME_VIEWS_H
+#define SPARSEC_RUNTIME_VIEWS_H
+
+#include "operations/kernel_shape.h"
+#include "status.h"
+
+#include <algorithm>
+#include <cstring>
+
+namespace sparsec::runtime {
+
+/// All structs still have the size of their first version, so that a caller's struct of at least this size is read in
+/// place. A field that is added later needs a copy with zeros behind the caller's bytes.
+template <typename Struct> Status checkStructSize(const Struct &value, const Subject &subject) {
+  if (value.size >= sizeof(Struct))
+    return {};
+  return invalidArgument(subject, ": expects a size of at least ", sizeof(Struct), " bytes, but got ", value.size);
+}
+
+/// A struct that a function fills: refuses one that is missing or too small, and clears what is known of it.
+template <typename Struct> Status startOutput(Struct *out, const char *name) {
+  if (!out)
+    return invalidArgument(name, " is NULL");
+  SPARSEC_RETURN_IF_ERROR(checkStructSize(*out, {name}));
+  size_t size = out->size;
+  *out = {};
+  out->size = size;
+  return {};
+}
+
+/// Fills a started output; the size stays that of the caller.
+template <typename Struct> void fillOutput(Struct &out, Struct value) {
+  value.size = out.size;
+  out = value;
+}
+
+// The views of arguments whose kinds and sizes are checked.
+inline const sparsec_dense_t &denseOf(const sparsec_argument_t &argument) {
+  return *static_cast<const sparsec_dense_t *>(argument.view);
+}
+inline const sparsec_blocks_t &blocksOf(const sparsec_argument_t &argument) {
+  return *static_cast<const sparsec_blocks_t *>(argument.view);
+}
+inline float scalarOf(const sparsec_argument_t &argument) { return float(argument.scalar); }
+
+inline bool isBlocks(uint32_t kind) { return kind == SPARSEC_ARGUMENT_BSR || kind == SPARSEC_ARGUMENT_PATTERN; }
+
+inline int64_t blockRowCount(const sparsec_blocks_t &blocks) { return ceilDivide(blocks.rows, blocks.block_rows); }
+inline int64_t blockColumnCount(const sparsec_blocks_t &blocks) {
+  return ceilDivide(blocks.columns, blocks.block_columns);
+}
+inline int64_t listCount(const sparsec_blocks_t &blocks) {
+  return blocks.batches * blocks.heads * blockRowCount(blocks);
+}
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_VIEWS_H
