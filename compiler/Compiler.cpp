@@ -163,7 +163,8 @@ class Compilation {
 public:
   Compilation(const sparsec_compile_options_t &options, std::vector<std::string> targets,
               sparsec_compile_result_s &result)
-      : options(options), targets(std::move(targets)), result(result) {}
+      : options(options), targets(std::move(targets)), result(result),
+        times([this](StringRef phase) { announce(phase); }) {}
 
   sparsec_compile_code_t run(StringRef text);
 
@@ -176,6 +177,10 @@ private:
   llvm::Expected<std::string> assemble(const Chip &chip, StringRef ptx, StringRef launchInfo);
   void finish();
 
+  void announce(StringRef phase) {
+    if (options.progress)
+      options.progress(options.user_data, (target + (target.empty() ? "" : ": ") + phase).str().c_str());
+  }
   sparsec_compile_code_t fail(const Twine &message) {
     report(options, SPARSEC_SEVERITY_ERROR, message);
     return SPARSEC_COMPILE_FAILURE;
@@ -186,6 +191,7 @@ private:
   std::vector<std::string> targets;
   sparsec_compile_result_s &result;
   StringRef source;
+  StringRef target; // the one that is being compiled
   std::vector<BundleImage> images;
   PhaseTimes times;
 };
@@ -262,6 +268,7 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
     return SPARSEC_COMPILE_INVALID_INPUT;
   for (const std::string &target : targets) {
     OwningOpRef<ModuleOp> copy = module->clone();
+    this->target = target;
     if (sparsec_compile_code_t code = compile(*copy, target))
       return code;
   }

@@ -10,6 +10,7 @@
 #include "llvm/ADT/StringRef.h"
 
 #include <chrono>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -19,8 +20,14 @@ namespace sparsec {
 /// Wall time of named phases, in the order of their first run.
 class PhaseTimes {
 public:
+  /// Is told every phase as it begins.
+  using Listener = std::function<void(llvm::StringRef name)>;
+  explicit PhaseTimes(Listener listener = {}) : listener(std::move(listener)) {}
+
   /// Runs `phase`, adds its time to that of `name`, and gives its result.
   template <typename Phase> auto measure(llvm::StringRef name, Phase phase) {
+    if (listener)
+      listener(name);
     Timer timer(*this, name);
     return phase();
   }
@@ -38,6 +45,7 @@ private:
   };
   void add(llvm::StringRef name, double elapsed);
 
+  Listener listener;
   std::vector<std::pair<std::string, double>> seconds;
 };
 

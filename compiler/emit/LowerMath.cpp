@@ -29,6 +29,7 @@
 //
 // The polynomials are minimax fits of the relative error of the whole function, with coefficients rounded to f32.
 
+#include "LongRegion.h"
 #include "Passes.h"
 #include "Ptx.h"
 
@@ -381,21 +382,45 @@ static FailureOr<Value> approximate(Operation *op) {
       });
 }
 
+/// Whether an op is in the loop of a region that is long enough for calls, and long enough itself.
+static bool isCalled(Operation *op) {
+  auto loop = op->getParentOfType<scf::ForOp>();
+  return loop && loop->hasAttr(callsMathAttribute) && instructionsOf(*op) > 1 &&
+         !(isa<math::TanhOp>(op) && mayApproximate(cast<math::TanhOp>(op)));
+}
+
+/// The function of the module that computes an op, made at the first call. No kernel has a $ in its name.
+static LLVM::LLVMFuncOp functionFor(Operation *op, Operation *module) {
+  std::string name = ("sparsec$" + op->getName().stripDialect()).str();
+  if (auto function = dyn_cast_or_null<LLVM::LLVMFuncOp>(SymbolTable::lookupSymbolIn(module, name)))
+    return function;
+  OpBuilder b = OpBuilder::atBlockEnd(&module->getRegion(0).front());
+  Type f32 = b.getF32Type();
+  auto function =
+      LLVM::LLVMFuncOp::create(b, op->getLoc(), name, LLVM::LLVMFunctionType::get(f32, {f32}), LLVM::Linkage::Internal);
+  function.setNoInline(true);
+  b.setInsertionPointToStart(function.addEntryBlock(b));
+  Operation *copy = b.clone(*op);
+  copy->setOperand(0, function.getArgument(0));
+  LLVM::ReturnOp::create(b, op->getLoc(), copy->getResults());
+  return function;
+}
+
 namespace {
 
 struct LowerMathPass : sparsec::impl::LowerMathPassBase<LowerMathPass> {
   using LowerMathPassBase::LowerMathPassBase;
 
   void runOnOperation() override {
-    // Only machine kernels: the epilogue of a sparsec.kernel describes the interface.
-    SmallVector<Operation *> mathOps;
-    getOperation().walk([&](LLVM::LLVMFuncOp function) {
-      function.walk([&](Operation *op) {
-        if (isa<math::MathDialect>(op->getDialect()))
-          mathOps.push_back(op);
-      });
-    });
-    for (Operation *op : mathOps) {
+    for (Operation *op : getMathOps())
+      if (isCalled(op)) {
+        OpBuilder b(op);
+        auto function = functionFor(op, op->getParentOfType<LLVM::LLVMFuncOp>()->getParentOp());
+        auto call = LLVM::CallOp::create(b, op->getLoc(), function, op->getOperands());
+        op->replaceAllUsesWith(call);
+        op->erase();
+      }
+    for (Operation *op : getMathOps()) {
       FailureOr<Value> replacement = approximate(op);
       if (failed(replacement))
         return signalPassFailure();
@@ -404,6 +429,20 @@ struct LowerMathPass : sparsec::impl::LowerMathPassBase<LowerMathPass> {
       op->getResult(0).replaceAllUsesWith(*replacement);
       op->erase();
     }
+  }
+
+private:
+  /// Those of machine kernels and of functions that they call: the epilogue of a sparsec.kernel describes the
+  /// interface.
+  SmallVector<Operation *> getMathOps() {
+    SmallVector<Operation *> mathOps;
+    getOperation().walk([&](LLVM::LLVMFuncOp function) {
+      function.walk([&](Operation *op) {
+        if (isa<math::MathDialect>(op->getDialect()))
+          mathOps.push_back(op);
+      });
+    });
+    return mathOps;
   }
 };
 

@@ -2,6 +2,7 @@
 
 #include "OnlineSoftmax.h"
 
+#include "LongRegion.h"
 #include "Ptx.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
@@ -275,17 +276,45 @@ ScorePlace OnlineSoftmax::startAfter(const ScorePlace &place, Value score) {
   return later;
 }
 
+/// As inOrder, for a long region.
+Values OnlineSoftmax::inLoop(const ScorePlace &place, Region &region, ValueRange scores, ChangeAlone change) {
+  return changeInLoop(context, region, scores,
+                      [&](Value index, Value score) { return change(placeOf(place, index), score); });
+}
+
+/// Score 4 * group + 2 * half + index of the fragment.
+OnlineSoftmax::LonePlace OnlineSoftmax::placeOf(const ScorePlace &place, Value index) {
+  Value column = b.shiftLeft(b.divide(index, 4), 3), half = b.bitAnd(b.shiftRight(index, 1), 1);
+  LonePlace lone = {b.add(place.query, b.shiftLeft(half, 3)), place.blocks[0].firstKey, place.blocks[0].isPartial};
+  Value inBlock = column;
+  if (place.blocks.size() > 1) {
+    Value isFirst = b.less(column, context.keyBlock);
+    lone.key = b.select(isFirst, lone.key, place.blocks[1].firstKey);
+    lone.isPartial = b.select(isFirst, lone.isPartial, place.blocks[1].isPartial);
+    inBlock = b.modulo(column, context.keyBlock);
+  }
+  lone.key = b.add(lone.key, b.add(inBlock, b.bitAnd(index, 1)));
+  return lone;
+}
+
 void OnlineSoftmax::applyScore(const ScorePlace &place, MutableArrayRef<Value> scores) {
   if (!form.scaled)
     return;
   Region &region = context.softmax.getScore();
-  Values changed =
-      inOrder(place, ValueRange(scores), scoresAhead(region), [&](const ScorePlace &at, int64_t index, Value score) {
-        // Whoever lets the ops of the region be regrouped has the factors merged.
-        auto regroup = arith::FastMathFlags::reassoc;
-        Value factored = arith::MulFOp::create(b, score, scale(), regroup);
-        return applyRegion(region, {factored}, place, at, index);
-      });
+  auto factored = [&](Value score) -> Value {
+    // Whoever lets the ops of the region be regrouped has the factors merged.
+    return arith::MulFOp::create(b, score, scale(), arith::FastMathFlags::reassoc);
+  };
+  Values changed;
+  if (isLong(region))
+    changed = inLoop(place, region, ValueRange(scores), [&](const LonePlace &at, Value score) {
+      return applyRegion(region, {factored(score)}, at.query, at.key);
+    });
+  else
+    changed =
+        inOrder(place, ValueRange(scores), scoresAhead(region), [&](const ScorePlace &at, int64_t index, Value score) {
+          return applyRegion(region, {factored(score)}, place, at, index);
+        });
   llvm::copy(changed, scores.begin());
 }
 
@@ -406,6 +435,11 @@ void OnlineSoftmax::hide(const ScorePlace &place, MutableArrayRef<Value> scores)
       needsMask(place), SmallVector<Type>(scores.size(), b.getF32Type()),
       [&] {
         Region &mask = context.softmax.getMask();
+        if (!mask.empty() && isLong(mask))
+          return inLoop(place, mask, ValueRange(scores), [&](const LonePlace &at, Value score) {
+            Value allowed = b.logicalOr(b.logicalNot(at.isPartial), applyRegion(mask, {}, at.query, at.key));
+            return b.select(b.logicalAnd(context.isInReach(at.query, at.key), allowed), score, hidden);
+          });
         size_t ahead = mask.empty() ? scores.size() : scoresAhead(mask);
         return inOrder(place, ValueRange(scores), ahead, [&](const ScorePlace &at, int64_t index, Value score) {
           return b.select(isVisible(place, at, index), score, hidden);
@@ -439,16 +473,19 @@ Value OnlineSoftmax::scale() {
 /// `at` is the same place as `place`, but known later (see inOrder).
 Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, const ScorePlace &place, const ScorePlace &at,
                                  int64_t index) {
+  Value query = queryOf(at, index), key = keyOf(at, index);
+  return applyRegion(region, leading, query, key, [&](Operation &op) -> Value {
+    auto convert = dyn_cast<arith::SIToFPOp>(op);
+    auto sum = convert ? positionSum(convert.getIn()) : std::nullopt;
+    return sum ? positionAsFloat(*sum, place, index) : Value();
+  });
+}
+
+Value OnlineSoftmax::applyRegion(Region &region, ArrayRef<Value> leading, Value query, Value key, ReplaceOp replace) {
   Values arguments(leading);
-  llvm::append_range(arguments, Values{tile.batch, tile.head, queryOf(at, index), keyOf(at, index)});
-  return context.applyRegion(
-      region, arguments,
-      [&](Operation &op) -> Value {
-        auto convert = dyn_cast<arith::SIToFPOp>(op);
-        auto sum = convert ? positionSum(convert.getIn()) : std::nullopt;
-        return sum ? positionAsFloat(*sum, place, index) : Value();
-      },
-      form.scaled && &region == &context.softmax.getScore() ? form.scaled->value : Value());
+  llvm::append_range(arguments, Values{tile.batch, tile.head, query, key});
+  bool isScaled = form.scaled && &region == &context.softmax.getScore();
+  return context.applyRegion(region, arguments, replace, isScaled ? form.scaled->value : Value());
 }
 
 /// Sums of positions become floats by one conversion for all scores of a block, to which constants are added: the

@@ -64,6 +64,14 @@ private:
   using Change = llvm::function_ref<mlir::Value(const ScorePlace &, int64_t index, mlir::Value score)>;
   KernelBuilder::Values inOrder(const ScorePlace &place, mlir::ValueRange scores, size_t ahead, Change change);
   ScorePlace startAfter(const ScorePlace &place, mlir::Value score);
+  /// Where one score lies, whose number is known at run time only.
+  struct LonePlace {
+    mlir::Value query, key, isPartial;
+  };
+  LonePlace placeOf(const ScorePlace &place, mlir::Value index);
+  using ChangeAlone = llvm::function_ref<mlir::Value(const LonePlace &, mlir::Value score)>;
+  KernelBuilder::Values inLoop(const ScorePlace &place, mlir::Region &region, mlir::ValueRange scores,
+                               ChangeAlone change);
   void applyScore(const ScorePlace &place, llvm::MutableArrayRef<mlir::Value> scores);
   mlir::Value biasSlope();
   mlir::Value capRatio();
@@ -108,6 +116,8 @@ private:
   int64_t keyInBlock(int64_t index) { return index / 4 * 8 % context.keyBlock + index % 2; }
   mlir::Value applyRegion(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading, const ScorePlace &place,
                           const ScorePlace &at, int64_t index);
+  mlir::Value applyRegion(mlir::Region &region, llvm::ArrayRef<mlir::Value> leading, mlir::Value query, mlir::Value key,
+                          ReplaceOp replace = {});
   mlir::Value overRow(mlir::Value value,
                       llvm::function_ref<mlir::Value(KernelBuilder &, mlir::Value, mlir::Value)> combine);
 

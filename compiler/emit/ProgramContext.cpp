@@ -127,6 +127,17 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
 
 int64_t SpmmContext::tilesPerBlockRow() const { return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM()); }
 
+Value ProgramContext::localMemory(int64_t count) {
+  if (!local) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(thread.getParentBlock());
+    local = LLVM::AllocaOp::create(b, b.pointerType(AddressSpace::generic), b.getF32Type(), b.i64(count));
+  }
+  [[maybe_unused]] auto size = local.getArraySize().getDefiningOp<arith::ConstantIntOp>();
+  assert(size.value() == count && "a thread has the same number of values everywhere");
+  return local;
+}
+
 //===----------------------------------------------------------------------===//
 // Tile loop
 //===----------------------------------------------------------------------===//

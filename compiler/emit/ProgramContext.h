@@ -47,6 +47,12 @@ struct ProgramContext {
   void commitCopies();
   /// Waits for all groups but the last `pending`.
   void waitForCopies(int64_t pending);
+
+  /// Memory of this thread for `count` f32, which is the same at every call.
+  mlir::Value localMemory(int64_t count);
+
+private:
+  mlir::LLVM::AllocaOp local;
 };
 
 /// The program of a spmm. Operand numbers are kernel argument numbers.

@@ -40,6 +40,7 @@ public:
   }
 
   void emit() {
+    epilogue.begin();
     for (int64_t chunk = 0; chunk < 8 * fragment.groups / columns; ++chunk) {
       Value buffer = b.byteOffset(staging, (chunk % buffers) * bufferBytes);
       // The tensor store that read this buffer last must be done with it.

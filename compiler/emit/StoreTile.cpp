@@ -3,6 +3,7 @@
 #include "StoreTile.h"
 
 #include "InlineRegion.h"
+#include "LongRegion.h"
 #include "Ptx.h"
 
 using namespace mlir;
@@ -16,6 +17,7 @@ using Values = KernelBuilder::Values;
 ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition &position,
                                        AccumulatorFragment &fragment)
     : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
+      groups(fragment.groups),
       // Rows of the tile below the end of the block row belong to the next one.
       masksBlockRow(blockRows % context.schedule.getTileM() != 0) {
   // Not kept from tile to tile: the registers belong to the accumulators.
@@ -29,6 +31,15 @@ void ElementCoordinates::beginGroup(int64_t group, Value zero) {
   auto wait = [&](Value value) { return ptx::opaque(b, zero ? b.bitOr(value, zero) : value); };
   groupRow = wait(row);
   groupColumn = wait(b.add(column, 8 * group));
+}
+
+/// Element (slab * groups + group) * 4 + 2 * half + index of the fragment.
+void ElementCoordinates::beginElement(Value element) {
+  Value group = b.divide(element, 4), slab = b.divide(group, groups);
+  Value half = b.bitAnd(b.shiftRight(element, 1), 1);
+  groupRow = b.add(row, b.add(b.shiftLeft(slab, 4), b.shiftLeft(half, 3)));
+  Value inRow = b.add(b.shiftLeft(b.modulo(group, groups), 3), b.bitAnd(element, 1));
+  groupColumn = b.add(column, inRow);
 }
 
 Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
@@ -66,6 +77,20 @@ Value ExtraOperand::element(ElementCoordinates &at, int64_t slab, int64_t half, 
     return inPairs ? pair(at, slab, 0)[index] : cached(inGroup, {0, index}, [&] { return load(at.clampedN(index)); });
   case Broadcast::full:
     return inPairs ? pair(at, slab, half)[index] : full(at, slab, half, index);
+  }
+  llvm_unreachable("all broadcasts are covered");
+}
+
+Value ExtraOperand::element(ElementCoordinates &at) {
+  switch (broadcast) {
+  case Broadcast::scalar:
+    return scalar();
+  case Broadcast::per_row:
+    return load(at.clampedM(0, 0));
+  case Broadcast::per_column:
+    return load(at.clampedN(0));
+  case Broadcast::full:
+    return full(at, 0, 0, 0);
   }
   llvm_unreachable("all broadcasts are covered");
 }
@@ -155,9 +180,23 @@ Value TileEpilogue::startAfter(Value value, Value zero) {
   return arith::BitcastOp::create(b, value.getType(), bits);
 }
 
+bool TileEpilogue::isIdentity() { return store.getEpilogue().front().without_terminator().empty() && extras.empty(); }
+
+void TileEpilogue::begin() {
+  if (isIdentity() || !isLong(store.getEpilogue()))
+    return;
+  fragment.values = changeInLoop(context, store.getEpilogue(), fragment.values, [&](Value index, Value value) {
+    at.beginElement(index);
+    SmallVector<Value> elements;
+    for (ExtraOperand &extra : extras)
+      elements.push_back(extra.element(at));
+    return inlineEpilogue(context.b, store.getEpilogue(), value, elements);
+  });
+}
+
 void TileEpilogue::apply(int64_t slab, int64_t group) {
-  if (store.getEpilogue().front().without_terminator().empty() && extras.empty())
-    return; // the identity
+  if (isIdentity() || isLong(store.getEpilogue()))
+    return;
   int64_t count = zeros.size();
   at.beginGroup(group, count < groupsAhead ? Value() : zeros[count - groupsAhead]);
   for (ExtraOperand &extra : extras)
@@ -232,6 +271,7 @@ void sparsec::emitDirectStore(SpmmContext &context, StoreOp store, const TilePos
   ElementCoordinates at(context, position, fragment);
   TileEpilogue epilogue(context, store, at, fragment);
   DirectStore direct(context, store);
+  epilogue.begin();
   for (int64_t slab = 0; slab < fragment.slabs; ++slab)
     for (int64_t group = 0; group < fragment.groups; ++group) {
       epilogue.apply(slab, group);

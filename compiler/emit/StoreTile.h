@@ -25,13 +25,15 @@ public:
   /// Inside the matrix, for loads whose value is not used otherwise.
   mlir::Value clampedM(int64_t slab, int64_t half) { return b.minimum(m(slab, half), b.sub(rowCount, 1)); }
   mlir::Value clampedN(int64_t element) { return b.minimum(n(element), b.sub(columnCount, 1)); }
+  /// What follows is about one element, slab 0, half 0 and element 0 of its group: the only one of a group of one.
+  void beginElement(mlir::Value element);
   mlir::Value rowIsValid(int64_t slab, int64_t half);
   mlir::Value columnIsValid(int64_t element) { return b.less(n(element), columnCount); }
 
 private:
   KernelBuilder &b;
   mlir::Value rowCount, columnCount, rowInBlock, row, column, groupRow, groupColumn;
-  int64_t blockRows;
+  int64_t blockRows, groups;
   bool masksBlockRow;
 };
 
@@ -41,6 +43,8 @@ class ExtraOperand {
 public:
   ExtraOperand(SpmmContext &context, StoreOp store, mlir::Value operand, Broadcast broadcast);
   mlir::Value element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index);
+  /// That of the one element that `at` is about, loaded on its own.
+  mlir::Value element(ElementCoordinates &at);
   /// Registers that hold the elements of one group.
   int64_t registersPerGroup();
   void beginGroup() {
@@ -69,14 +73,18 @@ private:
   KernelBuilder::Values pairs[2]; // of the group, by half
 };
 
-/// Replaces accumulators by the results of the epilogue, one group of 8 columns at a time, when the store gets there.
-/// Shares the coordinates of the store; an epilogue that is not the identity begins the group.
+/// Replaces accumulators by the results of the epilogue: of a short one when the store gets there, one group of 8
+/// columns at a time, of a long one before the store. Shares the coordinates of the store; an epilogue that is not the
+/// identity begins the group.
 class TileEpilogue {
 public:
   TileEpilogue(SpmmContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment);
+  /// Before the first group.
+  void begin();
   void apply(int64_t slab, int64_t group);
 
 private:
+  bool isIdentity();
   mlir::Value startAfter(mlir::Value value, mlir::Value zero);
   mlir::Value zeroAfter(mlir::ValueRange results);
 

@@ -30,6 +30,8 @@ EPILOGUES = {
     "everything": [("bias", "per_row", "input"), ("scale", "per_column", "f32"), ("alpha", "scalar", "tensor f32"),
                    ("residual", "full", "result"), ("beta", "scalar", "f32")],
 }
+# So long that they are in a loop over the values of a thread; the longest calls functions in it. (Number of sines.)
+LONG_EPILOGUES = {"long": 2, "longest": 20}
 # The regions in terms of %acc and, for an extra operand "name", %name_element in f32.
 REGIONS = {
     "bias": ["%r = arith.addf %acc, %bias_element : f32"],
@@ -58,13 +60,28 @@ REGIONS = {
                    "%product = arith.mulf %beta_element, %residual_element : f32",
                    "%r = arith.addf %silu, %product : f32"],
 }
+for _name, _sines in LONG_EPILOGUES.items():
+    # v + sum over i of sin(v + i) / count, where v is everything.
+    REGIONS[_name] = ([line.replace("%r =", "%sum0 =") for line in REGIONS["everything"]] +
+                      [f"%weight = arith.constant {1 / _sines} : f32"])
+    for _i in range(_sines):
+        REGIONS[_name] += [f"%phase{_i} = arith.constant {float(_i)} : f32",
+                           f"%angle{_i} = arith.addf %sum0, %phase{_i} : f32",
+                           f"%sine{_i} = math.sin %angle{_i} : f32",
+                           f"{'%r' if _i + 1 == _sines else f'%sum{_i + 1}'} = "
+                           f"math.fma %sine{_i}, %weight, %sum{_i} : f32"]
+
+
+def operands_of(epilogue):
+    return EPILOGUES["everything" if epilogue in LONG_EPILOGUES else epilogue]
 
 
 def select(coverage):
     factors = [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(EPILOGUES)]
     rare = covering(2, [DTYPES, RARE_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
+    long = covering(2, [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(LONG_EPILOGUES)])
     common = covering({"pairs": 2, "triples": 3, "full": len(factors)}[coverage], factors)
-    return [Kernel(*values) for values in common + rare]
+    return [Kernel(*values) for values in common + rare + long]
 
 
 def operand_type(dtype, broadcast, kernel, result):
@@ -88,7 +105,7 @@ def text_of(kernel):
     matrix = f"!sparsec.bsr<?x?x{kernel.dtype}, block = {kernel.block}>"
     dense = f"tensor<?x?x{kernel.dtype}>"
     arguments, types, extras, region_arguments, body = [], [matrix, dense], "", ["%acc: f32"], []
-    for name, broadcast, dtype in EPILOGUES[kernel.epilogue]:
+    for name, broadcast, dtype in operands_of(kernel.epilogue):
         operand, element = operand_type(dtype, broadcast, kernel, result)
         arguments.append(f", %{name}: {operand}")
         types.append(operand)

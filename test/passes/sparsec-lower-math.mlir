@@ -131,4 +131,34 @@ gpu.module @kernels {
     %1 = math.cos %0 : f32
     llvm.return %1 : f32
   }
+
+  // In the loop of a very long region, functions are called; what is one instruction or of another loop is not.
+  // CHECK-LABEL: llvm.func @calls
+  // CHECK-COUNT-2: llvm.call @sparsec$erf
+  // CHECK: llvm.call @sparsec$tanh
+  // CHECK: llvm.inline_asm
+  // CHECK: llvm.call_intrinsic "llvm.nvvm.sqrt.approx.f"
+  // CHECK-NOT: llvm.call @
+  // CHECK: llvm.func internal @sparsec$erf(%{{.*}}: f32) -> f32 attributes {no_inline}
+  // CHECK-NOT: math.erf
+  // CHECK: llvm.return
+  // CHECK: llvm.func internal @sparsec$tanh
+  // CHECK-NOT: llvm.func internal
+  llvm.func @calls(%x: f32) {
+    %zero = arith.constant 0 : i32
+    %one = arith.constant 1 : i32
+    %last = scf.for %i = %zero to %one step %one iter_args(%v = %x) -> f32 : i32 {
+      %0 = math.erf %v : f32
+      %1 = math.erf %0 : f32
+      %2 = math.tanh %1 : f32
+      %3 = math.tanh %2 fastmath<afn> : f32
+      %4 = math.sqrt %3 : f32
+      scf.yield %4 : f32
+    } {sparsec.calls_math}
+    %other = scf.for %i = %zero to %one step %one iter_args(%v = %last) -> f32 : i32 {
+      %0 = math.erf %v : f32
+      scf.yield %0 : f32
+    }
+    llvm.return
+  }
 }

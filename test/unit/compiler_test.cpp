@@ -173,6 +173,23 @@ TEST(CompilerOptions, Ranges) {
             "error: expects expect-n of at least 0, but got -1\n");
 }
 
+TEST(Compiler, Progress) {
+  static const char *const targets[] = {"sm_89"};
+  sparsec_compile_options_t options = defaults();
+  setTargets(options, targets);
+  options.emit = SPARSEC_EMIT_PTX;
+  std::vector<std::string> phases;
+  options.user_data = &phases;
+  options.progress = [](void *user, const char *phase) {
+    static_cast<std::vector<std::string> *>(user)->push_back(phase);
+  };
+  sparsec_compile_result_t result = nullptr;
+  EXPECT_EQ(sparsec_compile(kernel.data(), kernel.size(), &options, &result), SPARSEC_COMPILE_OK);
+  sparsec_compile_result_free(result);
+  EXPECT_EQ(phases, (std::vector<std::string>{"parse", "sm_89: passes", "sm_89: translation", "sm_89: optimisation",
+                                              "sm_89: code generation"}));
+}
+
 TEST(Compiler, ManyThreads) {
   sparsec_compile_options_t options = defaults();
   options.emit = SPARSEC_EMIT_PTX;

@@ -70,7 +70,7 @@ gpu.module @kernels {{
       %y = math.{0} %x : f32
       %destination = llvm.getelementptr %out[%i] : (!llvm.ptr, i64) -> !llvm.ptr, f32
       llvm.store %y, %destination : f32, !llvm.ptr
-    }
+    } {1}
     llvm.return
   }
 })mlir";
@@ -80,12 +80,13 @@ using Apply = void(const float *, float *, int64_t);
 /// Compiles one op; null when a step fails.
 class CompiledOp {
 public:
-  explicit CompiledOp(const std::string &op) {
+  explicit CompiledOp(const std::string &op, const std::string &loopAttributes = "") {
     context.loadDialect<LLVM::LLVMDialect, arith::ArithDialect, math::MathDialect, scf::SCFDialect, gpu::GPUDialect>();
     DialectRegistry registry;
     sparsec::registerTranslations(registry);
     context.appendDialectRegistry(registry);
-    OwningOpRef<ModuleOp> module = parseSourceString<ModuleOp>(llvm::formatv(loopOverOp, op).str(), &context);
+    OwningOpRef<ModuleOp> module =
+        parseSourceString<ModuleOp>(llvm::formatv(loopOverOp, op, loopAttributes).str(), &context);
     PassManager passes(&context);
     passes.addPass(sparsec::createLowerMathPass());
     sparsec::addGpuConversionPasses(passes);
@@ -191,6 +192,18 @@ TEST_P(LowerMath, StaysWithinTheDocumentedError) {
     }
   }
   RecordProperty("units_in_the_last_place", std::to_string(worst));
+}
+
+TEST_P(LowerMath, CallGivesTheSame) {
+  CompiledOp op(GetParam().op), called(GetParam().op, "{sparsec.calls_math}");
+  ASSERT_TRUE(op.apply && called.apply);
+  std::vector<float> all = arguments(GetParam()), in;
+  for (size_t i = 0; i < all.size(); i += 997)
+    in.push_back(all[i]);
+  std::vector<float> out(in.size()), outCalled(in.size());
+  op.apply(in.data(), out.data(), in.size());
+  called.apply(in.data(), outCalled.data(), in.size());
+  EXPECT_EQ(std::memcmp(out.data(), outCalled.data(), out.size() * sizeof(float)), 0);
 }
 
 double rsqrt(double x) { return 1 / std::sqrt(x); }

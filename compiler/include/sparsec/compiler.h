@@ -65,7 +65,9 @@ typedef struct sparsec_compile_options_s {
   int64_t expect_n;           /* columns of X; 0: many */
   /* Called for every diagnostic with its whole text: "file:line:column: error: ..." and the source line. */
   void (*diagnostic)(void *user_data, sparsec_severity_t severity, const char *text);
-  void *user_data;
+  /* Called as every phase begins, with its target and name: "sm_90a: ptxas". NULL: not. */
+  void (*progress)(void *user_data, const char *phase);
+  void *user_data; /* of both */
 } sparsec_compile_options_t;
 
 /* Sets every field to its default, named in the comments above. */

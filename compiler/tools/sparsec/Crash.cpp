@@ -18,6 +18,8 @@ using namespace llvm;
 
 /// "\nto reproduce: sparsec kernel.mlir\n", made before anything can fail.
 static std::string reproducer;
+/// Erases the line of a terminal, where progress may be shown.
+static const char *lineStart = "";
 
 static std::string describeCommand(ArrayRef<char *> arguments) {
   std::string text = "\nto reproduce:";
@@ -41,7 +43,7 @@ static void writeToStandardError(const char *text, size_t size) {
 }
 
 [[noreturn]] static void endInternally(const char *what, const char *details) {
-  for (const char *part : {"sparsec: error: internal error", what, details})
+  for (const char *part : {lineStart, "sparsec: error: internal error", what, details})
     writeToStandardError(part, std::strlen(part));
   writeToStandardError(reproducer.data(), reproducer.size());
   _exit(SPARSEC_COMPILE_FAILURE);
@@ -70,6 +72,8 @@ static void handleFatalError(void *, const char *message, bool) { endInternally(
 
 void sparsec::handleCrashes(int argc, char **argv) {
   reproducer = describeCommand(ArrayRef(argv, argc));
+  if (isatty(STDERR_FILENO))
+    lineStart = "\r\033[K";
   install_fatal_error_handler(handleFatalError);
 
   // A stack that has overflowed has no room for a handler.

@@ -2,6 +2,7 @@
 // sparsec: the command line around sparsec/compiler.h. Reads a file, compiles, writes a file.
 
 #include "Crash.h"
+#include "Progress.h"
 #include "sparsec/compiler.h"
 
 #include "llvm/ADT/SmallString.h"
@@ -136,9 +137,13 @@ static void printVersion(raw_ostream &stream) {
          << "targets: " << sparsec_compiler_targets() << "\n";
 }
 
-static void printDiagnostic(void *, sparsec_severity_t, const char *text) { errs() << text; }
+static void printDiagnostic(void *progress, sparsec_severity_t, const char *text) {
+  static_cast<Progress *>(progress)->print(text);
+}
 
-static sparsec_compile_options_t makeOptions(const std::vector<const char *> &targetNames) {
+static void showProgress(void *progress, const char *phase) { static_cast<Progress *>(progress)->begin(phase); }
+
+static sparsec_compile_options_t makeOptions(const std::vector<const char *> &targetNames, Progress &progress) {
   sparsec_compile_options_t options;
   sparsec_compile_options_init(&options);
   options.source_name = inputPath == "-" ? "<stdin>" : inputPath.c_str();
@@ -153,6 +158,8 @@ static sparsec_compile_options_t makeOptions(const std::vector<const char *> &ta
   options.expect_density = expectDensity;
   options.expect_n = expectN;
   options.diagnostic = printDiagnostic;
+  options.progress = showProgress;
+  options.user_data = &progress;
   return options;
 }
 
@@ -173,10 +180,12 @@ int main(int argc, char **argv) {
   std::vector<const char *> targetNames;
   for (const std::string &target : targets)
     targetNames.push_back(target.c_str());
-  sparsec_compile_options_t options = makeOptions(targetNames);
+  std::optional<Progress> progress(std::in_place, inputPath);
+  sparsec_compile_options_t options = makeOptions(targetNames, *progress);
   sparsec_compile_result_t result = nullptr;
   sparsec_compile_code_t code =
       sparsec_compile((*source)->getBufferStart(), (*source)->getBufferSize(), &options, &result);
+  progress.reset();
   if (code != SPARSEC_COMPILE_OK)
     return code;
 
