@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""in_terminal.py TEXT FILE COMMAND...: runs a command in a terminal and prints all that it writes, with a line for every
-return of the cursor. Makes FILE when the command has written TEXT; fails if the command ends without TEXT."""
+"""in_terminal.py TEXT FILE COMMAND...: runs a command in a terminal and prints all that it writes, with a line for
+every return of the cursor. Makes FILE when the command has written TEXT; fails if the command ends without TEXT."""
 
 import os
 import pty
