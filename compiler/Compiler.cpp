@@ -237,11 +237,8 @@ static LogicalResult checkContents(ModuleOp module) {
   if (module.getBody()->empty())
     return module.emitError("expects at least one sparsec.kernel, but got none");
   for (Operation &op : *module.getBody()) {
-    auto kernel = dyn_cast<KernelOp>(op);
-    if (!kernel)
+    if (!isa<KernelOp>(op))
       return op.emitError("expects only sparsec.kernel in a module, but got ") << op.getName();
-    if (kernel.getSymName() == SPARSEC_LAUNCH_INFO_SYMBOL)
-      return op.emitError("expects another kernel name than that of the launch info, but got ") << kernel.getSymName();
   }
   return success();
 }

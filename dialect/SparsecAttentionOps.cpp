@@ -5,6 +5,8 @@
 #include "OpHelpers.h"
 #include "SparsecDialect.h"
 
+#include "sparsec/launch_info.h"
+
 using namespace mlir;
 using namespace sparsec;
 
@@ -89,9 +91,10 @@ static LogicalResult verifyElementTypes(AttentionOp op) {
   return success();
 }
 
-/// As many as leave room for everything else among the parameters of a machine kernel, of which the runtime takes 64:
-/// an operand of rank 4 has four.
 static constexpr size_t maximalExtras = 8;
+// One of rank 4 takes eight parameters of a machine kernel, its pointer, its strides and its sizes; everything else takes
+// at most 40.
+static_assert(8 * maximalExtras + 40 <= SPARSEC_MAX_PARAMETERS);
 
 static LogicalResult verifyExtras(AttentionOp op) {
   // attention_c21

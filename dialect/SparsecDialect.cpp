@@ -3,6 +3,8 @@
 
 #include "SparsecDialect.h"
 
+#include "sparsec/launch_info.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/Builders.h"
@@ -68,11 +70,10 @@ LogicalResult BsrType::verify(function_ref<InFlightDiagnostic()> emitError, int6
     if (size < 16 || size > 256)
       return emitError() << "expects block " << name << " to be from 16 to 256, but got " << size;
   }
-  // bsr_c3: indices and sizes are i32 at run time
-  constexpr int64_t largest = std::numeric_limits<int32_t>::max();
+  // bsr_c3: indices and sizes are i32 at run time, also when they are rounded up to a tile
   for (auto [name, size] : {std::pair("rows", rows), std::pair("columns", columns)})
-    if (!ShapedType::isDynamic(size) && (size < 0 || size > largest))
-      return emitError() << "expects " << name << " to be ? or from 0 to " << largest << ", but got " << size;
+    if (!ShapedType::isDynamic(size) && (size < 0 || size > SPARSEC_MAX_SIZE))
+      return emitError() << "expects " << name << " to be ? or from 0 to " << SPARSEC_MAX_SIZE << ", but got " << size;
   // bsr_c4
   if (!isa<BFloat16Type, Float16Type, Float8E4M3FNType, Float8E5M2Type>(elementType))
     return emitError() << "expects elements of bf16, f16, f8E4M3FN or f8E5M2, but got " << elementType;

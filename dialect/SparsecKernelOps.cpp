@@ -6,6 +6,8 @@
 #include "OpHelpers.h"
 #include "SparsecDialect.h"
 
+#include "sparsec/launch_info.h"
+
 #include "mlir/IR/Builders.h"
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringExtras.h"
@@ -79,8 +81,8 @@ void KernelOp::print(OpAsmPrinter &printer) {
 // sparsec.kernel: verification
 //===----------------------------------------------------------------------===//
 
-/// The launch info has room for this many bytes of an argument's name.
-static constexpr size_t maximalNameLength = 63;
+/// The launch info has room for this many bytes of an argument's name, without the zero at its end.
+static constexpr size_t maximalNameLength = SPARSEC_NAME_LENGTH - 1;
 
 /// kernel_c4: a name that C, PTX and the command line of sparsec-run can hold.
 static LogicalResult verifyName(KernelOp kernel, StringRef name, const Twine &what) {
@@ -92,8 +94,18 @@ static LogicalResult verifyName(KernelOp kernel, StringRef name, const Twine &wh
   return success();
 }
 
+/// kernel_c11: images hold symbols of these names, or the names mean something else there: the constant WARP_SZ to PTX,
+/// functions that begin with "llvm." to LLVM.
+static LogicalResult verifyIsNotReserved(KernelOp kernel) {
+  static constexpr StringLiteral reserved[] = {SPARSEC_LAUNCH_INFO_SYMBOL, "dynamic_shared_memory", "WARP_SZ", "llvm"};
+  if (llvm::is_contained(reserved, kernel.getSymName()))
+    return kernel.emitOpError("expects a name that means nothing else in an image, but got '")
+           << kernel.getSymName() << "'";
+  return success();
+}
+
 static LogicalResult verifyNames(KernelOp kernel) {
-  if (failed(verifyName(kernel, kernel.getSymName(), "the kernel")))
+  if (failed(verifyName(kernel, kernel.getSymName(), "the kernel")) || failed(verifyIsNotReserved(kernel)))
     return failure();
   llvm::StringSet<> seen;
   auto verifyList = [&](ArrayAttr names, ArrayRef<Type> types, StringRef what) -> LogicalResult {
@@ -126,6 +138,18 @@ static bool isIndexTensor(Type type) {
   return tensor && !tensor.getEncoding() && tensor.getElementType().isSignlessInteger(32);
 }
 
+/// kernel_c12: sizes are i32 at run time, also when they are rounded up to a tile.
+static LogicalResult verifyStaticSizes(KernelOp kernel, ArrayRef<Type> types, StringRef what) {
+  for (auto [index, type] : llvm::enumerate(types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    for (int64_t size : tensor ? tensor.getShape() : ArrayRef<int64_t>())
+      if (!ShapedType::isDynamic(size) && size > SPARSEC_MAX_SIZE)
+        return kernel.emitOpError("expects sizes of at most ")
+               << SPARSEC_MAX_SIZE << " of " << what << " " << index << ", but got " << size;
+  }
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
   if (failed(verifyNames(*this)))
     return failure();
@@ -141,7 +165,8 @@ LogicalResult KernelOp::verify() {
       return emitOpError("expects result ")
              << index << " to be a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got "
              << type;
-  return success();
+  return success(succeeded(verifyStaticSizes(*this, getArgumentTypes(), "argument")) &&
+                 succeeded(verifyStaticSizes(*this, getResultTypes(), "result")));
 }
 
 LogicalResult KernelOp::verifyRegions() {
@@ -342,6 +367,11 @@ static LogicalResult verifyExtra(SpmmOp op, unsigned index, const SpmmSizes &siz
   return success();
 }
 
+/// More would not leave an epilogue the registers that it needs on a GPU.
+static constexpr size_t maximalExtras = 16;
+// A full one takes two parameters of a machine kernel, its pointer and its stride; everything else takes at most 16.
+static_assert(2 * maximalExtras + 16 <= SPARSEC_MAX_PARAMETERS);
+
 LogicalResult SpmmOp::verify() {
   if (failed(verifyElementTypes(*this)))
     return failure();
@@ -352,6 +382,9 @@ LogicalResult SpmmOp::verify() {
   if (getBroadcast().size() != getExtras().size())
     return emitOpError("expects one broadcast per extra operand, but got ")
            << getBroadcast().size() << " for " << getExtras().size();
+  // spmm_c21
+  if (getExtras().size() > maximalExtras)
+    return emitOpError("expects at most ") << maximalExtras << " extra operands, but got " << getExtras().size();
   for (unsigned index = 0; index < getExtras().size(); ++index)
     if (failed(verifyExtra(*this, index, *sizes)))
       return failure();

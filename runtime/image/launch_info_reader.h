@@ -11,7 +11,7 @@
 namespace sparsec::runtime {
 
 /// What one launch can hold without allocating.
-constexpr uint32_t maxParameters = 64;
+constexpr uint32_t maxParameters = SPARSEC_MAX_PARAMETERS;
 constexpr uint32_t maxTensorMaps = 8;
 
 /// The largest stride in elements. A stride in bytes stays within what tensor maps can say, 2^40.
@@ -20,7 +20,8 @@ constexpr int64_t maxStride = int64_t(1) << 38;
 /// Blocks and tiles (times the cluster) are at most this large, so that a size up to maxSize, rounded up to either,
 /// fits the 32-bit index arithmetic of the kernels.
 constexpr int64_t maxTile = 65536;
-constexpr int64_t maxSize = INT32_MAX - maxTile;
+constexpr int64_t maxSize = SPARSEC_MAX_SIZE;
+static_assert(maxSize + maxTile == INT32_MAX);
 
 class LaunchInfo {
 public:

@@ -21,13 +21,13 @@ module @bsr_c2_columns attributes {sparsec.type = !sparsec.bsr<?x?xbf16, block =
 
 // -----
 
-// expected-error @+1 {{expects rows to be ? or from 0 to 2147483647, but got 2147483648}}
-module @bsr_c3 attributes {sparsec.type = !sparsec.bsr<2147483648x?xbf16, block = 64x64>} {}
+// expected-error @+1 {{expects rows to be ? or from 0 to 2147418111, but got 2147418112}}
+module @bsr_c3 attributes {sparsec.type = !sparsec.bsr<2147418112x?xbf16, block = 64x64>} {}
 
 // -----
 
-// expected-error @+1 {{expects columns to be ? or from 0 to 2147483647, but got 2147483648}}
-module @bsr_c3_columns attributes {sparsec.type = !sparsec.bsr<?x2147483648xbf16, block = 64x64>} {}
+// expected-error @+1 {{expects columns to be ? or from 0 to 2147418111, but got 2147418112}}
+module @bsr_c3_columns attributes {sparsec.type = !sparsec.bsr<?x2147418112xbf16, block = 64x64>} {}
 
 // -----
 

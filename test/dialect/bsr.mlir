@@ -20,10 +20,10 @@ sparsec.kernel @rectangular(%w: !sparsec.bsr<?x4096xf16, block = 128x112>, %x: t
 
 // The largest block, and sizes at both ends of what i32 holds.
 // CHECK-LABEL: sparsec.kernel @limits(
-// CHECK-SAME: %w: !sparsec.bsr<0x2147483647xbf16, block = 256x256>
-sparsec.kernel @limits(%w: !sparsec.bsr<0x2147483647xbf16, block = 256x256>, %x: tensor<?x?xbf16>)
+// CHECK-SAME: %w: !sparsec.bsr<0x2147418111xbf16, block = 256x256>
+sparsec.kernel @limits(%w: !sparsec.bsr<0x2147418111xbf16, block = 256x256>, %x: tensor<?x?xbf16>)
     -> (y: tensor<0x?xbf16>) {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<0x2147483647xbf16, block = 256x256>, tensor<?x?xbf16>) -> tensor<0x?xbf16>
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<0x2147418111xbf16, block = 256x256>, tensor<?x?xbf16>) -> tensor<0x?xbf16>
   sparsec.return %0 : tensor<0x?xbf16>
 }
 

@@ -198,3 +198,55 @@ gpu.module @modules {
   sparsec.return %0 : tensor<?x?xbf16>
   }
 }
+
+// -----
+
+// kernel_c11
+// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'sparsec_launch_info'}}
+sparsec.kernel @sparsec_launch_info(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// kernel_c11
+// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'dynamic_shared_memory'}}
+sparsec.kernel @dynamic_shared_memory(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// kernel_c11
+// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'WARP_SZ'}}
+sparsec.kernel @WARP_SZ(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// kernel_c11
+// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'llvm'}}
+sparsec.kernel @llvm(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects sizes of at most 2147418111 of argument 1, but got 2147418112}}
+sparsec.kernel @kernel_c12(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x2147418112xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x2147418112xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op expects sizes of at most 2147418111 of result 0, but got 4294967296}}
+sparsec.kernel @kernel_c12_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x4294967296xbf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x4294967296xbf16>
+  sparsec.return %0 : tensor<?x4294967296xbf16>
+}

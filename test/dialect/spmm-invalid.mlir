@@ -389,6 +389,16 @@ sparsec.kernel @spmm_c20_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: t
 
 // -----
 
+sparsec.kernel @spmm_c21(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e0: f32, %e1: f32, %e2: f32, %e3: f32, %e4: f32, %e5: f32, %e6: f32, %e7: f32, %e8: f32, %e9: f32, %e10: f32, %e11: f32, %e12: f32, %e13: f32, %e14: f32, %e15: f32, %e16: f32) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects at most 16 extra operands, but got 17}}
+  %0 = sparsec.spmm %w, %x, %e0 scalar, %e1 scalar, %e2 scalar, %e3 scalar, %e4 scalar, %e5 scalar, %e6 scalar, %e7 scalar, %e8 scalar, %e9 scalar, %e10 scalar, %e11 scalar, %e12 scalar, %e13 scalar, %e14 scalar, %e15 scalar, %e16 scalar epilogue (%acc: f32, %v0: f32, %v1: f32, %v2: f32, %v3: f32, %v4: f32, %v5: f32, %v6: f32, %v7: f32, %v8: f32, %v9: f32, %v10: f32, %v11: f32, %v12: f32, %v13: f32, %v14: f32, %v15: f32, %v16: f32) {
+    sparsec.yield %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32, f32) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 sparsec.kernel @spmm_syntax_broadcast(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{expects per_row, per_column, scalar or full after an extra operand, but got everywhere}}
   %0 = sparsec.spmm %w, %x, %e everywhere : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>

@@ -162,7 +162,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"clusters of 16, at most 8", [](auto &i) { i.variants[0].cluster = 16; }},
       {"tiles of 0 x 256", [](auto &i) { i.variants[0].tile_m = 0; }},
       {"tiles of 64 x 4294967295", [](auto &i) { i.variants[0].tile_n = UINT32_MAX; }},
-      {"parameters 0 + 65", [](auto &i) { i.variants[0].parameter_count = 65; }},
+      {"parameters 0 + 129", [](auto &i) { i.variants[0].parameter_count = 129; }},
       {"parameters 13 + 13", [](auto &i) { i.variants[1].parameter_count = 13; }},
       {"has 0 threads", [](auto &i) { i.variants[0].threads = 0; }},
       {"has 100 threads", [](auto &i) { i.variants[0].threads = 100; }},

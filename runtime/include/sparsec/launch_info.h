@@ -31,6 +31,8 @@ extern "C" {
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
 #define SPARSEC_MAX_RANK 5
+#define SPARSEC_MAX_PARAMETERS 128 /* of a machine kernel */
+#define SPARSEC_MAX_SIZE 2147418111 /* of a dimension: rounded up to a tile of up to 65536 it fits an int32_t */
 #define SPARSEC_DYNAMIC (-1) /* a size that is known only at run time */
 
 /* Element types. The values are part of the file format. */
