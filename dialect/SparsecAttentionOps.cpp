@@ -92,8 +92,8 @@ static LogicalResult verifyElementTypes(AttentionOp op) {
 }
 
 static constexpr size_t maximalExtras = 8;
-// One of rank 4 takes eight parameters of a machine kernel, its pointer, its strides and its sizes; everything else takes
-// at most 40.
+// One of rank 4 takes eight parameters of a machine kernel, its pointer, its strides and its sizes; everything else
+// takes at most 40.
 static_assert(8 * maximalExtras + 40 <= SPARSEC_MAX_PARAMETERS);
 
 static LogicalResult verifyExtras(AttentionOp op) {

@@ -154,7 +154,8 @@ def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
 }
 
 def Sparsec_TensorMapKind : I32EnumAttr<"TensorMapKind", "what a tensor map describes", [
-    I32EnumAttrCase<"dense", 1>, I32EnumAttrCase<"bsr_values", 2>]> {
+    I32EnumAttrCase<"dense", 1>, I32EnumAttrCase<"bsr_values", 2>,
+    I32EnumAttrCase<"bsr_edge_values", 3>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
@@ -162,7 +163,8 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
   let description = [{
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
     `box` is what one copy brings, in elements, innermost dimension first: a size per dimension for `dense` (2 to 5), 3
-    for `bsr_values` (block columns, block rows, blocks). Constraints: `tensor_map_c1` to `tensor_map_c4`.
+    for `bsr_values` (block columns, block rows, blocks) and `bsr_edge_values` (the same of blocks that K cuts: columns
+    beyond K arrive as zero). Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir
     #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>

@@ -37,8 +37,10 @@ inline float randomNormal(uint64_t seed, uint64_t position) {
 
 inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
 
-/// Rounds to nearest, ties to even. Finite values only.
+/// Rounds to nearest, ties to even.
 inline uint16_t floatToBf16(float value) {
+  if (std::isnan(value))
+    return 0x7fc0;
   uint32_t bits = std::bit_cast<uint32_t>(value);
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }

@@ -125,6 +125,14 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
   element = matrix.getElementType();
 }
 
+bool SpmmContext::mayCutBlocks() {
+  auto dense = cast<RankedTensorType>(program.getBody().getArgument(denseArgument).getType());
+  for (int64_t depth : {matrix.getColumns(), dense.getDimSize(denseTransposed ? 1 : 0)})
+    if (!ShapedType::isDynamic(depth))
+      return depth % matrix.getBlockColumns() != 0;
+  return true;
+}
+
 int64_t SpmmContext::tilesPerBlockRow() const { return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM()); }
 
 Value ProgramContext::localMemory(int64_t count) {

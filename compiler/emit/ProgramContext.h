@@ -67,6 +67,8 @@ struct SpmmContext : ProgramContext {
   mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
   mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
   mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, 1); }
+  /// Whether K may end inside a block: not where it is known to be a multiple of the block.
+  bool mayCutBlocks();
   /// Tiles along M that one block row is cut into.
   int64_t tilesPerBlockRow() const;
 };

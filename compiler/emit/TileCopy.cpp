@@ -162,7 +162,13 @@ void TileCopy::copyA(const Step &step, Value destination, const Unit &unit) {
     Value rowExists = b.less(row, blockRows);
     inBlock = inBlock ? b.logicalAnd(inBlock, rowExists) : rowExists;
   }
-  Value valid = inBlock ? b.select(inBlock, b.i32(unitElements), b.i32(0)) : b.i32(unitElements);
+  // Elements beyond K do not count: zeros take the place of what may be a NaN.
+  Value existing = b.i32(unitElements);
+  if (context.mayCutBlocks()) {
+    Value k = b.add(b.mul(columnAt(step, depth.blockInStep), blockColumns), depth.column);
+    existing = arith::MaxSIOp::create(b, b.minimum(b.sub(context.depth(), k), existing), b.i32(0));
+  }
+  Value valid = inBlock ? b.select(inBlock, existing, b.i32(0)) : existing;
   Value block = b.extend(b.add(step.block, depth.blockInStep));
   Value inValues = b.extend(b.add(b.mul(row, blockColumns), depth.column));
   Value values = context.parameters.get(ParameterKind::pointer, context.matrixArgument);

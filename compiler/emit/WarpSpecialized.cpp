@@ -48,7 +48,9 @@ private:
   void emitProducer(ProducerOp producer);
   Ring::State emitProducerTile(BlockLoopOp loop, const TilePosition &position, Ring::State state);
   void emitCopy(CopyOp copy, const TilePosition &position, Value block, Value column, int64_t chunk, Ring::State state);
-  void emitCopyA(CopyOp copy, const TilePosition &position, Value block, int64_t chunk, Ring::State state);
+  void emitCopyA(CopyOp copy, const TilePosition &position, Value block, Value column, int64_t chunk,
+                 Ring::State state);
+  Value tensorMapOfA(int64_t boxRows, Value column);
   void emitCopyX(CopyOp copy, const TilePosition &position, Value column, int64_t chunk, Ring::State state);
 
   // Consumer.
@@ -154,18 +156,32 @@ Ring::State WarpSpecializedEmitter::emitProducerTile(BlockLoopOp loop, const Til
 void WarpSpecializedEmitter::emitCopy(CopyOp copy, const TilePosition &position, Value block, Value column,
                                       int64_t chunk, Ring::State state) {
   if (copy.getOperand() == Operand::a)
-    emitCopyA(copy, position, block, chunk, state);
+    emitCopyA(copy, position, block, column, chunk, state);
   else
     emitCopyX(copy, position, column, chunk, state);
 }
 
+/// Elements beyond K do not count, but a NaN among them would in the product with the zeros of X. The map of blocks
+/// that K cuts ends there, so that the copy brings zeros. There is such a block column K / block columns or none.
+Value WarpSpecializedEmitter::tensorMapOfA(int64_t boxRows, Value column) {
+  auto mapOf = [&](TensorMapKind kind) {
+    return context.parameters.tensorMap(TensorMapAttr::get(b.getContext(), kind, context.matrixArgument, swizzleBytes,
+                                                           {schedule.getTileK(), boxRows, 1}));
+  };
+  Value whole = mapOf(TensorMapKind::bsr_values);
+  if (!context.mayCutBlocks())
+    return whole;
+  Value cutColumn = b.divide(context.depth(), context.matrix.getBlockColumns());
+  Value isCut = b.compare(arith::CmpIPredicate::eq, column, cutColumn);
+  return b.select(isCut, mapOf(TensorMapKind::bsr_edge_values), whole);
+}
+
 /// A: rows of one block, {columns, rows, blocks}. Rows and columns beyond the block arrive as zero.
-void WarpSpecializedEmitter::emitCopyA(CopyOp copy, const TilePosition &position, Value block, int64_t chunk,
-                                       Ring::State state) {
+void WarpSpecializedEmitter::emitCopyA(CopyOp copy, const TilePosition &position, Value block, Value column,
+                                       int64_t chunk, Ring::State state) {
   int64_t cluster = copy.getMulticast() ? schedule.getCluster() : 1;
   int64_t boxRows = rowsPerConsumer * schedule.getConsumersM() / cluster;
-  auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_values, context.matrixArgument, swizzleBytes,
-                                {schedule.getTileK(), boxRows, 1});
+  Value map = tensorMapOfA(boxRows, column);
   Value destination = ring.slotPointer(copy.getIndex(), state.slot);
   Value row = position.rowInBlock;
   if (cluster > 1) {
@@ -176,9 +192,9 @@ void WarpSpecializedEmitter::emitCopyA(CopyOp copy, const TilePosition &position
   Value full = ring.fullBarrier(state.slot);
   Values coordinates{b.i32(chunk * schedule.getTileK()), row, block};
   if (cluster > 1)
-    ptx::tensorLoadMulticast(b, destination, context.parameters.tensorMap(map), coordinates, full, (1 << cluster) - 1);
+    ptx::tensorLoadMulticast(b, destination, map, coordinates, full, (1 << cluster) - 1);
   else
-    ptx::tensorLoad(b, destination, context.parameters.tensorMap(map), coordinates, full);
+    ptx::tensorLoad(b, destination, map, coordinates, full);
 }
 
 /// X: boxes of 128 bytes along the contiguous dimension. K x N: boxes of tile_k rows, one per 64 columns. N x K: boxes

@@ -420,7 +420,8 @@ Status KernelChecker::checkTensorMap(const sparsec_variant_info_t &variant, uint
     return broken("tensor map ", record, " is of argument ", map.argument, " of ", kernel.argument_count);
   const sparsec_argument_info_t &of = argument(map.argument);
   bool isDense = map.kind == SPARSEC_TENSOR_MAP_DENSE && of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
-  bool isValues = map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES && of.kind == SPARSEC_ARGUMENT_BSR;
+  bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES) &&
+                  of.kind == SPARSEC_ARGUMENT_BSR;
   if (!isDense && !isValues)
     return broken("tensor map ", record, " of kind ", map.kind, " does not fit argument '", of.name, "'");
   if (map.rank != (isDense ? of.rank : 3u))

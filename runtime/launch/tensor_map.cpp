@@ -51,10 +51,11 @@ Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argu
   if (recipe.kind == SPARSEC_TENSOR_MAP_DENSE)
     return describe(denseOf(argument));
   const sparsec_blocks_t &matrix = blocksOf(argument);
-  uint64_t rowBytes = matrix.block_columns * dtypeBytes(matrix.dtype);
+  uint64_t columns = matrix.block_columns, rowBytes = columns * dtypeBytes(matrix.dtype);
+  bool isCut = recipe.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES && matrix.columns % columns != 0;
   return {const_cast<void *>(matrix.values),
           matrix.dtype,
-          {uint64_t(matrix.block_columns), uint64_t(matrix.block_rows), uint64_t(matrix.capacity)},
+          {isCut ? matrix.columns % columns : columns, uint64_t(matrix.block_rows), uint64_t(matrix.capacity)},
           {rowBytes, rowBytes * matrix.block_rows}};
 }
 

@@ -5,6 +5,7 @@
 #include "harness/parallel.h"
 
 #include <algorithm>
+#include <cmath>
 #include <fstream>
 #include <map>
 #include <stdexcept>
@@ -74,16 +75,17 @@ BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns
 
 void fillValues(Problem &problem) {
   int64_t blockSize = problem.blockRows * problem.blockColumns;
-  problem.values.assign(problem.pattern.blockCount() * blockSize * sizeof(uint16_t), 0);
+  problem.values.resize(problem.pattern.blockCount() * blockSize * sizeof(uint16_t));
   parallelFor(problem.pattern.blockRows, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t p = problem.pattern.rowPtr[i]; p < problem.pattern.rowPtr[i + 1]; ++p)
         for (int64_t e = 0; e < blockSize; ++e) {
           int64_t row = i * problem.blockRows + e / problem.blockColumns;
           int64_t column = problem.pattern.colIdx[p] * problem.blockColumns + e % problem.blockColumns;
-          if (row < problem.shape.rows && column < problem.shape.depth)
-            storeElement(problem.dtype, problem.values.data(), p * blockSize + e,
-                         randomNormal(valueSeed, p * blockSize + e));
+          // Elements of edge blocks beyond the matrix do not count.
+          bool counts = row < problem.shape.rows && column < problem.shape.depth;
+          storeElement(problem.dtype, problem.values.data(), p * blockSize + e,
+                       counts ? randomNormal(valueSeed, p * blockSize + e) : NAN);
         }
   });
 }

@@ -34,7 +34,7 @@ struct Problem {
   int64_t blockRows, blockColumns;
   Shape shape;
   harness::BlockPattern pattern;
-  std::vector<char> values;             // blocks of W in `dtype`; 0 beyond the matrix
+  std::vector<char> values;             // blocks of W in `dtype`; NaN beyond the matrix
   std::vector<float> x;                 // K x N, elements of `dtype`
   std::vector<double> product;          // M x N: sum of w x
   std::vector<double> productMagnitude; // M x N: sum of |w x|

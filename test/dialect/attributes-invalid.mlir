@@ -46,5 +46,10 @@ module @tensor_map_c3_values attributes {sparsec.attribute = #sparsec.tensor_map
 
 // -----
 
+// expected-error @+1 {{expects the box of a bsr_edge_values tensor map to have 3 sizes, but got 4}}
+module @tensor_map_c3_edge_values attributes {sparsec.attribute = #sparsec.tensor_map<kind = bsr_edge_values, argument = 0, swizzle = 128, box = [64, 64, 1, 1]>} {}
+
+// -----
+
 // expected-error @+1 {{expects box sizes from 1 to 256, but got 512}}
 module @tensor_map_c4 attributes {sparsec.attribute = #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 512]>} {}

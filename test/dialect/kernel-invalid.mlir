@@ -201,38 +201,42 @@ gpu.module @modules {
 
 // -----
 
-// kernel_c11
-// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'sparsec_launch_info'}}
-sparsec.kernel @sparsec_launch_info(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
-  sparsec.return %0 : tensor<?x?xbf16>
+module @kernel_c11 {
+  // expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'sparsec_launch_info'}}
+  sparsec.kernel @sparsec_launch_info(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %0 : tensor<?x?xbf16>
+  }
 }
 
 // -----
 
-// kernel_c11
-// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'dynamic_shared_memory'}}
-sparsec.kernel @dynamic_shared_memory(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
-  sparsec.return %0 : tensor<?x?xbf16>
+module @kernel_c11_dynamic_shared_memory {
+  // expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'dynamic_shared_memory'}}
+  sparsec.kernel @dynamic_shared_memory(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %0 : tensor<?x?xbf16>
+  }
 }
 
 // -----
 
-// kernel_c11
-// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'WARP_SZ'}}
-sparsec.kernel @WARP_SZ(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
-  sparsec.return %0 : tensor<?x?xbf16>
+module @kernel_c11_WARP_SZ {
+  // expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'WARP_SZ'}}
+  sparsec.kernel @WARP_SZ(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %0 : tensor<?x?xbf16>
+  }
 }
 
 // -----
 
-// kernel_c11
-// expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'llvm'}}
-sparsec.kernel @llvm(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
-  sparsec.return %0 : tensor<?x?xbf16>
+module @kernel_c11_llvm {
+  // expected-error @+1 {{'sparsec.kernel' op expects a name that means nothing else in an image, but got 'llvm'}}
+  sparsec.kernel @llvm(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+    %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+    sparsec.return %0 : tensor<?x?xbf16>
+  }
 }
 
 // -----

@@ -49,7 +49,8 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
         sparsec.parameters = [#sparsec.parameter<kind = tensor_map, index = 1>,
           #sparsec.parameter<kind = size, argument = 2, index = 1>],
         sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 32]>,
-          #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 64, box = [32, 64, 1]>]} {
+          #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 64, box = [32, 64, 1]>,
+          #sparsec.tensor_map<kind = bsr_edge_values, argument = 0, swizzle = 64, box = [32, 64, 1]>]} {
       llvm.return
     }
   }
@@ -210,7 +211,7 @@ TEST_F(EmbedLaunchInfo, Parameters) {
 }
 
 TEST_F(EmbedLaunchInfo, TensorMaps) {
-  ASSERT_EQ(header.tensor_map_count, 2u);
+  ASSERT_EQ(header.tensor_map_count, 3u);
   auto &dense = at<sparsec_tensor_map_info_t>(header.tensor_map_offset, 0);
   EXPECT_EQ(dense.kind, SPARSEC_TENSOR_MAP_DENSE);
   EXPECT_EQ(dense.argument, 2u);
@@ -222,6 +223,7 @@ TEST_F(EmbedLaunchInfo, TensorMaps) {
   EXPECT_EQ(values.kind, SPARSEC_TENSOR_MAP_BSR_VALUES);
   EXPECT_EQ(values.rank, 3u);
   EXPECT_EQ(values.swizzle, SPARSEC_SWIZZLE_64B);
+  EXPECT_EQ(at<sparsec_tensor_map_info_t>(header.tensor_map_offset, 2).kind, SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
 }
 
 //===----------------------------------------------------------------------===//

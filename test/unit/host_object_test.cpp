@@ -276,12 +276,12 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?
     }
     w = Buffer(colIdx.size() * p.blockRows, p.blockColumns, p.input, 0);
     fill(w);
-    for (int row = 0; row < blockRowCount; ++row) // edge blocks are zero outside the matrix
+    for (int row = 0; row < blockRowCount; ++row) // what edge blocks hold beyond the matrix does not count
       for (int block = rowPtr[row]; block < rowPtr[row + 1]; ++block)
         for (int i = 0; i < p.blockRows; ++i)
           for (int j = 0; j < p.blockColumns; ++j)
             if (row * p.blockRows + i >= p.rows || colIdx[block] * p.blockColumns + j >= p.columns)
-              w.set(block * p.blockRows + i, j, 0);
+              w.set(block * p.blockRows + i, j, NAN);
   }
 
   double exact(int m, int n) {

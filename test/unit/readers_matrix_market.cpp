@@ -4,6 +4,8 @@
 #include "matrix_market.h"
 #include "readers_support.h"
 
+#include <cmath>
+
 using namespace sparsec::readers;
 using testing::Values;
 
@@ -147,8 +149,8 @@ TEST(RandomBlockMatrixTest, HasTheDensity) {
   std::vector<double> values = widen(matrix.values, SPARSEC_DTYPE_BF16);
   for (size_t block = size_t(matrix.rowPtr[99]); block < size_t(matrix.rowPtr[100]); ++block)
     for (size_t column = 0; column < 16; ++column) {
-      EXPECT_EQ(values[(block * 16 + 15) * 16 + column], 0.0);
-      EXPECT_NE(values[(block * 16 + 14) * 16 + column], 0.0);
+      EXPECT_TRUE(std::isnan(values[(block * 16 + 15) * 16 + column]));
+      EXPECT_LE(std::abs(values[(block * 16 + 14) * 16 + column]), 1.0);
     }
 }
 

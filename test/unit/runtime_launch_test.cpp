@@ -67,6 +67,23 @@ TEST_F(Launch, TensorMapsFollowTheirRecipes) {
   EXPECT_THAT(result.box, ::testing::ElementsAre(32u, 64u));
 }
 
+/// The map of blocks that K cuts: copies through it bring zeros beyond K.
+TEST_F(Launch, EdgeValuesEndAtK) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.tensorMaps[0].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES;
+  load(info);
+  ASSERT_OK(launch()); // K = 192 cuts no block of 64 columns
+  EXPECT_THAT(fake.tensorMaps[0].sizes, ::testing::ElementsAre(64u, 64u, 3u));
+  for (auto [depth, columns] : {std::pair(129, 1u), std::pair(191, 63u), std::pair(150, 22u)}) {
+    arguments[w].blocks.columns = arguments[x].dense.sizes[0] = depth;
+    fake.tensorMaps.clear();
+    ASSERT_OK(launch());
+    EXPECT_THAT(fake.tensorMaps[0].sizes, ::testing::ElementsAre(columns, 64u, 3u));
+    EXPECT_THAT(fake.tensorMaps[0].strides, ::testing::ElementsAre(128u, 8192u));
+    EXPECT_THAT(fake.tensorMaps[0].box, ::testing::ElementsAre(64u, 64u, 1u));
+  }
+}
+
 TEST_F(Launch, TensorMapTypeIsThatOfTheArgument) {
   LaunchInfoBuilder info = cudaLinear();
   info.arguments[w].dtype = info.arguments[x].dtype = SPARSEC_DTYPE_F16;

@@ -31,9 +31,9 @@ extern "C" {
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
 #define SPARSEC_MAX_RANK 5
-#define SPARSEC_MAX_PARAMETERS 128 /* of a machine kernel */
+#define SPARSEC_MAX_PARAMETERS 128  /* of a machine kernel */
 #define SPARSEC_MAX_SIZE 2147418111 /* of a dimension: rounded up to a tile of up to 65536 it fits an int32_t */
-#define SPARSEC_DYNAMIC (-1) /* a size that is known only at run time */
+#define SPARSEC_DYNAMIC (-1)        /* a size that is known only at run time */
 
 /* Element types. The values are part of the file format. */
 typedef enum sparsec_dtype_e {
@@ -159,6 +159,9 @@ typedef enum sparsec_swizzle_e {
 typedef enum sparsec_tensor_map_kind_e {
   SPARSEC_TENSOR_MAP_DENSE = 1,      /* the argument's rank: its dimensions, last one first */
   SPARSEC_TENSOR_MAP_BSR_VALUES = 2, /* rank 3: {block columns, block rows, blocks} */
+  /* The same memory for blocks of the last block column where K cuts them: {K mod block columns, or block columns where
+   * that is 0, block rows, blocks}. Copies fill what lies beyond K with zeros. */
+  SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES = 3,
 } sparsec_tensor_map_kind_t;
 
 /*

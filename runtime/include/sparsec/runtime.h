@@ -154,7 +154,8 @@ typedef enum sparsec_blocks_flag_e {
  * BSR: index arrays in `full`, where starts is often called row_ptr and indices
  * col_idx; capacity is the number of blocks; `partial` is empty, batches and
  * heads are 1. The elements of block p are values[p][block_rows][block_columns],
- * row-major and contiguous. Elements of edge blocks beyond the matrix must be 0.
+ * row-major and contiguous. Elements of edge blocks beyond the matrix do not
+ * count, and may be anything.
  *
  * Attention: rows are queries, columns are keys, dtype is NONE and values is
  * NULL. A block may be in the full or in the partial list of a block row, not in

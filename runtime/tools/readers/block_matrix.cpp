@@ -60,8 +60,8 @@ llvm::Expected<std::vector<std::byte>> randomElements(uint64_t count, sparsec_dt
   return elements;
 }
 
-/// Sets the elements of edge blocks that lie outside of the matrix to zero.
-static void clearPadding(BlockMatrix &matrix, const FloatFormat &elements) {
+/// Makes NaN of the elements of edge blocks that lie outside of the matrix: a kernel that lets them count shows it.
+static void fillPadding(BlockMatrix &matrix, const FloatFormat &elements) {
   const auto [blockRows, blockColumns, dtype] = matrix.format;
   for (int64_t blockRow = 0; blockRow < matrix.blockRowCount(); ++blockRow) {
     int64_t rowsInside = std::min(blockRows, matrix.rows - blockRow * blockRows);
@@ -71,7 +71,7 @@ static void clearPadding(BlockMatrix &matrix, const FloatFormat &elements) {
         continue;
       for (int64_t row = 0; row < blockRows; ++row)
         for (int64_t column = row < rowsInside ? columnsInside : 0; column < blockColumns; ++column)
-          storeElement(matrix.values.data(), (block * blockRows + row) * blockColumns + column, 0.0, elements);
+          storeElement(matrix.values.data(), (block * blockRows + row) * blockColumns + column, NAN, elements);
     }
   }
 }
@@ -83,7 +83,7 @@ static llvm::Expected<BlockMatrix> fillRandomly(BlockMatrix matrix, uint64_t see
   if (!values)
     return values.takeError();
   matrix.values = std::move(*values);
-  clearPadding(matrix, *getFloatFormat(matrix.format.dtype));
+  fillPadding(matrix, *getFloatFormat(matrix.format.dtype));
   matrix.nonzeros = int64_t(count);
   return matrix;
 }

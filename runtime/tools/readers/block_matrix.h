@@ -57,7 +57,8 @@ llvm::Expected<BlockMatrix> expandPattern(Pattern pattern, BlockFormat format, u
 /// Cuts a matrix into blocks and keeps those that hold an element. Edge blocks are filled up with zeros.
 llvm::Expected<BlockMatrix> blockCoordinates(CoordinateMatrix matrix, BlockFormat format, const Limits &limits);
 
-/// A random block-sparse matrix: every block is there with probability `density`.
+/// A random block-sparse matrix: every block is there with probability `density`. Elements beyond the matrix, which do
+/// not count, are NaN.
 llvm::Expected<BlockMatrix> randomBlockMatrix(int64_t rows, int64_t columns, double density, BlockFormat format,
                                               uint64_t seed, const Limits &limits);
 

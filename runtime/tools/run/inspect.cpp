@@ -83,7 +83,8 @@ static std::string describeParameter(const sparsec_launch_info_t &info, const sp
   switch (parameter.kind) {
   case SPARSEC_PARAMETER_TENSOR_MAP: {
     const sparsec_tensor_map_info_t &map = tensorMapAt(info, parameter.index);
-    return fmt::format("{} of {}, box {} (innermost first), swizzle {}", kind, argumentName(map.argument),
+    return fmt::format("{} of {}{}, box {} (innermost first), swizzle {}", kind, argumentName(map.argument),
+                       map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K" : "",
                        fmt::join(llvm::ArrayRef(map.box, map.rank), "x"), swizzleNames[map.swizzle]);
   }
   case SPARSEC_PARAMETER_SIZE:
