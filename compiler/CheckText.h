@@ -8,10 +8,10 @@
 
 namespace llvm {
 class SourceMgr;
-}
+} // namespace llvm
 namespace mlir {
 class MLIRContext;
-}
+} // namespace mlir
 
 namespace sparsec {
 

@@ -10,9 +10,6 @@
 
 using namespace sparsec::runtime;
 using namespace sparsec::test;
-using ::testing::Each;
-using ::testing::ElementsAre;
-using ::testing::Pair;
 
 namespace {
 

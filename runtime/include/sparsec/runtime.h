@@ -249,6 +249,7 @@ static inline sparsec_blocks_t sparsec_blocks_bsr(int64_t rows, int64_t columns,
                              columns,
                              block_count,
                              {row_ptr, col_idx},
+                             /* NOLINTNEXTLINE(modernize-use-nullptr): this header is C. */
                              {0, 0},
                              values};
   return blocks;
@@ -256,6 +257,7 @@ static inline sparsec_blocks_t sparsec_blocks_bsr(int64_t rows, int64_t columns,
 /* A pattern of queries x keys with index arrays, all of them empty. */
 static inline sparsec_blocks_t sparsec_blocks_pattern(int64_t batches, int64_t heads, int64_t queries, int64_t keys,
                                                       int32_t query_block, int32_t key_block) {
+  /* NOLINTNEXTLINE(modernize-use-nullptr): this header is C. */
   sparsec_blocks_t blocks = sparsec_blocks_bsr(queries, keys, query_block, key_block, 0, 0, 0, SPARSEC_DTYPE_NONE, 0);
   blocks.batches = batches;
   blocks.heads = heads;
@@ -273,6 +275,7 @@ static inline sparsec_argument_t sparsec_argument_blocks(const sparsec_blocks_t 
   return argument;
 }
 static inline sparsec_argument_t sparsec_argument_scalar(double value) {
+  /* NOLINTNEXTLINE(modernize-use-nullptr): this header is C. */
   sparsec_argument_t argument = {SPARSEC_ARGUMENT_SCALAR, 0, {0}};
   argument.scalar = value;
   return argument;

@@ -15,8 +15,6 @@
 
 namespace sparsec::run {
 
-using runtime::ceilDivide;
-
 namespace {
 
 /// Makes the sparsec_block_state_t of every block.
