@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "arguments/blocks.h"
 #include "arguments/index_arrays.h"
+#include "arguments/memory_check.h"
 #include "image/enum_values.h"
 #include "image/launch_info_reader.h"
 
@@ -159,9 +160,10 @@ Status checkBlockLists(const sparsec_blocks_t &blocks, const Subject &subject) {
   return ListChecker(blocks, subject).check();
 }
 
-Status ListCopies::download(const Device &device, sparsec_blocks_t &blocks, void *stream) {
+Status ListCopies::download(const Device &device, const Subject &subject, sparsec_blocks_t &blocks, void *stream) {
   if (device.isHost() || listCount(blocks) == 0)
     return {};
+  SPARSEC_RETURN_IF_ERROR(checkListMemory(device, subject, blocks));
   auto copy = [&](size_t count, const int32_t *&array) {
     std::vector<int32_t> &target = copies.emplace_back(count);
     const int32_t *source = std::exchange(array, target.data());

@@ -42,8 +42,9 @@ Status checkBlockLists(const sparsec_blocks_t &blocks, const Subject &subject);
 /// The lists of a pattern, copied from the memory of a device.
 class ListCopies {
 public:
-  /// Makes the (checked) blocks point to the copies. On a GPU, when what is on the stream is done.
-  Status download(const Device &device, sparsec_blocks_t &blocks, void *stream);
+  /// Makes the (checked) blocks point to the copies. On a GPU, when what is on the stream is done. The memory is
+  /// checked first where the device is in the checking mode; `subject` is what its message starts with.
+  Status download(const Device &device, const Subject &subject, sparsec_blocks_t &blocks, void *stream);
 
 private:
   std::list<std::vector<int32_t>> copies;

@@ -21,11 +21,18 @@ const char *kindName(uint32_t kind) {
   return "an unknown kind";
 }
 
+} // namespace
+
 std::string placeName(int32_t place) {
   return place == SPARSEC_PLACE_HOST ? "the host" : "device " + std::to_string(place);
 }
 
-} // namespace
+Status checkPlace(const Subject &subject, int32_t place, int32_t expected) {
+  if (place == expected || place == SPARSEC_PLACE_UNKNOWN)
+    return {};
+  return invalidArgument(subject, ": expects memory of ", placeName(expected), ", but got memory of ",
+                         placeName(place));
+}
 
 Status Checked::checkView(int32_t place) const {
   if (value.kind != info.kind)
@@ -38,10 +45,7 @@ Status Checked::checkView(int32_t place) const {
     return refuse("view is NULL");
   SPARSEC_RETURN_IF_ERROR(isBlocks(info.kind) ? checkStructSize(blocks(), subject())
                                               : checkStructSize(dense(), subject()));
-  int32_t own = isBlocks(info.kind) ? blocks().device : dense().device;
-  if (own == place || own == SPARSEC_PLACE_UNKNOWN)
-    return {};
-  return refuse("expects memory of ", placeName(place), ", but got memory of ", placeName(own));
+  return checkPlace(subject(), isBlocks(info.kind) ? blocks().device : dense().device, place);
 }
 
 Status Checked::checkType(uint32_t dtype) const {
@@ -109,8 +113,9 @@ Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argumen
     if (!isAlwaysChecked && !(blocks.flags & SPARSEC_BLOCKS_CHECK_LISTS))
       continue;
     ListCopies copies;
-    SPARSEC_RETURN_IF_ERROR(copies.download(device, blocks, stream));
-    SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, checkedArgument(kernel, arguments, i).subject()));
+    const Subject subject = checkedArgument(kernel, arguments, i).subject();
+    SPARSEC_RETURN_IF_ERROR(copies.download(device, subject, blocks, stream));
+    SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, subject));
   }
   return {};
 }

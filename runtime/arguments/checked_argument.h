@@ -21,6 +21,12 @@ inline int32_t placeFor(const sparsec_kernel_s &kernel, Use use) {
   return use == Use::reference ? int32_t(SPARSEC_PLACE_HOST) : kernel.module->device->info.ordinal;
 }
 
+/// "the host" or "device 1".
+std::string placeName(int32_t place);
+
+/// Refuses a view's memory in another place than `expected`, where it says so.
+Status checkPlace(const Subject &subject, int32_t place, int32_t expected);
+
 /// One argument with its record and number, for checks and their messages.
 struct Checked {
   const sparsec_argument_info_t &info;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "device/device.h"
 #include "arguments/views.h"
+#include "image/enum_values.h"
 
 #include <cstdlib>
 #include <cstring>
 #include <fstream>
+#include <string_view>
 #include <unistd.h>
 
 namespace sparsec::runtime {
@@ -29,9 +31,25 @@ void setName(sparsec_device_info_t &info, const std::string &name) {
 
 } // namespace
 
-Status Device::openCuda(int32_t ordinal, std::shared_ptr<Device> &outDevice) {
+namespace {
+
+/// Whether a device is in the checking mode. What the environment says goes before the flags.
+Status readCheckMemory(uint32_t flags, bool &outChecksMemory) {
+  constexpr const char *name = "SPARSEC_CHECK_MEMORY";
+  const char *value = std::getenv(name);
+  const std::string_view text = value ? value : "";
+  if (!text.empty() && text != "0" && text != "1")
+    return invalidArgument("the environment variable ", name, ": expects 0 or 1, but got '", value, "'");
+  outChecksMemory = text.empty() ? flags & SPARSEC_DEVICE_CHECK_MEMORY : text == "1";
+  return {};
+}
+
+} // namespace
+
+Status Device::openCuda(int32_t ordinal, uint32_t flags, std::shared_ptr<Device> &outDevice) {
   auto device = std::make_shared<Device>();
   device->info.ordinal = ordinal;
+  SPARSEC_RETURN_IF_ERROR(readCheckMemory(flags, device->checksMemory));
   SPARSEC_RETURN_IF_ERROR(loadCuda(device->cuda));
   const CudaTable &cuda = *device->cuda;
   int count = 0;
@@ -208,28 +226,47 @@ sparsec_status_t sparsec_cuda_device_count(int32_t *out_count) {
   });
 }
 
-sparsec_status_t sparsec_device_open_cuda(int32_t ordinal, sparsec_device_t *out_device) {
+namespace {
+
+Status openDevice(const sparsec_device_options_t &options, std::shared_ptr<Device> &outDevice) {
+  SPARSEC_RETURN_IF_ERROR(checkStructSize(options, {"options"}));
+  if (options.flags & ~uint32_t(SPARSEC_DEVICE_CHECK_MEMORY))
+    return invalidArgument("options: expects flags of 0 or ", int(SPARSEC_DEVICE_CHECK_MEMORY), ", but got ",
+                           options.flags);
+  switch (enumValue(options.kind)) {
+  case SPARSEC_TARGET_CUDA:
+    return Device::openCuda(options.ordinal, options.flags, outDevice);
+  case SPARSEC_TARGET_HOST:
+    return Device::openHost(options.thread_count, outDevice);
+  }
+  return invalidArgument("options: expects kind ", int(SPARSEC_TARGET_CUDA), " (CUDA) or ", int(SPARSEC_TARGET_HOST),
+                         " (host), but got ", enumValue(options.kind));
+}
+
+} // namespace
+
+sparsec_status_t sparsec_device_open(const sparsec_device_options_t *options, sparsec_device_t *out_device) {
   return guarded([&]() -> Status {
     if (!out_device)
       return invalidArgument("out_device is NULL");
     *out_device = nullptr;
+    if (!options)
+      return invalidArgument("options is NULL");
     std::shared_ptr<Device> device;
-    SPARSEC_RETURN_IF_ERROR(Device::openCuda(ordinal, device));
+    SPARSEC_RETURN_IF_ERROR(openDevice(*options, device));
     *out_device = new sparsec_device_s{std::move(device)};
     return {};
   });
 }
 
+sparsec_status_t sparsec_device_open_cuda(int32_t ordinal, sparsec_device_t *out_device) {
+  const sparsec_device_options_t options = {sizeof(options), SPARSEC_TARGET_CUDA, ordinal, 0, 0};
+  return sparsec_device_open(&options, out_device);
+}
+
 sparsec_status_t sparsec_device_open_host(int32_t thread_count, sparsec_device_t *out_device) {
-  return guarded([&]() -> Status {
-    if (!out_device)
-      return invalidArgument("out_device is NULL");
-    *out_device = nullptr;
-    std::shared_ptr<Device> device;
-    SPARSEC_RETURN_IF_ERROR(Device::openHost(thread_count, device));
-    *out_device = new sparsec_device_s{std::move(device)};
-    return {};
-  });
+  const sparsec_device_options_t options = {sizeof(options), SPARSEC_TARGET_HOST, 0, thread_count, 0};
+  return sparsec_device_open(&options, out_device);
 }
 
 void sparsec_device_destroy(sparsec_device_t device) { delete device; }

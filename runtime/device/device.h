@@ -13,7 +13,8 @@ namespace sparsec::runtime {
 
 class Device {
 public:
-  static Status openCuda(int32_t ordinal, std::shared_ptr<Device> &outDevice);
+  /// `flags` are of sparsec_device_flag_t.
+  static Status openCuda(int32_t ordinal, uint32_t flags, std::shared_ptr<Device> &outDevice);
   static Status openHost(int32_t threadCount, std::shared_ptr<Device> &outDevice);
   ~Device();
 
@@ -34,6 +35,7 @@ public:
   CUdevice cudaDevice = 0;
   CUcontext context = nullptr;
   int threadsPerBlock = 0, registersPerBlock = 0, clusterLaunch = 0;
+  bool checksMemory = false;
   void *placeholder = nullptr; // 256 bytes: what a tensor map of an empty tensor points to
 
   // Host only.

@@ -3,6 +3,7 @@
 // host's thread pool aside) and waits for nothing.
 
 #include "launch/launch.h"
+#include "arguments/memory_check.h"
 #include "arguments/strides.h"
 #include "launch/tensor_map.h"
 #include "plan/plan.h"
@@ -197,6 +198,7 @@ Status launchSpmm(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, co
   const sparsec_blocks_t &matrix = blocksOf(arguments[kernel.of(SPARSEC_ROLE_MATRIX)]);
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, matrix, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
   if (sizes.m == 0 || sizes.n == 0)
     return {};
@@ -211,6 +213,7 @@ Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *pla
   SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, Use::launch, sizes));
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, sizes));
+  SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
   if (sizes.rows() == 0)
     return {};

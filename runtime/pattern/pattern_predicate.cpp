@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/pattern_predicate.h"
 #include "arguments/attention_arguments.h"
+#include "arguments/memory_check.h"
 #include "plan/key_range.h"
 #include "reference/region.h"
 
@@ -92,8 +93,9 @@ Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &s
 }
 
 /// The operands that the mask loads; other arguments are not looked at.
-Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, int32_t place,
+Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const Device *device,
                      const sparsec_argument_t *arguments, size_t count) {
+  const int32_t place = device ? device->info.ordinal : int32_t(SPARSEC_PLACE_HOST);
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (!mask.loads(i))
       continue;
@@ -104,6 +106,8 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, int32_t
     Checked operand = checkedArgument(kernel, arguments, i);
     SPARSEC_RETURN_IF_ERROR(operand.checkView(place));
     SPARSEC_RETURN_IF_ERROR(checkRegionOperand(operand));
+    if (device)
+      SPARSEC_RETURN_IF_ERROR(checkMemory(*device, operand.subject(), operand.value));
   }
   return {};
 }
@@ -124,10 +128,10 @@ Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape
 
 } // namespace
 
-Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name, int32_t place,
-                      const sparsec_argument_t *arguments, size_t count) {
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name,
+                      const Device *device, const sparsec_argument_t *arguments, size_t count) {
   SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
-  return checkOperands(kernel, Region::mask(kernel, arguments), place, arguments, count);
+  return checkOperands(kernel, Region::mask(kernel, arguments), device, arguments, count);
 }
 
 Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
@@ -149,7 +153,7 @@ sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t kernel, const s
     if (!kernel)
       return invalidArgument("kernel is NULL");
     SPARSEC_RETURN_IF_ERROR(
-        checkPredicate(*kernel, *shape, "shape", SPARSEC_PLACE_HOST, host_arguments, argument_count));
+        checkPredicate(*kernel, *shape, "shape", /*device=*/nullptr, host_arguments, argument_count));
     BlockStates states;
     SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, host_arguments, pattern, states));
     return makePatternBuffer(pattern, states, device, *out_buffer);

@@ -9,9 +9,9 @@
 namespace sparsec::runtime {
 
 /// Whether the kernel has a mask region, blocks of the shape's size, and good operands for its mask. `name` is that of
-/// the shape in messages; the operands' memory must be in `place`.
-Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name, int32_t place,
-                      const sparsec_argument_t *arguments, size_t count);
+/// the shape in messages; the operands' memory must be that of `device`, or of the host where it is null.
+Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name,
+                      const Device *device, const sparsec_argument_t *arguments, size_t count);
 
 /// The states of all blocks; all checked, operands in host memory.
 Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Lists that are written again and again: on a GPU by kernels, so that nothing waits for them, on the host at once.
 
+#include "arguments/memory_check.h"
 #include "block_mask_ptx.h"
 #include "launch/launch.h"
 #include "pattern/pattern_predicate.h"
@@ -97,8 +98,9 @@ Status checkUpdatable(sparsec_pattern_buffer_t buffer) {
 Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel,
                    const sparsec_argument_t *arguments, void *stream) {
   if (kernel.module->device->isHost() || kernel.module->device->context != buffer.device->context)
-    return invalidArgument("kernel '", kernel.info->name, "' is loaded for '", kernel.module->device->info.name,
-                           "', but the lists are in memory of '", buffer.device->info.name, "'");
+    return invalidArgument("kernel '", kernel.info->name, "' is loaded for ",
+                           placeName(kernel.module->device->info.ordinal), ", but the lists are in memory of ",
+                           placeName(buffer.device->info.ordinal));
   if (!kernel.patternBuilder)
     return invalidArgument("kernel '", kernel.info->name,
                            "' has no pattern builder: expects a pattern argument besides the mask region");
@@ -144,8 +146,10 @@ sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t
       return invalidArgument("mask is NULL");
     if (lists == 0)
       return {};
-    if (buffer->device)
+    if (buffer->device) {
+      SPARSEC_RETURN_IF_ERROR(checkMemory(*buffer->device, "mask", footprintOf(mask, uint64_t(blocks))));
       return launchBlockMaskKernel(*buffer, mask, stream);
+    }
     SPARSEC_RETURN_IF_ERROR(checkBlockStates("mask", mask, blocks));
     writeLists(*buffer, mask);
     return {};
@@ -160,7 +164,7 @@ sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t 
     if (!kernel)
       return invalidArgument("kernel is NULL");
     SPARSEC_RETURN_IF_ERROR(
-        checkPredicate(*kernel, buffer->pattern, "buffer", buffer->pattern.device, arguments, argument_count));
+        checkPredicate(*kernel, buffer->pattern, "buffer", buffer->device.get(), arguments, argument_count));
     if (listCount(buffer->pattern) == 0)
       return {};
     if (buffer->device)

@@ -96,7 +96,7 @@ Status readPattern(const sparsec_kernel_s &kernel, const AttentionSizes &sizes, 
   SPARSEC_RETURN_IF_ERROR(checked.checkView(placeFor(kernel, Use::launch)));
   SPARSEC_RETURN_IF_ERROR(checkPatternArgumentSizes(checked, sizes));
   hostPattern = pattern;
-  SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, hostPattern, nullptr));
+  SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, checked.subject(), hostPattern, nullptr));
   return checkBlockLists(hostPattern, checked.subject());
 }
 

@@ -28,6 +28,7 @@ namespace {
 
 Status checkAgainstKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width) {
   SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, {"pattern"}));
+  SPARSEC_RETURN_IF_ERROR(checkPlace({"pattern"}, pattern.device, placeFor(kernel, Use::launch)));
   const sparsec_argument_info_t &info = kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX));
   if (pattern.block_rows != int32_t(info.block_rows) || pattern.block_columns != int32_t(info.block_columns))
     return invalidArgument("pattern: expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
@@ -86,7 +87,7 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int
   const Device &device = *plan->module->device;
   ListCopies copies;
   sparsec_blocks_t host = pattern;
-  SPARSEC_RETURN_IF_ERROR(copies.download(device, host, nullptr));
+  SPARSEC_RETURN_IF_ERROR(copies.download(device, {"pattern"}, host, nullptr));
   SPARSEC_RETURN_IF_ERROR(checkBlockLists(host, {"pattern"}));
 
   SectionList sections;

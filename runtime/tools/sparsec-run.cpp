@@ -76,6 +76,9 @@ launches. Operands stay in the caches between launches. TFLOP/s counts the block
 of attention 4 * D for every query and key that meet, of which density is the share (pattern, causal, window; no mask).
 Max rel. error is the largest |got - exact| over the largest |exact|, of the rows that are checked.
 
+Pointers are checked before every launch on a GPU, which takes about 2 us. Kernels of less than 10 us wait for it: the
+environment variable SPARSEC_CHECK_MEMORY=0 turns it off.
+
 Exit codes: 0 good, 1 bad input or failed check, 2 wrong usage, 3 internal or driver error.
 )");
 

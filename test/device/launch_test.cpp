@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How launches behave, on one kernel: graphs, threads, cost on the host, and images for other devices.
+// How launches behave, on one kernel: graphs, threads, the checking mode, and images for other devices.
 
 #include "arguments.h"
 #include "harness/cuda_driver.h"
 #include "options.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <optional>
 #include <thread>
 
 namespace sparsec::device_test {
@@ -28,11 +30,15 @@ protected:
         file = &candidate;
     if (!file)
       GTEST_SKIP() << "skipped: no kernels for this device";
-    module = loadModule(device, file->bytes);
     const KernelRecord &record = spmm();
-    check(sparsec_module_kernel(module.get(), record.name.c_str(), &kernel));
+    load(device);
     shape = shapesFor(record.blockRows, record.blockColumns, /*quick=*/true).front();
     problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, PatternKind::Random);
+  }
+
+  void load(sparsec_device_t device) {
+    module = loadModule(device, file->bytes);
+    check(sparsec_module_kernel(module.get(), spmm().name.c_str(), &kernel));
   }
 
   KernelArguments makeArguments() const {
@@ -49,6 +55,7 @@ protected:
 };
 
 class CudaLaunch : public LaunchTest {
+protected:
   void SetUp() override {
     prepare(/*forHost=*/false);
     if (session.cuda)
@@ -74,6 +81,110 @@ TEST_F(CudaLaunch, CapturedInAGraphAndReplayed) {
       EXPECT_EQ(arguments.findError(), "") << "replay " << replay;
     }
   }
+}
+
+/// The same GPU in the checking mode: what is refused writes nothing and leaves the context alive.
+class CudaCheckedLaunch : public CudaLaunch {
+protected:
+  void SetUp() override {
+    CudaLaunch::SetUp();
+    if (IsSkipped())
+      return;
+    auto options = sized<sparsec_device_options_t>();
+    options.kind = SPARSEC_TARGET_CUDA;
+    options.flags = SPARSEC_DEVICE_CHECK_MEMORY;
+    sparsec_device_t opened = nullptr;
+    check(sparsec_device_open(&options, &opened));
+    checking.reset(opened);
+    load(opened);
+    arguments.emplace(makeArguments());
+    while (sparsec_kernel_argument(kernel, dense)->role != SPARSEC_ROLE_DENSE)
+      ++dense;
+  }
+  void TearDown() override { module.reset(); }
+
+  /// A launch with this X is refused. The result is poison until a good launch.
+  void expectRefused(const sparsec_dense_t &bad, const std::string &message, void *stream = nullptr) {
+    std::vector<Argument> list = arguments->list();
+    list[dense] = bad;
+    const ArgumentArray array(list);
+    sparsec_status_t status = sparsec_launch(kernel, nullptr, array.data(), array.size(), stream);
+    EXPECT_EQ(sparsec_status_code(status), SPARSEC_STATUS_INVALID_ARGUMENT);
+    EXPECT_NE(std::string(sparsec_status_message(status)).find(message), std::string::npos)
+        << sparsec_status_message(status);
+    sparsec_status_free(status);
+  }
+  void expectNothingWritten() {
+    check(sparsec_synchronize(checking.get(), nullptr));
+    arguments->downloadResult();
+    const std::vector<char> &bytes = arguments->resultBytes();
+    EXPECT_TRUE(std::all_of(bytes.begin(), bytes.end(), [](char byte) { return byte == poison; }));
+  }
+  void expectGoodLaunch() {
+    arguments->run(nullptr);
+    EXPECT_EQ(arguments->findError(), "");
+  }
+
+  const sparsec_dense_t &x() const { return arguments->list()[dense].dense; }
+  size_t bytesOfX() const {
+    return size_t((x().sizes[0] - 1) * x().strides[0] + x().sizes[1]) * sparsec_dtype_bytes(x().dtype);
+  }
+
+  Device checking;
+  std::optional<KernelArguments> arguments;
+  size_t dense = 0; // the number of X
+};
+
+TEST_F(CudaCheckedLaunch, RefusesMemoryOfTheHost) {
+  std::vector<char> memory(bytesOfX());
+  sparsec_dense_t bad = x();
+  bad.data = memory.data();
+  expectRefused(bad, fmt::format("data needs {} bytes of memory of device 0, but the driver does not know this memory",
+                                 bytesOfX()));
+  expectNothingWritten();
+  expectGoodLaunch();
+}
+
+TEST_F(CudaCheckedLaunch, RefusesAllocationsThatAreTooShort) {
+  DeviceBuffer memory(checking.get(), bytesOfX() - 2), enough(checking.get(), bytesOfX());
+  sparsec_dense_t bad = x();
+  bad.data = memory.data();
+  expectRefused(bad, fmt::format("has {} bytes from there on", bytesOfX() - 2));
+  expectNothingWritten();
+  bad.data = static_cast<char *>(enough.data()) + 256;
+  expectRefused(bad, fmt::format("has {} bytes from there on", bytesOfX() - 256));
+  expectNothingWritten();
+  expectGoodLaunch();
+}
+
+TEST_F(CudaCheckedLaunch, RefusesWhileAStreamIsCaptured) {
+  std::vector<char> memory(bytesOfX());
+  sparsec_dense_t bad = x();
+  bad.data = memory.data();
+  CudaStream stream;
+  CudaGraph graph(stream, [&] {
+    expectRefused(bad, "the driver does not know this memory", stream.handle());
+    arguments->launch(nullptr, stream.handle());
+  });
+  expectNothingWritten();
+  graph.launch(stream);
+  stream.synchronize();
+  arguments->downloadResult();
+  EXPECT_EQ(arguments->findError(), "") << "the capture went on";
+}
+
+TEST_F(CudaCheckedLaunch, RefusesListsOfTheHostInAPlan) {
+  sparsec_blocks_t bad = arguments->matrix();
+  const std::vector<int32_t> columns(size_t(bad.capacity));
+  bad.full.indices = columns.data();
+  sparsec_plan_t plan = nullptr;
+  sparsec_status_t status = sparsec_plan_create(kernel, &bad, shape.columns, &plan);
+  EXPECT_NE(std::string(sparsec_status_message(status)).find("full.indices needs"), std::string::npos)
+      << sparsec_status_message(status);
+  sparsec_status_free(status);
+  const Plan good = createPlan(kernel, arguments->matrix(), shape.columns);
+  arguments->run(good.get());
+  EXPECT_EQ(arguments->findError(), "");
 }
 
 /// Two threads with their own results launch the same kernel with the same plan.

@@ -53,4 +53,11 @@ AT(sparsec_device_info_t, multiprocessors, 276);
 AT(sparsec_device_info_t, shared_memory_per_block, 280);
 AT(sparsec_device_info_t, memory_bytes, 288);
 
+_Static_assert(sizeof(sparsec_device_options_t) == 24, "the first version");
+AT(sparsec_device_options_t, size, 0);
+AT(sparsec_device_options_t, kind, 8);
+AT(sparsec_device_options_t, ordinal, 12);
+AT(sparsec_device_options_t, thread_count, 16);
+AT(sparsec_device_options_t, flags, 20);
+
 const char *sparsec_test_c_header_version(void) { return sparsec_version(); }

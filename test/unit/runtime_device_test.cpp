@@ -7,6 +7,7 @@
 #include "sparsec/argument.hpp"
 
 #include <atomic>
+#include <cstring>
 #include <dlfcn.h>
 
 using namespace sparsec::runtime;
@@ -94,7 +95,7 @@ TEST(Device, EveryFailureOfOpeningIsReportedAndUndone) {
     EXPECT_STATUS(sparsec_device_open_cuda(0, &device), SPARSEC_STATUS_DRIVER_ERROR, "made to fail");
     EXPECT_EQ(device, nullptr);
     EXPECT_EQ(fake.retainedContexts, 0) << call;
-    EXPECT_TRUE(fake.contextStack.empty()) << call;
+    EXPECT_TRUE(fake.contextStack().empty()) << call;
   }
 }
 
@@ -116,7 +117,7 @@ TEST(Device, CudaMemoryGoesAndComes) {
   sparsec_device_destroy(device);
   EXPECT_TRUE(fake.allocations.empty());
   EXPECT_FALSE(fake.calledWithoutContext);
-  EXPECT_TRUE(fake.contextStack.empty());
+  EXPECT_TRUE(fake.contextStack().empty());
 }
 
 TEST(Device, CudaOutOfMemoryNamesTheSize) {
@@ -128,7 +129,7 @@ TEST(Device, CudaOutOfMemoryNamesTheSize) {
   EXPECT_STATUS(sparsec_memory_allocate(device, 123456, &memory), SPARSEC_STATUS_OUT_OF_MEMORY,
                 "allocating 123456 bytes of device memory failed: CUDA_ERROR_OUT_OF_MEMORY");
   EXPECT_EQ(memory, nullptr);
-  EXPECT_TRUE(fake.contextStack.empty());
+  EXPECT_TRUE(fake.contextStack().empty());
   sparsec_device_destroy(device);
 }
 
@@ -143,7 +144,7 @@ TEST(Device, FailedCopiesAreDriverErrors) {
   EXPECT_STATUS(sparsec_memory_download(device, &byte, &byte, 1), SPARSEC_STATUS_DRIVER_ERROR,
                 "copying from the device");
   EXPECT_STATUS(sparsec_synchronize(device, nullptr), SPARSEC_STATUS_DRIVER_ERROR, "waiting for the stream");
-  EXPECT_TRUE(fake.contextStack.empty());
+  EXPECT_TRUE(fake.contextStack().empty());
   sparsec_device_destroy(device);
 }
 
@@ -166,6 +167,51 @@ TEST(Device, HostDevice) {
   EXPECT_OK(sparsec_synchronize(device, nullptr));
   sparsec_device_destroy(device);
   EXPECT_STATUS(sparsec_device_open_host(-1, &device), SPARSEC_STATUS_INVALID_ARGUMENT, "thread_count is -1");
+}
+
+TEST(Device, OptionsSayWhatTheSimpleFunctionsSay) {
+  FakeCuda fake;
+  fake.deviceCount = 2;
+  auto options = sparsec::sized<sparsec_device_options_t>();
+  options.kind = SPARSEC_TARGET_CUDA;
+  options.ordinal = 1;
+  sparsec_device_t device = nullptr;
+  auto info = sparsec::sized<sparsec_device_info_t>();
+  ASSERT_OK(sparsec_device_open(&options, &device));
+  ASSERT_OK(sparsec_device_info(device, &info));
+  EXPECT_EQ(info.ordinal, 1);
+  sparsec_device_destroy(device);
+  options.kind = SPARSEC_TARGET_HOST;
+  options.thread_count = 3;
+  options.flags = SPARSEC_DEVICE_CHECK_MEMORY; // does nothing there
+  ASSERT_OK(sparsec_device_open(&options, &device));
+  ASSERT_OK(sparsec_device_info(device, &info));
+  EXPECT_EQ(info.ordinal, SPARSEC_PLACE_HOST);
+  EXPECT_EQ(info.multiprocessors, 3);
+  sparsec_device_destroy(device);
+}
+
+TEST(Device, WrongOptionsAreRefused) {
+  auto good = sparsec::sized<sparsec_device_options_t>();
+  good.kind = SPARSEC_TARGET_HOST;
+  auto options = good;
+  options.size = 20;
+  sparsec_device_t device = reinterpret_cast<sparsec_device_t>(8);
+  EXPECT_STATUS(sparsec_device_open(&options, &device), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "options: expects a size of at least 24 bytes, but got 20");
+  EXPECT_EQ(device, nullptr);
+  options = good;
+  options.flags = 2;
+  EXPECT_STATUS(sparsec_device_open(&options, &device), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "options: expects flags of 0 or 1, but got 2");
+  for (int kind : {0, 3}) {
+    std::memcpy(&options, &good, sizeof(options));
+    std::memcpy(&options.kind, &kind, sizeof(kind));
+    EXPECT_STATUS(sparsec_device_open(&options, &device), SPARSEC_STATUS_INVALID_ARGUMENT,
+                  "options: expects kind 1 (CUDA) or 2 (host), but got " + std::to_string(kind));
+  }
+  EXPECT_STATUS(sparsec_device_open(nullptr, &device), SPARSEC_STATUS_INVALID_ARGUMENT, "options is NULL");
+  EXPECT_STATUS(sparsec_device_open(&good, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_device is NULL");
 }
 
 TEST(Device, ZeroBytesAreNull) {

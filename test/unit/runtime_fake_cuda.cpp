@@ -13,14 +13,26 @@ namespace sparsec::test {
 namespace {
 
 FakeCuda *fake = nullptr;
-CUcontext primaryContext = reinterpret_cast<CUcontext>(0x1000);
+/// Guards what the fake writes, and nothing that it only reads: a lock more would order calls of the runtime, and hide
+/// from ThreadSanitizer that they race.
+std::mutex mutex;
+thread_local std::vector<CUcontext> contexts;
+
+CUcontext contextOf(int ordinal) { return reinterpret_cast<CUcontext>(0x1000 + uintptr_t(ordinal)); }
+/// Of the device whose context is current; -1 if there is none.
+int currentOrdinal() { return contexts.empty() ? -1 : int(reinterpret_cast<uintptr_t>(contexts.back()) - 0x1000); }
+bool isDevice(int ordinal) { return ordinal >= 0 && ordinal < fake->deviceCount; }
+
+void count(std::atomic<int> &counter, int change) { counter.fetch_add(change, std::memory_order_relaxed); }
 
 /// Records the call; the result is what the test wants it to be.
 CUresult enter(std::string_view name, bool needsContext = false) {
-  if (fake->recording)
+  if (fake->recording) {
+    std::lock_guard lock(mutex);
     fake->calls.emplace_back(name);
-  if (needsContext && (fake->contextStack.empty() || fake->contextStack.back() != primaryContext))
-    fake->calledWithoutContext = true;
+  }
+  if (needsContext && !isDevice(currentOrdinal()))
+    fake->calledWithoutContext.store(true, std::memory_order_relaxed);
   auto failure = fake->failures.find(name);
   return failure == fake->failures.end() ? CUDA_SUCCESS : failure->second;
 }
@@ -43,9 +55,10 @@ CUresult fakeDeviceGetCount(int *count) {
   *count = fake->deviceCount;
   return CUDA_SUCCESS;
 }
+constexpr CUdevice firstDevice = 100; // a handle is no ordinal
 CUresult fakeDeviceGet(CUdevice *device, int ordinal) {
   FAKE_ENTER("cuDeviceGet");
-  *device = 100 + ordinal;
+  *device = firstDevice + ordinal;
   return CUDA_SUCCESS;
 }
 CUresult fakeDeviceGetName(char *name, int size, CUdevice) {
@@ -85,40 +98,94 @@ CUresult fakeDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevi
   }
   return CUDA_SUCCESS;
 }
-CUresult fakePrimaryCtxRetain(CUcontext *context, CUdevice) {
+CUresult fakePrimaryCtxRetain(CUcontext *context, CUdevice device) {
   FAKE_ENTER("cuDevicePrimaryCtxRetain");
-  ++fake->retainedContexts;
-  *context = primaryContext;
+  count(fake->retainedContexts, 1);
+  *context = contextOf(device - firstDevice);
   return CUDA_SUCCESS;
 }
 CUresult fakePrimaryCtxRelease(CUdevice) {
   FAKE_ENTER("cuDevicePrimaryCtxRelease");
-  --fake->retainedContexts;
+  count(fake->retainedContexts, -1);
   return CUDA_SUCCESS;
 }
 CUresult fakeCtxPushCurrent(CUcontext context) {
   FAKE_ENTER("cuCtxPushCurrent");
-  fake->contextStack.push_back(context);
+  contexts.push_back(context);
   return CUDA_SUCCESS;
 }
 CUresult fakeCtxPopCurrent(CUcontext *context) {
   FAKE_ENTER("cuCtxPopCurrent");
-  *context = fake->contextStack.back();
-  fake->contextStack.pop_back();
+  *context = contexts.back();
+  contexts.pop_back();
   return CUDA_SUCCESS;
 }
 CUresult fakeMemAlloc(CUdeviceptr *pointer, size_t bytes) {
   FAKE_ENTER("cuMemAlloc", true);
   void *memory = std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  fake->allocations.insert(memory);
+  {
+    std::lock_guard lock(mutex);
+    fake->allocations[memory] = {.bytes = bytes, .ordinal = currentOrdinal()};
+  }
   *pointer = reinterpret_cast<CUdeviceptr>(memory);
   return CUDA_SUCCESS;
 }
 CUresult fakeMemFree(CUdeviceptr pointer) {
   FAKE_ENTER("cuMemFree", true);
   auto *memory = reinterpret_cast<void *>(pointer);
-  fake->allocations.erase(memory);
+  {
+    std::lock_guard lock(mutex);
+    fake->allocations.erase(memory);
+  }
   std::free(memory);
+  return CUDA_SUCCESS;
+}
+
+/// The memory that holds the address, and where it begins; null if there is none.
+const std::pair<void *const, FakeMemory> *findMemory(const std::map<void *, FakeMemory> &all, uintptr_t address) {
+  auto next = all.upper_bound(reinterpret_cast<void *>(address));
+  if (next == all.begin())
+    return nullptr;
+  const auto &candidate = *std::prev(next);
+  return address - reinterpret_cast<uintptr_t>(candidate.first) < candidate.second.bytes ? &candidate : nullptr;
+}
+
+/// As the driver, succeeds on pointers that it does not know, and says of reserved addresses that they are a range, but
+/// no memory.
+CUresult fakePointerGetAttributes(unsigned count, CUpointer_attribute *attributes, void **values, CUdeviceptr pointer) {
+  FAKE_ENTER("cuPointerGetAttributes", true);
+  std::lock_guard lock(mutex);
+  const auto *found = findMemory(fake->allocations, pointer);
+  if (!found)
+    found = findMemory(fake->memory, pointer);
+  const FakeMemory memory = found ? found->second : FakeMemory{};
+  const uintptr_t begin = found ? reinterpret_cast<uintptr_t>(found->first) : 0;
+  const bool isThere = found && (memory.mappedBytes == 0 || pointer - begin < memory.mappedBytes);
+  auto set = [](void *value, auto what) { std::memcpy(value, &what, sizeof(what)); };
+  for (unsigned i = 0; i < count; ++i)
+    switch (attributes[i]) {
+    case CU_POINTER_ATTRIBUTE_CONTEXT:
+      set(values[i], isThere && memory.mappedBytes == 0 ? contextOf(memory.ordinal) : nullptr);
+      break;
+    case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
+      set(values[i], isThere ? int(memory.type) : 0);
+      break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
+      set(values[i], isThere && memory.isReachable ? pointer : CUdeviceptr(0));
+      break;
+    case CU_POINTER_ATTRIBUTE_IS_MANAGED:
+      set(values[i], int(isThere && memory.isManaged));
+      break;
+    case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
+      set(values[i], isThere ? memory.ordinal : -2);
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
+      set(values[i], begin);
+      break;
+    case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
+      set(values[i], memory.bytes);
+      break;
+    }
   return CUDA_SUCCESS;
 }
 CUresult fakeMemcpyHtoD(CUdeviceptr destination, const void *source, size_t bytes) {
@@ -138,26 +205,32 @@ CUresult fakeMemcpyDtoHAsync(void *destination, CUdeviceptr source, size_t bytes
 }
 CUresult fakeStreamSynchronize(CUstream stream) {
   FAKE_ENTER("cuStreamSynchronize", true);
+  if (!fake->recording)
+    return CUDA_SUCCESS;
+  std::lock_guard lock(mutex);
   fake->synchronizedStreams.push_back(stream);
   return CUDA_SUCCESS;
 }
-CUresult fakeModuleLoadDataEx(CUmodule *module, const void *image, unsigned count, CUjit_option *options,
+CUresult fakeModuleLoadDataEx(CUmodule *module, const void *image, unsigned optionCount, CUjit_option *options,
                               void **values) {
   CUresult result = enter("cuModuleLoadDataEx", true);
   if (result != CUDA_SUCCESS) {
-    for (unsigned i = 0; i < count; ++i)
+    for (unsigned i = 0; i < optionCount; ++i)
       if (options[i] == CU_JIT_ERROR_LOG_BUFFER)
         std::strcpy(static_cast<char *>(values[i]), fake->jitLog.c_str());
     return result;
   }
-  fake->loadedImageStart.assign(static_cast<const char *>(image), 4);
-  ++fake->loadedModules;
+  count(fake->loadedModules, 1);
   *module = reinterpret_cast<CUmodule>(0x2000);
+  if (!fake->recording)
+    return CUDA_SUCCESS;
+  std::lock_guard lock(mutex);
+  fake->loadedImageStart.assign(static_cast<const char *>(image), 4);
   return CUDA_SUCCESS;
 }
 CUresult fakeModuleUnload(CUmodule) {
   FAKE_ENTER("cuModuleUnload", true);
-  --fake->loadedModules;
+  count(fake->loadedModules, -1);
   return CUDA_SUCCESS;
 }
 /// Function handles are pointers to names that live as long as the program.
@@ -166,6 +239,7 @@ CUresult fakeModuleGetFunction(CUfunction *function, CUmodule, const char *name)
   static std::set<std::string> names;
   if (fake->missingFunctions.count(name))
     return CUDA_ERROR_NOT_FOUND;
+  std::lock_guard lock(mutex);
   *function = reinterpret_cast<CUfunction>(const_cast<std::string *>(&*names.insert(name).first));
   return CUDA_SUCCESS;
 }
@@ -178,8 +252,10 @@ CUresult fakeFuncGetAttribute(int *value, CUfunction_attribute, CUfunction) {
 }
 CUresult fakeFuncSetAttribute(CUfunction function, CUfunction_attribute attribute, int value) {
   FAKE_ENTER("cuFuncSetAttribute", true);
-  if (attribute == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
-    fake->dynamicSharedMemory[functionName(function)] = value;
+  if (!fake->recording || attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES)
+    return CUDA_SUCCESS;
+  std::lock_guard lock(mutex);
+  fake->dynamicSharedMemory[functionName(function)] = value;
   return CUDA_SUCCESS;
 }
 CUresult fakeMaxActiveClusters(int *count, CUfunction, const CUlaunchConfig *) {
@@ -194,6 +270,7 @@ CUresult fakeTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, ui
   FAKE_ENTER("cuTensorMapEncodeTiled");
   if (!fake->recording)
     return CUDA_SUCCESS;
+  std::lock_guard lock(mutex);
   map->opaque[0] = fake->tensorMaps.size();
   fake->tensorMaps.push_back({type,
                               swizzle,
@@ -210,12 +287,13 @@ CUresult fakeLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, u
   FAKE_ENTER("cuLaunchKernel", true);
   if (!fake->recording)
     return CUDA_SUCCESS;
-  FakeLaunch launch = {functionName(function), gridX, gridY, gridZ, blockX, sharedMemory, stream, {}};
+  FakeLaunch launch = {currentOrdinal(), functionName(function), gridX, gridY, gridZ, blockX, sharedMemory, stream, {}};
   for (size_t i = 0; i < fake->parameterCount; ++i) {
     uint64_t word;
     std::memcpy(&word, parameters[i], sizeof(word));
     launch.words.push_back(word);
   }
+  std::lock_guard lock(mutex);
   fake->launches.push_back(launch);
   return CUDA_SUCCESS;
 }
@@ -238,6 +316,7 @@ const CudaTable table = {
     .cuMemcpyHtoD = fakeMemcpyHtoD,
     .cuMemcpyDtoH = fakeMemcpyDtoH,
     .cuMemcpyDtoHAsync = fakeMemcpyDtoHAsync,
+    .cuPointerGetAttributes = fakePointerGetAttributes,
     .cuStreamSynchronize = fakeStreamSynchronize,
     .cuModuleLoadDataEx = fakeModuleLoadDataEx,
     .cuModuleUnload = fakeModuleUnload,
@@ -252,6 +331,7 @@ const CudaTable table = {
 } // namespace
 
 FakeCuda::FakeCuda() {
+  contexts.clear();
   fake = this;
   replaceCudaForTesting(&table);
 }
@@ -260,6 +340,8 @@ FakeCuda::~FakeCuda() {
   replaceCudaForTesting(nullptr);
   fake = nullptr;
 }
+
+const std::vector<CUcontext> &FakeCuda::contextStack() const { return contexts; }
 
 bool FakeCuda::called(const std::string &name) const { return std::count(calls.begin(), calls.end(), name) != 0; }
 

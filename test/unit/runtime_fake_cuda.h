@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // A CUDA driver that runs nothing and records everything, so that all of the runtime but the kernels is tested without
-// a GPU. Its device memory is host memory.
+// a GPU. Its device memory is host memory. Any number of threads may call it.
 
 #ifndef SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H
 #define SPARSEC_TEST_UNIT_RUNTIME_FAKE_CUDA_H
 
 #include "device/cuda_symbols.h"
 
+#include <atomic>
 #include <map>
+#include <mutex>
 #include <set>
 #include <string>
 #include <vector>
@@ -22,7 +24,20 @@ struct FakeTensorMap {
   std::vector<uint32_t> box;
 };
 
+/// What the driver says of a piece of memory.
+struct FakeMemory {
+  size_t bytes;
+  int ordinal = 0;
+  runtime::CUmemorytype type = runtime::CU_MEMORYTYPE_DEVICE;
+  bool isManaged = false;
+  bool isReachable = true; // for kernels, by the same pointer
+  size_t mappedBytes = 0;  // of reserved addresses: those with memory behind them; 0: it is an allocation
+
+  bool operator==(const FakeMemory &) const = default;
+};
+
 struct FakeLaunch {
+  int ordinal; // of the device whose context was current
   std::string function;
   unsigned gridX, gridY, gridZ, threads, sharedMemory;
   void *stream;
@@ -46,13 +61,14 @@ public:
   std::map<std::string, runtime::CUresult, std::less<>> failures;
   /// Off: nothing is recorded, so that the fake itself allocates nothing.
   bool recording = true;
+  /// Memory that others have allocated.
+  std::map<void *, FakeMemory> memory;
 
   // What the runtime did.
   std::vector<std::string> calls;
-  std::vector<runtime::CUcontext> contextStack;
-  bool calledWithoutContext = false;
-  int retainedContexts = 0, loadedModules = 0;
-  std::set<void *> allocations;
+  std::atomic<bool> calledWithoutContext = false;
+  std::atomic<int> retainedContexts = 0, loadedModules = 0;
+  std::map<void *, FakeMemory> allocations;
   std::string loadedImageStart;
   std::map<std::string, int> dynamicSharedMemory; // by function
   std::vector<FakeTensorMap> tensorMaps;
@@ -62,6 +78,8 @@ public:
   size_t parameterCount = 0;
 
   bool called(const std::string &name) const;
+  /// Of the calling thread.
+  const std::vector<runtime::CUcontext> &contextStack() const;
 };
 
 } // namespace sparsec::test

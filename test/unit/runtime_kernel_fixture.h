@@ -18,11 +18,19 @@ protected:
     sparsec_plan_destroy(plan);
     sparsec_module_destroy(module);
     sparsec_device_destroy(device);
-    EXPECT_TRUE(fake.contextStack.empty()) << "the context stack must be as it was";
+    EXPECT_TRUE(fake.contextStack().empty()) << "the context stack must be as it was";
     EXPECT_FALSE(fake.calledWithoutContext);
     EXPECT_EQ(fake.retainedContexts, 0);
     EXPECT_EQ(fake.loadedModules, 0);
     EXPECT_TRUE(fake.allocations.empty());
+  }
+
+  /// The device is in the checking mode; before load().
+  void openChecking() {
+    auto options = sized<sparsec_device_options_t>();
+    options.kind = SPARSEC_TARGET_CUDA;
+    options.flags = SPARSEC_DEVICE_CHECK_MEMORY;
+    ASSERT_OK(sparsec_device_open(&options, &device));
   }
 
   void load(const LaunchInfoBuilder &info) {

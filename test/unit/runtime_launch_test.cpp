@@ -272,7 +272,7 @@ TEST_F(Launch, DriverErrorsComeBack) {
   for (const char *call : {"cuCtxPushCurrent", "cuTensorMapEncodeTiled", "cuLaunchKernel"}) {
     fake.failures = {{call, CUresult(719)}};
     EXPECT_STATUS(launch(), SPARSEC_STATUS_DRIVER_ERROR, "made to fail");
-    EXPECT_TRUE(fake.contextStack.empty()) << call;
+    EXPECT_TRUE(fake.contextStack().empty()) << call;
   }
   fake.failures.clear();
   EXPECT_TRUE(fake.launches.empty());

@@ -17,7 +17,7 @@ protected:
   void TearDown() override {
     sparsec_module_destroy(module);
     sparsec_device_destroy(device);
-    EXPECT_TRUE(fake.contextStack.empty());
+    EXPECT_TRUE(fake.contextStack().empty());
     EXPECT_FALSE(fake.calledWithoutContext);
     EXPECT_EQ(fake.loadedModules, 0);
     EXPECT_EQ(fake.retainedContexts, 0);
@@ -142,7 +142,7 @@ TEST_F(ModuleLoad, EveryFailureOfLoadingIsReportedAndUndone) {
     fake.failures = {{call, CUDA_ERROR_OUT_OF_MEMORY}};
     EXPECT_STATUS(load(cudaLinear()), SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail");
     EXPECT_EQ(fake.loadedModules, 0) << call;
-    EXPECT_TRUE(fake.contextStack.empty()) << call;
+    EXPECT_TRUE(fake.contextStack().empty()) << call;
   }
   fake.failures.clear();
 }

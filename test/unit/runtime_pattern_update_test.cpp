@@ -214,6 +214,37 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
                 "kernel 'attention' has no pattern builder: expects a pattern argument besides the mask region");
 }
 
+TEST_F(PatternUpdate, CheckingModeLooksAtTheMask) {
+  openChecking();
+  create(smallShape, true);
+  void *mask = at(0x1000);
+  EXPECT_STATUS(updateFromMask(static_cast<uint8_t *>(mask)), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "mask needs 24 bytes of memory of device 0, but the driver does not know this memory");
+  fake.memory[mask] = {.bytes = 23};
+  EXPECT_STATUS(
+      updateFromMask(static_cast<uint8_t *>(mask)), SPARSEC_STATUS_INVALID_ARGUMENT,
+      "mask needs 24 bytes of memory of device 0, but its allocation of device memory has 23 bytes from there "
+      "on");
+  EXPECT_TRUE(fake.launches.empty());
+  fake.memory[mask] = {.bytes = 24};
+  EXPECT_OK(updateFromMask(static_cast<uint8_t *>(mask)));
+  EXPECT_EQ(fake.launches.size(), 1u);
+}
+
+TEST_F(PatternUpdate, CheckingModeLooksAtWhatTheMaskLoads) {
+  openChecking();
+  load(attentionWithBuilder());
+  setIds(std::vector<int32_t>(600));
+  create(shape, true);
+  EXPECT_STATUS(
+      updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT,
+      "argument 6 'ids': data needs 2400 bytes of memory of device 0, but the driver does not know this memory");
+  EXPECT_TRUE(fake.launches.empty());
+  fake.memory[idValues.data()] = {.bytes = 2400};
+  EXPECT_OK(updateFromPredicate());
+  EXPECT_EQ(fake.launches.size(), 1u);
+}
+
 TEST_F(PatternUpdate, FailuresOfCreationAreReportedAndUndone) {
   ASSERT_OK(sparsec_device_open_cuda(0, &device));
   const auto before = fake.allocations;

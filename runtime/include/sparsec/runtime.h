@@ -100,6 +100,28 @@ SPARSEC_API sparsec_status_t sparsec_device_open_cuda(int32_t ordinal, sparsec_d
 /* The processor. thread_count 0 = all cores. */
 SPARSEC_API sparsec_status_t sparsec_device_open_host(int32_t thread_count,
                                                       sparsec_device_t *out_device) SPARSEC_MUST_USE;
+
+typedef enum sparsec_device_flag_e {
+  /* The checking mode, for debugging. A GPU that reads a wrong pointer ends the CUDA context, and with it the memory of
+   * the process on the device. In this mode launches, plans and updates of patterns ask the driver for every pointer of
+   * their arguments first: the memory must be that of this device, managed, or pinned and mapped, and reach up to the
+   * last element within one allocation. What is not so is refused by name. Streams may be captured meanwhile. The
+   * environment variable SPARSEC_CHECK_MEMORY goes before this flag, also where a device is opened without options: 1
+   * turns the mode on, 0 off. On the host the mode does nothing. */
+  SPARSEC_DEVICE_CHECK_MEMORY = 1,
+} sparsec_device_flag_t;
+
+typedef struct sparsec_device_options_s {
+  size_t size; /* sizeof(sparsec_device_options_t) */
+  sparsec_target_kind_t kind;
+  int32_t ordinal;      /* CUDA */
+  int32_t thread_count; /* host; 0: all cores */
+  uint32_t flags;       /* of sparsec_device_flag_t; 0: none */
+} sparsec_device_options_t;
+
+/* What the two functions above do, with options. */
+SPARSEC_API sparsec_status_t sparsec_device_open(const sparsec_device_options_t *options,
+                                                 sparsec_device_t *out_device) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_device_destroy(sparsec_device_t device);
 SPARSEC_API sparsec_status_t sparsec_device_info(sparsec_device_t device,
                                                  sparsec_device_info_t *out_info) SPARSEC_MUST_USE;

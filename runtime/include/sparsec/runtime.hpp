@@ -60,15 +60,24 @@ public:
     check(sparsec_cuda_device_count(&count));
     return count;
   }
-  static Device cuda(int ordinal = 0) {
-    sparsec_device_t handle;
-    check(sparsec_device_open_cuda(ordinal, &handle));
-    return Device(handle);
+  /// `flags` are of sparsec_device_flag_t.
+  static Device cuda(int ordinal = 0, uint32_t flags = 0) {
+    auto options = sized<sparsec_device_options_t>();
+    options.kind = SPARSEC_TARGET_CUDA;
+    options.ordinal = ordinal;
+    options.flags = flags;
+    return open(options);
   }
   /// threadCount 0 = all cores.
   static Device host(int threadCount = 0) {
+    auto options = sized<sparsec_device_options_t>();
+    options.kind = SPARSEC_TARGET_HOST;
+    options.thread_count = threadCount;
+    return open(options);
+  }
+  static Device open(const sparsec_device_options_t &options) {
     sparsec_device_t handle;
-    check(sparsec_device_open_host(threadCount, &handle));
+    check(sparsec_device_open(&options, &handle));
     return Device(handle);
   }
 

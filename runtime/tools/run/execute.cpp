@@ -32,11 +32,12 @@ std::optional<DeviceRequest> DeviceRequest::parse(llvm::StringRef text) {
 
 static llvm::Expected<LoadedModule> loadOn(llvm::StringRef file, DeviceRequest request) {
   LoadedModule loaded;
+  auto options = sized<sparsec_device_options_t>();
+  options.kind = request.kind == DeviceRequest::Kind::host ? SPARSEC_TARGET_HOST : SPARSEC_TARGET_CUDA;
+  options.ordinal = request.ordinal;
+  options.flags = SPARSEC_DEVICE_CHECK_MEMORY;
   sparsec_device_t device = nullptr;
-  sparsec_status_t status = request.kind == DeviceRequest::Kind::host
-                                ? sparsec_device_open_host(0, &device)
-                                : sparsec_device_open_cuda(request.ordinal, &device);
-  if (llvm::Error error = toError(status))
+  if (llvm::Error error = toError(sparsec_device_open(&options, &device)))
     return error;
   loaded.device.reset(device);
   if (llvm::Error error = toError(sparsec_device_info(device, &loaded.deviceInfo)))
