@@ -12,6 +12,7 @@
 #include "Pipeline.h"
 #include "Ptxas.h"
 #include "Report.h"
+#include "ScheduleAttempts.h"
 #include "TargetInfo.h"
 #include "Translate.h"
 
@@ -101,12 +102,19 @@ static llvm::Error checkOptions(const sparsec_compile_options_t &options, ArrayR
 //===----------------------------------------------------------------------===//
 
 namespace {
-/// Hands the caller every diagnostic with its source line.
+/// Hands the caller every diagnostic with its source line. Remarks wait: those on an attempt to compile that came to
+/// nothing are dropped.
 class DiagnosticForwarder : public SourceMgrDiagnosticHandler {
 public:
   DiagnosticForwarder(llvm::SourceMgr &sources, MLIRContext *context, const sparsec_compile_options_t &options)
       : SourceMgrDiagnosticHandler(sources, context, stream), stream(text), options(options) {
     setHandler([this](Diagnostic &diagnostic) { forward(diagnostic); });
+  }
+
+  void dropRemarks() { remarks.clear(); }
+  void forwardRemarks() {
+    for (const std::string &remark : std::exchange(remarks, {}))
+      options.diagnostic(options.user_data, SPARSEC_SEVERITY_REMARK, remark.c_str());
   }
 
 private:
@@ -115,7 +123,11 @@ private:
       return;
     text.clear();
     emitDiagnostic(diagnostic);
-    options.diagnostic(options.user_data, getSeverity(diagnostic.getSeverity()), text.c_str());
+    sparsec_severity_t severity = getSeverity(diagnostic.getSeverity());
+    if (severity == SPARSEC_SEVERITY_REMARK)
+      remarks.push_back(text);
+    else
+      options.diagnostic(options.user_data, severity, text.c_str());
   }
 
   static sparsec_severity_t getSeverity(DiagnosticSeverity severity) {
@@ -133,6 +145,7 @@ private:
 
   std::string text;
   llvm::raw_string_ostream stream;
+  std::vector<std::string> remarks;
   const sparsec_compile_options_t &options;
 };
 } // namespace
@@ -169,17 +182,25 @@ public:
   sparsec_compile_code_t run(StringRef text);
 
 private:
-  sparsec_compile_code_t compile(ModuleOp module, StringRef target);
-  sparsec_compile_code_t compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump);
+  sparsec_compile_code_t compile(ModuleOp module, DiagnosticForwarder &diagnostics);
+  std::optional<sparsec_compile_code_t> attempt(ModuleOp module, ScheduleAttempts &attempts);
+  std::optional<sparsec_compile_code_t> compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump,
+                                                      ScheduleAttempts &attempts);
   sparsec_compile_code_t compileForHost(ModuleOp module, IrDump &dump);
   LogicalResult runPasses(ModuleOp module, StringRef target, IrDump &dump, PassFailure &failure);
   void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump);
-  llvm::Expected<std::string> assemble(const Chip &chip, StringRef ptx, StringRef launchInfo);
+  llvm::Expected<PtxasResult> assemble(const Chip &chip, StringRef ptx);
+  std::optional<sparsec_compile_code_t> judge(const PtxasResult &assembled, StringRef launchInfo,
+                                              ScheduleAttempts &attempts);
   void finish();
 
   void announce(StringRef phase) {
-    if (options.progress)
-      options.progress(options.user_data, (target + (target.empty() ? "" : ": ") + phase).str().c_str());
+    if (!options.progress)
+      return;
+    std::string prefix = target.empty() ? "" : target.str() + ": ";
+    if (attemptNumber > 1)
+      prefix += "attempt " + std::to_string(attemptNumber) + ": ";
+    options.progress(options.user_data, (prefix + phase).str().c_str());
   }
   sparsec_compile_code_t fail(const Twine &message) {
     report(options, SPARSEC_SEVERITY_ERROR, message);
@@ -192,6 +213,7 @@ private:
   sparsec_compile_result_s &result;
   StringRef source;
   StringRef target; // the one that is being compiled
+  unsigned attemptNumber = 0;
   std::vector<BundleImage> images;
   PhaseTimes times;
 };
@@ -264,16 +286,30 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
   if (!module || failed(checkContents(*module)))
     return SPARSEC_COMPILE_INVALID_INPUT;
   for (const std::string &target : targets) {
-    OwningOpRef<ModuleOp> copy = module->clone();
     this->target = target;
-    if (sparsec_compile_code_t code = compile(*copy, target))
+    if (sparsec_compile_code_t code = compile(*module, forwarder))
       return code;
   }
   finish();
   return SPARSEC_COMPILE_OK;
 }
 
-sparsec_compile_code_t Compilation::compile(ModuleOp module, StringRef target) {
+/// Compiles for the target, with other schedules as long as ptxas refuses some.
+sparsec_compile_code_t Compilation::compile(ModuleOp module, DiagnosticForwarder &diagnostics) {
+  ScheduleAttempts attempts(module);
+  std::optional<sparsec_compile_code_t> code;
+  for (attemptNumber = 1; !code; ++attemptNumber) {
+    diagnostics.dropRemarks();
+    OwningOpRef<ModuleOp> copy = module.clone();
+    attempts.apply(*copy);
+    code = attempt(*copy, attempts);
+  }
+  diagnostics.forwardRemarks();
+  return *code;
+}
+
+/// Nothing if another attempt is to be made; its dump replaces this one's.
+std::optional<sparsec_compile_code_t> Compilation::attempt(ModuleOp module, ScheduleAttempts &attempts) {
   SmallString<128> folder;
   if (options.dump_directory)
     llvm::sys::path::append(folder, options.dump_directory, target);
@@ -285,12 +321,12 @@ sparsec_compile_code_t Compilation::compile(ModuleOp module, StringRef target) {
   if (failed(runPasses(module, target, dump, failure)))
     return failure.isInputWrong ? SPARSEC_COMPILE_INVALID_INPUT
                                 : failInternally("pass " + failure.pass + " failed", target);
-  sparsec_compile_code_t code = SPARSEC_COMPILE_OK;
+  std::optional<sparsec_compile_code_t> code = SPARSEC_COMPILE_OK;
   if (getLastStage(options.emit) != Stage::Llvm) {
     llvm::raw_string_ostream stream(result.data);
     module.print(stream);
   } else if (const Chip *chip = findChip(target)) {
-    code = compileForGpu(module, *chip, dump);
+    code = compileForGpu(module, *chip, dump, attempts);
   } else {
     code = compileForHost(module, dump);
   }
@@ -316,7 +352,8 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
   return times.measure("passes", [&] { return passes.run(module); });
 }
 
-sparsec_compile_code_t Compilation::compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump) {
+std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump,
+                                                                 ScheduleAttempts &attempts) {
   llvm::LLVMContext context;
   auto machine = createGpuTargetMachine(chip.name, "+" + std::string(chip.ptxFeature));
   gpu::GPUModuleOp gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
@@ -337,11 +374,19 @@ sparsec_compile_code_t Compilation::compileForGpu(ModuleOp module, const Chip &c
     return SPARSEC_COMPILE_OK;
   }
 
-  auto cubin = assemble(chip, *ptx, launchInfo);
-  if (!cubin)
-    return fail(llvm::toString(cubin.takeError()));
-  dump.write("cubin.cubin", *cubin);
-  images.push_back({std::string(chip.name), SPARSEC_IMAGE_ELF, std::move(*cubin), ""});
+  auto assembled = assemble(chip, *ptx);
+  if (!assembled)
+    return fail(llvm::toString(assembled.takeError()));
+  if (auto code = judge(*assembled, launchInfo, attempts); code != SPARSEC_COMPILE_OK)
+    return code;
+  // The launch info in the cubin learns what ptxas reported.
+  auto embedded = findLaunchInfo({assembled->cubin.data(), assembled->cubin.size()});
+  if (!embedded)
+    return fail(llvm::toString(embedded.takeError()));
+  setResources(*embedded, assembled->kernels);
+  result.report += describeLaunchInfo(*embedded);
+  dump.write("cubin.cubin", assembled->cubin);
+  images.push_back({std::string(chip.name), SPARSEC_IMAGE_ELF, std::move(assembled->cubin), ""});
   if (options.embed_ptx && isPtxPortable(chip.name))
     images.push_back({std::string(chip.name), SPARSEC_IMAGE_PTX, std::move(*ptx), std::move(launchInfo)});
   return SPARSEC_COMPILE_OK;
@@ -384,33 +429,29 @@ void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &mach
     result.data = print();
 }
 
-/// PTX to a cubin whose launch info knows what ptxas reported.
-llvm::Expected<std::string> Compilation::assemble(const Chip &chip, StringRef ptx, StringRef launchInfo) {
+llvm::Expected<PtxasResult> Compilation::assemble(const Chip &chip, StringRef ptx) {
   std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
   auto program = findPtxas(options.ptxas ? options.ptxas : "", llvm::sys::path::parent_path(self));
   if (!program)
     return program.takeError();
-  PtxasJob job;
-  job.program = *program;
-  job.chip = chip.name;
-  job.ptx = ptx.str();
-  job.allowSpills = options.allow_spills;
-  ArrayRef<char> info(launchInfo.data(), launchInfo.size());
-  auto *header = reinterpret_cast<const sparsec_launch_info_t *>(info.data());
-  for (auto &variant : getRecords<sparsec_variant_info_t>(info, header->variant_offset, header->variant_count))
-    job.schedules[variant.symbol] = variant.schedule;
+  return times.measure("ptxas", [&] { return runPtxas({*program, std::string(chip.name), ptx.str()}); });
+}
 
-  auto assembled = times.measure("ptxas", [&] { return runPtxas(job); });
-  if (!assembled)
-    return assembled.takeError();
-  for (const std::string &warning : assembled->warnings)
-    report(options, SPARSEC_SEVERITY_WARNING, warning);
-  auto embedded = findLaunchInfo({assembled->cubin.data(), assembled->cubin.size()});
-  if (!embedded)
-    return embedded.takeError();
-  setResources(*embedded, assembled->kernels);
-  result.report += describeLaunchInfo(*embedded);
-  return std::move(assembled->cubin);
+/// Whether what ptxas made is to be taken. Nothing if there are schedules left to try instead.
+std::optional<sparsec_compile_code_t> Compilation::judge(const PtxasResult &assembled, StringRef launchInfo,
+                                                         ScheduleAttempts &attempts) {
+  ArrayRef<char> info(launchInfo.data(), launchInfo.size());
+  bool isAllowed = assembled.problems.empty() || (options.allow_spills && !assembled.cubin.empty());
+  if (!isAllowed && attempts.refuse(assembled.problems, info))
+    return std::nullopt;
+  if (assembled.cubin.empty())
+    return failInternally("ptxas takes no schedule of " + describe(assembled.problems.back(), info), target);
+  if (failed(attempts.reportRefusalsByHand(info)))
+    return SPARSEC_COMPILE_INVALID_INPUT;
+  for (const PtxasProblem &problem : assembled.problems)
+    report(options, SPARSEC_SEVERITY_WARNING,
+           describe(problem, info) + (isAllowed ? "" : "; no other schedule does without"));
+  return SPARSEC_COMPILE_OK;
 }
 
 void Compilation::finish() {

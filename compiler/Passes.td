@@ -24,9 +24,12 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Chooses tiles and stages for every kernel and writes them as an attribute";
   let description = [{
     Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
-    `sparsec.kernel`. A `schedule` that is already there wins and is only checked. Remarks list the candidates with
-    their cost or the limit they break. The tile of attention follows from its pattern. Refuses a schedule that does
-    not fit the chip. Does nothing for the host.
+    `sparsec.kernel`. A `schedule` that is already there wins and is only checked. Refuses one that does not fit the
+    chip. A remark for each kernel is a table of the candidates with their cost or the limit they break. Does nothing
+    for the host.
+
+    `sparsec.refused_schedules` and `sparsec.refused_fallback_schedules` on a kernel say why ptxas refused the
+    candidates that were tried before, a string each. The next one is taken, and the attributes go.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }

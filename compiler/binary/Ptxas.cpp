@@ -76,6 +76,13 @@ Expected<std::string> sparsec::findPtxas(StringRef requested, StringRef programF
 static constexpr StringLiteral performanceDiagnostics[] = {"(C7508)", "(C7510)", "(C7511)", "(C7512)",
                                                            "(C7513)", "(C7514)", "(C7515)", "(C7517)",
                                                            "(C7519)", "(C7520)", "(C7602)"};
+/// With which ptxas gives up: setmaxnreg takes or leaves too many registers (C7406), or a kernel does not work with so
+/// few at all (C7600, C7602).
+static constexpr StringLiteral fatalDiagnostics[] = {"(C7406)", "(C7600)", "(C7602)"};
+
+static bool hasAny(StringRef line, ArrayRef<StringLiteral> codes) {
+  return llvm::any_of(codes, [&](StringRef code) { return line.contains(code); });
+}
 
 /// The number in front of `unit`: 24 for " 24 bytes spill stores".
 static unsigned getNumberBefore(StringRef line, StringRef unit) {
@@ -94,24 +101,41 @@ static StringRef getQuotedAfter(StringRef line, StringRef phrase) {
   return rest.split('\'').second.split('\'').first;
 }
 
-static std::string describe(StringRef symbol, const StringMap<std::string> &schedules) {
-  auto known = schedules.find(symbol);
-  return ("kernel " + symbol + (known == schedules.end() ? "" : " (schedule " + known->second + ")")).str();
+/// The kernel that the PTX has at a line, counted from 1.
+static StringRef findKernelAt(StringRef ptx, unsigned line) {
+  StringRef kernel;
+  for (StringRef rest = ptx; line > 0 && !rest.empty(); --line) {
+    auto [text, next] = rest.split('\n');
+    size_t entry = text.find(".entry ");
+    if (entry != StringRef::npos)
+      kernel = text.substr(entry).drop_front(StringRef(".entry ").size()).take_until([](char c) { return c == '('; });
+    rest = next;
+  }
+  return kernel;
 }
 
-PtxasReport sparsec::parsePtxasReport(StringRef log, const StringMap<std::string> &schedules) {
+/// "function 'k'", "in function k.", or "ptx input, line 1307;".
+static StringRef findKernel(StringRef line, StringRef ptx) {
+  if (line.contains("function '"))
+    return getQuotedAfter(line, "function '");
+  auto isOfName = [](char c) { return isAlnum(c) || c == '_' || c == '$'; };
+  if (StringRef rest = line.split(" in function ").second; !rest.empty())
+    return rest.take_while(isOfName);
+  unsigned number = 0;
+  if (StringRef rest = line.split(", line ").second; !rest.consumeInteger(10, number))
+    return findKernelAt(ptx, number);
+  return "";
+}
+
+PtxasReport sparsec::parsePtxasReport(StringRef log, StringRef ptx) {
   PtxasReport report;
   SmallVector<StringRef> lines;
   log.split(lines, '\n', -1, /*KeepEmpty=*/false);
   for (StringRef line : lines) {
-    if (llvm::any_of(performanceDiagnostics, [&](StringRef code) { return line.contains(code); })) {
-      StringRef symbol = getQuotedAfter(line, "function '");
-      std::string kernel = symbol.empty() ? "" : describe(symbol, schedules) + ": ";
-      // Without a name any of the kernels may be meant.
-      if (symbol.empty())
-        for (StringRef candidate : schedules.keys())
-          kernel += describe(candidate, schedules) + ": ";
-      report.problems.push_back(kernel + line.substr(line.find("(C")).str());
+    bool isFatal = line.contains("fatal") && hasAny(line, fatalDiagnostics);
+    if (isFatal || hasAny(line, performanceDiagnostics)) {
+      report.problems.push_back({findKernel(line, ptx).str(), line.substr(line.find("(C")).str()});
+      report.isRefused |= isFatal;
     } else if (line.contains("Compiling entry function")) {
       report.kernels.push_back({getQuotedAfter(line, "entry function '").str()});
     } else if (!report.kernels.empty() && line.contains("bytes spill stores")) {
@@ -125,9 +149,9 @@ PtxasReport sparsec::parsePtxasReport(StringRef log, const StringMap<std::string
   }
   for (const KernelResources &kernel : report.kernels)
     if (kernel.spillStoreBytes || kernel.spillLoadBytes)
-      report.problems.push_back(describe(kernel.symbol, schedules) + ": spills registers, " +
-                                std::to_string(kernel.spillStoreBytes) + " bytes of stores and " +
-                                std::to_string(kernel.spillLoadBytes) + " bytes of loads");
+      report.problems.push_back({kernel.symbol, "spills registers, " + std::to_string(kernel.spillStoreBytes) +
+                                                    " bytes of stores and " + std::to_string(kernel.spillLoadBytes) +
+                                                    " bytes of loads"});
   return report;
 }
 
@@ -180,13 +204,12 @@ Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
   if (!log)
     consumeError(log.takeError());
   std::string text = log ? StringRef(*log).trim().str() : "";
+  PtxasReport report = parsePtxasReport(text, job.ptx);
+  if (exitCode != 0 && report.isRefused)
+    return PtxasResult{"", std::move(report.kernels), std::move(report.problems)};
   if (exitCode != 0)
     return fail("ptxas failed: " + (launchError.empty() ? "exit code " + std::to_string(exitCode) : launchError) +
                 (text.empty() ? "" : "\n" + text));
-
-  PtxasReport report = parsePtxasReport(text, job.schedules);
-  if (!job.allowSpills && !report.problems.empty())
-    return fail(llvm::join(report.problems, "\n") + "\noption allow-spills accepts this");
   Expected<std::string> cubin = readFile(cubinPath);
   if (!cubin)
     return fail("ptxas wrote no cubin: " + toString(cubin.takeError()));

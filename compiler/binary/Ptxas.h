@@ -6,8 +6,6 @@
 
 #include "LaunchInfoWriter.h"
 
-#include "llvm/ADT/StringMap.h"
-
 namespace sparsec {
 
 /// Where ptxas is: `requested` if it is not empty, SPARSEC_PTXAS, lib/sparsec beside the program's folder, PATH, the
@@ -19,30 +17,38 @@ struct PtxasJob {
   std::string program; // from findPtxas
   std::string chip;
   std::string ptx;
-  /// Machine kernel -> summary of its schedule, for messages.
-  llvm::StringMap<std::string> schedules;
-  /// Makes spills and performance diagnostics warnings instead of errors.
-  bool allowSpills = false;
+};
+
+/// Why a machine kernel is not what its schedule promises: it spills, its instructions are serialised, a hint is
+/// ignored, or registers do not suffice at all.
+struct PtxasProblem {
+  /// Empty where ptxas does not tell which.
+  std::string symbol;
+  std::string reason;
+
+  bool operator==(const PtxasProblem &) const = default;
 };
 
 struct PtxasResult {
+  /// Empty where registers do not suffice; then there are problems.
   std::string cubin;
   std::vector<KernelResources> kernels;
-  std::vector<std::string> warnings;
+  std::vector<PtxasProblem> problems;
 };
 
 /// Assembles. A failure keeps the PTX in a temporary file, and its message ends with the command that reproduces it;
-/// success leaves no file behind.
+/// all else leaves no file behind.
 llvm::Expected<PtxasResult> runPtxas(const PtxasJob &job);
 
 /// What `ptxas -v` printed.
 struct PtxasReport {
   std::vector<KernelResources> kernels;
-  /// Spills, and diagnostics that the instructions of a pipeline were serialised or a hint was ignored: one line each,
-  /// naming the kernel (where ptxas does) and its schedule.
-  std::vector<std::string> problems;
+  std::vector<PtxasProblem> problems;
+  /// ptxas has given up, for the last of the problems.
+  bool isRefused = false;
 };
-PtxasReport parsePtxasReport(llvm::StringRef log, const llvm::StringMap<std::string> &schedules);
+/// `ptx` is what has been assembled: ptxas may name a line of it in place of a kernel.
+PtxasReport parsePtxasReport(llvm::StringRef log, llvm::StringRef ptx);
 
 } // namespace sparsec
 

@@ -6,8 +6,6 @@
 
 using namespace sparsec;
 
-// More slots than this hide nothing.
-static constexpr int64_t mostStages = 8;
 static constexpr int64_t leastStages = 3;
 static constexpr int64_t rowsPerConsumer = 64;
 // The widest product of scores that leaves registers for the rest.
@@ -21,8 +19,7 @@ static constexpr int64_t issuerBytes = 8;
 // mma_sync: keys of a step are copied while the step before works.
 static constexpr int64_t leastStagesOfOneRole = 2;
 static constexpr int64_t rowsPerWarp = 16;
-static constexpr int64_t leastStepKeys = 32, mostStepKeys = 64;
-static constexpr int64_t warpsPerSm = 8;
+static constexpr int64_t leastStepKeys = 32;
 
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
 int64_t sparsec::queryStages(const Schedule &schedule) {
@@ -117,55 +114,4 @@ Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescript
                       checkThreads(schedule, chip),
                       isWgmma ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
                       checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
-}
-
-/// Warpgroups take turns: while one multiplies, the others exponentiate. Heads of 128 need the registers of an SM for
-/// two: the halves of a block of 128 queries on one ring, which halves the copies, or two blocks of 64 queries. Heads
-/// of 64 have room for three, and their copies are small beside the exponentials, so that each has a tile of its own.
-/// Some regions do not fit beside three.
-static Schedule chooseWgmma(const AttentionDescription &problem, const Chip &chip) {
-  bool isNarrow = problem.headDimension <= 64;
-  Schedule schedule;
-  schedule.instruction = MatrixInstruction::Wgmma;
-  schedule.copy = CopyMethod::Tma;
-  schedule.tileM = isNarrow ? rowsPerConsumer : problem.queryBlock;
-  schedule.tileN = isNarrow || schedule.tileM > rowsPerConsumer ? mostKeys : problem.keyBlock;
-  schedule.tileK = problem.headDimension;
-  schedule.consumersM = schedule.tileM / rowsPerConsumer;
-  schedule.tilesPerCta = isNarrow && !problem.regionsNeedRegisters ? 3 : 2 / schedule.consumersM;
-  schedule.raster = 1;
-  schedule.producerRegisters = schedule.tilesPerCta == 3 ? 32 : 40;
-  int64_t consumerThreads = threads(schedule) - 128;
-  schedule.consumerRegisters =
-      (registerPool(chip, threads(schedule), schedule.ctasPerSm) - 128 * schedule.producerRegisters) / consumerThreads /
-      8 * 8;
-  for (schedule.stages = mostStages; schedule.stages > leastStages; --schedule.stages)
-    if (checkAttentionFit(schedule, problem, chip).ok())
-      break;
-  return schedule;
-}
-
-/// Eight warps on an SM: 128 queries share keys and values, 64 queries do it in two CTAs. Steps are as long as two of
-/// them fit, but short where single elements are copied: few kernels ever run that variant, and it has half the code.
-static Schedule chooseMmaSync(const AttentionDescription &problem, const Chip &chip, CopyMethod copy) {
-  Schedule schedule;
-  schedule.instruction = MatrixInstruction::MmaSync;
-  schedule.copy = copy;
-  schedule.tileM = problem.queryBlock;
-  schedule.tileK = problem.headDimension;
-  schedule.stages = leastStagesOfOneRole;
-  schedule.consumersM = problem.queryBlock / rowsPerWarp;
-  schedule.ctasPerSm = warpsPerSm / schedule.consumersM;
-  schedule.raster = 1;
-  int64_t longestStep = copy == CopyMethod::Gather ? leastStepKeys : mostStepKeys;
-  for (schedule.tileN = longestStep; schedule.tileN > leastStepKeys; schedule.tileN /= 2)
-    if (checkAttentionFit(schedule, problem, chip).ok())
-      break;
-  return schedule;
-}
-
-Schedule sparsec::chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip, int64_t alignment) {
-  if (alignment < 16)
-    return chooseMmaSync(problem, chip, CopyMethod::Gather);
-  return chip.hasWgmma && chip.hasTma ? chooseWgmma(problem, chip) : chooseMmaSync(problem, chip, CopyMethod::CpAsync);
 }

@@ -42,9 +42,6 @@ AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t el
 /// Whether a schedule fits the problem and the chip.
 Fit checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
-/// The compiler's choice where pointers and strides are multiples of `alignment` bytes.
-Schedule chooseAttentionSchedule(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
-
 } // namespace sparsec
 
 #endif // SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H

@@ -112,10 +112,15 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
             schedule.consumersM = warpsM;
             schedule.consumersN = warpsN;
             schedule.ctasPerSm = ctasPerSm;
+            int64_t share = registerPool(chip, 32 * warps, ctasPerSm) / (32 * warps);
             if (chip.preferredRegistersPerThread < chip.maxRegistersPerThread)
-              schedule.consumerRegisters =
-                  std::min(chip.preferredRegistersPerThread, registerPool(chip, 32 * warps, ctasPerSm) / (32 * warps));
+              schedule.consumerRegisters = std::min(chip.preferredRegistersPerThread, share);
             schedules.push_back(complete(schedule, problem, chip));
+            // The last resort of a thread that holds few sums: as many registers as there are.
+            if (schedule.consumerRegisters != 0 && tileN == 64 && warps == 4 && ctasPerSm == 1) {
+              schedule.consumerRegisters = share;
+              schedules.push_back(complete(schedule, problem, chip));
+            }
           }
 }
 
@@ -132,18 +137,33 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   return schedules;
 }
 
-std::vector<Candidate> sparsec::rankCandidates(const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
-  std::vector<Candidate> candidates;
-  for (const Schedule &schedule : candidateSchedules(problem, chip, alignment)) {
-    Candidate candidate = {schedule, checkFit(schedule, problem, chip, Origin::Chosen), {}};
-    if (candidate.fit.ok())
-      candidate.cost = estimateCost(schedule, problem, chip);
-    candidates.push_back(candidate);
-  }
+void sparsec::sortByCost(std::vector<Candidate> &candidates) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate &left, const Candidate &right) {
     if (left.fit.ok() != right.fit.ok())
       return left.fit.ok();
     return left.cost.clocks < right.cost.clocks;
   });
+}
+
+std::vector<Candidate> sparsec::rankCandidates(const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
+  std::vector<Candidate> candidates;
+  for (const Schedule &schedule : candidateSchedules(problem, chip, alignment)) {
+    Candidate candidate = {schedule,
+                           checkFit(schedule, problem, chip, Origin::Chosen),
+                           {},
+                           consumerBudget(schedule, chip) - estimatedRegisters(schedule, Origin::Chosen)};
+    if (candidate.fit.ok())
+      candidate.cost = estimateCost(schedule, problem, chip);
+    candidates.push_back(candidate);
+  }
+  sortByCost(candidates);
   return candidates;
+}
+
+std::vector<size_t> sparsec::orderOfAttempts(const std::vector<Candidate> &candidates) {
+  std::vector<size_t> attempts;
+  for (size_t i = 0; i < candidates.size() && candidates[i].fit.ok(); ++i)
+    if (attempts.empty() || candidates[i].spareRegisters > candidates[attempts.back()].spareRegisters)
+      attempts.push_back(i);
+  return attempts;
 }

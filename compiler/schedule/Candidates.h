@@ -16,6 +16,8 @@ struct Candidate {
   Fit fit;
   /// Only where it fits.
   Cost cost;
+  /// Registers that a consumer thread may use beyond those that it is expected to need.
+  int64_t spareRegisters = 0;
 };
 
 /// All schedules to consider when pointers and row strides are multiples of `alignment` bytes. Each has as many stages
@@ -24,6 +26,13 @@ std::vector<Schedule> candidateSchedules(const ProblemDescription &problem, cons
 
 /// The candidates with fit and cost: those that fit first, the cheapest at the front.
 std::vector<Candidate> rankCandidates(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
+
+/// Those that fit first, the cheapest at the front; what is equal keeps its order.
+void sortByCost(std::vector<Candidate> &candidates);
+
+/// The positions of the candidates to try, in order, while the assembler finds that registers do not suffice: the
+/// cheapest, then always the next one that leaves a thread more registers than all before.
+std::vector<size_t> orderOfAttempts(const std::vector<Candidate> &candidates);
 
 } // namespace sparsec
 

@@ -6,7 +6,6 @@
 #include <array>
 #include <bit>
 #include <cmath>
-#include <fmt/format.h>
 #include <numeric>
 
 using namespace sparsec;
@@ -155,10 +154,6 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
   double usefulFlops = 2.0 * double(problem.m) * double(problem.k) * problem.density * double(problem.n);
   cost.usefulFlopsPerClock = usefulFlops / cost.clocks / double(chip.multiprocessors);
   return cost;
-}
-
-std::string sparsec::toString(const Cost &cost) {
-  return fmt::format("{:.0f} useful flop per clock and SM, bound by {}", cost.usefulFlopsPerClock, cost.bound);
 }
 
 int64_t sparsec::chooseRaster(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {

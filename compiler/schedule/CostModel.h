@@ -18,6 +18,8 @@ struct Cost {
   double l2 = 0;
   double sharedMemory = 0;
   double copyInstructions = 0;
+  /// Of attention.
+  double softmax = 0;
   /// The least clocks between two steps that keep the ring ahead of the L2 latency.
   double latency = 0;
 
@@ -32,9 +34,6 @@ struct Cost {
 };
 
 Cost estimateCost(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);
-
-/// "2480 useful flop per clock and SM, bound by L2"
-std::string toString(const Cost &cost);
 
 /// Tile rows that should share a column panel at a time when there is no plan.
 int64_t chooseRaster(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);

@@ -65,6 +65,13 @@ int64_t sparsec::registerPool(const Chip &chip, int64_t threads, int64_t ctasPer
   return perThread / 8 * 8 * threads;
 }
 
+int64_t sparsec::consumerBudget(const Schedule &schedule, const Chip &chip) {
+  if (schedule.consumerRegisters != 0)
+    return schedule.consumerRegisters;
+  int64_t count = threads(schedule);
+  return registerPool(chip, count, schedule.ctasPerSm) / count;
+}
+
 Fit sparsec::checkFeatures(const Schedule &schedule, const Chip &chip) {
   auto missing = [&](const char *feature) {
     return broken(Limit::Instruction, fmt::format("expects what {} has, but got {}", chip.name, feature));

@@ -35,6 +35,9 @@ int64_t estimatedRegisters(const Schedule &schedule, Origin origin);
 /// Registers of one CTA that setmaxnreg can share out: what its threads have together at launch.
 int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);
 
+/// The most registers that a thread of a consumer may use.
+int64_t consumerBudget(const Schedule &schedule, const Chip &chip);
+
 // The parts of a check that do not depend on what is computed.
 
 /// The first answer that is not good, or a good one.

@@ -22,11 +22,9 @@ const char *sparsec::name(CopyMethod copy) {
   return "unknown";
 }
 
-std::string sparsec::toString(const Schedule &schedule) {
+std::string sparsec::describeRoles(const Schedule &schedule) {
   Schedule defaults;
-  std::string text = fmt::format("{} {} {}x{}x{} stages {} consumers {}x{}", name(schedule.instruction),
-                                 name(schedule.copy), schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages,
-                                 schedule.consumersM, schedule.consumersN);
+  std::string text = fmt::format("consumers {}x{}", schedule.consumersM, schedule.consumersN);
   if (schedule.cluster != defaults.cluster)
     text += fmt::format(" cluster {}", schedule.cluster);
   if (schedule.producerRegisters != defaults.producerRegisters)
@@ -40,6 +38,11 @@ std::string sparsec::toString(const Schedule &schedule) {
   if (schedule.tilesPerCta != defaults.tilesPerCta)
     text += fmt::format(" tiles_per_cta {}", schedule.tilesPerCta);
   return text;
+}
+
+std::string sparsec::toString(const Schedule &schedule) {
+  return fmt::format("{} {} {}x{}x{} stages {} {}", name(schedule.instruction), name(schedule.copy), schedule.tileM,
+                     schedule.tileN, schedule.tileK, schedule.stages, describeRoles(schedule));
 }
 
 int64_t sparsec::requiredAlignment(const Schedule &schedule, int64_t elementBytes) {

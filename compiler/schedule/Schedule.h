@@ -64,6 +64,9 @@ const char *name(CopyMethod copy);
 /// left out.
 std::string toString(const Schedule &schedule);
 
+/// The part of it from "consumers" on.
+std::string describeRoles(const Schedule &schedule);
+
 /// The bytes to which the runtime must have checked pointers and row strides before it launches this schedule: those of
 /// one copy.
 int64_t requiredAlignment(const Schedule &schedule, int64_t elementBytes);

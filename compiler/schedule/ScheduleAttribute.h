@@ -10,6 +10,11 @@
 
 namespace sparsec {
 
+/// Attributes of a kernel: why ptxas refused the schedules that were tried before, a string each. The pass
+/// sparsec-select-schedule then takes the next one, and takes the attribute away.
+inline constexpr llvm::StringLiteral refusedSchedulesAttribute = "sparsec.refused_schedules";
+inline constexpr llvm::StringLiteral refusedFallbackSchedulesAttribute = "sparsec.refused_fallback_schedules";
+
 Schedule toSchedule(ScheduleAttr attribute);
 ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);
 

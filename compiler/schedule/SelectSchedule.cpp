@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sparsec-select-schedule: chooses tiles and stages for every kernel and writes them as an attribute. The choice itself
-// is in Candidates.h, Fit.h and CostModel.h. Remarks (--remarks-filter=sparsec-select-schedule) tell how it came about.
+// is in Candidates.h, AttentionCandidates.h, Fit.h and CostModel.h. A remark for each kernel tells how it came about.
 
-#include "AttentionSchedule.h"
-#include "Candidates.h"
+#include "AttentionCandidates.h"
+#include "CandidateTable.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
 #include "TargetInfo.h"
@@ -19,82 +19,110 @@ namespace sparsec {
 using namespace mlir;
 using namespace sparsec;
 
-static remark::RemarkOpts remarkOf(KernelOp kernel, llvm::StringRef name) {
-  return remark::RemarkOpts::name(name).category("sparsec-select-schedule").function(kernel.getSymName());
-}
-
-/// Lists all candidates and says why the first one won.
-static void explain(KernelOp kernel, const std::vector<Candidate> &candidates, int64_t alignment) {
-  if (!kernel.getContext()->getRemarkEngine())
-    return;
-  for (const Candidate &candidate : candidates) {
-    std::string text = toString(candidate.schedule) + ": ";
-    if (candidate.fit.ok())
-      remark::analysis(kernel.getLoc(), remarkOf(kernel, "candidate")) << text + toString(candidate.cost);
-    else
-      remark::failed(kernel.getLoc(), remarkOf(kernel, "candidate")) << text + candidate.fit.message;
-  }
-  const Candidate &winner = candidates.front();
-  std::string text = fmt::format("chose {} for pointers and strides that are multiples of {} bytes: {}",
-                                 toString(winner.schedule), alignment, toString(winner.cost));
-  if (candidates.size() > 1 && candidates[1].fit.ok())
-    text += fmt::format(", {:.1f} % less time than {}", 100 * (1 - winner.cost.clocks / candidates[1].cost.clocks),
-                        toString(candidates[1].schedule));
-  remark::passed(kernel.getLoc(), remarkOf(kernel, "choice")) << text;
-}
-
-static Schedule choose(KernelOp kernel, const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
-  std::vector<Candidate> candidates = rankCandidates(problem, chip, alignment);
-  // The unit tests walk all blocks that the dialect accepts.
-  assert(!candidates.empty() && candidates.front().fit.ok() && "some candidate fits every block");
-  explain(kernel, candidates, alignment);
-  return candidates.front().schedule;
-}
-
 namespace {
-/// What the two schedules of a kernel are chosen and checked by.
-struct Problem {
+/// The two schedules of one kernel.
+class Selection {
+public:
+  Selection(KernelOp kernel, int64_t elementBytes) : kernel(kernel), elementBytes(elementBytes) {}
+  virtual ~Selection() = default;
+
+  LogicalResult run();
+
+protected:
+  virtual std::vector<Candidate> rank(int64_t alignment) const = 0;
+  /// Of a schedule that may be written by hand.
+  virtual Fit check(const Schedule &schedule) const = 0;
+
+private:
+  ScheduleAttr choose(int64_t alignment, ArrayAttr refused);
+  void tabulate(const std::vector<Candidate> &candidates, const std::vector<size_t> &attempts, size_t attempt,
+                ArrayAttr refused, int64_t alignment);
+  LogicalResult expectFit(llvm::StringRef attribute, const Schedule &schedule);
+
+  KernelOp kernel;
   int64_t elementBytes;
-  llvm::function_ref<Schedule(int64_t alignment)> choose;
-  llvm::function_ref<Fit(const Schedule &)> check; // of one that may be written by hand
+  std::string table; // for a remark
+};
+
+class SpmmSelection : public Selection {
+public:
+  SpmmSelection(KernelOp kernel, const ProblemDescription &problem, const Chip &chip)
+      : Selection(kernel, problem.elementBytes), problem(problem), chip(chip) {}
+
+private:
+  std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
+  Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
+
+  const ProblemDescription problem;
+  const Chip &chip;
+};
+
+class AttentionSelection : public Selection {
+public:
+  AttentionSelection(KernelOp kernel, const AttentionDescription &problem, const Chip &chip)
+      : Selection(kernel, problem.elementBytes), problem(problem), chip(chip) {}
+
+private:
+  std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
+  Fit check(const Schedule &schedule) const override { return checkAttentionFit(schedule, problem, chip); }
+
+  const AttentionDescription problem;
+  const Chip &chip;
 };
 } // namespace
 
 /// The schedule for 16-byte alignment, and one for any where it needs that.
-static LogicalResult selectSchedules(KernelOp kernel, const Problem &problem) {
-  auto check = [&](llvm::StringRef name, const Schedule &schedule) -> LogicalResult {
-    Fit fit = problem.check(schedule);
-    return fit.ok() ? success() : kernel.emitOpError() << name << " " << fit.message;
-  };
-  MLIRContext *context = kernel.getContext();
+LogicalResult Selection::run() {
+  auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSchedulesAttribute));
+  auto refusedFallbacks = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedFallbackSchedulesAttribute));
   if (!kernel.getSchedule())
-    kernel.setScheduleAttr(toAttribute(context, problem.choose(/*alignment=*/16)));
+    kernel.setScheduleAttr(choose(/*alignment=*/16, refused));
   Schedule schedule = toSchedule(kernel.getScheduleAttr());
-  if (failed(check("schedule", schedule)))
+  if (failed(expectFit("schedule", schedule)))
     return failure();
 
   if (auto attribute = kernel.getFallbackScheduleAttr()) {
     Schedule fallback = toSchedule(attribute);
     if (fallback.copy != CopyMethod::Gather)
       return kernel.emitOpError() << "fallback_schedule expects copy = gather, but got " << name(fallback.copy);
-    return check("fallback_schedule", fallback);
+    if (failed(expectFit("fallback_schedule", fallback)))
+      return failure();
+  } else if (requiredAlignment(schedule, elementBytes) > elementBytes) {
+    kernel.setFallbackScheduleAttr(choose(elementBytes, refusedFallbacks));
   }
-  if (requiredAlignment(schedule, problem.elementBytes) > problem.elementBytes)
-    kernel.setFallbackScheduleAttr(toAttribute(context, problem.choose(problem.elementBytes)));
+  if (!table.empty())
+    remark::analysis(
+        kernel.getLoc(),
+        remark::RemarkOpts::name("candidates").category("sparsec-select-schedule").function(kernel.getSymName()))
+        << table;
   return success();
 }
 
-static LogicalResult selectSchedules(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
-  return selectSchedules(
-      kernel, {problem.elementBytes, [&](int64_t alignment) { return choose(kernel, problem, chip, alignment); },
-               [&](const Schedule &schedule) { return checkFit(schedule, problem, chip, Origin::HandWritten); }});
+/// Where all have been refused, the last one stays.
+ScheduleAttr Selection::choose(int64_t alignment, ArrayAttr refused) {
+  std::vector<Candidate> candidates = rank(alignment);
+  std::vector<size_t> attempts = orderOfAttempts(candidates);
+  // The unit tests walk all problems that the dialect accepts.
+  assert(!attempts.empty() && "some candidate fits every problem");
+  size_t attempt = std::min(refused ? refused.size() : 0, attempts.size() - 1);
+  if (kernel.getContext()->getRemarkEngine())
+    tabulate(candidates, attempts, attempt, refused, alignment);
+  return toAttribute(kernel.getContext(), candidates[attempts[attempt]].schedule);
 }
 
-static LogicalResult selectSchedules(KernelOp kernel, const AttentionDescription &problem, const Chip &chip) {
-  return selectSchedules(kernel,
-                         {problem.elementBytes,
-                          [&](int64_t alignment) { return chooseAttentionSchedule(problem, chip, alignment); },
-                          [&](const Schedule &schedule) { return checkAttentionFit(schedule, problem, chip); }});
+void Selection::tabulate(const std::vector<Candidate> &candidates, const std::vector<size_t> &attempts, size_t attempt,
+                         ArrayAttr refused, int64_t alignment) {
+  std::vector<std::string> verdicts(candidates.size());
+  verdicts[attempts[attempt]] = "chosen";
+  for (size_t i = 0; i < attempt; ++i)
+    verdicts[attempts[i]] = "refused by ptxas: " + cast<StringAttr>(refused[i]).str();
+  table += fmt::format("\nfor pointers and strides that are multiples of {} bytes:\n{}", alignment,
+                       sparsec::tabulate(candidates, verdicts));
+}
+
+LogicalResult Selection::expectFit(llvm::StringRef attribute, const Schedule &schedule) {
+  Fit fit = check(schedule);
+  return fit.ok() ? success() : kernel.emitOpError() << attribute << " " << fit.message;
 }
 
 namespace {
@@ -124,9 +152,9 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     for (auto kernel : module.getOps<KernelOp>()) {
       LogicalResult selected = success();
       if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
-        selected = selectSchedules(kernel, describeProblem(attention), *chip);
+        selected = AttentionSelection(kernel, describeProblem(attention), *chip).run();
       else
-        selected = selectSchedules(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
+        selected = SpmmSelection(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip).run();
       if (failed(selected))
         return failure();
     }

@@ -167,6 +167,31 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
 // -----
 
+// Where ptxas has refused schedules, the next ones are taken: two tiles, then one role. The last one stays.
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+  // CHECK-LABEL: sparsec.kernel @refused_once
+  // CHECK-NOT: refused
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, {{.*}}, tiles_per_cta = 2>
+  sparsec.kernel @refused_once(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>)
+      attributes {sparsec.refused_schedules = ["spills"]} {
+    %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+    sparsec.return %o : tensor<?x?x?x64xf16>
+  }
+
+  // CHECK-LABEL: sparsec.kernel @refused_often
+  // CHECK-NOT: refused
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 32, tile_k = 64,
+  sparsec.kernel @refused_often(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>)
+      attributes {sparsec.refused_schedules = ["a", "b", "c", "d", "e", "f"], sparsec.refused_fallback_schedules = ["g", "h"]} {
+    %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
+    sparsec.return %o : tensor<?x?x?x64xf16>
+  }
+}
+
+// -----
+
 // The host has no schedules.
 module attributes {sparsec.target = #sparsec.target<"host">} {
   // CHECK-LABEL: sparsec.kernel @on_host

@@ -3,7 +3,11 @@
 
 #include "sparsec/compiler.h"
 
+#include "llvm/Support/FileSystem.h"
+
+#include <fstream>
 #include <gtest/gtest.h>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -188,6 +192,47 @@ TEST(Compiler, Progress) {
   sparsec_compile_result_free(result);
   EXPECT_EQ(phases, (std::vector<std::string>{"parse", "sm_89: passes", "sm_89: translation", "sm_89: optimisation",
                                               "sm_89: code generation"}));
+}
+
+/// A program that stands for ptxas and finds too few registers whatever it is given.
+class RefusingPtxas {
+public:
+  RefusingPtxas() {
+    EXPECT_FALSE(llvm::sys::fs::createTemporaryFile("ptxas", "", path));
+    std::ofstream(path.c_str())
+        << "#!/bin/sh\necho 'ptxas fatal : (C7602) Insufficient registers (24) to compile instruction at line 9 in "
+           "function multiply.'\nexit 255\n";
+    EXPECT_FALSE(llvm::sys::fs::setPermissions(path, llvm::sys::fs::all_all));
+  }
+  ~RefusingPtxas() { EXPECT_FALSE(llvm::sys::fs::remove(path)); }
+
+  llvm::SmallString<128> path;
+};
+
+TEST(Compiler, TriesTheNextSchedule) {
+  static const char *const targets[] = {"sm_89"};
+  RefusingPtxas ptxas;
+  sparsec_compile_options_t options = defaults();
+  setTargets(options, targets);
+  options.ptxas = ptxas.path.c_str();
+  struct Heard {
+    std::set<std::string> phases;
+    std::string diagnostics;
+  } heard;
+  options.user_data = &heard;
+  options.progress = [](void *user, const char *phase) { static_cast<Heard *>(user)->phases.insert(phase); };
+  options.diagnostic = [](void *user, sparsec_severity_t, const char *text) {
+    static_cast<Heard *>(user)->diagnostics += text;
+  };
+  sparsec_compile_result_t result = nullptr;
+  EXPECT_EQ(sparsec_compile(kernel.data(), kernel.size(), &options, &result), SPARSEC_COMPILE_FAILURE);
+  EXPECT_TRUE(heard.phases.contains("sm_89: ptxas"));
+  EXPECT_TRUE(heard.phases.contains("sm_89: attempt 2: passes"));
+  EXPECT_TRUE(heard.phases.contains("sm_89: attempt 2: ptxas"));
+  EXPECT_EQ(heard.diagnostics.find("error: internal error: ptxas takes no schedule of kernel multiply (schedule "), 0u)
+      << heard.diagnostics;
+  EXPECT_NE(heard.diagnostics.find("): (C7602) Insufficient registers (24) to compile"), std::string::npos);
+  EXPECT_NE(heard.diagnostics.find("to reproduce: sparsec "), std::string::npos);
 }
 
 TEST(Compiler, ManyThreads) {

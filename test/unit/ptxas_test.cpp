@@ -32,10 +32,11 @@ ptxas info    : Function properties for linear_1
 ptxas info    : Used 96 registers, used 1 barriers
 )";
 
-const llvm::StringMap<std::string> schedules = {{"linear_0", "wgmma tma 64x512x64"}, {"linear_1", "mma gather"}};
+// Line 3 belongs to linear_0, line 6 to linear_1.
+constexpr const char *ptx = ".visible .entry linear_0(\n{\nret;\n}\n.visible .entry linear_1(\nret;\n";
 
 TEST(PtxasReport, Resources) {
-  PtxasReport report = parsePtxasReport(cleanLog, schedules);
+  PtxasReport report = parsePtxasReport(cleanLog, ptx);
   ASSERT_EQ(report.kernels.size(), 2u);
   EXPECT_EQ(report.kernels[0].symbol, "linear_0");
   EXPECT_EQ(report.kernels[0].registers, 168u);
@@ -44,18 +45,20 @@ TEST(PtxasReport, Resources) {
   EXPECT_EQ(report.kernels[1].registers, 96u);
   EXPECT_EQ(report.kernels[1].staticSharedMemory, 0u);
   EXPECT_TRUE(report.problems.empty());
+  EXPECT_FALSE(report.isRefused);
 }
 
-TEST(PtxasReport, SpillsNameKernelAndSchedule) {
+TEST(PtxasReport, SpillsNameTheKernel) {
   PtxasReport report = parsePtxasReport("ptxas info    : Compiling entry function 'linear_0' for 'sm_90a'\n"
                                         "    16 bytes stack frame, 24 bytes spill stores, 40 bytes spill loads\n",
-                                        schedules);
+                                        ptx);
   ASSERT_EQ(report.kernels.size(), 1u);
   EXPECT_EQ(report.kernels[0].spillStoreBytes, 24u);
   EXPECT_EQ(report.kernels[0].spillLoadBytes, 40u);
   ASSERT_EQ(report.problems.size(), 1u);
-  EXPECT_EQ(report.problems[0], "kernel linear_0 (schedule wgmma tma 64x512x64): spills registers, 24 bytes of stores "
-                                "and 40 bytes of loads");
+  EXPECT_EQ(report.problems[0],
+            (PtxasProblem{"linear_0", "spills registers, 24 bytes of stores and 40 bytes of loads"}));
+  EXPECT_FALSE(report.isRefused);
 }
 
 TEST(PtxasReport, EveryPerformanceDiagnosticIsAProblem) {
@@ -64,22 +67,50 @@ TEST(PtxasReport, EveryPerformanceDiagnosticIsAProblem) {
     std::string diagnostic = std::string("(") + code +
                              ") Potential Performance Loss: wgmma.mma_async instructions are "
                              "serialized in function 'linear_1'";
-    PtxasReport report = parsePtxasReport("ptxas info    : " + diagnostic + "\n", schedules);
+    PtxasReport report = parsePtxasReport("ptxas info    : " + diagnostic + "\n", ptx);
     ASSERT_EQ(report.problems.size(), 1u) << code;
-    EXPECT_EQ(report.problems[0], "kernel linear_1 (schedule mma gather): " + diagnostic);
+    EXPECT_EQ(report.problems[0], (PtxasProblem{"linear_1", diagnostic}));
+    EXPECT_FALSE(report.isRefused);
   }
 }
 
 TEST(PtxasReport, OtherDiagnosticsAreNone) {
-  EXPECT_TRUE(parsePtxasReport("ptxas info    : (C7600) something else\n", schedules).problems.empty());
+  EXPECT_TRUE(parsePtxasReport("ptxas info    : (C7600) something else\n", ptx).problems.empty());
 }
 
-TEST(PtxasReport, DiagnosticWithoutKernelNamesTheSchedules) {
-  PtxasReport report = parsePtxasReport("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored\n",
-                                        {{"linear_0", "wgmma tma 64x512x64"}});
+TEST(PtxasReport, DiagnosticWithoutKernel) {
+  PtxasReport report =
+      parsePtxasReport("ptxas info    : (C7508) Potential Performance Loss: 'setmaxnreg' ignored\n", ptx);
   ASSERT_EQ(report.problems.size(), 1u);
-  EXPECT_EQ(report.problems[0], "kernel linear_0 (schedule wgmma tma 64x512x64): (C7508) Potential Performance Loss: "
-                                "'setmaxnreg' ignored");
+  EXPECT_EQ(report.problems[0], (PtxasProblem{"", "(C7508) Potential Performance Loss: 'setmaxnreg' ignored"}));
+}
+
+// As ptxas 13.0 prints.
+TEST(PtxasReport, TooFewRegistersAtAll) {
+  PtxasReport report = parsePtxasReport(
+      "ptxas fatal   : (C7602) Insufficient registers (24) to compile instruction at line 983 in function linear_1. "
+      "Try to compile with register target of 28 or higher.\nptxas fatal   : Ptx assembly aborted due to errors\n",
+      ptx);
+  EXPECT_TRUE(report.isRefused);
+  ASSERT_EQ(report.problems.size(), 1u);
+  EXPECT_EQ(report.problems[0],
+            (PtxasProblem{"linear_1", "(C7602) Insufficient registers (24) to compile instruction at line 983 in "
+                                      "function linear_1. Try to compile with register target of 28 or higher."}));
+}
+
+// As ptxas 13.0 prints.
+TEST(PtxasReport, LineOfThePtxNamesTheKernel) {
+  for (auto [line, symbol] :
+       {std::pair(1, "linear_0"), std::pair(3, "linear_0"), std::pair(5, "linear_1"), std::pair(6, "linear_1")}) {
+    PtxasReport report = parsePtxasReport(
+        "ptxas application ptx input, line " + std::to_string(line) +
+            "; fatal   : (C7406) setmaxnreg.dec has register count (64) which is larger than the largest temporal "
+            "register count in the program (24)\nptxas fatal   : Ptx assembly aborted due to errors\n",
+        ptx);
+    EXPECT_TRUE(report.isRefused);
+    ASSERT_EQ(report.problems.size(), 1u);
+    EXPECT_EQ(report.problems[0].symbol, symbol) << line;
+  }
 }
 
 //===----------------------------------------------------------------------===//
@@ -121,7 +152,6 @@ protected:
     job.program = makeProgram("bin/ptxas", script);
     job.chip = "sm_90a";
     job.ptx = ".version 8.6";
-    job.schedules = schedules;
     return job;
   }
 
@@ -226,21 +256,25 @@ TEST_F(PtxasRun, FailureKeepsThePtxAndSaysHowToReproduce) {
   EXPECT_EQ(countTemporaries(), 1u);
 }
 
-TEST_F(PtxasRun, SpillsFailUnlessAllowed) {
-  PtxasJob job = makeJob("printf cubin > $out; echo \"ptxas info : Compiling entry function 'linear_1' for 'sm_90a'\"\n"
-                         "echo '  8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads'");
-  auto refused = runPtxas(job);
-  ASSERT_FALSE(bool(refused));
-  std::string message = llvm::toString(refused.takeError());
-  EXPECT_NE(message.find("kernel linear_1 (schedule mma gather): spills registers, 4 bytes of stores and 4 bytes of "
-                         "loads\noption allow-spills accepts this\nto reproduce: "),
-            std::string::npos)
-      << message;
-  job.allowSpills = true;
-  auto accepted = runPtxas(job);
-  ASSERT_TRUE(bool(accepted));
-  ASSERT_EQ(accepted->warnings.size(), 1u);
-  EXPECT_EQ(accepted->kernels[0].spillStoreBytes, 4u);
+TEST_F(PtxasRun, SpillsAreProblems) {
+  auto result =
+      runPtxas(makeJob("printf cubin > $out; echo \"ptxas info : Compiling entry function 'linear_1' for 'sm_90a'\"\n"
+                       "echo '  8 bytes stack frame, 4 bytes spill stores, 4 bytes spill loads'"));
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_EQ(result->cubin, "cubin");
+  EXPECT_EQ(result->kernels[0].spillStoreBytes, 4u);
+  ASSERT_EQ(result->problems.size(), 1u);
+  EXPECT_EQ(result->problems[0].symbol, "linear_1");
+}
+
+TEST_F(PtxasRun, TooFewRegistersAtAllAreAProblem) {
+  auto result = runPtxas(makeJob("echo 'ptxas fatal : (C7600) Register allocation failed with register count of 24 in "
+                                 "function linear_0.' >&2; exit 255"));
+  ASSERT_TRUE(bool(result)) << llvm::toString(result.takeError());
+  EXPECT_EQ(result->cubin, "");
+  ASSERT_EQ(result->problems.size(), 1u);
+  EXPECT_EQ(result->problems[0].symbol, "linear_0");
+  EXPECT_EQ(countTemporaries(), 0u);
 }
 
 TEST_F(PtxasRun, NoOutput) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedule of attention: its shared memory, what is chosen, and every way not to fit.
 
-#include "AttentionSchedule.h"
+#include "AttentionCandidates.h"
 
 #include <gtest/gtest.h>
 
@@ -158,7 +158,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
-  Schedule schedule = chooseAttentionSchedule(describe(c), hopper, /*alignment=*/16);
+  Schedule schedule = rankCandidates(describe(c), hopper, /*alignment=*/16).front().schedule;
   EXPECT_EQ(checkAttentionFit(schedule, describe(c), hopper).message, "");
   EXPECT_EQ(schedule.tileM, c.tileM);
   EXPECT_EQ(schedule.tileN, c.tileN);
@@ -176,9 +176,59 @@ TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
 TEST_P(AttentionChoice, HasAsManyStagesAsFit) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
-  Schedule schedule = chooseAttentionSchedule(describe(c), hopper, /*alignment=*/16);
+  Schedule schedule = rankCandidates(describe(c), hopper, /*alignment=*/16).front().schedule;
   ++schedule.stages;
   EXPECT_TRUE(schedule.stages > 8 || !checkAttentionFit(schedule, describe(c), hopper).ok());
+}
+
+// While registers do not suffice: fewer tiles or narrower steps, in the end one role, which cannot be serialised.
+TEST_P(AttentionChoice, LastAttemptHasOneRole) {
+  const Case &c = GetParam();
+  std::vector<Candidate> candidates = rankCandidates(describe(c), *findChip("sm_90a"), /*alignment=*/16);
+  std::vector<size_t> attempts = orderOfAttempts(candidates);
+  ASSERT_GE(attempts.size(), 2u);
+  const Schedule &last = candidates[attempts.back()].schedule;
+  EXPECT_EQ(last.instruction, MatrixInstruction::MmaSync) << toString(last);
+  EXPECT_EQ(last.tileN, 32);
+}
+
+TEST(AttentionCandidates, AreInTheOrderOfTheirCost) {
+  for (const Chip &chip : chips())
+    for (int64_t headDimension : {64, 128}) {
+      AttentionDescription problem = attention(headDimension, 128, 64);
+      std::vector<Candidate> candidates = rankCandidates(problem, chip, /*alignment=*/16);
+      EXPECT_FALSE(candidates.front().cost.usefulFlopsPerClock <= 0);
+      for (size_t i = 1; i < candidates.size() && candidates[i].fit.ok(); ++i)
+        EXPECT_GE(candidates[i - 1].cost.usefulFlopsPerClock, candidates[i].cost.usefulFlopsPerClock);
+    }
+}
+
+// 64 queries and 128 keys of 128 elements on Hopper: 4 * 64 * 128 * 128 / 4096 = 1024 clocks of the tensor cores, 8192
+// scores of 14 / 128 clocks = 896, 65536 bytes from L2 at 46.6 a clock = 1406.
+TEST(AttentionCost, OfOneStep) {
+  Schedule schedule = oneConsumer();
+  schedule.tileN = schedule.tileK = 128;
+  schedule.ctasPerSm = 1;
+  schedule.tilesPerCta = 2;
+  AttentionDescription problem = attention(128, 64, 128);
+  Cost cost = estimateCost(schedule, problem, *findChip("sm_90a"));
+  EXPECT_DOUBLE_EQ(cost.tensor, 1024);
+  EXPECT_DOUBLE_EQ(cost.softmax, 896);
+  EXPECT_NEAR(cost.l2, 1406, 1);
+  EXPECT_STREQ(cost.bound, "tensor cores") << "half of the softmax shows, too: 1472 clocks";
+  double two = cost.usefulFlopsPerClock;
+  EXPECT_NEAR(two, 4 * 64 * 128 * 128 / (1472 + 140.6), 1);
+  schedule.tilesPerCta = 1;
+  EXPECT_LT(estimateCost(schedule, problem, *findChip("sm_90a")).usefulFlopsPerClock, two) << "nobody takes turns";
+}
+
+TEST(AttentionCost, Bound) {
+  Schedule schedule = oneConsumer();
+  AttentionDescription problem = attention(64, 64, 64);
+  EXPECT_STREQ(estimateCost(schedule, problem, *findChip("sm_90a")).bound, "softmax");
+  Chip slow = *findChip("sm_90a");
+  slow.l2BytesPerClock /= 10;
+  EXPECT_STREQ(estimateCost(schedule, problem, slow).bound, "L2");
 }
 
 TEST_F(AttentionFit, GoodSchedulesFit) {
@@ -399,7 +449,7 @@ TEST_P(OneRoleChoice, FitsWithEightWarpsOnAnSm) {
   const OneRoleCase &c = GetParam();
   const Chip &ada = *findChip("sm_89");
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
-  Schedule schedule = chooseAttentionSchedule(problem, ada, /*alignment=*/16);
+  Schedule schedule = rankCandidates(problem, ada, /*alignment=*/16).front().schedule;
   EXPECT_EQ(checkAttentionFit(schedule, problem, ada).message, "");
   EXPECT_EQ(schedule.tileN, c.stepKeys);
   EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
@@ -412,7 +462,7 @@ TEST_P(OneRoleChoice, ElementsOfAnyAlignmentHaveShortSteps) {
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
   for (const char *name : {"sm_89", "sm_90a"}) {
     const Chip &chip = *findChip(name);
-    Schedule schedule = chooseAttentionSchedule(problem, chip, problem.elementBytes);
+    Schedule schedule = rankCandidates(problem, chip, problem.elementBytes).front().schedule;
     EXPECT_EQ(checkAttentionFit(schedule, problem, chip).message, "");
     EXPECT_EQ(requiredAlignment(schedule, problem.elementBytes), problem.elementBytes);
     EXPECT_EQ(schedule.tileN, 32);

@@ -145,6 +145,33 @@ TEST(ScheduleChoice, AnyAlignmentIsGathered) {
   }
 }
 
+Candidate candidateWith(int64_t spareRegisters) {
+  Candidate candidate;
+  candidate.spareRegisters = spareRegisters;
+  return candidate;
+}
+
+// While registers do not suffice, each attempt has more of them to spare than all before.
+TEST(ScheduleChoice, AttemptsHaveMoreAndMoreRegisters) {
+  std::vector<Candidate> candidates = {candidateWith(8),  candidateWith(4),  candidateWith(16),
+                                       candidateWith(16), candidateWith(40), candidateWith(80)};
+  candidates.back().fit.broken = Limit::Registers;
+  EXPECT_EQ(orderOfAttempts(candidates), (std::vector<size_t>{0, 2, 4}));
+  EXPECT_TRUE(orderOfAttempts({}).empty());
+}
+
+// The last resort of a product holds few sums in as many registers as a thread can have.
+TEST(ScheduleChoice, LastAttemptHasFewSums) {
+  for (const Chip *chip : {&hopper(), &ada()})
+    for (int64_t block : {16, 32, 64, 128})
+      for (int64_t alignment : {2, 16}) {
+        std::vector<Candidate> candidates = rankCandidates(problemWithBlock(block, block), *chip, alignment);
+        const Schedule &last = candidates[orderOfAttempts(candidates).back()].schedule;
+        EXPECT_LE(last.tileM * last.tileN / (32 * last.consumersM * last.consumersN), 128) << toString(last);
+        EXPECT_GE(consumerBudget(last, *chip), 224) << toString(last);
+      }
+}
+
 // A chip that nobody knows: one more row is all it takes.
 TEST(ScheduleChoice, NewChipIsOneRow) {
   Chip future = hopper();

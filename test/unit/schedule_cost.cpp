@@ -206,10 +206,3 @@ TEST_F(ScheduleCost, Raster) {
   problem = problemWithBlock(64, 64);
   EXPECT_EQ(chooseRaster(wgmma64x512(), problem, hopper), 32);
 }
-
-TEST_F(ScheduleCost, Text) {
-  Cost cost;
-  cost.usefulFlopsPerClock = 2480.4;
-  cost.bound = "L2";
-  EXPECT_EQ(toString(cost), "2480 useful flop per clock and SM, bound by L2");
-}

@@ -57,8 +57,8 @@ typedef struct sparsec_compile_options_s {
   size_t target_count;
   sparsec_emit_t emit;
   int embed_ptx;              /* also put PTX for newer chips into the bundle */
-  int allow_spills;           /* spills and ptxas' performance diagnostics are warnings */
-  int remarks;                /* report the schedules that were considered */
+  int allow_spills;           /* try no other schedule where ptxas reports spills or serialised instructions */
+  int remarks;                /* report the schedules that were considered, a table for each kernel */
   const char *ptxas;          /* NULL: searched for, see docs/pipeline.md */
   const char *dump_directory; /* NULL: none; else one numbered file per pass and stage in a folder per target */
   double expect_density;      /* fraction of blocks that are there, above 0 up to 1; 0.25 */

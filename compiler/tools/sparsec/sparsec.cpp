@@ -55,12 +55,13 @@ static cl::opt<std::string> ptxas("ptxas", cl::value_desc("program"),
                                            "../lib/sparsec of this program, PATH, CUDA_HOME, CUDA_PATH, "
                                            "/usr/local/cuda and VIRTUAL_ENV"),
                                   cl::cat(category));
-static cl::opt<bool> allowSpills("allow-spills", cl::desc("Accept register spills and ptxas' performance diagnostics"),
-                                 cl::cat(category));
+static cl::opt<bool>
+    allowSpills("allow-spills", cl::desc("Try no other schedule where ptxas reports spills or serialised instructions"),
+                cl::cat(category));
 static cl::opt<std::string> dumpDirectory("dump-ir", cl::value_desc("directory"),
                                           cl::desc("Write one numbered file per pass and stage, in a folder per chip"),
                                           cl::cat(category));
-static cl::opt<bool> remarks("remarks", cl::desc("Say which schedules were considered, and why not"),
+static cl::opt<bool> remarks("remarks", cl::desc("Print a table of the schedules that were considered for each kernel"),
                              cl::cat(category));
 static cl::opt<bool> verbose("verbose",
                              cl::desc("Print schedules, registers, spills, shared memory, occupancy and times"),

@@ -1,0 +1,87 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ScheduleAttempts.h"
+
+#include "ScheduleAttribute.h"
+
+#include "mlir/IR/Builders.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+/// The attributes of a kernel that belong to its variants: those of a schedule, and of what has been refused.
+static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule"};
+static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute};
+
+using Visit = llvm::function_ref<void(StringRef kernel, size_t number, const sparsec_variant_info_t &variant)>;
+
+static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
+  auto *header = reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
+  auto variants = getRecords<sparsec_variant_info_t>(launchInfo, header->variant_offset, header->variant_count);
+  for (auto &kernel : getRecords<sparsec_kernel_info_t>(launchInfo, header->kernel_offset, header->kernel_count))
+    for (auto [number, variant] : llvm::enumerate(variants.slice(kernel.variant_first, kernel.variant_count)))
+      visit(kernel.name, number, variant);
+}
+
+void ScheduleAttempts::apply(ModuleOp copy) const {
+  Builder builder(copy.getContext());
+  for (const auto &[key, variant] : variants) {
+    auto kernel = copy.lookupSymbol<KernelOp>(key.first);
+    if (variant.byHand)
+      kernel->removeAttr(scheduleAttributes[key.second]);
+    auto reasons =
+        llvm::map_to_vector(variant.chosen, [](const Refusal &refusal) { return StringRef(refusal.reason); });
+    if (!reasons.empty())
+      kernel->setAttr(refusedAttributes[key.second], builder.getStrArrayAttr(reasons));
+  }
+}
+
+/// All problems of a variant are one reason.
+bool ScheduleAttempts::refuse(ArrayRef<PtxasProblem> problems, ArrayRef<char> launchInfo) {
+  bool isOneLeft = false;
+  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const sparsec_variant_info_t &variant) {
+    std::string reason;
+    for (const PtxasProblem &problem : problems)
+      if (problem.symbol.empty() || problem.symbol == variant.symbol)
+        reason += (reason.empty() ? "" : "; ") + problem.reason;
+    if (!reason.empty())
+      isOneLeft |= refuse({kernel.str(), number}, {variant.schedule, reason});
+  });
+  return isOneLeft;
+}
+
+/// sparsec-select-schedule stays with the last schedule of its list.
+bool ScheduleAttempts::refuse(const Key &key, const Refusal &refusal) {
+  Variant &variant = variants[key];
+  bool isByHand = source.lookupSymbol<KernelOp>(key.first)->hasAttr(scheduleAttributes[key.second]);
+  if (isByHand && !variant.byHand) {
+    variant.byHand = refusal;
+    return true;
+  }
+  if (!variant.chosen.empty() && variant.chosen.back().schedule == refusal.schedule)
+    return false;
+  variant.chosen.push_back(refusal);
+  return true;
+}
+
+LogicalResult ScheduleAttempts::reportRefusalsByHand(ArrayRef<char> launchInfo) {
+  LogicalResult result = success();
+  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const sparsec_variant_info_t &variant) {
+    auto found = variants.find({kernel.str(), number});
+    if (found == variants.end() || !found->second.byHand)
+      return;
+    result = source.lookupSymbol<KernelOp>(kernel).emitOpError()
+             << scheduleAttributes[number] << " expects one that ptxas takes, such as " << variant.schedule
+             << ", but got " << found->second.byHand->schedule << ": " << found->second.byHand->reason;
+  });
+  return result;
+}
+
+std::string sparsec::describe(const PtxasProblem &problem, ArrayRef<char> launchInfo) {
+  std::string kernel;
+  forEachVariant(launchInfo, [&](StringRef, size_t, const sparsec_variant_info_t &variant) {
+    if (problem.symbol.empty() || problem.symbol == variant.symbol)
+      kernel += std::string("kernel ") + variant.symbol + " (schedule " + variant.schedule + "): ";
+  });
+  return (kernel.empty() ? "kernel " + problem.symbol + ": " : kernel) + problem.reason;
+}

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The schedules of attention that are worth a look, with how long they are expected to take. Pure functions.
+
+#ifndef SPARSEC_COMPILER_SCHEDULE_ATTENTIONCANDIDATES_H
+#define SPARSEC_COMPILER_SCHEDULE_ATTENTIONCANDIDATES_H
+
+#include "AttentionSchedule.h"
+#include "Candidates.h"
+
+namespace sparsec {
+
+/// Registers that a consumer thread is expected to need.
+int64_t estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem);
+
+/// What one step of a tile takes.
+Cost estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
+
+/// The candidates where pointers and strides are multiples of `alignment` bytes: those that fit first, the cheapest at
+/// the front.
+std::vector<Candidate> rankCandidates(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_SCHEDULE_ATTENTIONCANDIDATES_H
