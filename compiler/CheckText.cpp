@@ -2,6 +2,8 @@
 
 #include "CheckText.h"
 
+#include "SparsecDialect.h"
+
 #include "mlir/Bytecode/BytecodeReader.h"
 #include "mlir/IR/Diagnostics.h"
 #include "mlir/IR/Location.h"
@@ -227,14 +229,94 @@ LogicalResult TextCheck::enter(const Token &token, int64_t levels) {
                                << " levels of nested brackets, aliases and operators, but got " << reached;
 }
 
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+namespace {
+/// Finds the names of ops, types and attributes as far as they say which dialect is meant.
+class NameCheck {
+public:
+  NameCheck(StringRef text, MLIRContext &context, function_ref<InFlightDiagnostic(StringRef)> emitError)
+      : tokens(text), context(context), emitError(emitError) {}
+
+  LogicalResult run();
+
+private:
+  bool isOpName(const Token &previous, const Token &token, const Token &next) const;
+  LogicalResult checkName(StringRef name, bool isOp);
+  void followBrackets(const Token &token);
+
+  Tokens tokens;
+  MLIRContext &context;
+  function_ref<InFlightDiagnostic(StringRef)> emitError;
+  SmallVector<char> open;
+};
+} // namespace
+
+LogicalResult NameCheck::run() {
+  for (Token previous, token = tokens.next(), next; token.kind != TokenKind::End; previous = token, token = next) {
+    next = tokens.next();
+    followBrackets(token);
+    bool isOp = isOpName(previous, token, next);
+    if ((isOp || token.isAliasName()) && token.text.contains('.') && failed(checkName(token.text, isOp)))
+      return failure();
+  }
+  return success();
+}
+
+/// Ops stand at the top and between braces, and so do the attributes of a dictionary: `foo.bar = 1`, or `foo.bar`
+/// alone.
+bool NameCheck::isOpName(const Token &previous, const Token &token, const Token &next) const {
+  if (token.kind != TokenKind::Word || !(open.empty() || open.back() == '{'))
+    return false;
+  if (token.text.front() == '"')
+    return next.is('(') && !previous.is('@'); // but @"..." names a symbol
+  return llvm::isAlpha(token.text.front()) && !next.is('=') && !next.is(',') && !next.is('}');
+}
+
+LogicalResult NameCheck::checkName(StringRef text, bool isOp) {
+  StringRef name = text.trim("\"#!"), dialect = name.split('.').first;
+  if (isOp && open.empty() && name != "sparsec.kernel" && name != "builtin.module")
+    return emitError(text) << "expects only sparsec.kernel in a module, but got " << name;
+  if (!context.getOrLoadDialect(dialect))
+    return emitError(text) << "expects only names of sparsec, arith and math in a kernel, but got " << name;
+  return success();
+}
+
+void NameCheck::followBrackets(const Token &token) {
+  if (token.kind == TokenKind::Open)
+    open.push_back(token.text.front());
+  // An angle that closes nothing is a comparison.
+  else if (token.kind == TokenKind::Close && !open.empty() && (!token.is('>') || open.back() == '<'))
+    open.pop_back();
+}
+
+//===----------------------------------------------------------------------===//
+// Entry points
+//===----------------------------------------------------------------------===//
+
+/// Emits an error where `token`, a part of the main file, begins.
+static InFlightDiagnostic emitErrorAt(const llvm::SourceMgr &sources, MLIRContext &context, StringRef token) {
+  auto [line, column] = sources.getLineAndColumn(llvm::SMLoc::getFromPointer(token.data()));
+  StringRef name = sources.getMemoryBuffer(sources.getMainFileID())->getBufferIdentifier();
+  return emitError(FileLineColLoc::get(&context, name, line, column));
+}
+
 LogicalResult sparsec::checkText(const llvm::SourceMgr &sources, MLIRContext &context) {
   const llvm::MemoryBuffer *buffer = sources.getMemoryBuffer(sources.getMainFileID());
-  StringRef name = buffer->getBufferIdentifier(), text = buffer->getBuffer();
+  StringRef text = buffer->getBuffer();
+  // The line of a binary file is nothing for a terminal.
+  auto start = FileLineColLoc::get(&context, buffer->getBufferIdentifier(), 0, 0);
   if (isBytecode(*buffer))
-    return emitError(FileLineColLoc::get(&context, name, 0, 0)) << "expects MLIR as text, but got bytecode";
-  auto emitErrorAt = [&](StringRef token) {
-    auto [line, column] = sources.getLineAndColumn(llvm::SMLoc::getFromPointer(token.data()));
-    return emitError(FileLineColLoc::get(&context, name, line, column));
-  };
-  return TextCheck(text, emitErrorAt).run();
+    return emitError(start) << "expects MLIR as text, but got bytecode";
+  if (size_t zero = text.find('\0'); zero != StringRef::npos)
+    return emitError(start) << "expects MLIR as text, but got a binary file, with a zero at byte " << zero;
+  return TextCheck(text, [&](StringRef token) { return emitErrorAt(sources, context, token); }).run();
+}
+
+LogicalResult sparsec::checkNames(const llvm::SourceMgr &sources, MLIRContext &context) {
+  context.loadDialect<SparsecDialect>(); // and those that it depends on
+  StringRef text = sources.getMemoryBuffer(sources.getMainFileID())->getBuffer();
+  return NameCheck(text, context, [&](StringRef token) { return emitErrorAt(sources, context, token); }).run();
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is checked in a text before MLIR's parser reads it, because the parser would crash.
+// What is checked in a text before MLIR's parser reads it, because the parser would crash or mislead.
 
 #ifndef SPARSEC_COMPILER_CHECKTEXT_H
 #define SPARSEC_COMPILER_CHECKTEXT_H
@@ -20,9 +20,13 @@ namespace sparsec {
 inline constexpr int64_t mostNesting = 128;
 
 /// Refuses, with a diagnostic at its place, what MLIR's parser does not survive in the main file of `sources`: nesting
-/// that is deeper than `mostNesting`, and dense arrays of `index`. Also refuses bytecode, which these checks cannot
-/// read.
+/// that is deeper than `mostNesting`, and dense arrays of `index`. Also refuses bytecode and other binary files, which
+/// these checks cannot read.
 llvm::LogicalResult checkText(const llvm::SourceMgr &sources, mlir::MLIRContext &context);
+
+/// Refuses ops other than `sparsec.kernel` at the top of the main file of `sources`, and names of dialects that a
+/// kernel has no use for. The parser's messages about them advise to register dialects.
+llvm::LogicalResult checkNames(const llvm::SourceMgr &sources, mlir::MLIRContext &context);
 
 } // namespace sparsec
 

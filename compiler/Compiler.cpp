@@ -76,7 +76,8 @@ static llvm::Error checkOptions(const sparsec_compile_options_t &options, ArrayR
   std::set<StringRef> seen;
   for (const std::string &target : targets) {
     if (!isKnownTarget(target))
-      return llvm::createStringError("expects arch to be one of " + knownTargets() + ", but got " + target);
+      return llvm::createStringError("expects arch to be one of " + knownTargets() + ", but got " +
+                                     (target.empty() ? "an empty name" : target));
     if (!seen.insert(target).second)
       return llvm::createStringError("expects every arch once, but got " + target + " twice");
     if (!hasStage(target, options.emit))
@@ -255,9 +256,10 @@ sparsec_compile_code_t Compilation::failInternally(const Twine &what, StringRef 
 }
 
 /// A source holds kernels and nothing else: what passes make has the rest of the module for itself.
-static LogicalResult checkContents(ModuleOp module) {
+static LogicalResult checkContents(ModuleOp module, StringRef source) {
   if (module.getBody()->empty())
-    return module.emitError("expects at least one sparsec.kernel, but got none");
+    return module.emitError("expects at least one sparsec.kernel, but got ")
+           << (source.trim().empty() ? "an empty text" : "none");
   for (Operation &op : *module.getBody()) {
     if (!isa<KernelOp>(op))
       return op.emitError("expects only sparsec.kernel in a module, but got ") << op.getName();
@@ -280,10 +282,10 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
 
   OwningOpRef<ModuleOp> module;
   times.measure("parse", [&] {
-    if (succeeded(checkText(sources, context)))
+    if (succeeded(checkText(sources, context)) && succeeded(checkNames(sources, context)))
       module = parseSourceFile<ModuleOp>(sources, &context);
   });
-  if (!module || failed(checkContents(*module)))
+  if (!module || failed(checkContents(*module, source)))
     return SPARSEC_COMPILE_INVALID_INPUT;
   for (const std::string &target : targets) {
     this->target = target;

@@ -20,6 +20,22 @@ using namespace sparsec;
 // sparsec.kernel: syntax
 //===----------------------------------------------------------------------===//
 
+/// Parses a region that ends with `Terminator`. One that does not is refused here: the message of MLIR's verifier
+/// prints the last op without the names of its operands, and names no op that would be right.
+template <typename Terminator>
+static ParseResult parseTerminatedRegion(OpAsmParser &parser, Region &region,
+                                         ArrayRef<OpAsmParser::Argument> arguments) {
+  auto location = parser.getEncodedSourceLoc(parser.getCurrentLocation());
+  if (parser.parseRegion(region, arguments))
+    return failure();
+  Operation *last = region.empty() || region.back().empty() ? nullptr : &region.back().back();
+  if (last && last->mightHaveTrait<OpTrait::IsTerminator>())
+    return success();
+  return emitError(last ? last->getLoc() : location)
+         << "expects " << Terminator::getOperationName() << " at the end of the region, but got "
+         << (last ? last->getName().getStringRef() : "nothing");
+}
+
 void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   for (auto [argument, name] : llvm::zip(region.getArguments(), getArgumentNames()))
     setName(argument, cast<StringAttr>(name).getValue());
@@ -41,23 +57,31 @@ ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
   }
 
   auto parseResult = [&]() -> ParseResult {
+    auto location = parser.getCurrentLocation();
     std::string resultName;
     Type type;
-    if (parser.parseKeywordOrString(&resultName) || parser.parseColonType(type))
+    if (failed(parser.parseOptionalKeywordOrString(&resultName)) || failed(parser.parseOptionalColon()))
+      return parser.emitError(location, "expects a result to be NAME: TYPE");
+    if (parser.parseType(type))
       return failure();
     resultNames.push_back(builder.getStringAttr(resultName));
     resultTypes.push_back(type);
     return success();
   };
-  if (parser.parseArrow() || parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResult) ||
-      parser.parseOptionalAttrDictWithKeyword(state.attributes))
+  auto location = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalArrow()) &&
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResult))
+    return failure();
+  if (resultNames.empty())
+    return parser.emitError(location, "expects -> (NAME: TYPE, ...) behind the arguments, but got no result");
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
     return failure();
 
   state.addAttribute(getFunctionTypeAttrName(state.name),
                      TypeAttr::get(builder.getFunctionType(argumentTypes, resultTypes)));
   state.addAttribute(getArgumentNamesAttrName(state.name), builder.getArrayAttr(argumentNames));
   state.addAttribute(getResultNamesAttrName(state.name), builder.getArrayAttr(resultNames));
-  return parser.parseRegion(*state.addRegion(), arguments);
+  return parseTerminatedRegion<ReturnOp>(parser, *state.addRegion(), arguments);
 }
 
 void KernelOp::print(OpAsmPrinter &printer) {
@@ -261,7 +285,7 @@ static void printSpmmInputs(OpAsmPrinter &printer, Operation *, Value dense, Ope
 static ParseResult parseElementRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
   return failure(parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true) ||
-                 parser.parseRegion(region, arguments));
+                 parseTerminatedRegion<YieldOp>(parser, region, arguments));
 }
 
 static void printElementRegion(OpAsmPrinter &printer, Operation *, Region &region) {

@@ -79,7 +79,8 @@ Max rel. error is the largest |got - exact| over the largest |exact|, of the row
 Pointers are checked before every launch on a GPU, which takes about 2 us. Kernels of less than 10 us wait for it: the
 environment variable SPARSEC_CHECK_MEMORY=0 turns it off.
 
-Exit codes: 0 good, 1 bad input or failed check, 2 wrong usage, 3 internal or driver error.
+Exit codes: 0 good, 1 bad input or failed check, 2 wrong usage, 3 internal or driver error, or an output that cannot
+be written.
 )");
 
 static int usageError(const std::string &message) {
@@ -116,7 +117,7 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
         stream << bytes;
         return llvm::Error::success();
       }))
-    return failure("cannot write '{}': {}", view(path), llvm::toString(std::move(error)));
+    return llvm::createFileError(path, std::move(error));
   return llvm::Error::success();
 }
 

@@ -252,6 +252,16 @@ sparsec.kernel @attention_c17(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf1
 
 // -----
 
+sparsec.kernel @attention_c17_no_yield(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  %0 = sparsec.attention %q, %k, %v mask (%b: i32, %h: i32, %i: i32, %j: i32) {
+    // expected-error @+1 {{expects sparsec.yield at the end of the region, but got arith.cmpi}}
+    %t = arith.cmpi eq, %i, %j : i32
+  } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
 sparsec.kernel @attention_c18(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
   %0 = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
     // expected-error @+1 {{'arith.divui' op has no lowering in a score region}}

@@ -26,6 +26,40 @@ sparsec.kernel @kernel_c1_no_anchor(%x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16
 
 // -----
 
+sparsec.kernel @kernel_c1_no_return(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{expects sparsec.return at the end of the region, but got sparsec.spmm}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects sparsec.return at the end of the region, but got nothing}}
+sparsec.kernel @kernel_c1_empty() -> (y: tensor<?x?xbf16>) {
+}
+
+// -----
+
+// expected-error @+1 {{expects -> (NAME: TYPE, ...) behind the arguments, but got no result}}
+sparsec.kernel @no_results(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) {
+  sparsec.return
+}
+
+// -----
+
+// expected-error @+1 {{expects -> (NAME: TYPE, ...) behind the arguments, but got no result}}
+sparsec.kernel @empty_results(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> () {
+  sparsec.return
+}
+
+// -----
+
+// expected-error @+1 {{expects a result to be NAME: TYPE}}
+sparsec.kernel @unnamed_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (tensor<?x?xbf16>) {
+  sparsec.return
+}
+
+// -----
+
 // expected-error @+1 {{'sparsec.kernel' op expects argument 'b' to be used once, but got 0 uses}}
 sparsec.kernel @kernel_c2(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %b: f32) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

@@ -257,6 +257,25 @@ sparsec.kernel @spmm_c17(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?
 
 // -----
 
+sparsec.kernel @spmm_c17_no_yield(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+    // expected-error @+1 {{expects sparsec.yield at the end of the region, but got math.absf}}
+    %a = math.absf %acc : f32
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c17_empty(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{expects sparsec.yield at the end of the region, but got nothing}}
+  %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {
+  } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 sparsec.kernel @spmm_c17_type(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{'sparsec.spmm' op expects the epilogue region to end with sparsec.yield of one 'f32'}}
   %0 = sparsec.spmm %w, %x epilogue (%acc: f32) {

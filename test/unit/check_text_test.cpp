@@ -166,4 +166,41 @@ TEST(CheckText, Bytecode) {
   EXPECT_TRUE(compilation.says("error: expects MLIR as text, but got bytecode")) << compilation.diagnostics;
 }
 
+TEST(CheckNames, ForeignOnesAreRefusedWhereTheyAre) {
+  const std::pair<std::string, const char *> sources[] = {
+      {"func.func @f()", "<memory>:1:1: error: expects only sparsec.kernel in a module, but got func.func"},
+      {"#a = 1\n\"other.op\"() : () -> ()",
+       "<memory>:2:1: error: expects only sparsec.kernel in a module, but got other.op"},
+      {kernelWith("1") + "%c = arith.constant 1 : i32",
+       "<memory>:5:6: error: expects only sparsec.kernel in a module, but got arith.constant"},
+      {kernelWith("#other.attribute<1>"),
+       "expects only names of sparsec, arith and math in a kernel, but got other.attribute"},
+      {kernelWith("!other.type"), "expects only names of sparsec, arith and math in a kernel, but got other.type"},
+      {"module {\n  other.op @f\n}", "expects only names of sparsec, arith and math in a kernel, but got other.op"}};
+  for (const auto &[source, message] : sources) {
+    Compilation compilation = compile(source);
+    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+    EXPECT_TRUE(compilation.says(message)) << compilation.diagnostics;
+  }
+}
+
+TEST(CheckNames, PointsElsewhereAreNoNames) {
+  // Attributes of any name, strings, symbols, locations, and a comparison that looks like the end of brackets.
+  for (const char *attribute : {"1, other.name = 2, other.unit", "\"other.op\"", "@\"other.op\"", "[\"other.op\", 1.5]",
+                                "affine_set<(d0) : (d0 - 1 >= 0)>, other.name"}) {
+    Compilation compilation =
+        compile(kernelWith(attribute) + "loc(\"other.file\":1:2)\n#l = loc(\"other.file\":1:2)\n");
+    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics;
+  }
+}
+
+TEST(CheckNames, BinaryFilesHaveNoPlace) {
+  Compilation compilation = compile(std::string("\x7f"
+                                                "ELF\0",
+                                                5));
+  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_EQ(compilation.diagnostics,
+            "<memory>:0:0: error: expects MLIR as text, but got a binary file, with a zero at byte 4\n");
+}
+
 } // namespace

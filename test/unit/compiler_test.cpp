@@ -99,7 +99,8 @@ TEST(Compiler, DiagnosticsMayBeIgnored) {
 TEST(Compiler, EmptySource) {
   Compilation compilation = compile("", defaults());
   EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-  EXPECT_NE(compilation.diagnostics.find("expects at least one sparsec.kernel, but got none"), std::string::npos);
+  EXPECT_NE(compilation.diagnostics.find("expects at least one sparsec.kernel, but got an empty text"),
+            std::string::npos);
 }
 
 /// What is wrong with options that differ from the defaults by `change`.

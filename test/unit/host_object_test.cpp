@@ -108,6 +108,7 @@ TEST_F(HostObject, ImportsOnlyTheCLibrary) {
 }
 
 /// Results that LLVM moves away from their stores: the operand is one number, so that a maximum with it may be one too.
+/// And extensions that it moves behind an op, which is then one of f16.
 TEST(HostObjectSymbols, RoundingIsNoCall) {
   const char *epilogues[] = {
       "%r = arith.maximumf %acc, %e : f32",

@@ -6,6 +6,7 @@
 #include "sparsec/compiler.h"
 
 #include "llvm/ADT/SmallString.h"
+#include "llvm/ADT/StringExtras.h"
 #include "llvm/Config/llvm-config.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/Error.h"
@@ -23,6 +24,23 @@ using namespace sparsec;
 // Options
 //===----------------------------------------------------------------------===//
 
+namespace {
+/// Like LLVM's parser of named values, but an error lists them.
+template <typename Value> class ChoiceParser : public cl::parser<Value> {
+public:
+  using cl::parser<Value>::parser;
+
+  bool parse(cl::Option &option, StringRef name, StringRef text, Value &value) {
+    if (this->findOption(text) < this->getNumOptions())
+      return cl::parser<Value>::parse(option, name, text, value);
+    SmallVector<StringRef> choices;
+    for (unsigned index = 0; index < this->getNumOptions(); ++index)
+      choices.push_back(this->getOption(index));
+    return option.error("expects one of " + join(choices, ", ") + ", but got '" + text + "'");
+  }
+};
+} // namespace
+
 static cl::OptionCategory category("Options");
 
 static cl::opt<std::string> inputPath(cl::Positional, cl::desc("kernel.mlir (- is standard input)"), cl::Required,
@@ -33,7 +51,7 @@ static cl::list<std::string> targets("arch", cl::CommaSeparated, cl::value_desc(
                                      cl::desc("Chips, or host; several give a bundle from which the runtime picks "
                                               "(default sm_90a)"),
                                      cl::cat(category));
-static cl::opt<sparsec_emit_t> emit(
+static cl::opt<sparsec_emit_t, false, ChoiceParser<sparsec_emit_t>> emit(
     "emit", cl::desc("What to write instead of the image:"), cl::init(SPARSEC_EMIT_IMAGE),
     cl::values(clEnumValN(SPARSEC_EMIT_MLIR, "mlir", "the input, verified"),
                clEnumValN(SPARSEC_EMIT_SCHEDULE, "schedule", "the input with the schedule of every kernel"),
@@ -115,6 +133,26 @@ static Error writeTo(raw_fd_ostream &stream, StringRef path, StringRef contents)
   return error ? createFileError(path, error) : Error::success();
 }
 
+/// Whether a file can be written there, as far as it is known before the work.
+static std::error_code checkOutput(StringRef path) {
+  sys::fs::file_status status;
+  if (path == "-")
+    return {};
+  if (!sys::fs::status(path, status) && !sys::fs::is_regular_file(status))
+    return sys::fs::is_directory(status) ? std::make_error_code(std::errc::is_a_directory) : std::error_code();
+  StringRef folder = sys::path::parent_path(path);
+  if (folder.empty())
+    folder = ".";
+  if (std::error_code error = sys::fs::access(folder, sys::fs::AccessMode::Write))
+    return error;
+  return sys::fs::is_directory(folder) ? std::error_code() : std::make_error_code(std::errc::not_a_directory);
+}
+
+static int refuseOutput(const Twine &error) {
+  WithColor::error(errs(), "sparsec") << "cannot write " << error << "\n";
+  return SPARSEC_COMPILE_FAILURE;
+}
+
 /// Writes to a temporary file beside `path` and renames it: an existing file is replaced whole or not at all.
 static Error writeOutput(StringRef path, StringRef contents) {
   if (path == "-")
@@ -174,8 +212,15 @@ int main(int argc, char **argv) {
 
   auto source = MemoryBuffer::getFileOrSTDIN(inputPath, /*IsText=*/true);
   if (!source) {
-    WithColor::error(errs(), "sparsec") << "cannot read " << inputPath << ": " << source.getError().message() << "\n";
+    WithColor::error(errs(), "sparsec") << "cannot read '" << inputPath << "': " << source.getError().message() << "\n";
     return SPARSEC_COMPILE_INVALID_INPUT;
+  }
+  if (std::error_code error = checkOutput(outputPath))
+    return refuseOutput("'" + outputPath + "': " + error.message());
+  if (sys::fs::equivalent(inputPath, outputPath)) {
+    WithColor::error(errs(), "sparsec") << "expects -o to name another file than the input, but got '" << outputPath
+                                        << "' for both\n";
+    return SPARSEC_COMPILE_INVALID_OPTIONS;
   }
 
   std::vector<const char *> targetNames;
@@ -192,8 +237,7 @@ int main(int argc, char **argv) {
 
   StringRef data(static_cast<const char *>(sparsec_compile_result_data(result)), sparsec_compile_result_size(result));
   if (Error error = writeOutput(chooseOutput(sparsec_compile_result_format(result)), data)) {
-    WithColor::error(errs(), "sparsec") << "cannot write " << toString(std::move(error)) << "\n";
-    code = SPARSEC_COMPILE_FAILURE;
+    code = sparsec_compile_code_t(refuseOutput(toString(std::move(error))));
   } else if (verbose) {
     errs() << sparsec_compile_result_report(result);
   }

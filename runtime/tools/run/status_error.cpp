@@ -27,6 +27,11 @@ ExitCode reportError(llvm::Error error) {
           exitCode = exitInternal;
         llvm::errs() << "sparsec-run: error: " << status.message << '\n';
       },
+      // Readers have errors of their own: this is a file that cannot be written.
+      [&](const llvm::FileError &file) {
+        exitCode = exitInternal;
+        llvm::errs() << "sparsec-run: error: cannot write " << file.message() << '\n';
+      },
       [](const llvm::ErrorInfoBase &other) { llvm::errs() << "sparsec-run: error: " << other.message() << '\n'; });
   return exitCode;
 }
