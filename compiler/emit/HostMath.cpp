@@ -82,11 +82,23 @@ Value Exponential::of(Value x) {
   return multiply(result, powerOfTwo(arith::SubIOp::create(b, exponent, half)));
 }
 
+/// The larger (OGT) or smaller (OLT) operand, or the one that is not NaN. LLVM's intrinsic for it moves to f16 where
+/// both operands come from there, and of f16 it is a call of the C library for each element.
+static void lowerNumber(IRRewriter &rewriter, Operation *op, arith::CmpFPredicate predicate) {
+  Value a = op->getOperand(0), b = op->getOperand(1);
+  Value takesA = arith::CmpFOp::create(rewriter, op->getLoc(), predicate, a, b);
+  Value number = arith::SelectOp::create(rewriter, op->getLoc(), takesA, a, b); // b if one of them is NaN
+  Value isNan = arith::CmpFOp::create(rewriter, op->getLoc(), arith::CmpFPredicate::UNO, b, b);
+  rewriter.replaceOpWithNewOp<arith::SelectOp>(op, isNan, a, number);
+}
+
 void sparsec::lowerHostMath(LLVM::LLVMFuncOp function) {
   IRRewriter rewriter(function.getContext());
   function.walk([&](Operation *op) {
     rewriter.setInsertionPoint(op);
     TypeSwitch<Operation *>(op)
+        .Case([&](arith::MaxNumFOp max) { lowerNumber(rewriter, max, arith::CmpFPredicate::OGT); })
+        .Case([&](arith::MinNumFOp min) { lowerNumber(rewriter, min, arith::CmpFPredicate::OLT); })
         .Case([&](math::AbsFOp abs) { rewriter.replaceOpWithNewOp<LLVM::FAbsOp>(abs, abs.getOperand()); })
         .Case([&](math::SqrtOp sqrt) { rewriter.replaceOpWithNewOp<LLVM::SqrtOp>(sqrt, sqrt.getOperand()); })
         .Case([&](math::RsqrtOp rsqrt) {

@@ -8,8 +8,8 @@
 
 namespace sparsec {
 
-/// What the processor has as instructions becomes LLVM's intrinsics, exp becomes arithmetic; both of f32 and of vectors
-/// of it. The host conversions make libm calls of the others.
+/// What the processor has as instructions becomes LLVM's intrinsics, maxnum and minnum comparisons, exp arithmetic; all
+/// of f32 and of vectors of it. The host conversions make libm calls of the others.
 void lowerHostMath(mlir::LLVM::LLVMFuncOp function);
 
 /// A bf16 becomes the i16 of its bits, from its load or its rounding to its store or its extension: processors without

@@ -42,10 +42,15 @@ class Kernel:
     score: regions.Region = None
     mask: regions.Region = None
     schedule: str = ""
+    # Sizes that the text says: B batches, H heads, G heads of keys, Q queries, K keys.
+    static: dict = dataclasses.field(default_factory=dict)
+
+    def tensor(self, letters, rest):
+        return "tensor<" + "".join(f"{self.static.get(letter, '?')}x" for letter in letters) + f"{rest}>"
 
     def text(self):
-        tensor = f"tensor<?x?x?x{self.dimension}x{self.dtype}>"
-        arguments, clauses = [("q", tensor), ("k", tensor), ("v", tensor)], ""
+        query, key = (self.tensor(letters, f"{self.dimension}x{self.dtype}") for letters in ("BHQ", "BGK"))
+        arguments, clauses = [("q", query), ("k", key), ("v", key)], ""
         if self.blocks:
             arguments.append(("p", f"!sparsec.pattern<{self.blocks[0]}x{self.blocks[1]}>"))
             clauses += " pattern(%p)"
@@ -60,8 +65,8 @@ class Kernel:
         for kind, region in (("score", self.score), ("mask", self.mask)):
             if region:
                 clauses += f"\n      {kind} ({region.arguments_text()}) {{\n{region.text()}\n  }}"
-        results = [("o", f"tensor<?x?x?x{self.dimension}x{self.result}>")]
-        results += [("lse", "tensor<?x?x?xf32>")] if self.lse else []
+        results = [("o", self.tensor("BHQ", f"{self.dimension}x{self.result}"))]
+        results += [("lse", self.tensor("BHQ", "f32"))] if self.lse else []
         values, types = (", ".join(part) for part in zip(*((f"%{name}", dtype) for name, dtype in results)))
         attributes = f" attributes {{schedule = {self.schedule}}}" if self.schedule else ""
         return (f"sparsec.kernel @{self.name}({', '.join(f'%{name}: {dtype}' for name, dtype in arguments)})\n"
@@ -246,12 +251,15 @@ def softmax(score, v):
 
 
 def general_problem(rng, kernel, numbers):
-    """Odd lengths, shared heads of keys, lists of their own for batches and heads or the same for all."""
+    """Odd lengths, some sizes in the text of the kernel, shared heads of keys, lists of their own for batches and heads
+    or the same for all."""
     key_heads = rng.choice([1, 2])
     batches, heads = rng.choice([1, 2]), key_heads * rng.choice([1, 1, 2, 3])
     queries, keys = (rng.choice([1, 63, 64, 65, 128, rng.randrange(1, 200)]) for _ in range(2))
     if rng.random() < 0.04:
-        queries, keys = rng.choice([(0, keys), (queries, 0)])
+        batches, queries, keys = rng.choice([(batches, 0, keys), (batches, queries, 0), (0, queries, keys)])
+    sizes = {"B": batches, "H": heads, "G": key_heads, "Q": queries, "K": keys}
+    kernel.static = {letter: size for letter, size in sizes.items() if rng.random() < 0.2}
 
     def elements(shape, dtype):
         if dtype == "i32":

@@ -85,7 +85,7 @@ def check_kernels(case):
             kernel = attention.random_kernel(case.rng, f"k{index}")
             problem = attention.general_problem(case.rng, kernel, case.numbers)
         else:
-            kernel = spmm.random_kernel(case.rng, f"k{index}", tame=True)
+            kernel = spmm.random_kernel(case.rng, f"k{index}", tame=True, extremes=True)
             problem = spmm.general_problem(case.rng, kernel, case.numbers)
         kernels.append(kernel)
         problems.append(problem)

@@ -9,6 +9,7 @@ import intervals
 import regions
 
 BLOCKS = [(16, 16), (16, 32), (32, 16), (32, 32), (48, 16), (64, 64), (64, 32), (80, 96), (128, 128), (128, 112)]
+EXTREME_BLOCKS = [(256, 16), (16, 256)]
 BROADCASTS = ["per_row", "per_column", "scalar", "full"]
 # sparsec_reference_run's promise: sums in f32 are off by this much of the sum of magnitudes.
 SUM_ERROR = 1e-6
@@ -68,14 +69,16 @@ def region_inputs(extras):
     return [("acc", "f32")] + [(f"{extra.name}_e", "f32" if extra.by_value else extra.dtype) for extra in extras]
 
 
-def random_kernel(rng, name, tame, last_op=None, region_share=0.8):
+def random_kernel(rng, name, tame, last_op=None, region_share=0.8, extremes=False):
+    """`extremes`: now and then with the longest blocks, or as many extra operands as there may be."""
     extras = []
-    for number in range(rng.choice([0, 1, 1, 2, 3, 6])):
+    for number in range(rng.choice([0, 1, 1, 2, 3, 6] + [16] * extremes)):
         broadcast = rng.choice(BROADCASTS)
         by_value = broadcast == "scalar" and rng.random() < 0.5
         dtype = "f32" if by_value else rng.choice(["f32", "f16", "bf16"])
         extras.append(Extra(f"e{number}", broadcast, dtype, by_value))
-    kernel = Kernel(name, rng.choice(["bf16", "f16"]), rng.choice(BLOCKS), rng.choice(["kn", "nk"]),
+    blocks = BLOCKS + EXTREME_BLOCKS * extremes
+    kernel = Kernel(name, rng.choice(["bf16", "f16"]), rng.choice(blocks), rng.choice(["kn", "nk"]),
                     rng.choice(["mn", "nm"]), rng.choice(["bf16", "f16", "f32"]), extras)
     if extras or last_op or rng.random() < region_share:
         kernel.region = regions.Region(region_inputs(extras))
@@ -172,7 +175,7 @@ class Problem:
 
 
 def general_problem(rng, kernel, numbers):
-    """Odd sizes, empty rows, NaN beyond the edges; sometimes nothing at all."""
+    """Odd sizes, some of them in the text of the kernel, empty rows, NaN beyond the edges; sometimes nothing at all."""
     rows, columns = kernel.block
     m, k = (rng.choice([rng.randrange(1, 3 * side + 2), side, 2 * side, side + 1]) for side in (rows, columns))
     n = rng.choice([1, 2, 3, 7, 8, 16, 31, 64, rng.randrange(1, 150)])
@@ -181,6 +184,7 @@ def general_problem(rng, kernel, numbers):
     pattern = numbers.random((-(-m // rows), -(-k // columns))) < rng.choice([0.0, 0.3, 0.6, 1.0])
     if len(pattern) and rng.random() < 0.3:
         pattern[rng.randrange(len(pattern))] = False
+    kernel.static = {letter: size for letter, size in zip("MKN", (m, k, n)) if rng.random() < 0.2}
     edge = rng.choice([np.nan, np.inf, formats.round_to(6e4, kernel.dtype)])
     return Problem(kernel, (m, k, n), pattern, numbers,
                    lambda shape, dtype: formats.values(numbers, shape, dtype, wild=False), edge)

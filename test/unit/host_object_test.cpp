@@ -116,7 +116,11 @@ TEST(HostObjectSymbols, RoundingIsNoCall) {
       "%r = arith.addf %e, %e : f32",
       "%n = arith.cmpf uno, %acc, %e : f32 %r = arith.select %n, %e, %acc : f32",
       "%h = arith.truncf %e : f32 to bf16 %g = arith.extf %h : bf16 to f32 %r = arith.maximumf %acc, %g : f32",
-      "%h = arith.truncf %acc : f32 to f16 %g = arith.extf %h : f16 to f32 %r = arith.maximumf %g, %e : f32"};
+      "%h = arith.truncf %acc : f32 to f16 %g = arith.extf %h : f16 to f32 %r = arith.maximumf %g, %e : f32",
+      "%h = arith.truncf %acc : f32 to f16 %g = arith.extf %h : f16 to f32 "
+      "%i = arith.truncf %e : f32 to f16 %j = arith.extf %i : f16 to f32 %r = arith.maxnumf %g, %j : f32",
+      "%h = arith.truncf %acc : f32 to f16 %g = arith.extf %h : f16 to f32 "
+      "%i = arith.truncf %e : f32 to f16 %j = arith.extf %i : f16 to f32 %r = arith.minnumf %g, %j : f32"};
   for (const char *type : {"bf16", "f16"})
     for (const char *epilogue : epilogues) {
       std::string text = llvm::formatv(R"mlir(
