@@ -6,6 +6,7 @@
 #   readers    each file reader of sparsec-run for so many minutes, with libFuzzer under AddressSanitizer and
 #              UndefinedBehaviorSanitizer; needs clang-22. Inputs that broke one go to test/fuzz/corpus after the fix
 #   texts      mutated kernels through the whole compiler: no crash, no hang, every refusal has a place
+#   chips      kernels whose regions hold any ops, for GPUs: a schedule is found that ptxas takes as it is
 #   schedules  hand-written schedules through ptxas: each compiles or is refused at a place
 #   regions    epilogues, scores and masks of all ops, on the host, against intervals in double
 #   kernels    products and attention of all shapes, on the host, against NumPy in double
@@ -13,7 +14,7 @@
 # All but readers run the cases of test/random/random_test.py, on all processors.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
-usage="scripts/fuzz.sh readers|texts|schedules|regions|kernels|images [MINUTES] [SEED]"
+usage="scripts/fuzz.sh readers|texts|chips|schedules|regions|kernels|images [MINUTES] [SEED]"
 kind=${1:-}
 minutes=${2:-1}
 seed=${3:-$(date +%s)}
@@ -58,7 +59,7 @@ run_random_test() {
 mkdir -p "$findings"
 case $kind in
   readers) fuzz_readers ;;
-  texts | schedules | regions | kernels | images) run_random_test ;;
+  texts | chips | schedules | regions | kernels | images) run_random_test ;;
   *) fail "$usage" ;;
 esac
 step "nothing found"

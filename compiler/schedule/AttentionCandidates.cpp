@@ -16,11 +16,6 @@ static constexpr int64_t rowsPerWarpgroup = 64, rowsPerWarp = 16;
 static constexpr int64_t mostKeys = 128;
 static constexpr int64_t warpsPerSm = 8;
 
-// Addresses, positions and the state of the softmax; with one role the addresses of copies too.
-static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36;
-// Of regions that need registers (see AttentionDescription).
-static constexpr int64_t registersOfRegions = 40;
-
 // An exponential takes one of 16 lanes of its unit for a clock, what is around it about six of 128.
 static constexpr double softmaxClocksPerScore = 1.0 / 16 + 6.0 / 128;
 // One role: all warps meet between two steps. A second CTA on the SM works meanwhile.
@@ -29,15 +24,6 @@ static constexpr double barrierClocks = 50;
 static constexpr double exposedShare = 0.1;
 
 static bool isWgmma(const Schedule &schedule) { return schedule.instruction == MatrixInstruction::Wgmma; }
-
-int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem) {
-  // A thread has half a row of 128 elements or keys. Probabilities are pairs.
-  int64_t output = problem.headDimension / 2, scores = schedule.tileN / 2, probabilities = schedule.tileN / 4;
-  // wgmma reads queries from shared memory.
-  int64_t queries = isWgmma(schedule) ? 0 : problem.headDimension / 4;
-  int64_t others = isWgmma(schedule) ? otherRegisters : otherRegistersOfOneRole;
-  return output + scores + probabilities + queries + others + (problem.regionsNeedRegisters ? registersOfRegions : 0);
-}
 
 /// Warpgroups of an SM take turns: while one multiplies, the others exponentiate.
 Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
@@ -141,7 +127,7 @@ std::vector<Candidate> sparsec::rankCandidates(const AttentionDescription &probl
                                                int64_t alignment) {
   std::vector<Candidate> candidates;
   for (const Schedule &schedule : schedulesFor(problem, chip, alignment)) {
-    int64_t needed = estimatedRegisters(schedule, problem), allowed = consumerBudget(schedule, chip);
+    int64_t needed = estimatedRegisters(schedule, problem, Origin::Chosen), allowed = consumerBudget(schedule, chip);
     Candidate candidate = {schedule,
                            firstBroken({checkAttentionFit(schedule, problem, chip),
                                         atMost(Limit::Registers, allowed, needed, "registers per consumer thread")}),

@@ -9,9 +9,6 @@
 
 namespace sparsec {
 
-/// Registers that a consumer thread is expected to need.
-int64_t estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem);
-
 /// What one step of a tile takes.
 Cost estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 

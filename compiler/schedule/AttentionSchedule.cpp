@@ -20,6 +20,11 @@ static constexpr int64_t issuerBytes = 8;
 static constexpr int64_t leastStagesOfOneRole = 2;
 static constexpr int64_t rowsPerWarp = 16;
 static constexpr int64_t leastStepKeys = 32;
+// Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
+// have spilled with 24 of them.
+static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leastOtherRegisters = 24;
+// Of regions that need registers (see AttentionDescription).
+static constexpr int64_t registersOfRegions = 40;
 
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
 int64_t sparsec::queryStages(const Schedule &schedule) {
@@ -42,6 +47,17 @@ AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, i
   layout.issuerOffset = schedule.tilesPerCta * layout.tileBytes;
   layout.total = layout.issuerOffset + (schedule.tilesPerCta > 1 ? issuerBytes : 0);
   return layout;
+}
+
+int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin) {
+  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
+  // A thread has half a row of 128 elements or keys. Probabilities are pairs.
+  int64_t needed = problem.headDimension / 2 + schedule.tileN / 2 + schedule.tileN / 4;
+  if (origin == Origin::HandWritten)
+    return needed + leastOtherRegisters;
+  // wgmma reads queries from shared memory.
+  needed += isWgmma ? otherRegisters : problem.headDimension / 4 + otherRegistersOfOneRole;
+  return needed + (problem.regionsNeedRegisters ? registersOfRegions : 0);
 }
 
 static Fit expectThat(bool isGood, const char *field, int64_t value, const std::string &expected) {
@@ -107,11 +123,13 @@ static Fit checkMmaSync(const Schedule &schedule, const AttentionDescription &pr
 
 Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
   bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  return firstBroken({checkInstruction(schedule, chip), checkTileRows(schedule, problem),
-                      expectValue("tile_k", schedule.tileK, problem.headDimension),
-                      expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
-                      isWgmma ? checkWgmma(schedule, problem) : checkMmaSync(schedule, problem),
-                      checkThreads(schedule, chip),
-                      isWgmma ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
-                      checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
+  return firstBroken(
+      {checkInstruction(schedule, chip), checkTileRows(schedule, problem),
+       expectValue("tile_k", schedule.tileK, problem.headDimension), expectValue("consumers_n", schedule.consumersN, 1),
+       expectValue("cluster", schedule.cluster, 1),
+       isWgmma ? checkWgmma(schedule, problem) : checkMmaSync(schedule, problem), checkThreads(schedule, chip),
+       isWgmma ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
+       atMost(Limit::Registers, consumerBudget(schedule, chip),
+              estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),
+       checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
 }

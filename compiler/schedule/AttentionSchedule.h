@@ -39,7 +39,10 @@ int64_t queryStages(const Schedule &schedule);
 
 AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t elementBytes);
 
-/// Whether a schedule fits the problem and the chip.
+/// Registers that a thread of a consumer is expected to need (Chosen), or cannot do without (HandWritten).
+int64_t estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin);
+
+/// Whether a schedule that may be written by hand fits the problem and the chip.
 Fit checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
 } // namespace sparsec

@@ -163,10 +163,21 @@ Fit sparsec::checkThreads(const Schedule &schedule, const Chip &chip) {
 }
 
 Fit sparsec::checkRegisterCounts(const Schedule &schedule, const Chip &chip) {
-  int64_t count = threads(schedule);
+  if (schedule.consumerRegisters == 0)
+    return {};
+  int64_t count = threads(schedule), pool = registerPool(chip, count, schedule.ctasPerSm), atLaunch = pool / count;
+  auto expectThat = [&](bool isGood, const char *field, const char *bound, int64_t value) {
+    return isGood ? Fit()
+                  : broken(Limit::Registers,
+                           fmt::format("expects {} to be {} {}, the registers of a thread at launch on {}, but got {}",
+                                       field, bound, atLaunch, chip.name, value));
+  };
   int64_t needed = 128 * schedule.producerRegisters + (count - 128) * schedule.consumerRegisters;
-  return atMost(Limit::Registers, registerPool(chip, count, schedule.ctasPerSm), needed,
-                fmt::format("registers per CTA on {}", chip.name));
+  return firstBroken(
+      {atMost(Limit::Registers, pool, needed, fmt::format("registers per CTA on {}", chip.name)),
+       expectThat(schedule.producerRegisters <= atLaunch, "producer_registers", "at most", schedule.producerRegisters),
+       expectThat(schedule.consumerRegisters >= atLaunch, "consumer_registers", "at least",
+                  schedule.consumerRegisters)});
 }
 
 Fit sparsec::checkRegistersOfOneRole(const Schedule &schedule, const Chip &chip) {

@@ -48,7 +48,7 @@ Fit checkFeatures(const Schedule &schedule, const Chip &chip);
 Fit checkThreads(const Schedule &schedule, const Chip &chip);
 /// Consumers can only take registers that the producer gives up: both have a count, or none.
 Fit checkRegisterRoles(const Schedule &schedule);
-/// The counts for setmaxnreg: together no more than the CTA has.
+/// The counts for setmaxnreg: the producer gives up registers of the launch, the consumers take them.
 Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip);
 /// The most registers that a thread may use, where all threads have one role: as many as CTAs share an SM.
 Fit checkRegistersOfOneRole(const Schedule &schedule, const Chip &chip);

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Compiles a folder of kernels for several chips, on all cores: OUT/<chip>/<name>.cubin (or .o for the host).
-# Without --sources it compiles the kernels of generate_kernels.py, and one file that no other chip may load.
+# Without --sources it compiles the kernels of generate_kernels.py, those of scheduled_kernels.py into
+# OUT/<chip>_schedules, and one file that no other chip may load.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 
@@ -43,6 +44,7 @@ if [[ ! $sources ]]; then
     first=$(find "$sources" -name 'spmm_bf16_64x64.mlir')
     printf '%s\t%s\t%s\n' "$first" "--arch=sm_89" "$out/sm_89_only/$(basename "$first" .mlir).cubin" >>"$jobs"
   fi
+  python3 "$here/scheduled_kernels.py" --out "$out/schedules"
 fi
 
 for arch in ${archs//,/ }; do
@@ -55,13 +57,24 @@ for arch in ${archs//,/ }; do
   for source in "$sources"/*.mlir; do
     printf '%s\t%s\t%s\n' "$source" "$flags" "$out/$arch/$(basename "$source" .mlir)$suffix" >>"$jobs"
   done
+  [[ -d $out/schedules/$arch ]] || continue
+  mkdir -p "$out/${arch}_schedules"
+  rm -f "$out/${arch}_schedules"/*
+  for source in "$out/schedules/$arch"/*.mlir; do
+    printf '%s\t%s\t%s\t%s\n' "$source" "$flags" "$out/${arch}_schedules/$(basename "$source" .mlir)$suffix" \
+      may-be-refused >>"$jobs"
+  done
 done
 
-# One line a job: source, flags, output.
+# One line a job: source, flags, output, and whether the compiler may say that the input is wrong.
 compile() {
-  IFS=$'\t' read -r source flags output <<<"$1"
+  local source flags output refusable message code=0
+  IFS=$'\t' read -r source flags output refusable <<<"$1"
   # shellcheck disable=SC2086  # several flags
-  "$sparsec" "$source" $flags -o "$output" || { echo "failed: $sparsec $source $flags -o $output" >&2; return 1; }
+  message=$("$sparsec" "$source" $flags -o "$output" 2>&1) || code=$?
+  [[ $code == 1 && $refusable ]] && return
+  [[ ! $message ]] || echo "$message" >&2
+  [[ $code == 0 ]] || { echo "failed: $sparsec $source $flags -o $output" >&2; return 1; }
 }
 export -f compile
 export sparsec
@@ -70,4 +83,15 @@ status=0
 tr '\n' '\0' <"$jobs" | xargs -0 -P "$(nproc)" -I {} bash -c 'compile "$1"' _ {} || status=1
 echo "$(wc -l <"$jobs") files in $((SECONDS - start)) s, $(du -sh "$out" | cut -f1)"
 rm "$jobs"
+# Were most schedules refused, the generator would no longer make what is to be tested.
+for folder in "$out"/*_schedules; do
+  [[ -d $folder ]] || continue
+  chip=$(basename "$folder" _schedules)
+  compiled=$(find "$folder" -type f | wc -l) written=$(find "$out/schedules/$chip" -type f | wc -l)
+  echo "$chip: $compiled of $written random schedules compiled"
+  if ((2 * compiled < written)); then
+    echo "failed: expects at least half of the random schedules of $chip" >&2
+    status=1
+  fi
+done
 exit $status

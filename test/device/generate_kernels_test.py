@@ -2,10 +2,12 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """What each coverage of generate_kernels.py promises."""
 import itertools
+import random
 import unittest
 
 import attention_kernels
 import generate_kernels as generator
+import scheduled_kernels
 
 
 class Coverage(unittest.TestCase):
@@ -58,6 +60,19 @@ class Coverage(unittest.TestCase):
             lines = "\n".join(line for body in regions.bodies.values() for line in body)
             for operand, _ in regions.operands:
                 self.assertIn(f"%{operand}_region[", lines, name)
+
+    def test_scheduled_kernels(self):
+        rng = random.Random("1")
+        kernels = scheduled_kernels.kernels_of(rng, 20)
+        names = [name for name, _, _ in kernels]
+        self.assertEqual(len(set(names)), 20)
+        self.assertEqual(sum(name.startswith("spmm_") for name in names), 10)
+        for name, text, kernel in kernels:
+            schedule = scheduled_kernels.schedule_for(rng, "sm_90a", kernel)
+            lines = scheduled_kernels.scheduled(text, schedule).split("\n")
+            self.assertIn(f"sparsec.kernel @{name}(", lines[0])
+            self.assertTrue(lines[1].endswith(f") attributes {{schedule = {schedule}}} {{"), lines[1])
+            self.assertTrue(schedule.startswith("#sparsec.schedule<instruction = "))
 
 
 if __name__ == "__main__":

@@ -208,7 +208,7 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // expected-error @+1 {{'sparsec.kernel' op schedule expects at most 232448 bytes of shared memory on sm_90a, but the schedule needs 262336 (29888 too many)}}
   sparsec.kernel @too_much_shared_memory(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
-      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1>} {
+      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
   }
@@ -326,6 +326,30 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   sparsec.kernel @more_than_a_block(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 128, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+}
+
+// -----
+
+// 32 sums, 32 scores and 16 pairs of probabilities, and at least 24 others.
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects at most 96 registers per consumer thread, but the schedule needs 104 (8 too many)}}
+  sparsec.kernel @too_few_registers(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, tiles_per_cta = 4>} {
+    %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x64xbf16>
+    sparsec.return %o : tensor<?x?x?x64xbf16>
+  }
+}
+
+// -----
+
+// 640 threads have 96 registers each at launch, which consumers cannot give back.
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects consumer_registers to be at least 96, the registers of a thread at launch on sm_90a, but got 24}}
+  sparsec.kernel @fewer_than_at_launch(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1, tiles_per_cta = 4, producer_registers = 64, consumer_registers = 24>} {
+    %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
 }

@@ -9,6 +9,7 @@ import pathlib
 import sys
 
 import checks
+import chips
 import harness
 import images
 import schedules
@@ -19,6 +20,7 @@ import texts
 Kind = collections.namedtuple("Kind", "check part whole share")
 KINDS = {
     "texts": Kind(texts.check_texts, "accepted", "cases", 0.05),
+    "chips": Kind(chips.check_chips, "kernels", "cases", 1.0),
     "schedules": Kind(schedules.check_schedules, "compiled", "cases", 0.5),
     "regions": Kind(checks.check_regions, "sharp", "elements", 0.6),
     "kernels": Kind(checks.check_kernels, "sharp", "elements", 0.8),

@@ -252,7 +252,7 @@ TEST_F(AttentionFit, Instruction) {
 TEST_F(AttentionFit, ATileIsABlockOfQueriesOrHalfOfOne) {
   schedule.tileM = 64;
   schedule.consumersM = 1;
-  schedule.consumerRegisters = 216;
+  schedule.consumerRegisters = 248;
   EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
   schedule.tileM = 192;
   expectBroken(Limit::Geometry, "expects tile_m to be 64 or 128 for attention, but got 192");
@@ -284,7 +284,7 @@ TEST_F(AttentionFit, AWarpFillsTheRingsOfATile) {
   schedule.tileN = 64;
   schedule.stages = 3;
   schedule.producerRegisters = 24;
-  schedule.consumerRegisters = 96;
+  schedule.consumerRegisters = 112;
   EXPECT_EQ(checkAttentionFit(schedule, problem, hopper).message, "");
   schedule.tilesPerCta = 5;
   expectBroken(Limit::Geometry, "expects at most 4 tiles_per_cta for attention, but the schedule needs 5 (1 too many)");
@@ -332,10 +332,33 @@ TEST_F(AttentionFit, RegistersOfACta) {
 TEST_F(AttentionFit, RegistersOfBothRoles) {
   schedule.producerRegisters = 0;
   expectBroken(Limit::Geometry, "expects register counts for both roles or none, but got 0/232");
-  schedule.consumerRegisters = 0;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
   schedule.producerRegisters = 40;
+  schedule.consumerRegisters = 0;
   expectBroken(Limit::Geometry, "expects register counts for both roles or none, but got 40/0");
+  problem = attention(64, 128, 64);
+  schedule.tileN = schedule.tileK = 64;
+  schedule.producerRegisters = 0;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+}
+
+TEST_F(AttentionFit, RegistersOfAConsumer) {
+  // 64 sums, 64 scores and 32 pairs of probabilities, and at least 24 others.
+  schedule.consumerRegisters = 176;
+  expectBroken(Limit::Registers,
+               "expects at most 176 registers per consumer thread, but the schedule needs 184 (8 too many)");
+  schedule.consumerRegisters = 184;
+  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  // Without counts a thread keeps the 168 of the launch.
+  schedule.producerRegisters = schedule.consumerRegisters = 0;
+  expectBroken(Limit::Registers,
+               "expects at most 168 registers per consumer thread, but the schedule needs 184 (16 too many)");
+}
+
+TEST_F(AttentionFit, RegistersAtLaunch) {
+  schedule.producerRegisters = 176;
+  schedule.consumerRegisters = 160;
+  expectBroken(Limit::Registers, "expects producer_registers to be at most 168, the registers of a thread at launch on "
+                                 "sm_90a, but got 176");
 }
 
 TEST_F(AttentionFit, RegistersOfTwoCtas) {
@@ -518,6 +541,13 @@ TEST_F(OneRoleFit, Registers) {
   schedule.consumerRegisters = 168;
   expectBroken(Limit::Registers,
                "expects at most 16384 registers per CTA on sm_89, but the schedule needs 21504 (5120 too many)");
+}
+
+TEST_F(OneRoleFit, RegistersOfAWarp) {
+  // 64 sums, 32 scores and 16 pairs of probabilities, and at least 24 others.
+  schedule.consumerRegisters = 128;
+  expectBroken(Limit::Registers,
+               "expects at most 128 registers per consumer thread, but the schedule needs 136 (8 too many)");
 }
 
 TEST_F(OneRoleFit, SharedMemory) {

@@ -130,6 +130,22 @@ TEST_F(ScheduleFit, RegistersGivenToAllRoles) {
   EXPECT_TRUE(check(schedule, hopper).ok());
 }
 
+// 384 threads start with 168 registers each: producers can only give up some of them, and consumers only take more.
+TEST_F(ScheduleFit, RegistersAtLaunch) {
+  Schedule schedule = wgmma128x256();
+  schedule.producerRegisters = schedule.consumerRegisters = 168;
+  EXPECT_TRUE(check(schedule, hopper).ok());
+  schedule.producerRegisters = 176;
+  schedule.consumerRegisters = 160;
+  expectBroken(schedule, hopper, Limit::Registers,
+               "expects producer_registers to be at most 168, the registers of a thread at launch on sm_90a, but got "
+               "176");
+  schedule.producerRegisters = 40;
+  expectBroken(schedule, hopper, Limit::Registers,
+               "expects consumer_registers to be at least 168, the registers of a thread at launch on sm_90a, but got "
+               "160");
+}
+
 TEST_F(ScheduleFit, RegisterPool) {
   EXPECT_EQ(registerPool(hopper, 384, 1), 168 * 384);
   EXPECT_EQ(registerPool(hopper, 384, 2), 80 * 384);
