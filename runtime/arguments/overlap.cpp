@@ -85,10 +85,6 @@ bool overlap(const Footprint &a, const Footprint &b) {
 
 namespace {
 
-bool isResult(const sparsec_argument_info_t &info) {
-  return info.role == SPARSEC_ROLE_RESULT || info.role == SPARSEC_ROLE_LSE;
-}
-
 /// Whether an operand has one element for every element of the result.
 bool isFullOperand(const sparsec_argument_info_t &info) {
   return info.role == SPARSEC_ROLE_EPILOGUE && info.broadcast == SPARSEC_BROADCAST_FULL;

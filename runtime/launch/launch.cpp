@@ -5,6 +5,7 @@
 #include "launch/launch.h"
 #include "arguments/memory_check.h"
 #include "arguments/strides.h"
+#include "launch/choose_variant.h"
 #include "launch/tensor_map.h"
 #include "plan/plan.h"
 
@@ -125,32 +126,22 @@ void ParameterPack::addPatternField(const sparsec_blocks_t &pattern, uint32_t fi
   }
 }
 
-Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan) {
+std::string describeSizes(const Operation &operation, const Problem &problem) {
+  std::string text;
+  for (const NamedSize &each : operation.planSizes)
+    text += std::string(text.empty() ? "" : ", ") + each.name + " " + std::to_string(problem.*each.size);
+  return text;
+}
+
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem) {
   if (plan.kernel != &kernel)
     return invalidArgument("plan is for kernel '", plan.kernel->info->name, "' of another module, or not for '",
                            kernel.info->name, "'");
-  return {};
-}
-
-Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const AttentionSizes &sizes) {
-  SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, plan));
-  const sparsec_attention_sizes_t &own = plan.attentionSizes;
-  if (own.batches != sizes.batches || own.heads != sizes.heads || own.queries != sizes.queries ||
-      own.keys != sizes.keys)
-    return invalidArgument("plan is for ", own.batches, " batches, ", own.heads, " heads, ", own.queries,
-                           " queries and ", own.keys, " keys, but the launch has ", sizes.batches, ", ", sizes.heads,
-                           ", ", sizes.queries, " and ", sizes.keys);
-  return {};
-}
-
-Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const sparsec_blocks_t &matrix,
-                 const ProblemSizes &sizes) {
-  SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, plan));
-  if (plan.sizes.m != sizes.m || plan.sizes.n != sizes.n || plan.sizes.k != sizes.k ||
-      plan.blockCount != matrix.capacity)
-    return invalidArgument("plan is for a ", plan.sizes.m, " x ", plan.sizes.k, " matrix of ", plan.blockCount,
-                           " blocks and width ", plan.sizes.n, ", but the launch has ", sizes.m, " x ", sizes.k, ", ",
-                           matrix.capacity, " blocks and width ", sizes.n);
+  const Operation &operation = operationOf(kernel);
+  for (const NamedSize &each : operation.planSizes)
+    if (plan.problem.*each.size != problem.*each.size)
+      return invalidArgument("plan is for ", describeSizes(operation, plan.problem), ", but the launch has ",
+                             describeSizes(operation, problem));
   return {};
 }
 
@@ -170,55 +161,30 @@ Status launchOnGpu(const Launch &launch, int64_t workers, void *stream) {
                     "launching a kernel");
 }
 
-/// Chooses the variant of a launch with good arguments, and runs it. `makeGrid` tells how a variant cuts the result.
-template <typename MakeGrid>
-Status enqueue(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-               void *stream, const MakeGrid &makeGrid) {
+Status launchKernel(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
+                    size_t count, void *stream) {
+  Problem problem;
+  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, Use::launch, problem));
+  if (plan)
+    SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, problem));
+  SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
+  if (problem.isEmpty())
+    return {};
   size_t number = 0;
   SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, arguments, number));
   const Variant &variant = kernel.variants[number];
-  Launch launch = {kernel, variant, arguments, plan ? &plan->variants[number] : nullptr, makeGrid(*variant.info)};
-  SPARSEC_RETURN_IF_ERROR(checkTileCount(launch.grid));
+  TileGrid grid = operationOf(kernel).tileGrid(kernel, *variant.info, problem);
+  SPARSEC_RETURN_IF_ERROR(checkTileCount(grid));
+  Launch launch = {kernel, variant, arguments, plan ? &plan->variants[number] : nullptr, grid};
 
   if (!kernel.module->device->isHost())
-    return launchOnGpu(launch, plan ? launch.plan->workers : std::min(variant.residentWorkers, launch.grid.tiles()),
-                       stream);
+    return launchOnGpu(launch, plan ? launch.plan->workers : std::min(variant.residentWorkers, grid.tiles()), stream);
   ParameterPack parameters;
   SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
-  kernel.module->device->threads->run(launch.grid.tiles(), [&](int64_t begin, int64_t end) {
-    variant.hostFunction(parameters.hostSlots(), begin, end);
-  });
+  kernel.module->device->threads->run(
+      grid.tiles(), [&](int64_t begin, int64_t end) { variant.hostFunction(parameters.hostSlots(), begin, end); });
   return {};
-}
-
-Status launchSpmm(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                  size_t count, void *stream) {
-  ProblemSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkSpmmArguments(kernel, arguments, count, Use::launch, sizes));
-  const sparsec_blocks_t &matrix = blocksOf(arguments[kernel.of(SPARSEC_ROLE_MATRIX)]);
-  if (plan)
-    SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, matrix, sizes));
-  SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
-  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
-  if (sizes.m == 0 || sizes.n == 0)
-    return {};
-  return enqueue(kernel, plan, arguments, stream, [&](const sparsec_variant_info_t &variant) {
-    return makeTileGrid(variant, matrix.block_rows, sizes);
-  });
-}
-
-Status launchAttention(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                       size_t count, void *stream) {
-  AttentionSizes sizes;
-  SPARSEC_RETURN_IF_ERROR(checkAttentionArguments(kernel, arguments, count, Use::launch, sizes));
-  if (plan)
-    SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, sizes));
-  SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
-  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, stream));
-  if (sizes.rows() == 0)
-    return {};
-  return enqueue(kernel, plan, arguments, stream,
-                 [&](const sparsec_variant_info_t &variant) { return makeTileGrid(variant, sizes); });
 }
 
 } // namespace
@@ -237,7 +203,6 @@ sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan, co
   return guarded([&]() -> Status {
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    auto *launch = kernel->info->family == SPARSEC_FAMILY_ATTENTION ? launchAttention : launchSpmm;
-    return launch(*kernel, plan, arguments, argument_count, stream);
+    return launchKernel(*kernel, plan, arguments, argument_count, stream);
   });
 }

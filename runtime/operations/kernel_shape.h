@@ -15,6 +15,10 @@ constexpr uint32_t regionInputCount = 5;
 /// Number of sparsec_plan_section_t.
 constexpr uint32_t planSectionCount = 3;
 
+inline bool isResult(const sparsec_argument_info_t &info) {
+  return info.role == SPARSEC_ROLE_RESULT || info.role == SPARSEC_ROLE_LSE;
+}
+
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr uint32_t unknownStep = UINT32_MAX;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "pattern/pattern_predicate.h"
-#include "arguments/attention_arguments.h"
 #include "arguments/memory_check.h"
+#include "operations/attention.h"
+#include "operations/operation.h"
 #include "plan/key_range.h"
 #include "reference/region.h"
 
@@ -113,7 +114,7 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const D
 }
 
 Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name) {
-  if (kernel.info->family != SPARSEC_FAMILY_ATTENTION || kernel.attention().mask_step_count == 0)
+  if (!operationOf(kernel).hasAttentionInfo || kernel.attention().mask_step_count == 0)
     return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
   uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
   if (number == noArgument)

@@ -26,88 +26,140 @@ Status SectionList::upload(const Device &device, void *&outMemory) const {
 
 namespace {
 
-Status checkAgainstKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width) {
-  SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, {"pattern"}));
-  SPARSEC_RETURN_IF_ERROR(checkPlace({"pattern"}, pattern.device, placeFor(kernel, Use::launch)));
-  const sparsec_argument_info_t &info = kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX));
-  if (pattern.block_rows != int32_t(info.block_rows) || pattern.block_columns != int32_t(info.block_columns))
-    return invalidArgument("pattern: expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
-                           pattern.block_rows, " x ", pattern.block_columns);
-  int64_t sizes[] = {pattern.rows, pattern.columns};
-  for (int d = 0; d < 2; ++d)
-    if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
-      return invalidArgument("pattern: expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
-  if (width < 0 || width > maxSize)
-    return invalidArgument("width is ", width, ", expects 0 to ", maxSize);
+/// The block-sparse operand of a product, or the pattern of attention; noArgument if the kernel has neither.
+uint32_t blocksArgument(const sparsec_kernel_s &kernel) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
+    if (isBlocks(kernel.argument(i).kind))
+      return i;
+  return noArgument;
+}
+
+/// Makes the plan of one variant. `blocks` is null where the kernel has none, or where nothing is known of them. The
+/// lists stay in `lists` until they are uploaded.
+Status planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
+                   const sparsec_blocks_t *blocks, TileLists &lists, SectionList &sections, VariantPlan &part) {
+  static const std::vector<uint32_t> counter = {0};
+  const Device &device = *kernel.module->device;
+  const Operation &operation = operationOf(kernel);
+  const TileGrid grid = operation.tileGrid(kernel, *variant.info, problem);
+  SPARSEC_RETURN_IF_ERROR(checkTileCount(grid));
+  part.tiles = grid.tiles();
+  // The host hands tiles to threads as they become free, so that its plan is only the checked pattern.
+  part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : variant.residentWorkers, part.tiles);
+  if (device.isHost() || part.tiles == 0)
+    return {};
+  if (!blocks && blocksArgument(kernel) != noArgument) {
+    sections.add(part, SPARSEC_PLAN_COUNTER, counter);
+    return {};
+  }
+  // The last CTA's teams all look for a list.
+  int64_t teams = variant.info->tiles_per_cta;
+  part.workers = ceilDivide(part.workers, teams) * teams;
+  lists = operation.tileLists({kernel, *variant.info, problem, grid, part.workers, blocks});
+  part.balance = lists.balance;
+  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
+  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
   return {};
 }
 
-/// The host hands tiles to threads as they become free, so that its plan is only the checked pattern.
-void planHostVariant(const TileGrid &grid, const Device &device, VariantPlan &plan) {
-  plan.tiles = grid.tiles();
-  plan.workers = std::min<int64_t>(device.threads->size(), plan.tiles);
-}
-
-/// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
-/// coarser: neighbouring tiles that lie in one panel of the preferred variant go together, as long as every worker gets
-/// enough units to even out the load.
-int64_t panelsPerUnit(const sparsec_kernel_s &kernel, const Variant &variant, const VariantPlan &plan) {
-  constexpr int64_t unitsPerWorker = 16;
-  auto panelColumns = [](const Variant &v) { return int64_t(v.info->tile_n) * v.info->cluster; };
-  int64_t wanted = panelColumns(kernel.variants.front()) / panelColumns(variant);
-  return std::max<int64_t>(std::min(wanted, plan.tiles / (unitsPerWorker * plan.workers)), 1);
-}
-
-TileLists planCudaVariant(const sparsec_kernel_s &kernel, const Variant &variant, const TileGrid &grid,
-                          const sparsec_blocks_t &pattern, const int32_t *rowPtr, VariantPlan &plan) {
-  plan.tiles = grid.tiles();
-  plan.workers = std::min(variant.residentWorkers, plan.tiles);
-  if (plan.tiles == 0)
-    return {};
-  TileLists lists = makeTileLists({rowPtr, blockRowCount(pattern), blockColumnCount(pattern), grid,
-                                   ceilDivide(pattern.block_columns, variant.info->tile_k), plan.workers,
-                                   std::max<int64_t>(variant.info->raster, 1), panelsPerUnit(kernel, variant, plan)});
-  plan.balance = lists.balance;
-  return lists;
-}
-
-Status createPlan(sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width,
-                  std::unique_ptr<sparsec_plan_s> &outPlan) {
+/// `blocks` are checked but for their lists; `subject` is what messages about these start with.
+Status createPlan(sparsec_kernel_s &kernel, const Problem &problem, const sparsec_blocks_t *blocks,
+                  const Subject &subject, std::unique_ptr<sparsec_plan_s> &outPlan) {
   auto begin = std::chrono::steady_clock::now();
-  if (kernel.info->family != SPARSEC_FAMILY_SPMM)
-    return invalidArgument("kernel '", kernel.info->name,
-                           "' is no block-sparse product: use sparsec_plan_create_attention");
-  SPARSEC_RETURN_IF_ERROR(checkAgainstKernel(kernel, pattern, width));
   auto plan = std::make_unique<sparsec_plan_s>();
   plan->kernel = &kernel;
   plan->module = kernel.module->shared_from_this();
-  plan->sizes = {pattern.rows, width, pattern.columns};
-  plan->blockCount = pattern.capacity;
-
+  plan->problem = problem;
   const Device &device = *plan->module->device;
   ListCopies copies;
-  sparsec_blocks_t host = pattern;
-  SPARSEC_RETURN_IF_ERROR(copies.download(device, {"pattern"}, host, nullptr));
-  SPARSEC_RETURN_IF_ERROR(checkBlockLists(host, {"pattern"}));
-
+  sparsec_blocks_t hostBlocks = {};
+  if (blocks) {
+    hostBlocks = *blocks;
+    SPARSEC_RETURN_IF_ERROR(copies.download(device, subject, hostBlocks, nullptr));
+    SPARSEC_RETURN_IF_ERROR(checkBlockLists(hostBlocks, subject));
+  }
   SectionList sections;
   std::vector<TileLists> lists(kernel.variants.size());
   plan->variants.resize(kernel.variants.size());
-  for (size_t i = 0; i < kernel.variants.size(); ++i) {
-    TileGrid grid = makeTileGrid(*kernel.variants[i].info, pattern.block_rows, plan->sizes);
-    SPARSEC_RETURN_IF_ERROR(checkTileCount(grid));
-    if (device.isHost()) {
-      planHostVariant(grid, device, plan->variants[i]);
-      continue;
-    }
-    lists[i] = planCudaVariant(kernel, kernel.variants[i], grid, pattern, host.full.starts, plan->variants[i]);
-    sections.add(plan->variants[i], SPARSEC_PLAN_TILE_OFFSETS, lists[i].offsets);
-    sections.add(plan->variants[i], SPARSEC_PLAN_TILES, lists[i].tiles);
-  }
+  for (size_t i = 0; i < kernel.variants.size(); ++i)
+    SPARSEC_RETURN_IF_ERROR(planVariant(kernel, kernel.variants[i], problem, blocks ? &hostBlocks : nullptr, lists[i],
+                                        sections, plan->variants[i]));
   SPARSEC_RETURN_IF_ERROR(sections.upload(device, plan->memory));
   plan->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   outPlan = std::move(plan);
   return {};
+}
+
+Status createProductPlan(sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width,
+                         std::unique_ptr<sparsec_plan_s> &outPlan) {
+  uint32_t number = kernel.of(SPARSEC_ROLE_MATRIX);
+  if (number == noArgument)
+    return invalidArgument("kernel '", kernel.info->name,
+                           "' is no block-sparse product: use sparsec_plan_create_attention");
+  constexpr Subject subject = {"pattern"};
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, subject));
+  SPARSEC_RETURN_IF_ERROR(checkPlace(subject, pattern.device, placeFor(kernel, Use::launch)));
+  const sparsec_argument_info_t &info = kernel.argument(number);
+  if (pattern.block_rows != int32_t(info.block_rows) || pattern.block_columns != int32_t(info.block_columns))
+    return invalidArgument(subject, ": expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
+                           pattern.block_rows, " x ", pattern.block_columns);
+  int64_t sizes[] = {pattern.rows, pattern.columns};
+  for (int d = 0; d < 2; ++d)
+    if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
+      return invalidArgument(subject, ": expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
+  if (width < 0 || width > maxSize)
+    return invalidArgument("width is ", width, ", expects 0 to ", maxSize);
+  Problem problem = operationOf(kernel).fixedSizes(kernel);
+  problem.rows = pattern.rows;
+  problem.columns = width;
+  problem.depth = pattern.columns;
+  problem.blocks = pattern.capacity;
+  return createPlan(kernel, problem, &pattern, subject, outPlan);
+}
+
+Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_sizes_t &sizes,
+                           const sparsec_blocks_t *pattern, std::unique_ptr<sparsec_plan_s> &outPlan) {
+  struct {
+    const char *name;
+    int64_t value;
+  } all[] = {{"batches", sizes.batches}, {"heads", sizes.heads}, {"queries", sizes.queries}, {"keys", sizes.keys}};
+  for (auto [name, value] : all)
+    if (value < 0 || value > maxSize)
+      return invalidArgument("sizes: expects ", name, " of 0 to ", maxSize, ", but got ", value);
+  const Operation &operation = operationOf(kernel);
+  if (!operation.hasAttentionInfo)
+    return invalidArgument("kernel '", kernel.info->name, "' is no attention kernel: use sparsec_plan_create");
+  Problem problem = operation.fixedSizes(kernel);
+  problem.batches = sizes.batches;
+  problem.heads = sizes.heads;
+  problem.rows = sizes.queries;
+  problem.depth = sizes.keys;
+  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
+  if (!pattern)
+    return createPlan(kernel, problem, nullptr, {""}, outPlan);
+  if (number == noArgument)
+    return invalidArgument("pattern must be NULL: kernel '", kernel.info->name, "' has none");
+  const sparsec_argument_t argument = sparsec_argument_blocks(pattern);
+  const Checked checked = {kernel.argument(number), argument, number};
+  SPARSEC_RETURN_IF_ERROR(checked.checkView(placeFor(kernel, Use::launch)));
+  SPARSEC_RETURN_IF_ERROR(operation.checkArgument(kernel, checked, problem, Use::launch));
+  return createPlan(kernel, problem, pattern, checked.subject(), outPlan);
+}
+
+/// `create(plan)` makes a plan, where nothing that it needs is `missing` (a name).
+template <typename Create>
+sparsec_status_t givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create) {
+  return guarded([&]() -> Status {
+    if (!outPlan)
+      return invalidArgument("out_plan is NULL");
+    *outPlan = nullptr;
+    if (missing)
+      return invalidArgument(missing, " is NULL");
+    std::unique_ptr<sparsec_plan_s> plan;
+    SPARSEC_RETURN_IF_ERROR(create(plan));
+    *outPlan = plan.release();
+    return {};
+  });
 }
 
 } // namespace
@@ -117,8 +169,17 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int
 sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_blocks_t *pattern, int64_t width,
                                      sparsec_plan_t *out_plan) {
   const char *missing = !kernel ? "kernel" : !pattern ? "pattern" : nullptr;
-  return givePlan(out_plan, missing,
-                  [&](std::unique_ptr<sparsec_plan_s> &plan) { return createPlan(*kernel, *pattern, width, plan); });
+  return givePlan(out_plan, missing, [&](std::unique_ptr<sparsec_plan_s> &plan) {
+    return createProductPlan(*kernel, *pattern, width, plan);
+  });
+}
+
+sparsec_status_t sparsec_plan_create_attention(sparsec_kernel_t kernel, const sparsec_attention_sizes_t *sizes,
+                                               const sparsec_blocks_t *pattern, sparsec_plan_t *out_plan) {
+  const char *missing = !kernel ? "kernel" : !sizes ? "sizes" : nullptr;
+  return givePlan(out_plan, missing, [&](std::unique_ptr<sparsec_plan_s> &plan) {
+    return createAttentionPlan(*kernel, *sizes, pattern, plan);
+  });
 }
 
 void sparsec_plan_destroy(sparsec_plan_t plan) { delete plan; }

@@ -4,7 +4,7 @@
 #ifndef SPARSEC_RUNTIME_PLAN_H
 #define SPARSEC_RUNTIME_PLAN_H
 
-#include "plan/tile_grid.h"
+#include "operations/operation.h"
 
 namespace sparsec::runtime {
 
@@ -38,11 +38,6 @@ private:
   size_t totalBytes = 0;
 };
 
-/// What the functions that make plans share: `create(plan)` makes it, where nothing that it needs is `missing` (a
-/// name).
-template <typename Create>
-sparsec_status_t givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create);
-
 } // namespace sparsec::runtime
 
 struct sparsec_plan_s {
@@ -50,27 +45,10 @@ struct sparsec_plan_s {
 
   sparsec_kernel_t kernel = nullptr;
   std::shared_ptr<sparsec::runtime::Module> module; // keeps the kernel and the device
-  sparsec::runtime::ProblemSizes sizes = {};        // of a product
-  int64_t blockCount = 0;
-  sparsec_attention_sizes_t attentionSizes = {};
+  sparsec::runtime::Problem problem;                // of its launches
   std::vector<sparsec::runtime::VariantPlan> variants;
   void *memory = nullptr; // holds all sections
   double milliseconds = 0;
 };
-
-template <typename Create>
-sparsec_status_t sparsec::runtime::givePlan(sparsec_plan_t *outPlan, const char *missing, const Create &create) {
-  return guarded([&]() -> Status {
-    if (!outPlan)
-      return invalidArgument("out_plan is NULL");
-    *outPlan = nullptr;
-    if (missing)
-      return invalidArgument(missing, " is NULL");
-    std::unique_ptr<sparsec_plan_s> plan;
-    SPARSEC_RETURN_IF_ERROR(create(plan));
-    *outPlan = plan.release();
-    return {};
-  });
-}
 
 #endif // SPARSEC_RUNTIME_PLAN_H

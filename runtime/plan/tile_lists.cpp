@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/tile_lists.h"
+#include "operations/kernel_shape.h"
 
 #include <algorithm>
 #include <bit>

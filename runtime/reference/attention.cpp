@@ -38,11 +38,11 @@ public:
   /// So many rows that widening costs little, and so few that their scores are small beside K and V.
   static constexpr int64_t maxRows = 32;
 
-  RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const AttentionSizes &sizes);
+  RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem);
 
   /// How many of the rows from `begin` on make a group, at most up to `end`.
   int64_t rowsFrom(int64_t begin, int64_t end) const;
-  Status run(int64_t begin, int64_t rows, const AttentionRows &out);
+  Status run(int64_t begin, int64_t rows, const ReferenceRows &out);
 
 private:
   KeyRange keysOf(int64_t row) const;
@@ -55,13 +55,13 @@ private:
   void widen(const sparsec_dense_t &tensor, int64_t first, int64_t end);
   Status scorePanel(int64_t first, int64_t end);
   Status scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow);
-  void normalise(int64_t row, const AttentionRows &out);
+  void normalise(int64_t row, const ReferenceRows &out);
   void addValues(int64_t row, int64_t first, int64_t end, double *y);
-  void finish(int64_t row, const AttentionRows &out);
+  void finish(int64_t row, const ReferenceRows &out);
 
   static constexpr int64_t panelKeys = 64;
 
-  const AttentionSizes &sizes;
+  const Problem &problem;
   const sparsec_attention_info_t &info;
   const sparsec_dense_t &q, &k, &v;
   const sparsec_blocks_t *pattern = nullptr;
@@ -81,23 +81,25 @@ private:
   std::vector<double> meanErrors; // [row]: sum of p * error
 };
 
-RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const AttentionSizes &sizes)
-    : sizes(sizes), info(kernel.attention()), q(denseOf(arguments[kernel.of(SPARSEC_ROLE_QUERY)])),
+RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem)
+    : problem(problem), info(kernel.attention()), q(denseOf(arguments[kernel.of(SPARSEC_ROLE_QUERY)])),
       k(denseOf(arguments[kernel.of(SPARSEC_ROLE_KEY)])), v(denseOf(arguments[kernel.of(SPARSEC_ROLE_VALUE)])),
       score(Region::score(kernel, arguments)), mask(Region::mask(kernel, arguments)) {
   if (uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN); number != noArgument)
     pattern = &blocksOf(arguments[number]);
   uint32_t number = kernel.of(SPARSEC_ROLE_SCALE);
-  scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(sizes.dimension));
+  scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(problem.columns));
 }
 
 int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
-  int64_t query = begin % sizes.queries;
-  int64_t blockEnd = pattern ? (query / pattern->block_rows + 1) * pattern->block_rows : sizes.queries;
-  return std::min({maxRows, end - begin, std::min(blockEnd, sizes.queries) - query});
+  int64_t query = begin % problem.rows;
+  int64_t blockEnd = pattern ? (query / pattern->block_rows + 1) * pattern->block_rows : problem.rows;
+  return std::min({maxRows, end - begin, std::min(blockEnd, problem.rows) - query});
 }
 
-KeyRange RowGroup::keysOf(int64_t row) const { return visibleKeys(info, sizes.queries, sizes.keys, firstQuery + row); }
+KeyRange RowGroup::keysOf(int64_t row) const {
+  return visibleKeys(info, problem.rows, problem.depth, firstQuery + row);
+}
 
 void RowGroup::readBlockStates() {
   if (!pattern)
@@ -120,11 +122,11 @@ bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
 
 /// Keys or values [first, end) of the head to panel[key][D].
 void RowGroup::widen(const sparsec_dense_t &tensor, int64_t first, int64_t end) {
-  int64_t keyHead = head / (sizes.heads / sizes.keyHeads);
+  int64_t keyHead = head / (problem.heads / problem.keyHeads);
   int64_t base = batch * tensor.strides[0] + keyHead * tensor.strides[1];
   for (int64_t key = first; key < end; ++key)
-    for (int64_t d = 0; d < sizes.dimension; ++d)
-      panel[(key - first) * sizes.dimension + d] =
+    for (int64_t d = 0; d < problem.columns; ++d)
+      panel[(key - first) * problem.columns + d] =
           readElement(tensor.data, tensor.dtype, base + key * tensor.strides[2] + d);
 }
 
@@ -138,7 +140,7 @@ Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const d
       return {};
   }
   double sum = 0.0, magnitude = 0.0;
-  for (int64_t d = 0; d < sizes.dimension; ++d) {
+  for (int64_t d = 0; d < problem.columns; ++d) {
     sum += query[d] * keyRow[d];
     magnitude += std::fabs(query[d] * keyRow[d]);
   }
@@ -155,13 +157,13 @@ Status RowGroup::scorePanel(int64_t first, int64_t end) {
     for (int64_t key = std::max(first, visible.begin); key < std::min(end, visible.end); ++key)
       if (stateOf(key) != SPARSEC_BLOCK_EMPTY)
         SPARSEC_RETURN_IF_ERROR(
-            scoreOne(&queries[row * sizes.dimension], row, key, &panel[(key - first) * sizes.dimension]));
+            scoreOne(&queries[row * problem.columns], row, key, &panel[(key - first) * problem.columns]));
   }
   return {};
 }
 
 /// Turns the scores of a row into probabilities, and writes its LSE.
-void RowGroup::normalise(int64_t row, const AttentionRows &out) {
+void RowGroup::normalise(int64_t row, const ReferenceRows &out) {
   int64_t range = keys.end - keys.begin;
   double *score = scores.data() + row * range, *error = errors.data() + row * range;
   double largest = -infinity;
@@ -191,7 +193,7 @@ void RowGroup::normalise(int64_t row, const AttentionRows &out) {
 
 /// Adds the values of a panel to a row of the result and to its sums.
 void RowGroup::addValues(int64_t row, int64_t first, int64_t end, double *y) {
-  const int64_t width = sizes.dimension, range = keys.end - keys.begin;
+  const int64_t width = problem.columns, range = keys.end - keys.begin;
   for (int64_t key = first; key < end; ++key) {
     const double p = scores[row * range + key - keys.begin], error = errors[row * range + key - keys.begin];
     if (p == 0.0)
@@ -206,9 +208,9 @@ void RowGroup::addValues(int64_t row, int64_t first, int64_t end, double *y) {
   }
 }
 
-void RowGroup::finish(int64_t row, const AttentionRows &out) {
+void RowGroup::finish(int64_t row, const ReferenceRows &out) {
   double rounding = probabilityRounding(v.dtype);
-  for (int64_t i = row * sizes.dimension; i < (row + 1) * sizes.dimension; ++i) {
+  for (int64_t i = row * problem.columns; i < (row + 1) * problem.columns; ++i) {
     double result = std::fabs(out.y[i]);
     double error = errorSums[i] + meanErrors[row] * result + referenceTolerance * absoluteSums[i] +
                    rounding * (result + 4 * std::sqrt(squareSums[i]));
@@ -218,26 +220,26 @@ void RowGroup::finish(int64_t row, const AttentionRows &out) {
 
 void RowGroup::prepare(int64_t begin, int64_t rows) {
   count = rows;
-  firstQuery = begin % sizes.queries;
-  head = begin / sizes.queries % sizes.heads;
-  batch = begin / sizes.queries / sizes.heads;
+  firstQuery = begin % problem.rows;
+  head = begin / problem.rows % problem.heads;
+  batch = begin / problem.rows / problem.heads;
   readBlockStates();
   keys = {keysOf(0).begin, keysOf(count - 1).end};
   keys.end = std::max(keys.begin, keys.end);
-  int64_t elements = count * sizes.dimension, range = keys.end - keys.begin;
+  int64_t elements = count * problem.columns, range = keys.end - keys.begin;
   scores.assign(count * range, -infinity);
   errors.assign(count * range, 0.0);
   for (std::vector<double> *sums : {&errorSums, &absoluteSums, &squareSums})
     sums->assign(elements, 0.0);
   meanErrors.assign(count, 0.0);
-  panel.resize(panelKeys * sizes.dimension);
+  panel.resize(panelKeys * problem.columns);
   queries.resize(elements);
   int64_t base = batch * q.strides[0] + head * q.strides[1] + firstQuery * q.strides[2];
   for (int64_t i = 0; i < elements; ++i)
-    queries[i] = readElement(q.data, q.dtype, base + i / sizes.dimension * q.strides[2] + i % sizes.dimension);
+    queries[i] = readElement(q.data, q.dtype, base + i / problem.columns * q.strides[2] + i % problem.columns);
 }
 
-Status RowGroup::run(int64_t begin, int64_t rows, const AttentionRows &out) {
+Status RowGroup::run(int64_t begin, int64_t rows, const ReferenceRows &out) {
   prepare(begin, rows);
   auto forPanels = [&](auto &&body) -> Status {
     for (int64_t first = keys.begin; first < keys.end; first += panelKeys)
@@ -264,18 +266,18 @@ Status RowGroup::run(int64_t begin, int64_t rows, const AttentionRows &out) {
 } // namespace
 
 Status runAttentionReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
-                             const AttentionSizes &sizes, int64_t begin, int64_t end, const AttentionRows &out) {
+                             const Problem &problem, RowRange range, const ReferenceRows &out) {
   // Into own memory first: a region may turn out to load from beyond a tensor.
-  int64_t rows = end - begin, width = sizes.dimension;
+  int64_t rows = range.end - range.begin, width = problem.columns;
   std::vector<double> y(out.y ? rows * width : 0), magnitude(out.magnitude ? rows * width : 0);
   std::vector<double> lse(out.lse ? rows : 0), lseMagnitude(out.lseMagnitude ? rows : 0);
   auto at = [](std::vector<double> &vector, int64_t offset) { return vector.empty() ? nullptr : &vector[offset]; };
 
-  RowGroup group(kernel, arguments, sizes);
-  for (int64_t row = begin, count; row < end; row += count) {
-    count = group.rowsFrom(row, end);
-    int64_t first = row - begin;
-    AttentionRows part = {at(y, first * width), at(magnitude, first * width), at(lse, first), at(lseMagnitude, first)};
+  RowGroup group(kernel, arguments, problem);
+  for (int64_t row = range.begin, count; row < range.end; row += count) {
+    count = group.rowsFrom(row, range.end);
+    int64_t first = row - range.begin;
+    ReferenceRows part = {at(y, first * width), at(magnitude, first * width), at(lse, first), at(lseMagnitude, first)};
     SPARSEC_RETURN_IF_ERROR(group.run(row, count, part));
   }
   std::copy(y.begin(), y.end(), out.y);

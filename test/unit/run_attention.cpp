@@ -60,8 +60,8 @@ protected:
 TEST_F(AttentionOnHost, ResultsFollowTheQueries) {
   auto host = read("dense");
   ASSERT_TRUE(bool(host));
-  EXPECT_EQ(host->resultRows(), 6);
-  EXPECT_EQ(host->resultWidth(), 64);
+  EXPECT_EQ(host->problem().resultRows(), 6);
+  EXPECT_EQ(host->problem().columns, 64);
   EXPECT_EQ(host->find("o")->sizes, (std::vector<int64_t>{1, 2, 3, 64}));
   EXPECT_EQ(host->find("lse")->sizes, (std::vector<int64_t>{1, 2, 3}));
   EXPECT_EQ(host->find("lse")->elements.size(), 6 * sizeof(float));
@@ -99,12 +99,12 @@ TEST_F(AttentionOnHost, BothResultsAreChecked) {
 
 TEST_F(AttentionOnHost, PairsThatMeet) {
   // 130 queries, 200 keys: query q stands at position q + 70.
-  const run::AttentionShape shape = {2, 4, 2, 130, 200, 64};
+  const runtime::Problem problem = {.batches = 2, .heads = 4, .rows = 130, .depth = 200};
   sparsec_attention_info_t info = {};
   info.window_left = info.window_right = -1;
-  EXPECT_EQ(run::visitedPairs(info, shape, nullptr), 2.0 * 4 * 130 * 200);
+  EXPECT_EQ(run::visitedPairs(info, problem, nullptr), 2.0 * 4 * 130 * 200);
   info.causal = 1;
-  EXPECT_EQ(run::visitedPairs(info, shape, nullptr), 8.0 * (71 + 200) * 130 / 2);
+  EXPECT_EQ(run::visitedPairs(info, problem, nullptr), 8.0 * (71 + 200) * 130 / 2);
 
   // Blocks (0, 0), (1, 2) and the edge block (2, 3), of 2 queries and 8 keys; the lists are those of all heads.
   const std::vector<int32_t> starts = {0, 1, 2, 3}, indices = {0, 2, 3};
@@ -112,9 +112,9 @@ TEST_F(AttentionOnHost, PairsThatMeet) {
   pattern.capacity = 3;
   pattern.full = {starts.data(), indices.data()};
   info.causal = 0;
-  EXPECT_EQ(run::visitedPairs(info, shape, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
+  EXPECT_EQ(run::visitedPairs(info, problem, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
   info.causal = 1; // queries 64 to 127 see keys up to 134 to 197
-  EXPECT_EQ(run::visitedPairs(info, shape, &pattern), 8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
+  EXPECT_EQ(run::visitedPairs(info, problem, &pattern), 8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
 }
 
 } // namespace

@@ -395,8 +395,9 @@ TEST_F(AttentionPlan, OtherSizesAreRefused) {
   const sparsec_blocks_t *known = listsOfArguments();
   const sparsec_attention_sizes_t others[] = {{1, 8, 100, 300}, {2, 4, 100, 300}, {2, 8, 99, 300}, {2, 8, 100, 301}};
   const char *messages[] = {
-      "plan is for 1 batches, 8 heads, 100 queries and 300 keys, but the launch has 2, 8, 100 and 300",
-      "plan is for 2 batches, 4 heads,", "heads, 99 queries and", "and 301 keys, but"};
+      "plan is for batches 1, heads 8, queries 100, keys 300, but the launch has batches 2, heads 8, queries 100, keys "
+      "300",
+      "plan is for batches 2, heads 4,", "queries 99, keys 300, but", "keys 301, but"};
   for (size_t i = 0; i < std::size(others); ++i) {
     create(others[i]);
     EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, messages[i]);

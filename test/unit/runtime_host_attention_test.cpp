@@ -200,7 +200,7 @@ TEST(HostAttention, LaunchesWithPlans) {
 
   sparsec::Plan other(kernel, {Problem::batches, Problem::heads, Problem::queries + 1, Problem::keys});
   EXPECT_STATUS(sparsec_launch(kernel.handle(), other.handle(), arguments.data(), arguments.size(), nullptr),
-                SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for 2 batches, 4 heads, 8 queries and 13 keys");
+                SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for batches 2, heads 4, queries 8, keys 13");
   std::vector<int32_t> broken(problem.pattern.capacity, Problem::columns);
   problem.pattern.partial.indices = broken.data();
   sparsec_plan_t plan = nullptr;

@@ -256,10 +256,9 @@ TEST_F(Launch, PlanMustFitTheLaunch) {
   arguments[x].dense.strides[0] = arguments[y].dense.strides[0] = 1024;
   setPattern({{0, 2}, {1}});
   EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "plan is for a 128 x 192 matrix of 3 blocks and width 1000, but the launch has 128 x 192, 3 blocks "
-                "and width 999");
+                "plan is for M 128, N 1000, K 192, blocks 3, but the launch has M 128, N 999, K 192, blocks 3");
   setPattern({{0}, {1}});
-  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, "2 blocks");
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, "blocks 2");
   sparsec_module_t first = module;
   module = nullptr;
   load(cudaLinear());

@@ -221,26 +221,6 @@ const HostArgument *HostArguments::of(sparsec_argument_role_t role) const {
   return nullptr;
 }
 
-ProductShape HostArguments::product() const {
-  const HostArgument &dense = *of(SPARSEC_ROLE_DENSE);
-  bool isTransposed = dense.info->layout == SPARSEC_LAYOUT_TRANSPOSED;
-  return {matrix().rows, matrix().columns, dense.sizes[isTransposed ? 0 : 1]};
-}
-
-AttentionShape HostArguments::attention() const {
-  const std::vector<int64_t> &query = of(SPARSEC_ROLE_QUERY)->sizes, &key = of(SPARSEC_ROLE_KEY)->sizes;
-  return {query[0], query[1], key[1], query[2], key[2], query[3]};
-}
-
-int64_t HostArguments::resultRows() const {
-  if (!isAttention())
-    return product().m;
-  AttentionShape shape = attention();
-  return shape.batches * shape.heads * shape.queries;
-}
-
-int64_t HostArguments::resultWidth() const { return isAttention() ? attention().dimension : product().n; }
-
 llvm::Error HostArguments::allocate(HostArgument &result, std::vector<int64_t> sizes, const Limits &limits) {
   result.sizes = std::move(sizes);
   uint64_t bytes = sparsec_dtype_bytes(sparsec_dtype_t(result.info->dtype));
@@ -255,21 +235,20 @@ llvm::Error HostArguments::allocate(HostArgument &result, std::vector<int64_t> s
 }
 
 /// Sizes of the results follow from those of the operands, whatever their layout.
-llvm::Error HostArguments::allocateResults(const Limits &limits) {
-  HostArgument &result = *mutableOf(SPARSEC_ROLE_RESULT);
-  if (!isAttention()) {
-    ProductShape shape = product();
-    std::vector<int64_t> sizes = {shape.m, shape.n};
-    if (result.info->layout == SPARSEC_LAYOUT_TRANSPOSED)
-      std::swap(sizes[0], sizes[1]);
-    return allocate(result, std::move(sizes), limits);
+llvm::Error HostArguments::allocateResults(sparsec_kernel_t kernel, const Limits &limits) {
+  const std::vector<Argument> views = hostViews();
+  sizes = runtime::problemOf(*kernel, ArgumentArray(views).data());
+  for (HostArgument &argument : arguments) {
+    if (!argument.isResult())
+      continue;
+    runtime::Dimensions dimensions = runtime::operationOf(*kernel).dimensions(*argument.info);
+    std::vector<int64_t> own;
+    for (runtime::ProblemSize size : llvm::ArrayRef(dimensions).take_front(argument.info->rank))
+      own.push_back(sizes.*size);
+    if (llvm::Error error = allocate(argument, std::move(own), limits))
+      return error;
   }
-  std::vector<int64_t> sizes = of(SPARSEC_ROLE_QUERY)->sizes;
-  if (llvm::Error error = allocate(result, sizes, limits))
-    return error;
-  sizes.pop_back();
-  HostArgument *lse = mutableOf(SPARSEC_ROLE_LSE);
-  return lse ? allocate(*lse, std::move(sizes), limits) : llvm::Error::success();
+  return llvm::Error::success();
 }
 
 /// Reads all inputs but the pattern, which depends on the others.
@@ -308,12 +287,12 @@ llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm:
   llvm::StringRef patternText;
   if (llvm::Error error = host.assign(kernel, assignments, patternText, limits))
     return error;
-  if (llvm::Error error = host.allocateResults(limits))
+  if (llvm::Error error = host.allocateResults(kernel, limits))
     return error;
   if (HostArgument *pattern = host.mutableOf(SPARSEC_ROLE_PATTERN)) {
     std::vector<Argument> views = host.hostViews();
     uint64_t position = uint64_t(pattern - host.arguments.data()) + 1;
-    auto made = makePattern({kernel, *pattern->info, host.attention(), views, position}, patternText, limits);
+    auto made = makePattern({kernel, *pattern->info, host.problem(), views, position}, patternText, limits);
     if (!made)
       return inArgument(made.takeError(), nameOf(pattern->info->name));
     pattern->pattern = std::move(*made);

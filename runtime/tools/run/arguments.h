@@ -8,6 +8,8 @@
 #include "launch_info_view.h"
 #include "pattern_argument.h"
 
+#include "operations/operation.h"
+
 #include "sparsec/argument.hpp"
 
 #include <string>
@@ -24,14 +26,9 @@ struct HostArgument {
   float scalar = 0.0f;             // SPARSEC_ARGUMENT_SCALAR
   OwnedPatternBuffer pattern;      // SPARSEC_ARGUMENT_PATTERN
 
-  bool isResult() const { return info->role == SPARSEC_ROLE_RESULT || info->role == SPARSEC_ROLE_LSE; }
+  bool isResult() const { return runtime::isResult(*info); }
   /// A view for the runtime, of this memory.
   Argument hostView() const;
-};
-
-/// The sizes of the product.
-struct ProductShape {
-  int64_t m, k, n;
 };
 
 /// All arguments of a kernel, inputs then results.
@@ -47,25 +44,18 @@ public:
   /// The first argument of a role, null if there is none.
   const HostArgument *of(sparsec_argument_role_t role) const;
   const HostArgument &result() const { return *of(SPARSEC_ROLE_RESULT); }
-  bool isAttention() const { return of(SPARSEC_ROLE_QUERY); }
-  /// Of a product.
-  const readers::BlockMatrix &matrix() const { return of(SPARSEC_ROLE_MATRIX)->matrix; }
-  ProductShape product() const;
-  /// Of attention.
-  AttentionShape attention() const;
-  /// Rows of the result as the reference counts them, and elements of each.
-  int64_t resultRows() const;
-  int64_t resultWidth() const;
+  const runtime::Problem &problem() const { return sizes; }
   std::vector<Argument> hostViews() const;
 
 private:
   HostArgument *mutableOf(sparsec_argument_role_t role) { return const_cast<HostArgument *>(of(role)); }
   llvm::Error assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments, llvm::StringRef &patternText,
                      const readers::Limits &limits);
-  llvm::Error allocateResults(const readers::Limits &limits);
+  llvm::Error allocateResults(sparsec_kernel_t kernel, const readers::Limits &limits);
   llvm::Error allocate(HostArgument &result, std::vector<int64_t> sizes, const readers::Limits &limits);
 
   std::vector<HostArgument> arguments;
+  runtime::Problem sizes;
 };
 
 /// Copies of host arguments in the memory of a device.

@@ -2,6 +2,7 @@
 
 #include "check.h"
 
+#include "operation_view.h"
 #include "progress.h"
 #include "reference/numbers.h"
 
@@ -53,7 +54,7 @@ static llvm::Expected<std::vector<ResultView>> viewResults(const HostArguments &
     auto format = readers::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
     if (!format)
       return failure("expects a result of type f32, f16 or bf16");
-    results.push_back({argument, argument.info->role == SPARSEC_ROLE_LSE ? 1 : host.resultWidth(), *format});
+    results.push_back({argument, argument.info->role == SPARSEC_ROLE_LSE ? 1 : host.problem().columns, *format});
   }
   return results;
 }
@@ -64,16 +65,8 @@ RowsToCheck rowsToCheck(const readers::BlockMatrix &matrix, int64_t width) {
   for (int64_t row = 0; row < matrix.blockRowCount(); ++row)
     if (matrix.rowPtr[row + 1] - matrix.rowPtr[row] > matrix.rowPtr[longest + 1] - matrix.rowPtr[longest])
       longest = row;
-  return {matrix.rows, stored / std::max(double(matrix.rows), 1.0) * double(width), longest * matrix.format.blockRows};
-}
-
-RowsToCheck rowsToCheck(const HostArguments &host) {
-  if (!host.isAttention())
-    return rowsToCheck(host.matrix(), host.product().n);
-  // A lone row makes the reference read all keys and values, whatever it sees of them. Causal rows grow to the end.
-  AttentionShape shape = host.attention();
-  return {host.resultRows(), 3.0 * double(shape.keys) * double(shape.dimension),
-          std::max<int64_t>(shape.queries, 1) - 1};
+  return {matrix.rows, stored / std::max(double(matrix.rows), 1.0) * double(width), longest * matrix.format.blockRows,
+          matrix.format.blockRows};
 }
 
 std::vector<int64_t> selectRows(const RowsToCheck &all, const CheckRequest &request, llvm::ArrayRef<int64_t> suspects) {
@@ -120,17 +113,13 @@ static std::vector<int64_t> findSuspects(llvm::ArrayRef<ResultView> results, int
   return suspects;
 }
 
-namespace {
-/// Consecutive rows of one block row: the reference widens the dense operand once for all of them.
-struct RowRange {
-  int64_t begin, end;
-};
-} // namespace
+using runtime::RowRange;
 
-static std::vector<RowRange> groupRows(llvm::ArrayRef<int64_t> rows, int64_t blockRows) {
+/// Consecutive rows of one group.
+static std::vector<RowRange> groupRows(llvm::ArrayRef<int64_t> rows, int64_t group) {
   std::vector<RowRange> ranges;
   for (int64_t row : rows) {
-    if (!ranges.empty() && ranges.back().end == row && row % blockRows != 0)
+    if (!ranges.empty() && ranges.back().end == row && row % group != 0)
       ++ranges.back().end;
     else
       ranges.push_back({row, row + 1});
@@ -180,12 +169,10 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
   if (!results)
     return results.takeError();
   CheckResult total;
-  total.rows = host.resultRows();
-  const std::vector<int64_t> rows = selectRows(rowsToCheck(host), request, findSuspects(*results, total.rows));
-  // The reference takes a few rows of attention at a time, and cuts them where heads end.
-  constexpr int64_t rowsOfAttention = 32;
-  const std::vector<RowRange> ranges =
-      groupRows(rows, host.isAttention() ? rowsOfAttention : host.matrix().format.blockRows);
+  const RowsToCheck all = operationView(kernel).rowsToCheck(host);
+  total.rows = all.rows;
+  const std::vector<int64_t> rows = selectRows(all, request, findSuspects(*results, total.rows));
+  const std::vector<RowRange> ranges = groupRows(rows, all.group);
   const std::vector<Argument> hostViews = host.hostViews();
   const ArgumentArray views(hostViews);
 

@@ -47,8 +47,8 @@ struct RowsToCheck {
   int64_t rows;
   double productsPerRow; // that the reference computes, on average
   int64_t longest;       // a row with more work than others
+  int64_t group;         // so many rows, from a multiple of it on, share what the reference reads
 };
-RowsToCheck rowsToCheck(const HostArguments &host);
 RowsToCheck rowsToCheck(const readers::BlockMatrix &matrix, int64_t width);
 
 /// The rows of the result that a request selects, ascending. A sample is as large as a few seconds allow; it is drawn

@@ -147,13 +147,13 @@ static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArg
                                           const DeviceArguments &arguments) {
   sparsec_plan_t created = nullptr;
   sparsec_status_t status;
-  if (host.isAttention()) {
-    AttentionShape shape = host.attention();
-    sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};
+  const runtime::Problem &problem = host.problem();
+  if (const sparsec_blocks_t *matrix = blocksOf(host, arguments, SPARSEC_ROLE_MATRIX)) {
+    status = sparsec_plan_create(kernel, matrix, problem.columns, &created);
+  } else {
+    sparsec_attention_sizes_t sizes = {problem.batches, problem.heads, problem.rows, problem.depth};
     const sparsec_blocks_t *lists = blocksOf(host, arguments, SPARSEC_ROLE_PATTERN);
     status = sparsec_plan_create_attention(kernel, &sizes, lists, &created);
-  } else {
-    status = sparsec_plan_create(kernel, blocksOf(host, arguments, SPARSEC_ROLE_MATRIX), host.product().n, &created);
   }
   if (llvm::Error error = toError(status))
     return error;

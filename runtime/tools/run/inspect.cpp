@@ -2,7 +2,7 @@
 
 #include "inspect.h"
 
-#include "operations/kernel_shape.h"
+#include "operations/operation.h"
 
 #include "llvm/ADT/Sequence.h"
 #include "llvm/ADT/StringExtras.h"
@@ -45,7 +45,6 @@ static constexpr const char *roleNames[] = {"",
                                             "log-sum-exp"};
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
-static constexpr const char *familyNames[] = {"", "spmm", "attention"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 static constexpr const char *planSectionNames[] = {"tile offsets", "tiles", "counter"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
@@ -144,11 +143,16 @@ static llvm::json::Object describeVariant(const ImageView &image, const sparsec_
 }
 
 /// Null if the kernel has none.
+static const sparsec_attention_info_t *attentionOf(const sparsec_launch_info_t &info,
+                                                   const sparsec_kernel_info_t &kernel) {
+  return runtime::operationOf(kernel).hasAttentionInfo ? &attentionAt(info, kernel.detail) : nullptr;
+}
+
+/// Null if the kernel has none.
 static const sparsec_variant_info_t *patternBuilderOf(const sparsec_launch_info_t &info,
                                                       const sparsec_kernel_info_t &kernel) {
-  if (kernel.family != SPARSEC_FAMILY_ATTENTION || attentionAt(info, kernel.detail).builder_count == 0)
-    return nullptr;
-  return &variantAt(info, attentionAt(info, kernel.detail).builder_first);
+  const sparsec_attention_info_t *attention = attentionOf(info, kernel);
+  return attention && attention->builder_count != 0 ? &variantAt(info, attention->builder_first) : nullptr;
 }
 
 static llvm::json::Object describeKernel(const ImageView &image, const sparsec_kernel_info_t &kernel) {
@@ -159,16 +163,15 @@ static llvm::json::Object describeKernel(const ImageView &image, const sparsec_k
   for (uint32_t index : llvm::seq(kernel.variant_count))
     variants.push_back(describeVariant(image, kernel, variantAt(info, kernel.variant_first + index)));
   llvm::json::Object object{{"name", nameOf(kernel.name).str()},
-                            {"family", familyNames[kernel.family]},
+                            {"family", runtime::operationOf(kernel).name},
                             {"arguments", std::move(arguments)},
                             {"variants", std::move(variants)}};
-  if (kernel.family == SPARSEC_FAMILY_ATTENTION) {
-    const sparsec_attention_info_t &attention = attentionAt(info, kernel.detail);
-    object["head_dimension"] = attention.head_dimension;
-    object["causal"] = attention.causal != 0;
-    object["window"] = llvm::json::Array{attention.window_left, attention.window_right};
-    object["score_steps"] = attention.score_step_count;
-    object["mask_steps"] = attention.mask_step_count;
+  if (const sparsec_attention_info_t *attention = attentionOf(info, kernel)) {
+    object["head_dimension"] = attention->head_dimension;
+    object["causal"] = attention->causal != 0;
+    object["window"] = llvm::json::Array{attention->window_left, attention->window_right};
+    object["score_steps"] = attention->score_step_count;
+    object["mask_steps"] = attention->mask_step_count;
     if (const sparsec_variant_info_t *builder = patternBuilderOf(info, kernel))
       object["pattern_builder"] = describeVariant(image, kernel, *builder);
   } else {
@@ -248,11 +251,11 @@ void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images) {
                           view(nameOf(info->compiler)));
     for (uint32_t index : llvm::seq(info->kernel_count)) {
       const sparsec_kernel_info_t &kernel = kernelAt(*info, index);
-      stream << fmt::format("  kernel {} ({})\n", view(nameOf(kernel.name)), familyNames[kernel.family]);
+      stream << fmt::format("  kernel {} ({})\n", view(nameOf(kernel.name)), runtime::operationOf(kernel).name);
       for (uint32_t argument : llvm::seq(kernel.argument_count))
         printArgument(stream, argumentAt(*info, kernel.argument_first + argument));
-      if (kernel.family == SPARSEC_FAMILY_ATTENTION)
-        printAttention(stream, attentionAt(*info, kernel.detail));
+      if (const sparsec_attention_info_t *attention = attentionOf(*info, kernel))
+        printAttention(stream, *attention);
       else
         stream << fmt::format("    epilogue steps: {}\n", kernel.step_count);
       for (uint32_t variant : llvm::seq(kernel.variant_count))

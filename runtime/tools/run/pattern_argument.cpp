@@ -22,7 +22,7 @@ class StateMaker {
 public:
   StateMaker(const PatternContext &context, const readers::Limits &limits) : context(context), limits(limits) {
     const sparsec_argument_info_t &info = context.info;
-    shape = sparsec_blocks_pattern(1, 1, context.shape.queries, context.shape.keys, int32_t(info.block_rows),
+    shape = sparsec_blocks_pattern(1, 1, context.problem.rows, context.problem.depth, int32_t(info.block_rows),
                                    int32_t(info.block_columns));
     rows = runtime::blockRowCount(shape);
     columns = runtime::blockColumnCount(shape);
@@ -71,8 +71,8 @@ llvm::Error StateMaker::fillRandomly(llvm::StringRef text) {
     return random.takeError();
   if (!random->density || random->below)
     return failure("expects random:density=D[:SEED] for a pattern");
-  shape.batches = context.shape.batches;
-  shape.heads = context.shape.heads;
+  shape.batches = context.problem.batches;
+  shape.heads = context.problem.heads;
   if (llvm::Error error = resize())
     return error;
   std::mt19937_64 generator(random->seed);
@@ -173,8 +173,8 @@ llvm::Error StateMaker::fill(llvm::StringRef text) {
 
 llvm::Expected<OwnedPatternBuffer> StateMaker::fromPredicate() const {
   sparsec_blocks_t own = shape;
-  own.batches = context.shape.batches;
-  own.heads = context.shape.heads;
+  own.batches = context.problem.batches;
+  own.heads = context.problem.heads;
   own.encoding = encoding;
   const ArgumentArray views(context.hostViews.data(), context.hostViews.size());
   sparsec_pattern_buffer_t buffer = nullptr;
@@ -203,22 +203,22 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
   return StateMaker(context, limits).make(text);
 }
 
-double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape,
+double visitedPairs(const sparsec_attention_info_t &info, const runtime::Problem &problem,
                     const sparsec_blocks_t *pattern) {
   // The keys of one query in [begin, end).
   auto visible = [&](int64_t query, int64_t begin, int64_t end) {
-    runtime::KeyRange range = runtime::visibleKeys(info, shape.queries, shape.keys, query);
+    runtime::KeyRange range = runtime::visibleKeys(info, problem.rows, problem.depth, query);
     return double(std::max<int64_t>(0, std::min(end, range.end) - std::max(begin, range.begin)));
   };
   double pairs = 0.0;
   if (!pattern) {
-    for (int64_t query = 0; query < shape.queries; ++query)
-      pairs += visible(query, 0, shape.keys);
-    return pairs * double(shape.batches) * double(shape.heads);
+    for (int64_t query = 0; query < problem.rows; ++query)
+      pairs += visible(query, 0, problem.depth);
+    return pairs * double(problem.batches) * double(problem.heads);
   }
   for (int64_t list = 0; list < runtime::listCount(*pattern); ++list) {
     int64_t first = list % runtime::blockRowCount(*pattern) * pattern->block_rows;
-    int64_t end = std::min(first + pattern->block_rows, shape.queries);
+    int64_t end = std::min(first + pattern->block_rows, problem.rows);
     for (const sparsec_block_lists_t &lists : {pattern->partial, pattern->full})
       for (int32_t block : runtime::blockList(*pattern, lists, list)) {
         int64_t key = block * int64_t(pattern->block_columns);
@@ -227,8 +227,8 @@ double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &
       }
   }
   // Lists for one batch or head are those of all.
-  return pairs * double(shape.batches / std::max<int64_t>(pattern->batches, 1)) *
-         double(shape.heads / std::max<int64_t>(pattern->heads, 1));
+  return pairs * double(problem.batches / std::max<int64_t>(pattern->batches, 1)) *
+         double(problem.heads / std::max<int64_t>(pattern->heads, 1));
 }
 
 } // namespace sparsec::run

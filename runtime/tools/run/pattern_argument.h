@@ -6,22 +6,19 @@
 
 #include "status_error.h"
 
+#include "operations/problem.h"
+
 #include "sparsec/argument.hpp"
 
 #include "llvm/ADT/ArrayRef.h"
 
 namespace sparsec::run {
 
-/// Q is batches x heads x queries x dimension, K and V are batches x keyHeads x keys x dimension.
-struct AttentionShape {
-  int64_t batches, heads, keyHeads, queries, keys, dimension;
-};
-
 /// What a pattern depends on besides its text.
 struct PatternContext {
   sparsec_kernel_t kernel;
   const sparsec_argument_info_t &info; // of the pattern
-  AttentionShape shape;
+  const runtime::Problem &problem;
   llvm::ArrayRef<Argument> hostViews; // of all arguments: the mask region may load from operands
   uint64_t seed;
 };
@@ -33,7 +30,8 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
 /// Pairs of a query and a key that a kernel visits, for all batches and heads: those that causal, window and the blocks
 /// of the pattern (index arrays in host memory, null: all blocks) leave. The mask region leaves fewer, but saves no
 /// work.
-double visitedPairs(const sparsec_attention_info_t &info, const AttentionShape &shape, const sparsec_blocks_t *pattern);
+double visitedPairs(const sparsec_attention_info_t &info, const runtime::Problem &problem,
+                    const sparsec_blocks_t *pattern);
 
 } // namespace sparsec::run
 

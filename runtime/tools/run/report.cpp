@@ -2,74 +2,11 @@
 
 #include "report.h"
 
-#include "arguments/blocks.h"
+#include "operation_view.h"
 
 #include "llvm/ADT/STLExtras.h"
 
 namespace sparsec::run {
-
-static void describeProduct(const HostArguments &host, Report &report) {
-  const readers::BlockMatrix &matrix = host.matrix();
-  ProductShape shape = host.product();
-  const auto [blockRows, blockColumns, dtype] = matrix.format;
-  double places = double(matrix.blockRowCount()) * double(matrix.blockColumnCount());
-  double stored = double(matrix.blockCount()) * double(blockRows * blockColumns);
-  double density = places == 0.0 ? 0.0 : double(matrix.blockCount()) / places;
-  double fillIn = matrix.nonzeros == 0 ? 1.0 : stored / double(matrix.nonzeros);
-  report.columns = {
-      {"shape MxKxN", 18, fmt::format("{}x{}x{}", shape.m, shape.k, shape.n)},
-      {"block", 8, fmt::format("{}x{}", blockRows, blockColumns)},
-      {"nnzb", 8, fmt::format("{}", matrix.blockCount())},
-      {"density", 8, fmt::format("{:.4f}", density)},
-      {"fill-in", 8, fmt::format("{:.2f}", fillIn)},
-  };
-  report.members = llvm::json::Object{{"m", shape.m},
-                                      {"k", shape.k},
-                                      {"n", shape.n},
-                                      {"block", llvm::json::Array{blockRows, blockColumns}},
-                                      {"nnzb", matrix.blockCount()},
-                                      {"density", density},
-                                      {"fill_in", fillIn}};
-  report.operations = 2.0 * stored * double(shape.n);
-}
-
-/// Blocks in the lists of one kind.
-static int64_t countBlocks(const sparsec_blocks_t &pattern, const sparsec_block_lists_t &lists) {
-  int64_t count = 0;
-  for (int64_t list = 0; list < runtime::listCount(pattern); ++list)
-    count += int64_t(runtime::blockList(pattern, lists, list).size());
-  return count;
-}
-
-static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host, Report &report) {
-  AttentionShape shape = host.attention();
-  const HostArgument *argument = host.of(SPARSEC_ROLE_PATTERN);
-  std::optional<sparsec_blocks_t> pattern;
-  if (argument)
-    pattern = argument->hostView().blocks;
-  double pairs = visitedPairs(*sparsec_kernel_attention(kernel), shape, pattern ? &*pattern : nullptr);
-  double all = double(host.resultRows()) * double(shape.keys);
-  double density = all == 0.0 ? 0.0 : pairs / all;
-  report.operations = 4.0 * double(shape.dimension) * pairs;
-  report.columns = {
-      {"shape BxHxSqxSkvxD", 22,
-       fmt::format("{}x{}x{}x{}x{}", shape.batches, shape.heads, shape.queries, shape.keys, shape.dimension)},
-      {"KV heads", 8, fmt::format("{}", shape.keyHeads)},
-      {"block", 8, pattern ? fmt::format("{}x{}", pattern->block_rows, pattern->block_columns) : "-"},
-      {"full", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->full)) : "-"},
-      {"partial", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->partial)) : "-"},
-      {"density", 8, fmt::format("{:.4f}", density)},
-  };
-  report.members =
-      llvm::json::Object{{"batches", shape.batches}, {"heads", shape.heads}, {"key_heads", shape.keyHeads},
-                         {"queries", shape.queries}, {"keys", shape.keys},   {"head_dimension", shape.dimension},
-                         {"density", density}};
-  if (!pattern)
-    return;
-  report.members["block"] = llvm::json::Array{pattern->block_rows, pattern->block_columns};
-  report.members["full_blocks"] = countBlocks(*pattern, pattern->full);
-  report.members["partial_blocks"] = countBlocks(*pattern, pattern->partial);
-}
 
 Report makeReport(const LoadedModule &loaded, sparsec_kernel_t kernel, llvm::StringRef file,
                   const HostArguments &host) {
@@ -78,10 +15,7 @@ Report makeReport(const LoadedModule &loaded, sparsec_kernel_t kernel, llvm::Str
   report.kernel = nameOf(sparsec_kernel_info(kernel)->name).str();
   report.target = nameOf(sparsec_module_launch_info(loaded.module.get())->target).str();
   report.device = loaded.deviceInfo.name;
-  if (host.isAttention())
-    describeAttention(kernel, host, report);
-  else
-    describeProduct(host, report);
+  operationView(kernel).describe(kernel, host, report);
   return report;
 }
 

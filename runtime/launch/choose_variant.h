@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which of a kernel's variants a launch takes.
+
+#ifndef SPARSEC_RUNTIME_CHOOSE_VARIANT_H
+#define SPARSEC_RUNTIME_CHOOSE_VARIANT_H
+
+#include "image/module.h"
+
+namespace sparsec::runtime {
+
+/// The first variant whose alignment the (checked) arguments have.
+Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_CHOOSE_VARIANT_H

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attention: softmax(score(scale * Q K^T)) V for every head of every batch.
+#include "operations/attention.h"
+#include "operations/operation.h"
+
+#include "arguments/blocks.h"
+#include "arguments/strides.h"
+#include "plan/attention_tiles.h"
+#include "reference/attention.h"
+
+#include <cmath>
+
+namespace sparsec::runtime {
+
+namespace {
+
+constexpr int64_t anySizes[SPARSEC_MAX_RANK] = {SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, SPARSEC_DYNAMIC, SPARSEC_DYNAMIC,
+                                                SPARSEC_DYNAMIC};
+
+Problem fixedSizes(const sparsec_kernel_s &kernel) {
+  Problem problem;
+  problem.columns = kernel.attention().head_dimension;
+  problem.blocks = 0; // of no BSR operand
+  return problem;
+}
+
+Dimensions dimensions(const sparsec_argument_info_t &argument) {
+  switch (argument.role) {
+  case SPARSEC_ROLE_QUERY:
+  case SPARSEC_ROLE_RESULT:
+    return {&Problem::batches, &Problem::heads, &Problem::rows, &Problem::columns};
+  case SPARSEC_ROLE_KEY:
+  case SPARSEC_ROLE_VALUE:
+    return {&Problem::batches, &Problem::keyHeads, &Problem::depth, &Problem::columns};
+  case SPARSEC_ROLE_LSE:
+    return {&Problem::batches, &Problem::heads, &Problem::rows};
+  }
+  return {};
+}
+
+Status checkStrides(const Checked &argument) {
+  const sparsec_dense_t &tensor = argument.dense();
+  for (uint32_t d = 0; d + 1 < argument.info.rank; ++d)
+    if (usesStride(tensor, int32_t(d)) && (tensor.strides[d] < 0 || tensor.strides[d] > maxStride))
+      return argument.refuse("expects strides of 0 to ", maxStride, ", but stride ", d, " is ", tensor.strides[d]);
+  return {};
+}
+
+/// Q, K, V and the result: rows of the head dimension in any order, none of which reaches into the next.
+Status checkRows(const Checked &argument) {
+  const sparsec_dense_t &tensor = argument.dense();
+  SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
+  if (usesStride(tensor, 2) && (tensor.strides[2] < tensor.sizes[3] || tensor.strides[2] > INT32_MAX))
+    return argument.refuse("expects stride 2 to be at least its width, ", tensor.sizes[3], ", and at most ", INT32_MAX,
+                           ", but got ", tensor.strides[2]);
+  return {};
+}
+
+/// That no two elements of a result share memory: each dimension steps over all elements of those with smaller strides.
+Status checkApart(const Checked &argument) {
+  const sparsec_dense_t &tensor = argument.dense();
+  if (isEmpty(tensor))
+    return {};
+  for (uint32_t d = 0; d < argument.info.rank; ++d) {
+    int64_t reach = 1;
+    for (uint32_t other = 0; other < argument.info.rank; ++other) {
+      bool isSmaller =
+          tensor.strides[other] < tensor.strides[d] || (tensor.strides[other] == tensor.strides[d] && other > d);
+      int64_t extent = 0;
+      if (tensor.sizes[other] > 1 && __builtin_mul_overflow(tensor.sizes[other] - 1, tensor.strides[other], &extent))
+        return argument.refuse("size ", other, ", ", tensor.sizes[other], ", times its stride, ", tensor.strides[other],
+                               ", is too large");
+      if (isSmaller && __builtin_add_overflow(reach, extent, &reach))
+        return argument.refuse("its sizes times its strides are too large");
+    }
+    if (tensor.sizes[d] > 1 && tensor.strides[d] < reach)
+      return argument.refuse("expects stride ", d, " to be at least ", reach,
+                             ", so that no elements of a result share memory, but got ", tensor.strides[d]);
+  }
+  return {};
+}
+
+Status checkQuery(const Checked &query, const Problem &problem) {
+  SPARSEC_RETURN_IF_ERROR(checkRows(query));
+  int64_t rows = problem.batches * problem.heads; // fits 62 bits
+  if (__builtin_mul_overflow(rows, problem.rows, &rows) || rows > maxSize)
+    return query.refuse("expects batches * heads * queries of at most ", maxSize, ", but got ", problem.batches, " * ",
+                        problem.heads, " * ", problem.rows);
+  return {};
+}
+
+Status checkKey(const sparsec_kernel_s &kernel, const Checked &key, const Problem &problem) {
+  SPARSEC_RETURN_IF_ERROR(checkRows(key));
+  if (problem.keyHeads == 0 ? problem.heads != 0 : problem.heads % problem.keyHeads != 0)
+    return key.refuse("expects size 1 (heads) to divide the ", problem.heads, " heads of '",
+                      kernel.argument(kernel.of(SPARSEC_ROLE_QUERY)).name, "', but got ", problem.keyHeads);
+  return {};
+}
+
+Status checkScale(const Checked &argument) {
+  if (float scale = scalarOf(argument.value); !std::isfinite(scale))
+    return argument.refuse("expects a finite scale, but got ", std::to_string(scale));
+  return {};
+}
+
+Status checkPattern(const Checked &argument, const Problem &problem) {
+  const sparsec_blocks_t &pattern = argument.blocks();
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(pattern, argument.subject()));
+  if (pattern.block_rows != int32_t(argument.info.block_rows) ||
+      pattern.block_columns != int32_t(argument.info.block_columns))
+    return argument.refuse("expects blocks of ", argument.info.block_rows, " queries x ", argument.info.block_columns,
+                           " keys, but got ", pattern.block_rows, " x ", pattern.block_columns);
+  if (pattern.batches != 1 && pattern.batches != problem.batches)
+    return argument.refuse("expects batches to be 1 or ", problem.batches, ", but got ", pattern.batches);
+  if (pattern.heads != 1 && pattern.heads != problem.heads)
+    return argument.refuse("expects heads to be 1 or ", problem.heads, ", but got ", pattern.heads);
+  if (int64_t rows = ceilDivide(problem.rows, pattern.block_rows); blockRowCount(pattern) != rows)
+    return argument.refuse("expects ", rows, " block rows, the blocks of ", pattern.block_rows, " in ", problem.rows,
+                           " queries, but its ", pattern.rows, " rows have ", blockRowCount(pattern));
+  if (int64_t columns = ceilDivide(problem.depth, pattern.block_columns); blockColumnCount(pattern) != columns)
+    return argument.refuse("expects ", columns, " block columns, the blocks of ", pattern.block_columns, " in ",
+                           problem.depth, " keys, but its ", pattern.columns, " columns have ",
+                           blockColumnCount(pattern));
+  return {};
+}
+
+Status checkArgument(const sparsec_kernel_s &kernel, const Checked &argument, const Problem &problem, Use /*use*/) {
+  switch (argument.info.role) {
+  case SPARSEC_ROLE_QUERY:
+    return checkQuery(argument, problem);
+  case SPARSEC_ROLE_KEY:
+    return checkKey(kernel, argument, problem);
+  case SPARSEC_ROLE_VALUE:
+    return checkRows(argument);
+  case SPARSEC_ROLE_PATTERN:
+    return checkPattern(argument, problem);
+  case SPARSEC_ROLE_SCALE:
+    return checkScale(argument);
+  case SPARSEC_ROLE_REGION:
+    return argument.info.kind == SPARSEC_ARGUMENT_DENSE ? checkStrides(argument) : Status();
+  case SPARSEC_ROLE_RESULT:
+    SPARSEC_RETURN_IF_ERROR(checkRows(argument));
+    return checkApart(argument);
+  case SPARSEC_ROLE_LSE:
+    SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
+    return checkApart(argument);
+  }
+  return {};
+}
+
+/// A tile row holds the queries of one head of one batch, a panel tile_m of them. GPU kernels count panels from the
+/// last queries on, which see most with causal.
+TileGrid tileGrid(const sparsec_kernel_s & /*kernel*/, const sparsec_variant_info_t &variant, const Problem &problem) {
+  return {1, problem.batches * problem.heads, ceilDivide(problem.rows, variant.tile_m)};
+}
+
+constexpr NamedSize planSizes[] = {
+    {"batches", &Problem::batches}, {"heads", &Problem::heads}, {"queries", &Problem::rows}, {"keys", &Problem::depth}};
+
+} // namespace
+
+Status checkRegionOperand(const Checked &argument) {
+  if (argument.info.kind == SPARSEC_ARGUMENT_SCALAR)
+    return {};
+  SPARSEC_RETURN_IF_ERROR(argument.checkTensor(anySizes));
+  SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
+  return argument.checkTensorMemory();
+}
+
+constexpr Operation attentionOperation = {
+    .family = SPARSEC_FAMILY_ATTENTION,
+    .name = "attention",
+    .planSizes = planSizes,
+    .hasAttentionInfo = true,
+    .hasLse = true,
+    .fixedSizes = fixedSizes,
+    .dimensions = dimensions,
+    .checkArgument = checkArgument,
+    .tileGrid = tileGrid,
+    .tileLists = attentionTileLists,
+    .reference = runAttentionReference,
+};
+
+} // namespace sparsec::runtime

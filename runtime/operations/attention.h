@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What pattern builders need of attention besides its row in the table of operations.
+
+#ifndef SPARSEC_RUNTIME_OPERATIONS_ATTENTION_H
+#define SPARSEC_RUNTIME_OPERATIONS_ATTENTION_H
+
+#include "arguments/checked_argument.h"
+
+namespace sparsec::runtime {
+
+/// Type, shape, strides and pointer of an extra operand of the score and mask regions.
+Status checkRegionOperand(const Checked &argument);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_OPERATIONS_ATTENTION_H

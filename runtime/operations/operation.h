@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The operations that the runtime knows. What sets one apart from the others is in its row of one table; nothing else
+// in the runtime asks which operation a kernel is.
+
+#ifndef SPARSEC_RUNTIME_OPERATION_H
+#define SPARSEC_RUNTIME_OPERATION_H
+
+#include "arguments/checked_argument.h"
+#include "operations/problem.h"
+#include "plan/tile_lists.h"
+#include "reference/rows.h"
+
+namespace sparsec::runtime {
+
+/// What the lists of one variant are made from.
+struct TileListRequest {
+  const sparsec_kernel_s &kernel;
+  const sparsec_variant_info_t &variant;
+  const Problem &problem;
+  TileGrid grid;
+  int64_t workers;                // 1 to the number of tiles
+  const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none
+};
+
+/// The rows [begin, end) of the results, as the reference counts them.
+struct RowRange {
+  int64_t begin, end;
+};
+
+struct Operation {
+  uint32_t family; // sparsec_kernel_family_t
+  const char *name;
+  /// What launches must have in common with their plan.
+  std::span<const NamedSize> planSizes;
+  bool hasAttentionInfo; // `detail` of the kernel record is the number of a sparsec_attention_info_t
+  bool hasLse;           // there is a second result, whether or not a kernel writes it
+
+  /// What the kernel itself says about the sizes; the others are open.
+  Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
+  Dimensions (*dimensions)(const sparsec_argument_info_t &argument);
+  /// What only this operation asks of an argument, whose view, type and sizes are good: strides, blocks, values.
+  Status (*checkArgument)(const sparsec_kernel_s &kernel, const Checked &argument, const Problem &problem, Use use);
+  /// How a variant cuts the result into tiles.
+  TileGrid (*tileGrid)(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const Problem &problem);
+  /// Who computes which tiles in which order, balanced by what the tiles cost.
+  TileLists (*tileLists)(const TileListRequest &request);
+  /// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
+  Status (*reference)(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                      RowRange rows, const ReferenceRows &out);
+};
+
+extern const Operation spmmOperation, attentionOperation;
+
+/// Of a kernel whose record is checked.
+const Operation &operationOf(const sparsec_kernel_info_t &kernel);
+inline const Operation &operationOf(const sparsec_kernel_s &kernel) { return operationOf(*kernel.info); }
+
+/// The sizes that the views of arguments tell. Each comes from the first argument that has it, block-sparse operands
+/// before dense tensors.
+Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
+
+/// View, type, block, shape, strides and pointers of every argument. Allocates nothing when all is well.
+Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
+                      Problem &outProblem);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_OPERATION_H

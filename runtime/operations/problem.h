@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The sizes of one execution of a kernel.
+
+#ifndef SPARSEC_RUNTIME_PROBLEM_H
+#define SPARSEC_RUNTIME_PROBLEM_H
+
+#include "sparsec/launch_info.h"
+
+#include <array>
+
+namespace sparsec::runtime {
+
+/// The (first) result has batches x heads x rows x columns elements, each of them a sum over `depth`. A product has
+/// rows M, columns N and depth K. Attention has the queries of a head as rows, its dimension as columns, and the keys
+/// as depth. A size that nothing tells is SPARSEC_DYNAMIC.
+struct Problem {
+  int64_t batches = SPARSEC_DYNAMIC, heads = SPARSEC_DYNAMIC;
+  int64_t rows = SPARSEC_DYNAMIC, columns = SPARSEC_DYNAMIC, depth = SPARSEC_DYNAMIC;
+  int64_t keyHeads = SPARSEC_DYNAMIC; // heads of K and V
+  int64_t blocks = SPARSEC_DYNAMIC;   // stored ones, of a BSR operand
+
+  /// Rows of the result as the reference counts them.
+  int64_t resultRows() const { return batches * heads * rows; }
+  bool isEmpty() const { return resultRows() == 0 || columns == 0; }
+};
+
+using ProblemSize = int64_t Problem::*;
+
+/// The size of the problem that each dimension of an argument has; null for a dimension with a size of its own.
+using Dimensions = std::array<ProblemSize, SPARSEC_MAX_RANK>;
+
+/// A size with its name in messages.
+struct NamedSize {
+  const char *name;
+  ProblemSize size;
+};
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_PROBLEM_H

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products of a block-sparse matrix W (M x K) and a dense X (K x N).
+#include "operations/operation.h"
+
+#include "arguments/blocks.h"
+#include "arguments/strides.h"
+#include "reference/spmm.h"
+
+namespace sparsec::runtime {
+
+namespace {
+
+constexpr ProblemSize sizeM = &Problem::rows, sizeN = &Problem::columns, sizeK = &Problem::depth;
+
+Problem fixedSizes(const sparsec_kernel_s & /*kernel*/) {
+  Problem problem;
+  problem.batches = problem.heads = 1;
+  return problem;
+}
+
+Dimensions dimensions(const sparsec_argument_info_t &argument) {
+  bool isTransposed = argument.layout == SPARSEC_LAYOUT_TRANSPOSED;
+  switch (argument.role) {
+  case SPARSEC_ROLE_MATRIX:
+    return {sizeM, sizeK};
+  case SPARSEC_ROLE_DENSE:
+    return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
+  }
+  // An operand of the epilogue, or the result.
+  switch (argument.broadcast) {
+  case SPARSEC_BROADCAST_PER_ROW:
+    return {sizeM};
+  case SPARSEC_BROADCAST_PER_COLUMN:
+    return {sizeN};
+  case SPARSEC_BROADCAST_SCALAR:
+    return {};
+  }
+  return isTransposed ? Dimensions{sizeN, sizeM} : Dimensions{sizeM, sizeN};
+}
+
+Status checkMatrix(const Checked &argument) {
+  const sparsec_argument_info_t &info = argument.info;
+  const sparsec_blocks_t &matrix = argument.blocks();
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(matrix, argument.subject()));
+  SPARSEC_RETURN_IF_ERROR(argument.checkType(enumValue(matrix.dtype)));
+  if (matrix.encoding != SPARSEC_PATTERN_INDEX_ARRAYS)
+    return argument.refuse("expects encoding ", int(SPARSEC_PATTERN_INDEX_ARRAYS), " (index arrays), but got ",
+                           int(matrix.encoding));
+  if (matrix.batches != 1 || matrix.heads != 1)
+    return argument.refuse("expects 1 batch and 1 head, but got ", matrix.batches, " and ", matrix.heads);
+  if (matrix.partial.starts)
+    return argument.refuse("expects partial.starts to be NULL: blocks with values are full");
+  if (matrix.rows != 0 && !matrix.full.starts)
+    return argument.refuse("full.starts is NULL");
+  if (matrix.block_rows != int32_t(info.block_rows) || matrix.block_columns != int32_t(info.block_columns))
+    return argument.refuse("expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
+                           matrix.block_rows, " x ", matrix.block_columns);
+  int64_t sizes[] = {matrix.rows, matrix.columns};
+  for (int d = 0; d < 2; ++d)
+    if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
+      return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
+  if (matrix.capacity == 0)
+    return {};
+  if (!matrix.values)
+    return argument.refuse("values is NULL");
+  if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(matrix.values), bytes))
+    return argument.refuse("values is not aligned to the ", bytes, " bytes of its elements");
+  return {};
+}
+
+Status checkArgument(const sparsec_kernel_s & /*kernel*/, const Checked &argument, const Problem & /*problem*/,
+                     Use /*use*/) {
+  if (argument.info.role == SPARSEC_ROLE_MATRIX)
+    return checkMatrix(argument);
+  if (argument.info.rank != 2)
+    return {};
+  const sparsec_dense_t &tensor = argument.dense();
+  if (usesStride(tensor, 0) && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
+    return argument.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
+                           ", but got ", tensor.strides[0]);
+  return {};
+}
+
+TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const Problem &problem) {
+  // The last block row may reach beyond the matrix: tiles that lie beyond it altogether are left out.
+  int64_t blockRows = kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX)).block_rows;
+  int64_t perBlockRow = ceilDivide(blockRows, variant.tile_m);
+  int64_t wholeBlockRows = problem.rows / blockRows, restRows = problem.rows % blockRows;
+  return {perBlockRow, wholeBlockRows * perBlockRow + ceilDivide(restRows, variant.tile_m),
+          ceilDivide(problem.columns, int64_t(variant.tile_n) * variant.cluster)};
+}
+
+/// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
+/// coarser: neighbouring tiles that lie in one panel of the preferred variant go together, as long as every worker gets
+/// enough units to even out the load.
+int64_t panelsPerUnit(const TileListRequest &request) {
+  constexpr int64_t unitsPerWorker = 16;
+  auto panelColumns = [](const sparsec_variant_info_t &v) { return int64_t(v.tile_n) * v.cluster; };
+  int64_t wanted = panelColumns(*request.kernel.variants.front().info) / panelColumns(request.variant);
+  return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
+}
+
+TileLists tileLists(const TileListRequest &request) {
+  const sparsec_blocks_t &matrix = *request.blocks;
+  return makeTileLists({matrix.full.starts, blockRowCount(matrix), blockColumnCount(matrix), request.grid,
+                        ceilDivide(matrix.block_columns, request.variant.tile_k), request.workers,
+                        std::max<int64_t>(request.variant.raster, 1), panelsPerUnit(request)});
+}
+
+constexpr NamedSize planSizes[] = {{"M", sizeM}, {"N", sizeN}, {"K", sizeK}, {"blocks", &Problem::blocks}};
+
+} // namespace
+
+constexpr Operation spmmOperation = {
+    .family = SPARSEC_FAMILY_SPMM,
+    .name = "spmm",
+    .planSizes = planSizes,
+    .hasAttentionInfo = false,
+    .hasLse = false,
+    .fixedSizes = fixedSizes,
+    .dimensions = dimensions,
+    .checkArgument = checkArgument,
+    .tileGrid = tileGrid,
+    .tileLists = tileLists,
+    .reference = runSpmmReference,
+};
+
+} // namespace sparsec::runtime

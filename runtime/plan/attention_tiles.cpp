@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/attention_tiles.h"
+#include "arguments/blocks.h"
+#include "plan/key_range.h"
+
+#include <span>
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// Filling the pipeline and writing the result cost about as much as two steps.
+constexpr uint32_t tileOverhead = 2;
+
+/// What a tile costs, in steps.
+class TileCosts {
+public:
+  explicit TileCosts(const TileListRequest &request)
+      : info(request.kernel.attention()), variant(request.variant), problem(request.problem), pattern(request.blocks) {}
+
+  uint32_t of(int64_t batch, int64_t head, int64_t firstQuery) const {
+    KeyRange keys = reachable(firstQuery);
+    int64_t blocks = ceilDivide(keys.end, int64_t(keyBlock())) - keys.begin / keyBlock();
+    if (keys.begin >= keys.end)
+      blocks = 0;
+    if (pattern)
+      blocks = listed(listNumber(*pattern, batch, head, firstQuery / pattern->block_rows), keys);
+    return uint32_t(ceilDivide(blocks * keyBlock(), int64_t(variant.tile_n))) + tileOverhead;
+  }
+
+private:
+  int32_t keyBlock() const { return pattern ? pattern->block_columns : int32_t(variant.tile_n); }
+
+  /// The keys that some query of the tile may see.
+  KeyRange reachable(int64_t firstQuery) const {
+    int64_t lastQuery = std::min<int64_t>(firstQuery + variant.tile_m, problem.rows) - 1;
+    return {visibleKeys(info, problem.rows, problem.depth, firstQuery).begin,
+            visibleKeys(info, problem.rows, problem.depth, lastQuery).end};
+  }
+
+  int64_t listed(int64_t list, KeyRange keys) const {
+    int64_t first = keys.begin / keyBlock(), end = keys.begin < keys.end ? ceilDivide(keys.end, keyBlock()) : 0;
+    auto isReachable = [&](int32_t block) { return block >= first && block < end; };
+    auto count = [&](std::span<const int32_t> blocks) {
+      return std::count_if(blocks.begin(), blocks.end(), isReachable);
+    };
+    return count(blockList(*pattern, pattern->partial, list)) + count(blockList(*pattern, pattern->full, list));
+  }
+
+  const sparsec_attention_info_t &info;
+  const sparsec_variant_info_t &variant;
+  const Problem &problem;
+  const sparsec_blocks_t *pattern;
+};
+
+} // namespace
+
+TileLists attentionTileLists(const TileListRequest &request) {
+  const TileCosts costs(request);
+  const TileGrid &grid = request.grid;
+  const int64_t heads = request.problem.heads;
+  std::vector<Tile> order;
+  std::vector<uint32_t> steps;
+  order.reserve(grid.tiles());
+  steps.reserve(grid.tiles());
+  for (int64_t row = 0; row < grid.tileRows; ++row)
+    for (int64_t panel = 0; panel < grid.panels; ++panel) {
+      order.push_back({uint32_t(row), uint32_t(panel)});
+      steps.push_back(costs.of(row / heads, row % heads, (grid.panels - 1 - panel) * request.variant.tile_m));
+    }
+  return makeTileLists(std::move(order), std::move(steps), request.workers);
+}
+
+} // namespace sparsec::runtime

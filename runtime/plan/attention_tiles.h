@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The tile lists of attention, balanced by the steps that tiles take.
+
+#ifndef SPARSEC_RUNTIME_ATTENTION_TILES_H
+#define SPARSEC_RUNTIME_ATTENTION_TILES_H
+
+#include "operations/operation.h"
+
+namespace sparsec::runtime {
+
+/// Head after head, so that the tiles that run together share keys and values in the L2 cache. Panel 0 has the last
+/// queries, which see most with causal.
+TileLists attentionTileLists(const TileListRequest &request);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_ATTENTION_TILES_H

@@ -1,0 +1,138 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "spmm.h"
+#include "numbers.h"
+#include "steps.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace sparsec::runtime {
+
+namespace {
+
+class Product {
+public:
+  Product(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem)
+      : kernel(kernel), arguments(arguments), problem(problem),
+        matrix(blocksOf(arguments[kernel.of(SPARSEC_ROLE_MATRIX)])),
+        dense(denseOf(arguments[kernel.of(SPARSEC_ROLE_DENSE)])),
+        isDenseTransposed(kernel.argument(kernel.of(SPARSEC_ROLE_DENSE)).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
+
+  /// acc and the sum of magnitudes of rows [begin, end).
+  void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
+  /// Replaces the accumulators of rows [begin, end) by the epilogue's result, and carries the magnitudes (may be null)
+  /// through it.
+  void applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const;
+
+private:
+  void readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const;
+  double readExtra(uint32_t number, int64_t m, int64_t n) const;
+
+  /// Columns of X that are widened to double at a time.
+  static constexpr int64_t panelWidth = 512;
+
+  const sparsec_kernel_s &kernel;
+  const sparsec_argument_t *arguments;
+  const Problem &problem;
+  const sparsec_blocks_t &matrix;
+  const sparsec_dense_t &dense;
+  const bool isDenseTransposed;
+};
+
+/// x[firstK + k, firstN + n] to panel[k][n].
+void Product::readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const {
+  for (int64_t k = 0; k < countK; ++k)
+    for (int64_t n = 0; n < countN; ++n) {
+      int64_t row = isDenseTransposed ? firstN + n : firstK + k, column = isDenseTransposed ? firstK + k : firstN + n;
+      panel[k * panelWidth + n] = readElement(dense.data, dense.dtype, row * dense.strides[0] + column);
+    }
+}
+
+void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const {
+  int64_t r = matrix.block_rows, c = matrix.block_columns;
+  std::vector<double> panel(c * panelWidth);
+  for (int64_t firstN = 0; firstN < problem.columns; firstN += panelWidth) {
+    int64_t countN = std::min(panelWidth, problem.columns - firstN);
+    for (int64_t blockRow = begin / r; blockRow * r < end; ++blockRow) {
+      int64_t firstM = std::max(begin, blockRow * r), endM = std::min(end, (blockRow + 1) * r);
+      for (int64_t block = matrix.full.starts[blockRow]; block < matrix.full.starts[blockRow + 1]; ++block) {
+        int64_t firstK = matrix.full.indices[block] * c, countK = std::min(c, problem.depth - firstK);
+        readPanel(firstK, countK, firstN, countN, panel.data());
+        for (int64_t m = firstM; m < endM; ++m)
+          for (int64_t k = 0; k < countK; ++k) {
+            double w = readElement(matrix.values, matrix.dtype, (block * r + m - blockRow * r) * c + k);
+            int64_t target = (m - begin) * problem.columns + firstN;
+            for (int64_t n = 0; n < countN; ++n)
+              acc[target + n] += w * panel[k * panelWidth + n];
+            if (magnitude)
+              for (int64_t n = 0; n < countN; ++n)
+                magnitude[target + n] += std::fabs(w * panel[k * panelWidth + n]);
+          }
+      }
+    }
+  }
+}
+
+/// The element of an epilogue operand that belongs to result element (m, n).
+double Product::readExtra(uint32_t number, int64_t m, int64_t n) const {
+  const sparsec_argument_info_t &info = kernel.argument(number);
+  if (info.kind == SPARSEC_ARGUMENT_SCALAR)
+    return scalarOf(arguments[number]);
+  const sparsec_dense_t &tensor = denseOf(arguments[number]);
+  int64_t index = 0;
+  switch (info.broadcast) {
+  case SPARSEC_BROADCAST_PER_ROW:
+    index = m;
+    break;
+  case SPARSEC_BROADCAST_PER_COLUMN:
+    index = n;
+    break;
+  case SPARSEC_BROADCAST_FULL:
+    index = info.layout == SPARSEC_LAYOUT_TRANSPOSED ? n * tensor.strides[0] + m : m * tensor.strides[0] + n;
+    break;
+  }
+  return readElement(tensor.data, tensor.dtype, index);
+}
+
+void Product::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
+  const sparsec_kernel_info_t &info = *kernel.info;
+  if (info.step_count == 0)
+    return;
+  std::vector<double> values, errors;
+  for (int64_t m = begin; m < end; ++m)
+    for (int64_t n = 0; n < problem.columns; ++n) {
+      const int64_t element = (m - begin) * problem.columns + n;
+      values.assign(1, y[element]);
+      for (uint32_t i = 0; i < info.argument_count; ++i)
+        if (kernel.argument(i).role == SPARSEC_ROLE_EPILOGUE)
+          values.push_back(readExtra(i, m, n));
+      errors.assign(values.size(), 0.0);
+      errors.front() = magnitude ? referenceTolerance * magnitude[element] : 0.0;
+      for (uint32_t i = 0; i < info.step_count; ++i) {
+        const sparsec_step_info_t &step = kernel.module->info.step(info.step_first + i);
+        double result = evaluateStep(step, values.data());
+        if (magnitude)
+          errors.push_back(stepError(step, values.data(), errors.data(), result));
+        values.push_back(result);
+      }
+      y[element] = values.back();
+      if (magnitude)
+        magnitude[element] = errors.back() / referenceTolerance;
+    }
+}
+
+} // namespace
+
+Status runSpmmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                        RowRange rows, const ReferenceRows &out) {
+  int64_t elements = (rows.end - rows.begin) * problem.columns;
+  std::fill_n(out.y, elements, 0.0);
+  if (out.magnitude)
+    std::fill_n(out.magnitude, elements, 0.0);
+  Product product(kernel, arguments, problem);
+  product.accumulate(rows.begin, rows.end, out.y, out.magnitude);
+  product.applyEpilogue(rows.begin, rows.end, out.y, out.magnitude);
+  return {};
+}
+
+} // namespace sparsec::runtime

@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What a block-sparse product computes, in double.
+
+#ifndef SPARSEC_RUNTIME_REFERENCE_SPMM_H
+#define SPARSEC_RUNTIME_REFERENCE_SPMM_H
+
+#include "operations/operation.h"
+
+namespace sparsec::runtime {
+
+/// The reference of `spmmOperation`.
+Status runSpmmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                        RowRange rows, const ReferenceRows &out);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_REFERENCE_SPMM_H

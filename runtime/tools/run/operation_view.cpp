@@ -1,0 +1,106 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "operation_view.h"
+
+#include "arguments/blocks.h"
+
+namespace sparsec::run {
+
+//===----------------------------------------------------------------------===//
+// Products
+//===----------------------------------------------------------------------===//
+
+static void describeProduct(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
+  const readers::BlockMatrix &matrix = host.of(SPARSEC_ROLE_MATRIX)->matrix;
+  const runtime::Problem &problem = host.problem();
+  const auto [blockRows, blockColumns, dtype] = matrix.format;
+  double places = double(matrix.blockRowCount()) * double(matrix.blockColumnCount());
+  double stored = double(matrix.blockCount()) * double(blockRows * blockColumns);
+  double density = places == 0.0 ? 0.0 : double(matrix.blockCount()) / places;
+  double fillIn = matrix.nonzeros == 0 ? 1.0 : stored / double(matrix.nonzeros);
+  report.columns = {
+      {"shape MxKxN", 18, fmt::format("{}x{}x{}", problem.rows, problem.depth, problem.columns)},
+      {"block", 8, fmt::format("{}x{}", blockRows, blockColumns)},
+      {"nnzb", 8, fmt::format("{}", matrix.blockCount())},
+      {"density", 8, fmt::format("{:.4f}", density)},
+      {"fill-in", 8, fmt::format("{:.2f}", fillIn)},
+  };
+  report.members = llvm::json::Object{{"m", problem.rows},
+                                      {"k", problem.depth},
+                                      {"n", problem.columns},
+                                      {"block", llvm::json::Array{blockRows, blockColumns}},
+                                      {"nnzb", matrix.blockCount()},
+                                      {"density", density},
+                                      {"fill_in", fillIn}};
+  report.operations = 2.0 * stored * double(problem.columns);
+}
+
+static RowsToCheck rowsOfProduct(const HostArguments &host) {
+  return rowsToCheck(host.of(SPARSEC_ROLE_MATRIX)->matrix, host.problem().columns);
+}
+
+//===----------------------------------------------------------------------===//
+// Attention
+//===----------------------------------------------------------------------===//
+
+/// Blocks in the lists of one kind.
+static int64_t countBlocks(const sparsec_blocks_t &pattern, const sparsec_block_lists_t &lists) {
+  int64_t count = 0;
+  for (int64_t list = 0; list < runtime::listCount(pattern); ++list)
+    count += int64_t(runtime::blockList(pattern, lists, list).size());
+  return count;
+}
+
+static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host, Report &report) {
+  const runtime::Problem &problem = host.problem();
+  const HostArgument *argument = host.of(SPARSEC_ROLE_PATTERN);
+  std::optional<sparsec_blocks_t> pattern;
+  if (argument)
+    pattern = argument->hostView().blocks;
+  double pairs = visitedPairs(*sparsec_kernel_attention(kernel), problem, pattern ? &*pattern : nullptr);
+  double all = double(problem.resultRows()) * double(problem.depth);
+  double density = all == 0.0 ? 0.0 : pairs / all;
+  report.operations = 4.0 * double(problem.columns) * pairs;
+  report.columns = {
+      {"shape BxHxSqxSkvxD", 22,
+       fmt::format("{}x{}x{}x{}x{}", problem.batches, problem.heads, problem.rows, problem.depth, problem.columns)},
+      {"KV heads", 8, fmt::format("{}", problem.keyHeads)},
+      {"block", 8, pattern ? fmt::format("{}x{}", pattern->block_rows, pattern->block_columns) : "-"},
+      {"full", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->full)) : "-"},
+      {"partial", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->partial)) : "-"},
+      {"density", 8, fmt::format("{:.4f}", density)},
+  };
+  report.members =
+      llvm::json::Object{{"batches", problem.batches}, {"heads", problem.heads}, {"key_heads", problem.keyHeads},
+                         {"queries", problem.rows},    {"keys", problem.depth},  {"head_dimension", problem.columns},
+                         {"density", density}};
+  if (!pattern)
+    return;
+  report.members["block"] = llvm::json::Array{pattern->block_rows, pattern->block_columns};
+  report.members["full_blocks"] = countBlocks(*pattern, pattern->full);
+  report.members["partial_blocks"] = countBlocks(*pattern, pattern->partial);
+}
+
+/// A lone row makes the reference read all keys and values, whatever it sees of them. Causal rows grow to the end. The
+/// reference takes a few rows at a time, and cuts them where heads end.
+static RowsToCheck rowsOfAttention(const HostArguments &host) {
+  const runtime::Problem &problem = host.problem();
+  return {problem.resultRows(), 3.0 * double(problem.depth) * double(problem.columns),
+          std::max<int64_t>(problem.rows, 1) - 1, 32};
+}
+
+//===----------------------------------------------------------------------===//
+// The table
+//===----------------------------------------------------------------------===//
+
+static const OperationView operationViews[] = {
+    {&runtime::spmmOperation, rowsOfProduct, describeProduct},
+    {&runtime::attentionOperation, rowsOfAttention, describeAttention},
+};
+
+const OperationView &operationView(sparsec_kernel_t kernel) {
+  return *llvm::find_if(operationViews,
+                        [&](const OperationView &view) { return view.operation == &runtime::operationOf(*kernel); });
+}
+
+} // namespace sparsec::run

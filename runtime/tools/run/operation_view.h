@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What sparsec-run says and checks of each operation of the runtime.
+
+#ifndef SPARSEC_TOOLS_RUN_OPERATION_VIEW_H
+#define SPARSEC_TOOLS_RUN_OPERATION_VIEW_H
+
+#include "report.h"
+
+namespace sparsec::run {
+
+struct OperationView {
+  const runtime::Operation *operation;
+  RowsToCheck (*rowsToCheck)(const HostArguments &host);
+  /// The columns, members and operations of the report.
+  void (*describe)(sparsec_kernel_t kernel, const HostArguments &host, Report &report);
+};
+
+const OperationView &operationView(sparsec_kernel_t kernel);
+
+} // namespace sparsec::run
+
+#endif // SPARSEC_TOOLS_RUN_OPERATION_VIEW_H
