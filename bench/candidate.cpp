@@ -22,18 +22,17 @@ std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &
   candidate.module = module;
   check(sparsec_module_kernel_at(module.get(), index, &candidate.kernel));
   const sparsec_kernel_info_t *info = sparsec_kernel_info(candidate.kernel);
-  if (info->family != SPARSEC_FAMILY_SPMM || info->argument_count != 3)
+  if (sparsec_kernel_operation(candidate.kernel)->kind != SPARSEC_OPERATION_SPMM || info->argument_count != 3)
     return std::nullopt;
   const sparsec_argument_info_t *w = sparsec_kernel_argument(candidate.kernel, 0);
-  const sparsec_argument_info_t *x = sparsec_kernel_argument(candidate.kernel, 1);
   const sparsec_argument_info_t *y = sparsec_kernel_argument(candidate.kernel, 2);
   if (w->dtype != SPARSEC_DTYPE_BF16)
     return std::nullopt;
   candidate.blockRows = w->block_rows;
   candidate.blockColumns = w->block_columns;
   candidate.resultDtype = static_cast<sparsec_dtype_t>(y->dtype);
-  candidate.denseTransposed = x->layout == SPARSEC_LAYOUT_TRANSPOSED;
-  candidate.resultTransposed = y->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.denseTransposed = operandOf(candidate.kernel, 1).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.resultTransposed = operandOf(candidate.kernel, 2).layout == SPARSEC_LAYOUT_TRANSPOSED;
   candidate.layouts =
       fmt::format("{}_{}", candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
   return candidate;

@@ -140,11 +140,11 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   const ArgumentArray array(arguments);
   size_t variantIndex = 0;
   check(sparsec_launch_variant(candidate.kernel, array.data(), array.size(), &variantIndex));
-  const sparsec_variant_info_t *variant = sparsec_kernel_variant(candidate.kernel, variantIndex);
-  row.schedule = variant->schedule;
-  row.registers = variant->registers;
-  row.sharedMemory = variant->dynamic_shared_memory + variant->static_shared_memory;
-  row.spillBytes = variant->spill_bytes;
+  const sparsec_stage_info_t *stage = sparsec_kernel_stage(candidate.kernel, variantIndex, 0);
+  row.schedule = sparsec_kernel_variant(candidate.kernel, variantIndex)->schedule;
+  row.registers = stage->registers;
+  row.sharedMemory = stage->dynamic_shared_memory + stage->static_shared_memory;
+  row.spillBytes = stage->spill_bytes;
 
   if (options.withPlan) {
     Plan plan = createPlan(candidate.kernel, matrix.view, options.size.columns);

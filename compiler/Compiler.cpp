@@ -11,6 +11,7 @@
 #include "Passes.h"
 #include "Pipeline.h"
 #include "Ptxas.h"
+#include "ReadBack.h"
 #include "Report.h"
 #include "ScheduleAttempts.h"
 #include "TargetInfo.h"
@@ -193,7 +194,7 @@ private:
   llvm::Expected<PtxasResult> assemble(const Chip &chip, StringRef ptx);
   std::optional<sparsec_compile_code_t> judge(const PtxasResult &assembled, StringRef launchInfo,
                                               ScheduleAttempts &attempts);
-  void finish();
+  sparsec_compile_code_t finish();
 
   void announce(StringRef phase) {
     if (!options.progress)
@@ -292,8 +293,7 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
     if (sparsec_compile_code_t code = compile(*module, forwarder))
       return code;
   }
-  finish();
-  return SPARSEC_COMPILE_OK;
+  return finish();
 }
 
 /// Compiles for the target, with other schedules as long as ptxas refuses some.
@@ -387,10 +387,14 @@ std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module
     return fail(llvm::toString(embedded.takeError()));
   setResources(*embedded, assembled->kernels);
   result.report += describeLaunchInfo(*embedded);
+  if (llvm::Error error = sealElf({assembled->cubin.data(), assembled->cubin.size()}))
+    return failInternally(llvm::toString(std::move(error)), chip.name);
   dump.write("cubin.cubin", assembled->cubin);
   images.push_back({std::string(chip.name), SPARSEC_IMAGE_ELF, std::move(assembled->cubin), ""});
-  if (options.embed_ptx && isPtxPortable(chip.name))
+  if (options.embed_ptx && isPtxPortable(chip.name)) {
+    sealPtx(*ptx, {launchInfo.data(), launchInfo.size()});
     images.push_back({std::string(chip.name), SPARSEC_IMAGE_PTX, std::move(*ptx), std::move(launchInfo)});
+  }
   return SPARSEC_COMPILE_OK;
 }
 
@@ -408,6 +412,8 @@ sparsec_compile_code_t Compilation::compileForHost(ModuleOp module, IrDump &dump
   auto object = times.measure("code generation", [&] { return emitHostObject(*llvmModule, *machine); });
   if (!object)
     return failInternally(llvm::toString(object.takeError()), hostTarget);
+  if (llvm::Error error = sealElf({object->data(), object->size()}))
+    return failInternally(llvm::toString(std::move(error)), hostTarget);
   result.report += describeLaunchInfo(ArrayRef(launchInfo.data(), launchInfo.size()));
   images.push_back({std::string(hostTarget), SPARSEC_IMAGE_ELF, std::move(*object), ""});
   dump.write("object.o", images.back().image);
@@ -456,10 +462,10 @@ std::optional<sparsec_compile_code_t> Compilation::judge(const PtxasResult &asse
   return SPARSEC_COMPILE_OK;
 }
 
-void Compilation::finish() {
+sparsec_compile_code_t Compilation::finish() {
   result.report += times.toString();
   if (!isImage(options.emit))
-    return;
+    return SPARSEC_COMPILE_OK;
   if (images.size() > 1) {
     result.format = SPARSEC_RESULT_BUNDLE;
     result.data = writeBundle(images);
@@ -467,6 +473,9 @@ void Compilation::finish() {
     result.format = images[0].target == hostTarget ? SPARSEC_RESULT_HOST_OBJECT : SPARSEC_RESULT_CUBIN;
     result.data = std::move(images[0].image);
   }
+  if (llvm::Error error = readBack(result.data))
+    return failInternally(llvm::toString(std::move(error)), target);
+  return SPARSEC_COMPILE_OK;
 }
 
 //===----------------------------------------------------------------------===//

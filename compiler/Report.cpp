@@ -49,34 +49,34 @@ int64_t sparsec::residentCtas(const Chip &chip, int64_t threads, int64_t registe
                    chip.sharedMemoryPerMultiprocessor / (sharedMemory + 1024)});
 }
 
-static std::string describeVariant(const sparsec_variant_info_t &variant, const Chip *chip) {
-  std::string text = fmt::format("  {}: {}\n", variant.symbol, variant.schedule);
+static std::string describeStage(const sparsec_stage_info_t &stage, const char *schedule, const Chip *chip) {
+  std::string text = fmt::format("  {}: {}\n", stage.symbol, schedule);
   if (!chip)
     return text;
-  int64_t sharedMemory = int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory;
-  int64_t ctas = residentCtas(*chip, variant.threads, variant.registers, sharedMemory);
-  text += fmt::format("    threads {}, registers {}, spills {} B, shared memory {} B, alignment {} B\n",
-                      variant.threads, variant.registers, variant.spill_bytes, sharedMemory, variant.alignment);
+  int64_t sharedMemory = int64_t(stage.dynamic_shared_memory) + stage.static_shared_memory;
+  int64_t ctas = residentCtas(*chip, stage.threads, stage.registers, sharedMemory);
+  text += fmt::format("    threads {}, registers {}, spills {} B, shared memory {} B\n", stage.threads, stage.registers,
+                      stage.spill_bytes, sharedMemory);
   return text + fmt::format("    occupancy {:.0f} %: {} CTA{} with {} of {} warps on each SM\n",
-                            100.0 * ctas * variant.threads / chip->maxThreadsPerMultiprocessor, ctas,
-                            ctas == 1 ? "" : "s", ctas * variant.threads / 32, chip->maxThreadsPerMultiprocessor / 32);
+                            100.0 * ctas * stage.threads / chip->maxThreadsPerMultiprocessor, ctas,
+                            ctas == 1 ? "" : "s", ctas * stage.threads / 32, chip->maxThreadsPerMultiprocessor / 32);
 }
 
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
-  auto *header = reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
-  auto kernels = getRecords<sparsec_kernel_info_t>(launchInfo, header->kernel_offset, header->kernel_count);
-  auto variants = getRecords<sparsec_variant_info_t>(launchInfo, header->variant_offset, header->variant_count);
+  const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
+  const Chip *chip = findChip(info.target);
+  auto stages = recordsOf<sparsec_stage_info_t>(info);
   std::string text;
-  auto attentions = getRecords<sparsec_attention_info_t>(launchInfo, header->attention_offset, header->attention_count);
-  for (const sparsec_kernel_info_t &kernel : kernels) {
-    text += fmt::format("kernel {} for {}\n", kernel.name, header->target);
-    auto describe = [&](uint32_t first, uint32_t count) {
-      for (const sparsec_variant_info_t &variant : variants.slice(first, count))
-        text += describeVariant(variant, findChip(header->target));
-    };
-    describe(kernel.variant_first, kernel.variant_count);
-    if (kernel.family == SPARSEC_FAMILY_ATTENTION)
-      describe(attentions[kernel.detail].builder_first, attentions[kernel.detail].builder_count);
+  for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(info)) {
+    text += fmt::format("kernel {} for {}\n", kernel.name, info.target);
+    for (const sparsec_variant_info_t &variant :
+         recordsOf<sparsec_variant_info_t>(info).slice(kernel.variant_first, kernel.variant_count))
+      for (const sparsec_stage_info_t &stage : stages.slice(variant.stage_first, variant.stage_count))
+        text +=
+            describeStage(stage, fmt::format("{}, alignment {} B", variant.schedule, variant.alignment).c_str(), chip);
+    for (const sparsec_auxiliary_info_t &auxiliary :
+         recordsOf<sparsec_auxiliary_info_t>(info).slice(kernel.auxiliary_first, kernel.auxiliary_count))
+      text += describeStage(stages[auxiliary.stage], "pattern builder, a CTA for every list", chip);
   }
   return text;
 }

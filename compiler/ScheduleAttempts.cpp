@@ -2,6 +2,7 @@
 
 #include "ScheduleAttempts.h"
 
+#include "LaunchInfoWriter.h"
 #include "ScheduleAttribute.h"
 
 #include "mlir/IR/Builders.h"
@@ -13,14 +14,28 @@ using namespace sparsec;
 static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule"};
 static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute};
 
-using Visit = llvm::function_ref<void(StringRef kernel, size_t number, const sparsec_variant_info_t &variant)>;
+using Visit = llvm::function_ref<void(StringRef kernel, size_t number, const sparsec_variant_info_t &variant,
+                                      Records<sparsec_stage_info_t> stages)>;
 
 static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
-  auto *header = reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
-  auto variants = getRecords<sparsec_variant_info_t>(launchInfo, header->variant_offset, header->variant_count);
-  for (auto &kernel : getRecords<sparsec_kernel_info_t>(launchInfo, header->kernel_offset, header->kernel_count))
-    for (auto [number, variant] : llvm::enumerate(variants.slice(kernel.variant_first, kernel.variant_count)))
-      visit(kernel.name, number, variant);
+  const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
+  auto variants = recordsOf<sparsec_variant_info_t>(info);
+  auto stages = recordsOf<sparsec_stage_info_t>(info);
+  for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(info))
+    for (uint32_t number : llvm::seq(kernel.variant_count)) {
+      const sparsec_variant_info_t &variant = variants[kernel.variant_first + number];
+      visit(kernel.name, number, variant, stages.slice(variant.stage_first, variant.stage_count));
+    }
+}
+
+/// Whether a problem is that of a stage, or of the file as a whole.
+static bool concerns(const PtxasProblem &problem, Records<sparsec_stage_info_t> stages) {
+  if (problem.symbol.empty())
+    return true;
+  for (const sparsec_stage_info_t &stage : stages)
+    if (problem.symbol == stage.symbol)
+      return true;
+  return false;
 }
 
 void ScheduleAttempts::apply(ModuleOp copy) const {
@@ -39,10 +54,10 @@ void ScheduleAttempts::apply(ModuleOp copy) const {
 /// All problems of a variant are one reason.
 bool ScheduleAttempts::refuse(ArrayRef<PtxasProblem> problems, ArrayRef<char> launchInfo) {
   bool isOneLeft = false;
-  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const sparsec_variant_info_t &variant) {
+  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const auto &variant, auto stages) {
     std::string reason;
     for (const PtxasProblem &problem : problems)
-      if (problem.symbol.empty() || problem.symbol == variant.symbol)
+      if (concerns(problem, stages))
         reason += (reason.empty() ? "" : "; ") + problem.reason;
     if (!reason.empty())
       isOneLeft |= refuse({kernel.str(), number}, {variant.schedule, reason});
@@ -66,7 +81,7 @@ bool ScheduleAttempts::refuse(const Key &key, const Refusal &refusal) {
 
 LogicalResult ScheduleAttempts::reportRefusalsByHand(ArrayRef<char> launchInfo) {
   LogicalResult result = success();
-  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const sparsec_variant_info_t &variant) {
+  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const auto &variant, auto /*stages*/) {
     auto found = variants.find({kernel.str(), number});
     if (found == variants.end() || !found->second.byHand)
       return;
@@ -79,9 +94,9 @@ LogicalResult ScheduleAttempts::reportRefusalsByHand(ArrayRef<char> launchInfo) 
 
 std::string sparsec::describe(const PtxasProblem &problem, ArrayRef<char> launchInfo) {
   std::string kernel;
-  forEachVariant(launchInfo, [&](StringRef, size_t, const sparsec_variant_info_t &variant) {
-    if (problem.symbol.empty() || problem.symbol == variant.symbol)
-      kernel += std::string("kernel ") + variant.symbol + " (schedule " + variant.schedule + "): ";
+  forEachVariant(launchInfo, [&](StringRef, size_t, const auto &variant, auto stages) {
+    if (concerns(problem, stages))
+      kernel += std::string("kernel ") + stages[0].symbol + " (schedule " + variant.schedule + "): ";
   });
   return (kernel.empty() ? "kernel " + problem.symbol + ": " : kernel) + problem.reason;
 }

@@ -151,6 +151,13 @@ LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
+LogicalResult WorkspaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t bytes, bool) {
+  // workspace_c1
+  if (bytes < 1 || bytes > INT32_MAX)
+    return emitError() << "expects bytes to be from 1 to " << INT32_MAX << ", but got " << bytes;
+  return success();
+}
+
 LogicalResult TensorMapAttr::verify(function_ref<InFlightDiagnostic()> emitError, TensorMapKind kind, int64_t argument,
                                     int64_t swizzle, ArrayRef<int64_t> box) {
   // tensor_map_c1

@@ -85,11 +85,12 @@ template <typename T> DeviceBuffer uploadArray(sparsec_device_t device, const st
   return buffer;
 }
 
-/// Record `index` of a table of a launch info (records may be longer than this program knows them).
-template <typename Record>
-const Record &launchInfoRecord(const sparsec_launch_info_t *info, uint32_t offset, uint32_t size, uint32_t index) {
-  const char *start = reinterpret_cast<const char *>(info);
-  return *reinterpret_cast<const Record *>(start + offset + static_cast<size_t>(size) * index);
+/// The (first) operand of the kernel's operation that an argument is.
+inline const sparsec_operand_info_t &operandOf(sparsec_kernel_t kernel, size_t argument) {
+  for (size_t i = 0; const sparsec_operand_info_t *operand = sparsec_kernel_operand(kernel, i); ++i)
+    if (operand->argument == argument)
+      return *operand;
+  throw std::runtime_error("argument " + std::to_string(argument) + " is no operand");
 }
 
 } // namespace sparsec::harness

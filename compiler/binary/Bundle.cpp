@@ -4,6 +4,8 @@
 
 #include "LaunchInfoWriter.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/CRC.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace llvm;
@@ -45,5 +47,7 @@ std::string sparsec::writeBundle(ArrayRef<BundleImage> images) {
   header.total_size = bytes.size();
   std::memcpy(bytes.data(), &header, sizeof(header));
   std::memcpy(bytes.data() + sizeof(header), entries.data(), entries.size() * sizeof(sparsec_bundle_entry_t));
+  header.checksum = crc32(arrayRefFromStringRef(bytes));
+  std::memcpy(bytes.data(), &header, sizeof(header));
   return bytes;
 }

@@ -80,43 +80,79 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
   return arguments;
 }
 
-/// Position of an operand of the anchor among the kernel's arguments.
-static uint32_t getArgument(Value operand) { return cast<BlockArgument>(operand).getArgNumber(); }
+//===----------------------------------------------------------------------===//
+// Operations
+//===----------------------------------------------------------------------===//
 
-/// The part that each argument plays in the product.
-static void assignRoles(SpmmOp spmm, MutableArrayRef<sparsec_argument_info_t> arguments) {
-  auto argumentOf = [&](Value value) -> sparsec_argument_info_t & { return arguments[getArgument(value)]; };
-  argumentOf(spmm.getMatrix()).role = SPARSEC_ROLE_MATRIX;
-  sparsec_argument_info_t &dense = argumentOf(spmm.getDense());
-  dense.role = SPARSEC_ROLE_DENSE;
-  dense.layout = static_cast<uint32_t>(spmm.getXLayout());
-  sparsec_argument_info_t &result = arguments.back();
-  result.role = SPARSEC_ROLE_RESULT;
-  result.layout = static_cast<uint32_t>(spmm.getYLayout());
-  for (auto [index, value] : llvm::enumerate(spmm.getExtras())) {
-    sparsec_argument_info_t &extra = argumentOf(value);
-    extra.role = SPARSEC_ROLE_EPILOGUE;
-    extra.broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
-    if (extra.broadcast == SPARSEC_BROADCAST_FULL)
-      extra.layout = result.layout;
+// The dialect's enums and those of the launch info have the same numbers.
+static_assert(uint32_t(Broadcast::per_row) == SPARSEC_BROADCAST_PER_ROW &&
+              uint32_t(Broadcast::per_column) == SPARSEC_BROADCAST_PER_COLUMN &&
+              uint32_t(Broadcast::scalar) == SPARSEC_BROADCAST_SCALAR &&
+              uint32_t(Broadcast::full) == SPARSEC_BROADCAST_FULL);
+static_assert(uint32_t(DenseLayout::kn) == SPARSEC_LAYOUT_ROW_MAJOR &&
+              uint32_t(DenseLayout::nk) == SPARSEC_LAYOUT_TRANSPOSED &&
+              uint32_t(ResultLayout::mn) == SPARSEC_LAYOUT_ROW_MAJOR &&
+              uint32_t(ResultLayout::nm) == SPARSEC_LAYOUT_TRANSPOSED);
+static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
+              uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
+              uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
+
+namespace {
+/// Collects the operands of an anchor.
+class OperandList {
+public:
+  explicit OperandList(KernelOp kernel) : firstResult(kernel.getArgumentTypes().size()) {}
+
+  void add(uint32_t slot, Value operand, uint32_t layout = SPARSEC_LAYOUT_NONE,
+           uint32_t broadcast = SPARSEC_BROADCAST_NONE) {
+    operands.push_back({slot, cast<BlockArgument>(operand).getArgNumber(), layout, broadcast});
   }
+  /// Result `number` of the kernel.
+  void addResult(uint32_t slot, uint32_t number, uint32_t layout = SPARSEC_LAYOUT_NONE) {
+    operands.push_back({slot, firstResult + number, layout, SPARSEC_BROADCAST_NONE});
+  }
+  std::vector<sparsec_operand_info_t> take() { return std::move(operands); }
+
+private:
+  uint32_t firstResult;
+  std::vector<sparsec_operand_info_t> operands;
+};
+} // namespace
+
+static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SpmmOp spmm) {
+  OperandList list(kernel);
+  auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
+  list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix());
+  list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
+  for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
+    auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
+    list.add(SPARSEC_SPMM_EXTRA, extra, broadcast == SPARSEC_BROADCAST_FULL ? yLayout : 0, broadcast);
+  }
+  list.addResult(SPARSEC_SPMM_RESULT, 0, yLayout);
+  return list.take();
 }
 
-static void assignRoles(AttentionOp attention, MutableArrayRef<sparsec_argument_info_t> arguments) {
-  auto setRole = [&](Value value, uint32_t role) { arguments[getArgument(value)].role = role; };
-  setRole(attention.getQuery(), SPARSEC_ROLE_QUERY);
-  setRole(attention.getKey(), SPARSEC_ROLE_KEY);
-  setRole(attention.getValue(), SPARSEC_ROLE_VALUE);
+static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, AttentionOp attention) {
+  OperandList list(kernel);
+  list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery());
+  list.add(SPARSEC_ATTENTION_KEY, attention.getKey());
+  list.add(SPARSEC_ATTENTION_VALUE, attention.getValue());
   if (attention.getPattern())
-    setRole(attention.getPattern(), SPARSEC_ROLE_PATTERN);
+    list.add(SPARSEC_ATTENTION_PATTERN, attention.getPattern());
   if (attention.getScale())
-    setRole(attention.getScale(), SPARSEC_ROLE_SCALE);
+    list.add(SPARSEC_ATTENTION_SCALE, attention.getScale());
   for (Value extra : attention.getExtras())
-    setRole(extra, SPARSEC_ROLE_REGION);
-  auto results = arguments.take_back(attention->getNumResults());
-  results.front().role = SPARSEC_ROLE_RESULT;
+    list.add(SPARSEC_ATTENTION_EXTRA, extra);
+  list.addResult(SPARSEC_ATTENTION_RESULT, 0);
   if (attention.getLse())
-    results.back().role = SPARSEC_ROLE_LSE;
+    list.addResult(SPARSEC_ATTENTION_LSE, 1);
+  return list.take();
+}
+
+/// Number of the first extra among the operands.
+static uint32_t firstExtra(ArrayRef<sparsec_operand_info_t> operands, uint32_t slot) {
+  const auto *found = llvm::find_if(operands, [&](const auto &operand) { return operand.slot == slot; });
+  return found - operands.begin();
 }
 
 //===----------------------------------------------------------------------===//
@@ -156,8 +192,8 @@ public:
   explicit StepWriter(uint32_t firstStep) : firstStep(firstStep) {}
 
   void number(Value value, uint32_t number) { numbers[value] = number; }
-  /// `tensor`, an argument of the region, is argument `argument` of the kernel.
-  void nameTensor(Value tensor, uint32_t argument) { tensors[tensor] = argument; }
+  /// `tensor`, an argument of the region, is operand `operand` of the operation.
+  void nameTensor(Value tensor, uint32_t operand) { tensors[tensor] = operand; }
   std::vector<sparsec_step_info_t> write(Region &region);
 
 private:
@@ -217,50 +253,81 @@ std::vector<sparsec_step_info_t> StepWriter::write(Region &region) {
     sparsec_step_info_t step = describe(op);
     numbers[op.getResult(0)] = add(step);
   }
-  // The last step is the result, or value 0 without steps: repeat the yielded value where it is another one.
+  // The last step is the result: repeat the yielded value where it is another one.
   uint32_t yielded = numbers.lookup(body.getTerminator()->getOperand(0));
-  if (yielded != (steps.empty() ? 0 : firstStep + steps.size() - 1))
+  if (steps.empty() || yielded != firstStep + steps.size() - 1)
     add({SPARSEC_STEP_COPY, yielded, 0, 0, 0.0});
   return std::move(steps);
 }
 
-/// The values of the epilogue operands are numbered in the order of the kernel's arguments, whatever their order on the
-/// op.
-static std::vector<sparsec_step_info_t> describeEpilogue(SpmmOp spmm) {
-  if (!spmm.hasEpilogue())
-    return {};
-  SmallVector<uint32_t> extras = llvm::map_to_vector(spmm.getExtras(), getArgument);
-  StepWriter writer(/*firstStep=*/1 + extras.size());
-  Block &body = spmm.getEpilogue().front();
-  writer.number(body.getArgument(0), 0);
-  for (auto [argument, extra] : llvm::zip_equal(body.getArguments().drop_front(), extras))
-    writer.number(argument, 1 + llvm::count_if(extras, [&](uint32_t other) { return other < extra; }));
-  return writer.write(spmm.getEpilogue());
+/// Whether a region gives back its first value.
+static bool isIdentity(Region &region) {
+  return region.empty() || region.front().getTerminator()->getOperand(0) == region.getArgument(0);
 }
 
-/// A region of attention. Value 0 is the score, which the mask does not get; 1 to 4 are batch, head, query and key.
-static std::vector<sparsec_step_info_t> describeRegion(AttentionOp attention, Region &region) {
-  if (region.empty())
-    return {};
-  StepWriter writer(/*firstStep=*/5);
-  auto numbered = region.getArguments().drop_back(attention.getExtras().size());
-  for (BlockArgument argument : numbered)
-    writer.number(argument, argument.getArgNumber() + 5 - numbered.size());
-  for (auto [argument, extra] :
-       llvm::zip_equal(region.getArguments().drop_front(numbered.size()), attention.getExtras()))
-    writer.nameTensor(argument, getArgument(extra));
-  return writer.write(region);
-}
-
-static AttentionRecord describeAttention(AttentionOp attention) {
-  AttentionRecord record;
-  record.info.head_dimension = attention.getHeadDimension();
-  record.info.causal = attention.getCausal();
-  record.info.window_left = attention.getWindowLeft();
-  record.info.window_right = attention.getWindowRight();
-  record.score = describeRegion(attention, attention.getScore());
-  record.mask = describeRegion(attention, attention.getMask());
+static OperationRecord describeOperation(KernelOp kernel, SpmmOp spmm) {
+  OperationRecord record;
+  record.kind = SPARSEC_OPERATION_SPMM;
+  record.operands = describeOperands(kernel, spmm);
+  if (isIdentity(spmm.getEpilogue()))
+    return record;
+  RegionRecord epilogue;
+  epilogue.slot = SPARSEC_REGION_EPILOGUE;
+  epilogue.inputs.push_back({SPARSEC_INPUT_ACCUMULATOR, 0});
+  for (uint32_t index : llvm::seq<uint32_t>(spmm.getExtras().size()))
+    epilogue.inputs.push_back({SPARSEC_INPUT_OPERAND, firstExtra(record.operands, SPARSEC_SPMM_EXTRA) + index});
+  StepWriter writer(epilogue.inputs.size());
+  for (BlockArgument argument : spmm.getEpilogue().getArguments())
+    writer.number(argument, argument.getArgNumber());
+  epilogue.steps = writer.write(spmm.getEpilogue());
+  record.regions.push_back(std::move(epilogue));
   return record;
+}
+
+/// A region of attention: its values come first, then the tensors that it loads from.
+static RegionRecord describeRegion(Region &region, sparsec_region_slot_t slot,
+                                   ArrayRef<sparsec_operand_info_t> operands) {
+  static constexpr sparsec_input_info_t values[] = {{SPARSEC_INPUT_SCORE, 0},
+                                                    {SPARSEC_INPUT_BATCH, 0},
+                                                    {SPARSEC_INPUT_HEAD, 0},
+                                                    {SPARSEC_INPUT_QUERY, 0},
+                                                    {SPARSEC_INPUT_KEY, 0}};
+  ArrayRef inputs = ArrayRef(values).drop_front(slot == SPARSEC_REGION_MASK ? 1 : 0);
+  uint32_t extra = firstExtra(operands, SPARSEC_ATTENTION_EXTRA);
+  RegionRecord record;
+  record.slot = slot;
+  record.inputs = inputs;
+  StepWriter writer(inputs.size());
+  for (BlockArgument argument : region.getArguments()) {
+    uint32_t number = argument.getArgNumber();
+    if (number < inputs.size())
+      writer.number(argument, number);
+    else
+      writer.nameTensor(argument, extra + number - inputs.size());
+  }
+  record.steps = writer.write(region);
+  return record;
+}
+
+static OperationRecord describeOperation(KernelOp kernel, AttentionOp attention) {
+  OperationRecord record;
+  record.kind = SPARSEC_OPERATION_ATTENTION;
+  record.operands = describeOperands(kernel, attention);
+  record.attributes = {{SPARSEC_ATTRIBUTE_HEAD_DIMENSION, 0, attention.getHeadDimension()},
+                       {SPARSEC_ATTRIBUTE_CAUSAL, 0, attention.getCausal()},
+                       {SPARSEC_ATTRIBUTE_WINDOW_LEFT, 0, attention.getWindowLeft()},
+                       {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, 0, attention.getWindowRight()}};
+  if (!isIdentity(attention.getScore()))
+    record.regions.push_back(describeRegion(attention.getScore(), SPARSEC_REGION_SCORE, record.operands));
+  if (!attention.getMask().empty())
+    record.regions.push_back(describeRegion(attention.getMask(), SPARSEC_REGION_MASK, record.operands));
+  return record;
+}
+
+static OperationRecord describeOperation(KernelOp kernel) {
+  if (auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor()))
+    return describeOperation(kernel, spmm);
+  return describeOperation(kernel, cast<AttentionOp>(kernel.getAnchor()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -272,16 +339,49 @@ static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) 
   return attribute ? attribute.getInt() : otherwise;
 }
 
-static void describeSchedule(ScheduleAttr attribute, sparsec_variant_info_t &info) {
+static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info) {
   info.cluster = attribute.getCluster();
   info.ctas_per_sm = attribute.getCtasPerSm();
   info.tiles_per_cta = attribute.getTilesPerCta();
   info.tile_m = attribute.getTileM();
   info.tile_n = attribute.getTileN();
   info.tile_k = attribute.getTileK();
-  info.stages = attribute.getStages();
+  info.slots = attribute.getStages();
   info.raster = attribute.getRaster();
-  setText(info.schedule, toString(toSchedule(attribute)));
+}
+
+static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {
+  auto argument = static_cast<uint32_t>(parameter.getArgument()), index = static_cast<uint32_t>(parameter.getIndex());
+  auto field = [&](sparsec_field_t field, uint32_t dimension = 0) -> sparsec_parameter_info_t {
+    return {SPARSEC_SOURCE_ARGUMENT, argument, uint32_t(field), dimension};
+  };
+  switch (parameter.getKind()) {
+  case ParameterKind::tensor_map:
+    return {SPARSEC_SOURCE_TENSOR_MAP, index, 0, 0};
+  case ParameterKind::pointer:
+    return field(SPARSEC_FIELD_DATA);
+  case ParameterKind::row_ptr:
+    return field(SPARSEC_FIELD_FULL_STARTS);
+  case ParameterKind::col_idx:
+    return field(SPARSEC_FIELD_FULL_INDICES);
+  case ParameterKind::size:
+    return field(SPARSEC_FIELD_SIZE, index);
+  case ParameterKind::stride:
+    return field(SPARSEC_FIELD_STRIDE, index);
+  case ParameterKind::scalar:
+    return field(SPARSEC_FIELD_SCALAR);
+  case ParameterKind::plan_section:
+    return {SPARSEC_SOURCE_PLAN_SECTION, index, 0, 0};
+  case ParameterKind::tile_rows:
+    return {SPARSEC_SOURCE_TILE_ROWS, 0, 0, 0};
+  case ParameterKind::tile_panels:
+    return {SPARSEC_SOURCE_PANELS, 0, 0, 0};
+  case ParameterKind::pattern_field:
+    return field(static_cast<sparsec_field_t>(index));
+  case ParameterKind::workspace:
+    return {SPARSEC_SOURCE_WORKSPACE, index, 0, 0};
+  }
+  llvm_unreachable("all kinds are covered");
 }
 
 static sparsec_tensor_map_info_t describeTensorMap(TensorMapAttr map) {
@@ -306,31 +406,151 @@ static sparsec_tensor_map_info_t describeTensorMap(TensorMapAttr map) {
   return info;
 }
 
-static FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function) {
+static FailureOr<StageRecord> describeStage(LLVM::LLVMFuncOp function) {
   auto parameters = function->getAttrOfType<ArrayAttr>("sparsec.parameters");
   if (!parameters)
     return function.emitOpError("expects the attribute sparsec.parameters on a machine kernel, but got none");
 
-  VariantRecord variant;
-  setText(variant.info.symbol, function.getName());
-  setText(variant.info.schedule, function->hasAttr("sparsec.pattern_builder") ? "a CTA for every list" : "loops");
-  variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
-  variant.info.threads = getIntegerOr(function, "sparsec.threads", 1);
-  variant.info.dynamic_shared_memory = getIntegerOr(function, "sparsec.shared_memory", 0);
-  variant.info.cluster = variant.info.ctas_per_sm = variant.info.tiles_per_cta = 1;
+  StageRecord stage;
+  setText(stage.info.symbol, function.getName());
+  stage.info.threads = getIntegerOr(function, "sparsec.threads", 1);
+  stage.info.dynamic_shared_memory = getIntegerOr(function, "sparsec.shared_memory", 0);
+  stage.info.cluster = stage.info.ctas_per_sm = stage.info.tiles_per_cta = 1;
   if (auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule"))
-    describeSchedule(schedule, variant.info);
-  variant.info.tile_m = getIntegerOr(function, "sparsec.tile_m", variant.info.tile_m);
-  variant.info.tile_n = getIntegerOr(function, "sparsec.tile_n", variant.info.tile_n);
-  variant.info.tile_k = getIntegerOr(function, "sparsec.tile_k", variant.info.tile_k);
+    describeSchedule(schedule, stage.info);
+  stage.info.tile_m = getIntegerOr(function, "sparsec.tile_m", stage.info.tile_m);
+  stage.info.tile_n = getIntegerOr(function, "sparsec.tile_n", stage.info.tile_n);
+  stage.info.tile_k = getIntegerOr(function, "sparsec.tile_k", stage.info.tile_k);
   for (auto parameter : parameters.getAsRange<ParameterAttr>())
-    variant.parameters.push_back({static_cast<uint32_t>(parameter.getKind()),
-                                  static_cast<uint32_t>(parameter.getArgument()),
-                                  static_cast<uint32_t>(parameter.getIndex()), 0});
+    stage.parameters.push_back(describeParameter(parameter));
   if (auto maps = function->getAttrOfType<ArrayAttr>("sparsec.tensor_maps"))
     for (auto map : maps.getAsRange<TensorMapAttr>())
-      variant.tensorMaps.push_back(describeTensorMap(map));
+      stage.tensorMaps.push_back(describeTensorMap(map));
+  return stage;
+}
+
+namespace {
+/// What the records of a kernel's variants follow from besides their functions.
+class VariantDescriber {
+public:
+  explicit VariantDescriber(const KernelRecord &kernel) : kernel(kernel) {}
+
+  FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
+  FailureOr<AuxiliaryRecord> describePatternBuilder(LLVM::LLVMFuncOp function);
+
+private:
+  bool isAttention() const { return kernel.operation.kind == SPARSEC_OPERATION_ATTENTION; }
+  const sparsec_operand_info_t &operandIn(uint32_t slot) const;
+  uint32_t argumentIn(uint32_t slot) const { return operandIn(slot).argument; }
+  /// The number of tiles that cover a dimension and do not cross blocks.
+  sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
+  void describeGrid(StageRecord &stage) const;
+  std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment) const;
+
+  const KernelRecord &kernel;
+};
+} // namespace
+
+/// The (first) operand in a slot.
+const sparsec_operand_info_t &VariantDescriber::operandIn(uint32_t slot) const {
+  return *llvm::find_if(kernel.operation.operands, [&](const auto &operand) { return operand.slot == slot; });
+}
+
+sparsec_extent_info_t VariantDescriber::tilesOf(uint32_t slot, uint32_t dimension, uint32_t block,
+                                                uint32_t tile) const {
+  return {argumentIn(slot), SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
+}
+
+void VariantDescriber::describeGrid(StageRecord &stage) const {
+  const sparsec_stage_info_t &info = stage.info;
+  if (isAttention()) {
+    stage.rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
+    stage.panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, info.tile_m, info.tile_m)};
+    return;
+  }
+  uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
+  uint32_t panel = info.cluster * info.tile_n;
+  uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SPMM_MATRIX)].block_rows;
+  stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, 0, blockRows, info.tile_m)};
+  stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
+}
+
+/// Bytes of an element; 0 of arguments without memory of their own.
+static uint32_t elementBytes(const sparsec_argument_info_t &argument) {
+  if (argument.kind != SPARSEC_ARGUMENT_BSR && argument.kind != SPARSEC_ARGUMENT_DENSE)
+    return 0;
+  switch (argument.dtype) {
+  case SPARSEC_DTYPE_F32:
+  case SPARSEC_DTYPE_I32:
+    return 4;
+  case SPARSEC_DTYPE_F16:
+  case SPARSEC_DTYPE_BF16:
+    return 2;
+  default:
+    return 1;
+  }
+}
+
+/// Whether a machine kernel touches single elements of an operand only.
+static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
+  return kind == SPARSEC_OPERATION_ATTENTION && (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_EXTRA);
+}
+
+/// Tensor stores write whole units beyond the width where that is no multiple (tensor loads do not read them), and so
+/// do the copies of X without a tensor map. Rows of attention are whole units by their static size.
+static bool movesWholeUnits(sparsec_operation_kind_t kind, uint32_t slot, bool hasTensorMap) {
+  return kind == SPARSEC_OPERATION_SPMM &&
+         ((slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap));
+}
+
+std::vector<sparsec_requirement_info_t> VariantDescriber::describeRequirements(const StageRecord &stage,
+                                                                               uint32_t alignment) const {
+  std::vector<sparsec_requirement_info_t> requirements;
+  for (const sparsec_operand_info_t &operand : kernel.operation.operands) {
+    uint32_t element = elementBytes(kernel.arguments[operand.argument]);
+    bool isKnown = llvm::any_of(requirements, [&](const auto &other) { return other.argument == operand.argument; });
+    if (element == 0 || alignment <= element || isKnown || goesByElement(kernel.operation.kind, operand.slot))
+      continue;
+    bool hasTensorMap =
+        llvm::any_of(stage.tensorMaps, [&](const auto &map) { return map.argument == operand.argument; });
+    bool isWhole = movesWholeUnits(kernel.operation.kind, operand.slot, hasTensorMap);
+    requirements.push_back({operand.argument, alignment, isWhole ? alignment : 1, 0});
+  }
+  return requirements;
+}
+
+FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp function) {
+  FailureOr<StageRecord> stage = describeStage(function);
+  if (failed(stage))
+    return failure();
+  describeGrid(*stage);
+  VariantRecord variant;
+  auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+  setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
+  variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
+  variant.requirements = describeRequirements(*stage, variant.info.alignment);
+  if (auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces"))
+    for (auto workspace : workspaces.getAsRange<WorkspaceAttr>()) {
+      bool isKept = workspace.getKept();
+      auto bytes = static_cast<uint32_t>(workspace.getBytes());
+      uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
+      variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, 0}, {}});
+    }
+  variant.stages.push_back(std::move(*stage));
   return variant;
+}
+
+/// A CTA for every list of the pattern.
+FailureOr<AuxiliaryRecord> VariantDescriber::describePatternBuilder(LLVM::LLVMFuncOp function) {
+  FailureOr<StageRecord> stage = describeStage(function);
+  if (failed(stage))
+    return failure();
+  stage->info.ctas_per_sm = 0;
+  uint32_t pattern = argumentIn(SPARSEC_ATTENTION_PATTERN), block = kernel.arguments[pattern].block_rows;
+  stage->rows = {{pattern, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
+                 {pattern, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
+                 tilesOf(SPARSEC_ATTENTION_QUERY, 2, block, block)};
+  return AuxiliaryRecord{SPARSEC_AUXILIARY_PATTERN_BUILDER, std::move(*stage)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -359,32 +579,25 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
 
   KernelRecord record;
   setText(record.info.name, kernel.getName());
+  record.info.result_count = kernel.getResultTypes().size();
   record.arguments = describeArguments(kernel);
-  if (auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor())) {
-    record.info.family = SPARSEC_FAMILY_SPMM;
-    assignRoles(spmm, record.arguments);
-    record.steps = describeEpilogue(spmm);
-  } else {
-    auto attention = cast<AttentionOp>(kernel.getAnchor());
-    record.info.family = SPARSEC_FAMILY_ATTENTION;
-    assignRoles(attention, record.arguments);
-    record.attention = describeAttention(attention);
-  }
+  record.operation = describeOperation(kernel);
+  VariantDescriber describer(record);
   for (auto [position, function] : found->second.variants) {
-    FailureOr<VariantRecord> variant = describeVariant(function);
+    FailureOr<VariantRecord> variant = describer.describeVariant(function);
     if (failed(variant))
       return failure();
-    record.variants.push_back(*variant);
+    record.variants.push_back(std::move(*variant));
     removeAttributes(function);
   }
   if (LLVM::LLVMFuncOp function = found->second.patternBuilder) {
-    FailureOr<VariantRecord> builder = describeVariant(function);
+    FailureOr<AuxiliaryRecord> builder = describer.describePatternBuilder(function);
     if (failed(builder))
       return failure();
-    record.attention->patternBuilder = *builder;
+    record.auxiliaries.push_back(std::move(*builder));
     removeAttributes(function);
   }
-  records.push_back(record);
+  records.push_back(std::move(record));
   return success();
 }
 

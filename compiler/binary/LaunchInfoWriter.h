@@ -4,40 +4,66 @@
 #ifndef SPARSEC_COMPILER_BINARY_LAUNCHINFOWRITER_H
 #define SPARSEC_COMPILER_BINARY_LAUNCHINFOWRITER_H
 
-#include "sparsec/launch_info.h"
+#include "sparsec/launch_info.hpp"
 
 #include "llvm/ADT/ArrayRef.h"
 #include "llvm/ADT/StringRef.h"
 #include "llvm/Support/Error.h"
 
 #include <cstring>
-#include <optional>
 #include <string>
 #include <vector>
 
 namespace sparsec {
 
-/// One machine kernel. The tensor maps that `parameters` name by index are numbered within the variant, from 0.
-struct VariantRecord {
-  sparsec_variant_info_t info = {};
+// The records below hold those that they refer to. Numbers of records (fields that end in _first and _count, and the
+// tensor map of a parameter) count within their parent; the writer makes them numbers of the image.
+
+/// One machine kernel.
+struct StageRecord {
+  sparsec_stage_info_t info = {};
   std::vector<sparsec_parameter_info_t> parameters;
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
+  std::vector<sparsec_extent_info_t> rows, panels;
 };
 
-/// What is special about an attention kernel. The writer fills in the table positions of `info`.
-struct AttentionRecord {
-  sparsec_attention_info_t info = {};
-  std::vector<sparsec_step_info_t> score, mask;
-  std::optional<VariantRecord> patternBuilder;
+struct WorkspaceRecord {
+  sparsec_workspace_info_t info = {};
+  std::vector<sparsec_extent_info_t> extents;
 };
 
-/// One sparsec.kernel. The writer fills in the table positions of `info`.
+struct VariantRecord {
+  sparsec_variant_info_t info = {};
+  std::vector<sparsec_requirement_info_t> requirements;
+  std::vector<WorkspaceRecord> workspaces;
+  std::vector<StageRecord> stages;
+};
+
+struct AuxiliaryRecord {
+  sparsec_auxiliary_kind_t kind = {};
+  StageRecord stage;
+};
+
+struct RegionRecord {
+  sparsec_region_slot_t slot = {};
+  std::vector<sparsec_input_info_t> inputs;
+  std::vector<sparsec_step_info_t> steps;
+};
+
+struct OperationRecord {
+  sparsec_operation_kind_t kind = {};
+  std::vector<sparsec_operand_info_t> operands;
+  std::vector<sparsec_attribute_info_t> attributes;
+  std::vector<RegionRecord> regions;
+};
+
+/// One sparsec.kernel.
 struct KernelRecord {
   sparsec_kernel_info_t info = {};
   std::vector<sparsec_argument_info_t> arguments;
-  std::vector<sparsec_step_info_t> steps;
-  std::optional<AttentionRecord> attention;
+  OperationRecord operation;
   std::vector<VariantRecord> variants;
+  std::vector<AuxiliaryRecord> auxiliaries;
 };
 
 /// What ptxas reports about one machine kernel.
@@ -56,20 +82,20 @@ template <size_t size> void setText(char (&field)[size], llvm::StringRef text) {
   std::memcpy(field, text.data(), text.size());
 }
 
-/// The bytes of the launch info. `target` gives the fields that describe the chip; the rest of it is filled in.
+/// The bytes of the launch info. `target` gives the fields that describe the chip; the rest of it is filled in, but for
+/// the checksums.
 std::string writeLaunchInfo(sparsec_launch_info_t target, llvm::ArrayRef<KernelRecord> kernels);
 
 /// The bytes of the launch info inside an ELF image, found by its symbol.
 llvm::Expected<llvm::MutableArrayRef<char>> findLaunchInfo(llvm::MutableArrayRef<char> elf);
 
-/// Writes what ptxas reported into the variants of a launch info and renews its checksum.
+/// Writes what ptxas reported into the stages of a launch info.
 void setResources(llvm::MutableArrayRef<char> launchInfo, llvm::ArrayRef<KernelResources> resources);
 
-/// The table at `offset` in a launch info that this compiler wrote.
-template <typename Record>
-llvm::ArrayRef<Record> getRecords(llvm::ArrayRef<char> launchInfo, uint32_t offset, uint32_t count) {
-  return {reinterpret_cast<const Record *>(launchInfo.data() + offset), count};
-}
+/// Sets both checksums of an ELF image that holds its launch info. Nothing may change afterwards.
+llvm::Error sealElf(llvm::MutableArrayRef<char> elf);
+/// Sets both checksums of a launch info that lies beside PTX text.
+void sealPtx(llvm::StringRef ptx, llvm::MutableArrayRef<char> launchInfo);
 
 } // namespace sparsec
 

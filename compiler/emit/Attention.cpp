@@ -253,10 +253,11 @@ Feed AttentionEmitter::emitProducerTile(Feed feed) {
   return {queryRing->advance(feed.queries), keys, next};
 }
 
-/// Where the plan has a counter, workers take tiles as they become free. Every tile that is done takes one number, so
+/// Where the launch has a counter, workers take tiles as they become free. Every tile that is done takes one number, so
 /// that the counter is zero again at the end.
 Value AttentionEmitter::nextTile(const TileRange &range, Value tile) {
-  Value counter = context.parameters.get(ParameterKind::plan_section, 0, SPARSEC_PLAN_COUNTER);
+  Value counter =
+      context.parameters.workspace(WorkspaceAttr::get(b.getContext(), /*bytes=*/sizeof(uint32_t), /*kept=*/true));
   return b.ifThenElse(
       b.isNotNull(counter), b.i32Type(),
       [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(range.end, 1)))}; },

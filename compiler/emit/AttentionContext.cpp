@@ -145,12 +145,12 @@ KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
 KeyLists AttentionContext::keyLists(const QueryTile &tile) {
   if (!pattern)
     return {};
-  Value patternHeads = patternField(SPARSEC_PATTERN_FIELD_HEADS);
-  Value batch = b.select(b.equal(patternField(SPARSEC_PATTERN_FIELD_BATCHES), 1), b.i32(0), tile.batch);
+  Value patternHeads = patternField(SPARSEC_FIELD_HEADS);
+  Value batch = b.select(b.equal(patternField(SPARSEC_FIELD_BATCHES), 1), b.i32(0), tile.batch);
   Value head = b.select(b.equal(patternHeads, 1), b.i32(0), tile.head);
   Value number = b.add(b.mul(b.add(b.mul(batch, patternHeads), head), queryBlocks()), b.divide(tile.first, queryBlock));
-  KeyList partial = keyList(number, SPARSEC_PATTERN_FIELD_PARTIAL_STARTS);
-  KeyList full = keyList(number, SPARSEC_PATTERN_FIELD_FULL_STARTS);
+  KeyList partial = keyList(number, SPARSEC_FIELD_PARTIAL_STARTS);
+  KeyList full = keyList(number, SPARSEC_FIELD_FULL_STARTS);
   KeyLists lists;
   lists.partial = partial.first;
   lists.partialCount = partial.count;
@@ -164,9 +164,9 @@ KeyLists AttentionContext::keyLists(const QueryTile &tile) {
 
 AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t startsField) {
   Value starts = patternField(startsField);
-  Value isPadded = b.equal(patternField(SPARSEC_PATTERN_FIELD_ENCODING), SPARSEC_PATTERN_PADDED_LISTS);
+  Value isPadded = b.equal(patternField(SPARSEC_FIELD_ENCODING), SPARSEC_PATTERN_PADDED_LISTS);
   Type i32 = b.i32Type();
-  Value capacity = arith::TruncIOp::create(b, i32, patternField(SPARSEC_PATTERN_FIELD_CAPACITY));
+  Value capacity = arith::TruncIOp::create(b, i32, patternField(SPARSEC_FIELD_CAPACITY));
   auto range = b.ifThenElse(
       b.isNotNull(starts), {i32, i32},
       [&] {
@@ -181,8 +181,8 @@ AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t starts
 
 Value AttentionContext::keyBlockAt(const KeyLists &lists, Value i) {
   Value isPartial = b.less(i, lists.partialCount);
-  Value indices = b.select(isPartial, patternField(SPARSEC_PATTERN_FIELD_PARTIAL_INDICES),
-                           patternField(SPARSEC_PATTERN_FIELD_FULL_INDICES));
+  Value indices =
+      b.select(isPartial, patternField(SPARSEC_FIELD_PARTIAL_INDICES), patternField(SPARSEC_FIELD_FULL_INDICES));
   return b.loadElement(b.i32Type(), indices, b.add(b.select(isPartial, lists.partial, lists.full), i));
 }
 

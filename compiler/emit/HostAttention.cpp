@@ -81,7 +81,7 @@ public:
 private:
   // Parameters.
   Tensor tensorParameter(int64_t argument, Type type);
-  Value patternParameter(Type type, sparsec_pattern_field_t field);
+  Value patternParameter(Type type, sparsec_field_t field);
   void emitParameters();
   void emitPatternParameters();
 
@@ -173,20 +173,20 @@ Tensor AttentionEmitter::tensorParameter(int64_t argument, Type type) {
   return tensor;
 }
 
-Value AttentionEmitter::patternParameter(Type type, sparsec_pattern_field_t field) {
+Value AttentionEmitter::patternParameter(Type type, sparsec_field_t field) {
   return parameter(type, ParameterKind::pattern_field, argumentOf(attention.getPattern()), field);
 }
 
 void AttentionEmitter::emitPatternParameters() {
-  encoding = patternParameter(i32, SPARSEC_PATTERN_FIELD_ENCODING);
+  encoding = patternParameter(i32, SPARSEC_FIELD_ENCODING);
   int64_t argument = argumentOf(attention.getPattern());
-  patternBatches = indexParameter(ParameterKind::pattern_field, argument, SPARSEC_PATTERN_FIELD_BATCHES);
-  patternHeads = indexParameter(ParameterKind::pattern_field, argument, SPARSEC_PATTERN_FIELD_HEADS);
-  capacity = patternParameter(i64, SPARSEC_PATTERN_FIELD_CAPACITY);
-  partial.starts = patternParameter(pointer, SPARSEC_PATTERN_FIELD_PARTIAL_STARTS);
-  partial.indices = patternParameter(pointer, SPARSEC_PATTERN_FIELD_PARTIAL_INDICES);
-  full.starts = patternParameter(pointer, SPARSEC_PATTERN_FIELD_FULL_STARTS);
-  full.indices = patternParameter(pointer, SPARSEC_PATTERN_FIELD_FULL_INDICES);
+  patternBatches = indexParameter(ParameterKind::pattern_field, argument, SPARSEC_FIELD_BATCHES);
+  patternHeads = indexParameter(ParameterKind::pattern_field, argument, SPARSEC_FIELD_HEADS);
+  capacity = patternParameter(i64, SPARSEC_FIELD_CAPACITY);
+  partial.starts = patternParameter(pointer, SPARSEC_FIELD_PARTIAL_STARTS);
+  partial.indices = patternParameter(pointer, SPARSEC_FIELD_PARTIAL_INDICES);
+  full.starts = patternParameter(pointer, SPARSEC_FIELD_FULL_STARTS);
+  full.indices = patternParameter(pointer, SPARSEC_FIELD_FULL_INDICES);
 }
 
 void AttentionEmitter::emitParameters() {

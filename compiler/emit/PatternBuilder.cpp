@@ -52,7 +52,7 @@ private:
 
 /// The block of queries that a list is for.
 QueryTile PatternBuilderEmitter::tileOf(Value list) {
-  Value rows = context.queryBlocks(), heads = field(SPARSEC_PATTERN_FIELD_HEADS);
+  Value rows = context.queryBlocks(), heads = field(SPARSEC_FIELD_HEADS);
   Value headNumber = b.divide(list, rows);
   QueryTile tile;
   tile.head = b.modulo(headNumber, heads);
@@ -74,8 +74,8 @@ void PatternBuilderEmitter::emit() {
     return appendRound(list, seen, block, s);
   });
   b.ifThen(b.equal(context.thread, 0), [&] {
-    storeCount(SPARSEC_PATTERN_FIELD_PARTIAL_STARTS, list, counts[0]);
-    storeCount(SPARSEC_PATTERN_FIELD_FULL_STARTS, list, counts[1]);
+    storeCount(SPARSEC_FIELD_PARTIAL_STARTS, list, counts[0]);
+    storeCount(SPARSEC_FIELD_FULL_STARTS, list, counts[1]);
   });
 }
 
@@ -119,15 +119,13 @@ Values PatternBuilderEmitter::appendRound(Value list, Value seen, Value block, V
     }
   }
   ptx::barrierCta(b); // the next round writes the states again
-  append(SPARSEC_PATTERN_FIELD_PARTIAL_INDICES, list, positions[0], block,
-         b.logicalAnd(isFirstLane, b.equal(seen, both)));
-  append(SPARSEC_PATTERN_FIELD_FULL_INDICES, list, positions[1], block,
-         b.logicalAnd(isFirstLane, b.equal(seen, visible)));
+  append(SPARSEC_FIELD_PARTIAL_INDICES, list, positions[0], block, b.logicalAnd(isFirstLane, b.equal(seen, both)));
+  append(SPARSEC_FIELD_FULL_INDICES, list, positions[1], block, b.logicalAnd(isFirstLane, b.equal(seen, visible)));
   return next;
 }
 
 void PatternBuilderEmitter::append(int64_t indicesField, Value list, Value position, Value block, Value condition) {
-  Value entry = b.add(b.mul(b.extend(list), field(SPARSEC_PATTERN_FIELD_CAPACITY)), b.extend(position));
+  Value entry = b.add(b.mul(b.extend(list), field(SPARSEC_FIELD_CAPACITY)), b.extend(position));
   ptx::storeGlobal(b, b.elementPointer(field(indicesField), b.i32Type(), entry), block, condition);
 }
 

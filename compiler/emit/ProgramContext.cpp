@@ -28,6 +28,7 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
   case ParameterKind::row_ptr:
   case ParameterKind::col_idx:
   case ParameterKind::plan_section:
+  case ParameterKind::workspace:
     return pointer(AddressSpace::global);
   case ParameterKind::size:
   case ParameterKind::tile_rows:
@@ -39,11 +40,11 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
     return b.getF32Type();
   case ParameterKind::pattern_field:
     switch (index) {
-    case SPARSEC_PATTERN_FIELD_ENCODING:
-    case SPARSEC_PATTERN_FIELD_BATCHES:
-    case SPARSEC_PATTERN_FIELD_HEADS:
+    case SPARSEC_FIELD_ENCODING:
+    case SPARSEC_FIELD_BATCHES:
+    case SPARSEC_FIELD_HEADS:
       return b.getI32Type();
-    case SPARSEC_PATTERN_FIELD_CAPACITY:
+    case SPARSEC_FIELD_CAPACITY:
       return b.getI64Type();
     default:
       return pointer(AddressSpace::global);
@@ -62,12 +63,21 @@ Value ParameterList::get(ParameterKind kind, int64_t argument, int64_t index) {
   return entry.addArgument(typeOf(kind, index), function.getLoc());
 }
 
+/// The number of an attribute in a list, to which it is added where it is not there yet.
+template <typename Attr> static int64_t numberIn(SmallVectorImpl<Attr> &list, Attr attribute) {
+  const auto *known = llvm::find(list, attribute);
+  int64_t index = known - list.begin();
+  if (known == list.end())
+    list.push_back(attribute);
+  return index;
+}
+
 Value ParameterList::tensorMap(TensorMapAttr map) {
-  const auto *known = llvm::find(tensorMaps, map);
-  int64_t index = known - tensorMaps.begin();
-  if (known == tensorMaps.end())
-    tensorMaps.push_back(map);
-  return get(ParameterKind::tensor_map, map.getArgument(), index);
+  return get(ParameterKind::tensor_map, map.getArgument(), numberIn(tensorMaps, map));
+}
+
+Value ParameterList::workspace(WorkspaceAttr workspace) {
+  return get(ParameterKind::workspace, 0, numberIn(workspaces, workspace));
 }
 
 void ParameterList::finish() {
@@ -89,6 +99,8 @@ void ParameterList::finish() {
   };
   function->setAttr("sparsec.parameters", array(recipe));
   function->setAttr("sparsec.tensor_maps", array(tensorMaps));
+  if (!workspaces.empty())
+    function->setAttr("sparsec.workspaces", array(workspaces));
 }
 
 //===----------------------------------------------------------------------===//

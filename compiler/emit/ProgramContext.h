@@ -17,6 +17,8 @@ public:
 
   mlir::Value get(ParameterKind kind, int64_t argument = 0, int64_t index = 0);
   mlir::Value tensorMap(TensorMapAttr map);
+  /// A pointer, which is null where a launch brings no workspace.
+  mlir::Value workspace(WorkspaceAttr workspace);
   /// Writes the function's type, argument attributes and recipe.
   void finish();
 
@@ -26,6 +28,7 @@ private:
   mlir::LLVM::LLVMFuncOp function;
   llvm::SmallVector<ParameterAttr> recipe;
   llvm::SmallVector<TensorMapAttr> tensorMaps;
+  llvm::SmallVector<WorkspaceAttr> workspaces;
 };
 
 /// The external array that stands for dynamic shared memory.

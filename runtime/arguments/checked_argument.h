@@ -55,6 +55,16 @@ inline Checked checkedArgument(const sparsec_kernel_s &kernel, const sparsec_arg
   return {kernel.argument(number), arguments[number], number};
 }
 
+/// An argument as an operand of the kernel's operation.
+struct CheckedOperand : Checked {
+  const sparsec_operand_info_t &operand;
+};
+
+inline CheckedOperand checkedOperand(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                                     const sparsec_operand_info_t &operand) {
+  return {checkedArgument(kernel, arguments, operand.argument), operand};
+}
+
 /// The number of arguments, and of each its view.
 Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use);
 

@@ -10,41 +10,6 @@
 
 using namespace sparsec::runtime;
 
-size_t sparsec::runtime::dtypeBytes(uint32_t dtype) {
-  switch (dtype) {
-  case SPARSEC_DTYPE_F32:
-  case SPARSEC_DTYPE_I32:
-    return 4;
-  case SPARSEC_DTYPE_F16:
-  case SPARSEC_DTYPE_BF16:
-    return 2;
-  case SPARSEC_DTYPE_F8E4M3FN:
-  case SPARSEC_DTYPE_F8E5M2:
-    return 1;
-  }
-  return 0;
-}
-
-const char *sparsec::runtime::dtypeName(uint32_t dtype) {
-  switch (dtype) {
-  case SPARSEC_DTYPE_F32:
-    return "f32";
-  case SPARSEC_DTYPE_F16:
-    return "f16";
-  case SPARSEC_DTYPE_BF16:
-    return "bf16";
-  case SPARSEC_DTYPE_F8E4M3FN:
-    return "f8E4M3FN";
-  case SPARSEC_DTYPE_F8E5M2:
-    return "f8E5M2";
-  case SPARSEC_DTYPE_I32:
-    return "i32";
-  case SPARSEC_DTYPE_NONE:
-    return "none";
-  }
-  return "unknown";
-}
-
 size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return dtypeBytes(enumValue(dtype)); }
 
 const char *sparsec_dtype_name(sparsec_dtype_t dtype) { return dtypeName(enumValue(dtype)); }

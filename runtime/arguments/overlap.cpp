@@ -85,20 +85,15 @@ bool overlap(const Footprint &a, const Footprint &b) {
 
 namespace {
 
-/// Whether an operand has one element for every element of the result.
-bool isFullOperand(const sparsec_argument_info_t &info) {
-  return info.role == SPARSEC_ROLE_EPILOGUE && info.broadcast == SPARSEC_BROADCAST_FULL;
-}
-
 /// Whether a full operand has each element where the result has it: a kernel reads it before it writes it.
-bool isSameMemory(const Checked &operand, const Checked &result) {
-  const sparsec_dense_t &from = operand.dense(), &to = result.dense();
-  return from.data == to.data && dtypeBytes(operand.info.dtype) == dtypeBytes(result.info.dtype) &&
-         operand.info.layout == result.info.layout && (!usesStride(to, 0) || from.strides[0] == to.strides[0]);
+bool isSameMemory(const CheckedOperand &full, const CheckedOperand &result) {
+  const sparsec_dense_t &from = full.dense(), &to = result.dense();
+  return from.data == to.data && dtypeBytes(full.info.dtype) == dtypeBytes(result.info.dtype) &&
+         full.operand.layout == result.operand.layout && (!usesStride(to, 0) || from.strides[0] == to.strides[0]);
 }
 
-Status checkApart(const Checked &result, const Checked &other) {
-  bool isFull = isFullOperand(other.info);
+Status checkApart(const CheckedOperand &result, const CheckedOperand &other) {
+  bool isFull = other.operand.broadcast == SPARSEC_BROADCAST_FULL;
   if (isFull && isSameMemory(other, result))
     return {};
   const Footprint written = footprintOf(result.dense());
@@ -112,13 +107,13 @@ Status checkApart(const Checked &result, const Checked &other) {
 } // namespace
 
 Status checkOverlaps(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {
-  const uint32_t count = kernel.info->argument_count;
-  for (uint32_t i = 0; i < count; ++i) {
-    if (!isResult(kernel.argument(i)))
+  for (const sparsec_operand_info_t &written : kernel.operands()) {
+    if (!kernel.isResult(written.argument))
       continue;
-    Checked result = checkedArgument(kernel, arguments, i);
-    for (uint32_t j = 0; j < i; ++j) // the inputs come first
-      SPARSEC_RETURN_IF_ERROR(checkApart(result, checkedArgument(kernel, arguments, j)));
+    CheckedOperand result = checkedOperand(kernel, arguments, written);
+    for (const sparsec_operand_info_t &other : kernel.operands())
+      if (other.argument < written.argument) // inputs, and results of which each pair is looked at once
+        SPARSEC_RETURN_IF_ERROR(checkApart(result, checkedOperand(kernel, arguments, other)));
   }
   return {};
 }
@@ -126,9 +121,9 @@ Status checkOverlaps(const sparsec_kernel_s &kernel, const sparsec_argument_t *a
 Status checkApartFromInputs(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const char *name,
                             const Footprint &written) {
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    Checked input = checkedArgument(kernel, arguments, i);
-    if (isResult(input.info))
+    if (kernel.isResult(i))
       continue;
+    Checked input = checkedArgument(kernel, arguments, i);
     for (const auto &[member, footprint] : ArgumentMemory(input.value))
       if (overlap(written, footprint))
         return invalidArgument(name, ": its memory overlaps ", member, " of ", input.subject());

@@ -21,12 +21,23 @@ constexpr std::array<uint32_t, 256> makeCrc32Table() {
   return table;
 }
 
-constexpr uint32_t crc32(const uint8_t *bytes, size_t size) {
+/// The checksum of bytes that follow others, whose checksum is `before`.
+constexpr uint32_t crc32(const uint8_t *bytes, size_t size, uint32_t before = 0) {
   constexpr std::array<uint32_t, 256> table = makeCrc32Table();
-  uint32_t value = 0xffffffffu;
+  uint32_t value = ~before;
   for (size_t i = 0; i < size; ++i)
     value = value >> 8 ^ table[(value ^ bytes[i]) & 0xff];
   return ~value;
+}
+
+/// The checksum of bytes of which those in [begin, end) count as zero.
+constexpr uint32_t crc32WithZeros(const uint8_t *bytes, size_t size, size_t begin, size_t end) {
+  uint32_t value = crc32(bytes, begin);
+  for (size_t i = begin; i < end; ++i) {
+    const uint8_t zero = 0;
+    value = crc32(&zero, 1, value);
+  }
+  return crc32(bytes + end, size - end, value);
 }
 
 } // namespace sparsec::runtime

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "image/image.h"
+#include "image/checksum.h"
 
 #include <cstring>
 #include <tuple>
@@ -23,9 +24,13 @@ Status readBundle(Bytes file, sparsec_bundle_t &bundle) {
   if (bundle.major != SPARSEC_BUNDLE_MAJOR)
     return makeStatus(SPARSEC_STATUS_VERSION_MISMATCH, "bundle has version ", bundle.major, ".", bundle.minor,
                       ", but this runtime reads version ", SPARSEC_BUNDLE_MAJOR, ".x");
-  if (bundle.total_size > file.size())
+  if (bundle.total_size < sizeof(bundle) || bundle.total_size > file.size())
     return invalidImage("bundle is truncated: it says that it has ", bundle.total_size, " bytes, but ", file.size(),
                         " are there");
+  constexpr size_t field = offsetof(sparsec_bundle_t, checksum);
+  uint32_t actual = crc32WithZeros(file.data(), bundle.total_size, field, field + sizeof(bundle.checksum));
+  if (actual != bundle.checksum)
+    return invalidImage("bundle is corrupt: its checksum is ", actual, ", but it says ", bundle.checksum);
   constexpr uint32_t maxEntries = 256;
   if (bundle.entry_count == 0 || bundle.entry_count > maxEntries ||
       bundle.entry_size < sizeof(sparsec_bundle_entry_t) ||
@@ -33,6 +38,15 @@ Status readBundle(Bytes file, sparsec_bundle_t &bundle) {
     return invalidImage("bundle: ", bundle.entry_count, " entries of ", bundle.entry_size, " bytes at offset ",
                         bundle.entry_offset, " do not lie within its ", file.size(), " bytes");
   return {};
+}
+
+/// `begin` and `end` are where the two checksums lie in the image; both 0 where they lie beside it.
+Status checkImage(Bytes code, const LaunchInfo &info, size_t begin, size_t end) {
+  uint32_t actual = crc32WithZeros(code.data(), code.size(), begin, end), expected = info.header().image_checksum;
+  if (actual == expected)
+    return {};
+  return invalidImage("image for '", info.header().target, "' is corrupt: its checksum is ", actual,
+                      ", but its launch info says ", expected);
 }
 
 Status readElfImage(Bytes code, Image &image) {
@@ -46,6 +60,11 @@ Status readElfImage(Bytes code, Image &image) {
   SPARSEC_RETURN_IF_ERROR(LaunchInfo::parse(contents, image.info));
   constexpr unsigned cudaMachine = 190;
   unsigned machine = image.info.isHost() ? EM_X86_64 : cudaMachine;
+  // The two checksums are neighbours.
+  constexpr size_t first = offsetof(sparsec_launch_info_t, image_checksum);
+  static_assert(offsetof(sparsec_launch_info_t, checksum) == first + sizeof(uint32_t));
+  size_t place = contents.data() - code.data() + first;
+  SPARSEC_RETURN_IF_ERROR(checkImage(code, image.info, place, place + 2 * sizeof(uint32_t)));
   if (elf.header.e_machine != machine)
     return invalidImage("ELF file for '", image.info.header().target, "': expects machine ", machine, ", but got ",
                         elf.header.e_machine);
@@ -58,6 +77,7 @@ Status readPtxImage(Bytes code, Bytes launchInfo, Image &image) {
   if (code.empty() || code.back() != 0)
     return invalidImage("PTX image is not zero-terminated");
   SPARSEC_RETURN_IF_ERROR(LaunchInfo::parse(launchInfo, image.info));
+  SPARSEC_RETURN_IF_ERROR(checkImage(code, image.info, 0, 0));
   if (image.info.isHost())
     return invalidImage("PTX image has a launch info of the host");
   image.format = SPARSEC_IMAGE_PTX;

@@ -6,6 +6,7 @@
 #define SPARSEC_RUNTIME_LAUNCH_INFO_READER_H
 
 #include "image/elf_file.h"
+#include "sparsec/launch_info.hpp"
 #include "status.h"
 
 namespace sparsec::runtime {
@@ -23,6 +24,9 @@ constexpr int64_t maxTile = 65536;
 constexpr int64_t maxSize = SPARSEC_MAX_SIZE;
 static_assert(maxSize + maxTile == INT32_MAX);
 
+/// Number of sparsec_table_id_t, from 1 on.
+constexpr uint32_t tableCount = SPARSEC_TABLE_AUXILIARIES;
+
 class LaunchInfo {
 public:
   LaunchInfo() = default;
@@ -31,44 +35,72 @@ public:
   const sparsec_launch_info_t &header() const { return *info; }
   bool isHost() const { return info->target_kind == SPARSEC_TARGET_HOST; }
 
-  const sparsec_kernel_info_t &kernel(uint32_t i) const {
-    return record<sparsec_kernel_info_t>(info->kernel_offset, info->kernel_size, i);
-  }
-  const sparsec_argument_info_t &argument(uint32_t i) const {
-    return record<sparsec_argument_info_t>(info->argument_offset, info->argument_size, i);
-  }
-  const sparsec_variant_info_t &variant(uint32_t i) const {
-    return record<sparsec_variant_info_t>(info->variant_offset, info->variant_size, i);
-  }
-  const sparsec_parameter_info_t &parameter(uint32_t i) const {
-    return record<sparsec_parameter_info_t>(info->parameter_offset, info->parameter_size, i);
-  }
-  const sparsec_tensor_map_info_t &tensorMap(uint32_t i) const {
-    return record<sparsec_tensor_map_info_t>(info->tensor_map_offset, info->tensor_map_size, i);
-  }
-  const sparsec_step_info_t &step(uint32_t i) const {
-    return record<sparsec_step_info_t>(info->step_offset, info->step_size, i);
+  /// All records of a type.
+  template <typename Record> Records<Record> all() const {
+    const Table &table = tables[tableOf<Record>];
+    return {table.first, table.count, table.recordSize};
   }
 
-  const sparsec_attention_info_t &attention(uint32_t i) const {
-    return record<sparsec_attention_info_t>(info->attention_offset, info->attention_size, i);
+  Records<sparsec_argument_info_t> argumentsOf(const sparsec_kernel_info_t &kernel) const {
+    return all<sparsec_argument_info_t>().slice(kernel.argument_first, kernel.argument_count);
+  }
+  Records<sparsec_variant_info_t> variantsOf(const sparsec_kernel_info_t &kernel) const {
+    return all<sparsec_variant_info_t>().slice(kernel.variant_first, kernel.variant_count);
+  }
+  Records<sparsec_auxiliary_info_t> auxiliariesOf(const sparsec_kernel_info_t &kernel) const {
+    return all<sparsec_auxiliary_info_t>().slice(kernel.auxiliary_first, kernel.auxiliary_count);
+  }
+  const sparsec_operation_info_t &operationOf(const sparsec_kernel_info_t &kernel) const {
+    return all<sparsec_operation_info_t>()[kernel.operation];
+  }
+  Records<sparsec_operand_info_t> operandsOf(const sparsec_operation_info_t &operation) const {
+    return all<sparsec_operand_info_t>().slice(operation.operand_first, operation.operand_count);
+  }
+  Records<sparsec_attribute_info_t> attributesOf(const sparsec_operation_info_t &operation) const {
+    return all<sparsec_attribute_info_t>().slice(operation.attribute_first, operation.attribute_count);
+  }
+  Records<sparsec_region_info_t> regionsOf(const sparsec_operation_info_t &operation) const {
+    return all<sparsec_region_info_t>().slice(operation.region_first, operation.region_count);
+  }
+  Records<sparsec_input_info_t> inputsOf(const sparsec_region_info_t &region) const {
+    return all<sparsec_input_info_t>().slice(region.input_first, region.input_count);
+  }
+  Records<sparsec_step_info_t> stepsOf(const sparsec_region_info_t &region) const {
+    return all<sparsec_step_info_t>().slice(region.step_first, region.step_count);
+  }
+  Records<sparsec_requirement_info_t> requirementsOf(const sparsec_variant_info_t &variant) const {
+    return all<sparsec_requirement_info_t>().slice(variant.requirement_first, variant.requirement_count);
+  }
+  Records<sparsec_workspace_info_t> workspacesOf(const sparsec_variant_info_t &variant) const {
+    return all<sparsec_workspace_info_t>().slice(variant.workspace_first, variant.workspace_count);
+  }
+  Records<sparsec_stage_info_t> stagesOf(const sparsec_variant_info_t &variant) const {
+    return all<sparsec_stage_info_t>().slice(variant.stage_first, variant.stage_count);
+  }
+  Records<sparsec_parameter_info_t> parametersOf(const sparsec_stage_info_t &stage) const {
+    return all<sparsec_parameter_info_t>().slice(stage.parameter_first, stage.parameter_count);
+  }
+  Records<sparsec_extent_info_t> extents(uint32_t first, uint32_t count) const {
+    return all<sparsec_extent_info_t>().slice(first, count);
   }
 
   /// Hands the copy to the caller, who frees it with sparsec_launch_info_free.
   sparsec_launch_info_t *release() { return info.release(); }
 
+private:
   struct Free {
     void operator()(sparsec_launch_info_t *memory) const { sparsec_launch_info_free(memory); }
   };
-  using Memory = std::unique_ptr<sparsec_launch_info_t, Free>;
+  struct Table {
+    const char *first = nullptr;
+    uint32_t count = 0, recordSize = 0;
+  };
 
-private:
-  template <typename Record> const Record &record(uint32_t offset, uint32_t size, uint32_t index) const {
-    const auto *base = reinterpret_cast<const uint8_t *>(info.get());
-    return *reinterpret_cast<const Record *>(base + offset + size_t(size) * index);
-  }
+  Status readDirectory();
+  Status readTable(const sparsec_table_info_t &entry);
 
-  Memory info;
+  std::unique_ptr<sparsec_launch_info_t, Free> info;
+  Table tables[tableCount + 1]; // by sparsec_table_id_t
 };
 
 /// Checks what the records say (their tables are known to be in bounds).

@@ -4,18 +4,46 @@
 #include <algorithm>
 #include <cstring>
 
+using sparsec::Records;
+using sparsec::runtime::noArgument;
+
 const sparsec_argument_info_t &sparsec_kernel_s::argument(uint32_t number) const {
-  return module->info.argument(info->argument_first + number);
+  return module->info.argumentsOf(*info)[number];
 }
 
-uint32_t sparsec_kernel_s::of(sparsec_argument_role_t role) const {
-  for (uint32_t i = 0; i < info->argument_count; ++i)
-    if (argument(i).role == uint32_t(role))
-      return i;
-  return sparsec::runtime::noArgument;
+const sparsec_operation_info_t &sparsec_kernel_s::operation() const { return module->info.operationOf(*info); }
+
+const sparsec::runtime::OperationRule &sparsec_kernel_s::rule() const {
+  return *sparsec::runtime::findOperation(operation().kind);
 }
 
-const sparsec_attention_info_t &sparsec_kernel_s::attention() const { return module->info.attention(info->detail); }
+Records<sparsec_operand_info_t> sparsec_kernel_s::operands() const { return module->info.operandsOf(operation()); }
+
+const sparsec_operand_info_t *sparsec_kernel_s::operand(uint32_t slot) const {
+  for (const sparsec_operand_info_t &operand : operands())
+    if (operand.slot == slot)
+      return &operand;
+  return nullptr;
+}
+
+uint32_t sparsec_kernel_s::of(uint32_t slot) const {
+  const sparsec_operand_info_t *found = operand(slot);
+  return found ? found->argument : noArgument;
+}
+
+int64_t sparsec_kernel_s::attribute(sparsec_attribute_key_t key) const {
+  for (const sparsec_attribute_info_t &attribute : module->info.attributesOf(operation()))
+    if (attribute.key == uint32_t(key))
+      return attribute.value;
+  return 0;
+}
+
+const sparsec_region_info_t *sparsec_kernel_s::region(sparsec_region_slot_t slot) const {
+  for (const sparsec_region_info_t &region : module->info.regionsOf(operation()))
+    if (region.slot == uint32_t(slot))
+      return &region;
+  return nullptr;
+}
 
 namespace sparsec::runtime {
 
@@ -44,21 +72,25 @@ Module::~Module() {
 }
 
 void Module::makeKernels() {
-  for (uint32_t i = 0; i < info.header().kernel_count; ++i) {
-    const sparsec_kernel_info_t &kernelInfo = info.kernel(i);
+  auto stages = info.all<sparsec_stage_info_t>();
+  for (const sparsec_kernel_info_t &kernelInfo : info.all<sparsec_kernel_info_t>()) {
     sparsec_kernel_s kernel = {this, &kernelInfo, {}, {}};
-    for (uint32_t j = 0; j < kernelInfo.variant_count; ++j)
-      kernel.variants.push_back({.info = &info.variant(kernelInfo.variant_first + j)});
-    if (kernelInfo.family == SPARSEC_FAMILY_ATTENTION && kernel.attention().builder_count != 0)
-      kernel.patternBuilder = {.info = &info.variant(kernel.attention().builder_first)};
+    for (const sparsec_variant_info_t &variant : info.variantsOf(kernelInfo)) {
+      kernel.variants.push_back({.info = &variant, .stages = {}});
+      for (const sparsec_stage_info_t &stage : info.stagesOf(variant))
+        kernel.variants.back().stages.push_back({.info = &stage});
+    }
+    for (const sparsec_auxiliary_info_t &auxiliary : info.auxiliariesOf(kernelInfo))
+      kernel.patternBuilder = {.info = &stages[auxiliary.stage]};
     kernels.push_back(std::move(kernel));
   }
 }
 
-Status Module::forEachVariant(const std::function<Status(Variant &)> &body) {
+Status Module::forEachStage(const std::function<Status(Stage &)> &body) {
   for (sparsec_kernel_s &kernel : kernels) {
     for (Variant &variant : kernel.variants)
-      SPARSEC_RETURN_IF_ERROR(body(variant));
+      for (Stage &stage : variant.stages)
+        SPARSEC_RETURN_IF_ERROR(body(stage));
     if (kernel.patternBuilder)
       SPARSEC_RETURN_IF_ERROR(body(*kernel.patternBuilder));
   }
@@ -66,24 +98,24 @@ Status Module::forEachVariant(const std::function<Status(Variant &)> &body) {
 }
 
 Status Module::checkLimits() {
-  return forEachVariant([&](const Variant &variant) { return checkLimits(*variant.info); });
+  return forEachStage([&](const Stage &stage) { return checkLimits(*stage.info); });
 }
 
-Status Module::checkLimits(const sparsec_variant_info_t &variant) const {
+Status Module::checkLimits(const sparsec_stage_info_t &stage) const {
   auto exceeds = [&](int64_t needed, const char *what, int64_t limit) {
-    return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", variant.symbol, "' needs ", needed, " ", what, ", but '",
+    return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", stage.symbol, "' needs ", needed, " ", what, ", but '",
                       device->info.name, "' has ", limit);
   };
-  int64_t sharedMemory = int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory;
+  int64_t sharedMemory = int64_t(stage.dynamic_shared_memory) + stage.static_shared_memory;
   if (sharedMemory > device->info.shared_memory_per_block)
     return exceeds(sharedMemory, "bytes of shared memory per block", device->info.shared_memory_per_block);
-  if (int64_t(variant.threads) > device->threadsPerBlock)
-    return exceeds(variant.threads, "threads per block", device->threadsPerBlock);
-  int64_t registers = int64_t(variant.registers) * variant.threads;
+  if (int64_t(stage.threads) > device->threadsPerBlock)
+    return exceeds(stage.threads, "threads per block", device->threadsPerBlock);
+  int64_t registers = int64_t(stage.registers) * stage.threads;
   if (registers > device->registersPerBlock)
     return exceeds(registers, "registers per block", device->registersPerBlock);
-  if (variant.cluster > 1 && !device->clusterLaunch)
-    return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", variant.symbol, "' needs clusters of ", variant.cluster,
+  if (stage.cluster > 1 && !device->clusterLaunch)
+    return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", stage.symbol, "' needs clusters of ", stage.cluster,
                       " blocks, but '", device->info.name, "' has no clusters");
   return {};
 }
@@ -106,37 +138,37 @@ Status Module::loadCudaCode(const Image &image) {
       return status;
     return makeStatus(status->code, status->message, "; driver log: ", log);
   }
-  return forEachVariant([&](Variant &variant) { return loadCudaVariant(variant); });
+  return forEachStage([&](Stage &stage) { return loadCudaStage(stage); });
 }
 
-Status Module::loadCudaVariant(Variant &variant) {
+Status Module::loadCudaStage(Stage &stage) {
   const CudaTable &cuda = *device->cuda;
-  const char *symbol = variant.info->symbol;
-  CUresult result = cuda.cuModuleGetFunction(&variant.cudaFunction, cudaModule, symbol);
+  const char *symbol = stage.info->symbol;
+  CUresult result = cuda.cuModuleGetFunction(&stage.cudaFunction, cudaModule, symbol);
   if (result == CUDA_ERROR_NOT_FOUND)
     return invalidImage("the image has no kernel '", symbol, "', although its launch info names it");
   SPARSEC_RETURN_IF_ERROR(cudaStatus(cuda, result, "looking up a kernel"));
   SPARSEC_RETURN_IF_ERROR(
       cudaStatus(cuda,
-                 cuda.cuFuncSetAttribute(variant.cudaFunction, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
-                                         int(variant.info->dynamic_shared_memory)),
+                 cuda.cuFuncSetAttribute(stage.cudaFunction, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+                                         int(stage.info->dynamic_shared_memory)),
                  "setting the kernel's dynamic shared memory"));
   // What the driver's own compiler made of PTX may need more registers. The query also makes the driver load the
   // function now instead of at the first launch.
   int threads = 0;
   SPARSEC_RETURN_IF_ERROR(
-      cudaStatus(cuda, cuda.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, variant.cudaFunction),
+      cudaStatus(cuda, cuda.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, stage.cudaFunction),
                  "reading the kernel's limits"));
-  if (threads < int64_t(variant.info->threads))
-    return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", symbol, "' needs ", variant.info->threads,
+  if (threads < int64_t(stage.info->threads))
+    return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", symbol, "' needs ", stage.info->threads,
                       " threads per block, but as loaded it can have ", threads);
-  return countResidentWorkers(variant);
+  return countResidentWorkers(stage);
 }
 
-Status Module::countResidentWorkers(Variant &variant) {
-  const sparsec_variant_info_t &info = *variant.info;
+Status Module::countResidentWorkers(Stage &stage) {
+  const sparsec_stage_info_t &info = *stage.info;
   int64_t ctas = int64_t(device->info.multiprocessors) * info.ctas_per_sm;
-  variant.residentWorkers = ctas / info.cluster * info.tiles_per_cta;
+  stage.residentWorkers = ctas / info.cluster * info.tiles_per_cta;
   if (info.cluster == 1)
     return {};
   // Clusters live inside one group of SMs: fewer fit than the number of SMs suggests.
@@ -147,13 +179,13 @@ Status Module::countResidentWorkers(Variant &variant) {
   config.blockDimY = config.blockDimZ = 1;
   config.sharedMemBytes = info.dynamic_shared_memory;
   int clusters = 0;
-  SPARSEC_RETURN_IF_ERROR(
-      cudaStatus(*device->cuda, device->cuda->cuOccupancyMaxActiveClusters(&clusters, variant.cudaFunction, &config),
-                 "counting the clusters that fit the device"));
+  SPARSEC_RETURN_IF_ERROR(cudaStatus(*device->cuda,
+                                     device->cuda->cuOccupancyMaxActiveClusters(&clusters, stage.cudaFunction, &config),
+                                     "counting the clusters that fit the device"));
   if (clusters < 1)
     return makeStatus(SPARSEC_STATUS_DEVICE_LIMIT, "kernel '", info.symbol, "' needs clusters of ", info.cluster,
                       " blocks, but none fits '", device->info.name, "'");
-  variant.residentWorkers = std::min<int64_t>(variant.residentWorkers, clusters);
+  stage.residentWorkers = std::min<int64_t>(stage.residentWorkers, clusters);
   return {};
 }
 
@@ -161,7 +193,8 @@ Status Module::loadHostCode(const Image &image) {
   SPARSEC_RETURN_IF_ERROR(hostImage.load(image.code));
   for (sparsec_kernel_s &kernel : kernels)
     for (Variant &variant : kernel.variants)
-      SPARSEC_RETURN_IF_ERROR(hostImage.function(variant.info->symbol, variant.hostFunction));
+      for (Stage &stage : variant.stages)
+        SPARSEC_RETURN_IF_ERROR(hostImage.function(stage.info->symbol, stage.hostFunction));
   return {};
 }
 
@@ -247,10 +280,20 @@ const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel, 
   return kernel && index < kernel->info->argument_count ? &kernel->argument(uint32_t(index)) : nullptr;
 }
 
-const sparsec_attention_info_t *sparsec_kernel_attention(sparsec_kernel_t kernel) {
-  return kernel && kernel->info->family == SPARSEC_FAMILY_ATTENTION ? &kernel->attention() : nullptr;
+const sparsec_operation_info_t *sparsec_kernel_operation(sparsec_kernel_t kernel) {
+  return kernel ? &kernel->operation() : nullptr;
+}
+
+const sparsec_operand_info_t *sparsec_kernel_operand(sparsec_kernel_t kernel, size_t index) {
+  return kernel && index < kernel->operands().size() ? &kernel->operands()[uint32_t(index)] : nullptr;
 }
 
 const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel, size_t index) {
   return kernel && index < kernel->variants.size() ? kernel->variants[index].info : nullptr;
+}
+
+const sparsec_stage_info_t *sparsec_kernel_stage(sparsec_kernel_t kernel, size_t variant, size_t index) {
+  if (!kernel || variant >= kernel->variants.size() || index >= kernel->variants[variant].stages.size())
+    return nullptr;
+  return kernel->variants[variant].stages[index].info;
 }

@@ -7,6 +7,7 @@
 #include "device/device.h"
 #include "image/host_image.h"
 #include "image/image.h"
+#include "image/operation_rules.h"
 #include "operations/kernel_shape.h"
 
 #include <optional>
@@ -18,12 +19,20 @@ class Module;
 constexpr uint32_t noArgument = UINT32_MAX;
 
 /// One machine kernel, ready to run.
-struct Variant {
-  const sparsec_variant_info_t *info = nullptr;
+struct Stage {
+  const sparsec_stage_info_t *info = nullptr;
   /// CUDA: workers (CTAs, clusters, or teams in a CTA) that are resident at once; the largest grid.
   int64_t residentWorkers = 0;
   CUfunction cudaFunction = nullptr;
   sparsec_host_kernel_t hostFunction = nullptr;
+};
+
+struct Variant {
+  const sparsec_variant_info_t *info = nullptr;
+  std::vector<Stage> stages; // at least one
+
+  /// The one that follows the plan.
+  const Stage &first() const { return stages.front(); }
 };
 
 } // namespace sparsec::runtime
@@ -32,13 +41,22 @@ struct sparsec_kernel_s {
   sparsec::runtime::Module *module;
   const sparsec_kernel_info_t *info;
   std::vector<sparsec::runtime::Variant> variants;
-  std::optional<sparsec::runtime::Variant> patternBuilder;
+  std::optional<sparsec::runtime::Stage> patternBuilder;
 
   const sparsec_argument_info_t &argument(uint32_t number) const;
-  /// The number of the (first) argument of a role; noArgument if the kernel has none.
-  uint32_t of(sparsec_argument_role_t role) const;
-  /// What is special about an attention kernel.
-  const sparsec_attention_info_t &attention() const;
+  bool isResult(uint32_t argument) const { return argument >= info->argument_count - info->result_count; }
+  const sparsec_operation_info_t &operation() const;
+  /// What the operation has.
+  const sparsec::runtime::OperationRule &rule() const;
+  sparsec::Records<sparsec_operand_info_t> operands() const;
+  /// The (first) operand in a slot of the operation; null if the kernel has none.
+  const sparsec_operand_info_t *operand(uint32_t slot) const;
+  /// Its argument, or noArgument.
+  uint32_t of(uint32_t slot) const;
+  /// An attribute that the operation has.
+  int64_t attribute(sparsec_attribute_key_t key) const;
+  /// Null if the kernel has no such region.
+  const sparsec_region_info_t *region(sparsec_region_slot_t slot) const;
 };
 
 namespace sparsec::runtime {
@@ -55,12 +73,12 @@ public:
 private:
   void makeKernels();
   /// Calls `body` with every machine kernel, as long as it succeeds.
-  Status forEachVariant(const std::function<Status(Variant &)> &body);
+  Status forEachStage(const std::function<Status(Stage &)> &body);
   Status checkLimits();
-  Status checkLimits(const sparsec_variant_info_t &variant) const;
+  Status checkLimits(const sparsec_stage_info_t &stage) const;
   Status loadCudaCode(const Image &image);
-  Status loadCudaVariant(Variant &variant);
-  Status countResidentWorkers(Variant &variant);
+  Status loadCudaStage(Stage &stage);
+  Status countResidentWorkers(Stage &stage);
   Status loadHostCode(const Image &image);
 
   CUmodule cudaModule = nullptr;

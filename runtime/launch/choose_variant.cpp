@@ -23,53 +23,27 @@ bool hasAlignment(const sparsec_argument_t &argument, uint32_t alignment) {
   return true;
 }
 
-bool usesTensorMap(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
-  const LaunchInfo &info = kernel.module->info;
-  for (uint32_t i = 0; i < variant.parameter_count; ++i) {
-    const sparsec_parameter_info_t &parameter = info.parameter(variant.parameter_first + i);
-    if (parameter.kind == SPARSEC_PARAMETER_TENSOR_MAP && info.tensorMap(parameter.index).argument == argument)
-      return true;
-  }
-  return false;
-}
-
-/// Whether a variant moves the argument in whole units of its alignment, beyond the width where that is no multiple:
-/// tensor stores write whole units (tensor loads do not read them), and so do the units of cp.async.
-bool movesWholeUnits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, uint32_t argument) {
-  switch (kernel.argument(argument).role) {
-  case SPARSEC_ROLE_RESULT:
-    return usesTensorMap(kernel, variant, argument);
-  case SPARSEC_ROLE_DENSE:
-    return !usesTensorMap(kernel, variant, argument);
-  default:
+bool meets(const sparsec_requirement_info_t &requirement, const sparsec_argument_t &argument) {
+  if (!hasAlignment(argument, requirement.alignment))
     return false;
-  }
-}
-
-bool suits(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const sparsec_argument_t *arguments,
-           uint32_t number) {
-  // What regions read, and the LSE, goes element by element.
-  uint32_t role = kernel.argument(number).role;
-  if (role == SPARSEC_ROLE_REGION || role == SPARSEC_ROLE_LSE)
-    return true;
-  const sparsec_argument_t &argument = arguments[number];
-  if (!hasAlignment(argument, variant.alignment))
-    return false;
-  if (!movesWholeUnits(kernel, variant, number))
+  if (argument.kind != SPARSEC_ARGUMENT_DENSE || denseOf(argument).rank == 0)
     return true;
   const sparsec_dense_t &tensor = denseOf(argument);
-  return isMultiple(tensor.sizes[tensor.rank - 1] * dtypeBytes(tensor.dtype), variant.alignment);
+  return isMultiple(tensor.sizes[tensor.rank - 1] * dtypeBytes(tensor.dtype), requirement.width_alignment);
 }
 
 } // namespace
 
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant) {
-  uint32_t count = kernel.info->argument_count, culprit = 0;
+  uint32_t culprit = 0;
   for (size_t i = 0; i < kernel.variants.size(); ++i) {
-    culprit = 0;
-    while (culprit < count && suits(kernel, *kernel.variants[i].info, arguments, culprit))
-      ++culprit;
-    if (culprit == count) {
+    bool meetsAll = true;
+    for (const sparsec_requirement_info_t &requirement : kernel.module->info.requirementsOf(*kernel.variants[i].info))
+      if (meetsAll && !meets(requirement, arguments[requirement.argument])) {
+        meetsAll = false;
+        culprit = requirement.argument;
+      }
+    if (meetsAll) {
       outVariant = i;
       return {};
     }

@@ -15,9 +15,10 @@ namespace sparsec::runtime {
 
 namespace {
 
-struct Launch {
+/// One machine kernel of a launch.
+struct StageLaunch {
   const sparsec_kernel_s &kernel;
-  const Variant &variant;
+  const Stage &stage;
   const sparsec_argument_t *arguments;
   const VariantPlan *plan; // may be null
   TileGrid grid;
@@ -26,14 +27,17 @@ struct Launch {
 /// The parameters of one launch in the order of the recipe.
 class ParameterPack {
 public:
-  Status fill(const Launch &launch);
+  Status fill(const StageLaunch &launch);
 
   void **pointers() { return addresses; }
   const uint64_t *hostSlots() const { return slots; }
 
 private:
-  Status add(const Launch &launch, const sparsec_parameter_info_t &recipe);
-  void addPatternField(const sparsec_blocks_t &pattern, uint32_t field);
+  Status add(const StageLaunch &launch, const sparsec_parameter_info_t &recipe);
+  Status addTensorMap(const StageLaunch &launch, const sparsec_tensor_map_info_t &map);
+  void addField(const sparsec_argument_t &argument, const sparsec_parameter_info_t &recipe);
+  void addField(const sparsec_dense_t &tensor, const sparsec_parameter_info_t &recipe);
+  void addField(const sparsec_blocks_t &blocks, const sparsec_parameter_info_t &recipe);
   template <typename Value> void add(Value value) {
     static_assert(sizeof(value) <= sizeof(uint64_t));
     slots[count] = 0;
@@ -48,81 +52,85 @@ private:
   uint32_t count = 0, tensorMapCount = 0;
 };
 
-Status ParameterPack::fill(const Launch &launch) {
-  const sparsec_variant_info_t &info = *launch.variant.info;
-  for (uint32_t i = 0; i < info.parameter_count; ++i)
-    SPARSEC_RETURN_IF_ERROR(add(launch, launch.kernel.module->info.parameter(info.parameter_first + i)));
+Status ParameterPack::fill(const StageLaunch &launch) {
+  for (const sparsec_parameter_info_t &recipe : launch.kernel.module->info.parametersOf(*launch.stage.info))
+    SPARSEC_RETURN_IF_ERROR(add(launch, recipe));
   return {};
 }
 
-Status ParameterPack::add(const Launch &launch, const sparsec_parameter_info_t &recipe) {
-  const sparsec_argument_t &argument = launch.arguments[recipe.argument];
-  bool isBsr = argument.kind == SPARSEC_ARGUMENT_BSR;
-  switch (recipe.kind) {
-  case SPARSEC_PARAMETER_TENSOR_MAP: {
-    const Module &module = *launch.kernel.module;
-    const sparsec_tensor_map_info_t &map = module.info.tensorMap(recipe.index);
-    CUtensorMap &encoded = tensorMaps[tensorMapCount++];
-    SPARSEC_RETURN_IF_ERROR(encodeTensorMap(*module.device, map, launch.arguments[map.argument], encoded));
-    addresses[count++] = &encoded;
+Status ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_t &recipe) {
+  switch (recipe.source) {
+  case SPARSEC_SOURCE_ARGUMENT:
+    addField(launch.arguments[recipe.index], recipe);
     return {};
-  }
-  case SPARSEC_PARAMETER_POINTER:
-    add(isBsr ? blocksOf(argument).values : denseOf(argument).data);
-    return {};
-  case SPARSEC_PARAMETER_ROW_PTR:
-    add(blocksOf(argument).full.starts);
-    return {};
-  case SPARSEC_PARAMETER_COL_IDX:
-    add(blocksOf(argument).full.indices);
-    return {};
-  case SPARSEC_PARAMETER_SIZE:
-    if (isBsr)
-      add(int32_t(recipe.index == 0 ? blocksOf(argument).rows : blocksOf(argument).columns));
-    else
-      add(int32_t(denseOf(argument).sizes[recipe.index]));
-    return {};
-  case SPARSEC_PARAMETER_STRIDE:
-    // Kernels step over rows that are not there, too: where the stride may be anything, it must not misalign them.
-    add(usesStride(denseOf(argument), int32_t(recipe.index)) ? denseOf(argument).strides[recipe.index] : int64_t(0));
-    return {};
-  case SPARSEC_PARAMETER_SCALAR:
-    add(scalarOf(argument));
-    return {};
-  case SPARSEC_PARAMETER_PLAN_SECTION:
+  case SPARSEC_SOURCE_TENSOR_MAP:
+    return addTensorMap(launch, launch.kernel.module->info.all<sparsec_tensor_map_info_t>()[recipe.index]);
+  case SPARSEC_SOURCE_PLAN_SECTION:
     add(launch.plan ? launch.plan->sections[recipe.index] : nullptr);
     return {};
-  case SPARSEC_PARAMETER_TILE_ROWS:
+  case SPARSEC_SOURCE_WORKSPACE:
+    add(launch.plan ? launch.plan->counter : nullptr);
+    return {};
+  case SPARSEC_SOURCE_TILE_ROWS:
     add(int32_t(launch.grid.tileRows));
     return {};
-  case SPARSEC_PARAMETER_TILE_PANELS:
+  case SPARSEC_SOURCE_PANELS:
     add(int32_t(launch.grid.panels));
     return {};
-  case SPARSEC_PARAMETER_PATTERN_FIELD:
-    addPatternField(blocksOf(argument), recipe.index);
-    return {};
   }
-  return makeStatus(SPARSEC_STATUS_INTERNAL, "parameter kind ", recipe.kind);
+  return makeStatus(SPARSEC_STATUS_INTERNAL, "parameter source ", recipe.source);
 }
 
-void ParameterPack::addPatternField(const sparsec_blocks_t &pattern, uint32_t field) {
-  switch (field) {
-  case SPARSEC_PATTERN_FIELD_ENCODING:
-    return add(int32_t(pattern.encoding));
-  case SPARSEC_PATTERN_FIELD_BATCHES:
-    return add(int32_t(pattern.batches));
-  case SPARSEC_PATTERN_FIELD_HEADS:
-    return add(int32_t(pattern.heads));
-  case SPARSEC_PATTERN_FIELD_CAPACITY:
-    return add(pattern.capacity);
-  case SPARSEC_PATTERN_FIELD_PARTIAL_STARTS:
-    return add(pattern.partial.starts);
-  case SPARSEC_PATTERN_FIELD_PARTIAL_INDICES:
-    return add(pattern.partial.indices);
-  case SPARSEC_PATTERN_FIELD_FULL_STARTS:
-    return add(pattern.full.starts);
-  case SPARSEC_PATTERN_FIELD_FULL_INDICES:
-    return add(pattern.full.indices);
+Status ParameterPack::addTensorMap(const StageLaunch &launch, const sparsec_tensor_map_info_t &map) {
+  CUtensorMap &encoded = tensorMaps[tensorMapCount++];
+  SPARSEC_RETURN_IF_ERROR(encodeTensorMap(*launch.kernel.module->device, map, launch.arguments[map.argument], encoded));
+  addresses[count++] = &encoded;
+  return {};
+}
+
+void ParameterPack::addField(const sparsec_argument_t &argument, const sparsec_parameter_info_t &recipe) {
+  if (argument.kind == SPARSEC_ARGUMENT_SCALAR)
+    add(scalarOf(argument));
+  else if (argument.kind == SPARSEC_ARGUMENT_DENSE)
+    addField(denseOf(argument), recipe);
+  else
+    addField(blocksOf(argument), recipe);
+}
+
+void ParameterPack::addField(const sparsec_dense_t &tensor, const sparsec_parameter_info_t &recipe) {
+  switch (recipe.field) {
+  case SPARSEC_FIELD_DATA:
+    return add(tensor.data);
+  case SPARSEC_FIELD_SIZE:
+    return add(int32_t(tensor.sizes[recipe.dimension]));
+  case SPARSEC_FIELD_STRIDE:
+    // Kernels step over rows that are not there, too: where the stride may be anything, it must not misalign them.
+    return add(usesStride(tensor, int32_t(recipe.dimension)) ? tensor.strides[recipe.dimension] : int64_t(0));
+  }
+}
+
+void ParameterPack::addField(const sparsec_blocks_t &blocks, const sparsec_parameter_info_t &recipe) {
+  switch (recipe.field) {
+  case SPARSEC_FIELD_DATA:
+    return add(blocks.values);
+  case SPARSEC_FIELD_SIZE:
+    return add(int32_t(recipe.dimension == 0 ? blocks.rows : blocks.columns));
+  case SPARSEC_FIELD_FULL_STARTS:
+    return add(blocks.full.starts);
+  case SPARSEC_FIELD_FULL_INDICES:
+    return add(blocks.full.indices);
+  case SPARSEC_FIELD_PARTIAL_STARTS:
+    return add(blocks.partial.starts);
+  case SPARSEC_FIELD_PARTIAL_INDICES:
+    return add(blocks.partial.indices);
+  case SPARSEC_FIELD_ENCODING:
+    return add(int32_t(blocks.encoding));
+  case SPARSEC_FIELD_BATCHES:
+    return add(int32_t(blocks.batches));
+  case SPARSEC_FIELD_HEADS:
+    return add(int32_t(blocks.heads));
+  case SPARSEC_FIELD_CAPACITY:
+    return add(blocks.capacity);
   }
 }
 
@@ -146,19 +154,43 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
 }
 
 /// On the GPU everything that asks the driver, the encoding of tensor maps included, needs the device's context.
-Status launchOnGpu(const Launch &launch, int64_t workers, void *stream) {
+Status launchOnGpu(const StageLaunch &launch, int64_t workers, void *stream) {
   const Device &device = *launch.kernel.module->device;
-  const sparsec_variant_info_t &info = *launch.variant.info;
+  const sparsec_stage_info_t &info = *launch.stage.info;
   int64_t ctas = ceilDivide(workers, int64_t(info.tiles_per_cta)) * info.cluster;
   ContextScope current(device);
   SPARSEC_RETURN_IF_ERROR(current.status());
   ParameterPack parameters;
   SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
   return cudaStatus(*device.cuda,
-                    device.cuda->cuLaunchKernel(launch.variant.cudaFunction, unsigned(ctas), 1, 1, info.threads, 1, 1,
+                    device.cuda->cuLaunchKernel(launch.stage.cudaFunction, unsigned(ctas), 1, 1, info.threads, 1, 1,
                                                 info.dynamic_shared_memory, static_cast<CUstream>(stream),
                                                 parameters.pointers(), nullptr),
                     "launching a kernel");
+}
+
+Status launchOnHost(const StageLaunch &launch) {
+  ParameterPack parameters;
+  SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
+  launch.kernel.module->device->threads->run(launch.grid.tiles(), [&](int64_t begin, int64_t end) {
+    launch.stage.hostFunction(parameters.hostSlots(), begin, end);
+  });
+  return {};
+}
+
+/// The machine kernels of a variant, one after the other. The first one follows the plan.
+Status launchVariant(const sparsec_kernel_s &kernel, const Variant &variant, const VariantPlan *plan,
+                     const sparsec_argument_t *arguments, const Problem &problem, void *stream) {
+  for (const Stage &stage : variant.stages) {
+    TileGrid grid = tileGrid(kernel, *stage.info, problem);
+    SPARSEC_RETURN_IF_ERROR(checkTileCount(grid));
+    const StageLaunch launch = {kernel, stage, arguments, plan, grid};
+    bool isPlanned = plan && &stage == &variant.first();
+    int64_t workers = isPlanned ? plan->workers : std::min(stage.residentWorkers, grid.tiles());
+    SPARSEC_RETURN_IF_ERROR(kernel.module->device->isHost() ? launchOnHost(launch)
+                                                            : launchOnGpu(launch, workers, stream));
+  }
+  return {};
 }
 
 Status launchKernel(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
@@ -173,18 +205,8 @@ Status launchKernel(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, 
     return {};
   size_t number = 0;
   SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, arguments, number));
-  const Variant &variant = kernel.variants[number];
-  TileGrid grid = operationOf(kernel).tileGrid(kernel, *variant.info, problem);
-  SPARSEC_RETURN_IF_ERROR(checkTileCount(grid));
-  Launch launch = {kernel, variant, arguments, plan ? &plan->variants[number] : nullptr, grid};
-
-  if (!kernel.module->device->isHost())
-    return launchOnGpu(launch, plan ? launch.plan->workers : std::min(variant.residentWorkers, grid.tiles()), stream);
-  ParameterPack parameters;
-  SPARSEC_RETURN_IF_ERROR(parameters.fill(launch));
-  kernel.module->device->threads->run(
-      grid.tiles(), [&](int64_t begin, int64_t end) { variant.hostFunction(parameters.hostSlots(), begin, end); });
-  return {};
+  return launchVariant(kernel, kernel.variants[number], plan ? &plan->variants[number] : nullptr, arguments, problem,
+                       stream);
 }
 
 } // namespace

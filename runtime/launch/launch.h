@@ -9,7 +9,7 @@
 namespace sparsec::runtime {
 
 /// Enqueues the pattern builder of a kernel that has one: one CTA for every list. The (checked) arguments hold what it
-/// takes; see sparsec_attention_info_t.
+/// takes; see SPARSEC_AUXILIARY_PATTERN_BUILDER.
 Status launchPatternBuilder(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, int64_t lists,
                             void *stream);
 

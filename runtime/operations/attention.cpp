@@ -19,20 +19,20 @@ constexpr int64_t anySizes[SPARSEC_MAX_RANK] = {SPARSEC_DYNAMIC, SPARSEC_DYNAMIC
 
 Problem fixedSizes(const sparsec_kernel_s &kernel) {
   Problem problem;
-  problem.columns = kernel.attention().head_dimension;
+  problem.columns = kernel.attribute(SPARSEC_ATTRIBUTE_HEAD_DIMENSION);
   problem.blocks = 0; // of no BSR operand
   return problem;
 }
 
-Dimensions dimensions(const sparsec_argument_info_t &argument) {
-  switch (argument.role) {
-  case SPARSEC_ROLE_QUERY:
-  case SPARSEC_ROLE_RESULT:
+Dimensions dimensions(const sparsec_operand_info_t &operand) {
+  switch (operand.slot) {
+  case SPARSEC_ATTENTION_QUERY:
+  case SPARSEC_ATTENTION_RESULT:
     return {&Problem::batches, &Problem::heads, &Problem::rows, &Problem::columns};
-  case SPARSEC_ROLE_KEY:
-  case SPARSEC_ROLE_VALUE:
+  case SPARSEC_ATTENTION_KEY:
+  case SPARSEC_ATTENTION_VALUE:
     return {&Problem::batches, &Problem::keyHeads, &Problem::depth, &Problem::columns};
-  case SPARSEC_ROLE_LSE:
+  case SPARSEC_ATTENTION_LSE:
     return {&Problem::batches, &Problem::heads, &Problem::rows};
   }
   return {};
@@ -93,7 +93,7 @@ Status checkKey(const sparsec_kernel_s &kernel, const Checked &key, const Proble
   SPARSEC_RETURN_IF_ERROR(checkRows(key));
   if (problem.keyHeads == 0 ? problem.heads != 0 : problem.heads % problem.keyHeads != 0)
     return key.refuse("expects size 1 (heads) to divide the ", problem.heads, " heads of '",
-                      kernel.argument(kernel.of(SPARSEC_ROLE_QUERY)).name, "', but got ", problem.keyHeads);
+                      kernel.argument(kernel.of(SPARSEC_ATTENTION_QUERY)).name, "', but got ", problem.keyHeads);
   return {};
 }
 
@@ -124,34 +124,28 @@ Status checkPattern(const Checked &argument, const Problem &problem) {
   return {};
 }
 
-Status checkArgument(const sparsec_kernel_s &kernel, const Checked &argument, const Problem &problem, Use /*use*/) {
-  switch (argument.info.role) {
-  case SPARSEC_ROLE_QUERY:
+Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand &argument, const Problem &problem) {
+  switch (argument.operand.slot) {
+  case SPARSEC_ATTENTION_QUERY:
     return checkQuery(argument, problem);
-  case SPARSEC_ROLE_KEY:
+  case SPARSEC_ATTENTION_KEY:
     return checkKey(kernel, argument, problem);
-  case SPARSEC_ROLE_VALUE:
+  case SPARSEC_ATTENTION_VALUE:
     return checkRows(argument);
-  case SPARSEC_ROLE_PATTERN:
+  case SPARSEC_ATTENTION_PATTERN:
     return checkPattern(argument, problem);
-  case SPARSEC_ROLE_SCALE:
+  case SPARSEC_ATTENTION_SCALE:
     return checkScale(argument);
-  case SPARSEC_ROLE_REGION:
+  case SPARSEC_ATTENTION_EXTRA:
     return argument.info.kind == SPARSEC_ARGUMENT_DENSE ? checkStrides(argument) : Status();
-  case SPARSEC_ROLE_RESULT:
+  case SPARSEC_ATTENTION_RESULT:
     SPARSEC_RETURN_IF_ERROR(checkRows(argument));
     return checkApart(argument);
-  case SPARSEC_ROLE_LSE:
+  case SPARSEC_ATTENTION_LSE:
     SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
     return checkApart(argument);
   }
   return {};
-}
-
-/// A tile row holds the queries of one head of one batch, a panel tile_m of them. GPU kernels count panels from the
-/// last queries on, which see most with causal.
-TileGrid tileGrid(const sparsec_kernel_s & /*kernel*/, const sparsec_variant_info_t &variant, const Problem &problem) {
-  return {1, problem.batches * problem.heads, ceilDivide(problem.rows, variant.tile_m)};
 }
 
 constexpr NamedSize planSizes[] = {
@@ -168,15 +162,12 @@ Status checkRegionOperand(const Checked &argument) {
 }
 
 constexpr Operation attentionOperation = {
-    .family = SPARSEC_FAMILY_ATTENTION,
-    .name = "attention",
+    .kind = SPARSEC_OPERATION_ATTENTION,
     .planSizes = planSizes,
-    .hasAttentionInfo = true,
     .hasLse = true,
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
-    .checkArgument = checkArgument,
-    .tileGrid = tileGrid,
+    .checkOperand = checkOperand,
     .tileLists = attentionTileLists,
     .reference = runAttentionReference,
 };

@@ -8,16 +8,8 @@
 
 namespace sparsec::runtime {
 
-/// The values that steps find before their own: of an epilogue the accumulator and its extra operands, of a region of
-/// attention the score, batch, head, q and k.
-constexpr uint32_t regionInputCount = 5;
-
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 3;
-
-inline bool isResult(const sparsec_argument_info_t &info) {
-  return info.role == SPARSEC_ROLE_RESULT || info.role == SPARSEC_ROLE_LSE;
-}
+constexpr uint32_t planSectionCount = 2;
 
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 

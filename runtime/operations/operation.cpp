@@ -9,9 +9,9 @@ namespace sparsec::runtime {
 
 static const Operation *const operations[] = {&spmmOperation, &attentionOperation};
 
-const Operation &operationOf(const sparsec_kernel_info_t &kernel) {
+const Operation &operationOf(const sparsec_kernel_s &kernel) {
   return **std::find_if(std::begin(operations), std::end(operations),
-                        [&](const Operation *operation) { return operation->family == kernel.family; });
+                        [&](const Operation *operation) { return operation->kind == kernel.operation().kind; });
 }
 
 Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {
@@ -21,46 +21,78 @@ Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
     if (size && problem.*size == SPARSEC_DYNAMIC)
       problem.*size = value;
   };
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (arguments[i].kind != SPARSEC_ARGUMENT_BSR)
+  for (const sparsec_operand_info_t &operand : kernel.operands()) {
+    if (arguments[operand.argument].kind != SPARSEC_ARGUMENT_BSR)
       continue;
-    const sparsec_blocks_t &matrix = blocksOf(arguments[i]);
-    Dimensions dimensions = operation.dimensions(kernel.argument(i));
+    const sparsec_blocks_t &matrix = blocksOf(arguments[operand.argument]);
+    Dimensions dimensions = operation.dimensions(operand);
     learn(dimensions[0], matrix.rows);
     learn(dimensions[1], matrix.columns);
     learn(&Problem::blocks, matrix.capacity);
   }
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (arguments[i].kind != SPARSEC_ARGUMENT_DENSE)
+  for (const sparsec_operand_info_t &operand : kernel.operands()) {
+    if (arguments[operand.argument].kind != SPARSEC_ARGUMENT_DENSE)
       continue;
-    Dimensions dimensions = operation.dimensions(kernel.argument(i));
-    for (uint32_t d = 0; d < kernel.argument(i).rank; ++d)
-      learn(dimensions[d], denseOf(arguments[i]).sizes[d]);
+    Dimensions dimensions = operation.dimensions(operand);
+    for (uint32_t d = 0; d < kernel.argument(operand.argument).rank; ++d)
+      learn(dimensions[d], denseOf(arguments[operand.argument]).sizes[d]);
   }
   return problem;
 }
 
-static Status checkArgument(const sparsec_kernel_s &kernel, const Checked &argument, const Problem &problem, Use use) {
+/// The size that an extent counts the tiles of.
+static int64_t sizeOf(const sparsec_kernel_s &kernel, const sparsec_extent_info_t &extent, const Problem &problem) {
+  for (const sparsec_operand_info_t &operand : kernel.operands())
+    if (operand.argument == extent.argument)
+      if (ProblemSize size = operationOf(kernel).dimensions(operand)[extent.dimension])
+        return problem.*size;
+  return SPARSEC_DYNAMIC;
+}
+
+/// The product of extents; `tilesPerBlock` is how many tiles a block of the last one has.
+static int64_t countTiles(const sparsec_kernel_s &kernel, uint32_t first, uint32_t count, const Problem &problem,
+                          int64_t &tilesPerBlock) {
+  int64_t product = 1;
+  for (const sparsec_extent_info_t &extent : kernel.module->info.extents(first, count)) {
+    int64_t size = sizeOf(kernel, extent, problem), block = extent.block, tile = extent.tile;
+    tilesPerBlock = ceilDivide(block, tile);
+    int64_t tiles = size / block * tilesPerBlock + ceilDivide(size % block, tile);
+    if (__builtin_mul_overflow(product, tiles, &product))
+      product = INT64_MAX;
+  }
+  return product;
+}
+
+TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem) {
+  TileGrid grid = {1, 0, 0};
+  int64_t tilesPerPanel = 1;
+  grid.tileRows = countTiles(kernel, stage.row_first, stage.row_count, problem, grid.tilesPerBlockRow);
+  grid.panels = countTiles(kernel, stage.panel_first, stage.panel_count, problem, tilesPerPanel);
+  return grid;
+}
+
+static Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem,
+                           Use use) {
   const Operation &operation = operationOf(kernel);
-  bool isDense = argument.info.kind == SPARSEC_ARGUMENT_DENSE;
+  bool isDense = operand.info.kind == SPARSEC_ARGUMENT_DENSE;
   if (isDense) {
-    Dimensions dimensions = operation.dimensions(argument.info);
+    Dimensions dimensions = operation.dimensions(operand.operand);
     int64_t sizes[SPARSEC_MAX_RANK];
     std::transform(dimensions.begin(), dimensions.end(), sizes,
                    [&](ProblemSize size) { return size ? problem.*size : SPARSEC_DYNAMIC; });
-    SPARSEC_RETURN_IF_ERROR(argument.checkTensor(sizes));
+    SPARSEC_RETURN_IF_ERROR(operand.checkTensor(sizes));
   }
-  SPARSEC_RETURN_IF_ERROR(operation.checkArgument(kernel, argument, problem, use));
-  bool needsMemory = isDense && !(use == Use::reference && isResult(argument.info));
-  return needsMemory ? argument.checkTensorMemory() : Status();
+  SPARSEC_RETURN_IF_ERROR(operation.checkOperand(kernel, operand, problem));
+  bool needsMemory = isDense && !(use == Use::reference && kernel.isResult(operand.number));
+  return needsMemory ? operand.checkTensorMemory() : Status();
 }
 
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
                       Problem &outProblem) {
   SPARSEC_RETURN_IF_ERROR(checkViews(kernel, arguments, count, use));
   Problem problem = problemOf(kernel, arguments);
-  for (uint32_t i = 0; i < count; ++i)
-    SPARSEC_RETURN_IF_ERROR(checkArgument(kernel, checkedArgument(kernel, arguments, i), problem, use));
+  for (const sparsec_operand_info_t &operand : kernel.operands())
+    SPARSEC_RETURN_IF_ERROR(checkOperand(kernel, checkedOperand(kernel, arguments, operand), problem, use));
   outProblem = problem;
   return use == Use::launch ? checkOverlaps(kernel, arguments) : Status();
 }

@@ -15,7 +15,7 @@ namespace sparsec::runtime {
 /// What the lists of one variant are made from.
 struct TileListRequest {
   const sparsec_kernel_s &kernel;
-  const sparsec_variant_info_t &variant;
+  const sparsec_stage_info_t &stage;
   const Problem &problem;
   TileGrid grid;
   int64_t workers;                // 1 to the number of tiles
@@ -28,20 +28,16 @@ struct RowRange {
 };
 
 struct Operation {
-  uint32_t family; // sparsec_kernel_family_t
-  const char *name;
+  uint32_t kind; // sparsec_operation_kind_t
   /// What launches must have in common with their plan.
   std::span<const NamedSize> planSizes;
-  bool hasAttentionInfo; // `detail` of the kernel record is the number of a sparsec_attention_info_t
-  bool hasLse;           // there is a second result, whether or not a kernel writes it
+  bool hasLse; // there is a second result, whether or not a kernel writes it
 
   /// What the kernel itself says about the sizes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
-  Dimensions (*dimensions)(const sparsec_argument_info_t &argument);
-  /// What only this operation asks of an argument, whose view, type and sizes are good: strides, blocks, values.
-  Status (*checkArgument)(const sparsec_kernel_s &kernel, const Checked &argument, const Problem &problem, Use use);
-  /// How a variant cuts the result into tiles.
-  TileGrid (*tileGrid)(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const Problem &problem);
+  Dimensions (*dimensions)(const sparsec_operand_info_t &operand);
+  /// What only this operation asks of an operand, whose view, type and sizes are good: strides, blocks, values.
+  Status (*checkOperand)(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem);
   /// Who computes which tiles in which order, balanced by what the tiles cost.
   TileLists (*tileLists)(const TileListRequest &request);
   /// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
@@ -51,9 +47,10 @@ struct Operation {
 
 extern const Operation spmmOperation, attentionOperation;
 
-/// Of a kernel whose record is checked.
-const Operation &operationOf(const sparsec_kernel_info_t &kernel);
-inline const Operation &operationOf(const sparsec_kernel_s &kernel) { return operationOf(*kernel.info); }
+const Operation &operationOf(const sparsec_kernel_s &kernel);
+
+/// How a machine kernel cuts the result of a problem into tiles.
+TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem);
 
 /// The sizes that the views of arguments tell. Each comes from the first argument that has it, block-sparse operands
 /// before dense tensors.

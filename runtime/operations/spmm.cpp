@@ -18,16 +18,16 @@ Problem fixedSizes(const sparsec_kernel_s & /*kernel*/) {
   return problem;
 }
 
-Dimensions dimensions(const sparsec_argument_info_t &argument) {
-  bool isTransposed = argument.layout == SPARSEC_LAYOUT_TRANSPOSED;
-  switch (argument.role) {
-  case SPARSEC_ROLE_MATRIX:
+Dimensions dimensions(const sparsec_operand_info_t &operand) {
+  bool isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
+  switch (operand.slot) {
+  case SPARSEC_SPMM_MATRIX:
     return {sizeM, sizeK};
-  case SPARSEC_ROLE_DENSE:
+  case SPARSEC_SPMM_DENSE:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }
   // An operand of the epilogue, or the result.
-  switch (argument.broadcast) {
+  switch (operand.broadcast) {
   case SPARSEC_BROADCAST_PER_ROW:
     return {sizeM};
   case SPARSEC_BROADCAST_PER_COLUMN:
@@ -68,26 +68,16 @@ Status checkMatrix(const Checked &argument) {
   return {};
 }
 
-Status checkArgument(const sparsec_kernel_s & /*kernel*/, const Checked &argument, const Problem & /*problem*/,
-                     Use /*use*/) {
-  if (argument.info.role == SPARSEC_ROLE_MATRIX)
-    return checkMatrix(argument);
-  if (argument.info.rank != 2)
+Status checkOperand(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {
+  if (operand.operand.slot == SPARSEC_SPMM_MATRIX)
+    return checkMatrix(operand);
+  if (operand.info.rank != 2)
     return {};
-  const sparsec_dense_t &tensor = argument.dense();
+  const sparsec_dense_t &tensor = operand.dense();
   if (usesStride(tensor, 0) && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
-    return argument.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
-                           ", but got ", tensor.strides[0]);
+    return operand.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
+                          ", but got ", tensor.strides[0]);
   return {};
-}
-
-TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant, const Problem &problem) {
-  // The last block row may reach beyond the matrix: tiles that lie beyond it altogether are left out.
-  int64_t blockRows = kernel.argument(kernel.of(SPARSEC_ROLE_MATRIX)).block_rows;
-  int64_t perBlockRow = ceilDivide(blockRows, variant.tile_m);
-  int64_t wholeBlockRows = problem.rows / blockRows, restRows = problem.rows % blockRows;
-  return {perBlockRow, wholeBlockRows * perBlockRow + ceilDivide(restRows, variant.tile_m),
-          ceilDivide(problem.columns, int64_t(variant.tile_n) * variant.cluster)};
 }
 
 /// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
@@ -95,16 +85,16 @@ TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &
 /// enough units to even out the load.
 int64_t panelsPerUnit(const TileListRequest &request) {
   constexpr int64_t unitsPerWorker = 16;
-  auto panelColumns = [](const sparsec_variant_info_t &v) { return int64_t(v.tile_n) * v.cluster; };
-  int64_t wanted = panelColumns(*request.kernel.variants.front().info) / panelColumns(request.variant);
+  auto panelColumns = [](const sparsec_stage_info_t &stage) { return int64_t(stage.tile_n) * stage.cluster; };
+  int64_t wanted = panelColumns(*request.kernel.variants.front().first().info) / panelColumns(request.stage);
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
 TileLists tileLists(const TileListRequest &request) {
   const sparsec_blocks_t &matrix = *request.blocks;
   return makeTileLists({matrix.full.starts, blockRowCount(matrix), blockColumnCount(matrix), request.grid,
-                        ceilDivide(matrix.block_columns, request.variant.tile_k), request.workers,
-                        std::max<int64_t>(request.variant.raster, 1), panelsPerUnit(request)});
+                        ceilDivide(matrix.block_columns, request.stage.tile_k), request.workers,
+                        std::max<int64_t>(request.stage.raster, 1), panelsPerUnit(request)});
 }
 
 constexpr NamedSize planSizes[] = {{"M", sizeM}, {"N", sizeN}, {"K", sizeK}, {"blocks", &Problem::blocks}};
@@ -112,15 +102,12 @@ constexpr NamedSize planSizes[] = {{"M", sizeM}, {"N", sizeN}, {"K", sizeK}, {"b
 } // namespace
 
 constexpr Operation spmmOperation = {
-    .family = SPARSEC_FAMILY_SPMM,
-    .name = "spmm",
+    .kind = SPARSEC_OPERATION_SPMM,
     .planSizes = planSizes,
-    .hasAttentionInfo = false,
     .hasLse = false,
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
-    .checkArgument = checkArgument,
-    .tileGrid = tileGrid,
+    .checkOperand = checkOperand,
     .tileLists = tileLists,
     .reference = runSpmmReference,
 };

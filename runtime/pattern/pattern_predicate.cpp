@@ -34,10 +34,10 @@ private:
 
 /// A mask that does not ask for the batch or the head is evaluated for the first one.
 Status PredicateEvaluator::run(BlockStates &states) {
-  Region mask = Region::mask(kernel, arguments);
+  Region mask(kernel, arguments, SPARSEC_REGION_MASK);
   int64_t blocks = rows * columns;
-  batches = mask.uses(1) ? pattern.batches : std::min<int64_t>(pattern.batches, 1);
-  heads = mask.uses(2) ? pattern.heads : std::min<int64_t>(pattern.heads, 1);
+  batches = mask.uses(SPARSEC_INPUT_BATCH) ? pattern.batches : std::min<int64_t>(pattern.batches, 1);
+  heads = mask.uses(SPARSEC_INPUT_HEAD) ? pattern.heads : std::min<int64_t>(pattern.heads, 1);
   BlockStates own(batches * heads * blocks);
   SPARSEC_RETURN_IF_ERROR(evaluateAll(own));
   for (int64_t list = 0; list < pattern.batches * pattern.heads; ++list) {
@@ -61,7 +61,7 @@ Status PredicateEvaluator::evaluateAll(BlockStates &states) const {
 }
 
 Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockStates &states) const {
-  Region mask = Region::mask(kernel, arguments);
+  Region mask(kernel, arguments, SPARSEC_REGION_MASK);
   for (int64_t block = begin; block < end; ++block)
     SPARSEC_RETURN_IF_ERROR(evaluateBlock(mask, block, states[block]));
   return {};
@@ -78,10 +78,10 @@ Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &s
   int64_t endQuery = std::min(firstQuery + pattern.block_rows, pattern.rows);
   bool anyVisible = false, anyHidden = false;
   for (int64_t query = firstQuery; query < endQuery; ++query) {
-    KeyRange visible = visibleKeys(kernel.attention(), pattern.rows, pattern.columns, query);
+    KeyRange visible = visibleKeys(keyWindow(kernel), pattern.rows, pattern.columns, query);
     for (int64_t key = std::max(firstKey, visible.begin); key < std::min(endKey, visible.end); ++key) {
       double result = 0.0;
-      SPARSEC_RETURN_IF_ERROR(mask.evaluate({batch, head, query, key}, result, nullptr));
+      SPARSEC_RETURN_IF_ERROR(mask.evaluate({batch, head, query, key, nullptr}, result, nullptr));
       (result != 0.0 ? anyVisible : anyHidden) = true;
       if (anyVisible && anyHidden) {
         state = SPARSEC_BLOCK_PARTIAL;
@@ -97,9 +97,10 @@ Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &s
 Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const Device *device,
                      const sparsec_argument_t *arguments, size_t count) {
   const int32_t place = device ? device->info.ordinal : int32_t(SPARSEC_PLACE_HOST);
-  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
-    if (!mask.loads(i))
+  for (uint32_t number = 0; number < kernel.operands().size(); ++number) {
+    if (!mask.loads(number))
       continue;
+    const uint32_t i = kernel.operands()[number].argument;
     if (!arguments || count != kernel.info->argument_count)
       return invalidArgument("the mask of kernel '", kernel.info->name, "' loads from '", kernel.argument(i).name,
                              "': expects all ", kernel.info->argument_count, " arguments, but got ",
@@ -114,9 +115,9 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const D
 }
 
 Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name) {
-  if (!operationOf(kernel).hasAttentionInfo || kernel.attention().mask_step_count == 0)
+  if (!kernel.region(SPARSEC_REGION_MASK))
     return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
-  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
+  uint32_t number = kernel.of(SPARSEC_ATTENTION_PATTERN);
   if (number == noArgument)
     return {};
   const sparsec_argument_info_t &info = kernel.argument(number);
@@ -132,7 +133,7 @@ Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape
 Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name,
                       const Device *device, const sparsec_argument_t *arguments, size_t count) {
   SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
-  return checkOperands(kernel, Region::mask(kernel, arguments), device, arguments, count);
+  return checkOperands(kernel, Region(kernel, arguments, SPARSEC_REGION_MASK), device, arguments, count);
 }
 
 Status evaluatePredicate(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,

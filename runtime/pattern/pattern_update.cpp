@@ -109,9 +109,9 @@ Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_
     std::copy_n(arguments, own.size(), own.begin());
   const sparsec_dense_t query = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_NONE, 0, 0, buffer.pattern.rows, 0);
   const sparsec_dense_t key = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_NONE, 0, 0, buffer.pattern.columns, 0);
-  own[kernel.of(SPARSEC_ROLE_QUERY)] = sparsec_argument_dense(&query);
-  own[kernel.of(SPARSEC_ROLE_KEY)] = sparsec_argument_dense(&key);
-  own[kernel.of(SPARSEC_ROLE_PATTERN)] = sparsec_argument_blocks(&buffer.pattern);
+  own[kernel.of(SPARSEC_ATTENTION_QUERY)] = sparsec_argument_dense(&query);
+  own[kernel.of(SPARSEC_ATTENTION_KEY)] = sparsec_argument_dense(&key);
+  own[kernel.of(SPARSEC_ATTENTION_PATTERN)] = sparsec_argument_blocks(&buffer.pattern);
   return launchPatternBuilder(kernel, own.data(), listCount(buffer.pattern), stream);
 }
 

@@ -16,7 +16,7 @@ constexpr uint32_t tileOverhead = 2;
 class TileCosts {
 public:
   explicit TileCosts(const TileListRequest &request)
-      : info(request.kernel.attention()), variant(request.variant), problem(request.problem), pattern(request.blocks) {}
+      : window(keyWindow(request.kernel)), stage(request.stage), problem(request.problem), pattern(request.blocks) {}
 
   uint32_t of(int64_t batch, int64_t head, int64_t firstQuery) const {
     KeyRange keys = reachable(firstQuery);
@@ -25,17 +25,17 @@ public:
       blocks = 0;
     if (pattern)
       blocks = listed(listNumber(*pattern, batch, head, firstQuery / pattern->block_rows), keys);
-    return uint32_t(ceilDivide(blocks * keyBlock(), int64_t(variant.tile_n))) + tileOverhead;
+    return uint32_t(ceilDivide(blocks * keyBlock(), int64_t(stage.tile_n))) + tileOverhead;
   }
 
 private:
-  int32_t keyBlock() const { return pattern ? pattern->block_columns : int32_t(variant.tile_n); }
+  int32_t keyBlock() const { return pattern ? pattern->block_columns : int32_t(stage.tile_n); }
 
   /// The keys that some query of the tile may see.
   KeyRange reachable(int64_t firstQuery) const {
-    int64_t lastQuery = std::min<int64_t>(firstQuery + variant.tile_m, problem.rows) - 1;
-    return {visibleKeys(info, problem.rows, problem.depth, firstQuery).begin,
-            visibleKeys(info, problem.rows, problem.depth, lastQuery).end};
+    int64_t lastQuery = std::min<int64_t>(firstQuery + stage.tile_m, problem.rows) - 1;
+    return {visibleKeys(window, problem.rows, problem.depth, firstQuery).begin,
+            visibleKeys(window, problem.rows, problem.depth, lastQuery).end};
   }
 
   int64_t listed(int64_t list, KeyRange keys) const {
@@ -47,8 +47,8 @@ private:
     return count(blockList(*pattern, pattern->partial, list)) + count(blockList(*pattern, pattern->full, list));
   }
 
-  const sparsec_attention_info_t &info;
-  const sparsec_variant_info_t &variant;
+  const KeyWindow window;
+  const sparsec_stage_info_t &stage;
   const Problem &problem;
   const sparsec_blocks_t *pattern;
 };
@@ -66,7 +66,7 @@ TileLists attentionTileLists(const TileListRequest &request) {
   for (int64_t row = 0; row < grid.tileRows; ++row)
     for (int64_t panel = 0; panel < grid.panels; ++panel) {
       order.push_back({uint32_t(row), uint32_t(panel)});
-      steps.push_back(costs.of(row / heads, row % heads, (grid.panels - 1 - panel) * request.variant.tile_m));
+      steps.push_back(costs.of(row / heads, row % heads, (grid.panels - 1 - panel) * request.stage.tile_m));
     }
   return makeTileLists(std::move(order), std::move(steps), request.workers);
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What causal and window leave of the keys (see sparsec_attention_info_t).
+// What causal and window leave of the keys (see sparsec_attention_slot_t).
 
 #ifndef SPARSEC_RUNTIME_KEY_RANGE_H
 #define SPARSEC_RUNTIME_KEY_RANGE_H
 
-#include "sparsec/launch_info.h"
+#include "image/module.h"
 
 #include <algorithm>
 
@@ -14,14 +14,26 @@ struct KeyRange {
   int64_t begin, end;
 };
 
+/// A limit of -1 is none.
+struct KeyWindow {
+  bool isCausal = false;
+  int64_t left = -1, right = -1;
+};
+
+/// That of an attention kernel.
+inline KeyWindow keyWindow(const sparsec_kernel_s &kernel) {
+  return {kernel.attribute(SPARSEC_ATTRIBUTE_CAUSAL) != 0, kernel.attribute(SPARSEC_ATTRIBUTE_WINDOW_LEFT),
+          kernel.attribute(SPARSEC_ATTRIBUTE_WINDOW_RIGHT)};
+}
+
 /// The keys that a query may see. Both ends ascend from query to query.
-inline KeyRange visibleKeys(const sparsec_attention_info_t &info, int64_t queries, int64_t keys, int64_t query) {
+inline KeyRange visibleKeys(const KeyWindow &window, int64_t queries, int64_t keys, int64_t query) {
   int64_t position = query + keys - queries, begin = 0, end = keys;
-  if (info.window_left >= 0)
-    begin = std::max(begin, position - info.window_left);
-  if (info.window_right >= 0)
-    end = std::min(end, position + info.window_right + 1);
-  if (info.causal)
+  if (window.left >= 0)
+    begin = std::max(begin, position - window.left);
+  if (window.right >= 0)
+    end = std::min(end, position + window.right + 1);
+  if (window.isCausal)
     end = std::min(end, position + 1);
   return {begin, std::max(begin, end)};
 }

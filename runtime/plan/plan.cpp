@@ -19,7 +19,7 @@ Status SectionList::upload(const Device &device, void *&outMemory) const {
   for (const Place &place : places) {
     void *target = static_cast<char *>(outMemory) + place.offset;
     SPARSEC_RETURN_IF_ERROR(device.upload(target, place.source, place.bytes));
-    place.variant->sections[place.section] = target;
+    *place.section = target;
   }
   return {};
 }
@@ -41,24 +41,25 @@ Status planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const
   static const std::vector<uint32_t> counter = {0};
   const Device &device = *kernel.module->device;
   const Operation &operation = operationOf(kernel);
-  const TileGrid grid = operation.tileGrid(kernel, *variant.info, problem);
+  const Stage &stage = variant.first();
+  const TileGrid grid = tileGrid(kernel, *stage.info, problem);
   SPARSEC_RETURN_IF_ERROR(checkTileCount(grid));
   part.tiles = grid.tiles();
   // The host hands tiles to threads as they become free, so that its plan is only the checked pattern.
-  part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : variant.residentWorkers, part.tiles);
+  part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : stage.residentWorkers, part.tiles);
   if (device.isHost() || part.tiles == 0)
     return {};
   if (!blocks && blocksArgument(kernel) != noArgument) {
-    sections.add(part, SPARSEC_PLAN_COUNTER, counter);
+    sections.add(part.counter, counter);
     return {};
   }
   // The last CTA's teams all look for a list.
-  int64_t teams = variant.info->tiles_per_cta;
+  int64_t teams = stage.info->tiles_per_cta;
   part.workers = ceilDivide(part.workers, teams) * teams;
-  lists = operation.tileLists({kernel, *variant.info, problem, grid, part.workers, blocks});
+  lists = operation.tileLists({kernel, *stage.info, problem, grid, part.workers, blocks});
   part.balance = lists.balance;
-  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
-  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
+  sections.add(part.sections[SPARSEC_PLAN_TILE_OFFSETS], lists.offsets);
+  sections.add(part.sections[SPARSEC_PLAN_TILES], lists.tiles);
   return {};
 }
 
@@ -92,8 +93,8 @@ Status createPlan(sparsec_kernel_s &kernel, const Problem &problem, const sparse
 
 Status createProductPlan(sparsec_kernel_s &kernel, const sparsec_blocks_t &pattern, int64_t width,
                          std::unique_ptr<sparsec_plan_s> &outPlan) {
-  uint32_t number = kernel.of(SPARSEC_ROLE_MATRIX);
-  if (number == noArgument)
+  uint32_t number = kernel.of(SPARSEC_SPMM_MATRIX);
+  if (operationOf(kernel).kind != SPARSEC_OPERATION_SPMM)
     return invalidArgument("kernel '", kernel.info->name,
                            "' is no block-sparse product: use sparsec_plan_create_attention");
   constexpr Subject subject = {"pattern"};
@@ -127,22 +128,22 @@ Status createAttentionPlan(sparsec_kernel_s &kernel, const sparsec_attention_siz
     if (value < 0 || value > maxSize)
       return invalidArgument("sizes: expects ", name, " of 0 to ", maxSize, ", but got ", value);
   const Operation &operation = operationOf(kernel);
-  if (!operation.hasAttentionInfo)
+  if (operation.kind != SPARSEC_OPERATION_ATTENTION)
     return invalidArgument("kernel '", kernel.info->name, "' is no attention kernel: use sparsec_plan_create");
   Problem problem = operation.fixedSizes(kernel);
   problem.batches = sizes.batches;
   problem.heads = sizes.heads;
   problem.rows = sizes.queries;
   problem.depth = sizes.keys;
-  uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN);
+  const sparsec_operand_info_t *operand = kernel.operand(SPARSEC_ATTENTION_PATTERN);
   if (!pattern)
     return createPlan(kernel, problem, nullptr, {""}, outPlan);
-  if (number == noArgument)
+  if (!operand)
     return invalidArgument("pattern must be NULL: kernel '", kernel.info->name, "' has none");
   const sparsec_argument_t argument = sparsec_argument_blocks(pattern);
-  const Checked checked = {kernel.argument(number), argument, number};
+  const CheckedOperand checked = {{kernel.argument(operand->argument), argument, operand->argument}, *operand};
   SPARSEC_RETURN_IF_ERROR(checked.checkView(placeFor(kernel, Use::launch)));
-  SPARSEC_RETURN_IF_ERROR(operation.checkArgument(kernel, checked, problem, Use::launch));
+  SPARSEC_RETURN_IF_ERROR(operation.checkOperand(kernel, checked, problem));
   return createPlan(kernel, problem, pattern, checked.subject(), outPlan);
 }
 

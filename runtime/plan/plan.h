@@ -13,23 +13,22 @@ struct VariantPlan {
   int64_t workers = 0, tiles = 0;
   double balance = 1;
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
+  const void *counter = nullptr;               // a workspace, where nothing is known of the lists
 };
 
 /// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
 class SectionList {
 public:
-  template <typename Element>
-  void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
+  template <typename Element> void add(const void *&section, const std::vector<Element> &elements) {
     constexpr size_t alignment = 256;
-    places.push_back({&variant, section, totalBytes, elements.data(), elements.size() * sizeof(Element)});
+    places.push_back({&section, totalBytes, elements.data(), elements.size() * sizeof(Element)});
     totalBytes += (places.back().bytes + alignment - 1) / alignment * alignment;
   }
   Status upload(const Device &device, void *&outMemory) const;
 
 private:
   struct Place {
-    VariantPlan *variant;
-    sparsec_plan_section_t section;
+    const void **section;
     size_t offset;
     const void *source;
     size_t bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// How a variant cuts a result into tiles (see sparsec_variant_info_t).
+// How a variant cuts a result into tiles (see sparsec_stage_info_t).
 
 #ifndef SPARSEC_RUNTIME_TILE_GRID_H
 #define SPARSEC_RUNTIME_TILE_GRID_H

@@ -62,7 +62,7 @@ private:
   static constexpr int64_t panelKeys = 64;
 
   const Problem &problem;
-  const sparsec_attention_info_t &info;
+  const KeyWindow window;
   const sparsec_dense_t &q, &k, &v;
   const sparsec_blocks_t *pattern = nullptr;
   double scale;
@@ -82,12 +82,13 @@ private:
 };
 
 RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem)
-    : problem(problem), info(kernel.attention()), q(denseOf(arguments[kernel.of(SPARSEC_ROLE_QUERY)])),
-      k(denseOf(arguments[kernel.of(SPARSEC_ROLE_KEY)])), v(denseOf(arguments[kernel.of(SPARSEC_ROLE_VALUE)])),
-      score(Region::score(kernel, arguments)), mask(Region::mask(kernel, arguments)) {
-  if (uint32_t number = kernel.of(SPARSEC_ROLE_PATTERN); number != noArgument)
+    : problem(problem), window(keyWindow(kernel)), q(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_QUERY)])),
+      k(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_KEY)])),
+      v(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_VALUE)])), score(kernel, arguments, SPARSEC_REGION_SCORE),
+      mask(kernel, arguments, SPARSEC_REGION_MASK) {
+  if (uint32_t number = kernel.of(SPARSEC_ATTENTION_PATTERN); number != noArgument)
     pattern = &blocksOf(arguments[number]);
-  uint32_t number = kernel.of(SPARSEC_ROLE_SCALE);
+  uint32_t number = kernel.of(SPARSEC_ATTENTION_SCALE);
   scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(problem.columns));
 }
 
@@ -98,7 +99,7 @@ int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
 }
 
 KeyRange RowGroup::keysOf(int64_t row) const {
-  return visibleKeys(info, problem.rows, problem.depth, firstQuery + row);
+  return visibleKeys(window, problem.rows, problem.depth, firstQuery + row);
 }
 
 void RowGroup::readBlockStates() {
@@ -131,7 +132,7 @@ void RowGroup::widen(const sparsec_dense_t &tensor, int64_t first, int64_t end) 
 }
 
 Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow) {
-  ScorePosition position = {batch, head, firstQuery + row, key};
+  const RegionInputs position = {batch, head, firstQuery + row, key, nullptr};
   sparsec_block_state_t state = stateOf(key);
   if (state == SPARSEC_BLOCK_PARTIAL && !mask.isEmpty()) {
     double isVisible = 0.0;

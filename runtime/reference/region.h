@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Evaluates the score and the mask region of an attention kernel, as the launch info lists them, in double.
+// Evaluates a region of a kernel, as the launch info lists it, in double.
 
 #ifndef SPARSEC_RUNTIME_REFERENCE_REGION_H
 #define SPARSEC_RUNTIME_REFERENCE_REGION_H
@@ -8,37 +8,41 @@
 
 namespace sparsec::runtime {
 
-/// A query and a key of one head of one batch.
-struct ScorePosition {
-  int64_t batch, head, query, key;
+/// What a region gets besides its first value.
+struct RegionInputs {
+  // Of score and mask.
+  int64_t batch = 0, head = 0, query = 0, key = 0;
+  // Of an epilogue: the elements of the operands that it takes, by the number of the operand.
+  const double *operands = nullptr;
 };
 
 /// One region with its operands in host memory. For one thread: it keeps the values of its steps.
 class Region {
 public:
-  static Region score(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
-  static Region mask(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
+  /// The region of a slot; an empty one where the kernel has none.
+  Region(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, sparsec_region_slot_t slot);
 
-  bool isEmpty() const { return count == 0; }
-  /// Whether a step loads from the argument.
-  bool loads(uint32_t argument) const;
-  /// Whether a step uses the value: 1 to 4 are batch, head, query and key.
-  bool uses(uint32_t value) const;
+  bool isEmpty() const { return steps.empty(); }
+  /// Whether a step loads from the operand.
+  bool loads(uint32_t operand) const;
+  /// Whether a step uses an input of this kind.
+  bool uses(sparsec_input_kind_t kind) const;
 
-  /// The last step's value at a position; `score` and `error`, how far it may be off, are replaced. Refuses loads from
-  /// beyond a tensor. Where `error` is null, errors are not followed.
-  Status evaluate(const ScorePosition &position, double &score, double *error);
+  /// Replaces `value`, the accumulator or the score, and `error`, how far it may be off, by those of the last step; an
+  /// empty region leaves them. Refuses loads from beyond a tensor. Where `error` is null, errors are not followed.
+  Status evaluate(const RegionInputs &inputs, double &value, double *error);
 
 private:
-  Region(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const char *name, uint32_t first,
-         uint32_t count);
-  const sparsec_step_info_t &step(uint32_t number) const { return kernel.module->info.step(first + number); }
-  Status load(const sparsec_step_info_t &step, double &value) const;
+  bool usesValue(const sparsec_step_info_t &step, uint32_t number) const;
+  void setInputs(const RegionInputs &from, double value, const double *error);
+  Status load(const sparsec_step_info_t &step, const RegionInputs &at, double &value) const;
 
   const sparsec_kernel_s &kernel;
   const sparsec_argument_t *arguments;
-  const char *name;
-  uint32_t first, count;
+  const char *name = "";
+  Records<sparsec_operand_info_t> operands;
+  Records<sparsec_input_info_t> inputs;
+  Records<sparsec_step_info_t> steps;
   std::vector<double> values, errors;
 };
 

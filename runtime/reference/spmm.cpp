@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "spmm.h"
 #include "numbers.h"
+#include "region.h"
 #include "steps.h"
 
 #include <algorithm>
@@ -14,19 +15,19 @@ class Product {
 public:
   Product(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem)
       : kernel(kernel), arguments(arguments), problem(problem),
-        matrix(blocksOf(arguments[kernel.of(SPARSEC_ROLE_MATRIX)])),
-        dense(denseOf(arguments[kernel.of(SPARSEC_ROLE_DENSE)])),
-        isDenseTransposed(kernel.argument(kernel.of(SPARSEC_ROLE_DENSE)).layout == SPARSEC_LAYOUT_TRANSPOSED) {}
+        matrix(blocksOf(arguments[kernel.of(SPARSEC_SPMM_MATRIX)])),
+        dense(denseOf(arguments[kernel.of(SPARSEC_SPMM_DENSE)])),
+        isDenseTransposed(kernel.operand(SPARSEC_SPMM_DENSE)->layout == SPARSEC_LAYOUT_TRANSPOSED) {}
 
   /// acc and the sum of magnitudes of rows [begin, end).
   void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
   /// Replaces the accumulators of rows [begin, end) by the epilogue's result, and carries the magnitudes (may be null)
   /// through it.
-  void applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const;
+  Status applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const;
 
 private:
   void readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const;
-  double readExtra(uint32_t number, int64_t m, int64_t n) const;
+  double readExtra(const sparsec_operand_info_t &operand, int64_t m, int64_t n) const;
 
   /// Columns of X that are widened to double at a time.
   static constexpr int64_t panelWidth = 512;
@@ -74,13 +75,13 @@ void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnit
 }
 
 /// The element of an epilogue operand that belongs to result element (m, n).
-double Product::readExtra(uint32_t number, int64_t m, int64_t n) const {
-  const sparsec_argument_info_t &info = kernel.argument(number);
-  if (info.kind == SPARSEC_ARGUMENT_SCALAR)
-    return scalarOf(arguments[number]);
-  const sparsec_dense_t &tensor = denseOf(arguments[number]);
+double Product::readExtra(const sparsec_operand_info_t &operand, int64_t m, int64_t n) const {
+  const sparsec_argument_t &argument = arguments[operand.argument];
+  if (argument.kind == SPARSEC_ARGUMENT_SCALAR)
+    return scalarOf(argument);
+  const sparsec_dense_t &tensor = denseOf(argument);
   int64_t index = 0;
-  switch (info.broadcast) {
+  switch (operand.broadcast) {
   case SPARSEC_BROADCAST_PER_ROW:
     index = m;
     break;
@@ -88,37 +89,32 @@ double Product::readExtra(uint32_t number, int64_t m, int64_t n) const {
     index = n;
     break;
   case SPARSEC_BROADCAST_FULL:
-    index = info.layout == SPARSEC_LAYOUT_TRANSPOSED ? n * tensor.strides[0] + m : m * tensor.strides[0] + n;
+    index = operand.layout == SPARSEC_LAYOUT_TRANSPOSED ? n * tensor.strides[0] + m : m * tensor.strides[0] + n;
     break;
   }
   return readElement(tensor.data, tensor.dtype, index);
 }
 
-void Product::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
-  const sparsec_kernel_info_t &info = *kernel.info;
-  if (info.step_count == 0)
-    return;
-  std::vector<double> values, errors;
+Status Product::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
+  Region epilogue(kernel, arguments, SPARSEC_REGION_EPILOGUE);
+  if (epilogue.isEmpty())
+    return {};
+  const auto operands = kernel.operands();
+  std::vector<double> elements(operands.size()); // by operand
+  RegionInputs inputs;
+  inputs.operands = elements.data();
   for (int64_t m = begin; m < end; ++m)
     for (int64_t n = 0; n < problem.columns; ++n) {
+      for (uint32_t i = 0; i < operands.size(); ++i)
+        if (operands[i].slot == SPARSEC_SPMM_EXTRA)
+          elements[i] = readExtra(operands[i], m, n);
       const int64_t element = (m - begin) * problem.columns + n;
-      values.assign(1, y[element]);
-      for (uint32_t i = 0; i < info.argument_count; ++i)
-        if (kernel.argument(i).role == SPARSEC_ROLE_EPILOGUE)
-          values.push_back(readExtra(i, m, n));
-      errors.assign(values.size(), 0.0);
-      errors.front() = magnitude ? referenceTolerance * magnitude[element] : 0.0;
-      for (uint32_t i = 0; i < info.step_count; ++i) {
-        const sparsec_step_info_t &step = kernel.module->info.step(info.step_first + i);
-        double result = evaluateStep(step, values.data());
-        if (magnitude)
-          errors.push_back(stepError(step, values.data(), errors.data(), result));
-        values.push_back(result);
-      }
-      y[element] = values.back();
+      double error = magnitude ? referenceTolerance * magnitude[element] : 0.0;
+      SPARSEC_RETURN_IF_ERROR(epilogue.evaluate(inputs, y[element], magnitude ? &error : nullptr));
       if (magnitude)
-        magnitude[element] = errors.back() / referenceTolerance;
+        magnitude[element] = error / referenceTolerance;
     }
+  return {};
 }
 
 } // namespace
@@ -131,8 +127,7 @@ Status runSpmmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t
     std::fill_n(out.magnitude, elements, 0.0);
   Product product(kernel, arguments, problem);
   product.accumulate(rows.begin, rows.end, out.y, out.magnitude);
-  product.applyEpilogue(rows.begin, rows.end, out.y, out.magnitude);
-  return {};
+  return product.applyEpilogue(rows.begin, rows.end, out.y, out.magnitude);
 }
 
 } // namespace sparsec::runtime

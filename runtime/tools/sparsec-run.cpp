@@ -124,7 +124,7 @@ static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
 /// The result that `name=file` asks for.
 static llvm::Expected<const HostArgument *> findOutput(HostArguments &host, llvm::StringRef name) {
   const HostArgument *argument = host.find(name);
-  if (!argument || !argument->isResult())
+  if (!argument || !argument->isResult)
     return failure("the kernel has no result '{}'", view(name));
   return argument;
 }

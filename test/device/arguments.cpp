@@ -31,8 +31,8 @@ KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kerne
   arguments.assign(sparsec_kernel_info(kernel)->argument_count, 0.0);
   for (size_t i = 0; i < arguments.size(); ++i) {
     const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, i);
-    if (info->role == SPARSEC_ROLE_EPILOGUE)
-      extras.push_back(info);
+    if (operandOf(kernel, i).slot == SPARSEC_SPMM_EXTRA)
+      extras.push_back(i);
     if (info->kind == SPARSEC_ARGUMENT_BSR)
       placeMatrix(i, placement, guardBytes);
     else if (info->kind == SPARSEC_ARGUMENT_SCALAR)
@@ -68,12 +68,13 @@ void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t g
 
 void KernelArguments::placeDense(size_t argument, Placement placement, size_t guardBytes) {
   const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, argument);
-  bool isX = info->role == SPARSEC_ROLE_DENSE;
-  bool transposed = info->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  const sparsec_operand_info_t &operand = operandOf(kernel, argument);
+  bool isX = operand.slot == SPARSEC_SPMM_DENSE;
+  bool transposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
   int64_t rows = isX ? problem.shape.depth : problem.shape.rows, columns = problem.shape.columns;
   std::vector<int64_t> sizes = {transposed ? columns : rows, transposed ? rows : columns};
   if (info->rank == 1)
-    sizes = {info->broadcast == SPARSEC_BROADCAST_PER_ROW ? rows : columns};
+    sizes = {operand.broadcast == SPARSEC_BROADCAST_PER_ROW ? rows : columns};
   else if (info->rank == 0)
     sizes = {};
   auto dtype = static_cast<sparsec_dtype_t>(info->dtype);
@@ -81,9 +82,9 @@ void KernelArguments::placeDense(size_t argument, Placement placement, size_t gu
   PlacedTensor &tensor = *tensors.back();
   arguments[argument] = tensor.view();
 
-  if (info->role == SPARSEC_ROLE_RESULT) {
+  if (operand.slot == SPARSEC_SPMM_RESULT) {
     result = &tensor;
-    resultInfo = info;
+    resultArgument = argument;
     poisonResult();
     return;
   }
@@ -94,7 +95,7 @@ void KernelArguments::placeDense(size_t argument, Placement placement, size_t gu
   if (info->rank == 0)
     tensor.set(0, 0, element(0, 0));
   for (int64_t i = 0; info->rank == 1 && i < sizes[0]; ++i)
-    tensor.set(0, i, info->broadcast == SPARSEC_BROADCAST_PER_ROW ? element(i, 0) : element(0, i));
+    tensor.set(0, i, operand.broadcast == SPARSEC_BROADCAST_PER_ROW ? element(i, 0) : element(0, i));
   if (info->rank == 2)
     parallelFor(sizes[0], 16, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i)
@@ -105,9 +106,8 @@ void KernelArguments::placeDense(size_t argument, Placement placement, size_t gu
 }
 
 double KernelArguments::extraElement(int extra, int64_t m, int64_t n) const {
-  const sparsec_argument_info_t *info = extras[extra];
-  auto dtype = static_cast<sparsec_dtype_t>(info->dtype);
-  switch (info->broadcast) {
+  auto dtype = static_cast<sparsec_dtype_t>(sparsec_kernel_argument(kernel, extras[extra])->dtype);
+  switch (operandOf(kernel, extras[extra]).broadcast) {
   case SPARSEC_BROADCAST_PER_ROW:
     return roundToDtype(dtype, randomNormal(extraSeed + extra, m));
   case SPARSEC_BROADCAST_PER_COLUMN:
@@ -134,8 +134,8 @@ size_t KernelArguments::expectedVariant() const {
       bool isWgmma = std::string_view(sparsec_kernel_variant(kernel, v)->schedule).starts_with("wgmma");
       bool isStaged = isWgmma && bsr.block_rows % 64 == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
       size_t index = size_t(&argument - arguments.data());
-      uint32_t role = sparsec_kernel_argument(kernel, index)->role;
-      if ((role == SPARSEC_ROLE_RESULT && isStaged) || (role == SPARSEC_ROLE_DENSE && !isWgmma))
+      uint32_t slot = operandOf(kernel, index).slot;
+      if ((slot == SPARSEC_SPMM_RESULT && isStaged) || (slot == SPARSEC_SPMM_DENSE && !isWgmma))
         fits &= argument.dense.sizes[1] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
     }
     if (fits)
@@ -159,8 +159,8 @@ void KernelArguments::run(sparsec_plan_t plan) {
 }
 
 std::string KernelArguments::checkRow(int64_t m) const {
-  auto dtype = static_cast<sparsec_dtype_t>(resultInfo->dtype);
-  bool transposed = resultInfo->layout == SPARSEC_LAYOUT_TRANSPOSED;
+  auto dtype = static_cast<sparsec_dtype_t>(sparsec_kernel_argument(kernel, resultArgument)->dtype);
+  bool transposed = operandOf(kernel, resultArgument).layout == SPARSEC_LAYOUT_TRANSPOSED;
   double e[maxExtras] = {};
   for (int64_t n = 0; n < problem.shape.columns; ++n) {
     for (int i = 0; i < epilogue.extraCount; ++i)

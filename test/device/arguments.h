@@ -18,7 +18,7 @@ public:
 
   const std::vector<Argument> &list() const { return arguments; }
   const sparsec_blocks_t &matrix() const { return bsr; }
-  /// The variant that a launch must take by the rule of sparsec_variant_info_t.
+  /// The variant that a launch must take by the rule of sparsec_requirement_info_t.
   size_t expectedVariant() const;
 
   void poisonResult();
@@ -43,11 +43,11 @@ private:
   const Epilogue &epilogue;
   sparsec_blocks_t bsr = {};
   std::vector<Argument> arguments;
-  std::vector<const sparsec_argument_info_t *> extras;
+  std::vector<size_t> extras; // their arguments
   std::vector<harness::DeviceBuffer> indexBuffers;
   std::vector<std::unique_ptr<PlacedTensor>> tensors;
   PlacedTensor *result = nullptr;
-  const sparsec_argument_info_t *resultInfo = nullptr;
+  size_t resultArgument = 0;
 };
 
 } // namespace sparsec::device_test

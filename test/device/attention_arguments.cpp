@@ -36,7 +36,7 @@ AttentionArguments::AttentionArguments(sparsec_device_t device, sparsec_kernel_t
   arguments.assign(sparsec_kernel_info(kernel)->argument_count, 0.0);
   hostArguments = arguments;
   for (size_t i = 0; i < arguments.size(); ++i) {
-    if (sparsec_kernel_argument(kernel, i)->role != SPARSEC_ROLE_PATTERN)
+    if (sparsec_kernel_argument(kernel, i)->kind != SPARSEC_ARGUMENT_PATTERN)
       placeArgument(i);
     else if (blocks)
       placePattern(i, *blocks, encoding, isUnsorted);
@@ -45,25 +45,28 @@ AttentionArguments::AttentionArguments(sparsec_device_t device, sparsec_kernel_t
   }
 }
 
-double AttentionArguments::dimension() const { return sparsec_kernel_attention(kernel)->head_dimension; }
+/// The query is the first operand, and has D as its last size.
+double AttentionArguments::dimension() const {
+  return double(sparsec_kernel_argument(kernel, sparsec_kernel_operand(kernel, 0)->argument)->sizes[3]);
+}
 
 void AttentionArguments::placeArgument(size_t number) {
-  switch (sparsec_kernel_argument(kernel, number)->role) {
-  case SPARSEC_ROLE_QUERY:
+  switch (operandOf(kernel, number).slot) {
+  case SPARSEC_ATTENTION_QUERY:
     // With normal keys and the usual scale, the scores then have this standard deviation.
     return placeRows(number, shape.heads, shape.queries, querySeed,
                      shape.course == ScoreCourse::Random ? shape.spread : 1);
-  case SPARSEC_ROLE_KEY:
+  case SPARSEC_ATTENTION_KEY:
     return placeRows(number, shape.keyHeads, shape.keys, keySeed, 1);
-  case SPARSEC_ROLE_VALUE:
+  case SPARSEC_ATTENTION_VALUE:
     return placeRows(number, shape.keyHeads, shape.keys, valueSeed, 1);
-  case SPARSEC_ROLE_RESULT:
+  case SPARSEC_ATTENTION_RESULT:
     placeRows(number, shape.heads, shape.queries, 0, 0);
     result = tensors.back().get();
     return result->poisonAll();
-  case SPARSEC_ROLE_LSE:
+  case SPARSEC_ATTENTION_LSE:
     return placeLse(number);
-  case SPARSEC_ROLE_SCALE:
+  case SPARSEC_ATTENTION_SCALE:
     arguments[number] = ownScale / std::sqrt(dimension());
     hostArguments[number] = arguments[number];
     return;

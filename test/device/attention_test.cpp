@@ -33,10 +33,8 @@ private:
 };
 
 std::string AttentionTest::expectedName() const {
-  bool hasWindow = record.attention.window_left >= 0 || record.attention.window_right >= 0;
-  std::string limits = std::string(record.attention.causal ? "causal" : "") + (hasWindow ? "window" : "");
-  return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype),
-                     record.attention.head_dimension,
+  std::string limits = std::string(record.isCausal ? "causal" : "") + (record.hasWindow ? "window" : "");
+  return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype), record.headDimension,
                      record.blockRows ? fmt::format("{}x{}", record.blockRows, record.blockColumns) : "dense",
                      limits.empty() ? "all" : limits, record.hasScale ? "scaled" : "default",
                      sparsec_dtype_name(record.resultDtype), record.hasLse ? "lse" : "plain");
@@ -123,7 +121,7 @@ protected:
     for (const KernelFile &file : session.files)
       for (const KernelRecord &each : file.kernels)
         if (!record && file.isForHost() == forHost && session.runsHere(file) &&
-            each.family == SPARSEC_FAMILY_ATTENTION && each.blockRows != 0) {
+            each.kind == SPARSEC_OPERATION_ATTENTION && each.blockRows != 0) {
           record = &each;
           module = loadModule(device, file.bytes);
         }

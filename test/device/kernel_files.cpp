@@ -26,46 +26,55 @@ bool isPtxImage(const std::vector<char> &bytes, size_t index) {
   return entry.format == SPARSEC_IMAGE_PTX;
 }
 
-void readArgument(const sparsec_argument_info_t &argument, KernelRecord &record) {
-  switch (argument.role) {
-  case SPARSEC_ROLE_MATRIX:
-    record.dtype = static_cast<sparsec_dtype_t>(argument.dtype);
-    [[fallthrough]];
-  case SPARSEC_ROLE_PATTERN:
+void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_info_t &argument, KernelRecord &record) {
+  if (argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_PATTERN) {
     record.blockRows = argument.block_rows;
     record.blockColumns = argument.block_columns;
+  }
+  auto dtype = static_cast<sparsec_dtype_t>(argument.dtype);
+  auto layout = static_cast<sparsec_layout_t>(operand.layout);
+  auto is = [&](sparsec_operation_kind_t kind, uint32_t slot) { return record.kind == kind && operand.slot == slot; };
+  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_MATRIX) || is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_QUERY))
+    record.dtype = dtype;
+  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_DENSE))
+    record.denseLayout = layout;
+  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_RESULT) || is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_RESULT)) {
+    record.resultLayout = layout;
+    record.resultDtype = dtype;
+  }
+  record.hasScale |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_SCALE);
+  record.hasLse |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_LSE);
+}
+
+void readAttribute(const sparsec_attribute_info_t &attribute, KernelRecord &record) {
+  switch (attribute.key) {
+  case SPARSEC_ATTRIBUTE_HEAD_DIMENSION:
+    record.headDimension = attribute.value;
     break;
-  case SPARSEC_ROLE_QUERY:
-    record.dtype = static_cast<sparsec_dtype_t>(argument.dtype);
+  case SPARSEC_ATTRIBUTE_CAUSAL:
+    record.isCausal = attribute.value != 0;
     break;
-  case SPARSEC_ROLE_DENSE:
-    record.denseLayout = static_cast<sparsec_layout_t>(argument.layout);
-    break;
-  case SPARSEC_ROLE_RESULT:
-    record.resultLayout = static_cast<sparsec_layout_t>(argument.layout);
-    record.resultDtype = static_cast<sparsec_dtype_t>(argument.dtype);
-    break;
-  case SPARSEC_ROLE_SCALE:
-    record.hasScale = true;
-    break;
-  case SPARSEC_ROLE_LSE:
-    record.hasLse = true;
+  case SPARSEC_ATTRIBUTE_WINDOW_LEFT:
+  case SPARSEC_ATTRIBUTE_WINDOW_RIGHT:
+    record.hasWindow |= attribute.value >= 0;
     break;
   }
 }
 
-KernelRecord readKernel(const sparsec_launch_info_t *info, uint32_t index) {
-  auto &kernel = launchInfoRecord<sparsec_kernel_info_t>(info, info->kernel_offset, info->kernel_size, index);
+KernelRecord readKernel(const sparsec_launch_info_t &info, const sparsec_kernel_info_t &kernel) {
+  const auto &operation = recordsOf<sparsec_operation_info_t>(info)[kernel.operation];
   KernelRecord record = {};
   record.name = kernel.name;
-  record.family = static_cast<sparsec_kernel_family_t>(kernel.family);
-  if (record.family == SPARSEC_FAMILY_ATTENTION)
-    record.attention =
-        launchInfoRecord<sparsec_attention_info_t>(info, info->attention_offset, info->attention_size, kernel.detail);
-  for (uint32_t i = 0; i < kernel.argument_count; ++i)
-    readArgument(launchInfoRecord<sparsec_argument_info_t>(info, info->argument_offset, info->argument_size,
-                                                           kernel.argument_first + i),
-                 record);
+  record.kind = static_cast<sparsec_operation_kind_t>(operation.kind);
+  for (const auto &operand :
+       recordsOf<sparsec_operand_info_t>(info).slice(operation.operand_first, operation.operand_count))
+    readOperand(operand, recordsOf<sparsec_argument_info_t>(info)[kernel.argument_first + operand.argument], record);
+  for (const auto &attribute :
+       recordsOf<sparsec_attribute_info_t>(info).slice(operation.attribute_first, operation.attribute_count))
+    readAttribute(attribute, record);
+  for (const auto &region :
+       recordsOf<sparsec_region_info_t>(info).slice(operation.region_first, operation.region_count))
+    record.hasMask |= region.slot == SPARSEC_REGION_MASK;
   return record;
 }
 
@@ -84,8 +93,10 @@ KernelFile readKernelFile(const std::filesystem::path &path) {
     file.targets.push_back({static_cast<sparsec_target_kind_t>(info->target_kind),
                             static_cast<int>(info->compute_capability), info->arch_specific != 0,
                             isPtxImage(file.bytes, image)});
-    for (uint32_t i = 0; image == 0 && i < info->kernel_count; ++i)
-      file.kernels.push_back(readKernel(info.get(), i));
+    if (image != 0)
+      continue;
+    for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(*info))
+      file.kernels.push_back(readKernel(*info, kernel));
   }
   return file;
 }
@@ -94,9 +105,9 @@ KernelFile readKernelFile(const std::filesystem::path &path) {
 
 bool KernelFile::isForHost() const { return runsOn(SPARSEC_TARGET_HOST, 0); }
 
-const KernelRecord *KernelFile::find(sparsec_kernel_family_t family) const {
+const KernelRecord *KernelFile::find(sparsec_operation_kind_t kind) const {
   auto found =
-      std::find_if(kernels.begin(), kernels.end(), [&](const KernelRecord &kernel) { return kernel.family == family; });
+      std::find_if(kernels.begin(), kernels.end(), [&](const KernelRecord &kernel) { return kernel.kind == kind; });
   return found == kernels.end() ? nullptr : &*found;
 }
 

@@ -6,6 +6,8 @@
 
 #include "harness/handles.h"
 
+#include "sparsec/launch_info.hpp"
+
 #include <filesystem>
 
 namespace sparsec::device_test {
@@ -20,14 +22,14 @@ struct ImageTarget {
 
 struct KernelRecord {
   std::string name;
-  sparsec_kernel_family_t family;
+  sparsec_operation_kind_t kind;
   sparsec_dtype_t dtype; // of all inputs
   /// Of the matrix; of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
   sparsec_layout_t denseLayout, resultLayout; // SpMM
   sparsec_dtype_t resultDtype;
-  sparsec_attention_info_t attention;
-  bool hasScale, hasLse; // attention
+  int64_t headDimension; // attention, as all below
+  bool isCausal, hasWindow, hasMask, hasScale, hasLse;
 };
 
 struct KernelFile {
@@ -38,8 +40,8 @@ struct KernelFile {
   std::vector<KernelRecord> kernels; // the same in all images
 
   bool isForHost() const;
-  /// The first kernel of a family, or null.
-  const KernelRecord *find(sparsec_kernel_family_t family) const;
+  /// The first kernel that computes an operation, or null.
+  const KernelRecord *find(sparsec_operation_kind_t kind) const;
   /// Whether an image of the file runs on a device of this kind and capability.
   bool runsOn(sparsec_target_kind_t kind, int capability) const;
 };

@@ -52,7 +52,7 @@ int registerKernelTests(bool forCuda, bool forHost) {
         continue;
       testing::RegisterTest(file.group.c_str(), record.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
                             [&file, &record]() -> testing::Test * {
-                              bool isSpmm = record.family == SPARSEC_FAMILY_SPMM;
+                              bool isSpmm = record.kind == SPARSEC_OPERATION_SPMM;
                               return isSpmm ? makeSpmmTest(file, record) : makeAttentionTest(file, record);
                             });
       ++count;

@@ -26,7 +26,7 @@ protected:
       GTEST_SKIP() << (forHost ? "skipped: the host is not asked for" : "skipped: no GPU");
     for (const KernelFile &candidate : session.files)
       if (!file && candidate.isForHost() == forHost && session.runsHere(candidate) &&
-          candidate.find(SPARSEC_FAMILY_SPMM))
+          candidate.find(SPARSEC_OPERATION_SPMM))
         file = &candidate;
     if (!file)
       GTEST_SKIP() << "skipped: no kernels for this device";
@@ -45,7 +45,7 @@ protected:
     return KernelArguments(session.deviceFor(*file), kernel, *problem, shape.placement, 0);
   }
 
-  const KernelRecord &spmm() const { return *file->find(SPARSEC_FAMILY_SPMM); }
+  const KernelRecord &spmm() const { return *file->find(SPARSEC_OPERATION_SPMM); }
 
   const KernelFile *file = nullptr;
   Module module;
@@ -98,7 +98,7 @@ protected:
     checking.reset(opened);
     load(opened);
     arguments.emplace(makeArguments());
-    while (sparsec_kernel_argument(kernel, dense)->role != SPARSEC_ROLE_DENSE)
+    while (operandOf(kernel, dense).slot != SPARSEC_SPMM_DENSE)
       ++dense;
   }
   void TearDown() override { module.reset(); }

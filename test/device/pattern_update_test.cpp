@@ -99,8 +99,8 @@ protected:
     bool found = false;
     for (const KernelFile &file : session.files)
       for (const KernelRecord &record : file.kernels) {
-        if (file.isForHost() != isForHost() || !session.runsHere(file) || record.family != SPARSEC_FAMILY_ATTENTION ||
-            record.blockRows == 0 || record.attention.mask_step_count == 0)
+        if (file.isForHost() != isForHost() || !session.runsHere(file) || record.kind != SPARSEC_OPERATION_ATTENTION ||
+            record.blockRows == 0 || !record.hasMask)
           continue;
         found = true;
         SCOPED_TRACE(record.name);

@@ -16,6 +16,11 @@ module @tensor_map_c1_large attributes {sparsec.attribute = #sparsec.tensor_map<
 
 // -----
 
+// expected-error @+1 {{expects bytes to be from 1 to 2147483647, but got 0}}
+module @workspace_c1 attributes {sparsec.attribute = #sparsec.workspace<bytes = 0>} {}
+
+// -----
+
 // expected-error @+1 {{expects index to be from 0 to 65535, but got -2}}
 module @parameter_c1_index attributes {sparsec.attribute = #sparsec.parameter<kind = size, argument = 1, index = -2>} {}
 

@@ -32,6 +32,10 @@ module attributes {sparsec.parameters = [
   #sparsec.parameter<kind = scalar, argument = 2>, #sparsec.parameter<kind = plan_section, index = 1>,
   #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>]} {}
 
+// CHECK: sparsec.workspaces = [#sparsec.workspace<bytes = 4, kept = true>, #sparsec.workspace<bytes = 8>]
+module attributes {sparsec.workspaces = [
+  #sparsec.workspace<bytes = 4, kept = true>, #sparsec.workspace<bytes = 8, kept = false>]} {}
+
 // CHECK: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>, #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 0, box = [64, 64, 1]>, #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 128, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 3, swizzle = 32, box = [16, 8, 1, 1, 1]>]
 module attributes {sparsec.tensor_maps = [
   #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>,

@@ -16,7 +16,7 @@
 // CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 8>, #sparsec.parameter<kind = stride, argument = 8>,
 // CHECK-SAME:   #sparsec.parameter<kind = stride, argument = 8, index = 1>,
 // CHECK-SAME:   #sparsec.parameter<kind = scalar, argument = 5>,
-// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 1>, {{.*}}#sparsec.parameter<kind = pattern_field, argument = 4, index = 8>,
+// CHECK-SAME:   #sparsec.parameter<kind = pattern_field, argument = 4, index = 9>, {{.*}}#sparsec.parameter<kind = pattern_field, argument = 4, index = 6>,
 // CHECK-SAME:   #sparsec.parameter<kind = pointer, argument = 6>, #sparsec.parameter<kind = stride, argument = 6>,
 // CHECK-SAME:   #sparsec.parameter<kind = pointer>]
 // CHECK-SAME: sparsec.tile_k = 64 : i64

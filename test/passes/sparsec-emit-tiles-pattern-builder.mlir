@@ -9,7 +9,7 @@
 // CHECK-LABEL: llvm.func @masked_pattern_(
 // CHECK-SAME: nvvm.maxntid = array<i32: 512, 1, 1>, sparsec.kernel = @masked,
 // CHECK-SAME: #sparsec.parameter<kind = size, index = 2>
-// CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3, index = 3>
+// CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3, index = 11>
 // CHECK-SAME: sparsec.pattern_builder, sparsec.shared_memory = 64 : i64
 // CHECK-SAME: sparsec.threads = 512 : i64, sparsec.tile_k = 1 : i64, sparsec.tile_m = 128 : i64, sparsec.tile_n = 64 : i64}
 // CHECK-NOT: sparsec.variant

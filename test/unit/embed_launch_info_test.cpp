@@ -75,23 +75,47 @@ protected:
     header = *reinterpret_cast<const sparsec_launch_info_t *>(info.data());
   }
 
-  template <typename Record> const Record &at(uint32_t offset, uint32_t index) {
-    return reinterpret_cast<const Record *>(info.data() + offset)[index];
+  template <typename Record> Records<Record> all() {
+    return recordsOf<Record>(*reinterpret_cast<const sparsec_launch_info_t *>(info.data()));
   }
-  const sparsec_argument_info_t &argument(unsigned index) {
-    return at<sparsec_argument_info_t>(header.argument_offset, index);
+  const sparsec_kernel_info_t &kernel(unsigned index) { return all<sparsec_kernel_info_t>()[index]; }
+  const sparsec_argument_info_t &argument(unsigned index) { return all<sparsec_argument_info_t>()[index]; }
+  const sparsec_variant_info_t &variant(unsigned index) { return all<sparsec_variant_info_t>()[index]; }
+  const sparsec_stage_info_t &stage(unsigned index) { return all<sparsec_stage_info_t>()[index]; }
+  const sparsec_operation_info_t &operation(unsigned kernelIndex) {
+    return all<sparsec_operation_info_t>()[kernel(kernelIndex).operation];
   }
-  const sparsec_variant_info_t &variant(unsigned index) {
-    return at<sparsec_variant_info_t>(header.variant_offset, index);
+  Records<sparsec_operand_info_t> operands(unsigned kernelIndex) {
+    return all<sparsec_operand_info_t>().slice(operation(kernelIndex).operand_first,
+                                               operation(kernelIndex).operand_count);
+  }
+  Records<sparsec_region_info_t> regions(unsigned kernelIndex) {
+    return all<sparsec_region_info_t>().slice(operation(kernelIndex).region_first, operation(kernelIndex).region_count);
   }
 
-  /// Compares the steps from `first` on with `expected`.
-  void expectSteps(uint32_t first, ArrayRef<sparsec_step_info_t> expected) {
+  void expectInputs(const sparsec_region_info_t &region, ArrayRef<sparsec_input_info_t> expected) {
+    ASSERT_EQ(region.input_count, expected.size());
     for (auto [index, want] : llvm::enumerate(expected)) {
-      auto &step = at<sparsec_step_info_t>(header.step_offset, first + index);
+      const sparsec_input_info_t &input = all<sparsec_input_info_t>()[region.input_first + index];
+      EXPECT_EQ(std::tie(input.kind, input.operand), std::tie(want.kind, want.operand)) << "input " << index;
+    }
+  }
+  void expectSteps(const sparsec_region_info_t &region, ArrayRef<sparsec_step_info_t> expected) {
+    ASSERT_EQ(region.step_count, expected.size());
+    for (auto [index, want] : llvm::enumerate(expected)) {
+      const sparsec_step_info_t &step = all<sparsec_step_info_t>()[region.step_first + index];
       EXPECT_EQ(std::tie(step.op, step.a, step.b, step.c, step.immediate),
                 std::tie(want.op, want.a, want.b, want.c, want.immediate))
           << "step " << index;
+    }
+  }
+  void expectExtents(uint32_t first, uint32_t count, ArrayRef<sparsec_extent_info_t> expected) {
+    ASSERT_EQ(count, expected.size());
+    for (auto [index, want] : llvm::enumerate(expected)) {
+      const sparsec_extent_info_t &extent = all<sparsec_extent_info_t>()[first + index];
+      EXPECT_EQ(std::tie(extent.argument, extent.field, extent.dimension, extent.block, extent.tile),
+                std::tie(want.argument, want.field, want.dimension, want.block, want.tile))
+          << "extent " << index;
     }
   }
 
@@ -115,115 +139,148 @@ TEST_F(EmbedLaunchInfo, Target) {
 }
 
 TEST_F(EmbedLaunchInfo, Kernel) {
-  ASSERT_EQ(header.kernel_count, 1u);
-  auto &kernel = at<sparsec_kernel_info_t>(header.kernel_offset, 0);
-  EXPECT_STREQ(kernel.name, "linear");
-  EXPECT_EQ(kernel.family, SPARSEC_FAMILY_SPMM);
-  EXPECT_EQ(kernel.argument_count, 6u);
-  EXPECT_EQ(kernel.variant_count, 2u);
+  ASSERT_EQ(all<sparsec_kernel_info_t>().size(), 1u);
+  EXPECT_STREQ(kernel(0).name, "linear");
+  EXPECT_EQ(operation(0).kind, uint32_t(SPARSEC_OPERATION_SPMM));
+  EXPECT_EQ(operation(0).attribute_count, 0u);
+  EXPECT_EQ(kernel(0).argument_count, 6u);
+  EXPECT_EQ(kernel(0).result_count, 1u);
+  EXPECT_EQ(kernel(0).variant_count, 2u);
+  EXPECT_EQ(kernel(0).auxiliary_count, 0u);
 }
 
 TEST_F(EmbedLaunchInfo, MatrixArgument) {
   const sparsec_argument_info_t &w = argument(0);
   EXPECT_STREQ(w.name, "w");
   EXPECT_EQ(w.kind, SPARSEC_ARGUMENT_BSR);
-  EXPECT_EQ(w.role, SPARSEC_ROLE_MATRIX);
   EXPECT_EQ(w.dtype, SPARSEC_DTYPE_BF16);
   EXPECT_EQ(w.rank, 2u);
   EXPECT_EQ(w.sizes[0], SPARSEC_DYNAMIC);
   EXPECT_EQ(w.sizes[1], 64);
   EXPECT_EQ(w.block_rows, 64u);
   EXPECT_EQ(w.block_columns, 32u);
-  EXPECT_EQ(w.layout, SPARSEC_LAYOUT_NONE);
 }
 
 TEST_F(EmbedLaunchInfo, DenseArguments) {
   const sparsec_argument_info_t &x = argument(2), &y = argument(5);
   EXPECT_STREQ(x.name, "x");
   EXPECT_EQ(x.kind, SPARSEC_ARGUMENT_DENSE);
-  EXPECT_EQ(x.role, SPARSEC_ROLE_DENSE);
-  EXPECT_EQ(x.layout, SPARSEC_LAYOUT_TRANSPOSED);
-  EXPECT_EQ(x.broadcast, SPARSEC_BROADCAST_NONE);
   EXPECT_STREQ(y.name, "y");
-  EXPECT_EQ(y.role, SPARSEC_ROLE_RESULT);
   EXPECT_EQ(y.dtype, SPARSEC_DTYPE_F16);
-  EXPECT_EQ(y.layout, SPARSEC_LAYOUT_TRANSPOSED);
   EXPECT_EQ(y.sizes[0], 8);
   EXPECT_EQ(y.sizes[1], SPARSEC_DYNAMIC);
-}
-
-TEST_F(EmbedLaunchInfo, EpilogueArguments) {
-  const sparsec_argument_info_t &scale = argument(1), &residual = argument(3), &bias = argument(4);
+  const sparsec_argument_info_t &scale = argument(1), &bias = argument(4);
   EXPECT_EQ(scale.kind, SPARSEC_ARGUMENT_SCALAR);
   EXPECT_EQ(scale.dtype, SPARSEC_DTYPE_F32);
-  EXPECT_EQ(scale.role, SPARSEC_ROLE_EPILOGUE);
-  EXPECT_EQ(scale.broadcast, SPARSEC_BROADCAST_SCALAR);
   EXPECT_EQ(scale.rank, 0u);
-  EXPECT_EQ(residual.broadcast, SPARSEC_BROADCAST_FULL);
-  EXPECT_EQ(residual.layout, SPARSEC_LAYOUT_TRANSPOSED);
-  EXPECT_EQ(residual.dtype, SPARSEC_DTYPE_F16);
-  EXPECT_EQ(bias.broadcast, SPARSEC_BROADCAST_PER_ROW);
-  EXPECT_EQ(bias.layout, SPARSEC_LAYOUT_NONE);
   EXPECT_EQ(bias.rank, 1u);
 }
 
+TEST_F(EmbedLaunchInfo, Operands) {
+  const sparsec_operand_info_t expected[] = {
+      {SPARSEC_SPMM_MATRIX, 0, SPARSEC_LAYOUT_NONE, SPARSEC_BROADCAST_NONE},
+      {SPARSEC_SPMM_DENSE, 2, SPARSEC_LAYOUT_TRANSPOSED, SPARSEC_BROADCAST_NONE},
+      {SPARSEC_SPMM_EXTRA, 4, SPARSEC_LAYOUT_NONE, SPARSEC_BROADCAST_PER_ROW},
+      {SPARSEC_SPMM_EXTRA, 3, SPARSEC_LAYOUT_TRANSPOSED, SPARSEC_BROADCAST_FULL},
+      {SPARSEC_SPMM_EXTRA, 1, SPARSEC_LAYOUT_NONE, SPARSEC_BROADCAST_SCALAR},
+      {SPARSEC_SPMM_RESULT, 5, SPARSEC_LAYOUT_TRANSPOSED, SPARSEC_BROADCAST_NONE}};
+  ASSERT_EQ(operands(0).size(), std::size(expected));
+  for (auto [index, want] : llvm::enumerate(expected)) {
+    const sparsec_operand_info_t &operand = operands(0)[index];
+    EXPECT_EQ(std::tie(operand.slot, operand.argument, operand.layout, operand.broadcast),
+              std::tie(want.slot, want.argument, want.layout, want.broadcast))
+        << index;
+  }
+}
+
 TEST_F(EmbedLaunchInfo, Epilogue) {
-  // Values: 0 the accumulator, 1 scale, 2 residual, 3 bias (the order of the arguments), 4... the steps.
-  const sparsec_step_info_t expected[] = {
-      {SPARSEC_STEP_CONSTANT, 0, 0, 0, 0.5}, {SPARSEC_STEP_COPY, 2, 0, 0, 0.0},
-      {SPARSEC_STEP_FMA, 0, 1, 3, 0.0},      {SPARSEC_STEP_COMPARE, 6, 4, SPARSEC_COMPARE_OGT, 0.0},
-      {SPARSEC_STEP_SELECT, 7, 6, 5, 0.0},   {SPARSEC_STEP_ROUND_BF16, 8, 0, 0, 0.0},
-      {SPARSEC_STEP_COPY, 9, 0, 0, 0.0},     {SPARSEC_STEP_TANH, 10, 0, 0, 0.0},
-      {SPARSEC_STEP_COPY, 8, 0, 0, 0.0}, // the region does not yield its last op
-  };
-  ASSERT_EQ(header.step_count, std::size(expected));
-  expectSteps(0, expected);
+  ASSERT_EQ(regions(0).size(), 1u);
+  EXPECT_EQ(regions(0)[0].slot, uint32_t(SPARSEC_REGION_EPILOGUE));
+  expectInputs(regions(0)[0], {{SPARSEC_INPUT_ACCUMULATOR, 0},
+                               {SPARSEC_INPUT_OPERAND, 2},
+                               {SPARSEC_INPUT_OPERAND, 3},
+                               {SPARSEC_INPUT_OPERAND, 4}});
+  // Values: 0 the accumulator, 1 bias, 2 residual, 3 scale, 4... the steps.
+  expectSteps(regions(0)[0], {
+                                 {SPARSEC_STEP_CONSTANT, 0, 0, 0, 0.5},
+                                 {SPARSEC_STEP_COPY, 2, 0, 0, 0.0},
+                                 {SPARSEC_STEP_FMA, 0, 3, 1, 0.0},
+                                 {SPARSEC_STEP_COMPARE, 6, 4, SPARSEC_COMPARE_OGT, 0.0},
+                                 {SPARSEC_STEP_SELECT, 7, 6, 5, 0.0},
+                                 {SPARSEC_STEP_ROUND_BF16, 8, 0, 0, 0.0},
+                                 {SPARSEC_STEP_COPY, 9, 0, 0, 0.0},
+                                 {SPARSEC_STEP_TANH, 10, 0, 0, 0.0},
+                                 {SPARSEC_STEP_COPY, 8, 0, 0, 0.0}, // the region does not yield its last op
+                             });
 }
 
 TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
-  const sparsec_variant_info_t &first = variant(0), &second = variant(1);
+  const sparsec_stage_info_t &first = stage(variant(0).stage_first), &second = stage(variant(1).stage_first);
+  EXPECT_EQ(variant(0).stage_count, 1u);
+  EXPECT_EQ(variant(0).required_sections, 0u);
   EXPECT_STREQ(first.symbol, "linear_0");
-  EXPECT_EQ(first.alignment, 16u);
+  EXPECT_EQ(variant(0).alignment, 16u);
   EXPECT_EQ(first.threads, 384u);
   EXPECT_EQ(first.dynamic_shared_memory, 200000u);
   EXPECT_EQ(first.cluster, 2u);
   EXPECT_EQ(first.ctas_per_sm, 1u);
   EXPECT_EQ(std::tuple(first.tile_m, first.tile_n, first.tile_k), std::tuple(128u, 256u, 64u));
-  EXPECT_EQ(first.stages, 4u);
+  EXPECT_EQ(first.slots, 4u);
   EXPECT_EQ(first.raster, 8u);
   EXPECT_EQ(first.tiles_per_cta, 3u);
-  EXPECT_TRUE(StringRef(first.schedule).starts_with("wgmma tma 128x256x64 stages 4")) << first.schedule;
+  EXPECT_TRUE(StringRef(variant(0).schedule).starts_with("wgmma tma 128x256x64 stages 4")) << variant(0).schedule;
   EXPECT_STREQ(second.symbol, "linear_1");
-  EXPECT_EQ(second.alignment, 2u);
+  EXPECT_EQ(variant(1).alignment, 2u);
   EXPECT_EQ(second.dynamic_shared_memory, 0u);
   EXPECT_EQ(second.tiles_per_cta, 1u);
 }
 
+TEST_F(EmbedLaunchInfo, GridIsOfTilesThatDoNotCrossBlocks) {
+  const sparsec_stage_info_t &first = stage(variant(0).stage_first), &second = stage(variant(1).stage_first);
+  expectExtents(first.row_first, first.row_count, {{0, SPARSEC_FIELD_SIZE, 0, 64, 128, 0}});
+  expectExtents(first.panel_first, first.panel_count, {{2, SPARSEC_FIELD_SIZE, 0, 512, 512, 0}});
+  expectExtents(second.row_first, second.row_count, {{0, SPARSEC_FIELD_SIZE, 0, 64, 64, 0}});
+  expectExtents(second.panel_first, second.panel_count, {{2, SPARSEC_FIELD_SIZE, 0, 128, 128, 0}});
+}
+
+/// X has a tensor map and needs no whole width; nor does Y, which has none. f32 needs 16 bytes as bf16 does.
+TEST_F(EmbedLaunchInfo, Requirements) {
+  const sparsec_requirement_info_t expected[] = {
+      {0, 16, 1, 0}, {2, 16, 1, 0}, {4, 16, 1, 0}, {3, 16, 1, 0}, {5, 16, 1, 0}};
+  ASSERT_EQ(variant(0).requirement_count, std::size(expected));
+  for (auto [index, want] : llvm::enumerate(expected)) {
+    const auto &requirement = all<sparsec_requirement_info_t>()[variant(0).requirement_first + index];
+    EXPECT_EQ(std::tie(requirement.argument, requirement.alignment, requirement.width_alignment),
+              std::tie(want.argument, want.alignment, want.width_alignment))
+        << index;
+  }
+  EXPECT_EQ(variant(1).requirement_count, 0u) << "all elements have 2 bytes or more";
+}
+
 TEST_F(EmbedLaunchInfo, Parameters) {
-  ASSERT_EQ(variant(0).parameter_count, 2u);
-  auto &map = at<sparsec_parameter_info_t>(header.parameter_offset, 0);
-  EXPECT_EQ(map.kind, SPARSEC_PARAMETER_TENSOR_MAP);
+  ASSERT_EQ(stage(variant(0).stage_first).parameter_count, 2u);
+  const sparsec_parameter_info_t &map = all<sparsec_parameter_info_t>()[0], &size = all<sparsec_parameter_info_t>()[1];
+  EXPECT_EQ(map.source, uint32_t(SPARSEC_SOURCE_TENSOR_MAP));
   EXPECT_EQ(map.index, 1u);
-  auto &size = at<sparsec_parameter_info_t>(header.parameter_offset, 1);
-  EXPECT_EQ(size.kind, SPARSEC_PARAMETER_SIZE);
-  EXPECT_EQ(size.argument, 2u);
-  EXPECT_EQ(size.index, 1u);
+  EXPECT_EQ(size.source, uint32_t(SPARSEC_SOURCE_ARGUMENT));
+  EXPECT_EQ(size.index, 2u);
+  EXPECT_EQ(size.field, uint32_t(SPARSEC_FIELD_SIZE));
+  EXPECT_EQ(size.dimension, 1u);
 }
 
 TEST_F(EmbedLaunchInfo, TensorMaps) {
-  ASSERT_EQ(header.tensor_map_count, 3u);
-  auto &dense = at<sparsec_tensor_map_info_t>(header.tensor_map_offset, 0);
-  EXPECT_EQ(dense.kind, SPARSEC_TENSOR_MAP_DENSE);
-  EXPECT_EQ(dense.argument, 2u);
-  EXPECT_EQ(dense.rank, 2u);
-  EXPECT_EQ(dense.swizzle, SPARSEC_SWIZZLE_128B);
-  EXPECT_EQ(dense.box[0], 64u);
-  EXPECT_EQ(dense.box[1], 32u);
-  auto &values = at<sparsec_tensor_map_info_t>(header.tensor_map_offset, 1);
-  EXPECT_EQ(values.kind, SPARSEC_TENSOR_MAP_BSR_VALUES);
-  EXPECT_EQ(values.rank, 3u);
-  EXPECT_EQ(values.swizzle, SPARSEC_SWIZZLE_64B);
-  EXPECT_EQ(at<sparsec_tensor_map_info_t>(header.tensor_map_offset, 2).kind, SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
+  auto maps = all<sparsec_tensor_map_info_t>();
+  ASSERT_EQ(maps.size(), 3u);
+  EXPECT_EQ(maps[0].kind, SPARSEC_TENSOR_MAP_DENSE);
+  EXPECT_EQ(maps[0].argument, 2u);
+  EXPECT_EQ(maps[0].rank, 2u);
+  EXPECT_EQ(maps[0].swizzle, SPARSEC_SWIZZLE_128B);
+  EXPECT_EQ(maps[0].box[0], 64u);
+  EXPECT_EQ(maps[0].box[1], 32u);
+  EXPECT_EQ(maps[1].kind, SPARSEC_TENSOR_MAP_BSR_VALUES);
+  EXPECT_EQ(maps[1].rank, 3u);
+  EXPECT_EQ(maps[1].swizzle, SPARSEC_SWIZZLE_64B);
+  EXPECT_EQ(maps[2].kind, SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
 }
 
 //===----------------------------------------------------------------------===//
@@ -266,8 +323,10 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
     } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
-  llvm.func @attention_0() attributes {sparsec.kernel = @attention, sparsec.parameters = [
-      #sparsec.parameter<kind = pattern_field, argument = 6, index = 5>]} {
+  llvm.func @attention_0() attributes {sparsec.kernel = @attention, sparsec.alignment = 16 : i64,
+      sparsec.tile_m = 64 : i64, sparsec.workspaces = [#sparsec.workspace<bytes = 4, kept = true>],
+      sparsec.parameters = [#sparsec.parameter<kind = pattern_field, argument = 6, index = 7>,
+                            #sparsec.parameter<kind = workspace, index = 0>]} {
     llvm.return
   }
   llvm.func @attention_pattern() attributes {sparsec.kernel = @attention, sparsec.pattern_builder,
@@ -282,55 +341,93 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
 class EmbedAttention : public LaunchInfoOfModule {
 protected:
   void SetUp() override { embed(attentionModule); }
-  const sparsec_kernel_info_t &kernel(unsigned index) { return at<sparsec_kernel_info_t>(header.kernel_offset, index); }
-  const sparsec_attention_info_t &attentionOf(unsigned index) {
-    return at<sparsec_attention_info_t>(header.attention_offset, kernel(index).detail);
-  }
 };
 
 TEST_F(EmbedAttention, PatternBuilder) {
-  EXPECT_EQ(header.variant_count, 3u);
   EXPECT_EQ(kernel(0).variant_count, 1u);
   EXPECT_EQ(kernel(1).variant_count, 1u);
-  ASSERT_EQ(attentionOf(0).builder_count, 1u);
-  const auto &builder = at<sparsec_variant_info_t>(header.variant_offset, attentionOf(0).builder_first);
+  ASSERT_EQ(kernel(0).auxiliary_count, 1u);
+  EXPECT_EQ(kernel(1).auxiliary_count, 0u);
+  const sparsec_auxiliary_info_t &auxiliary = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first];
+  EXPECT_EQ(auxiliary.kind, uint32_t(SPARSEC_AUXILIARY_PATTERN_BUILDER));
+  const sparsec_stage_info_t &builder = stage(auxiliary.stage);
   EXPECT_STREQ(builder.symbol, "attention_pattern");
   EXPECT_EQ(builder.threads, 512u);
   EXPECT_EQ(builder.parameter_count, 1u);
-  EXPECT_EQ(attentionOf(1).builder_count, 0u);
+  EXPECT_EQ(builder.ctas_per_sm, 0u);
+  expectExtents(builder.row_first, builder.row_count,
+                {{6, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
+                 {6, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
+                 {4, SPARSEC_FIELD_SIZE, 2, 128, 128, 0}});
 }
 
-TEST_F(EmbedAttention, Kernels) {
-  ASSERT_EQ(header.kernel_count, 2u);
-  EXPECT_EQ(header.attention_count, 2u);
-  EXPECT_EQ(header.attention_size, sizeof(sparsec_attention_info_t));
+TEST_F(EmbedAttention, Attributes) {
+  ASSERT_EQ(all<sparsec_kernel_info_t>().size(), 2u);
+  const std::vector<int64_t> expected[] = {{128, 1, 1024, -1}, {64, 0, -1, -1}};
+  constexpr uint32_t keys[] = {SPARSEC_ATTRIBUTE_HEAD_DIMENSION, SPARSEC_ATTRIBUTE_CAUSAL,
+                               SPARSEC_ATTRIBUTE_WINDOW_LEFT, SPARSEC_ATTRIBUTE_WINDOW_RIGHT};
   for (unsigned index : {0, 1}) {
-    EXPECT_EQ(kernel(index).family, SPARSEC_FAMILY_ATTENTION);
-    EXPECT_EQ(kernel(index).step_count, 0u);
+    EXPECT_EQ(operation(index).kind, uint32_t(SPARSEC_OPERATION_ATTENTION));
+    ASSERT_EQ(operation(index).attribute_count, 4u);
+    for (unsigned i = 0; i < 4; ++i) {
+      const auto &attribute = all<sparsec_attribute_info_t>()[operation(index).attribute_first + i];
+      EXPECT_EQ(attribute.key, keys[i]);
+      EXPECT_EQ(attribute.value, expected[index][i]);
+    }
   }
-  EXPECT_EQ(attentionOf(0).head_dimension, 128u);
-  EXPECT_EQ(attentionOf(0).causal, 1u);
-  EXPECT_EQ(attentionOf(0).window_left, 1024);
-  EXPECT_EQ(attentionOf(0).window_right, -1);
-  EXPECT_EQ(attentionOf(1).head_dimension, 64u);
-  EXPECT_EQ(attentionOf(1).causal, 0u);
-  EXPECT_EQ(attentionOf(1).window_left, -1);
-  EXPECT_EQ(attentionOf(1).window_right, -1);
 }
 
-TEST_F(EmbedAttention, Roles) {
-  const std::pair<const char *, uint32_t> expected[] = {
-      {"ids", SPARSEC_ROLE_REGION}, {"v", SPARSEC_ROLE_VALUE},  {"k", SPARSEC_ROLE_KEY},     {"c", SPARSEC_ROLE_SCALE},
-      {"q", SPARSEC_ROLE_QUERY},    {"t", SPARSEC_ROLE_REGION}, {"p", SPARSEC_ROLE_PATTERN}, {"o", SPARSEC_ROLE_RESULT},
-      {"lse", SPARSEC_ROLE_LSE},    {"q", SPARSEC_ROLE_QUERY},  {"k", SPARSEC_ROLE_KEY},     {"v", SPARSEC_ROLE_VALUE},
-      {"o", SPARSEC_ROLE_RESULT}};
-  ASSERT_EQ(header.argument_count, std::size(expected));
-  for (auto [index, want] : llvm::enumerate(expected)) {
-    EXPECT_STREQ(argument(index).name, want.first);
-    EXPECT_EQ(argument(index).role, want.second) << want.first;
-    EXPECT_EQ(argument(index).layout, SPARSEC_LAYOUT_NONE) << want.first;
-    EXPECT_EQ(argument(index).broadcast, SPARSEC_BROADCAST_NONE) << want.first;
+TEST_F(EmbedAttention, Operands) {
+  const std::vector<std::pair<uint32_t, const char *>> expected[] = {{{SPARSEC_ATTENTION_QUERY, "q"},
+                                                                      {SPARSEC_ATTENTION_KEY, "k"},
+                                                                      {SPARSEC_ATTENTION_VALUE, "v"},
+                                                                      {SPARSEC_ATTENTION_PATTERN, "p"},
+                                                                      {SPARSEC_ATTENTION_SCALE, "c"},
+                                                                      {SPARSEC_ATTENTION_EXTRA, "t"},
+                                                                      {SPARSEC_ATTENTION_EXTRA, "ids"},
+                                                                      {SPARSEC_ATTENTION_RESULT, "o"},
+                                                                      {SPARSEC_ATTENTION_LSE, "lse"}},
+                                                                     {{SPARSEC_ATTENTION_QUERY, "q"},
+                                                                      {SPARSEC_ATTENTION_KEY, "k"},
+                                                                      {SPARSEC_ATTENTION_VALUE, "v"},
+                                                                      {SPARSEC_ATTENTION_RESULT, "o"}}};
+  for (unsigned index : {0, 1}) {
+    ASSERT_EQ(operands(index).size(), expected[index].size());
+    for (auto [number, want] : llvm::enumerate(expected[index])) {
+      const sparsec_operand_info_t &operand = operands(index)[number];
+      EXPECT_EQ(operand.slot, want.first);
+      EXPECT_STREQ(argument(kernel(index).argument_first + operand.argument).name, want.second);
+    }
   }
+}
+
+TEST_F(EmbedAttention, GridIsOfHeadsAndQueries) {
+  const sparsec_stage_info_t &first = stage(variant(0).stage_first);
+  expectExtents(first.row_first, first.row_count,
+                {{4, SPARSEC_FIELD_SIZE, 0, 1, 1, 0}, {4, SPARSEC_FIELD_SIZE, 1, 1, 1, 0}});
+  expectExtents(first.panel_first, first.panel_count, {{4, SPARSEC_FIELD_SIZE, 2, 64, 64, 0}});
+}
+
+/// Rows of Q, K, V and O; what regions load and the LSE go element by element.
+TEST_F(EmbedAttention, Requirements) {
+  ASSERT_EQ(variant(0).requirement_count, 4u);
+  constexpr uint32_t arguments[] = {4, 2, 1, 7};
+  for (auto [index, want] : llvm::enumerate(arguments)) {
+    const auto &requirement = all<sparsec_requirement_info_t>()[variant(0).requirement_first + index];
+    EXPECT_EQ(requirement.argument, want);
+    EXPECT_EQ(requirement.alignment, 16u);
+  }
+}
+
+TEST_F(EmbedAttention, Workspace) {
+  ASSERT_EQ(variant(0).workspace_count, 1u);
+  EXPECT_EQ(variant(1).workspace_count, 0u);
+  const sparsec_workspace_info_t &workspace = all<sparsec_workspace_info_t>()[0];
+  EXPECT_EQ(workspace.element_bytes, 4u);
+  EXPECT_EQ(workspace.is_zeroed, 1u);
+  EXPECT_EQ(workspace.lifetime, uint32_t(SPARSEC_LIFETIME_LAUNCHES));
+  EXPECT_EQ(workspace.extent_count, 0u);
+  EXPECT_EQ(all<sparsec_parameter_info_t>()[1].source, uint32_t(SPARSEC_SOURCE_WORKSPACE));
 }
 
 TEST_F(EmbedAttention, Types) {
@@ -349,38 +446,47 @@ TEST_F(EmbedAttention, Types) {
 }
 
 TEST_F(EmbedAttention, Score) {
-  // Values: 0 the score, 1 batch, 2 head, 3 query, 4 key, 5... the steps. Tensors go by their number in the kernel.
-  ASSERT_EQ(attentionOf(0).score_step_count, 5u);
-  expectSteps(attentionOf(0).score_step_first, {{SPARSEC_STEP_LOAD, 5, 2, 0, 0.0},
-                                                {SPARSEC_STEP_COPY, 5, 0, 0, 0.0},
-                                                {SPARSEC_STEP_I32_SUBTRACT, 4, 3, 0, 0.0},
-                                                {SPARSEC_STEP_I32_TO_F32, 7, 0, 0, 0.0},
-                                                {SPARSEC_STEP_FMA, 6, 8, 0, 0.0}});
-  EXPECT_EQ(attentionOf(1).score_step_count, 0u) << "the identity";
+  ASSERT_EQ(regions(0).size(), 2u);
+  EXPECT_TRUE(regions(1).empty()) << "the identity";
+  const sparsec_region_info_t &score = regions(0)[0];
+  EXPECT_EQ(score.slot, uint32_t(SPARSEC_REGION_SCORE));
+  expectInputs(score, {{SPARSEC_INPUT_SCORE, 0},
+                       {SPARSEC_INPUT_BATCH, 0},
+                       {SPARSEC_INPUT_HEAD, 0},
+                       {SPARSEC_INPUT_QUERY, 0},
+                       {SPARSEC_INPUT_KEY, 0}});
+  // Tensors go by their number among the operands.
+  expectSteps(score, {{SPARSEC_STEP_LOAD, 5, 2, 0, 0.0},
+                      {SPARSEC_STEP_COPY, 5, 0, 0, 0.0},
+                      {SPARSEC_STEP_I32_SUBTRACT, 4, 3, 0, 0.0},
+                      {SPARSEC_STEP_I32_TO_F32, 7, 0, 0, 0.0},
+                      {SPARSEC_STEP_FMA, 6, 8, 0, 0.0}});
 }
 
 TEST_F(EmbedAttention, Mask) {
-  // The same numbers as in the score region. Indices that do not follow each other are copied.
-  ASSERT_EQ(attentionOf(0).mask_step_count, 11u);
-  expectSteps(attentionOf(0).mask_step_first, {{SPARSEC_STEP_CONSTANT, 0, 0, 0, -7.0},   // 5
-                                               {SPARSEC_STEP_COPY, 1, 0, 0, 0.0},        // 6
-                                               {SPARSEC_STEP_COPY, 4, 0, 0, 0.0},        // 7
-                                               {SPARSEC_STEP_LOAD, 0, 6, 0, 0.0},        // 8
-                                               {SPARSEC_STEP_LOAD, 0, 3, 0, 0.0},        // 9
-                                               {SPARSEC_STEP_I32_COMPARE, 8, 9, 0, 0.0}, // 10, eq
-                                               {SPARSEC_STEP_I32_COMPARE, 8, 5, 4, 0.0}, // 11, sgt
-                                               {SPARSEC_STEP_AND, 10, 11, 0, 0.0},       // 12
-                                               {SPARSEC_STEP_I32_AND, 8, 5, 0, 0.0},     // 13
-                                               {SPARSEC_STEP_SELECT, 12, 13, 8, 0.0},    // 14
-                                               {SPARSEC_STEP_COPY, 12, 0, 0, 0.0}});
-  EXPECT_EQ(attentionOf(1).mask_step_count, 0u);
+  const sparsec_region_info_t &mask = regions(0)[1];
+  EXPECT_EQ(mask.slot, uint32_t(SPARSEC_REGION_MASK));
+  expectInputs(mask,
+               {{SPARSEC_INPUT_BATCH, 0}, {SPARSEC_INPUT_HEAD, 0}, {SPARSEC_INPUT_QUERY, 0}, {SPARSEC_INPUT_KEY, 0}});
+  // Indices that do not follow each other are copied.
+  expectSteps(mask, {{SPARSEC_STEP_CONSTANT, 0, 0, 0, -7.0},   // 4
+                     {SPARSEC_STEP_COPY, 0, 0, 0, 0.0},        // 5
+                     {SPARSEC_STEP_COPY, 3, 0, 0, 0.0},        // 6
+                     {SPARSEC_STEP_LOAD, 6, 5, 0, 0.0},        // 7
+                     {SPARSEC_STEP_LOAD, 6, 2, 0, 0.0},        // 8
+                     {SPARSEC_STEP_I32_COMPARE, 7, 8, 0, 0.0}, // 9, eq
+                     {SPARSEC_STEP_I32_COMPARE, 7, 4, 4, 0.0}, // 10, sgt
+                     {SPARSEC_STEP_AND, 9, 10, 0, 0.0},        // 11
+                     {SPARSEC_STEP_I32_AND, 7, 4, 0, 0.0},     // 12
+                     {SPARSEC_STEP_SELECT, 11, 12, 7, 0.0},    // 13
+                     {SPARSEC_STEP_COPY, 11, 0, 0, 0.0}});
 }
 
 TEST_F(EmbedAttention, PatternFieldsAreParameters) {
-  auto &field = at<sparsec_parameter_info_t>(header.parameter_offset, 0);
-  EXPECT_EQ(field.kind, SPARSEC_PARAMETER_PATTERN_FIELD);
-  EXPECT_EQ(field.argument, 6u);
-  EXPECT_EQ(field.index, SPARSEC_PATTERN_FIELD_PARTIAL_STARTS);
+  const sparsec_parameter_info_t &field = all<sparsec_parameter_info_t>()[0];
+  EXPECT_EQ(field.source, uint32_t(SPARSEC_SOURCE_ARGUMENT));
+  EXPECT_EQ(field.index, 6u);
+  EXPECT_EQ(field.field, uint32_t(SPARSEC_FIELD_PARTIAL_STARTS));
 }
 
 } // namespace

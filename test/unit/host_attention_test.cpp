@@ -447,21 +447,21 @@ protected:
 
   uint64_t patternField(uint32_t field) {
     switch (field) {
-    case SPARSEC_PATTERN_FIELD_ENCODING:
+    case SPARSEC_FIELD_ENCODING:
       return p.lists == Index ? SPARSEC_PATTERN_INDEX_ARRAYS : SPARSEC_PATTERN_PADDED_LISTS;
-    case SPARSEC_PATTERN_FIELD_BATCHES:
+    case SPARSEC_FIELD_BATCHES:
       return listBatches;
-    case SPARSEC_PATTERN_FIELD_HEADS:
+    case SPARSEC_FIELD_HEADS:
       return listHeads;
-    case SPARSEC_PATTERN_FIELD_CAPACITY:
+    case SPARSEC_FIELD_CAPACITY:
       return capacity;
-    case SPARSEC_PATTERN_FIELD_PARTIAL_STARTS:
+    case SPARSEC_FIELD_PARTIAL_STARTS:
       return starts[0].address();
-    case SPARSEC_PATTERN_FIELD_PARTIAL_INDICES:
+    case SPARSEC_FIELD_PARTIAL_INDICES:
       return indices[0].address();
-    case SPARSEC_PATTERN_FIELD_FULL_STARTS:
+    case SPARSEC_FIELD_FULL_STARTS:
       return p.noFullLists ? 0 : starts[1].address();
-    case SPARSEC_PATTERN_FIELD_FULL_INDICES:
+    case SPARSEC_FIELD_FULL_INDICES:
       return p.noFullLists ? 0 : indices[1].address();
     }
     ADD_FAILURE() << "pattern field " << field;
@@ -469,30 +469,30 @@ protected:
   }
 
   uint64_t slotOf(const sparsec_parameter_info_t &parameter, const std::vector<Argument> &arguments) {
-    const Argument &argument = arguments[parameter.argument];
+    EXPECT_EQ(parameter.source, uint32_t(SPARSEC_SOURCE_ARGUMENT));
+    const Argument &argument = arguments[parameter.index];
     uint64_t slot = 0xaaaaaaaaaaaaaaaa;
     auto setLow = [&](auto value) { std::memcpy(&slot, &value, sizeof(value)); };
-    switch (parameter.kind) {
-    case SPARSEC_PARAMETER_POINTER:
+    switch (parameter.field) {
+    case SPARSEC_FIELD_DATA:
       setLow(argument.data);
       break;
-    case SPARSEC_PARAMETER_SIZE:
-      setLow(int32_t(argument.sizes[parameter.index]));
+    case SPARSEC_FIELD_SIZE:
+      setLow(int32_t(argument.sizes[parameter.dimension]));
       break;
-    case SPARSEC_PARAMETER_STRIDE:
-      setLow(argument.strides[parameter.index]);
+    case SPARSEC_FIELD_STRIDE:
+      setLow(argument.strides[parameter.dimension]);
       break;
-    case SPARSEC_PARAMETER_SCALAR:
+    case SPARSEC_FIELD_SCALAR:
       setLow(*static_cast<const float *>(argument.data));
       break;
-    case SPARSEC_PARAMETER_PATTERN_FIELD:
-      if (parameter.index <= SPARSEC_PATTERN_FIELD_HEADS)
-        setLow(int32_t(patternField(parameter.index)));
-      else
-        setLow(patternField(parameter.index));
+    case SPARSEC_FIELD_ENCODING:
+    case SPARSEC_FIELD_BATCHES:
+    case SPARSEC_FIELD_HEADS:
+      setLow(int32_t(patternField(parameter.field)));
       break;
     default:
-      ADD_FAILURE() << "parameter kind " << parameter.kind;
+      setLow(patternField(parameter.field));
     }
     return slot;
   }
@@ -501,21 +501,15 @@ protected:
     std::string object = compile(text());
     ASSERT_FALSE(object.empty()) << text();
     std::unique_ptr<llvm::orc::LLJIT> jit = load(object);
-    auto *info = llvm::cantFail(jit->lookup(SPARSEC_LAUNCH_INFO_SYMBOL)).toPtr<const char *>();
-    sparsec_launch_info_t header;
-    std::memcpy(&header, info, sizeof(header));
-    sparsec_variant_info_t variant;
-    std::memcpy(&variant, info + header.variant_offset, sizeof(variant));
-    EXPECT_EQ(variant.tile_m, unsigned(p.lists == Dense ? 64 : p.queryBlock));
+    auto *info = llvm::cantFail(jit->lookup(SPARSEC_LAUNCH_INFO_SYMBOL)).toPtr<const sparsec_launch_info_t *>();
+    const auto &stage = sparsec::recordsOf<sparsec_stage_info_t>(*info)[0];
+    EXPECT_EQ(stage.tile_m, unsigned(p.lists == Dense ? 64 : p.queryBlock));
     std::vector<uint64_t> slots;
     std::vector<Argument> arguments = makeArguments();
-    for (uint32_t i = 0; i < variant.parameter_count; ++i) {
-      sparsec_parameter_info_t parameter;
-      std::memcpy(&parameter, info + header.parameter_offset + i * header.parameter_size, sizeof(parameter));
+    for (const auto &parameter : sparsec::recordsOf<sparsec_parameter_info_t>(*info))
       slots.push_back(slotOf(parameter, arguments));
-    }
-    auto kernel = llvm::cantFail(jit->lookup(variant.symbol)).toPtr<sparsec_host_kernel_t>();
-    int64_t rows = (p.queries + variant.tile_m - 1) / variant.tile_m, tiles = p.batches * p.heads * rows;
+    auto kernel = llvm::cantFail(jit->lookup(stage.symbol)).toPtr<sparsec_host_kernel_t>();
+    int64_t rows = (p.queries + stage.tile_m - 1) / stage.tile_m, tiles = p.batches * p.heads * rows;
     kernel(slots.data(), tiles / 2, tiles); // in two parts, as two threads would
     kernel(slots.data(), 0, tiles / 2);
   }

@@ -5,7 +5,7 @@
 #ifndef SPARSEC_TEST_UNIT_HOST_KERNELS_H
 #define SPARSEC_TEST_UNIT_HOST_KERNELS_H
 
-#include "sparsec/launch_info.h"
+#include "sparsec/launch_info.hpp"
 
 #include "llvm/ExecutionEngine/Orc/LLJIT.h"
 

@@ -302,54 +302,56 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?
     return (sum + bias.at(0, m) + factor * residual) * scale.at(0, n) + shift.at(0, 0);
   }
 
+  uint64_t slotOf(const sparsec_parameter_info_t &parameter, int64_t panels) {
+    const Buffer *arguments[] = {&w, &x, &bias, &full, &scale, &shift, nullptr, &y};
+    const Buffer *argument = arguments[parameter.index];
+    uint64_t slot = 0xaaaaaaaaaaaaaaaa;
+    auto setLow = [&](auto value) { std::memcpy(&slot, &value, sizeof(value)); };
+    if (parameter.source == SPARSEC_SOURCE_PANELS) {
+      setLow(int32_t(panels));
+      return slot;
+    }
+    EXPECT_EQ(parameter.source, uint32_t(SPARSEC_SOURCE_ARGUMENT));
+    switch (parameter.field) {
+    case SPARSEC_FIELD_DATA:
+      setLow(argument->bytes.data());
+      break;
+    case SPARSEC_FIELD_FULL_STARTS:
+      setLow(rowPtr.data());
+      break;
+    case SPARSEC_FIELD_FULL_INDICES:
+      setLow(colIdx.data());
+      break;
+    case SPARSEC_FIELD_SIZE:
+      if (parameter.index == 0)
+        setLow(int32_t(parameter.dimension == 0 ? p.rows : p.columns));
+      else
+        setLow(int32_t(parameter.dimension == 0 ? argument->rows : argument->columns));
+      break;
+    case SPARSEC_FIELD_STRIDE:
+      setLow(argument->stride);
+      break;
+    case SPARSEC_FIELD_SCALAR:
+      setLow(factor);
+      break;
+    default:
+      ADD_FAILURE() << "field " << parameter.field;
+    }
+    return slot;
+  }
+
   /// Fills the slots as the launch info says and runs all tiles.
   void run(llvm::orc::LLJIT &jit) {
-    auto *info = llvm::cantFail(jit.lookup(SPARSEC_LAUNCH_INFO_SYMBOL)).toPtr<const char *>();
-    sparsec_launch_info_t header;
-    std::memcpy(&header, info, sizeof(header));
-    sparsec_variant_info_t variant;
-    std::memcpy(&variant, info + header.variant_offset, sizeof(variant));
-    EXPECT_EQ(variant.tile_m, unsigned(p.blockRows));
-    EXPECT_EQ(variant.cluster, 1u);
-    EXPECT_EQ(variant.alignment, 2u);
-    int64_t panels = (p.width + variant.tile_n - 1) / variant.tile_n;
-    const Buffer *arguments[] = {&w, &x, &bias, &full, &scale, &shift, nullptr, &y};
-    std::vector<uint64_t> slots(variant.parameter_count, 0xaaaaaaaaaaaaaaaa);
-    for (uint32_t i = 0; i < variant.parameter_count; ++i) {
-      sparsec_parameter_info_t parameter;
-      std::memcpy(&parameter, info + header.parameter_offset + i * header.parameter_size, sizeof(parameter));
-      const Buffer *argument = arguments[parameter.argument];
-      auto setLow = [&](auto value) { std::memcpy(&slots[i], &value, sizeof(value)); };
-      switch (parameter.kind) {
-      case SPARSEC_PARAMETER_POINTER:
-        setLow(argument->bytes.data());
-        break;
-      case SPARSEC_PARAMETER_ROW_PTR:
-        setLow(rowPtr.data());
-        break;
-      case SPARSEC_PARAMETER_COL_IDX:
-        setLow(colIdx.data());
-        break;
-      case SPARSEC_PARAMETER_SIZE:
-        if (parameter.argument == 0)
-          setLow(int32_t(parameter.index == 0 ? p.rows : p.columns));
-        else
-          setLow(int32_t(parameter.index == 0 ? argument->rows : argument->columns));
-        break;
-      case SPARSEC_PARAMETER_STRIDE:
-        setLow(argument->stride);
-        break;
-      case SPARSEC_PARAMETER_SCALAR:
-        setLow(factor);
-        break;
-      case SPARSEC_PARAMETER_TILE_PANELS:
-        setLow(int32_t(panels));
-        break;
-      default:
-        FAIL() << "parameter kind " << parameter.kind;
-      }
-    }
-    auto kernel = llvm::cantFail(jit.lookup(variant.symbol)).toPtr<sparsec_host_kernel_t>();
+    auto *info = llvm::cantFail(jit.lookup(SPARSEC_LAUNCH_INFO_SYMBOL)).toPtr<const sparsec_launch_info_t *>();
+    const auto &stage = sparsec::recordsOf<sparsec_stage_info_t>(*info)[0];
+    EXPECT_EQ(stage.tile_m, unsigned(p.blockRows));
+    EXPECT_EQ(stage.cluster, 1u);
+    EXPECT_EQ(sparsec::recordsOf<sparsec_variant_info_t>(*info)[0].alignment, 2u);
+    const int64_t panels = (p.width + stage.tile_n - 1) / stage.tile_n;
+    std::vector<uint64_t> slots;
+    for (const auto &parameter : sparsec::recordsOf<sparsec_parameter_info_t>(*info))
+      slots.push_back(slotOf(parameter, panels));
+    auto kernel = llvm::cantFail(jit.lookup(stage.symbol)).toPtr<sparsec_host_kernel_t>();
     int64_t tiles = blockRowCount * panels;
     kernel(slots.data(), tiles / 2, tiles); // in two parts, as two threads would
     kernel(slots.data(), 0, tiles / 2);

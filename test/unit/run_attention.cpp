@@ -20,11 +20,13 @@ ByteVector hostObject(LaunchInfoBuilder info) {
   ByteVector launchInfo = info.build();
   ElfSectionSpec code = {".text", SHT_PROGBITS, SHF_ALLOC | SHF_EXECINSTR, {0xc3}};
   ElfSectionSpec data = {".rodata", SHT_PROGBITS, SHF_ALLOC, launchInfo};
-  return makeElf({ET_REL,
-                  EM_X86_64,
-                  {code, data},
-                  {{info.variants[0].symbol, 1, 0, 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
-                   {SPARSEC_LAUNCH_INFO_SYMBOL, 2, 0, launchInfo.size()}}});
+  ByteVector object = makeElf({ET_REL,
+                               EM_X86_64,
+                               {code, data},
+                               {{info.stages[0].symbol, 1, 0, 1, ELF64_ST_INFO(STB_GLOBAL, STT_FUNC)},
+                                {SPARSEC_LAUNCH_INFO_SYMBOL, 2, 0, launchInfo.size()}}});
+  EXPECT_TRUE(updateElfChecksums(object));
+  return object;
 }
 
 class AttentionOnHost : public ::testing::Test {
@@ -100,21 +102,20 @@ TEST_F(AttentionOnHost, BothResultsAreChecked) {
 TEST_F(AttentionOnHost, PairsThatMeet) {
   // 130 queries, 200 keys: query q stands at position q + 70.
   const runtime::Problem problem = {.batches = 2, .heads = 4, .rows = 130, .depth = 200};
-  sparsec_attention_info_t info = {};
-  info.window_left = info.window_right = -1;
-  EXPECT_EQ(run::visitedPairs(info, problem, nullptr), 2.0 * 4 * 130 * 200);
-  info.causal = 1;
-  EXPECT_EQ(run::visitedPairs(info, problem, nullptr), 8.0 * (71 + 200) * 130 / 2);
+  runtime::KeyWindow window;
+  EXPECT_EQ(run::visitedPairs(window, problem, nullptr), 2.0 * 4 * 130 * 200);
+  window.isCausal = true;
+  EXPECT_EQ(run::visitedPairs(window, problem, nullptr), 8.0 * (71 + 200) * 130 / 2);
 
   // Blocks (0, 0), (1, 2) and the edge block (2, 3), of 2 queries and 8 keys; the lists are those of all heads.
   const std::vector<int32_t> starts = {0, 1, 2, 3}, indices = {0, 2, 3};
   sparsec_blocks_t pattern = sparsec_blocks_pattern(1, 1, 130, 200, 64, 64);
   pattern.capacity = 3;
   pattern.full = {starts.data(), indices.data()};
-  info.causal = 0;
-  EXPECT_EQ(run::visitedPairs(info, problem, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
-  info.causal = 1; // queries 64 to 127 see keys up to 134 to 197
-  EXPECT_EQ(run::visitedPairs(info, problem, &pattern), 8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
+  window.isCausal = false;
+  EXPECT_EQ(run::visitedPairs(window, problem, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
+  window.isCausal = true; // queries 64 to 127 see keys up to 134 to 197
+  EXPECT_EQ(run::visitedPairs(window, problem, &pattern), 8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
 }
 
 } // namespace

@@ -27,7 +27,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 1.1, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 2.0, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"
@@ -39,30 +39,37 @@ TEST(Inspect, AttentionAsText) {
                               "    o            result                 tensor<?x?x?x64xbf16>\n"
                               "    lse          log-sum-exp            tensor<?x?x?xf32>\n"
                               "    head dimension: 64\n"
-                              "    score steps: 4, mask steps: 7\n"
+                              "    causal: 0\n"
+                              "    window to the left: -1\n"
+                              "    window to the right: -1\n"
+                              "    score steps: 4\n"
+                              "    mask steps: 7\n"
                               "    variant 0: "));
   EXPECT_THAT(text, HasSubstr("full indices of pattern\n"));
-  info.attentions[0].causal = 1;
-  info.attentions[0].window_left = 128;
-  EXPECT_THAT(inspect(info), HasSubstr("    head dimension: 64, causal\n    window: [128, -1]\n"));
+  info.operandOf(1).argument = 0; // Q = K
+  info.operands.push_back({SPARSEC_ATTENTION_EXTRA, 1, 0, 0});
+  info.operations[0].operand_count = 10;
+  EXPECT_THAT(inspect(info), HasSubstr("    q            query and key          tensor<?x?x?x64xbf16>\n"
+                                       "    k            region operand         tensor<?x?x?x64xbf16>\n"));
 }
 
 TEST(Inspect, AttentionAsJson) {
   LaunchInfoBuilder info = cudaAttention();
-  info.attentions[0].causal = 1;
-  info.attentions[0].window_right = 7;
+  info.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;
+  info.attribute(SPARSEC_ATTRIBUTE_WINDOW_RIGHT).value = 7;
   auto images = run::readImages(bytesOf(makeCubin(info.build())));
   ASSERT_TRUE(bool(images));
   llvm::json::Value value = run::describeImages(*images);
   const llvm::json::Object &image = *(*value.getAsObject()->getArray("images"))[0].getAsObject();
   const llvm::json::Object &kernel = *(*image.getArray("kernels"))[0].getAsObject();
-  EXPECT_EQ(kernel.getString("family"), "attention");
-  EXPECT_EQ(kernel.getInteger("head_dimension"), 64);
-  EXPECT_EQ(kernel.getBoolean("causal"), true);
-  EXPECT_EQ(*kernel.getArray("window"), (llvm::json::Array{-1, 7}));
-  EXPECT_EQ(kernel.getInteger("score_steps"), 4);
-  EXPECT_EQ(kernel.getInteger("mask_steps"), 7);
-  EXPECT_EQ(kernel.get("epilogue_steps"), nullptr);
+  EXPECT_EQ(kernel.getString("operation"), "attention");
+  EXPECT_EQ(*kernel.getObject("attributes"),
+            (llvm::json::Object{
+                {"head dimension", 64}, {"causal", 1}, {"window to the left", -1}, {"window to the right", 7}}));
+  EXPECT_EQ(*kernel.getObject("region_steps"), (llvm::json::Object{{"score", 4}, {"mask", 7}}));
+  const llvm::json::Object &variant = *(*kernel.getArray("variants"))[0].getAsObject();
+  EXPECT_EQ(variant.getInteger("alignment"), 2);
+  EXPECT_EQ((*variant.getArray("machine_kernels"))[0].getAsObject()->getString("symbol"), "attention_any");
 }
 
 TEST(Inspect, WhateverIsReadCanBePrinted) {

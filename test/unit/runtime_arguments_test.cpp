@@ -157,10 +157,13 @@ TEST_F(Arguments, StaticSizes) {
 
 TEST_F(Arguments, TransposedLayoutsAndFullOperands) {
   LaunchInfoBuilder info = cudaLinear();
-  info.arguments[x].layout = info.arguments[y].layout = info.arguments[bias].layout = SPARSEC_LAYOUT_TRANSPOSED;
+  for (uint32_t number : {x, y, bias})
+    info.operandOf(number).layout = SPARSEC_LAYOUT_TRANSPOSED;
+  for (uint32_t stage : {0, 1})
+    info.extents[info.stages[stage].panel_first].dimension = 0; // N
   info.arguments[bias].rank = 2;
   info.arguments[bias].sizes[1] = SPARSEC_DYNAMIC;
-  info.arguments[bias].broadcast = SPARSEC_BROADCAST_FULL;
+  info.operandOf(bias).broadcast = SPARSEC_BROADCAST_FULL;
   load(info);
   arguments[x].dense = sparsec_dense_2d(at(0x200000), SPARSEC_DTYPE_BF16, 256, 192);
   arguments[y].dense = sparsec_dense_2d(at(0x400000), SPARSEC_DTYPE_BF16, 256, 128);
@@ -175,7 +178,7 @@ TEST_F(Arguments, TransposedLayoutsAndFullOperands) {
 
 TEST_F(Arguments, OperandsPerColumn) {
   LaunchInfoBuilder info = cudaLinear();
-  info.arguments[bias].broadcast = SPARSEC_BROADCAST_PER_COLUMN;
+  info.operandOf(bias).broadcast = SPARSEC_BROADCAST_PER_COLUMN;
   load(info);
   fake.calls.clear();
   refuses("argument 2 'bias': expects size 0 to be 256", [](auto &) {});

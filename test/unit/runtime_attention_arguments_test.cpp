@@ -259,9 +259,8 @@ TEST_F(CheckedPattern, FailuresOfTheDriverAreReported) {
 
 TEST_F(AttentionArguments, AlignmentOfAllStridesChoosesTheVariant) {
   LaunchInfoBuilder info = cudaAttention();
-  info.variants.push_back(info.variants[0]);
-  info.variants[0].alignment = 16;
-  info.kernels[0].variant_count = 2;
+  info.addVariant();
+  info.requireRowsAligned(0, 16);
   load(info);
   auto variant = [&] {
     size_t number = 99;
@@ -300,11 +299,24 @@ TEST_F(AttentionArguments, LaunchesAllocateNothingAndCallNothingThatWaits) {
   EXPECT_EQ(heapAllocations(), before);
 }
 
-TEST_F(AttentionArguments, KernelTellsWhatIsSpecial) {
-  EXPECT_EQ(sparsec_kernel_attention(kernel)->head_dimension, 64u);
-  load(cudaLinear());
-  EXPECT_EQ(sparsec_kernel_attention(kernel), nullptr);
-  EXPECT_EQ(sparsec_kernel_attention(nullptr), nullptr);
+TEST_F(AttentionArguments, KernelTellsItsOperation) {
+  EXPECT_EQ(sparsec_kernel_operation(kernel)->kind, uint32_t(SPARSEC_OPERATION_ATTENTION));
+  EXPECT_EQ(sparsec_kernel_operand(kernel, lse)->slot, uint32_t(SPARSEC_ATTENTION_LSE));
+  EXPECT_EQ(sparsec_kernel_operand(kernel, lse + 1), nullptr);
+  EXPECT_EQ(sparsec_kernel_operation(nullptr), nullptr);
+  EXPECT_EQ(sparsec_kernel_operand(nullptr, 0), nullptr);
+}
+
+TEST_F(AttentionArguments, AnArgumentMayBeTwoOperands) {
+  LaunchInfoBuilder info = cudaAttention();
+  info.operandOf(k).argument = q; // Q = K
+  info.operands.push_back({SPARSEC_ATTENTION_EXTRA, k, 0, 0});
+  info.operations[0].operand_count = 10;
+  load(info);
+  fake.calls.clear();
+  arguments[q].dense = sparsec_dense_bhsd(at(0x1000000), SPARSEC_DTYPE_BF16, 2, 8, 100, 64);
+  arguments[v].dense = sparsec_dense_bhsd(at(0x3000000), SPARSEC_DTYPE_BF16, 2, 8, 100, 64);
+  refuses("argument 3 'pattern': expects 1 block columns, the blocks of 128 in 100 keys", [](auto &) {});
 }
 
 } // namespace

@@ -21,13 +21,15 @@ constexpr sparsec_pattern_encoding_t encodings[] = {SPARSEC_PATTERN_INDEX_ARRAYS
 LaunchInfoBuilder plannedAttention(uint32_t tilesPerCta = 1, uint32_t tileKeys = 64) {
   LaunchInfoBuilder info = cudaAttention();
   info.arguments[3].block_columns = 64;
-  info.variants[0].ctas_per_sm = 1;
-  info.variants[0].tiles_per_cta = tilesPerCta;
-  info.variants[0].tile_n = tileKeys;
-  info.parameters = {{SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_TILE_OFFSETS, 0},
-                     {SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_TILES, 0},
-                     {SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_COUNTER, 0}};
-  info.variants[0].parameter_count = 3;
+  info.stages[0].ctas_per_sm = 1;
+  info.stages[0].tiles_per_cta = tilesPerCta;
+  info.setTile(0, 64, tileKeys);
+  info.workspaces = {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, 0}};
+  info.variants[0].workspace_count = 1;
+  info.parameters = {{SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS, 0, 0},
+                     {SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES, 0, 0},
+                     {SPARSEC_SOURCE_WORKSPACE, 0, 0, 0}};
+  info.stages[0].parameter_count = 3;
   return info;
 }
 
@@ -81,6 +83,7 @@ protected:
   const void *section(sparsec_plan_section_t section, size_t variant = 0) {
     return plan->variants[variant].sections[section];
   }
+  const void *counter(size_t variant = 0) { return plan->variants[variant].counter; }
   const uint32_t *offsets(size_t variant = 0) {
     return static_cast<const uint32_t *>(section(SPARSEC_PLAN_TILE_OFFSETS, variant));
   }
@@ -166,7 +169,7 @@ TEST_F(AttentionPlan, TeamsWithoutTilesHaveEmptyLists) {
 TEST_F(AttentionPlan, HeadAfterHeadFromTheLastQueriesOn) {
   fake.multiprocessors = 1;
   LaunchInfoBuilder causal = withoutPattern(plannedAttention());
-  causal.attentions[0].causal = 1;
+  causal.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;
   load(causal);
   // Panels cost 3, 2 and 1 steps, and 2 for the rest. The last 4 tiles are sorted by cost.
   create({1, 3, 192, 192});
@@ -190,9 +193,9 @@ TEST_F(AttentionPlan, CausalAndWindowLimitTheSteps) {
   };
   for (const auto &[causal, left, right, keys, panels, balance] : cases) {
     LaunchInfoBuilder limited = withoutPattern(plannedAttention());
-    limited.attentions[0].causal = causal;
-    limited.attentions[0].window_left = left;
-    limited.attentions[0].window_right = right;
+    limited.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = causal;
+    limited.attribute(SPARSEC_ATTRIBUTE_WINDOW_LEFT).value = left;
+    limited.attribute(SPARSEC_ATTRIBUTE_WINDOW_RIGHT).value = right;
     load(limited);
     create({1, 1, 256, keys});
     Tiles expected;
@@ -243,7 +246,7 @@ TEST_F(AttentionPlan, AbsentListsAreEmpty) {
 /// What causal hides is not visited although it is in a list.
 TEST_F(AttentionPlan, UnreachableBlocksAreNotCounted) {
   LaunchInfoBuilder causal = plannedAttention();
-  causal.attentions[0].causal = 1;
+  causal.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;
   load(causal);
   create({1, 1, 256, 256}, lists(shapeOf(64, 64, 1, 1, 256, 256), std::vector<uint8_t>(16, full)));
   EXPECT_EQ(byCost(), (Tiles{{0, 0}, {0, 1}, {0, 2}, {0, 3}}));
@@ -294,10 +297,9 @@ TEST_F(AttentionPlan, LongRowsAreSpreadOverAllWorkers) {
 
 TEST_F(AttentionPlan, EveryVariantHasItsOwnTiles) {
   LaunchInfoBuilder two = withoutPattern(plannedAttention());
-  two.variants.push_back(two.variants[0]);
-  two.variants[1].tile_m = 32;
-  two.variants[1].tiles_per_cta = 2;
-  two.kernels[0].variant_count = 2;
+  uint32_t second = two.addVariant();
+  two.setTile(second, 32, 64);
+  two.stages[second].tiles_per_cta = 2;
   load(two);
   create({1, 1, 128, 64});
   EXPECT_EQ(info().tiles, 2) << "of the preferred one";
@@ -316,8 +318,8 @@ TEST_F(AttentionPlan, UnknownListsHaveACounter) {
   create({2, 8, 100, 300});
   EXPECT_EQ(section(SPARSEC_PLAN_TILE_OFFSETS), nullptr);
   EXPECT_EQ(section(SPARSEC_PLAN_TILES), nullptr);
-  ASSERT_NE(section(SPARSEC_PLAN_COUNTER), nullptr);
-  EXPECT_EQ(*static_cast<const uint32_t *>(section(SPARSEC_PLAN_COUNTER)), 0u);
+  ASSERT_NE(counter(), nullptr);
+  EXPECT_EQ(*static_cast<const uint32_t *>(counter()), 0u);
   EXPECT_EQ(info().tiles, 32);
   EXPECT_EQ(info().workers, 12);
   EXPECT_EQ(info().balance, 1);
@@ -327,21 +329,20 @@ TEST_F(AttentionPlan, UnknownListsHaveACounter) {
 
 TEST_F(AttentionPlan, VariantsHaveCountersOfTheirOwn) {
   LaunchInfoBuilder two = plannedAttention();
-  two.variants.push_back(two.variants[0]);
-  two.kernels[0].variant_count = 2;
+  two.addVariant();
   load(two);
   create({2, 8, 100, 300});
-  ASSERT_NE(section(SPARSEC_PLAN_COUNTER, 1), nullptr);
-  EXPECT_NE(section(SPARSEC_PLAN_COUNTER, 0), section(SPARSEC_PLAN_COUNTER, 1));
+  ASSERT_NE(counter(1), nullptr);
+  EXPECT_NE(counter(0), counter(1));
 }
 
 TEST_F(AttentionPlan, KnownListsHaveNoCounter) {
   load(plannedAttention());
   create({2, 8, 100, 300}, listsOfArguments());
-  EXPECT_EQ(section(SPARSEC_PLAN_COUNTER), nullptr);
+  EXPECT_EQ(counter(), nullptr);
   load(withoutPattern(plannedAttention()));
   create({2, 8, 100, 300});
-  EXPECT_EQ(section(SPARSEC_PLAN_COUNTER), nullptr);
+  EXPECT_EQ(counter(), nullptr);
   EXPECT_NE(section(SPARSEC_PLAN_TILES), nullptr);
 }
 
@@ -356,9 +357,8 @@ TEST_F(AttentionPlan, KernelsGetTheSections) {
     create({2, 8, 100, 300}, known);
     ASSERT_OK(launch());
     EXPECT_EQ(fake.launches.back().gridX, 4u);
-    EXPECT_THAT(fake.launches.back().words,
-                ::testing::ElementsAre(word(section(SPARSEC_PLAN_TILE_OFFSETS)), word(section(SPARSEC_PLAN_TILES)),
-                                       word(section(SPARSEC_PLAN_COUNTER))));
+    EXPECT_THAT(fake.launches.back().words, ::testing::ElementsAre(word(section(SPARSEC_PLAN_TILE_OFFSETS)),
+                                                                   word(section(SPARSEC_PLAN_TILES)), word(counter())));
   }
   sparsec_plan_destroy(plan);
   plan = nullptr;

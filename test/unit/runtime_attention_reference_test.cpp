@@ -33,15 +33,12 @@ struct Variation {
     }
     info.arguments[3].block_rows = 2;
     info.arguments[3].block_columns = 3;
-    sparsec_attention_info_t &attention = info.attentions[0];
-    attention.head_dimension = uint32_t(dimension);
-    attention.causal = causal;
-    attention.window_left = windowLeft;
-    attention.window_right = windowRight;
-    if (!score)
-      attention.score_step_count = 0;
-    if (!mask)
-      attention.mask_step_count = 0;
+    info.attribute(SPARSEC_ATTRIBUTE_HEAD_DIMENSION).value = dimension;
+    info.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = causal;
+    info.attribute(SPARSEC_ATTRIBUTE_WINDOW_LEFT).value = windowLeft;
+    info.attribute(SPARSEC_ATTRIBUTE_WINDOW_RIGHT).value = windowRight;
+    info.operations[0].region_first = score ? 0 : 1;
+    info.operations[0].region_count = uint32_t(score) + uint32_t(mask);
     if (!scale)
       removeArgument(info, 4);
     if (!pattern)

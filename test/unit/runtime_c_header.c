@@ -4,7 +4,7 @@
 
 #define AT(type, field, offset) _Static_assert(offsetof(type, field) == (offset), #type " has " #field " elsewhere")
 
-_Static_assert(sizeof(sparsec_launch_info_t) == 256, "the same layout as in C++");
+_Static_assert(sizeof(sparsec_launch_info_t) == 176, "the same layout as in C++");
 
 _Static_assert(sizeof(sparsec_argument_t) == 16, "for ever");
 AT(sparsec_argument_t, kind, 0);

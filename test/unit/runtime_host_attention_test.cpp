@@ -26,10 +26,10 @@ LaunchInfoBuilder attentionInfo() {
   }
   info.arguments[3].block_rows = 2;
   info.arguments[3].block_columns = 3;
-  info.attentions[0].head_dimension = 4;
-  std::strcpy(info.variants[0].symbol, "sparsec_test_attention");
+  info.attribute(SPARSEC_ATTRIBUTE_HEAD_DIMENSION).value = 4;
+  std::strcpy(info.stages[0].symbol, "sparsec_test_attention");
   info.variants[0].alignment = 4;
-  info.variants[0].tile_m = 2;
+  info.setTile(0, 2, 64);
   return info;
 }
 

@@ -34,22 +34,32 @@ LaunchInfoBuilder hostInfo() {
   for (sparsec_argument_info_t &argument : info.arguments)
     argument.dtype = SPARSEC_DTYPE_F32;
   info.arguments[0].block_rows = info.arguments[0].block_columns = 16;
+  info.operands = {info.operands[0], info.operands[1], info.operands[4]};
+  info.operands[2].argument = 2;
+  info.operations[0].operand_count = 3;
   info.steps = {{SPARSEC_STEP_TANH, 0, 0, 0, 0}};
+  info.inputs = {{SPARSEC_INPUT_ACCUMULATOR, 0}};
+  info.regions = {{SPARSEC_REGION_EPILOGUE, 0, 1, 0, 1, 0}};
   info.variants.resize(1);
-  std::strcpy(info.variants[0].symbol, "sparsec_test_tanh_product");
+  info.variants[0].requirement_count = 0;
   info.variants[0].alignment = 1;
-  info.variants[0].cluster = 1;
-  info.variants[0].tile_m = 16;
-  info.variants[0].tile_n = 8;
-  info.parameters = {{SPARSEC_PARAMETER_POINTER, 0, 0, 0},    {SPARSEC_PARAMETER_ROW_PTR, 0, 0, 0},
-                     {SPARSEC_PARAMETER_COL_IDX, 0, 0, 0},    {SPARSEC_PARAMETER_POINTER, 1, 0, 0},
-                     {SPARSEC_PARAMETER_STRIDE, 1, 0, 0},     {SPARSEC_PARAMETER_POINTER, 2, 0, 0},
-                     {SPARSEC_PARAMETER_STRIDE, 2, 0, 0},     {SPARSEC_PARAMETER_SIZE, 0, 0, 0},
-                     {SPARSEC_PARAMETER_SIZE, 1, 1, 0},       {SPARSEC_PARAMETER_SIZE, 0, 1, 0},
-                     {SPARSEC_PARAMETER_TILE_PANELS, 0, 0, 0}};
-  info.variants[0].parameter_count = uint32_t(info.parameters.size());
+  std::strcpy(info.stages[0].symbol, "sparsec_test_tanh_product");
+  info.stages[0].cluster = 1;
+  info.setTile(0, 16, 8);
+  info.parameters = {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_DATA, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_STARTS, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_INDICES, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_DATA, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_STRIDE, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 2, SPARSEC_FIELD_DATA, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 2, SPARSEC_FIELD_STRIDE, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_SIZE, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_SIZE, 1},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_SIZE, 1},
+                     {SPARSEC_SOURCE_PANELS, 0, 0, 0}};
+  info.stages[0].parameter_count = uint32_t(info.parameters.size());
   info.kernels[0].argument_count = 3;
-  info.kernels[0].variant_count = info.kernels[0].step_count = 1;
+  info.kernels[0].variant_count = 1;
   return info;
 }
 
@@ -137,7 +147,7 @@ TEST(HostImage, LaunchesFromSeveralThreads) {
 
 TEST(HostImage, SymbolThatIsNoFunction) {
   LaunchInfoBuilder info = hostInfo();
-  std::strcpy(info.variants[0].symbol, "test_tiles_computed");
+  std::strcpy(info.stages[0].symbol, "test_tiles_computed");
   ByteVector object = hostObject(info);
   sparsec_device_t device = nullptr;
   sparsec_module_t module = nullptr;

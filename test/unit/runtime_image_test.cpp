@@ -30,7 +30,7 @@ ByteVector cubinWith(void (*change)(Elf64_Ehdr &)) {
 TEST(Image, CubinIsRead) {
   Image image;
   ASSERT_OK(readImage(makeCubin(cudaLinear().build()), 0, image));
-  EXPECT_STREQ(image.info.kernel(0).name, "linear");
+  EXPECT_STREQ(image.info.all<sparsec_kernel_info_t>()[0].name, "linear");
   EXPECT_EQ(image.format, SPARSEC_IMAGE_ELF);
 }
 
@@ -40,18 +40,55 @@ TEST(Image, EveryTruncationIsRefused) {
       EXPECT_STATUS(read(ByteVector(file.begin(), file.begin() + size)), SPARSEC_STATUS_INVALID_IMAGE, "");
 }
 
-TEST(Image, ChangedBytesNeverBreakTheReader) {
-  // Whatever it answers, it must not read outside the file (the sanitizer build watches).
+TEST(Image, EveryChangedByteIsNoticed) {
   for (const ByteVector &good : {makeCubin(cudaLinear().build()), makeBundle({ptxEntry(cudaLinear())})})
     for (size_t i = 0; i < good.size(); ++i)
       for (uint8_t flip : {0x01, 0x80, 0xff}) {
         ByteVector file = good;
         file[i] ^= flip;
-        size_t count = 0;
-        Status status(sparsec_image_count(file.data(), file.size(), &count));
-        if (!status)
-          status = read(file, count - 1);
+        EXPECT_NE(sparsec_status_code(read(file).get()), SPARSEC_STATUS_OK) << "byte " << i;
       }
+}
+
+TEST(Image, ChangedBytesWithGoodChecksumsNeverBreakTheReader) {
+  // Whatever it answers, it must not read outside the file (the sanitizer build watches).
+  const ByteVector cubin = makeCubin(cudaLinear().build()), bundle = makeBundle({ptxEntry(cudaLinear())});
+  for (uint8_t flip : {0x01, 0x80, 0xff}) {
+    for (size_t i = 0; i < cubin.size(); ++i) {
+      ByteVector file = cubin;
+      file[i] ^= flip;
+      if (updateElfChecksums(file))
+        Status ignored = read(file);
+    }
+    for (size_t i = 0; i < bundle.size(); ++i) {
+      ByteVector file = bundle;
+      file[i] ^= flip;
+      updateBundleChecksum(file);
+      size_t count = 0;
+      Status status(sparsec_image_count(file.data(), file.size(), &count));
+      if (!status)
+        status = read(file, count - 1);
+    }
+  }
+}
+
+TEST(Image, ChangedCodeIsCorrupt) {
+  ByteVector cubin = makeElf(
+      {ET_EXEC,
+       190,
+       {{".text", SHT_PROGBITS, SHF_ALLOC, {1, 2, 3, 4}}, {".data", SHT_PROGBITS, SHF_ALLOC, cudaLinear().build()}},
+       {{SPARSEC_LAUNCH_INFO_SYMBOL, 2, 0, 0}}});
+  ASSERT_TRUE(updateElfChecksums(cubin));
+  EXPECT_OK(read(cubin));
+  cubin[sizeof(Elf64_Ehdr) + 2] ^= 1; // the code is the first section
+  EXPECT_STATUS(read(cubin), SPARSEC_STATUS_INVALID_IMAGE, "image for 'sm_90a' is corrupt: its checksum is ");
+  ByteVector bundle = makeBundle({ptxEntry(cudaLinear())});
+  sparsec_bundle_entry_t entry;
+  std::memcpy(&entry, bundle.data() + sizeof(sparsec_bundle_t), sizeof(entry));
+  bundle[entry.image_offset] = 'x';
+  EXPECT_STATUS(read(bundle), SPARSEC_STATUS_INVALID_IMAGE, "bundle is corrupt: its checksum is ");
+  updateBundleChecksum(bundle);
+  EXPECT_STATUS(read(bundle), SPARSEC_STATUS_INVALID_IMAGE, "image for 'sm_90a' is corrupt: its checksum is ");
 }
 
 TEST(Image, ForeignFilesAreRefused) {
@@ -64,7 +101,13 @@ TEST(Image, ForeignFilesAreRefused) {
                               62,
                               {{".data", SHT_PROGBITS, SHF_ALLOC, cudaLinear().build()}},
                               {{SPARSEC_LAUNCH_INFO_SYMBOL, 1, 0, 0}}})),
-                SPARSEC_STATUS_INVALID_IMAGE, "expects machine 190, but got 62");
+                SPARSEC_STATUS_INVALID_IMAGE, "corrupt");
+  ByteVector foreign = makeElf({ET_EXEC,
+                                62,
+                                {{".data", SHT_PROGBITS, SHF_ALLOC, cudaLinear().build()}},
+                                {{SPARSEC_LAUNCH_INFO_SYMBOL, 1, 0, 0}}});
+  ASSERT_TRUE(updateElfChecksums(foreign));
+  EXPECT_STATUS(read(foreign), SPARSEC_STATUS_INVALID_IMAGE, "expects machine 190, but got 62");
 }
 
 TEST(Image, BrokenElfFilesAreRefused) {
@@ -108,7 +151,10 @@ TEST(Image, BrokenSymbolTablesAreRefused) {
 TEST(Image, LaunchInfoSymbolBeyondItsSectionIsRefused) {
   ByteVector info = cudaLinear().build();
   auto cubin = [&](uint64_t value, uint64_t size) {
-    return makeElf({ET_EXEC, 190, {{".data", SHT_PROGBITS, 0, info}}, {{SPARSEC_LAUNCH_INFO_SYMBOL, 1, value, size}}});
+    ByteVector file =
+        makeElf({ET_EXEC, 190, {{".data", SHT_PROGBITS, 0, info}}, {{SPARSEC_LAUNCH_INFO_SYMBOL, 1, value, size}}});
+    updateElfChecksums(file);
+    return file;
   };
   EXPECT_OK(read(cubin(0, info.size())));
   EXPECT_OK(read(cubin(0, 0))); // no size: to the end of the section
@@ -152,16 +198,17 @@ TEST(Image, BrokenBundlesAreRefused) {
     change(header, entry);
     std::memcpy(file.data(), &header, sizeof(header));
     std::memcpy(file.data() + sizeof(header), &entry, sizeof(entry));
+    updateBundleChecksum(file);
     return file;
   };
-  EXPECT_STATUS(read(with([](auto &h, auto &) { h.major = 2; })), SPARSEC_STATUS_VERSION_MISMATCH,
-                "bundle has version 2.0, but this runtime reads version 1.x");
+  EXPECT_STATUS(read(with([](auto &h, auto &) { h.major = 3; })), SPARSEC_STATUS_VERSION_MISMATCH,
+                "bundle has version 3.0, but this runtime reads version 2.x");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.total_size += 1; })), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = 0; })), SPARSEC_STATUS_INVALID_IMAGE, "0 entries");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = 257; })), SPARSEC_STATUS_INVALID_IMAGE,
                 "257 entries of 104 bytes");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_count = 200; })), SPARSEC_STATUS_INVALID_IMAGE,
-                "200 entries of 104 bytes at offset 32 do not lie within");
+                "200 entries of 104 bytes at offset 40 do not lie within");
   EXPECT_STATUS(read(with([](auto &h, auto &) { h.entry_size = 8; })), SPARSEC_STATUS_INVALID_IMAGE,
                 "entries of 8 bytes");
   EXPECT_STATUS(read(with([](auto &, auto &e) { e.image_offset += 1; })), SPARSEC_STATUS_INVALID_IMAGE,

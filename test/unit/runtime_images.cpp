@@ -4,6 +4,7 @@
 #include "image/elf_file.h"
 #include "runtime_expect.h"
 
+#include <algorithm>
 #include <cstring>
 #include <elf.h>
 #include <fstream>
@@ -18,12 +19,10 @@ template <typename Record> void appendRecord(ByteVector &bytes, const Record &re
   bytes.insert(bytes.end(), begin, begin + sizeof(record));
 }
 
+/// Appends a table and its entry of the directory.
 template <typename Record>
-void appendTable(ByteVector &bytes, const std::vector<Record> &records, uint32_t &offset, uint32_t &count,
-                 uint32_t &size) {
-  offset = uint32_t(bytes.size());
-  count = uint32_t(records.size());
-  size = sizeof(Record);
+void appendTable(ByteVector &bytes, std::vector<sparsec_table_info_t> &directory, const std::vector<Record> &records) {
+  directory.push_back({tableOf<Record>, uint32_t(bytes.size()), uint32_t(records.size()), sizeof(Record)});
   for (const Record &record : records)
     appendRecord(bytes, record);
 }
@@ -39,35 +38,108 @@ void pad(ByteVector &bytes, size_t alignment) {
 
 ByteVector LaunchInfoBuilder::build() const {
   sparsec_launch_info_t final = header;
-  ByteVector bytes(sizeof(final));
-  appendTable(bytes, kernels, final.kernel_offset, final.kernel_count, final.kernel_size);
-  appendTable(bytes, arguments, final.argument_offset, final.argument_count, final.argument_size);
-  appendTable(bytes, variants, final.variant_offset, final.variant_count, final.variant_size);
-  appendTable(bytes, parameters, final.parameter_offset, final.parameter_count, final.parameter_size);
-  appendTable(bytes, tensorMaps, final.tensor_map_offset, final.tensor_map_count, final.tensor_map_size);
-  appendTable(bytes, steps, final.step_offset, final.step_count, final.step_size);
-  appendTable(bytes, attentions, final.attention_offset, final.attention_count, final.attention_size);
+  constexpr uint32_t tableCount = SPARSEC_TABLE_AUXILIARIES;
+  ByteVector bytes(sizeof(final) + tableCount * sizeof(sparsec_table_info_t));
+  std::vector<sparsec_table_info_t> directory;
+  auto appendAll = [&](const auto &...tables) { (appendTable(bytes, directory, tables), ...); };
+  appendAll(kernels, arguments, operations, operands, attributes, regions, inputs, steps, variants, requirements,
+            workspaces, stages, parameters, tensorMaps, extents, auxiliaries);
   final.total_size = uint32_t(bytes.size());
+  final.directory_offset = sizeof(final);
+  final.directory_count = tableCount;
+  final.directory_size = sizeof(sparsec_table_info_t);
   std::memcpy(bytes.data(), &final, sizeof(final));
+  std::memcpy(bytes.data() + sizeof(final), directory.data(), directory.size() * sizeof(sparsec_table_info_t));
   updateChecksum(bytes);
   return bytes;
 }
 
+sparsec_operand_info_t &LaunchInfoBuilder::operandOf(uint32_t argument) {
+  return *std::find_if(operands.begin(), operands.end(),
+                       [&](const auto &operand) { return operand.argument == argument; });
+}
+
+sparsec_attribute_info_t &LaunchInfoBuilder::attribute(sparsec_attribute_key_t key) {
+  return *std::find_if(attributes.begin(), attributes.end(),
+                       [&](const auto &attribute) { return attribute.key == uint32_t(key); });
+}
+
+void LaunchInfoBuilder::setTile(uint32_t stage, uint32_t m, uint32_t n) {
+  sparsec_stage_info_t &info = stages[stage];
+  info.tile_m = m;
+  info.tile_n = n;
+  sparsec_extent_info_t &panel = extents[info.panel_first];
+  if (operations[0].kind == SPARSEC_OPERATION_ATTENTION) {
+    panel.block = panel.tile = m;
+    return;
+  }
+  extents[info.row_first].block = arguments[0].block_rows;
+  extents[info.row_first].tile = m;
+  panel.block = panel.tile = n * info.cluster;
+}
+
+uint32_t LaunchInfoBuilder::addVariant() {
+  variants.push_back(variants[0]);
+  stages.push_back(stages[0]);
+  sparsec_stage_info_t &stage = stages.back();
+  for (auto [first, count] : {std::pair(&stage.row_first, stage.row_count), {&stage.panel_first, stage.panel_count}}) {
+    const std::vector<sparsec_extent_info_t> copied(extents.begin() + *first, extents.begin() + *first + count);
+    *first = uint32_t(extents.size());
+    extents.insert(extents.end(), copied.begin(), copied.end());
+  }
+  variants.back().stage_first = uint32_t(stages.size() - 1);
+  kernels[0].variant_count = uint32_t(variants.size());
+  return variants.back().stage_first;
+}
+
+void LaunchInfoBuilder::requireRowsAligned(uint32_t variant, uint32_t alignment) {
+  variants[variant].alignment = alignment;
+  variants[variant].requirement_first = uint32_t(requirements.size());
+  for (const sparsec_operand_info_t &operand : operands)
+    if (operand.slot <= SPARSEC_ATTENTION_RESULT)
+      requirements.push_back({operand.argument, alignment, 1, 0});
+  variants[variant].requirement_count = uint32_t(requirements.size()) - variants[variant].requirement_first;
+}
+
 void updateChecksum(ByteVector &launchInfo) {
-  uint32_t zero = 0;
-  size_t offset = offsetof(sparsec_launch_info_t, checksum);
-  std::memcpy(launchInfo.data() + offset, &zero, sizeof(zero));
-  uint32_t checksum = runtime::crc32(launchInfo.data(), launchInfo.size());
+  constexpr size_t offset = offsetof(sparsec_launch_info_t, checksum);
+  uint32_t checksum = runtime::crc32WithZeros(launchInfo.data(), launchInfo.size(), offset, offset + sizeof(uint32_t));
   std::memcpy(launchInfo.data() + offset, &checksum, sizeof(checksum));
+}
+
+bool updateElfChecksums(ByteVector &file) {
+  runtime::ElfFile elf;
+  sparsec_launch_info_t header;
+  if (runtime::ElfFile::parse(file, elf))
+    return false;
+  const runtime::ElfSymbol *symbol = elf.findSymbol(SPARSEC_LAUNCH_INFO_SYMBOL);
+  runtime::Bytes found;
+  if (!symbol || elf.symbolContents(*symbol, found) || found.size() < sizeof(header))
+    return false;
+  const size_t begin = found.data() - file.data();
+  std::memcpy(&header, file.data() + begin, sizeof(header));
+  const size_t field = begin + offsetof(sparsec_launch_info_t, image_checksum);
+  header.image_checksum = runtime::crc32WithZeros(file.data(), file.size(), field, field + 2 * sizeof(uint32_t));
+  std::memcpy(file.data() + begin, &header, sizeof(header));
+  const size_t size = std::min<size_t>(header.total_size, found.size());
+  ByteVector launchInfo(file.begin() + begin, file.begin() + begin + std::max(size, sizeof(header)));
+  updateChecksum(launchInfo);
+  std::copy(launchInfo.begin(), launchInfo.end(), file.begin() + begin);
+  return true;
+}
+
+void updateBundleChecksum(ByteVector &bundle) {
+  constexpr size_t offset = offsetof(sparsec_bundle_t, checksum);
+  uint32_t checksum = runtime::crc32WithZeros(bundle.data(), bundle.size(), offset, offset + sizeof(uint32_t));
+  std::memcpy(bundle.data() + offset, &checksum, sizeof(checksum));
 }
 
 namespace {
 
-sparsec_argument_info_t makeArgument(const char *name, uint32_t kind, uint32_t role, uint32_t dtype, uint32_t rank) {
+sparsec_argument_info_t makeArgument(const char *name, uint32_t kind, uint32_t dtype, uint32_t rank) {
   sparsec_argument_info_t argument = {};
   setName(argument.name, name);
   argument.kind = kind;
-  argument.role = role;
   argument.dtype = dtype;
   argument.rank = rank;
   for (uint32_t d = 0; d < rank; ++d)
@@ -89,34 +161,62 @@ sparsec_launch_info_t cudaHeader() {
 }
 
 std::vector<sparsec_argument_info_t> linearArguments() {
-  auto w = makeArgument("w", SPARSEC_ARGUMENT_BSR, SPARSEC_ROLE_MATRIX, SPARSEC_DTYPE_BF16, 2);
+  auto w = makeArgument("w", SPARSEC_ARGUMENT_BSR, SPARSEC_DTYPE_BF16, 2);
   w.block_rows = w.block_columns = 64;
-  auto x = makeArgument("x", SPARSEC_ARGUMENT_DENSE, SPARSEC_ROLE_DENSE, SPARSEC_DTYPE_BF16, 2);
-  x.layout = SPARSEC_LAYOUT_ROW_MAJOR;
-  auto bias = makeArgument("bias", SPARSEC_ARGUMENT_DENSE, SPARSEC_ROLE_EPILOGUE, SPARSEC_DTYPE_F32, 1);
-  bias.broadcast = SPARSEC_BROADCAST_PER_ROW;
-  auto alpha = makeArgument("alpha", SPARSEC_ARGUMENT_SCALAR, SPARSEC_ROLE_EPILOGUE, SPARSEC_DTYPE_F32, 0);
-  alpha.broadcast = SPARSEC_BROADCAST_SCALAR;
-  auto y = makeArgument("y", SPARSEC_ARGUMENT_DENSE, SPARSEC_ROLE_RESULT, SPARSEC_DTYPE_BF16, 2);
-  y.layout = SPARSEC_LAYOUT_ROW_MAJOR;
-  return {w, x, bias, alpha, y};
+  return {w, makeArgument("x", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_BF16, 2),
+          makeArgument("bias", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F32, 1),
+          makeArgument("alpha", SPARSEC_ARGUMENT_SCALAR, SPARSEC_DTYPE_F32, 0),
+          makeArgument("y", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_BF16, 2)};
 }
 
-sparsec_variant_info_t makeVariant(const char *symbol, uint32_t alignment, uint32_t threads, uint32_t sharedMemory,
-                                   uint32_t cluster, uint32_t tileN, uint32_t tileK) {
+sparsec_stage_info_t makeStage(const char *symbol, uint32_t threads, uint32_t sharedMemory, uint32_t cluster,
+                               uint32_t tileN, uint32_t tileK) {
+  sparsec_stage_info_t stage = {};
+  setName(stage.symbol, symbol);
+  stage.threads = threads;
+  stage.dynamic_shared_memory = sharedMemory;
+  stage.cluster = cluster;
+  stage.ctas_per_sm = cluster == 1 ? 2 : 1;
+  stage.tiles_per_cta = 1;
+  stage.tile_m = 64;
+  stage.tile_n = tileN;
+  stage.tile_k = tileK;
+  stage.registers = 128;
+  return stage;
+}
+
+constexpr sparsec_parameter_info_t field(uint32_t argument, sparsec_field_t field, uint32_t dimension = 0) {
+  return {SPARSEC_SOURCE_ARGUMENT, argument, uint32_t(field), dimension};
+}
+constexpr sparsec_parameter_info_t other(sparsec_source_t source, uint32_t index = 0) {
+  return {uint32_t(source), index, 0, 0};
+}
+
+/// Appends a variant with one stage.
+void addVariant(LaunchInfoBuilder &info, uint32_t alignment, sparsec_stage_info_t stage,
+                const std::vector<sparsec_parameter_info_t> &parameters,
+                const std::vector<sparsec_requirement_info_t> &requirements) {
   sparsec_variant_info_t variant = {};
-  setName(variant.symbol, symbol);
   variant.alignment = alignment;
-  variant.threads = threads;
-  variant.dynamic_shared_memory = sharedMemory;
-  variant.cluster = cluster;
-  variant.ctas_per_sm = cluster == 1 ? 2 : 1;
-  variant.tiles_per_cta = 1;
-  variant.tile_m = 64;
-  variant.tile_n = tileN;
-  variant.tile_k = tileK;
-  variant.registers = 128;
-  return variant;
+  variant.requirement_first = uint32_t(info.requirements.size());
+  variant.requirement_count = uint32_t(requirements.size());
+  info.requirements.insert(info.requirements.end(), requirements.begin(), requirements.end());
+  stage.parameter_first = uint32_t(info.parameters.size());
+  stage.parameter_count = uint32_t(parameters.size());
+  info.parameters.insert(info.parameters.end(), parameters.begin(), parameters.end());
+  variant.stage_first = uint32_t(info.stages.size());
+  variant.stage_count = 1;
+  info.stages.push_back(stage);
+  info.variants.push_back(variant);
+}
+
+void addKernel(LaunchInfoBuilder &info, const char *name, uint32_t results) {
+  sparsec_kernel_info_t kernel = {};
+  setName(kernel.name, name);
+  kernel.argument_count = uint32_t(info.arguments.size());
+  kernel.result_count = results;
+  kernel.variant_count = uint32_t(info.variants.size());
+  info.kernels = {kernel};
 }
 
 } // namespace
@@ -126,97 +226,89 @@ LaunchInfoBuilder cudaLinear() {
   LaunchInfoBuilder info;
   info.header = cudaHeader();
   info.arguments = linearArguments();
+  info.operands = {{SPARSEC_SPMM_MATRIX, w, 0, 0},
+                   {SPARSEC_SPMM_DENSE, x, SPARSEC_LAYOUT_ROW_MAJOR, 0},
+                   {SPARSEC_SPMM_EXTRA, bias, 0, SPARSEC_BROADCAST_PER_ROW},
+                   {SPARSEC_SPMM_EXTRA, alpha, 0, SPARSEC_BROADCAST_SCALAR},
+                   {SPARSEC_SPMM_RESULT, y, SPARSEC_LAYOUT_ROW_MAJOR, 0}};
+  info.operations = {{SPARSEC_OPERATION_SPMM, 0, 5, 0, 0, 0, 1, 0}};
+  // Values: 0 the accumulator, 1 bias, 2 alpha, 3 = acc * alpha, 4 = value 3 + bias.
+  info.regions = {{SPARSEC_REGION_EPILOGUE, 0, 3, 0, 2, 0}};
+  info.inputs = {{SPARSEC_INPUT_ACCUMULATOR, 0}, {SPARSEC_INPUT_OPERAND, 2}, {SPARSEC_INPUT_OPERAND, 3}};
+  info.steps = {{SPARSEC_STEP_MULTIPLY, 0, 2, 0, 0}, {SPARSEC_STEP_ADD, 3, 1, 0, 0}};
 
-  info.variants = {makeVariant("linear_aligned", 16, 384, 200000, 2, 256, 64),
-                   makeVariant("linear_any", 2, 128, 40000, 1, 128, 32)};
-  info.parameters = {
-      {SPARSEC_PARAMETER_TENSOR_MAP, 0, 0, 0},
-      {SPARSEC_PARAMETER_TENSOR_MAP, 0, 1, 0},
-      {SPARSEC_PARAMETER_TENSOR_MAP, 0, 2, 0},
-      {SPARSEC_PARAMETER_ROW_PTR, w, 0, 0},
-      {SPARSEC_PARAMETER_COL_IDX, w, 0, 0},
-      {SPARSEC_PARAMETER_POINTER, bias, 0, 0},
-      {SPARSEC_PARAMETER_SCALAR, alpha, 0, 0},
-      {SPARSEC_PARAMETER_SIZE, w, 0, 0},
-      {SPARSEC_PARAMETER_SIZE, x, 1, 0},
-      {SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_TILE_OFFSETS, 0},
-      {SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_TILES, 0},
-      {SPARSEC_PARAMETER_TILE_ROWS, 0, 0, 0},
-      {SPARSEC_PARAMETER_TILE_PANELS, 0, 0, 0},
-  };
-  info.variants[0].parameter_count = uint32_t(info.parameters.size());
-  info.variants[1].parameter_first = info.variants[0].parameter_count;
-  const sparsec_parameter_info_t fallback[] = {
-      {SPARSEC_PARAMETER_POINTER, w, 0, 0},
-      {SPARSEC_PARAMETER_ROW_PTR, w, 0, 0},
-      {SPARSEC_PARAMETER_COL_IDX, w, 0, 0},
-      {SPARSEC_PARAMETER_POINTER, x, 0, 0},
-      {SPARSEC_PARAMETER_STRIDE, x, 0, 0},
-      {SPARSEC_PARAMETER_POINTER, y, 0, 0},
-      {SPARSEC_PARAMETER_STRIDE, y, 0, 0},
-      {SPARSEC_PARAMETER_SIZE, w, 1, 0},
-      {SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_TILE_OFFSETS, 0},
-      {SPARSEC_PARAMETER_PLAN_SECTION, 0, SPARSEC_PLAN_TILES, 0},
-      {SPARSEC_PARAMETER_TILE_ROWS, 0, 0, 0},
-      {SPARSEC_PARAMETER_TILE_PANELS, 0, 0, 0},
-  };
-  info.parameters.insert(info.parameters.end(), std::begin(fallback), std::end(fallback));
-  info.variants[1].parameter_count = uint32_t(std::size(fallback));
-
+  sparsec_stage_info_t aligned = makeStage("linear_aligned", 384, 200000, 2, 256, 64);
+  aligned.row_first = 0, aligned.row_count = 1, aligned.panel_first = 1, aligned.panel_count = 1;
+  sparsec_stage_info_t any = makeStage("linear_any", 128, 40000, 1, 128, 32);
+  any.row_first = 2, any.row_count = 1, any.panel_first = 3, any.panel_count = 1;
+  info.extents = {{w, SPARSEC_FIELD_SIZE, 0, 64, 64, 0},
+                  {x, SPARSEC_FIELD_SIZE, 1, 512, 512, 0},
+                  {w, SPARSEC_FIELD_SIZE, 0, 64, 64, 0},
+                  {x, SPARSEC_FIELD_SIZE, 1, 128, 128, 0}};
+  addVariant(info, 16, aligned,
+             {other(SPARSEC_SOURCE_TENSOR_MAP, 0), other(SPARSEC_SOURCE_TENSOR_MAP, 1),
+              other(SPARSEC_SOURCE_TENSOR_MAP, 2), field(w, SPARSEC_FIELD_FULL_STARTS),
+              field(w, SPARSEC_FIELD_FULL_INDICES), field(bias, SPARSEC_FIELD_DATA), field(alpha, SPARSEC_FIELD_SCALAR),
+              field(w, SPARSEC_FIELD_SIZE, 0), field(x, SPARSEC_FIELD_SIZE, 1),
+              other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS),
+              other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES), other(SPARSEC_SOURCE_TILE_ROWS),
+              other(SPARSEC_SOURCE_PANELS)},
+             {{w, 16, 1, 0}, {x, 16, 1, 0}, {bias, 16, 1, 0}, {y, 16, 16, 0}});
+  addVariant(info, 2, any,
+             {field(w, SPARSEC_FIELD_DATA), field(w, SPARSEC_FIELD_FULL_STARTS), field(w, SPARSEC_FIELD_FULL_INDICES),
+              field(x, SPARSEC_FIELD_DATA), field(x, SPARSEC_FIELD_STRIDE, 0), field(y, SPARSEC_FIELD_DATA),
+              field(y, SPARSEC_FIELD_STRIDE, 0), field(w, SPARSEC_FIELD_SIZE, 1),
+              other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS),
+              other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES), other(SPARSEC_SOURCE_TILE_ROWS),
+              other(SPARSEC_SOURCE_PANELS)},
+             {});
   info.tensorMaps = {
       {SPARSEC_TENSOR_MAP_BSR_VALUES, w, 3, SPARSEC_SWIZZLE_128B, {64, 64, 1}, 0},
       {SPARSEC_TENSOR_MAP_DENSE, x, 2, SPARSEC_SWIZZLE_128B, {64, 64}, 0},
       {SPARSEC_TENSOR_MAP_DENSE, y, 2, SPARSEC_SWIZZLE_NONE, {32, 64}, 0},
   };
-  // Values: 0 the accumulator, 1 bias, 2 alpha, 3 = acc * alpha, 4 = value 3 + bias.
-  info.steps = {{SPARSEC_STEP_MULTIPLY, 0, 2, 0, 0}, {SPARSEC_STEP_ADD, 3, 1, 0, 0}};
-  sparsec_kernel_info_t kernel = {};
-  setName(kernel.name, "linear");
-  kernel.family = SPARSEC_FAMILY_SPMM;
-  kernel.argument_count = uint32_t(info.arguments.size());
-  kernel.variant_count = uint32_t(info.variants.size());
-  kernel.step_count = uint32_t(info.steps.size());
-  info.kernels = {kernel};
+  addKernel(info, "linear", 1);
   return info;
 }
 
 namespace {
 
 std::vector<sparsec_argument_info_t> attentionArguments() {
-  auto dense = [](const char *name, uint32_t role, uint32_t dtype, uint32_t rank) {
-    return makeArgument(name, SPARSEC_ARGUMENT_DENSE, role, dtype, rank);
+  auto dense = [](const char *name, uint32_t dtype, uint32_t rank) {
+    return makeArgument(name, SPARSEC_ARGUMENT_DENSE, dtype, rank);
   };
-  auto pattern = makeArgument("pattern", SPARSEC_ARGUMENT_PATTERN, SPARSEC_ROLE_PATTERN, SPARSEC_DTYPE_I32, 0);
+  auto pattern = makeArgument("pattern", SPARSEC_ARGUMENT_PATTERN, SPARSEC_DTYPE_I32, 0);
   pattern.block_rows = 64;
   pattern.block_columns = 128;
   std::vector<sparsec_argument_info_t> arguments = {
-      dense("q", SPARSEC_ROLE_QUERY, SPARSEC_DTYPE_BF16, 4),
-      dense("k", SPARSEC_ROLE_KEY, SPARSEC_DTYPE_BF16, 4),
-      dense("v", SPARSEC_ROLE_VALUE, SPARSEC_DTYPE_BF16, 4),
+      dense("q", SPARSEC_DTYPE_BF16, 4),
+      dense("k", SPARSEC_DTYPE_BF16, 4),
+      dense("v", SPARSEC_DTYPE_BF16, 4),
       pattern,
-      makeArgument("scale", SPARSEC_ARGUMENT_SCALAR, SPARSEC_ROLE_SCALE, SPARSEC_DTYPE_F32, 0),
-      dense("slopes", SPARSEC_ROLE_REGION, SPARSEC_DTYPE_F32, 1),
-      dense("ids", SPARSEC_ROLE_REGION, SPARSEC_DTYPE_I32, 2),
-      dense("o", SPARSEC_ROLE_RESULT, SPARSEC_DTYPE_BF16, 4),
-      dense("lse", SPARSEC_ROLE_LSE, SPARSEC_DTYPE_F32, 3)};
+      makeArgument("scale", SPARSEC_ARGUMENT_SCALAR, SPARSEC_DTYPE_F32, 0),
+      dense("slopes", SPARSEC_DTYPE_F32, 1),
+      dense("ids", SPARSEC_DTYPE_I32, 2),
+      dense("o", SPARSEC_DTYPE_BF16, 4),
+      dense("lse", SPARSEC_DTYPE_F32, 3)};
   for (uint32_t i : {0, 1, 2, 7})
     arguments[i].sizes[3] = 64;
   return arguments;
 }
 
-/// Values: 0 the score, 1 batch, 2 head, 3 q, 4 k.
+/// Values of the score: 0 the score, 1 batch, 2 head, 3 q, 4 k; those of the mask begin with the batch. `slopes` and
+/// `ids` are numbers of operands.
 std::vector<sparsec_step_info_t> attentionSteps(uint32_t slopes, uint32_t ids) {
-  return {{SPARSEC_STEP_LOAD, slopes, 2, 0, 0},     // 5 = slopes[head]
-          {SPARSEC_STEP_I32_SUBTRACT, 4, 3, 0, 0},  // 6 = k - q
-          {SPARSEC_STEP_I32_TO_F32, 6, 0, 0, 0},    // 7
-          {SPARSEC_STEP_FMA, 5, 7, 0, 0},           // 8 = slopes[head] * (k - q) + score
-          {SPARSEC_STEP_COPY, 1, 0, 0, 0},          // 5 = batch: the indices of a load are consecutive values
-          {SPARSEC_STEP_COPY, 3, 0, 0, 0},          // 6 = q
-          {SPARSEC_STEP_LOAD, ids, 5, 0, 0},        // 7 = ids[batch, q]
-          {SPARSEC_STEP_COPY, 1, 0, 0, 0},          // 8 = batch
-          {SPARSEC_STEP_COPY, 4, 0, 0, 0},          // 9 = k
-          {SPARSEC_STEP_LOAD, ids, 8, 0, 0},        // 10 = ids[batch, k]
-          {SPARSEC_STEP_I32_COMPARE, 7, 10, 0, 0}}; // 11 = equal
+  return {{SPARSEC_STEP_LOAD, slopes, 2, 0, 0},    // 5 = slopes[head]
+          {SPARSEC_STEP_I32_SUBTRACT, 4, 3, 0, 0}, // 6 = k - q
+          {SPARSEC_STEP_I32_TO_F32, 6, 0, 0, 0},   // 7
+          {SPARSEC_STEP_FMA, 5, 7, 0, 0},          // 8 = slopes[head] * (k - q) + score
+          {SPARSEC_STEP_COPY, 0, 0, 0, 0},         // 4 = batch: the indices of a load are consecutive values
+          {SPARSEC_STEP_COPY, 2, 0, 0, 0},         // 5 = q
+          {SPARSEC_STEP_LOAD, ids, 4, 0, 0},       // 6 = ids[batch, q]
+          {SPARSEC_STEP_COPY, 0, 0, 0, 0},         // 7 = batch
+          {SPARSEC_STEP_COPY, 3, 0, 0, 0},         // 8 = k
+          {SPARSEC_STEP_LOAD, ids, 7, 0, 0},       // 9 = ids[batch, k]
+          {SPARSEC_STEP_I32_COMPARE, 6, 9, 0, 0}}; // 10 = equal
 }
 
 /// As the compiler writes them for the host (see the order there).
@@ -224,55 +316,79 @@ std::vector<sparsec_parameter_info_t> attentionParameters() {
   enum { q, k, v, pattern, scale, slopes, ids, o, lse };
   std::vector<sparsec_parameter_info_t> parameters;
   for (uint32_t tensor : {q, k, v, o}) {
-    parameters.push_back({SPARSEC_PARAMETER_POINTER, tensor, 0, 0});
+    parameters.push_back(field(tensor, SPARSEC_FIELD_DATA));
     for (uint32_t d = 0; d < 3; ++d)
-      parameters.push_back({SPARSEC_PARAMETER_STRIDE, tensor, d, 0});
+      parameters.push_back(field(tensor, SPARSEC_FIELD_STRIDE, d));
   }
   for (uint32_t tensor : {q, k})
     for (uint32_t d : {1, 2})
-      parameters.push_back({SPARSEC_PARAMETER_SIZE, tensor, d, 0});
-  parameters.push_back({SPARSEC_PARAMETER_POINTER, lse, 0, 0});
-  parameters.push_back({SPARSEC_PARAMETER_STRIDE, lse, 0, 0});
-  parameters.push_back({SPARSEC_PARAMETER_STRIDE, lse, 1, 0});
-  parameters.push_back({SPARSEC_PARAMETER_SCALAR, scale, 0, 0});
-  for (uint32_t field = SPARSEC_PATTERN_FIELD_ENCODING; field <= SPARSEC_PATTERN_FIELD_FULL_INDICES; ++field)
-    parameters.push_back({SPARSEC_PARAMETER_PATTERN_FIELD, pattern, field, 0});
-  parameters.push_back({SPARSEC_PARAMETER_POINTER, slopes, 0, 0});
-  parameters.push_back({SPARSEC_PARAMETER_POINTER, ids, 0, 0});
-  parameters.push_back({SPARSEC_PARAMETER_STRIDE, ids, 0, 0});
+      parameters.push_back(field(tensor, SPARSEC_FIELD_SIZE, d));
+  parameters.push_back(field(lse, SPARSEC_FIELD_DATA));
+  parameters.push_back(field(lse, SPARSEC_FIELD_STRIDE, 0));
+  parameters.push_back(field(lse, SPARSEC_FIELD_STRIDE, 1));
+  parameters.push_back(field(scale, SPARSEC_FIELD_SCALAR));
+  for (sparsec_field_t each : {SPARSEC_FIELD_ENCODING, SPARSEC_FIELD_BATCHES, SPARSEC_FIELD_HEADS,
+                               SPARSEC_FIELD_CAPACITY, SPARSEC_FIELD_PARTIAL_STARTS, SPARSEC_FIELD_PARTIAL_INDICES,
+                               SPARSEC_FIELD_FULL_STARTS, SPARSEC_FIELD_FULL_INDICES})
+    parameters.push_back(field(pattern, each));
+  parameters.push_back(field(slopes, SPARSEC_FIELD_DATA));
+  parameters.push_back(field(ids, SPARSEC_FIELD_DATA));
+  parameters.push_back(field(ids, SPARSEC_FIELD_STRIDE, 0));
   return parameters;
 }
 
 } // namespace
 
 LaunchInfoBuilder cudaAttention() {
+  enum { q, k, v, pattern, scale, slopes, ids, o, lse };
   LaunchInfoBuilder info;
   info.header = cudaHeader();
   info.arguments = attentionArguments();
-  info.variants = {makeVariant("attention_any", 2, 128, 100000, 1, 64, 64)};
-  info.parameters = attentionParameters();
-  info.variants[0].parameter_count = uint32_t(info.parameters.size());
-  info.steps = attentionSteps(5, 6);
-  info.attentions = {{64, 0, -1, -1, 0, 4, 4, 7, 0, 0}};
-  sparsec_kernel_info_t kernel = {};
-  setName(kernel.name, "attention");
-  kernel.family = SPARSEC_FAMILY_ATTENTION;
-  kernel.argument_count = uint32_t(info.arguments.size());
-  kernel.variant_count = 1;
-  info.kernels = {kernel};
+  // An operand has the number of its argument.
+  info.operands = {{SPARSEC_ATTENTION_QUERY, q, 0, 0},     {SPARSEC_ATTENTION_KEY, k, 0, 0},
+                   {SPARSEC_ATTENTION_VALUE, v, 0, 0},     {SPARSEC_ATTENTION_PATTERN, pattern, 0, 0},
+                   {SPARSEC_ATTENTION_SCALE, scale, 0, 0}, {SPARSEC_ATTENTION_EXTRA, slopes, 0, 0},
+                   {SPARSEC_ATTENTION_EXTRA, ids, 0, 0},   {SPARSEC_ATTENTION_RESULT, o, 0, 0},
+                   {SPARSEC_ATTENTION_LSE, lse, 0, 0}};
+  info.attributes = {{SPARSEC_ATTRIBUTE_HEAD_DIMENSION, 0, 64},
+                     {SPARSEC_ATTRIBUTE_CAUSAL, 0, 0},
+                     {SPARSEC_ATTRIBUTE_WINDOW_LEFT, 0, -1},
+                     {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, 0, -1}};
+  info.inputs = {{SPARSEC_INPUT_SCORE, 0},
+                 {SPARSEC_INPUT_BATCH, 0},
+                 {SPARSEC_INPUT_HEAD, 0},
+                 {SPARSEC_INPUT_QUERY, 0},
+                 {SPARSEC_INPUT_KEY, 0}};
+  info.regions = {{SPARSEC_REGION_SCORE, 0, 5, 0, 4, 0}, {SPARSEC_REGION_MASK, 1, 4, 4, 7, 0}};
+  info.operations = {{SPARSEC_OPERATION_ATTENTION, 0, 9, 0, 4, 0, 2, 0}};
+  info.steps = attentionSteps(slopes, ids);
+  sparsec_stage_info_t stage = makeStage("attention_any", 128, 100000, 1, 64, 64);
+  stage.row_first = 0, stage.row_count = 2, stage.panel_first = 2, stage.panel_count = 1;
+  info.extents = {
+      {q, SPARSEC_FIELD_SIZE, 0, 1, 1, 0}, {q, SPARSEC_FIELD_SIZE, 1, 1, 1, 0}, {q, SPARSEC_FIELD_SIZE, 2, 64, 64, 0}};
+  addVariant(info, 2, stage, attentionParameters(), {});
+  addKernel(info, "attention", 2);
   return info;
 }
 
 void removeArgument(LaunchInfoBuilder &info, uint32_t number) {
   info.arguments.erase(info.arguments.begin() + number);
-  std::erase_if(info.parameters, [&](const sparsec_parameter_info_t &p) { return p.argument == number; });
+  info.operands.erase(info.operands.begin() + number);
+  auto isOfIt = [&](const sparsec_parameter_info_t &p) {
+    return p.source == SPARSEC_SOURCE_ARGUMENT && p.index == number;
+  };
+  std::erase_if(info.parameters, isOfIt);
   for (sparsec_parameter_info_t &parameter : info.parameters)
-    parameter.argument -= parameter.argument > number;
+    if (parameter.source == SPARSEC_SOURCE_ARGUMENT)
+      parameter.index -= parameter.index > number;
+  for (sparsec_operand_info_t &operand : info.operands)
+    operand.argument -= operand.argument > number;
   for (sparsec_step_info_t &step : info.steps)
     if (step.op == SPARSEC_STEP_LOAD)
       step.a -= step.a > number;
-  info.variants[0].parameter_count = uint32_t(info.parameters.size());
-  info.kernels[0].argument_count = uint32_t(info.arguments.size());
+  info.stages[0].parameter_count = uint32_t(info.parameters.size());
+  info.kernels[0].result_count -= number >= info.kernels[0].argument_count - info.kernels[0].result_count;
+  info.kernels[0].argument_count = info.operations[0].operand_count = uint32_t(info.arguments.size());
 }
 
 void makeHostInfo(LaunchInfoBuilder &info) {
@@ -370,6 +486,7 @@ ByteVector hostObject(const LaunchInfoBuilder &info) {
   ByteVector bytes = info.build();
   EXPECT_LE(bytes.size(), place.size());
   std::copy(bytes.begin(), bytes.end(), object.begin() + (place.data() - object.data()));
+  EXPECT_TRUE(updateElfChecksums(object));
   return object;
 }
 
@@ -381,7 +498,9 @@ ByteVector makeCubin(const ByteVector &launchInfo) {
   contents.insert(contents.end(), launchInfo.begin(), launchInfo.end());
   ElfSectionSpec section = {".nv.global.init", SHT_PROGBITS, SHF_ALLOC | SHF_WRITE, contents};
   section.address = 4096;
-  return makeElf({ET_EXEC, 190, {section}, {{SPARSEC_LAUNCH_INFO_SYMBOL, 1, 4096 + 8, launchInfo.size()}}});
+  ByteVector cubin = makeElf({ET_EXEC, 190, {section}, {{SPARSEC_LAUNCH_INFO_SYMBOL, 1, 4096 + 8, launchInfo.size()}}});
+  updateElfChecksums(cubin);
+  return cubin;
 }
 
 ByteVector makeBundle(const std::vector<BundleEntrySpec> &entries) {
@@ -391,6 +510,8 @@ ByteVector makeBundle(const std::vector<BundleEntrySpec> &entries) {
                              uint32_t(entries.size()),
                              sizeof(sparsec_bundle_t),
                              sizeof(sparsec_bundle_entry_t),
+                             0,
+                             0,
                              0};
   ByteVector file(sizeof(header) + entries.size() * sizeof(sparsec_bundle_entry_t));
   size_t entryOffset = sizeof(header);
@@ -413,12 +534,15 @@ ByteVector makeBundle(const std::vector<BundleEntrySpec> &entries) {
   }
   header.total_size = file.size();
   std::memcpy(file.data(), &header, sizeof(header));
+  updateBundleChecksum(file);
   return file;
 }
 
 BundleEntrySpec ptxEntry(const LaunchInfoBuilder &info) {
   const char text[] = ".version 8.1 // stands for PTX text";
-  return {info.header.target, SPARSEC_IMAGE_PTX, ByteVector(text, text + sizeof(text)), info.build()};
+  LaunchInfoBuilder sealed = info;
+  sealed.header.image_checksum = runtime::crc32(reinterpret_cast<const uint8_t *>(text), sizeof(text));
+  return {info.header.target, SPARSEC_IMAGE_PTX, ByteVector(text, text + sizeof(text)), sealed.build()};
 }
 
 BundleEntrySpec cubinEntry(const LaunchInfoBuilder &info) {

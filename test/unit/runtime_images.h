@@ -4,7 +4,7 @@
 #ifndef SPARSEC_TEST_UNIT_RUNTIME_IMAGES_H
 #define SPARSEC_TEST_UNIT_RUNTIME_IMAGES_H
 
-#include "sparsec/launch_info.h"
+#include "sparsec/launch_info.hpp"
 
 #include <cstdint>
 #include <string>
@@ -14,22 +14,45 @@ namespace sparsec::test {
 
 using ByteVector = std::vector<uint8_t>;
 
-/// A launch info as records; build() lays them out and sets the offsets, counts, sizes and the checksum.
+/// A launch info as records; build() lays them out and sets offsets, sizes and the checksum.
 struct LaunchInfoBuilder {
   sparsec_launch_info_t header = {};
   std::vector<sparsec_kernel_info_t> kernels;
   std::vector<sparsec_argument_info_t> arguments;
+  std::vector<sparsec_operation_info_t> operations;
+  std::vector<sparsec_operand_info_t> operands;
+  std::vector<sparsec_attribute_info_t> attributes;
+  std::vector<sparsec_region_info_t> regions;
+  std::vector<sparsec_input_info_t> inputs;
+  std::vector<sparsec_step_info_t> steps;
   std::vector<sparsec_variant_info_t> variants;
+  std::vector<sparsec_requirement_info_t> requirements;
+  std::vector<sparsec_workspace_info_t> workspaces;
+  std::vector<sparsec_stage_info_t> stages;
   std::vector<sparsec_parameter_info_t> parameters;
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
-  std::vector<sparsec_step_info_t> steps;
-  std::vector<sparsec_attention_info_t> attentions;
+  std::vector<sparsec_extent_info_t> extents;
+  std::vector<sparsec_auxiliary_info_t> auxiliaries;
 
   ByteVector build() const;
+
+  /// The operand that the argument is.
+  sparsec_operand_info_t &operandOf(uint32_t argument);
+  sparsec_attribute_info_t &attribute(sparsec_attribute_key_t key);
+  /// Changes the size of a stage's tiles, and its grid with it.
+  void setTile(uint32_t stage, uint32_t m, uint32_t n);
+  /// Adds a copy of variant 0 and of its stage; returns the number of the stage.
+  uint32_t addVariant();
+  /// Makes a variant require the alignment of every argument of attention's rows.
+  void requireRowsAligned(uint32_t variant, uint32_t alignment);
 };
 
 /// Sets the checksum of a launch info that a test has changed.
 void updateChecksum(ByteVector &launchInfo);
+/// Sets both checksums of an ELF file that a test has changed; false where it no longer holds a launch info.
+bool updateElfChecksums(ByteVector &file);
+/// Sets the checksum of a bundle that a test has changed.
+void updateBundleChecksum(ByteVector &bundle);
 
 /// y = alpha * (w x) + bias: arguments w (bf16, blocks 64 x 64), x (K, N), bias (f32 per row), alpha (f32 by value) and
 /// y (M, N), all sizes dynamic, for compute capability 9.0 exactly. Variant 0: alignment 16, tensor maps, tile
@@ -42,7 +65,7 @@ LaunchInfoBuilder cudaLinear();
 /// alignment 2, tile 64 x 64.
 LaunchInfoBuilder cudaAttention();
 
-/// Takes an argument out of a kernel of cudaAttention(); its parameters go too.
+/// Takes an argument out of a kernel of cudaAttention(); its operand and parameters go too.
 void removeArgument(LaunchInfoBuilder &info, uint32_t number);
 
 /// Makes the image one for the host.

@@ -44,12 +44,16 @@ TEST(LaunchInfo, Crc32IsThatOfIeee) {
 TEST(LaunchInfo, GoodOneIsRead) {
   LaunchInfo info;
   ASSERT_OK(LaunchInfo::parse(cudaLinear().build(), info));
-  EXPECT_STREQ(info.kernel(0).name, "linear");
-  EXPECT_STREQ(info.argument(4).name, "y");
-  EXPECT_STREQ(info.variant(1).symbol, "linear_any");
-  EXPECT_EQ(info.parameter(3).kind, uint32_t(SPARSEC_PARAMETER_ROW_PTR));
-  EXPECT_EQ(info.tensorMap(2).box[0], 32u);
-  EXPECT_EQ(info.step(1).op, uint32_t(SPARSEC_STEP_ADD));
+  const sparsec_kernel_info_t &kernel = info.all<sparsec_kernel_info_t>()[0];
+  EXPECT_STREQ(kernel.name, "linear");
+  EXPECT_STREQ(info.argumentsOf(kernel)[4].name, "y");
+  const sparsec_stage_info_t &stage = info.stagesOf(info.variantsOf(kernel)[1])[0];
+  EXPECT_STREQ(stage.symbol, "linear_any");
+  EXPECT_EQ(info.parametersOf(stage)[1].field, uint32_t(SPARSEC_FIELD_FULL_STARTS));
+  EXPECT_EQ(info.all<sparsec_tensor_map_info_t>()[2].box[0], 32u);
+  const sparsec_region_info_t &epilogue = info.regionsOf(info.operationOf(kernel))[0];
+  EXPECT_EQ(info.stepsOf(epilogue)[1].op, uint32_t(SPARSEC_STEP_ADD));
+  EXPECT_EQ(info.inputsOf(epilogue).size(), 3u);
   EXPECT_FALSE(info.isHost());
 }
 
@@ -85,13 +89,13 @@ TEST(LaunchInfo, ChangedBytesWithAGoodChecksumAreReadOrRefused) {
 
 TEST(LaunchInfo, VersionsAreNamed) {
   EXPECT_STATUS(parse(withHeader([](auto &header) { header.major = 7, header.minor = 3; })),
-                SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 1.x");
+                SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 2.x");
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
   EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 9; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 9, info.kernels[0].family = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 1.9 and kernel 0 uses kernel family 77");
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 9, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 2.9 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -101,87 +105,187 @@ TEST(LaunchInfo, HeaderFieldsAreChecked) {
   } cases[] = {
       {"magic", [](auto &h) { h.magic ^= 1; }},
       {"truncated", [](auto &h) { h.total_size = 8; }},
-      {"kernel records have 152 bytes, but at least 160", [](auto &h) { h.kernel_size = 152; }},
-      {"argument records have 140 bytes", [](auto &h) { h.argument_size = 140; }},
-      {"do not lie within", [](auto &h) { h.variant_count = 0x7fffffff; }},
-      {"do not lie within", [](auto &h) { h.parameter_offset = 0; }},
-      {"do not lie within", [](auto &h) { h.tensor_map_offset += 4; }},
-      {"do not lie within", [](auto &h) { h.step_offset = 0xfffffff8; }},
+      {"a directory of 16 entries of 8 bytes", [](auto &h) { h.directory_size = 8; }},
+      {"does not lie within", [](auto &h) { h.directory_count = 0x7fffffff; }},
+      {"does not lie within", [](auto &h) { h.directory_offset = 0; }},
+      {"does not lie within", [](auto &h) { h.directory_offset += 4; }},
       {"target or compiler name", [](auto &h) { h.target[0] = 0; }},
       {"target or compiler name", [](auto &h) { std::memset(h.compiler, 'x', sizeof(h.compiler)); }},
       {"unknown target kind 3", [](auto &h) { h.target_kind = 3; }},
       {"compute capability 0", [](auto &h) { h.compute_capability = 0; }},
       {"arch_specific 2", [](auto &h) { h.arch_specific = 2; }},
-      {"no kernel", [](auto &h) { h.kernel_count = 0; }},
+      {"no kernel", [](auto &h) { h.directory_count = 0; }},
   };
   for (auto &[message, change] : cases)
     EXPECT_STATUS(parse(withHeader(change)), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
+/// Changes an entry of the directory; table `id` is entry id - 1.
+ByteVector withTable(sparsec_table_id_t id, const std::function<void(sparsec_table_info_t &)> &change) {
+  ByteVector bytes = cudaLinear().build();
+  uint8_t *place = bytes.data() + sizeof(sparsec_launch_info_t) + (id - 1) * sizeof(sparsec_table_info_t);
+  sparsec_table_info_t entry;
+  std::memcpy(&entry, place, sizeof(entry));
+  EXPECT_EQ(entry.id, uint32_t(id));
+  change(entry);
+  std::memcpy(place, &entry, sizeof(entry));
+  updateChecksum(bytes);
+  return bytes;
+}
+
+TEST(LaunchInfo, DirectoryIsChecked) {
+  struct {
+    const char *message;
+    sparsec_table_id_t id;
+    std::function<void(sparsec_table_info_t &)> change;
+  } cases[] = {
+      {"records of table 1 have 152 bytes, but at least 160", SPARSEC_TABLE_KERNELS,
+       [](auto &t) { t.record_size = 152; }},
+      {"records of table 2 have 132 bytes", SPARSEC_TABLE_ARGUMENTS, [](auto &t) { t.record_size = 132; }},
+      {"do not lie within", SPARSEC_TABLE_VARIANTS, [](auto &t) { t.count = 0x7fffffff; }},
+      {"do not lie within", SPARSEC_TABLE_PARAMETERS, [](auto &t) { t.offset = 0; }},
+      {"do not lie within", SPARSEC_TABLE_TENSOR_MAPS, [](auto &t) { t.offset += 4; }},
+      {"do not lie within", SPARSEC_TABLE_STEPS, [](auto &t) { t.offset = 0xfffffff8; }},
+      {"table 1 is there twice", SPARSEC_TABLE_STEPS, [](auto &t) { t.id = SPARSEC_TABLE_KERNELS; }},
+  };
+  for (auto &[message, id, change] : cases)
+    EXPECT_STATUS(parse(withTable(id, change)), SPARSEC_STATUS_INVALID_IMAGE, message);
+}
+
+TEST(LaunchInfo, TablesOfLaterVersionsAreLeftAlone) {
+  EXPECT_OK(parse(withTable(SPARSEC_TABLE_AUXILIARIES, [](auto &table) {
+    table.id = 1000;
+    table.offset = 1;
+  })));
+}
+
 TEST(LaunchInfo, RecordsAreChecked) {
+  enum { w, x, bias, alpha, y };
   struct {
     const char *message;
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
+      // Kernels and arguments.
       {"its name is empty", [](auto &i) { i.kernels[0].name[0] = 0; }},
       {"its name is empty or has no end", [](auto &i) { std::memset(i.kernels[0].name, 'x', SPARSEC_SYMBOL_LENGTH); }},
       {"is also that of kernel 0", [](auto &i) { i.kernels.push_back(i.kernels[0]); }},
-      {"unknown kernel family 9", [](auto &i) { i.kernels[0].family = 9; }},
       {"arguments 1 + 5 of 5", [](auto &i) { i.kernels[0].argument_first = 1; }},
       {"arguments 4294967295 + 5", [](auto &i) { i.kernels[0].argument_first = UINT32_MAX; }},
-      {"variants 0 + 0", [](auto &i) { i.kernels[0].variant_count = 0; }},
+      {"6 results of 5 arguments", [](auto &i) { i.kernels[0].result_count = 6; }},
+      {"operation 1 + 1 of 1", [](auto &i) { i.kernels[0].operation = 1; }},
+      {"it has no variant", [](auto &i) { i.kernels[0].variant_count = 0; }},
       {"variants 0 + 3 of 2", [](auto &i) { i.kernels[0].variant_count = 3; }},
-      {"steps 0 + 3 of 2", [](auto &i) { i.kernels[0].step_count = 3; }},
-      {"name of argument 1", [](auto &i) { i.arguments[1].name[0] = 0; }},
-      {"arguments 0 and 1 have the same name 'w'", [](auto &i) { std::strcpy(i.arguments[1].name, "w"); }},
-      {"unknown element type 42", [](auto &i) { i.arguments[1].dtype = 42; }},
-      {"rank 3", [](auto &i) { i.arguments[1].rank = 3; }},
-      {"size -2", [](auto &i) { i.arguments[1].sizes[0] = -2; }},
-      {"argument 0 of role 1", [](auto &i) { i.arguments[0].kind = SPARSEC_ARGUMENT_DENSE; }},
-      {"blocks of 0 x 64", [](auto &i) { i.arguments[0].block_rows = 0; }},
-      {"argument 1 of role 2", [](auto &i) { i.arguments[1].layout = 0; }},
-      {"argument 2 of role 3", [](auto &i) { i.arguments[2].rank = 2; }},
-      {"argument 3 of role 3", [](auto &i) { i.arguments[3].dtype = SPARSEC_DTYPE_F16; }},
-      {"unknown broadcast 7", [](auto &i) { i.arguments[2].broadcast = 7; }},
-      {"unknown argument role 12", [](auto &i) { i.arguments[2].role = 12; }},
-      {"argument 2 has role 9, which a kernel of family 1 does not have", [](auto &i) { i.arguments[2].role = 9; }},
-      {"argument 1 of role 2 has elements of type i32", [](auto &i) { i.arguments[1].dtype = SPARSEC_DTYPE_I32; }},
-      {"unknown layout 3", [](auto &i) { i.arguments[0].layout = 3; }},
-      {"argument 2 of role 3", [](auto &i) { i.arguments[2].broadcast = SPARSEC_BROADCAST_NONE; }},
-      {"1 result, but got 1, 1 and 0", [](auto &i) { i.kernels[0].argument_count = 4; }},
-      {"result to be the last", [](auto &i) { std::swap(i.arguments[2], i.arguments[4]); }},
+      {"auxiliary kernels 0 + 1 of 0", [](auto &i) { i.kernels[0].auxiliary_count = 1; }},
+      {"name of argument 1", [](auto &i) { i.arguments[x].name[0] = 0; }},
+      {"arguments 0 and 1 have the same name 'w'", [](auto &i) { std::strcpy(i.arguments[x].name, "w"); }},
+      {"unknown argument kind 5", [](auto &i) { i.arguments[x].kind = 5; }},
+      {"unknown element type 42", [](auto &i) { i.arguments[x].dtype = 42; }},
+      {"rank 6, at most 5", [](auto &i) { i.arguments[x].rank = 6; }},
+      {"size -2", [](auto &i) { i.arguments[x].sizes[0] = -2; }},
+      {"blocks of 0 x 64", [](auto &i) { i.arguments[w].block_rows = 0; }},
+      // The operation.
+      {"unknown operation 9", [](auto &i) { i.operations[0].kind = 9; }},
+      {"operands 0 + 6 of 5", [](auto &i) { i.operations[0].operand_count = 6; }},
+      {"attributes 0 + 1 of 0", [](auto &i) { i.operations[0].attribute_count = 1; }},
+      {"unknown attribute of spmm 1",
+       [](auto &i) {
+         i.attributes = {{SPARSEC_ATTRIBUTE_HEAD_DIMENSION, 0, 64}};
+         i.operations[0].attribute_count = 1;
+       }},
+      {"regions 0 + 2 of 1", [](auto &i) { i.operations[0].region_count = 2; }},
+      {"unknown slot of spmm 5", [](auto &i) { i.operands[bias].slot = 5; }},
+      {"epilogue operand is argument 5 of 5", [](auto &i) { i.operands[bias].argument = 5; }},
+      {"unknown layout 3", [](auto &i) { i.operands[x].layout = 3; }},
+      {"unknown broadcast 7", [](auto &i) { i.operands[bias].broadcast = 7; }},
+      {"argument 0 is no block-sparse operand", [](auto &i) { i.arguments[w].kind = SPARSEC_ARGUMENT_DENSE; }},
+      {"argument 1 is no dense operand", [](auto &i) { i.operands[x].layout = 0; }},
+      {"argument 1 is no dense operand", [](auto &i) { i.arguments[x].rank = 3; }},
+      {"argument 1 is no dense operand", [](auto &i) { i.arguments[x].dtype = SPARSEC_DTYPE_I32; }},
+      {"argument 4 is no result", [](auto &i) { i.kernels[0].result_count = 0; }},
+      {"argument 1 is no dense operand", [](auto &i) { i.operands[x].broadcast = SPARSEC_BROADCAST_FULL; }},
+      {"argument 3 is no epilogue operand", [](auto &i) { i.arguments[alpha].dtype = SPARSEC_DTYPE_F16; }},
+      {"argument 2 is no epilogue operand", [](auto &i) { i.operands[bias].broadcast = SPARSEC_BROADCAST_NONE; }},
+      {"argument 2 with broadcast 1 has kind 2, rank 2", [](auto &i) { i.arguments[bias].rank = 2; }},
+      {"argument 2 with broadcast 3", [](auto &i) { i.operands[bias].broadcast = SPARSEC_BROADCAST_SCALAR; }},
+      {"argument 2 with broadcast 4", [](auto &i) { i.operands[bias].broadcast = SPARSEC_BROADCAST_FULL; }},
+      {"expects 1 to 1 operands in slot 'block-sparse operand' of spmm, but got 0",
+       [](auto &i) { i.operations[0].operand_first = 1, i.operations[0].operand_count = 4; }},
+      {"argument 2 is no operand", [](auto &i) { i.operands[bias] = i.operands[alpha]; }},
+      // Its region.
+      {"unknown region of spmm 2", [](auto &i) { i.regions[0].slot = SPARSEC_REGION_SCORE; }},
+      {"region 'epilogue' is there twice",
+       [](auto &i) { i.regions.push_back(i.regions[0]), i.operations[0].region_count = 2; }},
+      {"epilogue inputs 0 + 4 of 3", [](auto &i) { i.regions[0].input_count = 4; }},
+      {"epilogue steps 0 + 3 of 2", [](auto &i) { i.regions[0].step_count = 3; }},
+      {"region 'epilogue' has no steps", [](auto &i) { i.regions[0].step_count = 0; }},
+      {"unknown epilogue input 3", [](auto &i) { i.inputs[0].kind = SPARSEC_INPUT_SCORE; }},
+      {"epilogue takes operand 1 of 5, which is none for regions", [](auto &i) { i.inputs[1].operand = x; }},
+      {"epilogue takes operand 9 of 5", [](auto &i) { i.inputs[1].operand = 9; }},
       {"unknown epilogue step 200", [](auto &i) { i.steps[0].op = 200; }},
       {"unknown epilogue step 96", [](auto &i) { i.steps[0].op = SPARSEC_STEP_I32_ADD; }},
       {"unknown epilogue step 128", [](auto &i) { i.steps[0].op = SPARSEC_STEP_LOAD; }},
       {"step 0 uses value 3, but only 3 are defined", [](auto &i) { i.steps[0].a = 3; }},
       {"unknown comparison 16", [](auto &i) { i.steps[1] = {SPARSEC_STEP_COMPARE, 0, 1, 16, 0}; }},
-      {"symbol or schedule of variant 0", [](auto &i) { i.variants[0].symbol[0] = 0; }},
-      {"symbol or schedule", [](auto &i) { std::memset(i.variants[0].schedule, 'x', SPARSEC_SYMBOL_LENGTH); }},
-      {"alignment 3", [](auto &i) { i.variants[1].alignment = 3; }},
-      {"clusters of 0", [](auto &i) { i.variants[1].cluster = 0; }},
-      {"clusters of 16, at most 8", [](auto &i) { i.variants[0].cluster = 16; }},
-      {"tiles of 0 x 256", [](auto &i) { i.variants[0].tile_m = 0; }},
-      {"tiles of 64 x 4294967295", [](auto &i) { i.variants[0].tile_n = UINT32_MAX; }},
-      {"parameters 0 + 129", [](auto &i) { i.variants[0].parameter_count = 129; }},
-      {"parameters 13 + 13", [](auto &i) { i.variants[1].parameter_count = 13; }},
-      {"has 0 threads", [](auto &i) { i.variants[0].threads = 0; }},
-      {"has 100 threads", [](auto &i) { i.variants[0].threads = 100; }},
-      {"has 0 CTAs per SM", [](auto &i) { i.variants[0].ctas_per_sm = 0; }},
-      {"variant 0 has 0 tiles per CTA", [](auto &i) { i.variants[0].tiles_per_cta = 0; }},
-      {"variant 1 has 5 tiles per CTA", [](auto &i) { i.variants[1].tiles_per_cta = 5; }},
-      {"tile depth of 0", [](auto &i) { i.variants[0].tile_k = 0; }},
-      {"unknown parameter kind 50", [](auto &i) { i.parameters[0].kind = 50; }},
+      // Variants.
+      {"the schedule of variant 0", [](auto &i) { std::memset(i.variants[0].schedule, 'x', SPARSEC_SYMBOL_LENGTH); }},
+      {"variant 1 has alignment 3", [](auto &i) { i.variants[1].alignment = 3; }},
+      {"requirements of variant 0 0 + 5 of 4", [](auto &i) { i.variants[0].requirement_count = 5; }},
+      {"a requirement of variant 0 is for argument 3", [](auto &i) { i.requirements[0].argument = alpha; }},
+      {"a requirement of variant 0 is for argument 5", [](auto &i) { i.requirements[0].argument = 5; }},
+      {"a requirement of variant 0 has alignment 12", [](auto &i) { i.requirements[0].width_alignment = 12; }},
+      {"a requirement of variant 0 has alignment 32", [](auto &i) { i.requirements[0].alignment = 32; }},
+      {"tensor map 1 needs argument 'x' at multiples of 16 bytes", [](auto &i) { i.requirements[1].alignment = 8; }},
+      {"unknown required plan sections 4", [](auto &i) { i.variants[0].required_sections = 4; }},
+      {"workspaces of variant 0 0 + 1 of 0", [](auto &i) { i.variants[0].workspace_count = 1; }},
+      {"unknown lifetime of a workspace 3",
+       [](auto &i) { i.workspaces = {{0, 0, 4, 3, 1, 0}}, i.variants[0].workspace_count = 1; }},
+      {"a workspace of variant 0 has elements of 0 bytes",
+       [](auto &i) { i.workspaces = {{0, 0, 0, 1, 1, 0}}, i.variants[0].workspace_count = 1; }},
+      {"extents of a workspace of variant 0 4 + 1 of 4",
+       [](auto &i) { i.workspaces = {{4, 1, 4, 1, 1, 0}}, i.variants[0].workspace_count = 1; }},
+      {"stages of variant 0 2 + 1 of 2", [](auto &i) { i.variants[0].stage_first = 2; }},
+      {"variant 0 has no stage", [](auto &i) { i.variants[0].stage_count = 0; }},
+      // Machine kernels.
+      {"the symbol of variant 0", [](auto &i) { i.stages[0].symbol[0] = 0; }},
+      {"clusters of 0", [](auto &i) { i.stages[1].cluster = 0; }},
+      {"clusters of 16, at most 8", [](auto &i) { i.stages[0].cluster = 16; }},
+      {"tiles of 0 x 256", [](auto &i) { i.stages[0].tile_m = 0; }},
+      {"tiles of 64 x 4294967295", [](auto &i) { i.stages[0].tile_n = UINT32_MAX; }},
+      {"parameters of variant 0 0 + 129", [](auto &i) { i.stages[0].parameter_count = 129; }},
+      {"variant 0 has 129 parameters, at most 128",
+       [](auto &i) {
+         i.parameters.resize(200);
+         i.stages[0].parameter_count = 129;
+       }},
+      {"parameters of variant 1 13 + 13", [](auto &i) { i.stages[1].parameter_count = 13; }},
+      {"unknown stage flags 2", [](auto &i) { i.stages[0].flags = 2; }},
+      {"has 0 threads", [](auto &i) { i.stages[0].threads = 0; }},
+      {"has 100 threads", [](auto &i) { i.stages[0].threads = 100; }},
+      {"has 33 CTAs per SM", [](auto &i) { i.stages[0].ctas_per_sm = 33; }},
+      {"variant 0 has 0 tiles per CTA", [](auto &i) { i.stages[0].tiles_per_cta = 0; }},
+      {"variant 1 has 5 tiles per CTA", [](auto &i) { i.stages[1].tiles_per_cta = 5; }},
+      {"tile depth of 0", [](auto &i) { i.stages[0].tile_k = 0; }},
+      {"extents of variant 0 4 + 1 of 4", [](auto &i) { i.stages[0].row_first = 4; }},
+      {"an extent of variant 0 is from argument 5 of 5", [](auto &i) { i.extents[0].argument = 5; }},
+      {"an extent of variant 0 is field 2 and dimension 2 of argument 'w'",
+       [](auto &i) { i.extents[0].dimension = 2; }},
+      {"an extent of variant 0 is field 10 and dimension 0 of argument 'w'",
+       [](auto &i) { i.extents[0].field = SPARSEC_FIELD_BATCHES; }},
+      {"an extent of variant 0 has blocks of 512 and tiles of 0", [](auto &i) { i.extents[1].tile = 0; }},
+      // What they take.
+      {"unknown parameter source 50", [](auto &i) { i.parameters[0].source = 50; }},
       {"tensor map 3 of 3", [](auto &i) { i.parameters[0].index = 3; }},
-      {"from argument 5 of 5", [](auto &i) { i.parameters[3].argument = 5; }},
-      {"from argument 9 of 5", [](auto &i) { i.parameters[9].argument = 9; }},
-      {"does not fit argument 'x'", [](auto &i) { i.parameters[3].argument = 1; }},
-      {"kind 5 and index 2 does not fit argument 'w'", [](auto &i) { i.parameters[7].index = 2; }},
-      {"kind 7 and index 0 does not fit argument 'bias'", [](auto &i) { i.parameters[6].argument = 2; }},
-      {"kind 2 and index 0 does not fit argument 'alpha'", [](auto &i) { i.parameters[5].argument = 3; }},
-      {"kind 6 and index 2 does not fit argument 'x'", [](auto &i) { i.parameters[17].index = 2; }},
-      {"unknown plan section 3", [](auto &i) { i.parameters[9].index = 3; }},
+      {"from argument 5 of 5", [](auto &i) { i.parameters[3].index = 5; }},
+      {"unknown field 13", [](auto &i) { i.parameters[3].field = 13; }},
+      {"field 5 and dimension 0 do not fit argument 'x'", [](auto &i) { i.parameters[3].index = x; }},
+      {"field 2 and dimension 2 do not fit argument 'w'", [](auto &i) { i.parameters[7].dimension = 2; }},
+      {"field 4 and dimension 0 do not fit argument 'bias'", [](auto &i) { i.parameters[6].index = bias; }},
+      {"field 1 and dimension 0 do not fit argument 'alpha'", [](auto &i) { i.parameters[5].index = alpha; }},
+      {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[17].dimension = 2; }},
+      {"unknown plan section 2", [](auto &i) { i.parameters[9].index = 2; }},
+      {"is workspace 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_WORKSPACE; }},
       {"tensor map 1 is of argument 5 of 5", [](auto &i) { i.tensorMaps[1].argument = 5; }},
-      {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = 2; }},
+      {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES; }},
       {"tensor map 0 of kind 4 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 4; }},
@@ -190,12 +294,11 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"unknown swizzle 4", [](auto &i) { i.tensorMaps[0].swizzle = 4; }},
       {"boxes of 256 bytes with swizzle 3", [](auto &i) { i.tensorMaps[0].box[0] = 128; }},
       {"boxes of 8 bytes with swizzle 0", [](auto &i) { i.tensorMaps[2].box[0] = 4; }},
-      {"needs alignment 16, but its variant has 8", [](auto &i) { i.variants[0].alignment = 8; }},
       {"has 9 tensor maps",
        [](auto &i) {
-         i.variants[0].parameter_first = uint32_t(i.parameters.size());
-         i.variants[0].parameter_count = 9;
-         i.parameters.insert(i.parameters.end(), 9, {SPARSEC_PARAMETER_TENSOR_MAP, 0, 0, 0});
+         i.stages[0].parameter_first = uint32_t(i.parameters.size());
+         i.stages[0].parameter_count = 9;
+         i.parameters.insert(i.parameters.end(), 9, {SPARSEC_SOURCE_TENSOR_MAP, 0, 0, 0});
        }},
   };
   for (auto &[message, change] : cases)
@@ -204,41 +307,14 @@ TEST(LaunchInfo, RecordsAreChecked) {
 
 TEST(LaunchInfo, HostKernelsHaveNoTensorMaps) {
   EXPECT_STATUS(parseChanged([](auto &info) { makeHostInfo(info); }), SPARSEC_STATUS_INVALID_IMAGE,
-                "parameter 0 is tensor map 0");
+                "parameter 0 of variant 0 is tensor map 0");
 }
 
-TEST(LaunchInfo, FilesOfVersion1_0AreRead) {
-  // Their header ends before the attention table, and nothing in them is of later versions: where variants have
-  // tiles_per_cta today, a zero was reserved.
-  LaunchInfoBuilder old = cudaLinear();
-  for (sparsec_variant_info_t &variant : old.variants)
-    variant.tiles_per_cta = 0;
-  ByteVector bytes = old.build();
-  sparsec_launch_info_t header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  constexpr uint32_t oldSize = 240, growth = sizeof(header) - oldSize;
-  header.minor = 0;
-  header.total_size -= growth;
-  for (uint32_t *offset : {&header.kernel_offset, &header.argument_offset, &header.variant_offset,
-                           &header.parameter_offset, &header.tensor_map_offset, &header.step_offset})
-    *offset -= growth;
-  bytes.erase(bytes.begin() + oldSize, bytes.begin() + sizeof(header));
-  header.attention_offset = 0xeeeeeeee; // what lies in the old header's padding means nothing
-  std::memcpy(bytes.data(), &header, oldSize);
-  updateChecksum(bytes);
-  LaunchInfo info;
-  ASSERT_OK(LaunchInfo::parse(bytes, info));
-  EXPECT_EQ(info.header().minor, 0);
-  EXPECT_EQ(info.header().attention_offset, 0u);
-  EXPECT_EQ(info.header().attention_count, 0u);
-  EXPECT_EQ(info.header().argument_offset % 8, 0u);
-  EXPECT_STREQ(info.kernel(0).name, "linear");
-  EXPECT_STREQ(info.argument(4).name, "y");
-  EXPECT_EQ(info.step(1).op, uint32_t(SPARSEC_STEP_ADD));
-  EXPECT_EQ(info.variant(0).tiles_per_cta, 1u);
-  EXPECT_EQ(info.variant(1).tiles_per_cta, 1u);
-  for (size_t size = 0; size < bytes.size(); ++size)
-    EXPECT_STATUS(parse(ByteVector(bytes.begin(), bytes.begin() + size)), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
+TEST(LaunchInfo, FilesOfVersion1AreNamed) {
+  // Their header was longer and began with the same fields.
+  ByteVector bytes = withHeader([](auto &header) { header.major = 1, header.minor = 1; });
+  EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_VERSION_MISMATCH,
+                "launch info has version 1.1, but this runtime reads version 2.x: compile the kernel again");
 }
 
 Status parseChangedAttention(const std::function<void(LaunchInfoBuilder &)> &change) {
@@ -250,9 +326,11 @@ Status parseChangedAttention(const std::function<void(LaunchInfoBuilder &)> &cha
 TEST(LaunchInfo, AttentionIsRead) {
   LaunchInfo info;
   ASSERT_OK(LaunchInfo::parse(cudaAttention().build(), info));
-  EXPECT_EQ(info.attention(0).head_dimension, 64u);
-  EXPECT_EQ(info.attention(0).mask_step_count, 7u);
-  EXPECT_EQ(info.argument(3).block_columns, 128u);
+  const sparsec_kernel_info_t &kernel = info.all<sparsec_kernel_info_t>()[0];
+  const sparsec_operation_info_t &operation = info.operationOf(kernel);
+  EXPECT_EQ(info.attributesOf(operation)[0].value, 64);
+  EXPECT_EQ(info.regionsOf(operation)[1].step_count, 7u);
+  EXPECT_EQ(info.argumentsOf(kernel)[3].block_columns, 128u);
   for (uint32_t number : {8, 4, 3}) // LSE, scale and pattern are optional
     EXPECT_OK(parseChangedAttention([&](auto &i) { removeArgument(i, number); }));
 }
@@ -265,82 +343,88 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
   EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 9, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 1.9 and kernel 0 uses score step 300");
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 2.9 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {
-  constexpr uint32_t q = 0, k = 1, v = 2, pattern = 3, scale = 4, slopes = 5, o = 7, lse = 8, patternField = 24;
+  enum { q, k, v, pattern, scale, slopes, ids, o, lse };
+  constexpr uint32_t encoding = 24; // the parameter
   struct {
     const char *message;
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
-      {"attention record 1 of 1", [](auto &i) { i.kernels[0].detail = 1; }},
-      {"attention record 0 of 0", [](auto &i) { i.attentions.clear(); }},
-      {"head dimension 0", [](auto &i) { i.attentions[0].head_dimension = 0; }},
-      {"causal is 2, 0 or 1 is expected", [](auto &i) { i.attentions[0].causal = 2; }},
-      {"window of -2 to the left", [](auto &i) { i.attentions[0].window_left = -2; }},
-      {"and -3 to the right", [](auto &i) { i.attentions[0].window_right = -3; }},
-      {"an attention kernel has 1 epilogue steps", [](auto &i) { i.kernels[0].step_count = 1, i.steps[0].op = 2; }},
-      {"score steps 8 + 4 of 11", [](auto &i) { i.attentions[0].score_step_first = 8; }},
-      {"mask steps 4 + 8 of 11", [](auto &i) { i.attentions[0].mask_step_count = 8; }},
+      {"head dimension is 0, 1 to 65536 is expected", [](auto &i) { i.attributes[0].value = 0; }},
+      {"causal is 2, 0 to 1 is expected", [](auto &i) { i.attributes[1].value = 2; }},
+      {"window to the left is -2", [](auto &i) { i.attributes[2].value = -2; }},
+      {"window to the right is -3", [](auto &i) { i.attributes[3].value = -3; }},
+      {"attribute 'causal' is there 0 times", [](auto &i) { i.operations[0].attribute_count = 1; }},
+      {"unknown attribute of attention 5", [](auto &i) { i.attributes[1].key = 5; }},
+      {"unknown region of attention 1", [](auto &i) { i.regions[0].slot = SPARSEC_REGION_EPILOGUE; }},
+      {"score steps 8 + 4 of 11", [](auto &i) { i.regions[0].step_first = 8; }},
+      {"mask steps 4 + 8 of 11", [](auto &i) { i.regions[1].step_count = 8; }},
+      {"unknown mask input 3", [](auto &i) { i.regions[1].input_first = 0; }},
       {"unknown score step 130", [](auto &i) { i.steps[0].op = 130; }},
       {"unknown mask step 131", [](auto &i) { i.steps[10].op = 131; }},
       {"unknown integer comparison 10", [](auto &i) { i.steps[10].c = 10; }},
       {"score step 1 uses value 6, but only 6 are defined", [](auto &i) { i.steps[1].a = 6; }},
-      {"score step 0 loads from argument 9", [](auto &i) { i.steps[0].a = 9; }},
-      {"score step 0 loads from argument 0, which is no operand of a region", [](auto &i) { i.steps[0].a = q; }},
-      {"mask step 2 uses values 6 + 2, but only 7 are defined", [](auto &i) { i.steps[6].b = 6; }},
-      {"argument 0 of role 5", [](auto &i) { i.arguments[q].rank = 3; }},
-      {"argument 1 of role 6", [](auto &i) { i.arguments[k].kind = SPARSEC_ARGUMENT_SCALAR; }},
-      {"argument 7 of role 4", [](auto &i) { i.arguments[o].rank = 2; }},
-      {"argument 8 of role 11", [](auto &i) { i.arguments[lse].dtype = SPARSEC_DTYPE_BF16; }},
-      {"argument 4 of role 10", [](auto &i) { i.arguments[scale].dtype = SPARSEC_DTYPE_BF16; }},
-      {"argument 5 of role 9", [](auto &i) { i.arguments[slopes].kind = SPARSEC_ARGUMENT_BSR; }},
-      {"argument 3 of role 8", [](auto &i) { i.arguments[pattern].rank = 1; }},
+      {"score step 0 loads from operand 9", [](auto &i) { i.steps[0].a = 9; }},
+      {"score step 0 loads from operand 0, which is none for regions", [](auto &i) { i.steps[0].a = q; }},
+      {"mask step 2 uses values 5 + 2, but only 6 are defined", [](auto &i) { i.steps[6].b = 5; }},
+      {"argument 0 is no query", [](auto &i) { i.arguments[q].rank = 3; }},
+      {"argument 1 is no key", [](auto &i) { i.arguments[k].kind = SPARSEC_ARGUMENT_SCALAR; }},
+      {"argument 7 is no result", [](auto &i) { i.arguments[o].rank = 2; }},
+      {"argument 8 is no log-sum-exp", [](auto &i) { i.arguments[lse].dtype = SPARSEC_DTYPE_BF16; }},
+      {"argument 4 is no scale", [](auto &i) { i.arguments[scale].dtype = SPARSEC_DTYPE_BF16; }},
+      {"argument 5 has blocks of 0 x 0", [](auto &i) { i.arguments[slopes].kind = SPARSEC_ARGUMENT_BSR; }},
+      {"argument 3 is no block pattern", [](auto &i) { i.arguments[pattern].rank = 1; }},
       {"has blocks of 64 x 0", [](auto &i) { i.arguments[pattern].block_columns = 0; }},
       {"unknown element type 7", [](auto &i) { i.arguments[pattern].dtype = 7; }},
-      {"argument 5 has rank 6, at most 5", [](auto &i) { i.arguments[slopes].rank = 6; }},
-      {"argument 2 has role 3, which a kernel of family 2 does not have",
-       [](auto &i) {
-         i.arguments[v] = cudaLinear().arguments[2];
-         std::strcpy(i.arguments[v].name, "v");
-       }},
-      {"1 value and 1 result, but got 1, 2, 0 and 1", [](auto &i) { i.arguments[v].role = SPARSEC_ROLE_KEY; }},
-      {"at most 1 pattern, 1 scale and 1 LSE, but got 1, 2 and 1",
+      {"expects 1 to 1 operands in slot 'key' of attention, but got 2",
+       [](auto &i) { i.operands[v].slot = SPARSEC_ATTENTION_KEY; }},
+      {"expects 0 to 1 operands in slot 'scale' of attention, but got 2",
        [](auto &i) {
          i.arguments[slopes] = i.arguments[scale];
          std::strcpy(i.arguments[slopes].name, "slopes");
+         i.operands[slopes].slot = SPARSEC_ATTENTION_SCALE;
        }},
-      {"query, key and value have different types: bf16, f16 and bf16",
+      {"query, key and value have different element types: 3, 2 and 3",
        [](auto &i) { i.arguments[k].dtype = SPARSEC_DTYPE_F16; }},
-      {"the result, then the LSE, to be the last", [](auto &i) { std::swap(i.arguments[o], i.arguments[lse]); }},
-      {"unknown pattern field 0", [](auto &i) { i.parameters[patternField].index = 0; }},
-      {"unknown pattern field 9", [](auto &i) { i.parameters[patternField].index = 9; }},
-      {"kind 11 and index 1 does not fit argument 'q'", [](auto &i) { i.parameters[patternField].argument = q; }},
-      {"kind 2 and index 0 does not fit argument 'pattern'", [](auto &i) { i.parameters[0].argument = pattern; }},
+      {"unknown field 0", [](auto &i) { i.parameters[encoding].field = 0; }},
+      {"field 9 and dimension 0 do not fit argument 'q'", [](auto &i) { i.parameters[encoding].index = q; }},
+      {"field 1 and dimension 0 do not fit argument 'pattern'", [](auto &i) { i.parameters[0].index = pattern; }},
   };
   for (auto &[message, change] : cases)
     EXPECT_STATUS(parseChangedAttention(change), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
+TEST(LaunchInfo, AnInputMayBeSeveralOperands) {
+  auto usedTwice = [](LaunchInfoBuilder &info) {
+    info.operands.push_back({SPARSEC_ATTENTION_EXTRA, 0, 0, 0}); // Q
+    info.operations[0].operand_count = 10;
+  };
+  EXPECT_OK(parseChangedAttention(usedTwice));
+}
+
 TEST(LaunchInfo, PatternBuildersAreChecked) {
   auto withBuilder = [](LaunchInfoBuilder &info) {
-    info.variants.push_back(info.variants[0]);
-    info.attentions[0].builder_first = 1;
-    info.attentions[0].builder_count = 1;
+    info.stages.push_back(info.stages[0]);
+    info.stages[1].ctas_per_sm = 0;
+    info.auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, 1}};
+    info.kernels[0].auxiliary_count = 1;
   };
   EXPECT_OK(parseChangedAttention(withBuilder));
   struct {
     const char *message;
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
-      {"2 pattern builders, 7 mask steps and a pattern", [](auto &i) { i.attentions[0].builder_count = 2; }},
-      {"1 pattern builders, 0 mask steps and a pattern", [](auto &i) { i.attentions[0].mask_step_count = 0; }},
-      {"1 pattern builders, 7 mask steps and no pattern", [](auto &i) { removeArgument(i, 3); }},
-      {"1 pattern builders, 7 mask steps and a pattern", [](auto &i) { makeHostInfo(i); }},
-      {"pattern builder 2 of 2 variants", [](auto &i) { i.attentions[0].builder_first = 2; }},
-      {"the pattern builder has 33 threads", [](auto &i) { i.variants[1].threads = 33; }},
-      {"the symbol or schedule of the pattern builder is empty", [](auto &i) { i.variants[1].symbol[0] = 0; }},
+      {"unknown auxiliary kernel 2", [](auto &i) { i.auxiliaries[0].kind = 2; }},
+      {"the pattern builder expects a GPU, a pattern and a mask region",
+       [](auto &i) { i.operations[0].region_count = 1; }},
+      {"the pattern builder expects a GPU, a pattern and a mask region", [](auto &i) { removeArgument(i, 3); }},
+      {"the pattern builder expects a GPU, a pattern and a mask region", [](auto &i) { makeHostInfo(i); }},
+      {"stage of the pattern builder 2 + 1 of 2", [](auto &i) { i.auxiliaries[0].stage = 2; }},
+      {"the pattern builder has 33 threads", [](auto &i) { i.stages[1].threads = 33; }},
+      {"the symbol of the pattern builder is empty", [](auto &i) { i.stages[1].symbol[0] = 0; }},
   };
   for (auto &[message, change] : cases)
     EXPECT_STATUS(parseChangedAttention([&](auto &info) {
@@ -350,39 +434,24 @@ TEST(LaunchInfo, PatternBuildersAreChecked) {
                   SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
-TEST(LaunchInfo, AttentionTableIsChecked) {
-  ByteVector bytes = cudaAttention().build();
-  for (uint32_t size : {24u, 36u}) {
-    std::memcpy(bytes.data() + offsetof(sparsec_launch_info_t, attention_size), &size, sizeof(size));
-    updateChecksum(bytes);
-    EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_INVALID_IMAGE, "attention records have");
-  }
-  bytes = cudaAttention().build();
-  const uint32_t offset = 8;
-  std::memcpy(bytes.data() + offsetof(sparsec_launch_info_t, attention_offset), &offset, sizeof(offset));
-  updateChecksum(bytes);
-  EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_INVALID_IMAGE, "1 attention records of 40 bytes at offset 8");
-}
-
 TEST(LaunchInfo, LongerRecordsAreRead) {
   // What a newer minor version writes: every argument record has 8 more bytes.
   LaunchInfoBuilder builder = cudaLinear();
-  ByteVector bytes = builder.build();
-  sparsec_launch_info_t header;
-  std::memcpy(&header, bytes.data(), sizeof(header));
-  header.argument_offset = uint32_t(bytes.size());
-  header.argument_size += 8;
+  ByteVector bytes = withTable(SPARSEC_TABLE_ARGUMENTS, [&](auto &table) {
+    table.offset = uint32_t(builder.build().size());
+    table.record_size += 8;
+  });
   for (const sparsec_argument_info_t &argument : builder.arguments) {
     const auto *begin = reinterpret_cast<const uint8_t *>(&argument);
     bytes.insert(bytes.end(), begin, begin + sizeof(argument));
     bytes.insert(bytes.end(), 8, 0xee);
   }
-  header.total_size = uint32_t(bytes.size());
-  std::memcpy(bytes.data(), &header, sizeof(header));
+  const auto size = uint32_t(bytes.size());
+  std::memcpy(bytes.data() + offsetof(sparsec_launch_info_t, total_size), &size, sizeof(size));
   updateChecksum(bytes);
   LaunchInfo info;
   ASSERT_OK(LaunchInfo::parse(bytes, info));
-  EXPECT_STREQ(info.argument(4).name, "y");
+  EXPECT_STREQ(info.all<sparsec_argument_info_t>()[4].name, "y");
 }
 
 } // namespace

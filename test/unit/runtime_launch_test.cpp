@@ -161,6 +161,7 @@ TEST_F(Launch, GridIsAtMostWhatIsResident) {
 TEST_F(Launch, TileRowsNeverCrossABlockRow) {
   LaunchInfoBuilder info = cudaLinear();
   info.arguments[w].block_rows = 160; // 3 tiles of 64 rows
+  info.setTile(0, 64, 256);
   load(info);
   setArguments(160 * 2 + 70, 64, 512);
   arguments[w].blocks.block_rows = 160;

@@ -76,23 +76,26 @@ TEST_F(ModuleLoad, BytesMayGoAfterwards) {
   EXPECT_STREQ(sparsec_kernel_info(kernel)->name, "linear");
   EXPECT_STREQ(sparsec_kernel_argument(kernel, 2)->name, "bias");
   EXPECT_EQ(sparsec_kernel_argument(kernel, 5), nullptr);
-  EXPECT_STREQ(sparsec_kernel_variant(kernel, 1)->symbol, "linear_any");
+  EXPECT_EQ(sparsec_kernel_variant(kernel, 1)->alignment, 2u);
+  EXPECT_STREQ(sparsec_kernel_stage(kernel, 1, 0)->symbol, "linear_any");
+  EXPECT_EQ(sparsec_kernel_stage(kernel, 1, 1), nullptr);
+  EXPECT_EQ(sparsec_kernel_stage(kernel, 2, 0), nullptr);
   EXPECT_EQ(sparsec_kernel_variant(kernel, 2), nullptr);
   EXPECT_EQ(sparsec_kernel_info(nullptr), nullptr);
 }
 
 TEST_F(ModuleLoad, LimitsAreCheckedBeforeTheDriverSeesTheImage) {
-  EXPECT_STATUS(loadChanged([](auto &i) { i.variants[0].dynamic_shared_memory = 232000; }), SPARSEC_STATUS_OK, "ok");
+  EXPECT_STATUS(loadChanged([](auto &i) { i.stages[0].dynamic_shared_memory = 232000; }), SPARSEC_STATUS_OK, "ok");
   fake.calls.clear();
   EXPECT_STATUS(loadChanged([](auto &i) {
-                  i.variants[0].dynamic_shared_memory = 232000;
-                  i.variants[0].static_shared_memory = 449;
+                  i.stages[0].dynamic_shared_memory = 232000;
+                  i.stages[0].static_shared_memory = 449;
                 }),
                 SPARSEC_STATUS_DEVICE_LIMIT,
                 "kernel 'linear_aligned' needs 232449 bytes of shared memory per block, but 'Fake GPU' has 232448");
-  EXPECT_STATUS(loadChanged([](auto &i) { i.variants[0].dynamic_shared_memory = UINT32_MAX; }),
+  EXPECT_STATUS(loadChanged([](auto &i) { i.stages[0].dynamic_shared_memory = UINT32_MAX; }),
                 SPARSEC_STATUS_DEVICE_LIMIT, "needs 4294967295 bytes");
-  EXPECT_STATUS(loadChanged([](auto &i) { i.variants[0].registers = 171; }), SPARSEC_STATUS_DEVICE_LIMIT,
+  EXPECT_STATUS(loadChanged([](auto &i) { i.stages[0].registers = 171; }), SPARSEC_STATUS_DEVICE_LIMIT,
                 "needs 65664 registers per block, but 'Fake GPU' has 65536");
   EXPECT_FALSE(fake.called("cuModuleLoadDataEx"));
   fake.threadsPerBlock = 256;
@@ -157,7 +160,7 @@ TEST_F(ModuleLoad, BrokenFilesNeverReachTheDriver) {
   ByteVector file = makeCubin(cudaLinear().build());
   file.resize(file.size() - 1);
   EXPECT_STATUS(load(file), SPARSEC_STATUS_INVALID_IMAGE, "truncated");
-  EXPECT_STATUS(loadChanged([](auto &i) { i.header.major = 2; }), SPARSEC_STATUS_VERSION_MISMATCH, "version 2.1");
+  EXPECT_STATUS(loadChanged([](auto &i) { i.header.major = 3; }), SPARSEC_STATUS_VERSION_MISMATCH, "version 3.0");
   EXPECT_FALSE(fake.called("cuModuleLoadDataEx"));
 }
 

@@ -184,12 +184,11 @@ protected:
   /// 'bias' becomes an operand of the result's shape, in the result's memory.
   void loadWith(sparsec_dtype_t dtype, sparsec_layout_t layout) {
     LaunchInfoBuilder info = cudaLinear();
-    sparsec_argument_info_t &operand = info.arguments[bias];
-    operand.broadcast = SPARSEC_BROADCAST_FULL;
-    operand.rank = 2;
-    operand.dtype = dtype;
-    operand.layout = layout;
-    operand.sizes[1] = SPARSEC_DYNAMIC;
+    info.operandOf(bias).broadcast = SPARSEC_BROADCAST_FULL;
+    info.operandOf(bias).layout = layout;
+    info.arguments[bias].rank = 2;
+    info.arguments[bias].dtype = dtype;
+    info.arguments[bias].sizes[1] = SPARSEC_DYNAMIC;
     load(info);
     prepare();
     setArguments(128, 192, 128);

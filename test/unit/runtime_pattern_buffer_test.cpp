@@ -51,8 +51,8 @@ protected:
     LaunchInfoBuilder info = cudaAttention();
     info.arguments[pattern].block_rows = 2;
     info.arguments[pattern].block_columns = 3;
-    info.attentions[0].causal = causal;
-    info.attentions[0].window_left = windowLeft;
+    info.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = causal;
+    info.attribute(SPARSEC_ATTRIBUTE_WINDOW_LEFT).value = windowLeft;
     load(info);
     idValues = std::move(tokenIds);
     // The mask loads from ids only: whatever else is there is not looked at.
@@ -199,8 +199,8 @@ TEST_F(PatternBuffer, HeadsThatThePredicateDoesNotAskFor) {
 TEST_F(PatternBuffer, PredicatesOfBatchAndHead) {
   loadMasked(false, -1, {});
   LaunchInfoBuilder info = cudaAttention();
-  info.steps[4] = {SPARSEC_STEP_I32_COMPARE, 1, 2, 3, 0}; // batch <= head
-  info.attentions[0].mask_step_count = 1;
+  info.steps[4] = {SPARSEC_STEP_I32_COMPARE, 0, 1, 3, 0}; // batch <= head
+  info.regions[1].step_count = 1;
   load(info);
   const sparsec_blocks_t sizes = shapeOf(64, 128, 2, 3, 1, 1, SPARSEC_PATTERN_PADDED_LISTS);
   ASSERT_OK(sparsec_pattern_from_predicate(kernel, &sizes, nullptr, 0, nullptr, &buffer));
@@ -234,7 +234,7 @@ TEST_F(PatternBuffer, BadPredicatesAreRefused) {
   EXPECT_STATUS(sparsec_pattern_from_predicate(nullptr, &sizes, nullptr, 0, nullptr, &buffer),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
   LaunchInfoBuilder info = cudaAttention();
-  info.attentions[0].mask_step_count = 0;
+  info.operations[0].region_count = 1;
   load(info);
   refuses("kernel 'attention' has no mask region", sizes);
   load(cudaLinear());

@@ -17,22 +17,22 @@ enum : uint8_t { empty = SPARSEC_BLOCK_EMPTY, full = SPARSEC_BLOCK_FULL, partial
 LaunchInfoBuilder attentionWithBuilder() {
   enum { q, k, v, pattern, scale, slopes, ids };
   LaunchInfoBuilder info = cudaAttention();
-  sparsec_variant_info_t builder = info.variants[0];
+  sparsec_stage_info_t builder = info.stages[0];
   std::strcpy(builder.symbol, "attention_pattern");
   builder.threads = 512;
   builder.dynamic_shared_memory = 64;
+  builder.ctas_per_sm = 0;
   builder.parameter_first = uint32_t(info.parameters.size());
-  info.parameters.push_back({SPARSEC_PARAMETER_SIZE, q, 2, 0});
-  info.parameters.push_back({SPARSEC_PARAMETER_SIZE, k, 2, 0});
-  for (uint32_t field :
-       {SPARSEC_PATTERN_FIELD_HEADS, SPARSEC_PATTERN_FIELD_CAPACITY, SPARSEC_PATTERN_FIELD_PARTIAL_STARTS,
-        SPARSEC_PATTERN_FIELD_PARTIAL_INDICES, SPARSEC_PATTERN_FIELD_FULL_STARTS, SPARSEC_PATTERN_FIELD_FULL_INDICES})
-    info.parameters.push_back({SPARSEC_PARAMETER_PATTERN_FIELD, pattern, field, 0});
-  info.parameters.push_back({SPARSEC_PARAMETER_POINTER, ids, 0, 0});
+  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, q, SPARSEC_FIELD_SIZE, 2});
+  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, k, SPARSEC_FIELD_SIZE, 2});
+  for (uint32_t field : {SPARSEC_FIELD_HEADS, SPARSEC_FIELD_CAPACITY, SPARSEC_FIELD_PARTIAL_STARTS,
+                         SPARSEC_FIELD_PARTIAL_INDICES, SPARSEC_FIELD_FULL_STARTS, SPARSEC_FIELD_FULL_INDICES})
+    info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, pattern, field, 0});
+  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, ids, SPARSEC_FIELD_DATA, 0});
   builder.parameter_count = uint32_t(info.parameters.size()) - builder.parameter_first;
-  info.variants.push_back(builder);
-  info.attentions[0].builder_first = 1;
-  info.attentions[0].builder_count = 1;
+  info.stages.push_back(builder);
+  info.auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, 1}};
+  info.kernels[0].auxiliary_count = 1;
   return info;
 }
 

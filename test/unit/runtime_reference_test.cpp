@@ -232,7 +232,7 @@ protected:
     LaunchInfoBuilder info = cudaLinear();
     info.arguments[w].block_rows = 2;
     info.arguments[w].block_columns = 3;
-    info.arguments[x].layout = denseLayout;
+    info.operandOf(x).layout = denseLayout;
     return info;
   }
 
@@ -262,7 +262,7 @@ TEST_F(Reference, SomeRows) {
 
 TEST_F(Reference, MagnitudeIsTheSumOfAbsoluteProducts) {
   LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
-  info.kernels[0].step_count = 0;
+  info.operations[0].region_count = 0;
   load(info);
   values[1] = bf16(-2);
   std::vector<double> magnitude;
@@ -291,15 +291,15 @@ TEST_F(Reference, TransposedDenseOperand) {
 
 TEST_F(Reference, FullAndPerColumnOperands) {
   LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
-  info.arguments[bias].broadcast = SPARSEC_BROADCAST_PER_COLUMN;
+  info.operandOf(bias).broadcast = SPARSEC_BROADCAST_PER_COLUMN;
   load(info);
   arguments[bias].dense = sparsec_dense_1d(biasValues, SPARSEC_DTYPE_F32, 2);
   EXPECT_THAT(run(0, 1), ::testing::ElementsAre(7 + 10, 14 + 20));
 
-  info.arguments[bias].broadcast = SPARSEC_BROADCAST_FULL;
+  info.operandOf(bias).broadcast = SPARSEC_BROADCAST_FULL;
   info.arguments[bias].rank = 2;
   info.arguments[bias].sizes[1] = SPARSEC_DYNAMIC;
-  info.arguments[bias].layout = SPARSEC_LAYOUT_TRANSPOSED;
+  info.operandOf(bias).layout = SPARSEC_LAYOUT_TRANSPOSED;
   load(info);
   float residual[] = {1, 2, 3, 4, 5, 6}; // (N, M)
   arguments[bias].dense = sparsec_dense_2d(residual, SPARSEC_DTYPE_F32, 2, 3);
@@ -308,7 +308,7 @@ TEST_F(Reference, FullAndPerColumnOperands) {
 
 TEST_F(Reference, WithoutStepsTheResultIsTheAccumulator) {
   LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
-  info.kernels[0].step_count = 0;
+  info.operations[0].region_count = 0;
   load(info);
   EXPECT_THAT(run(0, 1), ::testing::ElementsAre(14, 28));
 }

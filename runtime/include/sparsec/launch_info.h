@@ -4,15 +4,18 @@
  *
  * Every image that the compiler writes (a GPU cubin or a host object) holds one
  * constant global named SPARSEC_LAUNCH_INFO_SYMBOL. It starts with
- * sparsec_launch_info_t and is followed by its record tables. It can be read
- * from the ELF file without a GPU, and it says all that a launch needs: the
- * kernels, their arguments, and for each kernel the variants (machine kernels)
- * among which the runtime chooses.
+ * sparsec_launch_info_t, which is followed by a directory of tables and by the
+ * tables. It can be read from the ELF file without a GPU, and it says all that a
+ * launch needs: the kernels, their arguments, what each computes (its
+ * operation), and the variants among which the runtime chooses.
  *
  * All fields are little-endian and naturally aligned, all offsets are in bytes
  * from the start of the launch info. Strings are zero-terminated and
- * zero-padded. Readers refuse another major version and accept a larger minor
- * version (records only grow at their end: use the *_size fields as strides).
+ * zero-padded. A record that refers to records of another table gives the number
+ * of the first one and how many they are. Readers refuse another major version
+ * and accept a larger minor version: records only grow at their end (the
+ * directory says how large they are), and tables that a reader does not know are
+ * for newer ones.
  */
 #ifndef SPARSEC_LAUNCH_INFO_H
 #define SPARSEC_LAUNCH_INFO_H
@@ -25,8 +28,8 @@ extern "C" {
 
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
-#define SPARSEC_LAUNCH_INFO_MAJOR 1
-#define SPARSEC_LAUNCH_INFO_MINOR 1
+#define SPARSEC_LAUNCH_INFO_MAJOR 2
+#define SPARSEC_LAUNCH_INFO_MINOR 0
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -54,20 +57,64 @@ typedef enum sparsec_argument_kind_e {
   SPARSEC_ARGUMENT_PATTERN = 4, /* which key blocks each query block visits: sparsec_blocks_t */
 } sparsec_argument_kind_t;
 
-/* The part an argument plays in the product. */
-typedef enum sparsec_argument_role_e {
-  SPARSEC_ROLE_MATRIX = 1,   /* the block-sparse operand W, M x K */
-  SPARSEC_ROLE_DENSE = 2,    /* the dense operand X: (K, N) or (N, K) */
-  SPARSEC_ROLE_EPILOGUE = 3, /* an extra operand of the epilogue region */
-  SPARSEC_ROLE_RESULT = 4,   /* the result Y: (M, N) or (N, M); of attention O: (B, H, Sq, D) */
-  SPARSEC_ROLE_QUERY = 5,    /* Q: (B, H, Sq, D) */
-  SPARSEC_ROLE_KEY = 6,      /* K: (B, Hkv, Skv, D), H a multiple of Hkv */
-  SPARSEC_ROLE_VALUE = 7,    /* V: as K */
-  SPARSEC_ROLE_PATTERN = 8,  /* the block pattern */
-  SPARSEC_ROLE_REGION = 9,   /* an extra operand of the score and mask regions, read element by element */
-  SPARSEC_ROLE_SCALE = 10,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
-  SPARSEC_ROLE_LSE = 11,     /* second result: log of the sum of exponentials, (B, H, Sq) f32 */
-} sparsec_argument_role_t;
+/* What a kernel computes. The meaning of its operands, regions and attributes stands at the slots. */
+typedef enum sparsec_operation_kind_e {
+  SPARSEC_OPERATION_SPMM = 1,      /* Y = epilogue(W X): sparsec_spmm_slot_t */
+  SPARSEC_OPERATION_ATTENTION = 2, /* O = softmax(score(scale Q K^T)) V: sparsec_attention_slot_t */
+} sparsec_operation_kind_t;
+
+/* The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE. */
+typedef enum sparsec_spmm_slot_e {
+  SPARSEC_SPMM_MATRIX = 1, /* the block-sparse operand W, M x K */
+  SPARSEC_SPMM_DENSE = 2,  /* the dense operand X: (K, N) or (N, K) */
+  SPARSEC_SPMM_RESULT = 3, /* Y: (M, N) or (N, M) */
+  SPARSEC_SPMM_EXTRA = 4,  /* an operand of the epilogue region; see sparsec_broadcast_t */
+} sparsec_spmm_slot_t;
+
+/*
+ * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes:
+ * those of sparsec_attribute_key_t. Query q stands at position p = q + Skv - Sq
+ * among the keys. Key k is visible to it if the pattern's list of q's block holds
+ * k's block (no pattern: always), k <= p when causal,
+ * p - window_left <= k <= p + window_right (a limit of -1 is none), and, in
+ * blocks of the partial lists (no pattern: always), the mask region says so.
+ */
+typedef enum sparsec_attention_slot_e {
+  SPARSEC_ATTENTION_QUERY = 1,   /* Q: (B, H, Sq, D) */
+  SPARSEC_ATTENTION_KEY = 2,     /* K: (B, Hkv, Skv, D), H a multiple of Hkv */
+  SPARSEC_ATTENTION_VALUE = 3,   /* V: as K */
+  SPARSEC_ATTENTION_RESULT = 4,  /* O: as Q */
+  SPARSEC_ATTENTION_LSE = 5,     /* second result: log of the sum of exponentials, (B, H, Sq) f32 */
+  SPARSEC_ATTENTION_PATTERN = 6, /* the block pattern */
+  SPARSEC_ATTENTION_SCALE = 7,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
+  SPARSEC_ATTENTION_EXTRA = 8,   /* an operand of the regions, read element by element */
+} sparsec_attention_slot_t;
+
+/* Where an operation has no region of its slot, nothing changes: Y is the accumulator, all pairs are visible. */
+typedef enum sparsec_region_slot_e {
+  SPARSEC_REGION_EPILOGUE = 1, /* gives an element of Y */
+  SPARSEC_REGION_SCORE = 2,    /* gives the new score of a query and a key */
+  SPARSEC_REGION_MASK = 3,     /* 0: the pair of a query and a key is not visible */
+} sparsec_region_slot_t;
+
+/* What a value is that a region gets. */
+typedef enum sparsec_input_kind_e {
+  SPARSEC_INPUT_ACCUMULATOR = 1, /* f32: the element of W X */
+  SPARSEC_INPUT_OPERAND = 2,     /* the element of operand `operand` that belongs to the element of Y */
+  SPARSEC_INPUT_SCORE = 3,       /* f32: scale * q . k */
+  SPARSEC_INPUT_BATCH = 4,       /* i32, as all below */
+  SPARSEC_INPUT_HEAD = 5,
+  SPARSEC_INPUT_QUERY = 6,
+  SPARSEC_INPUT_KEY = 7,
+} sparsec_input_kind_t;
+
+/* Numbers that are part of an operation. */
+typedef enum sparsec_attribute_key_e {
+  SPARSEC_ATTRIBUTE_HEAD_DIMENSION = 1, /* D */
+  SPARSEC_ATTRIBUTE_CAUSAL = 2,         /* 0 or 1 */
+  SPARSEC_ATTRIBUTE_WINDOW_LEFT = 3,    /* -1: no limit */
+  SPARSEC_ATTRIBUTE_WINDOW_RIGHT = 4,   /* -1: no limit */
+} sparsec_attribute_key_t;
 
 /* Which elements of an epilogue operand belong to result element (m, n). */
 typedef enum sparsec_broadcast_e {
@@ -85,34 +132,40 @@ typedef enum sparsec_layout_e {
   SPARSEC_LAYOUT_TRANSPOSED = 2, /* X as (N, K); Y as (N, M) */
 } sparsec_layout_t;
 
-typedef enum sparsec_kernel_family_e {
-  SPARSEC_FAMILY_SPMM = 1,
-  SPARSEC_FAMILY_ATTENTION = 2,
-} sparsec_kernel_family_t;
-
 typedef enum sparsec_target_kind_e {
   SPARSEC_TARGET_CUDA = 1,
   SPARSEC_TARGET_HOST = 2,
 } sparsec_target_kind_t;
 
 /*
- * One machine-kernel parameter: where the runtime takes it from. A GPU kernel
- * receives the parameters in this order (CUDA Driver API parameter array). A
- * host kernel receives a pointer to an array of 8-byte slots in this order.
+ * Where the runtime takes a machine-kernel parameter from. A GPU kernel receives
+ * the parameters in their order (CUDA Driver API parameter array). A host kernel
+ * receives a pointer to an array of 8-byte slots in this order.
  */
-typedef enum sparsec_parameter_kind_e {
-  SPARSEC_PARAMETER_TENSOR_MAP = 1,     /* 128 bytes by value; index = tensor map record */
-  SPARSEC_PARAMETER_POINTER = 2,        /* data (dense) or values (BSR) of the argument */
-  SPARSEC_PARAMETER_ROW_PTR = 3,        /* row_ptr of a BSR argument */
-  SPARSEC_PARAMETER_COL_IDX = 4,        /* col_idx of a BSR argument */
-  SPARSEC_PARAMETER_SIZE = 5,           /* i32: size of dimension `index` of the argument */
-  SPARSEC_PARAMETER_STRIDE = 6,         /* i64: stride in elements of dimension `index` */
-  SPARSEC_PARAMETER_SCALAR = 7,         /* f32: the scalar argument */
-  SPARSEC_PARAMETER_PLAN_SECTION = 8,   /* pointer to section `index` of the plan, or null */
-  SPARSEC_PARAMETER_TILE_ROWS = 9,      /* i32: tiles along M */
-  SPARSEC_PARAMETER_TILE_PANELS = 10,   /* i32: column panels (of all CTAs of a cluster) along N */
-  SPARSEC_PARAMETER_PATTERN_FIELD = 11, /* index = sparsec_pattern_field_t of a pattern argument */
-} sparsec_parameter_kind_t;
+typedef enum sparsec_source_e {
+  SPARSEC_SOURCE_ARGUMENT = 1,     /* `field` of argument `index` of the kernel */
+  SPARSEC_SOURCE_TENSOR_MAP = 2,   /* 128 bytes by value: tensor map record `index` */
+  SPARSEC_SOURCE_PLAN_SECTION = 3, /* pointer to section `index` of the plan, or null */
+  SPARSEC_SOURCE_WORKSPACE = 4,    /* pointer to workspace `index` of the variant, or null */
+  SPARSEC_SOURCE_TILE_ROWS = 5,    /* i32: tile rows of the stage's grid */
+  SPARSEC_SOURCE_PANELS = 6,       /* i32: panels of the stage's grid */
+} sparsec_source_t;
+
+/* What of an argument. Fields of blocks are those of sparsec_blocks_t. */
+typedef enum sparsec_field_e {
+  SPARSEC_FIELD_DATA = 1,         /* pointer: data of a dense tensor, values of blocks */
+  SPARSEC_FIELD_SIZE = 2,         /* i32: of `dimension`; of blocks 0: rows, 1: columns */
+  SPARSEC_FIELD_STRIDE = 3,       /* i64: elements, of `dimension` of a dense tensor */
+  SPARSEC_FIELD_SCALAR = 4,       /* f32 */
+  SPARSEC_FIELD_FULL_STARTS = 5,  /* pointer, as the three below; null: all lists are empty */
+  SPARSEC_FIELD_FULL_INDICES = 6, /* of a BSR operand these two are row_ptr and col_idx */
+  SPARSEC_FIELD_PARTIAL_STARTS = 7,
+  SPARSEC_FIELD_PARTIAL_INDICES = 8,
+  SPARSEC_FIELD_ENCODING = 9,  /* i32: sparsec_pattern_encoding_t */
+  SPARSEC_FIELD_BATCHES = 10,  /* i32 */
+  SPARSEC_FIELD_HEADS = 11,    /* i32 */
+  SPARSEC_FIELD_CAPACITY = 12, /* i64 */
+} sparsec_field_t;
 
 /* How the lists of a pattern lie in memory. */
 typedef enum sparsec_pattern_encoding_e {
@@ -123,29 +176,14 @@ typedef enum sparsec_pattern_encoding_e {
   SPARSEC_PATTERN_PADDED_LISTS = 2,
 } sparsec_pattern_encoding_t;
 
-/* What a kernel takes of the sparsec_blocks_t of a pattern. */
-typedef enum sparsec_pattern_field_e {
-  SPARSEC_PATTERN_FIELD_ENCODING = 1,       /* i32: sparsec_pattern_encoding_t */
-  SPARSEC_PATTERN_FIELD_BATCHES = 2,        /* i32 */
-  SPARSEC_PATTERN_FIELD_HEADS = 3,          /* i32 */
-  SPARSEC_PATTERN_FIELD_CAPACITY = 4,       /* i64 */
-  SPARSEC_PATTERN_FIELD_PARTIAL_STARTS = 5, /* pointer, null: all lists are empty */
-  SPARSEC_PATTERN_FIELD_PARTIAL_INDICES = 6,
-  SPARSEC_PATTERN_FIELD_FULL_STARTS = 7, /* pointer, null: all lists are empty */
-  SPARSEC_PATTERN_FIELD_FULL_INDICES = 8,
-} sparsec_pattern_field_t;
-
 /* Sections of a plan. Later kernel families add sections (word streams, packed
  * values, reordered rows); kernels that do not name them are unaffected. */
 typedef enum sparsec_plan_section_e {
   /* uint32[workers + 1]: worker w (a CTA, or a cluster of CTAs) owns the tiles
    * [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_TILE_OFFSETS = 0,
-  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_variant_info_t. */
+  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. */
   SPARSEC_PLAN_TILES = 1,
-  /* uint32, zero between launches: workers that have done a tile take the next one by it.
-   * Then there are no lists. */
-  SPARSEC_PLAN_COUNTER = 2,
 } sparsec_plan_section_t;
 
 typedef enum sparsec_swizzle_e {
@@ -165,11 +203,10 @@ typedef enum sparsec_tensor_map_kind_e {
 } sparsec_tensor_map_kind_t;
 
 /*
- * The epilogue region as a list of steps in static single assignment form, so
- * that the reference can evaluate it in double. Value 0 is the accumulator,
- * values 1..e are the elements of the epilogue operands, value e + 1 + i is the
- * result of step i. The last step's value is the result. No steps: the result
- * is the accumulator. Comparisons and logic give 0 or 1.
+ * A region is a list of steps in static single assignment form, so that the
+ * reference can evaluate it in double. Values 0 up to the number of inputs are
+ * the inputs, the value after them is the result of the first step, and so on.
+ * The last step's value is the result. Comparisons and logic give 0 or 1.
  */
 typedef enum sparsec_step_op_e {
   SPARSEC_STEP_CONSTANT = 1, /* immediate */
@@ -223,7 +260,7 @@ typedef enum sparsec_step_op_e {
   SPARSEC_STEP_I32_COMPARE = 108,     /* c = predicate number of arith.cmpi */
   SPARSEC_STEP_I32_TO_F32 = 109,      /* arith.sitofp */
   SPARSEC_STEP_F32_TO_I32 = 110,      /* arith.fptosi */
-  /* An element of kernel argument a; its indices are the values b, b + 1, ... (as many as its rank). */
+  /* An element of operand a of the operation; its indices are the values b, b + 1, ... (as many as its rank). */
   SPARSEC_STEP_LOAD = 128,
 } sparsec_step_op_t;
 
@@ -253,115 +290,209 @@ typedef struct sparsec_step_info_s {
   double immediate;
 } sparsec_step_info_t;
 
+/* The tables of a launch info. */
+typedef enum sparsec_table_id_e {
+  SPARSEC_TABLE_KERNELS = 1,
+  SPARSEC_TABLE_ARGUMENTS = 2,
+  SPARSEC_TABLE_OPERATIONS = 3,
+  SPARSEC_TABLE_OPERANDS = 4,
+  SPARSEC_TABLE_ATTRIBUTES = 5,
+  SPARSEC_TABLE_REGIONS = 6,
+  SPARSEC_TABLE_INPUTS = 7,
+  SPARSEC_TABLE_STEPS = 8,
+  SPARSEC_TABLE_VARIANTS = 9,
+  SPARSEC_TABLE_REQUIREMENTS = 10,
+  SPARSEC_TABLE_WORKSPACES = 11,
+  SPARSEC_TABLE_STAGES = 12,
+  SPARSEC_TABLE_PARAMETERS = 13,
+  SPARSEC_TABLE_TENSOR_MAPS = 14,
+  SPARSEC_TABLE_EXTENTS = 15,
+  SPARSEC_TABLE_AUXILIARIES = 16,
+} sparsec_table_id_t;
+
+/* An entry of the directory. Tables begin at multiples of 8 bytes. */
+typedef struct sparsec_table_info_s {
+  uint32_t id; /* sparsec_table_id_t; no id twice */
+  uint32_t offset, count, record_size;
+} sparsec_table_info_t;
+
 typedef struct sparsec_launch_info_s {
-  uint64_t magic;              /* SPARSEC_LAUNCH_INFO_MAGIC */
-  uint16_t major, minor;       /* SPARSEC_LAUNCH_INFO_MAJOR, _MINOR */
-  uint32_t total_size;         /* bytes of the launch info with all tables */
-  uint32_t checksum;           /* CRC-32 (IEEE 802.3) of the total_size bytes with this field zero */
+  uint64_t magic;        /* SPARSEC_LAUNCH_INFO_MAGIC */
+  uint16_t major, minor; /* SPARSEC_LAUNCH_INFO_MAJOR, _MINOR */
+  uint32_t total_size;   /* bytes of the launch info with all tables */
+  /* CRC-32 (IEEE 802.3) of the image: the ELF file or the PTX text with its zero. Where the launch info lies inside the
+   * image, both checksums count as zero. */
+  uint32_t image_checksum;
+  uint32_t checksum;           /* CRC-32 of the total_size bytes with this field zero */
   uint32_t target_kind;        /* sparsec_target_kind_t */
   uint32_t compute_capability; /* CUDA: 10 * major + minor; host: 0 */
   uint32_t arch_specific;      /* CUDA: 1 when the code runs on exactly this capability (sm_90a) */
-  uint32_t kernel_offset, kernel_count, kernel_size;
-  uint32_t argument_offset, argument_count, argument_size;
-  uint32_t variant_offset, variant_count, variant_size;
-  uint32_t parameter_offset, parameter_count, parameter_size;
-  uint32_t tensor_map_offset, tensor_map_count, tensor_map_size;
-  uint32_t step_offset, step_count, step_size;
-  uint32_t reserved;
+  uint32_t directory_offset, directory_count, directory_size;
   char target[SPARSEC_NAME_LENGTH];   /* "sm_90a", "sm_89", "host" */
   char compiler[SPARSEC_NAME_LENGTH]; /* "sparsec 0.1.0" */
-  uint32_t attention_offset, attention_count, attention_size;
-  uint32_t reserved2;
 } sparsec_launch_info_t;
 
 /* One sparsec.kernel. Its arguments are the inputs in order, then the results. */
 typedef struct sparsec_kernel_info_s {
   char name[SPARSEC_SYMBOL_LENGTH];
-  uint32_t family; /* sparsec_kernel_family_t */
+  uint32_t operation; /* what it computes */
   uint32_t argument_first, argument_count;
+  uint32_t result_count;                 /* of the arguments, at their end */
   uint32_t variant_first, variant_count; /* in order of preference */
-  uint32_t step_first, step_count;       /* the epilogue */
-  uint32_t detail;                       /* attention: its sparsec_attention_info_t; else 0 */
+  uint32_t auxiliary_first, auxiliary_count;
 } sparsec_kernel_info_t;
-
-/*
- * What is special about an attention kernel. Query q stands at position
- * p = q + Skv - Sq among the keys. Key k is visible to it if the pattern's list
- * of q's block holds k's block (no pattern: always), k <= p when causal,
- * p - window_left <= k <= p + window_right (a limit of -1 is none), and, in
- * blocks of the partial lists (no pattern: always), the mask region says so.
- *
- * Regions are steps like the epilogue's. Value 0 is the score (scale * q . k;
- * unused in masks), values 1 to 4 are batch, head, q and k, value 5 + i is the
- * result of step i; the last step's value is the result.
- */
-typedef struct sparsec_attention_info_s {
-  uint32_t head_dimension; /* D */
-  uint32_t causal;
-  int32_t window_left, window_right;
-  uint32_t score_step_first, score_step_count;
-  uint32_t mask_step_first, mask_step_count;
-  /* A variant behind those of the kernel, or none: the pattern builder, a machine kernel that writes the padded lists
-   * of a pattern from the mask region, in ascending order. Its grid is one CTA for every list. Of the arguments it
-   * takes Sq and Skv (dimension 2 of Q and of K), the fields of the pattern and the operands of the region. */
-  uint32_t builder_first, builder_count;
-} sparsec_attention_info_t;
 
 typedef struct sparsec_argument_info_s {
   char name[SPARSEC_NAME_LENGTH];
-  uint32_t kind;                      /* sparsec_argument_kind_t */
-  uint32_t role;                      /* sparsec_argument_role_t */
-  uint32_t dtype;                     /* sparsec_dtype_t */
-  uint32_t broadcast;                 /* sparsec_broadcast_t */
-  uint32_t layout;                    /* sparsec_layout_t, for SPARSEC_ROLE_DENSE, _RESULT and full epilogue operands */
-  uint32_t rank;                      /* BSR: 2; pattern: 0 */
+  uint32_t kind;  /* sparsec_argument_kind_t */
+  uint32_t dtype; /* sparsec_dtype_t */
+  uint32_t rank;  /* BSR: 2; pattern: 0 */
+  uint32_t reserved;
   int64_t sizes[SPARSEC_MAX_RANK];    /* static size or SPARSEC_DYNAMIC */
   uint32_t block_rows, block_columns; /* BSR; pattern: of queries, of keys */
 } sparsec_argument_info_t;
 
+typedef struct sparsec_operation_info_s {
+  uint32_t kind; /* sparsec_operation_kind_t */
+  uint32_t operand_first, operand_count;
+  uint32_t attribute_first, attribute_count;
+  uint32_t region_first, region_count;
+  uint32_t reserved;
+} sparsec_operation_info_t;
+
+/* An operand is a kernel argument in a slot. An argument may be in several slots (Q and K), an extra's slot may have
+ * several operands. */
+typedef struct sparsec_operand_info_s {
+  uint32_t slot;      /* sparsec_spmm_slot_t, sparsec_attention_slot_t */
+  uint32_t argument;  /* of the kernel, 0 = first */
+  uint32_t layout;    /* sparsec_layout_t: of X, Y and full extras */
+  uint32_t broadcast; /* sparsec_broadcast_t: of extras of an epilogue */
+} sparsec_operand_info_t;
+
+typedef struct sparsec_attribute_info_s {
+  uint32_t key; /* sparsec_attribute_key_t */
+  uint32_t reserved;
+  int64_t value;
+} sparsec_attribute_info_t;
+
+typedef struct sparsec_region_info_s {
+  uint32_t slot; /* sparsec_region_slot_t */
+  uint32_t input_first, input_count;
+  uint32_t step_first, step_count; /* at least one */
+  uint32_t reserved;
+} sparsec_region_info_t;
+
+typedef struct sparsec_input_info_s {
+  uint32_t kind;    /* sparsec_input_kind_t */
+  uint32_t operand; /* SPARSEC_INPUT_OPERAND: number of the operand in its operation, else 0 */
+} sparsec_input_info_t;
+
 /*
- * One machine kernel. The runtime takes the first variant of the kernel whose
- * `alignment` the call satisfies: every dense argument's data pointer and row
- * stride, and the BSR values pointer, are multiples of `alignment` bytes; and so
- * is the width (last size) of a result that the variant writes through a tensor
- * map and of a dense operand that it reads without one: tensor stores and
- * cp.async move whole 16-byte units, tensor loads do not.
- *
- * Tiles: the result is cut into tile_rows x panels. Tile row t covers rows
- * [(t mod s) * tile_m, ...) of block row t / s, where s = ceil(block_rows /
- * tile_m) (so a tile never crosses a block row). Panel p covers columns
- * [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank q in the
- * cluster owns columns [(p * cluster + q) * tile_n, ...).
- *
- * Attention: tile (b * H + h) * ceil(Sq / tile_m) + i is block i of tile_m
- * queries of head h of batch b; tile_n keys are taken at a time, tile_k is D. In
- * SPARSEC_PLAN_TILES, tile row b * H + h has panels that count from the last
- * block of queries on.
+ * A way to run a kernel. The runtime takes the first variant whose requirements
+ * the call meets; the last one requires no more than elements that are aligned.
  */
 typedef struct sparsec_variant_info_s {
-  char symbol[SPARSEC_SYMBOL_LENGTH];
-  uint32_t parameter_first, parameter_count;
-  uint32_t alignment;             /* bytes */
-  uint32_t threads;               /* CUDA: threads in a CTA */
-  uint32_t dynamic_shared_memory; /* bytes */
-  uint32_t cluster;               /* CTAs in a cluster; compiled in as .reqnctapercluster */
-  uint32_t ctas_per_sm;           /* CTAs that are meant to be resident on one SM */
-  uint32_t tile_m, tile_n, tile_k;
-  uint32_t stages;
-  uint32_t raster;    /* tile rows in a raster group: without a plan, and in plans of nearly dense patterns */
-  uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
-  uint32_t static_shared_memory;        /* bytes as ptxas reports */
-  uint32_t spill_bytes;                 /* as ptxas reports */
-  uint32_t tiles_per_cta;               /* tiles that a CTA works on side by side: each is a worker's */
+  uint32_t requirement_first, requirement_count;
+  uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run */
+  uint32_t workspace_first, workspace_count;
+  uint32_t stage_first, stage_count;    /* machine kernels that run one after the other */
+  uint32_t alignment;                   /* bytes: the largest that its requirements ask for */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
 
-typedef struct sparsec_parameter_info_s {
-  uint32_t kind;     /* sparsec_parameter_kind_t */
-  uint32_t argument; /* argument of the kernel (0 = first), where the kind has one */
-  uint32_t index;    /* dimension, tensor map record or plan section, where the kind has one */
+/* What a variant asks of an argument: tensor maps and cp.async move whole units of 16 bytes. */
+typedef struct sparsec_requirement_info_s {
+  uint32_t argument;        /* of the kernel */
+  uint32_t alignment;       /* bytes: its pointer and the strides between its rows are multiples */
+  uint32_t width_alignment; /* bytes: the size of its last dimension is a multiple */
   uint32_t reserved;
+} sparsec_requirement_info_t;
+
+typedef enum sparsec_lifetime_e {
+  SPARSEC_LIFETIME_LAUNCH = 1, /* its contents mean something during a launch only */
+  /* A launch leaves in it what it found, and the next one needs that. */
+  SPARSEC_LIFETIME_LAUNCHES = 2,
+} sparsec_lifetime_t;
+
+/* Device memory that a launch may bring: element_bytes times its extents. Without it a variant does without. */
+typedef struct sparsec_workspace_info_s {
+  uint32_t extent_first, extent_count;
+  uint32_t element_bytes;
+  uint32_t lifetime;  /* sparsec_lifetime_t */
+  uint32_t is_zeroed; /* 1: its bytes are zero before the first launch */
+  uint32_t reserved;
+} sparsec_workspace_info_t;
+
+/*
+ * A number of things of a call: ceil(size / block) * ceil(block / tile), where
+ * size is a field of an argument. Tiles of `tile` elements that do not cross
+ * blocks of `block`. The product of several is a number of all combinations.
+ */
+typedef struct sparsec_extent_info_s {
+  uint32_t argument;  /* of the kernel */
+  uint32_t field;     /* SPARSEC_FIELD_SIZE, _BATCHES, _HEADS */
+  uint32_t dimension; /* of SPARSEC_FIELD_SIZE */
+  uint32_t block, tile;
+  uint32_t reserved;
+} sparsec_extent_info_t;
+
+/*
+ * One machine kernel. Its grid has tile_rows x panels tiles, each a product of
+ * extents.
+ *
+ * SpMM: tile row t covers rows [(t mod s) * tile_m, ...) of block row t / s,
+ * where s = ceil(block_rows / tile_m) (so a tile never crosses a block row). Panel
+ * p covers columns [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank
+ * q in the cluster owns columns [(p * cluster + q) * tile_n, ...).
+ *
+ * Attention: tile row b * H + h is head h of batch b; its panels are blocks of
+ * tile_m queries. tile_n keys are taken at a time, tile_k is D. GPU kernels count
+ * panels from the last block of queries on.
+ *
+ * A pattern builder has a tile for every list, and a CTA for every tile.
+ */
+typedef struct sparsec_stage_info_s {
+  char symbol[SPARSEC_SYMBOL_LENGTH];
+  uint32_t parameter_first, parameter_count;
+  uint32_t row_first, row_count;     /* extents whose product is tile_rows */
+  uint32_t panel_first, panel_count; /* extents whose product is panels */
+  uint32_t threads;                  /* CUDA: threads in a CTA */
+  uint32_t dynamic_shared_memory;    /* bytes */
+  uint32_t cluster;                  /* CTAs in a cluster; compiled in as .reqnctapercluster */
+  uint32_t ctas_per_sm;              /* CTAs that are meant to be resident on one SM; 0: a CTA for every tile */
+  uint32_t tiles_per_cta;            /* tiles that a CTA works on side by side: each is a worker's */
+  uint32_t tile_m, tile_n, tile_k;
+  uint32_t slots;     /* of its ring */
+  uint32_t raster;    /* tile rows in a raster group: without a plan, and in plans of nearly dense patterns */
+  uint32_t flags;     /* of sparsec_stage_flag_t */
+  uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
+  uint32_t static_shared_memory; /* bytes as ptxas reports */
+  uint32_t spill_bytes;          /* as ptxas reports */
+} sparsec_stage_info_t;
+
+typedef enum sparsec_stage_flag_e {
+  /* The kernel waits by itself for the stage before it (griddepcontrol.wait): it may be launched early. */
+  SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
+} sparsec_stage_flag_t;
+
+typedef struct sparsec_parameter_info_s {
+  uint32_t source;    /* sparsec_source_t */
+  uint32_t index;     /* argument, tensor map record, plan section or workspace, where the source has one */
+  uint32_t field;     /* sparsec_field_t of an argument, else 0 */
+  uint32_t dimension; /* of a size or stride, else 0 */
 } sparsec_parameter_info_t;
+
+/* A machine kernel beside those of the variants. */
+typedef enum sparsec_auxiliary_kind_e {
+  /* Writes the padded lists of a pattern from the mask region, in ascending order. Of the arguments it takes Sq and Skv
+   * (dimension 2 of Q and of K), the fields of the pattern and the operands of the region. */
+  SPARSEC_AUXILIARY_PATTERN_BUILDER = 1,
+} sparsec_auxiliary_kind_t;
+
+typedef struct sparsec_auxiliary_info_s {
+  uint32_t kind;  /* sparsec_auxiliary_kind_t */
+  uint32_t stage; /* its machine kernel */
+} sparsec_auxiliary_info_t;
 
 typedef struct sparsec_tensor_map_info_s {
   uint32_t kind;     /* sparsec_tensor_map_kind_t */
@@ -378,7 +509,7 @@ typedef struct sparsec_tensor_map_info_s {
  * for the device: an exact cubin, else a PTX image of a lower capability.
  */
 #define SPARSEC_BUNDLE_MAGIC 0x4c444e4243525053ull /* "SPRCBNDL" */
-#define SPARSEC_BUNDLE_MAJOR 1
+#define SPARSEC_BUNDLE_MAJOR 2
 #define SPARSEC_BUNDLE_MINOR 0
 
 typedef enum sparsec_image_format_e {
@@ -392,6 +523,8 @@ typedef struct sparsec_bundle_s {
   uint32_t entry_count;
   uint32_t entry_offset, entry_size;
   uint64_t total_size;
+  uint32_t checksum; /* CRC-32 of the total_size bytes with this field zero */
+  uint32_t reserved;
 } sparsec_bundle_t;
 
 typedef struct sparsec_bundle_entry_s {
@@ -407,7 +540,7 @@ typedef struct sparsec_bundle_entry_s {
  * loaded sections are R_X86_64_64, so that the runtime can load them without a
  * linker. Every variant symbol has this type and computes the tiles
  * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel
- * (attention: see sparsec_variant_info_t). Different tiles may run on different
+ * (attention: see sparsec_stage_info_t). Different tiles may run on different
  * threads.
  */
 typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
@@ -427,15 +560,25 @@ typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_b
 
 #ifdef __cplusplus
 } /* extern "C" */
-static_assert(sizeof(sparsec_launch_info_t) == 256, "file format");
+static_assert(sizeof(sparsec_launch_info_t) == 176, "file format");
+static_assert(sizeof(sparsec_table_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_kernel_info_t) == 160, "file format");
-static_assert(sizeof(sparsec_argument_info_t) == 136, "file format");
-static_assert(sizeof(sparsec_attention_info_t) == 40, "file format");
-static_assert(sizeof(sparsec_variant_info_t) == 320, "file format");
+static_assert(sizeof(sparsec_argument_info_t) == 128, "file format");
+static_assert(sizeof(sparsec_operation_info_t) == 32, "file format");
+static_assert(sizeof(sparsec_operand_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_attribute_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_region_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_input_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_variant_info_t) == 160, "file format");
+static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_stage_info_t) == 208, "file format");
 static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
-static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_bundle_t) == 32, "file format");
+static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_auxiliary_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_bundle_t) == 40, "file format");
 static_assert(sizeof(sparsec_bundle_entry_t) == 104, "file format");
 #endif
 

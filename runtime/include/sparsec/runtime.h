@@ -333,9 +333,11 @@ SPARSEC_API sparsec_status_t sparsec_module_kernel_at(sparsec_module_t module, s
 SPARSEC_API const sparsec_launch_info_t *sparsec_module_launch_info(sparsec_module_t module);
 SPARSEC_API const sparsec_kernel_info_t *sparsec_kernel_info(sparsec_kernel_t kernel);
 SPARSEC_API const sparsec_argument_info_t *sparsec_kernel_argument(sparsec_kernel_t kernel, size_t index);
+SPARSEC_API const sparsec_operation_info_t *sparsec_kernel_operation(sparsec_kernel_t kernel);
+SPARSEC_API const sparsec_operand_info_t *sparsec_kernel_operand(sparsec_kernel_t kernel, size_t index);
 SPARSEC_API const sparsec_variant_info_t *sparsec_kernel_variant(sparsec_kernel_t kernel, size_t index);
-/* NULL for kernels of other families. */
-SPARSEC_API const sparsec_attention_info_t *sparsec_kernel_attention(sparsec_kernel_t kernel);
+/* A machine kernel of a variant. */
+SPARSEC_API const sparsec_stage_info_t *sparsec_kernel_stage(sparsec_kernel_t kernel, size_t variant, size_t index);
 
 /* Reads a launch info without a device or driver. For a bundle, image_index
  * selects the entry. The copy is verified; free it with sparsec_launch_info_free. */
@@ -506,7 +508,7 @@ SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, con
  * magnitude are (row_end - row_begin) x D. s[k] = score(scale * q . k) and
  * y = sum over the visible keys k of exp(s[k] - LSE) * v[k], 0 if there are none
  * (a score of -inf makes a key invisible); what is visible stands at
- * sparsec_attention_info_t. Integers in the regions are exact. magnitude
+ * sparsec_attention_slot_t. Integers in the regions are exact. magnitude
  * covers the f32 errors of scores (as above, through the score region), of their
  * exponentials and of the sums, and what a kernel that rounds the probabilities p
  * to the type of V loses: with u half a unit in the last place of that type at 1,

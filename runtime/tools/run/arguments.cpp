@@ -214,9 +214,9 @@ std::vector<Argument> HostArguments::hostViews() const {
   return views;
 }
 
-const HostArgument *HostArguments::of(sparsec_argument_role_t role) const {
+const HostArgument *HostArguments::of(uint32_t slot) const {
   for (const HostArgument &argument : arguments)
-    if (argument.info->role == role)
+    if (argument.operand->slot == slot)
       return &argument;
   return nullptr;
 }
@@ -239,9 +239,9 @@ llvm::Error HostArguments::allocateResults(sparsec_kernel_t kernel, const Limits
   const std::vector<Argument> views = hostViews();
   sizes = runtime::problemOf(*kernel, ArgumentArray(views).data());
   for (HostArgument &argument : arguments) {
-    if (!argument.isResult())
+    if (!argument.isResult)
       continue;
-    runtime::Dimensions dimensions = runtime::operationOf(*kernel).dimensions(*argument.info);
+    runtime::Dimensions dimensions = runtime::operationOf(*kernel).dimensions(*argument.operand);
     std::vector<int64_t> own;
     for (runtime::ProblemSize size : llvm::ArrayRef(dimensions).take_front(argument.info->rank))
       own.push_back(sizes.*size);
@@ -260,7 +260,7 @@ llvm::Error HostArguments::assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::s
     auto [name, text] = assignment.split('=');
     HostArgument *argument = find(name);
     size_t index = argument ? size_t(argument - arguments.data()) : 0;
-    if (!argument || argument->isResult())
+    if (!argument || argument->isResult)
       return failure("kernel '{}' has no input '{}'", view(nameOf(info->name)), view(name));
     if (given[index])
       return failure("argument '{}' is given twice", view(name));
@@ -271,7 +271,7 @@ llvm::Error HostArguments::assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::s
       return error;
   }
   for (const auto &[argument, isGiven] : llvm::zip(arguments, given))
-    if (!isGiven && !argument.isResult())
+    if (!isGiven && !argument.isResult)
       return failure("kernel '{0}' needs argument '{1}': add --arg {1}=...", view(nameOf(info->name)),
                      view(nameOf(argument.info->name)));
   return llvm::Error::success();
@@ -281,21 +281,27 @@ llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm:
                                                   const Limits &limits) {
   HostArguments host;
   for (uint32_t index = 0; index < sparsec_kernel_info(kernel)->argument_count; ++index) {
-    host.arguments.emplace_back();
-    host.arguments.back().info = sparsec_kernel_argument(kernel, index);
+    HostArgument &argument = host.arguments.emplace_back();
+    argument.info = sparsec_kernel_argument(kernel, index);
+    argument.isResult = kernel->isResult(index);
+    for (const sparsec_operand_info_t &operand : kernel->operands())
+      if (operand.argument == index && !argument.operand)
+        argument.operand = &operand;
   }
   llvm::StringRef patternText;
   if (llvm::Error error = host.assign(kernel, assignments, patternText, limits))
     return error;
   if (llvm::Error error = host.allocateResults(kernel, limits))
     return error;
-  if (HostArgument *pattern = host.mutableOf(SPARSEC_ROLE_PATTERN)) {
+  for (HostArgument &pattern : host.arguments) {
+    if (pattern.info->kind != SPARSEC_ARGUMENT_PATTERN)
+      continue;
     std::vector<Argument> views = host.hostViews();
-    uint64_t position = uint64_t(pattern - host.arguments.data()) + 1;
-    auto made = makePattern({kernel, *pattern->info, host.problem(), views, position}, patternText, limits);
+    uint64_t position = uint64_t(&pattern - host.arguments.data()) + 1;
+    auto made = makePattern({kernel, *pattern.info, host.problem(), views, position}, patternText, limits);
     if (!made)
-      return inArgument(made.takeError(), nameOf(pattern->info->name));
-    pattern->pattern = std::move(*made);
+      return inArgument(made.takeError(), nameOf(pattern.info->name));
+    pattern.pattern = std::move(*made);
   }
   return host;
 }
@@ -385,7 +391,7 @@ llvm::Error DeviceArguments::upload(const HostArguments &host) {
 
 llvm::Error DeviceArguments::downloadResults(HostArguments &host) const {
   for (const auto &[argument, device] : llvm::zip(host.all(), arguments)) {
-    if (!argument.isResult() || argument.elements.empty())
+    if (!argument.isResult || argument.elements.empty())
       continue;
     HostArgument *result = host.find(nameOf(argument.info->name));
     if (llvm::Error error = toError(

@@ -20,13 +20,14 @@ namespace sparsec::run {
 /// One kernel argument in host memory.
 struct HostArgument {
   const sparsec_argument_info_t *info = nullptr;
+  const sparsec_operand_info_t *operand = nullptr; // the first one that it is
+  bool isResult = false;
   readers::BlockMatrix matrix;     // SPARSEC_ARGUMENT_BSR
   std::vector<int64_t> sizes;      // SPARSEC_ARGUMENT_DENSE
   std::vector<std::byte> elements; // SPARSEC_ARGUMENT_DENSE, row-major
   float scalar = 0.0f;             // SPARSEC_ARGUMENT_SCALAR
   OwnedPatternBuffer pattern;      // SPARSEC_ARGUMENT_PATTERN
 
-  bool isResult() const { return runtime::isResult(*info); }
   /// A view for the runtime, of this memory.
   Argument hostView() const;
 };
@@ -41,14 +42,12 @@ public:
 
   llvm::ArrayRef<HostArgument> all() const { return arguments; }
   HostArgument *find(llvm::StringRef name);
-  /// The first argument of a role, null if there is none.
-  const HostArgument *of(sparsec_argument_role_t role) const;
-  const HostArgument &result() const { return *of(SPARSEC_ROLE_RESULT); }
+  /// The first argument in a slot of the operation, null if there is none.
+  const HostArgument *of(uint32_t slot) const;
   const runtime::Problem &problem() const { return sizes; }
   std::vector<Argument> hostViews() const;
 
 private:
-  HostArgument *mutableOf(sparsec_argument_role_t role) { return const_cast<HostArgument *>(of(role)); }
   llvm::Error assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments, llvm::StringRef &patternText,
                      const readers::Limits &limits);
   llvm::Error allocateResults(sparsec_kernel_t kernel, const readers::Limits &limits);

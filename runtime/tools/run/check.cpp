@@ -29,6 +29,9 @@ bool isWithinBound(double got, double exact, double magnitude, const readers::Fl
   return std::fabs(got - exact) <= bound;
 }
 
+/// The second result of attention.
+static bool isLse(const HostArgument &result) { return result.info->rank == 3; }
+
 namespace {
 /// A result of the kernel: rows as the reference counts them.
 struct ResultView {
@@ -38,23 +41,23 @@ struct ResultView {
 
   /// Element (row, column) in its own layout.
   double at(int64_t row, int64_t column) const {
-    bool isTransposed = argument.info->layout == SPARSEC_LAYOUT_TRANSPOSED;
+    bool isTransposed = argument.operand->layout == SPARSEC_LAYOUT_TRANSPOSED;
     int64_t index = isTransposed ? column * argument.sizes[1] + row : row * width + column;
     return runtime::readElement(argument.elements.data(), sparsec_dtype_t(argument.info->dtype), index);
   }
-  bool isFirst() const { return argument.info->role == SPARSEC_ROLE_RESULT; }
+  bool isFirst() const { return !isLse(argument); }
 };
 } // namespace
 
 static llvm::Expected<std::vector<ResultView>> viewResults(const HostArguments &host) {
   std::vector<ResultView> results;
   for (const HostArgument &argument : host.all()) {
-    if (!argument.isResult())
+    if (!argument.isResult)
       continue;
     auto format = readers::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
     if (!format)
       return failure("expects a result of type f32, f16 or bf16");
-    results.push_back({argument, argument.info->role == SPARSEC_ROLE_LSE ? 1 : host.problem().columns, *format});
+    results.push_back({argument, isLse(argument) ? 1 : host.problem().columns, *format});
   }
   return results;
 }

@@ -136,11 +136,13 @@ static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples)
   return Timing{median, times.front(), samples, launches};
 }
 
-/// Null if there is no such argument.
+/// Null if there is no argument of that kind.
 static const sparsec_blocks_t *blocksOf(const HostArguments &host, const DeviceArguments &arguments,
-                                        sparsec_argument_role_t role) {
-  const HostArgument *argument = host.of(role);
-  return argument ? &arguments.views()[argument - host.all().data()].blocks : nullptr;
+                                        sparsec_argument_kind_t kind) {
+  for (const auto &[argument, view] : llvm::zip_equal(host.all(), arguments.views()))
+    if (argument.info->kind == uint32_t(kind))
+      return &view.blocks;
+  return nullptr;
 }
 
 static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArguments &host,
@@ -148,11 +150,11 @@ static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArg
   sparsec_plan_t created = nullptr;
   sparsec_status_t status;
   const runtime::Problem &problem = host.problem();
-  if (const sparsec_blocks_t *matrix = blocksOf(host, arguments, SPARSEC_ROLE_MATRIX)) {
+  if (const sparsec_blocks_t *matrix = blocksOf(host, arguments, SPARSEC_ARGUMENT_BSR)) {
     status = sparsec_plan_create(kernel, matrix, problem.columns, &created);
   } else {
     sparsec_attention_sizes_t sizes = {problem.batches, problem.heads, problem.rows, problem.depth};
-    const sparsec_blocks_t *lists = blocksOf(host, arguments, SPARSEC_ROLE_PATTERN);
+    const sparsec_blocks_t *lists = blocksOf(host, arguments, SPARSEC_ARGUMENT_PATTERN);
     status = sparsec_plan_create_attention(kernel, &sizes, lists, &created);
   }
   if (llvm::Error error = toError(status))
@@ -171,6 +173,7 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
   if (llvm::Error error = toError(sparsec_launch_variant(kernel, views.data(), views.size(), &variant)))
     return error;
   execution.variant = sparsec_kernel_variant(kernel, variant);
+  execution.stage = sparsec_kernel_stage(kernel, variant, 0);
 
   OwnedPlan plan;
   if (withPlan) {

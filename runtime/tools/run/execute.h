@@ -37,6 +37,7 @@ struct Timing {
 
 struct Execution {
   const sparsec_variant_info_t *variant = nullptr;
+  const sparsec_stage_info_t *stage = nullptr; // its first
   std::optional<sparsec_plan_info_t> plan;
   std::optional<Timing> timing;
 };

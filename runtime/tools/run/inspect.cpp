@@ -31,28 +31,70 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 //===----------------------------------------------------------------------===//
 
 // Indexed by the enumerations of launch_info.h; the runtime has checked that the values are known.
-static constexpr const char *roleNames[] = {"",
-                                            "block-sparse operand",
-                                            "dense operand",
-                                            "epilogue operand",
-                                            "result",
-                                            "query",
-                                            "key",
-                                            "value",
-                                            "block pattern",
-                                            "region operand",
-                                            "scale",
-                                            "log-sum-exp"};
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
-static constexpr const char *planSectionNames[] = {"tile offsets", "tiles", "counter"};
+static constexpr const char *planSectionNames[] = {"tile offsets", "tiles"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
-static constexpr const char *parameterNames[] = {
-    "",       "tensor map", "pointer",      "row_ptr",   "col_idx",     "size",
-    "stride", "scalar",     "plan section", "tile rows", "tile panels", "pattern"};
-static constexpr const char *patternFieldNames[] = {
-    "", "encoding", "batches", "heads", "capacity", "partial starts", "partial indices", "full starts", "full indices"};
+static constexpr const char *fieldNames[] = {"",
+                                             "pointer",
+                                             "size",
+                                             "stride",
+                                             "scalar",
+                                             "full starts",
+                                             "full indices",
+                                             "partial starts",
+                                             "partial indices",
+                                             "encoding",
+                                             "batches",
+                                             "heads",
+                                             "capacity"};
+static_assert(std::size(fieldNames) == SPARSEC_FIELD_CAPACITY + 1);
+
+namespace {
+/// A kernel with the records that it refers to.
+struct KernelView {
+  const ImageView &image;
+  const sparsec_launch_info_t &info;
+  const sparsec_kernel_info_t &kernel;
+  const sparsec_operation_info_t &operation;
+  const runtime::OperationRule &rule;
+
+  KernelView(const ImageView &image, const sparsec_kernel_info_t &kernel)
+      : image(image), info(*image.info), kernel(kernel),
+        operation(recordsOf<sparsec_operation_info_t>(info)[kernel.operation]),
+        rule(*runtime::findOperation(operation.kind)) {}
+
+  template <typename Record> Records<Record> slice(uint32_t first, uint32_t count) const {
+    return recordsOf<Record>(info).slice(first, count);
+  }
+  Records<sparsec_argument_info_t> arguments() const {
+    return slice<sparsec_argument_info_t>(kernel.argument_first, kernel.argument_count);
+  }
+  Records<sparsec_operand_info_t> operands() const {
+    return slice<sparsec_operand_info_t>(operation.operand_first, operation.operand_count);
+  }
+  Records<sparsec_attribute_info_t> attributes() const {
+    return slice<sparsec_attribute_info_t>(operation.attribute_first, operation.attribute_count);
+  }
+  Records<sparsec_region_info_t> regions() const {
+    return slice<sparsec_region_info_t>(operation.region_first, operation.region_count);
+  }
+  Records<sparsec_variant_info_t> variants() const {
+    return slice<sparsec_variant_info_t>(kernel.variant_first, kernel.variant_count);
+  }
+  Records<sparsec_stage_info_t> stages(const sparsec_variant_info_t &variant) const {
+    return slice<sparsec_stage_info_t>(variant.stage_first, variant.stage_count);
+  }
+  Records<sparsec_auxiliary_info_t> auxiliaries() const {
+    return slice<sparsec_auxiliary_info_t>(kernel.auxiliary_first, kernel.auxiliary_count);
+  }
+  std::string argumentName(uint32_t argument) const { return nameOf(arguments()[argument].name).str(); }
+  const char *attributeName(uint32_t key) const {
+    return llvm::find_if(rule.attributes, [&](const auto &attribute) { return attribute.key == key; })->name;
+  }
+};
+} // namespace
 
 static std::string sizeName(int64_t size) { return size == SPARSEC_DYNAMIC ? "?" : std::to_string(size); }
 
@@ -73,110 +115,115 @@ static std::string typeName(const sparsec_argument_info_t &argument) {
 }
 
 /// One machine-kernel parameter, e.g. `tensor map of x, box 64x64, swizzle 128 bytes`.
-static std::string describeParameter(const sparsec_launch_info_t &info, const sparsec_kernel_info_t &kernel,
-                                     const sparsec_parameter_info_t &parameter) {
-  auto argumentName = [&](uint32_t argument) {
-    return view(nameOf(argumentAt(info, kernel.argument_first + argument).name));
-  };
-  const char *kind = parameterNames[parameter.kind];
-  switch (parameter.kind) {
-  case SPARSEC_PARAMETER_TENSOR_MAP: {
-    const sparsec_tensor_map_info_t &map = tensorMapAt(info, parameter.index);
-    return fmt::format("{} of {}{}, box {} (innermost first), swizzle {}", kind, argumentName(map.argument),
+static std::string describeParameter(const KernelView &view, const sparsec_parameter_info_t &parameter) {
+  switch (parameter.source) {
+  case SPARSEC_SOURCE_TENSOR_MAP: {
+    const auto &map = recordsOf<sparsec_tensor_map_info_t>(view.info)[parameter.index];
+    return fmt::format("tensor map of {}{}, box {} (innermost first), swizzle {}", view.argumentName(map.argument),
                        map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K" : "",
                        fmt::join(llvm::ArrayRef(map.box, map.rank), "x"), swizzleNames[map.swizzle]);
   }
-  case SPARSEC_PARAMETER_SIZE:
-  case SPARSEC_PARAMETER_STRIDE:
-    return fmt::format("{} {} of {}", kind, parameter.index, argumentName(parameter.argument));
-  case SPARSEC_PARAMETER_PLAN_SECTION:
-    return fmt::format("{} {}", kind, planSectionNames[parameter.index]);
-  case SPARSEC_PARAMETER_PATTERN_FIELD:
-    return fmt::format("{} of {}", patternFieldNames[parameter.index], argumentName(parameter.argument));
-  case SPARSEC_PARAMETER_TILE_ROWS:
-  case SPARSEC_PARAMETER_TILE_PANELS:
-    return kind;
-  default:
-    return fmt::format("{} of {}", kind, argumentName(parameter.argument));
+  case SPARSEC_SOURCE_PLAN_SECTION:
+    return fmt::format("plan section {}", planSectionNames[parameter.index]);
+  case SPARSEC_SOURCE_WORKSPACE:
+    return fmt::format("workspace {}", parameter.index);
+  case SPARSEC_SOURCE_TILE_ROWS:
+    return "tile rows";
+  case SPARSEC_SOURCE_PANELS:
+    return "tile panels";
   }
+  bool hasDimension = parameter.field == SPARSEC_FIELD_SIZE || parameter.field == SPARSEC_FIELD_STRIDE;
+  std::string dimension = hasDimension ? fmt::format(" {}", parameter.dimension) : "";
+  return fmt::format("{}{} of {}", fieldNames[parameter.field], dimension, view.argumentName(parameter.index));
+}
+
+/// The slots of an argument in the operation, e.g. `query and key`.
+static std::string slotsOf(const KernelView &view, uint32_t argument) {
+  std::string names;
+  for (const sparsec_operand_info_t &operand : view.operands())
+    if (operand.argument == argument)
+      names += std::string(names.empty() ? "" : " and ") + runtime::findSlot(view.rule, operand.slot)->name;
+  return names;
+}
+
+/// The first operand that an argument is.
+static const sparsec_operand_info_t &operandOf(const KernelView &view, uint32_t argument) {
+  auto operands = view.operands();
+  uint32_t number = 0;
+  while (operands[number].argument != argument)
+    ++number;
+  return operands[number];
 }
 
 //===----------------------------------------------------------------------===//
 // JSON
 //===----------------------------------------------------------------------===//
 
-static llvm::json::Object describeArgument(const sparsec_argument_info_t &argument) {
-  llvm::json::Object object{
-      {"name", nameOf(argument.name).str()}, {"role", roleNames[argument.role]}, {"type", typeName(argument)}};
-  if (argument.broadcast != SPARSEC_BROADCAST_NONE)
-    object["broadcast"] = broadcastNames[argument.broadcast];
-  if (argument.layout != SPARSEC_LAYOUT_NONE)
-    object["layout"] = layoutNames[argument.layout];
+static llvm::json::Object describeArgument(const KernelView &view, uint32_t number) {
+  llvm::json::Object object{{"name", view.argumentName(number)},
+                            {"role", slotsOf(view, number)},
+                            {"type", typeName(view.arguments()[number])}};
+  const sparsec_operand_info_t &operand = operandOf(view, number);
+  if (operand.broadcast != SPARSEC_BROADCAST_NONE)
+    object["broadcast"] = broadcastNames[operand.broadcast];
+  if (operand.layout != SPARSEC_LAYOUT_NONE)
+    object["layout"] = layoutNames[operand.layout];
   return object;
 }
 
-static llvm::json::Object describeVariant(const ImageView &image, const sparsec_kernel_info_t &kernel,
-                                          const sparsec_variant_info_t &variant) {
-  const sparsec_launch_info_t &info = *image.info;
+static llvm::json::Object describeStage(const KernelView &view, const sparsec_stage_info_t &stage) {
   auto measured = [&](uint32_t value) -> llvm::json::Value {
-    return image.isMeasured() ? llvm::json::Value(value) : nullptr;
+    return view.image.isMeasured() ? llvm::json::Value(value) : nullptr;
   };
   llvm::json::Array parameters;
-  for (uint32_t index : llvm::seq(variant.parameter_count))
-    parameters.push_back(describeParameter(info, kernel, parameterAt(info, variant.parameter_first + index)));
+  for (const auto &parameter : view.slice<sparsec_parameter_info_t>(stage.parameter_first, stage.parameter_count))
+    parameters.push_back(describeParameter(view, parameter));
   return llvm::json::Object{
-      {"symbol", nameOf(variant.symbol).str()},
-      {"schedule", nameOf(variant.schedule).str()},
-      {"alignment", variant.alignment},
-      {"threads", variant.threads},
-      {"tile", llvm::json::Array{variant.tile_m, variant.tile_n, variant.tile_k}},
-      {"stages", variant.stages},
-      {"cluster", variant.cluster},
-      {"ctas_per_sm", variant.ctas_per_sm},
-      {"raster", variant.raster},
-      {"registers", measured(variant.registers)},
-      {"static_shared_memory", measured(variant.static_shared_memory)},
-      {"dynamic_shared_memory", variant.dynamic_shared_memory},
-      {"spill_bytes", measured(variant.spill_bytes)},
+      {"symbol", nameOf(stage.symbol).str()},
+      {"threads", stage.threads},
+      {"tile", llvm::json::Array{stage.tile_m, stage.tile_n, stage.tile_k}},
+      {"stages", stage.slots},
+      {"cluster", stage.cluster},
+      {"ctas_per_sm", stage.ctas_per_sm},
+      {"raster", stage.raster},
+      {"registers", measured(stage.registers)},
+      {"static_shared_memory", measured(stage.static_shared_memory)},
+      {"dynamic_shared_memory", stage.dynamic_shared_memory},
+      {"spill_bytes", measured(stage.spill_bytes)},
       {"parameters", std::move(parameters)},
   };
 }
 
-/// Null if the kernel has none.
-static const sparsec_attention_info_t *attentionOf(const sparsec_launch_info_t &info,
-                                                   const sparsec_kernel_info_t &kernel) {
-  return runtime::operationOf(kernel).hasAttentionInfo ? &attentionAt(info, kernel.detail) : nullptr;
-}
-
-/// Null if the kernel has none.
-static const sparsec_variant_info_t *patternBuilderOf(const sparsec_launch_info_t &info,
-                                                      const sparsec_kernel_info_t &kernel) {
-  const sparsec_attention_info_t *attention = attentionOf(info, kernel);
-  return attention && attention->builder_count != 0 ? &variantAt(info, attention->builder_first) : nullptr;
+static llvm::json::Object describeVariant(const KernelView &view, const sparsec_variant_info_t &variant) {
+  llvm::json::Array stages, workspaces;
+  for (const sparsec_stage_info_t &stage : view.stages(variant))
+    stages.push_back(describeStage(view, stage));
+  for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
+    workspaces.push_back(
+        llvm::json::Object{{"element_bytes", workspace.element_bytes}, {"zeroed", workspace.is_zeroed != 0}});
+  return llvm::json::Object{{"schedule", nameOf(variant.schedule).str()},
+                            {"alignment", variant.alignment},
+                            {"machine_kernels", std::move(stages)},
+                            {"workspaces", std::move(workspaces)}};
 }
 
 static llvm::json::Object describeKernel(const ImageView &image, const sparsec_kernel_info_t &kernel) {
-  const sparsec_launch_info_t &info = *image.info;
+  const KernelView view(image, kernel);
   llvm::json::Array arguments, variants;
-  for (uint32_t index : llvm::seq(kernel.argument_count))
-    arguments.push_back(describeArgument(argumentAt(info, kernel.argument_first + index)));
-  for (uint32_t index : llvm::seq(kernel.variant_count))
-    variants.push_back(describeVariant(image, kernel, variantAt(info, kernel.variant_first + index)));
-  llvm::json::Object object{{"name", nameOf(kernel.name).str()},
-                            {"family", runtime::operationOf(kernel).name},
-                            {"arguments", std::move(arguments)},
-                            {"variants", std::move(variants)}};
-  if (const sparsec_attention_info_t *attention = attentionOf(info, kernel)) {
-    object["head_dimension"] = attention->head_dimension;
-    object["causal"] = attention->causal != 0;
-    object["window"] = llvm::json::Array{attention->window_left, attention->window_right};
-    object["score_steps"] = attention->score_step_count;
-    object["mask_steps"] = attention->mask_step_count;
-    if (const sparsec_variant_info_t *builder = patternBuilderOf(info, kernel))
-      object["pattern_builder"] = describeVariant(image, kernel, *builder);
-  } else {
-    object["epilogue_steps"] = kernel.step_count;
-  }
+  for (uint32_t number : llvm::seq(kernel.argument_count))
+    arguments.push_back(describeArgument(view, number));
+  for (const sparsec_variant_info_t &variant : view.variants())
+    variants.push_back(describeVariant(view, variant));
+  llvm::json::Object attributes, regions;
+  for (const sparsec_attribute_info_t &attribute : view.attributes())
+    attributes[view.attributeName(attribute.key)] = attribute.value;
+  for (const sparsec_region_info_t &region : view.regions())
+    regions[runtime::findRegion(view.rule, region.slot)->name] = region.step_count;
+  llvm::json::Object object{{"name", nameOf(kernel.name).str()},  {"operation", view.rule.name},
+                            {"arguments", std::move(arguments)},  {"attributes", std::move(attributes)},
+                            {"region_steps", std::move(regions)}, {"variants", std::move(variants)}};
+  for (const sparsec_auxiliary_info_t &auxiliary : view.auxiliaries())
+    object["pattern_builder"] = describeStage(view, recordsOf<sparsec_stage_info_t>(view.info)[auxiliary.stage]);
   return object;
 }
 
@@ -185,8 +232,8 @@ llvm::json::Value describeImages(llvm::ArrayRef<ImageView> images) {
   for (const ImageView &image : images) {
     const OwnedLaunchInfo &info = image.info;
     llvm::json::Array kernels;
-    for (uint32_t index : llvm::seq(info->kernel_count))
-      kernels.push_back(describeKernel(image, kernelAt(*info, index)));
+    for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(*info))
+      kernels.push_back(describeKernel(image, kernel));
     array.push_back(llvm::json::Object{{"target", nameOf(info->target).str()},
                                        {"format", image.isPtx() ? "ptx" : "elf"},
                                        {"compiler", nameOf(info->compiler).str()},
@@ -202,45 +249,69 @@ llvm::json::Value describeImages(llvm::ArrayRef<ImageView> images) {
 // Text
 //===----------------------------------------------------------------------===//
 
-static void printArgument(llvm::raw_ostream &stream, const sparsec_argument_info_t &argument) {
-  stream << fmt::format("    {:<12} {:<22} {}", view(nameOf(argument.name)), roleNames[argument.role],
-                        typeName(argument));
-  if (argument.broadcast != SPARSEC_BROADCAST_NONE)
-    stream << ", " << broadcastNames[argument.broadcast];
-  if (argument.layout != SPARSEC_LAYOUT_NONE)
-    stream << ", " << layoutNames[argument.layout];
+static void printArgument(llvm::raw_ostream &stream, const KernelView &view, uint32_t number) {
+  const sparsec_operand_info_t &operand = operandOf(view, number);
+  stream << fmt::format("    {:<12} {:<22} {}", view.argumentName(number), slotsOf(view, number),
+                        typeName(view.arguments()[number]));
+  if (operand.broadcast != SPARSEC_BROADCAST_NONE)
+    stream << ", " << broadcastNames[operand.broadcast];
+  if (operand.layout != SPARSEC_LAYOUT_NONE)
+    stream << ", " << layoutNames[operand.layout];
   stream << '\n';
 }
 
-static void printAttention(llvm::raw_ostream &stream, const sparsec_attention_info_t &attention) {
-  stream << fmt::format("    head dimension: {}{}\n", attention.head_dimension, attention.causal ? ", causal" : "");
-  if (attention.window_left != -1 || attention.window_right != -1)
-    stream << fmt::format("    window: [{}, {}]\n", attention.window_left, attention.window_right);
-  stream << fmt::format("    score steps: {}, mask steps: {}\n", attention.score_step_count, attention.mask_step_count);
+static void printOperation(llvm::raw_ostream &stream, const KernelView &view) {
+  for (const sparsec_attribute_info_t &attribute : view.attributes())
+    stream << fmt::format("    {}: {}\n", view.attributeName(attribute.key), attribute.value);
+  for (const sparsec_region_info_t &region : view.regions())
+    stream << fmt::format("    {} steps: {}\n", runtime::findRegion(view.rule, region.slot)->name, region.step_count);
 }
 
-static void printVariant(llvm::raw_ostream &stream, const ImageView &image, const sparsec_kernel_info_t &kernel,
-                         const sparsec_variant_info_t &variant, const std::string &title) {
-  const sparsec_launch_info_t &info = *image.info;
-  stream << fmt::format("    {}: {}\n", title, view(nameOf(variant.schedule)));
-  auto line = [&](const char *label, const std::string &text) {
-    stream << fmt::format("      {:<14} {}\n", label, text);
-  };
-  line("symbol", nameOf(variant.symbol).str());
-  line("alignment", fmt::format("{} bytes", variant.alignment));
-  line("tile", fmt::format("{}x{}x{}", variant.tile_m, variant.tile_n, variant.tile_k));
-  if (info.target_kind == SPARSEC_TARGET_CUDA) {
-    line("threads",
-         fmt::format("{}, cluster {}, {} CTAs per SM", variant.threads, variant.cluster, variant.ctas_per_sm));
-    line("registers", image.isMeasured() ? fmt::format("{}, {} bytes spilled", variant.registers, variant.spill_bytes)
-                                         : "known when the driver has compiled it");
-    line("shared memory",
-         fmt::format("{} bytes dynamic", variant.dynamic_shared_memory) +
-             (image.isMeasured() ? fmt::format(", {} bytes static", variant.static_shared_memory) : ""));
+static void printLine(llvm::raw_ostream &stream, const char *label, const std::string &text) {
+  stream << fmt::format("      {:<14} {}\n", label, text);
+}
+
+static void printStage(llvm::raw_ostream &stream, const KernelView &view, const sparsec_stage_info_t &stage) {
+  auto line = [&](const char *label, const std::string &text) { printLine(stream, label, text); };
+  bool isMeasured = view.image.isMeasured();
+  line("symbol", nameOf(stage.symbol).str());
+  line("tile", fmt::format("{}x{}x{}", stage.tile_m, stage.tile_n, stage.tile_k));
+  if (view.info.target_kind == SPARSEC_TARGET_CUDA) {
+    std::string residents =
+        stage.ctas_per_sm == 0 ? "a CTA for every tile" : fmt::format("{} CTAs per SM", stage.ctas_per_sm);
+    line("threads", fmt::format("{}, cluster {}, {}", stage.threads, stage.cluster, residents));
+    line("registers", isMeasured ? fmt::format("{}, {} bytes spilled", stage.registers, stage.spill_bytes)
+                                 : "known when the driver has compiled it");
+    line("shared memory", fmt::format("{} bytes dynamic", stage.dynamic_shared_memory) +
+                              (isMeasured ? fmt::format(", {} bytes static", stage.static_shared_memory) : ""));
   }
-  for (uint32_t parameter : llvm::seq(variant.parameter_count))
-    line(parameter == 0 ? "parameters" : "",
-         describeParameter(info, kernel, parameterAt(info, variant.parameter_first + parameter)));
+  const char *label = "parameters";
+  for (const auto &parameter : view.slice<sparsec_parameter_info_t>(stage.parameter_first, stage.parameter_count)) {
+    line(label, describeParameter(view, parameter));
+    label = "";
+  }
+}
+
+static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
+  stream << fmt::format("  kernel {} ({})\n", nameOf(view.kernel.name).str(), view.rule.name);
+  for (uint32_t argument : llvm::seq(view.kernel.argument_count))
+    printArgument(stream, view, argument);
+  printOperation(stream, view);
+  int number = 0;
+  for (const sparsec_variant_info_t &variant : view.variants()) {
+    stream << fmt::format("    variant {}: {}\n", number++, nameOf(variant.schedule).str());
+    printLine(stream, "alignment", fmt::format("{} bytes", variant.alignment));
+    for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
+      printLine(stream, "workspace",
+                fmt::format("{} bytes{}", workspace.element_bytes,
+                            workspace.is_zeroed ? ", zero before the first launch" : ""));
+    for (const sparsec_stage_info_t &stage : view.stages(variant))
+      printStage(stream, view, stage);
+  }
+  for (const sparsec_auxiliary_info_t &auxiliary : view.auxiliaries()) {
+    stream << "    pattern builder\n";
+    printStage(stream, view, recordsOf<sparsec_stage_info_t>(view.info)[auxiliary.stage]);
+  }
 }
 
 void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images) {
@@ -249,21 +320,8 @@ void printImages(llvm::raw_ostream &stream, llvm::ArrayRef<ImageView> images) {
     stream << fmt::format("image {}: {}{}, launch info {}.{}, compiled by {}\n", number, view(nameOf(info->target)),
                           image.isPtx() ? " (PTX, the driver compiles it)" : "", info->major, info->minor,
                           view(nameOf(info->compiler)));
-    for (uint32_t index : llvm::seq(info->kernel_count)) {
-      const sparsec_kernel_info_t &kernel = kernelAt(*info, index);
-      stream << fmt::format("  kernel {} ({})\n", view(nameOf(kernel.name)), runtime::operationOf(kernel).name);
-      for (uint32_t argument : llvm::seq(kernel.argument_count))
-        printArgument(stream, argumentAt(*info, kernel.argument_first + argument));
-      if (const sparsec_attention_info_t *attention = attentionOf(*info, kernel))
-        printAttention(stream, *attention);
-      else
-        stream << fmt::format("    epilogue steps: {}\n", kernel.step_count);
-      for (uint32_t variant : llvm::seq(kernel.variant_count))
-        printVariant(stream, image, kernel, variantAt(*info, kernel.variant_first + variant),
-                     fmt::format("variant {}", variant));
-      if (const sparsec_variant_info_t *builder = patternBuilderOf(*info, kernel))
-        printVariant(stream, image, kernel, *builder, "pattern builder");
-    }
+    for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(*info))
+      printKernel(stream, {image, kernel});
   }
 }
 

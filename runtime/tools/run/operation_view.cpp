@@ -11,7 +11,7 @@ namespace sparsec::run {
 //===----------------------------------------------------------------------===//
 
 static void describeProduct(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
-  const readers::BlockMatrix &matrix = host.of(SPARSEC_ROLE_MATRIX)->matrix;
+  const readers::BlockMatrix &matrix = host.of(SPARSEC_SPMM_MATRIX)->matrix;
   const runtime::Problem &problem = host.problem();
   const auto [blockRows, blockColumns, dtype] = matrix.format;
   double places = double(matrix.blockRowCount()) * double(matrix.blockColumnCount());
@@ -36,7 +36,7 @@ static void describeProduct(sparsec_kernel_t /*kernel*/, const HostArguments &ho
 }
 
 static RowsToCheck rowsOfProduct(const HostArguments &host) {
-  return rowsToCheck(host.of(SPARSEC_ROLE_MATRIX)->matrix, host.problem().columns);
+  return rowsToCheck(host.of(SPARSEC_SPMM_MATRIX)->matrix, host.problem().columns);
 }
 
 //===----------------------------------------------------------------------===//
@@ -53,11 +53,11 @@ static int64_t countBlocks(const sparsec_blocks_t &pattern, const sparsec_block_
 
 static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host, Report &report) {
   const runtime::Problem &problem = host.problem();
-  const HostArgument *argument = host.of(SPARSEC_ROLE_PATTERN);
+  const HostArgument *argument = host.of(SPARSEC_ATTENTION_PATTERN);
   std::optional<sparsec_blocks_t> pattern;
   if (argument)
     pattern = argument->hostView().blocks;
-  double pairs = visitedPairs(*sparsec_kernel_attention(kernel), problem, pattern ? &*pattern : nullptr);
+  double pairs = visitedPairs(runtime::keyWindow(*kernel), problem, pattern ? &*pattern : nullptr);
   double all = double(problem.resultRows()) * double(problem.depth);
   double density = all == 0.0 ? 0.0 : pairs / all;
   report.operations = 4.0 * double(problem.columns) * pairs;

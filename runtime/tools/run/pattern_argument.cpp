@@ -26,7 +26,7 @@ public:
                                    int32_t(info.block_columns));
     rows = runtime::blockRowCount(shape);
     columns = runtime::blockColumnCount(shape);
-    if (sparsec_kernel_attention(context.kernel)->mask_step_count != 0)
+    if (context.kernel->region(SPARSEC_REGION_MASK))
       visited = SPARSEC_BLOCK_PARTIAL;
   }
 
@@ -94,9 +94,7 @@ llvm::Error StateMaker::fillWindow(llvm::StringRef text) {
     return failure("expects 'sink=' and a number of keys, but got '{}'", view(sinkText));
   if (llvm::Error error = resize())
     return error;
-  sparsec_attention_info_t window = {};
-  window.window_left = int32_t(left);
-  window.window_right = int32_t(right);
+  const runtime::KeyWindow window = {false, left, right};
   for (int64_t row = 0; row < rows; ++row) {
     int64_t first = row * shape.block_rows, last = std::min(first + shape.block_rows, shape.rows) - 1;
     runtime::KeyRange begin = runtime::visibleKeys(window, shape.rows, shape.columns, first);
@@ -203,11 +201,11 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
   return StateMaker(context, limits).make(text);
 }
 
-double visitedPairs(const sparsec_attention_info_t &info, const runtime::Problem &problem,
+double visitedPairs(const runtime::KeyWindow &window, const runtime::Problem &problem,
                     const sparsec_blocks_t *pattern) {
   // The keys of one query in [begin, end).
   auto visible = [&](int64_t query, int64_t begin, int64_t end) {
-    runtime::KeyRange range = runtime::visibleKeys(info, problem.rows, problem.depth, query);
+    runtime::KeyRange range = runtime::visibleKeys(window, problem.rows, problem.depth, query);
     return double(std::max<int64_t>(0, std::min(end, range.end) - std::max(begin, range.begin)));
   };
   double pairs = 0.0;

@@ -7,6 +7,7 @@
 #include "status_error.h"
 
 #include "operations/problem.h"
+#include "plan/key_range.h"
 
 #include "sparsec/argument.hpp"
 
@@ -30,8 +31,7 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
 /// Pairs of a query and a key that a kernel visits, for all batches and heads: those that causal, window and the blocks
 /// of the pattern (index arrays in host memory, null: all blocks) leave. The mask region leaves fewer, but saves no
 /// work.
-double visitedPairs(const sparsec_attention_info_t &info, const runtime::Problem &problem,
-                    const sparsec_blocks_t *pattern);
+double visitedPairs(const runtime::KeyWindow &window, const runtime::Problem &problem, const sparsec_blocks_t *pattern);
 
 } // namespace sparsec::run
 

@@ -27,13 +27,14 @@ std::optional<double> Report::usefulTeraflops() const {
 
 void printTable(llvm::raw_ostream &stream, const Report &report) {
   const sparsec_variant_info_t &variant = *report.execution.variant;
+  const sparsec_stage_info_t &stage = *report.execution.stage;
   const std::optional<Timing> &timing = report.execution.timing;
-  bool onDevice = variant.registers != 0;
-  int64_t sharedMemory = int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory;
+  bool onDevice = stage.registers != 0;
+  int64_t sharedMemory = int64_t(stage.dynamic_shared_memory) + stage.static_shared_memory;
   std::vector<Column> columns = report.columns;
   llvm::append_values(
       columns, Column{"target", 7, report.target}, Column{"schedule", 42, nameOf(variant.schedule).str()},
-      Column{"registers", 9, onDevice ? fmt::format("{}", variant.registers) : "-"},
+      Column{"registers", 9, onDevice ? fmt::format("{}", stage.registers) : "-"},
       Column{"shared memory", 13, onDevice ? fmt::format("{} B", sharedMemory) : "-"},
       Column{"time", 12, timing ? fmt::format("{:.4f} ms", timing->medianMilliseconds) : "-"},
       Column{"TFLOP/s", 8, timing ? fmt::format("{:.4g}", *report.usefulTeraflops()) : "-"},
@@ -58,14 +59,15 @@ static llvm::json::Object describeCheck(const CheckResult &check) {
 
 llvm::json::Value describeReport(const Report &report) {
   const sparsec_variant_info_t &variant = *report.execution.variant;
+  const sparsec_stage_info_t &stage = *report.execution.stage;
   llvm::json::Object object = report.members;
   object["file"] = report.file;
   object["kernel"] = report.kernel;
   object["target"] = report.target;
   object["device"] = report.device;
   object["schedule"] = nameOf(variant.schedule).str();
-  object["registers"] = variant.registers ? llvm::json::Value(variant.registers) : nullptr; // 0 is unknown
-  object["shared_memory"] = int64_t(variant.dynamic_shared_memory) + variant.static_shared_memory;
+  object["registers"] = stage.registers ? llvm::json::Value(stage.registers) : nullptr; // 0 is unknown
+  object["shared_memory"] = int64_t(stage.dynamic_shared_memory) + stage.static_shared_memory;
   if (const std::optional<sparsec_plan_info_t> &plan = report.execution.plan)
     object["plan"] = llvm::json::Object{{"workers", plan->workers},
                                         {"tiles", plan->tiles},

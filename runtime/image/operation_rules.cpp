@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "image/operation_rules.h"
+#include "image/launch_info_reader.h"
+
+namespace sparsec::runtime {
+
+namespace {
+
+constexpr uint32_t bsr = setOf(SPARSEC_ARGUMENT_BSR), dense = setOf(SPARSEC_ARGUMENT_DENSE),
+                   scalar = setOf(SPARSEC_ARGUMENT_SCALAR), pattern = setOf(SPARSEC_ARGUMENT_PATTERN);
+constexpr uint32_t f32 = setOf(SPARSEC_DTYPE_F32);
+constexpr uint32_t floats =
+    setOf(SPARSEC_DTYPE_F32, SPARSEC_DTYPE_F16, SPARSEC_DTYPE_BF16, SPARSEC_DTYPE_F8E4M3FN, SPARSEC_DTYPE_F8E5M2);
+constexpr uint32_t many = SPARSEC_MAX_PARAMETERS;
+
+constexpr SlotRule spmmSlots[] = {
+    {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, true, false},
+    {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
+    {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+};
+constexpr RegionRule spmmRegions[] = {
+    {SPARSEC_REGION_EPILOGUE, "epilogue", setOf(SPARSEC_INPUT_ACCUMULATOR, SPARSEC_INPUT_OPERAND), false},
+};
+
+constexpr SlotRule attentionSlots[] = {
+    {SPARSEC_ATTENTION_QUERY, "query", 1, 1, dense, floats, 4, false, false, false},
+    {SPARSEC_ATTENTION_KEY, "key", 1, 1, dense, floats, 4, false, false, false},
+    {SPARSEC_ATTENTION_VALUE, "value", 1, 1, dense, floats, 4, false, false, false},
+    {SPARSEC_ATTENTION_RESULT, "result", 1, 1, dense, floats, 4, true, false, false},
+    {SPARSEC_ATTENTION_LSE, "log-sum-exp", 0, 1, dense, f32, 3, true, false, false},
+    {SPARSEC_ATTENTION_PATTERN, "block pattern", 0, 1, pattern, anyType, 0, false, false, false},
+    {SPARSEC_ATTENTION_SCALE, "scale", 0, 1, scalar, f32, 0, false, false, false},
+    {SPARSEC_ATTENTION_EXTRA, "region operand", 0, many, dense | scalar, floats | setOf(SPARSEC_DTYPE_I32), anyRank,
+     false, false, false},
+};
+constexpr AttributeRule attentionAttributes[] = {
+    {SPARSEC_ATTRIBUTE_HEAD_DIMENSION, "head dimension", 1, maxTile},
+    {SPARSEC_ATTRIBUTE_CAUSAL, "causal", 0, 1},
+    {SPARSEC_ATTRIBUTE_WINDOW_LEFT, "window to the left", -1, INT32_MAX},
+    {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, "window to the right", -1, INT32_MAX},
+};
+constexpr uint32_t positions = setOf(SPARSEC_INPUT_BATCH, SPARSEC_INPUT_HEAD, SPARSEC_INPUT_QUERY, SPARSEC_INPUT_KEY);
+constexpr RegionRule attentionRegions[] = {
+    {SPARSEC_REGION_SCORE, "score", positions | setOf(SPARSEC_INPUT_SCORE), true},
+    {SPARSEC_REGION_MASK, "mask", positions, true},
+};
+
+constexpr OperationRule operations[] = {
+    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, spmmRegions},
+    {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
+     attentionRegions},
+};
+
+} // namespace
+
+const OperationRule *findOperation(uint32_t kind) {
+  for (const OperationRule &operation : operations)
+    if (operation.kind == kind)
+      return &operation;
+  return nullptr;
+}
+
+const SlotRule *findSlot(const OperationRule &operation, uint32_t slot) {
+  for (const SlotRule &rule : operation.slots)
+    if (rule.slot == slot)
+      return &rule;
+  return nullptr;
+}
+
+const RegionRule *findRegion(const OperationRule &operation, uint32_t slot) {
+  for (const RegionRule &rule : operation.regions)
+    if (rule.slot == slot)
+      return &rule;
+  return nullptr;
+}
+
+} // namespace sparsec::runtime

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the operations of launch_info.h have: a table that the checks of a launch info walk, and that gives names.
+
+#ifndef SPARSEC_RUNTIME_OPERATION_RULES_H
+#define SPARSEC_RUNTIME_OPERATION_RULES_H
+
+#include "sparsec/launch_info.h"
+
+#include <span>
+
+namespace sparsec::runtime {
+
+/// A set of small numbers as bits.
+template <typename... Numbers> constexpr uint32_t setOf(Numbers... numbers) { return ((1u << numbers) | ... | 0u); }
+constexpr bool isIn(uint32_t set, uint32_t number) { return number < 32 && (set >> number & 1) != 0; }
+
+constexpr uint32_t anyRank = UINT32_MAX;
+constexpr uint32_t anyType = UINT32_MAX;
+
+/// The operands that a slot may have.
+struct SlotRule {
+  uint32_t slot;
+  const char *name;
+  uint32_t least, most; // how many operands
+  uint32_t kinds;       // set of sparsec_argument_kind_t
+  uint32_t types;       // set of sparsec_dtype_t
+  uint32_t rank;
+  bool isResult;
+  bool hasLayout;
+  bool hasBroadcast; // of an epilogue: rank and layout follow from it
+};
+
+struct AttributeRule {
+  uint32_t key;
+  const char *name;
+  int64_t least, most;
+};
+
+struct RegionRule {
+  uint32_t slot;
+  const char *name;
+  uint32_t inputs;  // set of sparsec_input_kind_t
+  bool hasIntegers; // 32-bit integers, and loads
+};
+
+struct OperationRule {
+  uint32_t kind;
+  const char *name;
+  uint32_t extraSlot; // of the operands that regions use
+  std::span<const SlotRule> slots;
+  std::span<const AttributeRule> attributes; // each is there once
+  std::span<const RegionRule> regions;       // each is there at most once
+};
+
+/// Null if there is no such operation.
+const OperationRule *findOperation(uint32_t kind);
+/// Null if the operation has no such slot.
+const SlotRule *findSlot(const OperationRule &operation, uint32_t slot);
+const RegionRule *findRegion(const OperationRule &operation, uint32_t slot);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_OPERATION_RULES_H

@@ -1,0 +1,285 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The inside of a launch info: variants, their machine kernels and what those take.
+
+#include "image/enum_values.h"
+#include "image/record_check.h"
+#include "operations/kernel_shape.h"
+
+namespace sparsec::runtime {
+
+namespace {
+
+bool isPowerOfTwo(uint32_t value) { return value != 0 && (value & (value - 1)) == 0; }
+
+bool hasMemory(const sparsec_argument_info_t &argument) {
+  return argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
+}
+
+/// Checks a machine kernel. `workspaces` is how many its variant has.
+class StageChecker {
+public:
+  StageChecker(const KernelRecords &records, const sparsec_stage_info_t &stage, const std::string &name,
+               uint32_t workspaces)
+      : records(records), info(records.info), stage(stage), name(name), workspaces(workspaces) {}
+
+  Status check();
+
+private:
+  Status checkCuda();
+  Status checkParameter(uint32_t number);
+  Status checkField(const sparsec_parameter_info_t &parameter, uint32_t number);
+  Status checkTensorMap(uint32_t number);
+
+  const KernelRecords &records;
+  const LaunchInfo &info;
+  const sparsec_stage_info_t &stage;
+  const std::string &name;
+  uint32_t workspaces;
+};
+
+/// Numbers of things that tiles or workspaces are made of.
+Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count) {
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_extent_info_t>("extents of " + name, first, count));
+  for (const sparsec_extent_info_t &extent : records.info.extents(first, count)) {
+    if (extent.argument >= records.kernel.argument_count)
+      return records.broken("an extent of ", name, " is from argument ", extent.argument, " of ",
+                            records.kernel.argument_count);
+    const sparsec_argument_info_t &from = records.arguments()[extent.argument];
+    bool isSize = extent.field == SPARSEC_FIELD_SIZE && hasMemory(from) && extent.dimension < from.rank;
+    bool isCount = (extent.field == SPARSEC_FIELD_BATCHES || extent.field == SPARSEC_FIELD_HEADS) &&
+                   from.kind == SPARSEC_ARGUMENT_PATTERN;
+    if (!isSize && !isCount)
+      return records.broken("an extent of ", name, " is field ", extent.field, " and dimension ", extent.dimension,
+                            " of argument '", from.name, "'");
+    if (extent.block == 0 || extent.block > maxTile || extent.tile == 0 || extent.tile > maxTile)
+      return records.broken("an extent of ", name, " has blocks of ", extent.block, " and tiles of ", extent.tile);
+  }
+  return {};
+}
+
+Status StageChecker::check() {
+  if (!isName(stage.symbol))
+    return records.broken("the symbol of ", name, " is empty or has no end");
+  if (stage.tile_m == 0 || stage.tile_m > maxTile || stage.tile_n == 0 || stage.cluster == 0 ||
+      uint64_t(stage.tile_n) * stage.cluster > maxTile)
+    return records.broken(name, " has tiles of ", stage.tile_m, " x ", stage.tile_n, " and clusters of ",
+                          stage.cluster);
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count));
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.panel_first, stage.panel_count));
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_parameter_info_t>("parameters of " + name, stage.parameter_first,
+                                                                       stage.parameter_count));
+  if (stage.parameter_count > maxParameters)
+    return records.broken(name, " has ", stage.parameter_count, " parameters, at most ", maxParameters,
+                          " are expected");
+  if ((stage.flags & ~uint32_t(SPARSEC_STAGE_DEPENDENT_LAUNCH)) != 0)
+    return records.unknown("stage flags", stage.flags);
+  if (!info.isHost())
+    SPARSEC_RETURN_IF_ERROR(checkCuda());
+  uint32_t tensorMaps = 0;
+  for (uint32_t i = 0; i < stage.parameter_count; ++i) {
+    SPARSEC_RETURN_IF_ERROR(checkParameter(i));
+    tensorMaps += info.parametersOf(stage)[i].source == SPARSEC_SOURCE_TENSOR_MAP;
+  }
+  if (tensorMaps > maxTensorMaps)
+    return records.broken(name, " has ", tensorMaps, " tensor maps, at most ", maxTensorMaps, " are expected");
+  return {};
+}
+
+Status StageChecker::checkCuda() {
+  if (stage.threads == 0 || stage.threads > 1024 || stage.threads % 32 != 0)
+    return records.broken(name, " has ", stage.threads, " threads");
+  if (stage.cluster > 8)
+    return records.broken(name, " has clusters of ", stage.cluster, ", at most 8 are expected");
+  if (stage.ctas_per_sm > 32)
+    return records.broken(name, " has ", stage.ctas_per_sm, " CTAs per SM");
+  if (stage.tiles_per_cta == 0 || stage.tiles_per_cta > 4)
+    return records.broken(name, " has ", stage.tiles_per_cta, " tiles per CTA");
+  if (stage.tile_k == 0 || stage.tile_k > maxTile)
+    return records.broken(name, " has a tile depth of ", stage.tile_k);
+  return {};
+}
+
+Status StageChecker::checkParameter(uint32_t number) {
+  const sparsec_parameter_info_t &parameter = info.parametersOf(stage)[number];
+  switch (parameter.source) {
+  case SPARSEC_SOURCE_ARGUMENT:
+    return checkField(parameter, number);
+  case SPARSEC_SOURCE_TENSOR_MAP:
+    if (uint32_t available = info.all<sparsec_tensor_map_info_t>().size();
+        info.isHost() || parameter.index >= available)
+      return records.broken("parameter ", number, " of ", name, " is tensor map ", parameter.index, " of ", available);
+    return checkTensorMap(parameter.index);
+  case SPARSEC_SOURCE_PLAN_SECTION:
+    return parameter.index < planSectionCount ? Status() : records.unknown("plan section", parameter.index);
+  case SPARSEC_SOURCE_WORKSPACE:
+    if (parameter.index >= workspaces)
+      return records.broken("parameter ", number, " of ", name, " is workspace ", parameter.index, " of ", workspaces);
+    return {};
+  case SPARSEC_SOURCE_TILE_ROWS:
+  case SPARSEC_SOURCE_PANELS:
+    return {};
+  }
+  return records.unknown("parameter source", parameter.source);
+}
+
+Status StageChecker::checkField(const sparsec_parameter_info_t &parameter, uint32_t number) {
+  if (parameter.index >= records.kernel.argument_count)
+    return records.broken("parameter ", number, " of ", name, " is from argument ", parameter.index, " of ",
+                          records.kernel.argument_count);
+  const sparsec_argument_info_t &from = records.arguments()[parameter.index];
+  bool isBlocks = from.kind == SPARSEC_ARGUMENT_BSR || from.kind == SPARSEC_ARGUMENT_PATTERN;
+  bool isGood = false;
+  switch (parameter.field) {
+  case SPARSEC_FIELD_DATA:
+    isGood = hasMemory(from);
+    break;
+  case SPARSEC_FIELD_SIZE:
+    isGood = hasMemory(from) && parameter.dimension < from.rank;
+    break;
+  case SPARSEC_FIELD_STRIDE:
+    isGood = from.kind == SPARSEC_ARGUMENT_DENSE && parameter.dimension < from.rank;
+    break;
+  case SPARSEC_FIELD_SCALAR:
+    isGood = from.kind == SPARSEC_ARGUMENT_SCALAR;
+    break;
+  case SPARSEC_FIELD_FULL_STARTS:
+  case SPARSEC_FIELD_FULL_INDICES:
+  case SPARSEC_FIELD_PARTIAL_STARTS:
+  case SPARSEC_FIELD_PARTIAL_INDICES:
+  case SPARSEC_FIELD_ENCODING:
+  case SPARSEC_FIELD_BATCHES:
+  case SPARSEC_FIELD_HEADS:
+  case SPARSEC_FIELD_CAPACITY:
+    isGood = isBlocks;
+    break;
+  default:
+    return records.unknown("field", parameter.field);
+  }
+  if (isGood)
+    return {};
+  return records.broken("parameter ", number, " of ", name, ": field ", parameter.field, " and dimension ",
+                        parameter.dimension, " do not fit argument '", from.name, "' of kind ", from.kind, " and rank ",
+                        from.rank);
+}
+
+Status StageChecker::checkTensorMap(uint32_t number) {
+  const sparsec_tensor_map_info_t &map = info.all<sparsec_tensor_map_info_t>()[number];
+  if (map.argument >= records.kernel.argument_count)
+    return records.broken("tensor map ", number, " is of argument ", map.argument, " of ",
+                          records.kernel.argument_count);
+  const sparsec_argument_info_t &of = records.arguments()[map.argument];
+  bool isDense = map.kind == SPARSEC_TENSOR_MAP_DENSE && of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
+  bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES) &&
+                  of.kind == SPARSEC_ARGUMENT_BSR;
+  if (!isDense && !isValues)
+    return records.broken("tensor map ", number, " of kind ", map.kind, " does not fit argument '", of.name, "'");
+  if (map.rank != (isDense ? of.rank : 3u))
+    return records.broken("tensor map ", number, " has rank ", map.rank);
+  for (uint32_t d = 0; d < map.rank; ++d)
+    if (map.box[d] == 0 || map.box[d] > 256)
+      return records.broken("tensor map ", number, " has box size ", map.box[d], " in dimension ", d);
+  if (map.swizzle > SPARSEC_SWIZZLE_128B)
+    return records.unknown("swizzle", map.swizzle);
+  // The hardware's rules: whole 16-byte units, and a swizzled row no longer than the swizzle.
+  size_t rowBytes = map.box[0] * dtypeBytes(of.dtype);
+  size_t limit = map.swizzle == SPARSEC_SWIZZLE_NONE ? SIZE_MAX : size_t(16) << map.swizzle;
+  if (rowBytes % 16 != 0 || rowBytes > limit)
+    return records.broken("tensor map ", number, " has boxes of ", rowBytes, " bytes with swizzle ", map.swizzle);
+  return {};
+}
+
+Status checkRequirements(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
+  if (!isPowerOfTwo(variant.alignment) || variant.alignment > 256)
+    return records.broken(name, " has alignment ", variant.alignment);
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_requirement_info_t>(
+      "requirements of " + name, variant.requirement_first, variant.requirement_count));
+  for (const sparsec_requirement_info_t &requirement : records.info.requirementsOf(variant)) {
+    if (requirement.argument >= records.kernel.argument_count || !hasMemory(records.arguments()[requirement.argument]))
+      return records.broken("a requirement of ", name, " is for argument ", requirement.argument,
+                            ", which has no memory");
+    for (uint32_t alignment : {requirement.alignment, requirement.width_alignment})
+      if (!isPowerOfTwo(alignment) || alignment > variant.alignment)
+        return records.broken("a requirement of ", name, " has alignment ", alignment);
+  }
+  return {};
+}
+
+/// Tensor maps are of memory at multiples of 16 bytes, with strides that are such, too.
+Status checkMapsAreAligned(const KernelRecords &records, const sparsec_variant_info_t &variant,
+                           const sparsec_stage_info_t &stage, const std::string &name) {
+  for (const sparsec_parameter_info_t &parameter : records.info.parametersOf(stage)) {
+    if (parameter.source != SPARSEC_SOURCE_TENSOR_MAP)
+      continue;
+    uint32_t argument = records.info.all<sparsec_tensor_map_info_t>()[parameter.index].argument;
+    bool isAligned = false;
+    for (const sparsec_requirement_info_t &requirement : records.info.requirementsOf(variant))
+      isAligned |= requirement.argument == argument && requirement.alignment % 16 == 0;
+    if (!isAligned)
+      return records.broken("tensor map ", parameter.index, " needs argument '", records.arguments()[argument].name,
+                            "' at multiples of 16 bytes, but ", name, " does not require it");
+  }
+  return {};
+}
+
+Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info_t &workspace,
+                      const std::string &name) {
+  if (workspace.lifetime != SPARSEC_LIFETIME_LAUNCH && workspace.lifetime != SPARSEC_LIFETIME_LAUNCHES)
+    return records.unknown("lifetime of a workspace", workspace.lifetime);
+  if (workspace.element_bytes == 0 || workspace.is_zeroed > 1)
+    return records.broken("a workspace of ", name, " has elements of ", workspace.element_bytes,
+                          " bytes and is_zeroed ", workspace.is_zeroed);
+  return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count);
+}
+
+Status checkVariant(const KernelRecords &records, uint32_t number) {
+  const LaunchInfo &info = records.info;
+  const sparsec_variant_info_t &variant = info.variantsOf(records.kernel)[number];
+  const std::string name = "variant " + std::to_string(number);
+  if (!std::memchr(variant.schedule, 0, sizeof(variant.schedule)))
+    return records.broken("the schedule of ", name, " has no end");
+  SPARSEC_RETURN_IF_ERROR(checkRequirements(records, variant, name));
+  if (uint32_t unknown = variant.required_sections >> planSectionCount; unknown != 0)
+    return records.unknown("required plan sections", variant.required_sections);
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_workspace_info_t>("workspaces of " + name, variant.workspace_first,
+                                                                       variant.workspace_count));
+  for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))
+    SPARSEC_RETURN_IF_ERROR(checkWorkspace(records, workspace, name));
+  SPARSEC_RETURN_IF_ERROR(
+      records.checkRange<sparsec_stage_info_t>("stages of " + name, variant.stage_first, variant.stage_count));
+  if (variant.stage_count == 0)
+    return records.broken(name, " has no stage");
+  for (const sparsec_stage_info_t &stage : info.stagesOf(variant)) {
+    SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, variant.workspace_count).check());
+    SPARSEC_RETURN_IF_ERROR(checkMapsAreAligned(records, variant, stage, name));
+  }
+  return {};
+}
+
+Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info_t &auxiliary) {
+  if (auxiliary.kind != SPARSEC_AUXILIARY_PATTERN_BUILDER)
+    return records.unknown("auxiliary kernel", auxiliary.kind);
+  const std::string name = "the pattern builder";
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_stage_info_t>("stage of " + name, auxiliary.stage, 1));
+  // It runs on a GPU, and has something to evaluate and somewhere to write.
+  bool hasPattern = false, hasMask = false;
+  for (const sparsec_argument_info_t &argument : records.arguments())
+    hasPattern |= argument.kind == SPARSEC_ARGUMENT_PATTERN;
+  for (const sparsec_region_info_t &region : records.info.regionsOf(records.operation()))
+    hasMask |= region.slot == SPARSEC_REGION_MASK;
+  if (records.info.isHost() || !hasPattern || !hasMask)
+    return records.broken(name, " expects a GPU, a pattern and a mask region");
+  const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
+  return StageChecker(records, stage, name, /*workspaces=*/0).check();
+}
+
+} // namespace
+
+Status checkVariants(const KernelRecords &records) {
+  for (uint32_t i = 0; i < records.kernel.variant_count; ++i)
+    SPARSEC_RETURN_IF_ERROR(checkVariant(records, i));
+  for (const sparsec_auxiliary_info_t &auxiliary : records.info.auxiliariesOf(records.kernel))
+    SPARSEC_RETURN_IF_ERROR(checkAuxiliary(records, auxiliary));
+  return {};
+}
+
+} // namespace sparsec::runtime

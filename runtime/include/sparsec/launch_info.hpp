@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+/*
+ * launch_info.hpp: the tables of a (checked) launch info by the type of their
+ * records. Header only; every function is as fast as a look into the directory.
+ */
+#ifndef SPARSEC_LAUNCH_INFO_HPP
+#define SPARSEC_LAUNCH_INFO_HPP
+
+#include "sparsec/launch_info.h"
+
+namespace sparsec {
+
+/// The table that holds records of a type.
+template <typename Record> inline constexpr sparsec_table_id_t tableOf = sparsec_table_id_t(0);
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_kernel_info_t> = SPARSEC_TABLE_KERNELS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_argument_info_t> = SPARSEC_TABLE_ARGUMENTS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_operation_info_t> = SPARSEC_TABLE_OPERATIONS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_operand_info_t> = SPARSEC_TABLE_OPERANDS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_attribute_info_t> = SPARSEC_TABLE_ATTRIBUTES;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_region_info_t> = SPARSEC_TABLE_REGIONS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_input_info_t> = SPARSEC_TABLE_INPUTS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_step_info_t> = SPARSEC_TABLE_STEPS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_variant_info_t> = SPARSEC_TABLE_VARIANTS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_requirement_info_t> = SPARSEC_TABLE_REQUIREMENTS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_workspace_info_t> = SPARSEC_TABLE_WORKSPACES;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_stage_info_t> = SPARSEC_TABLE_STAGES;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_parameter_info_t> = SPARSEC_TABLE_PARAMETERS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_tensor_map_info_t> = SPARSEC_TABLE_TENSOR_MAPS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_extent_info_t> = SPARSEC_TABLE_EXTENTS;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_auxiliary_info_t> = SPARSEC_TABLE_AUXILIARIES;
+
+/// Records of a table, or a range of them: `for (const sparsec_kernel_info_t &kernel : records)`. Steps by the size
+/// that the file gives, which a newer compiler may have grown.
+template <typename Record> class Records {
+public:
+  class Iterator {
+  public:
+    Iterator(const char *place, uint32_t size) : place(place), size(size) {}
+    const Record &operator*() const { return *reinterpret_cast<const Record *>(place); }
+    Iterator &operator++() {
+      place += size;
+      return *this;
+    }
+    bool operator!=(const Iterator &other) const { return place != other.place; }
+
+  private:
+    const char *place;
+    uint32_t size;
+  };
+
+  Records() = default;
+  Records(const char *first, uint32_t count, uint32_t recordSize)
+      : first(first), count(count), recordSize(recordSize) {}
+
+  uint32_t size() const { return count; }
+  bool empty() const { return count == 0; }
+  const Record &operator[](uint32_t index) const { return *Iterator(first + uint64_t(index) * recordSize, recordSize); }
+  /// `length` records from number `begin` on, which must be there.
+  Records slice(uint32_t begin, uint32_t length) const {
+    return {first + uint64_t(begin) * recordSize, length, recordSize};
+  }
+  Iterator begin() const { return {first, recordSize}; }
+  Iterator end() const { return {first + uint64_t(count) * recordSize, recordSize}; }
+
+private:
+  const char *first = nullptr;
+  uint32_t count = 0, recordSize = sizeof(Record);
+};
+
+/// All records of a type. A table that is not there is empty.
+template <typename Record> Records<Record> recordsOf(const sparsec_launch_info_t &info) {
+  const char *base = reinterpret_cast<const char *>(&info);
+  for (const auto &table :
+       Records<sparsec_table_info_t>(base + info.directory_offset, info.directory_count, info.directory_size))
+    if (table.id == uint32_t(tableOf<Record>))
+      return {base + table.offset, table.count, table.record_size};
+  return {};
+}
+
+} // namespace sparsec
+
+#endif // SPARSEC_LAUNCH_INFO_HPP
