@@ -11,7 +11,7 @@ DTYPES = {"float32": 1, "float16": 2, "bfloat16": 3, "int32": 6}
 # The structures of runtime.h.
 class Dense(ctypes.Structure):
     _fields_ = [("size", ctypes.c_size_t), ("device", ctypes.c_int32), ("dtype", ctypes.c_int),
-                ("rank", ctypes.c_int32), ("reserved", ctypes.c_uint32), ("data", ctypes.c_void_p),
+                ("rank", ctypes.c_int32), ("flags", ctypes.c_uint32), ("data", ctypes.c_void_p),
                 ("sizes", ctypes.c_int64 * 5), ("strides", ctypes.c_int64 * 5)]
 
 

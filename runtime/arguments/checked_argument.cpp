@@ -45,6 +45,8 @@ Status Checked::checkView(int32_t place) const {
     return refuse("view is NULL");
   SPARSEC_RETURN_IF_ERROR(isBlocks(info.kind) ? checkStructSize(blocks(), subject())
                                               : checkStructSize(dense(), subject()));
+  if (!isBlocks(info.kind) && (dense().flags & ~uint32_t(SPARSEC_DENSE_READ_ONLY)))
+    return refuse("expects flags of 0 or ", int(SPARSEC_DENSE_READ_ONLY), ", but got ", dense().flags);
   return checkPlace(subject(), isBlocks(info.kind) ? blocks().device : dense().device, place);
 }
 
@@ -98,8 +100,12 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
   }
   if (!arguments)
     return invalidArgument("arguments is NULL");
-  for (uint32_t i = 0; i < expected; ++i)
-    SPARSEC_RETURN_IF_ERROR(checkedArgument(kernel, arguments, i).checkView(placeFor(kernel, use)));
+  for (uint32_t i = 0; i < expected; ++i) {
+    Checked argument = checkedArgument(kernel, arguments, i);
+    SPARSEC_RETURN_IF_ERROR(argument.checkView(placeFor(kernel, use)));
+    if (use == Use::launch && kernel.isResult(i) && (argument.dense().flags & SPARSEC_DENSE_READ_ONLY))
+      return argument.refuse("expects memory to write a result to, but the view is read-only");
+  }
   return {};
 }
 

@@ -1,22 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Element types, dense views and arguments as plain values, and the import of DLPack tensors.
+// Element types in the C interface, and DLPack tensors as dense views.
 
 #include "arguments/dlpack_abi.h"
 #include "arguments/strides.h"
 #include "arguments/views.h"
 #include "image/enum_values.h"
 #include "image/launch_info_reader.h"
-#include "status.h"
 
-using namespace sparsec::runtime;
-
-size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return dtypeBytes(enumValue(dtype)); }
-
-const char *sparsec_dtype_name(sparsec_dtype_t dtype) { return dtypeName(enumValue(dtype)); }
+namespace sparsec::runtime {
 
 namespace {
 
-sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
+sparsec_dtype_t dtypeOf(const dlpack::DataType &type) {
   struct {
     uint8_t code, bits;
     sparsec_dtype_t dtype;
@@ -31,19 +26,47 @@ sparsec_dtype_t dtypeFromDlpack(const dlpack::DataType &type) {
   return SPARSEC_DTYPE_NONE;
 }
 
-bool isKnownDevice(int32_t device) {
-  return device == dlpack::cpu || device == dlpack::cuda || device == dlpack::cudaHost || device == dlpack::cudaManaged;
+/// As frameworks write it: "int64", "bool", "float8_e4m3fnuz", "float32x4".
+std::string nameOf(const dlpack::DataType &type) {
+  std::string name = "type code " + std::to_string(type.code) + " of " + std::to_string(type.bits) + " bits";
+  if (type.code < std::size(dlpack::typeNames) && dlpack::typeNames[type.code]) {
+    name = dlpack::typeNames[type.code];
+    if (dlpack::hasWidths(type.code))
+      name += std::to_string(type.bits);
+  }
+  return type.lanes == 1 ? name : name + "x" + std::to_string(type.lanes);
 }
 
 /// Pinned and managed memory may be used on the host and on any device.
-int32_t placeOf(const dlpack::Device &device) {
-  if (device.type == dlpack::cpu)
-    return SPARSEC_PLACE_HOST;
-  return device.type == dlpack::cuda ? device.id : int32_t(SPARSEC_PLACE_UNKNOWN);
+Status placeOf(const dlpack::Device &device, int32_t &outPlace) {
+  switch (device.type) {
+  case dlpack::cpu:
+    outPlace = SPARSEC_PLACE_HOST;
+    return {};
+  case dlpack::cudaHost:
+  case dlpack::cudaManaged:
+    outPlace = SPARSEC_PLACE_UNKNOWN;
+    return {};
+  case dlpack::cuda:
+    outPlace = device.id;
+    if (device.id < 0)
+      return invalidArgument("managed_tensor: expects a CUDA device of 0 or more, but got ", device.id);
+    return {};
+  }
+  const bool hasName =
+      device.type > 0 && size_t(device.type) < std::size(dlpack::deviceNames) && dlpack::deviceNames[device.type];
+  return invalidArgument("managed_tensor: expects memory of the processor or of CUDA, but got ",
+                         hasName ? dlpack::deviceNames[device.type] : "an unknown device", " (DLPack device type ",
+                         device.type, ")");
 }
 
 /// Fills sizes and strides. Strides that no address depends on become compact.
 Status convertShape(const dlpack::Tensor &tensor, sparsec_dense_t &dense) {
+  if (tensor.ndim < 0 || tensor.ndim > SPARSEC_MAX_RANK)
+    return invalidArgument("managed_tensor: expects rank 0 to ", SPARSEC_MAX_RANK, ", but got ", tensor.ndim);
+  if (tensor.ndim != 0 && !tensor.shape)
+    return invalidArgument("managed_tensor: shape is NULL");
+  dense.rank = tensor.ndim;
   for (int32_t d = 0; d < tensor.ndim; ++d) {
     dense.sizes[d] = tensor.shape[d];
     if (dense.sizes[d] < 0 || dense.sizes[d] > maxSize)
@@ -64,32 +87,51 @@ Status convertShape(const dlpack::Tensor &tensor, sparsec_dense_t &dense) {
   return {};
 }
 
+Status convert(const dlpack::Tensor &tensor, uint32_t flags, sparsec_dense_t &outDense) {
+  sparsec_dense_t dense = {};
+  SPARSEC_RETURN_IF_ERROR(placeOf(tensor.device, dense.device));
+  dense.dtype = dtypeOf(tensor.dtype);
+  if (dense.dtype == SPARSEC_DTYPE_NONE)
+    return invalidArgument("managed_tensor: expects elements of type float32, float16, bfloat16, float8_e4m3fn, "
+                           "float8_e5m2 or int32, but got ",
+                           nameOf(tensor.dtype));
+  SPARSEC_RETURN_IF_ERROR(convertShape(tensor, dense));
+  dense.flags = flags;
+  dense.data = tensor.data ? static_cast<char *>(tensor.data) + tensor.byte_offset : nullptr;
+  fillOutput(outDense, dense);
+  return {};
+}
+
 } // namespace
+
+} // namespace sparsec::runtime
+
+using namespace sparsec::runtime;
+
+size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return dtypeBytes(enumValue(dtype)); }
+
+const char *sparsec_dtype_name(sparsec_dtype_t dtype) { return dtypeName(enumValue(dtype)); }
 
 sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor, sparsec_dense_t *out_dense) {
   return guarded([&]() -> Status {
     SPARSEC_RETURN_IF_ERROR(startOutput(out_dense, "out_dense"));
     if (!managed_tensor)
       return invalidArgument("managed_tensor is NULL");
-    const dlpack::Tensor &tensor = static_cast<const dlpack::ManagedTensor *>(managed_tensor)->tensor;
-    if (!isKnownDevice(tensor.device.type))
-      return invalidArgument("managed_tensor: expects memory of the processor or of CUDA, but got DLPack device type ",
-                             tensor.device.type);
-    if (tensor.ndim < 0 || tensor.ndim > SPARSEC_MAX_RANK)
-      return invalidArgument("managed_tensor: expects rank 0 to ", SPARSEC_MAX_RANK, ", but got ", tensor.ndim);
-    if (tensor.ndim != 0 && !tensor.shape)
-      return invalidArgument("managed_tensor: shape is NULL");
-    sparsec_dense_t dense = {};
-    dense.device = placeOf(tensor.device);
-    dense.dtype = dtypeFromDlpack(tensor.dtype);
-    if (dense.dtype == SPARSEC_DTYPE_NONE)
-      return invalidArgument(
-          "managed_tensor: expects f32, f16, bf16, f8E4M3FN, f8E5M2 or i32, but got DLPack type code ",
-          tensor.dtype.code, " with ", tensor.dtype.bits, " bits and ", tensor.dtype.lanes, " lanes");
-    dense.rank = tensor.ndim;
-    SPARSEC_RETURN_IF_ERROR(convertShape(tensor, dense));
-    dense.data = tensor.data ? static_cast<char *>(tensor.data) + tensor.byte_offset : nullptr;
-    fillOutput(*out_dense, dense);
-    return {};
+    return convert(static_cast<const dlpack::ManagedTensor *>(managed_tensor)->tensor, 0, *out_dense);
+  });
+}
+
+sparsec_status_t sparsec_dense_from_dlpack_versioned(const void *managed_tensor, sparsec_dense_t *out_dense) {
+  return guarded([&]() -> Status {
+    SPARSEC_RETURN_IF_ERROR(startOutput(out_dense, "out_dense"));
+    if (!managed_tensor)
+      return invalidArgument("managed_tensor is NULL");
+    const auto &managed = *static_cast<const dlpack::ManagedTensorVersioned *>(managed_tensor);
+    // What lies behind the version is that version's own.
+    if (managed.version.major != dlpack::majorVersion)
+      return invalidArgument("managed_tensor: expects DLPack version ", dlpack::majorVersion, ", but got ",
+                             managed.version.major, ".", managed.version.minor);
+    const bool isReadOnly = managed.flags & dlpack::readOnlyFlag;
+    return convert(managed.tensor, isReadOnly ? SPARSEC_DENSE_READ_ONLY : 0, *out_dense);
   });
 }

@@ -142,8 +142,11 @@ std::string describeSizes(const Operation &operation, const Problem &problem) {
 }
 
 Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem) {
+  if (plan.module.get() != kernel.module)
+    return invalidArgument("plan is for a kernel of another module, '", plan.kernel->info->name,
+                           "': a plan serves the kernel that it was made with");
   if (plan.kernel != &kernel)
-    return invalidArgument("plan is for kernel '", plan.kernel->info->name, "' of another module, or not for '",
+    return invalidArgument("plan is for kernel '", plan.kernel->info->name, "', but the launch is of kernel '",
                            kernel.info->name, "'");
   const Operation &operation = operationOf(kernel);
   for (const NamedSize &each : operation.planSizes)

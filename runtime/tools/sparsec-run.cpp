@@ -7,6 +7,7 @@
 #include "numpy.h"
 #include "report.h"
 
+#include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
@@ -32,8 +33,8 @@ static cl::list<std::string> outputs("out", cl::value_desc("name=file.npy"), cl:
 static cl::opt<std::string> check("check", cl::ValueOptional, cl::value_desc("rows"), cl::cat(category),
                                   cl::desc("Compare with the reference in double precision: 'all' rows, a number\n"
                                            "of rows, or by default as many as a few seconds allow"));
-static cl::opt<int64_t> repeat("repeat", cl::init(5), cl::value_desc("samples"), cl::cat(category),
-                               cl::desc("Timing samples; the median is shown (default 5, 0: no timing)"));
+static cl::opt<std::string> repeat("repeat", cl::init("5"), cl::value_desc("samples"), cl::cat(category),
+                                   cl::desc("Timing samples; the median is shown (default 5, 0: no timing)"));
 static cl::opt<std::string> device("device", cl::init("auto"), cl::value_desc("auto|cuda[:N]|host"), cl::cat(category),
                                    cl::desc("Where to run (default auto: the first GPU if the file has an image for\n"
                                             "it, else the processor)"));
@@ -83,10 +84,14 @@ Exit codes: 0 good, 1 bad input or failed check, 2 wrong usage, 3 internal or dr
 be written.
 )");
 
-static int usageError(const std::string &message) {
-  llvm::errs() << "sparsec-run: " << message << "; see --help\n";
-  return exitUsage;
-}
+namespace {
+/// What the options ask for.
+struct Request {
+  DeviceRequest device;
+  std::optional<CheckRequest> check;
+  int64_t samples;
+};
+} // namespace
 
 /// --check, --check=all or --check=ROWS; nothing for other text.
 static std::optional<CheckRequest> parseCheck(llvm::StringRef text) {
@@ -100,10 +105,61 @@ static std::optional<CheckRequest> parseCheck(llvm::StringRef text) {
   return request;
 }
 
+/// What is wrong with --arg and --out; empty if nothing is.
+static std::string checkAssignments() {
+  for (auto *option : {std::addressof(assignments), std::addressof(outputs)}) // cl::list has its own operator&
+    for (llvm::StringRef assignment : *option) {
+      auto [name, value] = assignment.split('=');
+      bool isFile = option == std::addressof(outputs);
+      if (name.empty() || value.empty() || (isFile && !value.ends_with(".npy")))
+        return fmt::format("expects --{0} {1}, but got --{0} {2}", view(option->ArgStr), view(option->ValueStr),
+                           view(assignment));
+    }
+  llvm::StringSet<> files;
+  for (llvm::StringRef output : outputs)
+    if (llvm::StringRef file = output.split('=').second; !files.insert(file).second)
+      return fmt::format("expects a file of its own for every --out, but got '{}' twice", view(file));
+  return "";
+}
+
+/// Reads the values of the options, and says what is wrong with them; empty if nothing is.
+static std::string parseOptions(Request &request) {
+  std::optional<DeviceRequest> deviceRequest = DeviceRequest::parse(device);
+  if (!deviceRequest)
+    return fmt::format("expects --device=auto, cuda, cuda:N or host, but got '{}'", device.getValue());
+  request.device = *deviceRequest;
+  if (check.getNumOccurrences() != 0) {
+    request.check = parseCheck(check);
+    if (!request.check)
+      return fmt::format("expects --check, --check=all or --check=ROWS, but got '{}'", check.getValue());
+  }
+  if (llvm::StringRef(repeat).getAsInteger(10, request.samples) || request.samples < 0)
+    return fmt::format("expects --repeat=SAMPLES, a number of 0 or more, but got '{}'", repeat.getValue());
+  if (kernelName.getNumOccurrences() != 0 && kernelName.empty())
+    return "expects --kernel=NAME, but got an empty name";
+  return checkAssignments();
+}
+
+/// Names the file in errors that it is to blame for.
+static llvm::Error inFile(llvm::Error error) {
+  return llvm::handleErrors(std::move(error), [](std::unique_ptr<StatusError> status) -> llvm::Error {
+    switch (status->code) {
+    case SPARSEC_STATUS_INVALID_IMAGE:
+    case SPARSEC_STATUS_VERSION_MISMATCH:
+    case SPARSEC_STATUS_WRONG_DEVICE:
+    case SPARSEC_STATUS_DEVICE_LIMIT:
+      return llvm::make_error<StatusError>(status->code,
+                                           fmt::format("'{}': {}", inputFile.getValue(), status->message));
+    default:
+      return llvm::Error(std::move(status));
+    }
+  });
+}
+
 static llvm::Error inspectFile(llvm::StringRef file) {
   auto images = readImages(file);
   if (!images)
-    return images.takeError();
+    return inFile(images.takeError());
   if (json)
     llvm::outs() << llvm::formatv("{0:2}\n", describeImages(*images));
   else
@@ -145,16 +201,35 @@ static llvm::Error writeOutputs(HostArguments &host) {
   return llvm::Error::success();
 }
 
-/// Runs the kernel; false if a check failed.
-static llvm::Expected<bool> runFile(llvm::StringRef file, DeviceRequest deviceRequest,
-                                    std::optional<CheckRequest> checkRequest) {
-  auto loaded = loadModule(file, deviceRequest);
-  if (!loaded)
-    return loaded.takeError();
+/// The kernel of --kernel, or the only one.
+static llvm::Expected<sparsec_kernel_t> findKernel(sparsec_module_t module) {
+  const size_t count = sparsec_module_kernel_count(module);
   sparsec_kernel_t kernel = nullptr;
-  const char *name = kernelName.empty() ? nullptr : kernelName.c_str();
-  if (llvm::Error error = toError(sparsec_module_kernel(loaded->module.get(), name, &kernel)))
-    return error;
+  if (!kernelName.empty() || count == 1) {
+    const char *name = kernelName.empty() ? nullptr : kernelName.c_str();
+    if (llvm::Error error = toError(sparsec_module_kernel(module, name, &kernel)))
+      return error;
+    return kernel;
+  }
+  std::vector<std::string> names;
+  for (size_t index = 0; index < count; ++index) {
+    if (llvm::Error error = toError(sparsec_module_kernel_at(module, index, &kernel)))
+      return error;
+    names.emplace_back(sparsec_kernel_info(kernel)->name);
+  }
+  return failure("'{}' has {} kernels: add --kernel= and one of {}", inputFile.getValue(), count,
+                 fmt::join(names, ", "));
+}
+
+/// Runs the kernel; false if a check failed.
+static llvm::Expected<bool> runFile(llvm::StringRef file, const Request &request) {
+  auto loaded = loadModule(file, request.device);
+  if (!loaded)
+    return inFile(loaded.takeError());
+  auto found = findKernel(loaded->module.get());
+  if (!found)
+    return found.takeError();
+  sparsec_kernel_t kernel = *found;
   auto host = HostArguments::read(kernel, assignments, readers::Limits());
   if (!host)
     return host.takeError();
@@ -163,12 +238,12 @@ static llvm::Expected<bool> runFile(llvm::StringRef file, DeviceRequest deviceRe
       return error;
 
   Report report = makeReport(*loaded, kernel, inputFile, *host);
-  auto execution = execute(*loaded, kernel, *host, !noPlan, repeat);
+  auto execution = execute(*loaded, kernel, *host, !noPlan, request.samples);
   if (!execution)
     return execution.takeError();
   report.execution = *execution;
-  if (checkRequest) {
-    auto result = checkResult(kernel, *host, *checkRequest);
+  if (request.check) {
+    auto result = checkResult(kernel, *host, *request.check);
     if (!result)
       return result.takeError();
     report.check = *result;
@@ -190,22 +265,11 @@ int main(int argc, char **argv) {
   cl::SetVersionPrinter([](llvm::raw_ostream &stream) { stream << "sparsec-run " << sparsec_version() << '\n'; });
   if (!cl::ParseCommandLineOptions(argc, argv, "Runs a compiled sparsec kernel on data from files.\n", &llvm::errs()))
     return exitUsage;
-  std::optional<DeviceRequest> deviceRequest = DeviceRequest::parse(device);
-  if (!deviceRequest)
-    return usageError(fmt::format("expects --device=auto, cuda, cuda:N or host, but got '{}'", device.getValue()));
-  std::optional<CheckRequest> checkRequest;
-  if (check.getNumOccurrences() != 0) {
-    checkRequest = parseCheck(check);
-    if (!checkRequest)
-      return usageError(fmt::format("expects --check, --check=all or --check=ROWS, but got '{}'", check.getValue()));
+  Request request;
+  if (std::string mistake = parseOptions(request); !mistake.empty()) {
+    llvm::errs() << "sparsec-run: " << mistake << "; see --help\n";
+    return exitUsage;
   }
-  if (repeat < 0)
-    return usageError(fmt::format("expects --repeat of 0 or more, but got {}", repeat.getValue()));
-  for (auto *option : {std::addressof(assignments), std::addressof(outputs)}) // cl::list has its own operator&
-    for (llvm::StringRef assignment : *option)
-      if (auto [name, value] = assignment.split('='); name.empty() || value.empty())
-        return usageError(fmt::format("expects --{0} {1}, but got --{0} {2}", view(option->ArgStr),
-                                      view(option->ValueStr), view(assignment)));
 
   auto file = readers::readFile(inputFile);
   if (!file)
@@ -216,7 +280,7 @@ int main(int argc, char **argv) {
       return reportError(std::move(error));
     return exitGood;
   }
-  auto passed = runFile(bytes, *deviceRequest, checkRequest);
+  auto passed = runFile(bytes, request);
   if (!passed)
     return reportError(passed.takeError());
   return *passed ? exitGood : exitBadInput;

@@ -38,6 +38,16 @@ TEST_F(Arguments, CountAndKinds) {
 }
 
 /// What a caller of another version passes.
+TEST_F(Arguments, ReadOnlyViewsMayNotBeResults) {
+  for (int input : {x, bias})
+    arguments[input].dense.flags = SPARSEC_DENSE_READ_ONLY;
+  EXPECT_OK(launch());
+  fake.calls.clear();
+  refuses("argument 4 'y': expects memory to write a result to, but the view is read-only",
+          [](auto &a) { a[y].dense.flags = SPARSEC_DENSE_READ_ONLY; });
+  refuses("argument 1 'x': expects flags of 0 or 1, but got 2", [](auto &a) { a[x].dense.flags = 2; });
+}
+
 TEST_F(Arguments, SizesOfViews) {
   std::vector<char> larger(2 * sizeof(sparsec_dense_t), char(0xff));
   std::memcpy(larger.data(), &arguments[x].dense, sizeof(sparsec_dense_t));

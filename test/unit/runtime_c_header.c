@@ -17,7 +17,7 @@ AT(sparsec_dense_t, size, 0);
 AT(sparsec_dense_t, device, 8);
 AT(sparsec_dense_t, dtype, 12);
 AT(sparsec_dense_t, rank, 16);
-AT(sparsec_dense_t, reserved, 20);
+AT(sparsec_dense_t, flags, 20);
 AT(sparsec_dense_t, data, 24);
 AT(sparsec_dense_t, sizes, 32);
 AT(sparsec_dense_t, strides, 72);

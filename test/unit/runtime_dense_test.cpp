@@ -3,9 +3,10 @@
 
 #include "arguments/dlpack_abi.h"
 #include "runtime_expect.h"
-#include "sparsec/argument.hpp"
+#include "sparsec/runtime.hpp"
 
 #include <algorithm>
+#include <cstring>
 #include <functional>
 #include <span>
 
@@ -168,6 +169,63 @@ TEST(DLPack, DevicesOfTheMemory) {
                 "out_dense: expects a size of at least 112 bytes, but got 100");
 }
 
+/// The same tensor as DLPack 1.x has it.
+struct VersionedTensor : Tensor {
+  dlpack::ManagedTensorVersioned versioned = {{1, 3}, nullptr, nullptr, 0, managed.tensor};
+};
+
+TEST(DLPack, VersionedTensorGivesTheSameView) {
+  VersionedTensor tensor;
+  auto expected = sparsec::sized<sparsec_dense_t>(), dense = expected;
+  ASSERT_OK(sparsec_dense_from_dlpack(&tensor.managed, &expected));
+  ASSERT_OK(sparsec_dense_from_dlpack_versioned(&tensor.versioned, &dense));
+  EXPECT_EQ(std::memcmp(&dense, &expected, sizeof(dense)), 0);
+  tensor.versioned.tensor.device = {dlpack::cuda, 5};
+  ASSERT_OK(sparsec_dense_from_dlpack_versioned(&tensor.versioned, &dense));
+  EXPECT_EQ(dense.device, 5);
+}
+
+TEST(DLPack, ReadOnlyTensorGivesAReadOnlyView) {
+  VersionedTensor tensor;
+  auto dense = sparsec::sized<sparsec_dense_t>();
+  // Read-only; a copy; padded; a flag of a later version.
+  const std::pair<uint64_t, uint32_t> cases[] = {{0, 0}, {1, SPARSEC_DENSE_READ_ONLY}, {2, 0}, {4, 0}, {1 << 20, 0}};
+  for (auto [flags, expected] : cases) {
+    tensor.versioned.flags = flags;
+    ASSERT_OK(sparsec_dense_from_dlpack_versioned(&tensor.versioned, &dense));
+    EXPECT_EQ(dense.flags, expected);
+  }
+}
+
+TEST(DLPack, NothingButTheVersionIsReadOfAnotherOne) {
+  VersionedTensor tensor;
+  tensor.versioned.tensor.device.type = 99;
+  auto dense = sparsec::sized<sparsec_dense_t>();
+  for (auto [major, minor, text] : {std::tuple(0u, 8u, "0.8"), std::tuple(2u, 0u, "2.0")}) {
+    tensor.versioned.version = {major, minor};
+    EXPECT_STATUS(sparsec_dense_from_dlpack_versioned(&tensor.versioned, &dense), SPARSEC_STATUS_INVALID_ARGUMENT,
+                  std::string("managed_tensor: expects DLPack version 1, but got ") + text);
+  }
+  tensor.versioned.version = {1, 0};
+  EXPECT_STATUS(sparsec_dense_from_dlpack_versioned(&tensor.versioned, &dense), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "an unknown device");
+  EXPECT_STATUS(sparsec_dense_from_dlpack_versioned(nullptr, &dense), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "managed_tensor is NULL");
+  EXPECT_STATUS(sparsec_dense_from_dlpack_versioned(&tensor.versioned, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "out_dense is NULL");
+}
+
+TEST(DLPack, CppLayer) {
+  VersionedTensor tensor;
+  tensor.versioned.flags = dlpack::readOnlyFlag;
+  // The structs of dlpack.h have other names than ours.
+  EXPECT_EQ(sparsec::fromDlpack(reinterpret_cast<DLManagedTensor *>(&tensor.managed)).flags, 0u);
+  EXPECT_EQ(sparsec::fromDlpack(reinterpret_cast<DLManagedTensorVersioned *>(&tensor.versioned)).flags,
+            SPARSEC_DENSE_READ_ONLY);
+  tensor.managed.tensor.device.type = 10;
+  EXPECT_THROW(sparsec::fromDlpack(reinterpret_cast<DLManagedTensor *>(&tensor.managed)), sparsec::Error);
+}
+
 TEST(DLPack, NullDataOfAnEmptyTensorStaysNull) {
   Tensor tensor;
   tensor.shape[0] = 0;
@@ -182,12 +240,25 @@ TEST(DLPack, WhatHasNoViewIsRefused) {
     const char *message;
     std::function<void(Tensor &)> change;
   } cases[] = {
-      {"but got DLPack device type 10", [](auto &t) { t.managed.tensor.device.type = 10; }},
+      {"expects memory of the processor or of CUDA, but got ROCm (DLPack device type 10)",
+       [](auto &t) { t.managed.tensor.device.type = 10; }},
+      {"but got Vulkan (DLPack device type 7)", [](auto &t) { t.managed.tensor.device.type = 7; }},
+      {"but got Trainium (DLPack device type 18)", [](auto &t) { t.managed.tensor.device.type = 18; }},
+      {"but got an unknown device (DLPack device type 19)", [](auto &t) { t.managed.tensor.device.type = 19; }},
+      {"but got an unknown device (DLPack device type 5)", [](auto &t) { t.managed.tensor.device.type = 5; }},
+      {"but got an unknown device (DLPack device type -1)", [](auto &t) { t.managed.tensor.device.type = -1; }},
+      {"expects a CUDA device of 0 or more, but got -1", [](auto &t) { t.managed.tensor.device.id = -1; }},
       {"expects rank 0 to 5, but got 6", [](auto &t) { t.managed.tensor.ndim = 6; }},
       {"expects rank 0 to 5, but got -1", [](auto &t) { t.managed.tensor.ndim = -1; }},
       {"shape is NULL", [](auto &t) { t.managed.tensor.shape = nullptr; }},
-      {"type code 0 with 16 bits and 1 lanes", [](auto &t) { t.managed.tensor.dtype.code = 0; }},
-      {"type code 4 with 16 bits and 2 lanes", [](auto &t) { t.managed.tensor.dtype.lanes = 2; }},
+      {"expects elements of type float32, float16, bfloat16, float8_e4m3fn, float8_e5m2 or int32, but got int16",
+       [](auto &t) { t.managed.tensor.dtype.code = 0; }},
+      {"but got bfloat16x2", [](auto &t) { t.managed.tensor.dtype.lanes = 2; }},
+      {"but got float64", [](auto &t) { t.managed.tensor.dtype = {2, 64, 1}; }},
+      {"but got bool", [](auto &t) { t.managed.tensor.dtype = {6, 8, 1}; }},
+      {"but got float8_e4m3fnuz", [](auto &t) { t.managed.tensor.dtype = {11, 8, 1}; }},
+      {"but got float4_e2m1fnx2", [](auto &t) { t.managed.tensor.dtype = {17, 4, 2}; }},
+      {"but got type code 18 of 3 bits", [](auto &t) { t.managed.tensor.dtype = {18, 3, 1}; }},
       {"size 0 is -6", [](auto &t) { t.shape[0] = -6; }},
       {"size 1 is 4294967296", [](auto &t) { t.shape[1] = int64_t(1) << 32; }},
       {"stride 1 is 2", [](auto &t) { t.strides[1] = 2; }},

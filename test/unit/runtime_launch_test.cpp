@@ -263,9 +263,28 @@ TEST_F(Launch, PlanMustFitTheLaunch) {
   sparsec_module_t first = module;
   module = nullptr;
   load(cudaLinear());
-  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for kernel 'linear' of another module");
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "plan is for a kernel of another module, 'linear': a plan serves the kernel that it was made with");
   sparsec_module_destroy(first);
   EXPECT_TRUE(fake.launches.empty());
+}
+
+TEST_F(Launch, PlanOfAnotherKernelIsRefused) {
+  LaunchInfoBuilder two = cudaLinear();
+  two.kernels.push_back(two.kernels[0]);
+  std::strcpy(two.kernels[1].name, "second");
+  sparsec_module_destroy(module);
+  module = nullptr;
+  const ByteVector cubin = makeCubin(two.build());
+  ASSERT_OK(sparsec_module_load(device, cubin.data(), cubin.size(), &module));
+  ASSERT_OK(sparsec_module_kernel(module, "second", &kernel));
+  const sparsec_blocks_t pattern = arguments[w].blocks;
+  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  EXPECT_OK(launch());
+  ASSERT_OK(sparsec_module_kernel(module, "linear", &kernel));
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "plan is for kernel 'second', but the launch is of kernel 'linear'");
+  EXPECT_EQ(fake.launches.size(), 1u);
 }
 
 TEST_F(Launch, DriverErrorsComeBack) {

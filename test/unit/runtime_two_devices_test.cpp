@@ -101,7 +101,7 @@ TEST_F(TwoDevices, PlansBelongToTheirDevice) {
   OnDevice first(0, cudaLinear()), second(1, cudaLinear());
   const sparsec::Plan plan(first.module.kernel(), first.matrix(), 128);
   EXPECT_STATUS(second.launch(second.arguments(), plan.handle()), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "plan is for kernel");
+                "plan is for a kernel of another module");
 }
 
 TEST_F(TwoDevices, PatternsBelongToTheirDevice) {

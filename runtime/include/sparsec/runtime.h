@@ -140,6 +140,10 @@ SPARSEC_API sparsec_status_t sparsec_synchronize(sparsec_device_t device, void *
 
 /* ---- Views ------------------------------------------------------------- */
 
+typedef enum sparsec_dense_flag_e {
+  SPARSEC_DENSE_READ_ONLY = 1, /* launches refuse it as a result */
+} sparsec_dense_flag_t;
+
 /* A dense tensor. The last dimension must be contiguous (stride 1). The stride of a dimension of at most one element,
  * and every stride of an empty tensor, may be anything. */
 typedef struct sparsec_dense_s {
@@ -147,7 +151,7 @@ typedef struct sparsec_dense_s {
   int32_t device; /* where the memory is: the ordinal of a CUDA device or a sparsec_place_t */
   sparsec_dtype_t dtype;
   int32_t rank;
-  uint32_t reserved;
+  uint32_t flags; /* of sparsec_dense_flag_t; 0: none */
   void *data;
   int64_t sizes[SPARSEC_MAX_RANK];   /* in the arguments of a plan SPARSEC_DYNAMIC leaves a size open */
   int64_t strides[SPARSEC_MAX_RANK]; /* elements */
@@ -306,10 +310,15 @@ static inline sparsec_argument_t sparsec_argument_scalar(double value) {
 SPARSEC_API size_t sparsec_dtype_bytes(sparsec_dtype_t dtype);
 SPARSEC_API const char *sparsec_dtype_name(sparsec_dtype_t dtype);
 
-/* A view of a DLPack tensor (`DLManagedTensor *`), without a copy. The tensor
- * must outlive the view. Refuses types, ranks and strides that have no view. */
+/* A view of a DLPack tensor, without a copy: of a `DLManagedTensor *`, or of a
+ * `DLManagedTensorVersioned *` of DLPack 1.x. The tensor must outlive the view. The
+ * view's device is that of the tensor; pinned and managed memory are anybody's
+ * (SPARSEC_PLACE_UNKNOWN). A read-only tensor gives a read-only view. Refuses
+ * devices, types, ranks and strides that have no view, by name. */
 SPARSEC_API sparsec_status_t sparsec_dense_from_dlpack(const void *managed_tensor,
                                                        sparsec_dense_t *out_dense) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_dense_from_dlpack_versioned(const void *managed_tensor,
+                                                                 sparsec_dense_t *out_dense) SPARSEC_MUST_USE;
 
 /* ---- Modules and kernels ------------------------------------------------ */
 

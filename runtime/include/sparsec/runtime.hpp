@@ -25,6 +25,10 @@
 #include <utility>
 #include <vector>
 
+// Of dlpack.h, which need not be there.
+struct DLManagedTensor;
+struct DLManagedTensorVersioned;
+
 namespace sparsec {
 
 /// A failed call: what() is its message.
@@ -43,6 +47,18 @@ inline void check(sparsec_status_t status) {
     return;
   std::unique_ptr<sparsec_status_s, void (*)(sparsec_status_t)> owner(status, sparsec_status_free);
   throw Error(sparsec_status_code(status), sparsec_status_message(status));
+}
+
+/// A view of a DLPack tensor, which must outlive it.
+inline sparsec_dense_t fromDlpack(const DLManagedTensor *tensor) {
+  auto result = sized<sparsec_dense_t>();
+  check(sparsec_dense_from_dlpack(tensor, &result));
+  return result;
+}
+inline sparsec_dense_t fromDlpack(const DLManagedTensorVersioned *tensor) {
+  auto result = sized<sparsec_dense_t>();
+  check(sparsec_dense_from_dlpack_versioned(tensor, &result));
+  return result;
 }
 
 namespace detail {

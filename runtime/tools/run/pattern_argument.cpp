@@ -161,7 +161,8 @@ llvm::Error StateMaker::fill(llvm::StringRef text) {
   if (text.ends_with(".npy"))
     return readNpy(text);
   if (text != "dense")
-    return failure("expects dense, mask, random:density=D, window:LEFT,RIGHT or a file .smtx or .npy, but got '{}'",
+    return failure("expects dense, mask, random:density=D, window:LEFT,RIGHT or a file .smtx or .npy, with or without "
+                   "padded: in front, but got '{}'",
                    view(text));
   if (llvm::Error error = resize())
     return error;
