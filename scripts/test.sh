@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Installs what is missing, builds everything and runs every test.
 #   scripts/test.sh          preset ci: all of it, optimised, warnings as errors
-#   scripts/test.sh PRESET   another preset of CMakePresets.json; asan: the runtime under sanitizers
+#   scripts/test.sh PRESET   another preset of CMakePresets.json; asan, tsan: the runtime under sanitizers
 # Ends with the line "N passed, M failed, K skipped", which counts lit tests and GoogleTest cases one by one.
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"

@@ -13,9 +13,11 @@
 using namespace sparsec::runtime;
 using namespace sparsec::test;
 
-/// A test asks for more memory than there is: AddressSanitizer must answer as the system does.
-// NOLINTNEXTLINE(readability-identifier-naming): the name is AddressSanitizer's.
+/// A test asks for more memory than there is: the sanitizers must answer as the system does.
+// NOLINTBEGIN(readability-identifier-naming): the names are theirs.
 extern "C" const char *__asan_default_options() { return "allocator_may_return_null=1"; }
+extern "C" const char *__tsan_default_options() { return "allocator_may_return_null=1"; }
+// NOLINTEND(readability-identifier-naming)
 
 namespace {
 

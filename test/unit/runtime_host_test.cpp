@@ -26,43 +26,6 @@ TEST(HostFeatures, MissingInstructionsAreNamed) {
 
 #ifdef SPARSEC_HAS_TEST_HOST_OBJECT
 
-LaunchInfoBuilder hostInfo() {
-  LaunchInfoBuilder info = cudaLinear();
-  makeHostInfo(info);
-  info.tensorMaps.clear();
-  info.arguments = {info.arguments[0], info.arguments[1], info.arguments[4]};
-  for (sparsec_argument_info_t &argument : info.arguments)
-    argument.dtype = SPARSEC_DTYPE_F32;
-  info.arguments[0].block_rows = info.arguments[0].block_columns = 16;
-  info.operands = {info.operands[0], info.operands[1], info.operands[4]};
-  info.operands[2].argument = 2;
-  info.operations[0].operand_count = 3;
-  info.steps = {{SPARSEC_STEP_TANH, 0, 0, 0, 0}};
-  info.inputs = {{SPARSEC_INPUT_ACCUMULATOR, 0}};
-  info.regions = {{SPARSEC_REGION_EPILOGUE, 0, 1, 0, 1, 0}};
-  info.variants.resize(1);
-  info.variants[0].requirement_count = 0;
-  info.variants[0].alignment = 1;
-  std::strcpy(info.stages[0].symbol, "sparsec_test_tanh_product");
-  info.stages[0].cluster = 1;
-  info.setTile(0, 16, 8);
-  info.parameters = {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_DATA, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_STARTS, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_INDICES, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_DATA, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_STRIDE, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 2, SPARSEC_FIELD_DATA, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 2, SPARSEC_FIELD_STRIDE, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_SIZE, 0},
-                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_SIZE, 1},
-                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_SIZE, 1},
-                     {SPARSEC_SOURCE_PANELS, 0, 0, 0}};
-  info.stages[0].parameter_count = uint32_t(info.parameters.size());
-  info.kernels[0].argument_count = 3;
-  info.kernels[0].variant_count = 1;
-  return info;
-}
-
 /// A problem with edges that cut blocks and tiles, an empty row, unsorted columns and padded rows.
 struct Problem {
   static constexpr int64_t m = 70, k = 50, n = 37;
@@ -108,7 +71,7 @@ struct Problem {
 TEST(HostImage, KernelRunsAndAgreesWithTheReference) {
   for (int threads : {1, 3}) {
     sparsec::Device device = sparsec::Device::host(threads);
-    ByteVector object = hostObject(hostInfo());
+    ByteVector object = hostObject(hostProduct());
     sparsec::Module module(device, object.data(), object.size());
     object.assign(object.size(), 0xee); // the bytes may go after loading
     sparsec::Kernel kernel = module.kernel("linear");
@@ -128,7 +91,7 @@ TEST(HostImage, KernelRunsAndAgreesWithTheReference) {
 
 TEST(HostImage, LaunchesFromSeveralThreads) {
   sparsec::Device device = sparsec::Device::host(2);
-  ByteVector object = hostObject(hostInfo());
+  ByteVector object = hostObject(hostProduct());
   sparsec::Module module(device, object.data(), object.size());
   Problem problems[4];
   std::vector<std::thread> threads;
@@ -146,7 +109,7 @@ TEST(HostImage, LaunchesFromSeveralThreads) {
 }
 
 TEST(HostImage, SymbolThatIsNoFunction) {
-  LaunchInfoBuilder info = hostInfo();
+  LaunchInfoBuilder info = hostProduct();
   std::strcpy(info.stages[0].symbol, "test_tiles_computed");
   ByteVector object = hostObject(info);
   sparsec_device_t device = nullptr;

@@ -371,6 +371,28 @@ LaunchInfoBuilder cudaAttention() {
   return info;
 }
 
+LaunchInfoBuilder cudaAttentionWithBuilder() {
+  enum { q, k, v, pattern, scale, slopes, ids };
+  LaunchInfoBuilder info = cudaAttention();
+  sparsec_stage_info_t builder = info.stages[0];
+  std::strcpy(builder.symbol, "attention_pattern");
+  builder.threads = 512;
+  builder.dynamic_shared_memory = 64;
+  builder.ctas_per_sm = 0;
+  builder.parameter_first = uint32_t(info.parameters.size());
+  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, q, SPARSEC_FIELD_SIZE, 2});
+  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, k, SPARSEC_FIELD_SIZE, 2});
+  for (uint32_t field : {SPARSEC_FIELD_HEADS, SPARSEC_FIELD_CAPACITY, SPARSEC_FIELD_PARTIAL_STARTS,
+                         SPARSEC_FIELD_PARTIAL_INDICES, SPARSEC_FIELD_FULL_STARTS, SPARSEC_FIELD_FULL_INDICES})
+    info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, pattern, field, 0});
+  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, ids, SPARSEC_FIELD_DATA, 0});
+  builder.parameter_count = uint32_t(info.parameters.size()) - builder.parameter_first;
+  info.stages.push_back(builder);
+  info.auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, 1}};
+  info.kernels[0].auxiliary_count = 1;
+  return info;
+}
+
 void removeArgument(LaunchInfoBuilder &info, uint32_t number) {
   info.arguments.erase(info.arguments.begin() + number);
   info.operands.erase(info.operands.begin() + number);
@@ -395,6 +417,43 @@ void makeHostInfo(LaunchInfoBuilder &info) {
   info.header.target_kind = SPARSEC_TARGET_HOST;
   info.header.compute_capability = info.header.arch_specific = 0;
   setName(info.header.target, "host");
+}
+
+LaunchInfoBuilder hostProduct() {
+  LaunchInfoBuilder info = cudaLinear();
+  makeHostInfo(info);
+  info.tensorMaps.clear();
+  info.arguments = {info.arguments[0], info.arguments[1], info.arguments[4]};
+  for (sparsec_argument_info_t &argument : info.arguments)
+    argument.dtype = SPARSEC_DTYPE_F32;
+  info.arguments[0].block_rows = info.arguments[0].block_columns = 16;
+  info.operands = {info.operands[0], info.operands[1], info.operands[4]};
+  info.operands[2].argument = 2;
+  info.operations[0].operand_count = 3;
+  info.steps = {{SPARSEC_STEP_TANH, 0, 0, 0, 0}};
+  info.inputs = {{SPARSEC_INPUT_ACCUMULATOR, 0}};
+  info.regions = {{SPARSEC_REGION_EPILOGUE, 0, 1, 0, 1, 0}};
+  info.variants.resize(1);
+  info.variants[0].requirement_count = 0;
+  info.variants[0].alignment = 1;
+  std::strcpy(info.stages[0].symbol, "sparsec_test_tanh_product");
+  info.stages[0].cluster = 1;
+  info.setTile(0, 16, 8);
+  info.parameters = {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_DATA, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_STARTS, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_INDICES, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_DATA, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_STRIDE, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 2, SPARSEC_FIELD_DATA, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 2, SPARSEC_FIELD_STRIDE, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_SIZE, 0},
+                     {SPARSEC_SOURCE_ARGUMENT, 1, SPARSEC_FIELD_SIZE, 1},
+                     {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_SIZE, 1},
+                     {SPARSEC_SOURCE_PANELS, 0, 0, 0}};
+  info.stages[0].parameter_count = uint32_t(info.parameters.size());
+  info.kernels[0].argument_count = 3;
+  info.kernels[0].variant_count = 1;
+  return info;
 }
 
 namespace {

@@ -65,6 +65,14 @@ LaunchInfoBuilder cudaLinear();
 /// alignment 2, tile 64 x 64.
 LaunchInfoBuilder cudaAttention();
 
+/// cudaAttention() with a pattern builder, "attention_pattern": Sq, Skv, the heads of the pattern, its capacity and
+/// four pointers, the ids.
+LaunchInfoBuilder cudaAttentionWithBuilder();
+
+/// y = tanh(w x) in f32 with blocks of 16 x 16, tiles of 16 x 8, for the host: sparsec_test_tanh_product of
+/// runtime_host_kernel.c.
+LaunchInfoBuilder hostProduct();
+
 /// Takes an argument out of a kernel of cudaAttention(); its operand and parameters go too.
 void removeArgument(LaunchInfoBuilder &info, uint32_t number);
 

@@ -4,37 +4,12 @@
 #include "runtime_attention_fixture.h"
 #include "sparsec/runtime.hpp"
 
-#include <cstring>
-
 using namespace sparsec::test;
 using ::testing::ElementsAre;
 
 namespace {
 
 enum : uint8_t { empty = SPARSEC_BLOCK_EMPTY, full = SPARSEC_BLOCK_FULL, partial = SPARSEC_BLOCK_PARTIAL };
-
-/// cudaAttention() with a pattern builder: Sq, Skv, the heads of the pattern, its four pointers, the ids.
-LaunchInfoBuilder attentionWithBuilder() {
-  enum { q, k, v, pattern, scale, slopes, ids };
-  LaunchInfoBuilder info = cudaAttention();
-  sparsec_stage_info_t builder = info.stages[0];
-  std::strcpy(builder.symbol, "attention_pattern");
-  builder.threads = 512;
-  builder.dynamic_shared_memory = 64;
-  builder.ctas_per_sm = 0;
-  builder.parameter_first = uint32_t(info.parameters.size());
-  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, q, SPARSEC_FIELD_SIZE, 2});
-  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, k, SPARSEC_FIELD_SIZE, 2});
-  for (uint32_t field : {SPARSEC_FIELD_HEADS, SPARSEC_FIELD_CAPACITY, SPARSEC_FIELD_PARTIAL_STARTS,
-                         SPARSEC_FIELD_PARTIAL_INDICES, SPARSEC_FIELD_FULL_STARTS, SPARSEC_FIELD_FULL_INDICES})
-    info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, pattern, field, 0});
-  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, ids, SPARSEC_FIELD_DATA, 0});
-  builder.parameter_count = uint32_t(info.parameters.size()) - builder.parameter_first;
-  info.stages.push_back(builder);
-  info.auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, 1}};
-  info.kernels[0].auxiliary_count = 1;
-  return info;
-}
 
 /// 5 queries in blocks of 2, 10 keys in blocks of 3: 3 x 4 blocks; 2 heads with lists of their own.
 const sparsec_blocks_t smallShape = shapeOf(2, 3, 1, 2, 5, 10);
@@ -150,7 +125,7 @@ TEST_F(PatternUpdate, GpuGetsOneKernelAndNothingWaits) {
 }
 
 TEST_F(PatternUpdate, GpuRunsTheBuilderOfTheKernel) {
-  load(attentionWithBuilder());
+  load(cudaAttentionWithBuilder());
   EXPECT_EQ(fake.dynamicSharedMemory["attention_pattern"], 64);
   setIds(std::vector<int32_t>(600));
   create(shape, true);
@@ -182,7 +157,7 @@ TEST_F(PatternUpdate, NothingToDo) {
 }
 
 TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
-  load(attentionWithBuilder());
+  load(cudaAttentionWithBuilder());
   setIds(std::vector<int32_t>(600));
   EXPECT_STATUS(sparsec_pattern_update_from_block_mask(nullptr, nullptr, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "buffer is NULL");
@@ -233,7 +208,7 @@ TEST_F(PatternUpdate, CheckingModeLooksAtTheMask) {
 
 TEST_F(PatternUpdate, CheckingModeLooksAtWhatTheMaskLoads) {
   openChecking();
-  load(attentionWithBuilder());
+  load(cudaAttentionWithBuilder());
   setIds(std::vector<int32_t>(600));
   create(shape, true);
   EXPECT_STATUS(
@@ -265,7 +240,7 @@ TEST_F(PatternUpdate, FailuresOfCreationAreReportedAndUndone) {
 
 TEST_F(PatternUpdate, CppLayer) {
   sparsec::Device gpu = sparsec::Device::cuda();
-  ByteVector cubin = makeCubin(attentionWithBuilder().build());
+  ByteVector cubin = makeCubin(cudaAttentionWithBuilder().build());
   sparsec::Module loaded(gpu, cubin.data(), cubin.size());
   sparsec::Pattern lists(gpu, shape);
   lists.update(static_cast<uint8_t *>(at(0x1000)));
