@@ -155,11 +155,13 @@ class Bench:
         kernel, arguments = self.runtime.load(self.kernel_file(problem.case)), problem.arguments()
         plan, start = None, time.perf_counter()
         if self.options.plan != "without":
-            case = problem.case
-            lists = problem.lists.view() if problem.lists and self.options.plan == "with" else None
-            plan = self.runtime.plan(kernel, (case.batches, case.heads, case.sequence, case.sequence), lists)
+            plan = self.runtime.plan(kernel, arguments, with_lists=self.options.plan == "with")
         plan_milliseconds = (time.perf_counter() - start) * 1e3
-        launch = self.runtime.launcher(kernel, plan, arguments, self.torch.cuda.current_stream().cuda_stream)
+        workspace = None
+        if plan and (size := self.runtime.workspace_bytes(plan)):
+            workspace = self.torch.zeros(size, dtype=self.torch.uint8, device="cuda")
+        stream = self.torch.cuda.current_stream().cuda_stream
+        launch = self.runtime.launcher(kernel, plan, arguments, stream, workspace)
         return launch, plan, plan_milliseconds
 
     def run(self, group, case):

@@ -35,8 +35,15 @@ class Argument(ctypes.Structure):
     _fields_ = [("kind", ctypes.c_uint32), ("reserved", ctypes.c_uint32), ("value", Value)]
 
 
-class Sizes(ctypes.Structure):
-    _fields_ = [(name, ctypes.c_int64) for name in ("batches", "heads", "queries", "keys")]
+class PlanOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("arguments", ctypes.c_void_p), ("argument_count", ctypes.c_size_t),
+                ("stream", ctypes.c_void_p), ("allocator", ctypes.c_void_p), ("flags", ctypes.c_uint32),
+                ("reserved", ctypes.c_uint32)]
+
+
+class LaunchOptions(ctypes.Structure):
+    _fields_ = [("size", ctypes.c_size_t), ("stream", ctypes.c_void_p), ("workspace", ctypes.c_void_p),
+                ("workspace_bytes", ctypes.c_size_t), ("flags", ctypes.c_uint32), ("reserved", ctypes.c_uint32)]
 
 
 class Runtime:
@@ -63,24 +70,42 @@ class Runtime:
             self.modules[path] = kernel
         return self.modules[path]
 
-    def plan(self, kernel, sizes, pattern):
-        """A plan for launches of these sizes. `pattern` is a view, or None where there is none or where the lists
-        may differ from launch to launch."""
+    def plan(self, kernel, arguments, with_lists):
+        """A plan for launches with these views, with their lists or for the sizes alone."""
         plan = ctypes.c_void_p()
-        self.call("sparsec_plan_create_attention", kernel, ctypes.byref(Sizes(*sizes)),
-                  ctypes.byref(pattern) if pattern else None, ctypes.byref(plan))
+        array = argument_array(arguments)
+        for argument in array:
+            if argument.kind == KIND_PATTERN and not with_lists:
+                argument.kind = 0  # open
+        options = PlanOptions(ctypes.sizeof(PlanOptions), ctypes.addressof(array), len(array))
+        self.call("sparsec_plan_create", kernel, ctypes.byref(options), ctypes.byref(plan))
         return plan
+
+    def workspace_bytes(self, plan):
+        function = self.library.sparsec_plan_workspace_bytes
+        function.restype = ctypes.c_size_t
+        return function(plan)
 
     def destroy_plan(self, plan):
         self.library.sparsec_plan_destroy.restype = None
         self.library.sparsec_plan_destroy(plan)
 
-    def launcher(self, kernel, plan, arguments, stream):
-        array = (Argument * len(arguments))(*(argument_of(view) for view in arguments))
+    def launcher(self, kernel, plan, arguments, stream, workspace):
+        """A function that launches. `workspace` is a tensor of zeros, or None."""
+        array = argument_array(arguments)
+        options = LaunchOptions(ctypes.sizeof(LaunchOptions), stream)
+        if workspace is not None:
+            options.workspace, options.workspace_bytes = workspace.data_ptr(), workspace.nbytes
 
-        def launch(views=arguments):  # which the array points to
-            self.call("sparsec_launch", kernel, plan, array, ctypes.c_size_t(len(views)), ctypes.c_void_p(stream))
+        def launch(kept=(arguments, workspace)):  # what the array and the options point to
+            self.call("sparsec_launch_with_options", kernel, plan, array, ctypes.c_size_t(len(array)),
+                      ctypes.byref(options))
         return launch
+
+
+def argument_array(views):
+    """The views must outlive the arguments."""
+    return (Argument * len(views))(*(argument_of(view) for view in views))
 
 
 def argument_of(view):

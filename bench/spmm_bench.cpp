@@ -97,7 +97,7 @@ double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool pl
   view.capacity = matrix.pattern.rowPtr[1];
   const auto arguments = makeArguments(candidate, view, small);
   const ArgumentArray array(arguments);
-  Plan plan = planned ? createPlan(candidate.kernel, view, small.columns) : Plan();
+  Plan plan = planned ? createPlan(candidate.kernel, arguments) : Plan();
   return hostMicroseconds(stream, [&] {
     check(sparsec_launch(candidate.kernel, plan.get(), array.data(), array.size(), stream.handle()));
   });
@@ -147,10 +147,8 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   row.spillBytes = stage->spill_bytes;
 
   if (options.withPlan) {
-    Plan plan = createPlan(candidate.kernel, matrix.view, options.size.columns);
-    sparsec_plan_info_t info;
-    check(sparsec_plan_info(plan.get(), &info));
-    row.planMilliseconds = info.milliseconds;
+    Plan plan = createPlan(candidate.kernel, arguments);
+    row.planMilliseconds = planInfo(plan).milliseconds;
     row.planned = measure(candidate, matrix, expected, plan.get());
   }
   if (options.withoutPlan)

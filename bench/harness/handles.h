@@ -37,10 +37,23 @@ inline Module loadModule(sparsec_device_t device, const std::vector<char> &file)
   return Module(module);
 }
 
-inline Plan createPlan(sparsec_kernel_t kernel, const sparsec_blocks_t &pattern, int64_t width) {
+/// Arguments may be open.
+inline Plan createPlan(sparsec_kernel_t kernel, const std::vector<Argument> &arguments, void *stream = nullptr) {
+  const ArgumentArray array(arguments);
+  auto options = sized<sparsec_plan_options_t>();
+  options.arguments = array.data();
+  options.argument_count = array.size();
+  options.stream = stream;
   sparsec_plan_t plan = nullptr;
-  check(sparsec_plan_create(kernel, &pattern, width, &plan));
+  check(sparsec_plan_create(kernel, &options, &plan));
   return Plan(plan);
+}
+
+/// Of one variant.
+inline sparsec_plan_info_t planInfo(const Plan &plan, size_t variant = 0) {
+  auto info = sized<sparsec_plan_info_t>();
+  check(sparsec_plan_info(plan.get(), variant, &info));
+  return info;
 }
 
 /// Memory of a device.

@@ -34,7 +34,7 @@ int main(int argc, char **argv) try {
   sparsec_dense_t x = sparsec_dense_2d(xData.data(), SPARSEC_DTYPE_BF16, k, n);
   sparsec_dense_t y = sparsec_dense_2d(yData.data(), SPARSEC_DTYPE_BF16, m, n);
 
-  sparsec::Plan plan(kernel, w, n); // once for a pattern; the values may change from launch to launch
+  sparsec::Plan plan(kernel, {w, x, y}); // once for a pattern; the values may change from launch to launch
   kernel.launch(&plan, {w, x, y});
   device.synchronize();
 

@@ -56,12 +56,14 @@ Status Checked::checkType(uint32_t dtype) const {
   return refuse("expects elements of type ", dtypeName(info.dtype), ", but got ", dtypeName(dtype));
 }
 
-Status Checked::checkTensor(const int64_t *sizes) const {
+Status Checked::checkTensor(const int64_t *sizes, Use use) const {
   const sparsec_dense_t &tensor = dense();
   SPARSEC_RETURN_IF_ERROR(checkType(enumValue(tensor.dtype)));
   if (tensor.rank != int32_t(info.rank))
     return refuse("expects rank ", info.rank, ", but got ", tensor.rank);
   for (uint32_t d = 0; d < info.rank; ++d) {
+    if (use == Use::plan && tensor.sizes[d] == SPARSEC_DYNAMIC)
+      continue;
     if (tensor.sizes[d] < 0 || tensor.sizes[d] > maxSize)
       return refuse("expects sizes of 0 to ", maxSize, ", but size ", d, " is ", tensor.sizes[d]);
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != tensor.sizes[d])
@@ -70,22 +72,28 @@ Status Checked::checkTensor(const int64_t *sizes) const {
       return refuse("expects size ", d, " to be ", sizes[d], " to agree with the other arguments, but got ",
                     tensor.sizes[d]);
   }
-  if (info.rank == 0)
-    return {};
-  uint32_t last = info.rank - 1;
-  if (usesStride(tensor, int32_t(last)) && tensor.strides[last] != 1)
-    return refuse("expects stride ", last, " to be 1 (contiguous), but got ", tensor.strides[last]);
   return {};
 }
 
-Status Checked::checkTensorMemory() const {
-  const sparsec_dense_t &tensor = dense();
-  if (isEmpty(tensor))
+Status Checked::checkLastStride() const {
+  if (info.rank == 0)
     return {};
-  if (!tensor.data)
-    return refuse("data is NULL");
-  if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(tensor.data), bytes))
-    return refuse("data is not aligned to the ", bytes, " bytes of its elements");
+  uint32_t last = info.rank - 1;
+  if (usesStride(dense(), int32_t(last)) && dense().strides[last] != 1)
+    return refuse("expects stride ", last, " to be 1 (contiguous), but got ", dense().strides[last]);
+  return {};
+}
+
+Status Checked::checkPointer() const {
+  bool isTensor = info.kind == SPARSEC_ARGUMENT_DENSE, isMatrix = info.kind == SPARSEC_ARGUMENT_BSR;
+  if (!(isTensor && !isEmpty(dense())) && !(isMatrix && blocks().capacity != 0))
+    return {};
+  const void *memory = isTensor ? dense().data : blocks().values;
+  const char *member = isTensor ? "data" : "values";
+  if (!memory)
+    return refuse(member, " is NULL");
+  if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(memory), bytes))
+    return refuse(member, " is not aligned to the ", bytes, " bytes of its elements");
   return {};
 }
 
@@ -102,6 +110,8 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
     return invalidArgument("arguments is NULL");
   for (uint32_t i = 0; i < expected; ++i) {
     Checked argument = checkedArgument(kernel, arguments, i);
+    if (use == Use::plan && argument.isOpen())
+      continue;
     SPARSEC_RETURN_IF_ERROR(argument.checkView(placeFor(kernel, use)));
     if (use == Use::launch && kernel.isResult(i) && (argument.dense().flags & SPARSEC_DENSE_READ_ONLY))
       return argument.refuse("expects memory to write a result to, but the view is read-only");

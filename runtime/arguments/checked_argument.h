@@ -13,6 +13,7 @@ namespace sparsec::runtime {
 /// What arguments are for.
 enum class Use {
   launch,
+  plan,      ///< arguments and sizes may be open; memory is that of lists alone
   reference, ///< all memory is the host's; that of results is not used
 };
 
@@ -44,11 +45,14 @@ struct Checked {
   const sparsec_dense_t &dense() const { return denseOf(value); }
   const sparsec_blocks_t &blocks() const { return blocksOf(value); }
 
-  /// Type, rank, sizes, a contiguous last dimension. `sizes` are those that the other arguments ask for, or
-  /// SPARSEC_DYNAMIC. Other strides are the families' business.
-  Status checkTensor(const int64_t *sizes) const;
-  /// That a tensor that is not empty has memory, aligned to its elements.
-  Status checkTensorMemory() const;
+  /// Whether a plan leaves the argument open.
+  bool isOpen() const { return value.kind == 0; }
+  /// Type, rank and sizes. `sizes` are those that the other arguments ask for, or SPARSEC_DYNAMIC.
+  Status checkTensor(const int64_t *sizes, Use use) const;
+  /// A contiguous last dimension. Other strides are the operations' business.
+  Status checkLastStride() const;
+  /// That a tensor that is not empty, or blocks with values, have memory that is aligned to their elements.
+  Status checkPointer() const;
 };
 
 inline Checked checkedArgument(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, uint32_t number) {
@@ -65,7 +69,7 @@ inline CheckedOperand checkedOperand(const sparsec_kernel_s &kernel, const spars
   return {checkedArgument(kernel, arguments, operand.argument), operand};
 }
 
-/// The number of arguments, and of each its view.
+/// The number of arguments, and of each that is not open its view.
 Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use);
 
 /// The lists of the (checked) arguments, in the order of the stream where they are in memory of a GPU. There, and of

@@ -175,6 +175,16 @@ Status Device::download(void *destination, const void *source, size_t bytes) con
   return cudaStatus(*cuda, cuda->cuMemcpyDtoH(destination, devicePointer(source), bytes), "copying from the device");
 }
 
+Status Device::uploadAsync(void *destination, const void *source, size_t bytes, void *stream) const {
+  if (bytes == 0 || isHost())
+    return upload(destination, source, bytes);
+  ContextScope current(*this);
+  SPARSEC_RETURN_IF_ERROR(current.status());
+  return cudaStatus(*cuda,
+                    cuda->cuMemcpyHtoDAsync(devicePointer(destination), source, bytes, static_cast<CUstream>(stream)),
+                    "copying to the device");
+}
+
 Status Device::downloadAsync(void *destination, const void *source, size_t bytes, void *stream) const {
   if (bytes == 0 || isHost())
     return download(destination, source, bytes);

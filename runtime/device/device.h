@@ -24,7 +24,8 @@ public:
   void free(void *data) const;
   Status upload(void *destination, const void *source, size_t bytes) const;
   Status download(void *destination, const void *source, size_t bytes) const;
-  /// A copy in the order of the stream; synchronize(stream) waits for it.
+  /// Copies in the order of the stream; synchronize(stream) waits for them.
+  Status uploadAsync(void *destination, const void *source, size_t bytes, void *stream) const;
   Status downloadAsync(void *destination, const void *source, size_t bytes, void *stream) const;
   Status synchronize(void *stream) const;
 

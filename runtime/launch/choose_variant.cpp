@@ -32,25 +32,37 @@ bool meets(const sparsec_requirement_info_t &requirement, const sparsec_argument
   return isMultiple(tensor.sizes[tensor.rank - 1] * dtypeBytes(tensor.dtype), requirement.width_alignment);
 }
 
+/// The first requirement of a variant that a call does not meet; null if it meets all.
+const sparsec_requirement_info_t *findUnmet(const sparsec_kernel_s &kernel, const Variant &variant,
+                                            const sparsec_argument_t *arguments) {
+  for (const sparsec_requirement_info_t &requirement : kernel.module->info.requirementsOf(*variant.info))
+    if (!meets(requirement, arguments[requirement.argument]))
+      return &requirement;
+  return nullptr;
+}
+
 } // namespace
 
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant) {
-  uint32_t culprit = 0;
+  const sparsec_requirement_info_t *unmet = nullptr;
   for (size_t i = 0; i < kernel.variants.size(); ++i) {
-    bool meetsAll = true;
-    for (const sparsec_requirement_info_t &requirement : kernel.module->info.requirementsOf(*kernel.variants[i].info))
-      if (meetsAll && !meets(requirement, arguments[requirement.argument])) {
-        meetsAll = false;
-        culprit = requirement.argument;
-      }
-    if (meetsAll) {
+    unmet = findUnmet(kernel, kernel.variants[i], arguments);
+    if (!unmet) {
       outVariant = i;
       return {};
     }
   }
-  return checkedArgument(kernel, arguments, culprit)
+  return checkedArgument(kernel, arguments, unmet->argument)
       .refuse("expects pointers and row strides that are multiples of ", kernel.variants.back().info->alignment,
               " bytes: the kernel has no variant for less");
+}
+
+Status checkRequirements(const sparsec_kernel_s &kernel, const Variant &variant, const sparsec_argument_t *arguments) {
+  const sparsec_requirement_info_t *unmet = findUnmet(kernel, variant, arguments);
+  if (!unmet)
+    return {};
+  return checkedArgument(kernel, arguments, unmet->argument)
+      .refuse("expects a pointer that is a multiple of ", unmet->alignment, " bytes, as the launcher was made for");
 }
 
 } // namespace sparsec::runtime

@@ -11,6 +11,9 @@ namespace sparsec::runtime {
 /// The first variant whose alignment the (checked) arguments have.
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant);
 
+/// Whether the (checked) arguments meet the requirements of a variant.
+Status checkRequirements(const sparsec_kernel_s &kernel, const Variant &variant, const sparsec_argument_t *arguments);
+
 } // namespace sparsec::runtime
 
 #endif // SPARSEC_RUNTIME_CHOOSE_VARIANT_H

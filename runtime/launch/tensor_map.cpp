@@ -59,6 +59,10 @@ Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argu
           {rowBytes, rowBytes * matrix.block_rows}};
 }
 
+bool isEmpty(const Description &tensor, uint32_t rank) {
+  return std::find(tensor.sizes, tensor.sizes + rank, 0u) != tensor.sizes + rank;
+}
+
 } // namespace
 
 Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe,
@@ -66,7 +70,7 @@ Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &re
   Description tensor = describe(recipe, argument);
   // The driver refuses empty tensors, and their strides may be anything. The kernel reads nothing of them, so that one
   // element of any valid memory will do.
-  if (std::find(tensor.sizes, tensor.sizes + recipe.rank, 0u) != tensor.sizes + recipe.rank) {
+  if (isEmpty(tensor, recipe.rank)) {
     tensor.data = device.placeholder;
     std::fill_n(tensor.sizes, recipe.rank, 1);
     std::fill_n(tensor.strides, recipe.rank, 16);
@@ -78,6 +82,15 @@ Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &re
                         recipe.box, elementStrides, CU_TENSOR_MAP_INTERLEAVE_NONE, CUtensorMapSwizzle(recipe.swizzle),
                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE),
                     "encoding a tensor map");
+}
+
+Status moveTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument,
+                     CUtensorMap &map) {
+  Description tensor = describe(recipe, argument);
+  if (isEmpty(tensor, recipe.rank))
+    return {};
+  return cudaStatus(*device.cuda, device.cuda->cuTensorMapReplaceAddress(&map, tensor.data),
+                    "changing the address of a tensor map");
 }
 
 } // namespace sparsec::runtime

@@ -12,6 +12,10 @@ namespace sparsec::runtime {
 Status encodeTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe,
                        const sparsec_argument_t &argument, CUtensorMap &outMap);
 
+/// Gives an encoded map the address of another argument that has the same sizes and strides.
+Status moveTensorMap(const Device &device, const sparsec_tensor_map_info_t &recipe, const sparsec_argument_t &argument,
+                     CUtensorMap &map);
+
 } // namespace sparsec::runtime
 
 #endif // SPARSEC_RUNTIME_TENSOR_MAP_H

@@ -38,7 +38,7 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   return {};
 }
 
-Status checkStrides(const Checked &argument) {
+Status checkStrideRange(const Checked &argument) {
   const sparsec_dense_t &tensor = argument.dense();
   for (uint32_t d = 0; d + 1 < argument.info.rank; ++d)
     if (usesStride(tensor, int32_t(d)) && (tensor.strides[d] < 0 || tensor.strides[d] > maxStride))
@@ -49,7 +49,6 @@ Status checkStrides(const Checked &argument) {
 /// Q, K, V and the result: rows of the head dimension in any order, none of which reaches into the next.
 Status checkRows(const Checked &argument) {
   const sparsec_dense_t &tensor = argument.dense();
-  SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
   if (usesStride(tensor, 2) && (tensor.strides[2] < tensor.sizes[3] || tensor.strides[2] > INT32_MAX))
     return argument.refuse("expects stride 2 to be at least its width, ", tensor.sizes[3], ", and at most ", INT32_MAX,
                            ", but got ", tensor.strides[2]);
@@ -81,7 +80,8 @@ Status checkApart(const Checked &argument) {
 }
 
 Status checkQuery(const Checked &query, const Problem &problem) {
-  SPARSEC_RETURN_IF_ERROR(checkRows(query));
+  if (!isKnown(problem.batches) || !isKnown(problem.heads) || !isKnown(problem.rows))
+    return {};
   int64_t rows = problem.batches * problem.heads; // fits 62 bits
   if (__builtin_mul_overflow(rows, problem.rows, &rows) || rows > maxSize)
     return query.refuse("expects batches * heads * queries of at most ", maxSize, ", but got ", problem.batches, " * ",
@@ -90,7 +90,8 @@ Status checkQuery(const Checked &query, const Problem &problem) {
 }
 
 Status checkKey(const sparsec_kernel_s &kernel, const Checked &key, const Problem &problem) {
-  SPARSEC_RETURN_IF_ERROR(checkRows(key));
+  if (!isKnown(problem.heads) || !isKnown(problem.keyHeads))
+    return {};
   if (problem.keyHeads == 0 ? problem.heads != 0 : problem.heads % problem.keyHeads != 0)
     return key.refuse("expects size 1 (heads) to divide the ", problem.heads, " heads of '",
                       kernel.argument(kernel.of(SPARSEC_ATTENTION_QUERY)).name, "', but got ", problem.keyHeads);
@@ -110,40 +111,48 @@ Status checkPattern(const Checked &argument, const Problem &problem) {
       pattern.block_columns != int32_t(argument.info.block_columns))
     return argument.refuse("expects blocks of ", argument.info.block_rows, " queries x ", argument.info.block_columns,
                            " keys, but got ", pattern.block_rows, " x ", pattern.block_columns);
-  if (pattern.batches != 1 && pattern.batches != problem.batches)
+  if (isKnown(problem.batches) && pattern.batches != 1 && pattern.batches != problem.batches)
     return argument.refuse("expects batches to be 1 or ", problem.batches, ", but got ", pattern.batches);
-  if (pattern.heads != 1 && pattern.heads != problem.heads)
+  if (isKnown(problem.heads) && pattern.heads != 1 && pattern.heads != problem.heads)
     return argument.refuse("expects heads to be 1 or ", problem.heads, ", but got ", pattern.heads);
-  if (int64_t rows = ceilDivide(problem.rows, pattern.block_rows); blockRowCount(pattern) != rows)
+  if (int64_t rows = ceilDivide(problem.rows, pattern.block_rows);
+      isKnown(problem.rows) && blockRowCount(pattern) != rows)
     return argument.refuse("expects ", rows, " block rows, the blocks of ", pattern.block_rows, " in ", problem.rows,
                            " queries, but its ", pattern.rows, " rows have ", blockRowCount(pattern));
-  if (int64_t columns = ceilDivide(problem.depth, pattern.block_columns); blockColumnCount(pattern) != columns)
+  if (int64_t columns = ceilDivide(problem.depth, pattern.block_columns);
+      isKnown(problem.depth) && blockColumnCount(pattern) != columns)
     return argument.refuse("expects ", columns, " block columns, the blocks of ", pattern.block_columns, " in ",
                            problem.depth, " keys, but its ", pattern.columns, " columns have ",
                            blockColumnCount(pattern));
   return {};
 }
 
-Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand &argument, const Problem &problem) {
-  switch (argument.operand.slot) {
+Status checkSizes(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem) {
+  switch (operand.operand.slot) {
   case SPARSEC_ATTENTION_QUERY:
-    return checkQuery(argument, problem);
+    return checkQuery(operand, problem);
   case SPARSEC_ATTENTION_KEY:
-    return checkKey(kernel, argument, problem);
-  case SPARSEC_ATTENTION_VALUE:
-    return checkRows(argument);
+    return checkKey(kernel, operand, problem);
   case SPARSEC_ATTENTION_PATTERN:
-    return checkPattern(argument, problem);
+    return checkPattern(operand, problem);
   case SPARSEC_ATTENTION_SCALE:
-    return checkScale(argument);
-  case SPARSEC_ATTENTION_EXTRA:
-    return argument.info.kind == SPARSEC_ARGUMENT_DENSE ? checkStrides(argument) : Status();
+    return checkScale(operand);
+  }
+  return {};
+}
+
+Status checkStrides(const CheckedOperand &operand) {
+  SPARSEC_RETURN_IF_ERROR(checkStrideRange(operand));
+  switch (operand.operand.slot) {
+  case SPARSEC_ATTENTION_QUERY:
+  case SPARSEC_ATTENTION_KEY:
+  case SPARSEC_ATTENTION_VALUE:
+    return checkRows(operand);
   case SPARSEC_ATTENTION_RESULT:
-    SPARSEC_RETURN_IF_ERROR(checkRows(argument));
-    return checkApart(argument);
+    SPARSEC_RETURN_IF_ERROR(checkRows(operand));
+    return checkApart(operand);
   case SPARSEC_ATTENTION_LSE:
-    SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
-    return checkApart(argument);
+    return checkApart(operand);
   }
   return {};
 }
@@ -156,9 +165,10 @@ constexpr NamedSize planSizes[] = {
 Status checkRegionOperand(const Checked &argument) {
   if (argument.info.kind == SPARSEC_ARGUMENT_SCALAR)
     return {};
-  SPARSEC_RETURN_IF_ERROR(argument.checkTensor(anySizes));
-  SPARSEC_RETURN_IF_ERROR(checkStrides(argument));
-  return argument.checkTensorMemory();
+  SPARSEC_RETURN_IF_ERROR(argument.checkTensor(anySizes, Use::launch));
+  SPARSEC_RETURN_IF_ERROR(argument.checkLastStride());
+  SPARSEC_RETURN_IF_ERROR(checkStrideRange(argument));
+  return argument.checkPointer();
 }
 
 constexpr Operation attentionOperation = {
@@ -167,7 +177,8 @@ constexpr Operation attentionOperation = {
     .hasLse = true,
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
-    .checkOperand = checkOperand,
+    .checkSizes = checkSizes,
+    .checkStrides = checkStrides,
     .tileLists = attentionTileLists,
     .reference = runAttentionReference,
 };

@@ -11,6 +11,9 @@ namespace sparsec::runtime {
 /// Number of sparsec_plan_section_t.
 constexpr uint32_t planSectionCount = 2;
 
+/// Bytes; also between the workspaces of a variant.
+constexpr int64_t workspaceAlignment = 16;
+
 constexpr int64_t ceilDivide(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 constexpr uint32_t unknownStep = UINT32_MAX;

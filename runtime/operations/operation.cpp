@@ -37,7 +37,18 @@ Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
     for (uint32_t d = 0; d < kernel.argument(operand.argument).rank; ++d)
       learn(dimensions[d], denseOf(arguments[operand.argument]).sizes[d]);
   }
+  for (const sparsec_operand_info_t &operand : kernel.operands()) {
+    const sparsec_argument_info_t &info = kernel.argument(operand.argument);
+    Dimensions dimensions = operation.dimensions(operand);
+    for (uint32_t d = 0; d < info.rank; ++d)
+      learn(dimensions[d], info.sizes[d]);
+  }
   return problem;
+}
+
+bool isComplete(const Operation &operation, const Problem &problem) {
+  return std::all_of(operation.planSizes.begin(), operation.planSizes.end(),
+                     [&](const NamedSize &each) { return isKnown(problem.*each.size); });
 }
 
 /// The size that an extent counts the tiles of.
@@ -80,19 +91,25 @@ static Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand 
     int64_t sizes[SPARSEC_MAX_RANK];
     std::transform(dimensions.begin(), dimensions.end(), sizes,
                    [&](ProblemSize size) { return size ? problem.*size : SPARSEC_DYNAMIC; });
-    SPARSEC_RETURN_IF_ERROR(operand.checkTensor(sizes));
+    SPARSEC_RETURN_IF_ERROR(operand.checkTensor(sizes, use));
   }
-  SPARSEC_RETURN_IF_ERROR(operation.checkOperand(kernel, operand, problem));
-  bool needsMemory = isDense && !(use == Use::reference && kernel.isResult(operand.number));
-  return needsMemory ? operand.checkTensorMemory() : Status();
+  SPARSEC_RETURN_IF_ERROR(operation.checkSizes(kernel, operand, problem));
+  if (use == Use::plan)
+    return {};
+  if (isDense) {
+    SPARSEC_RETURN_IF_ERROR(operand.checkLastStride());
+    SPARSEC_RETURN_IF_ERROR(operation.checkStrides(operand));
+  }
+  return use == Use::reference && kernel.isResult(operand.number) ? Status() : operand.checkPointer();
 }
 
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
                       Problem &outProblem) {
   SPARSEC_RETURN_IF_ERROR(checkViews(kernel, arguments, count, use));
   Problem problem = problemOf(kernel, arguments);
-  for (const sparsec_operand_info_t &operand : kernel.operands())
-    SPARSEC_RETURN_IF_ERROR(checkOperand(kernel, checkedOperand(kernel, arguments, operand), problem, use));
+  for (const sparsec_operand_info_t &each : kernel.operands())
+    if (CheckedOperand operand = checkedOperand(kernel, arguments, each); !operand.isOpen())
+      SPARSEC_RETURN_IF_ERROR(checkOperand(kernel, operand, problem, use));
   outProblem = problem;
   return use == Use::launch ? checkOverlaps(kernel, arguments) : Status();
 }

@@ -36,8 +36,11 @@ struct Operation {
   /// What the kernel itself says about the sizes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
   Dimensions (*dimensions)(const sparsec_operand_info_t &operand);
-  /// What only this operation asks of an operand, whose view, type and sizes are good: strides, blocks, values.
-  Status (*checkOperand)(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem);
+  /// What only this operation asks of an operand, whose view and type are good, and so are the sizes of a tensor: how
+  /// sizes go together, blocks, scalars. Sizes of the problem may be open.
+  Status (*checkSizes)(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem);
+  /// What it asks of the strides of a tensor.
+  Status (*checkStrides)(const CheckedOperand &operand);
   /// Who computes which tiles in which order, balanced by what the tiles cost.
   TileLists (*tileLists)(const TileListRequest &request);
   /// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
@@ -49,14 +52,18 @@ extern const Operation spmmOperation, attentionOperation;
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);
 
-/// How a machine kernel cuts the result of a problem into tiles.
+/// How a machine kernel cuts the result of a complete problem into tiles.
 TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem);
 
 /// The sizes that the views of arguments tell. Each comes from the first argument that has it, block-sparse operands
-/// before dense tensors.
+/// before dense tensors. What they leave open is the kernel's own size, where it has one.
 Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 
-/// View, type, block, shape, strides and pointers of every argument. Allocates nothing when all is well.
+/// Whether all sizes are known that plans are for.
+bool isComplete(const Operation &operation, const Problem &problem);
+
+/// View, type, block, shape, strides and pointers of every argument, as far as they are used. Allocates nothing when
+/// all is well.
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
                       Problem &outProblem);
 

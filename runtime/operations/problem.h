@@ -24,6 +24,8 @@ struct Problem {
   bool isEmpty() const { return resultRows() == 0 || columns == 0; }
 };
 
+inline bool isKnown(int64_t size) { return size != SPARSEC_DYNAMIC; }
+
 using ProblemSize = int64_t Problem::*;
 
 /// The size of the problem that each dimension of an argument has; null for a dimension with a size of its own.

@@ -59,18 +59,14 @@ Status checkMatrix(const Checked &argument) {
   for (int d = 0; d < 2; ++d)
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
       return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
-  if (matrix.capacity == 0)
-    return {};
-  if (!matrix.values)
-    return argument.refuse("values is NULL");
-  if (size_t bytes = dtypeBytes(info.dtype); !isMultiple(uintptr_t(matrix.values), bytes))
-    return argument.refuse("values is not aligned to the ", bytes, " bytes of its elements");
   return {};
 }
 
-Status checkOperand(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {
-  if (operand.operand.slot == SPARSEC_SPMM_MATRIX)
-    return checkMatrix(operand);
+Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {
+  return operand.operand.slot == SPARSEC_SPMM_MATRIX ? checkMatrix(operand) : Status();
+}
+
+Status checkStrides(const CheckedOperand &operand) {
   if (operand.info.rank != 2)
     return {};
   const sparsec_dense_t &tensor = operand.dense();
@@ -107,7 +103,8 @@ constexpr Operation spmmOperation = {
     .hasLse = false,
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
-    .checkOperand = checkOperand,
+    .checkSizes = checkSizes,
+    .checkStrides = checkStrides,
     .tileLists = tileLists,
     .reference = runSpmmReference,
 };

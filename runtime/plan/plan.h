@@ -4,27 +4,37 @@
 #ifndef SPARSEC_RUNTIME_PLAN_H
 #define SPARSEC_RUNTIME_PLAN_H
 
+#include "device/allocation.h"
 #include "operations/operation.h"
 
 namespace sparsec::runtime {
 
-/// What one variant gets. A kernel family that needs more adds sections; kernels name those they read.
+/// What one variant gets. An operation that needs more adds sections; kernels name those they read.
 struct VariantPlan {
-  int64_t workers = 0, tiles = 0;
+  sparsec_tile_order_t order = SPARSEC_TILE_ORDER_FIXED;
+  int64_t workers = SPARSEC_DYNAMIC, tiles = SPARSEC_DYNAMIC; // known where all sizes are
   double balance = 1;
+  size_t bytes = 0;
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
-  const void *counter = nullptr;               // a workspace, where nothing is known of the lists
+  /// Where the variant's workspaces lie in that of a launch; empty where launches need none.
+  std::vector<size_t> workspaceOffsets;
+  size_t workspaceBytes = 0;
 };
 
 /// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
 class SectionList {
 public:
-  template <typename Element> void add(const void *&section, const std::vector<Element> &elements) {
-    constexpr size_t alignment = 256;
-    places.push_back({&section, totalBytes, elements.data(), elements.size() * sizeof(Element)});
-    totalBytes += (places.back().bytes + alignment - 1) / alignment * alignment;
+  template <typename Element>
+  void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
+    constexpr size_t alignment = SPARSEC_ALLOCATION_ALIGNMENT;
+    places.push_back({&variant.sections[section], totalBytes, elements.data(), elements.size() * sizeof(Element)});
+    size_t bytes = (places.back().bytes + alignment - 1) / alignment * alignment;
+    variant.bytes += bytes;
+    totalBytes += bytes;
   }
-  Status upload(const Device &device, void *&outMemory) const;
+  size_t bytes() const { return totalBytes; }
+  /// In the order of the stream.
+  Status upload(const Device &device, void *memory, void *stream) const;
 
 private:
   struct Place {
@@ -40,13 +50,11 @@ private:
 } // namespace sparsec::runtime
 
 struct sparsec_plan_s {
-  ~sparsec_plan_s();
-
   sparsec_kernel_t kernel = nullptr;
   std::shared_ptr<sparsec::runtime::Module> module; // keeps the kernel and the device
-  sparsec::runtime::Problem problem;                // of its launches
+  sparsec::runtime::Problem problem;                // of its launches; SPARSEC_DYNAMIC: open
   std::vector<sparsec::runtime::VariantPlan> variants;
-  void *memory = nullptr; // holds all sections
+  sparsec::runtime::Allocation memory; // holds all sections
   double milliseconds = 0;
 };
 

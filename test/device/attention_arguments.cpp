@@ -32,7 +32,8 @@ constexpr double ownScale = -0.75;
 AttentionArguments::AttentionArguments(sparsec_device_t device, sparsec_kernel_t kernel, const AttentionShape &shape,
                                        size_t guardBytes, const BlockStates *blocks,
                                        sparsec_pattern_encoding_t encoding, bool isUnsorted)
-    : device(device), kernel(kernel), shape(shape), guardBytes(guardBytes) {
+    : device(device), kernel(kernel), shape(shape), guardBytes(guardBytes),
+      workspace(uploadArray(device, std::vector<uint32_t>(4))) {
   arguments.assign(sparsec_kernel_info(kernel)->argument_count, 0.0);
   hostArguments = arguments;
   for (size_t i = 0; i < arguments.size(); ++i) {
@@ -223,20 +224,23 @@ size_t AttentionArguments::expectedVariant() const {
 }
 
 harness::Plan AttentionArguments::createPlan(PlanKind kind) const {
-  sparsec_plan_t plan = nullptr;
-  const sparsec_attention_sizes_t sizes = {shape.batches, shape.heads, shape.queries, shape.keys};
-  const sparsec_blocks_t *pattern = nullptr;
-  for (const Argument &argument : arguments)
-    if (kind == PlanKind::Lists && argument.kind == SPARSEC_ARGUMENT_PATTERN)
-      pattern = &argument.blocks;
-  if (kind != PlanKind::None)
-    check(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan));
-  return harness::Plan(plan);
+  if (kind == PlanKind::None)
+    return {};
+  std::vector<Argument> known = arguments;
+  for (Argument &argument : known)
+    if (kind == PlanKind::Sizes && argument.kind == SPARSEC_ARGUMENT_PATTERN)
+      argument = {};
+  return harness::createPlan(kernel, known);
 }
 
-void AttentionArguments::launch(void *stream, sparsec_plan_t plan) const {
+void AttentionArguments::launch(void *stream, sparsec_plan_t plan, const DeviceBuffer *sharedWorkspace) const {
   const ArgumentArray array(arguments);
-  check(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
+  const DeviceBuffer &used = sharedWorkspace ? *sharedWorkspace : workspace;
+  auto options = sized<sparsec_launch_options_t>();
+  options.stream = stream;
+  options.workspace = used.data();
+  options.workspace_bytes = used.bytes();
+  check(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), &options));
 }
 
 void AttentionArguments::run(sparsec_plan_t plan) {

@@ -35,7 +35,9 @@ public:
   harness::Plan createPlan(PlanKind kind) const;
 
   void poisonResults();
-  void launch(void *stream, sparsec_plan_t plan = nullptr) const;
+  /// With the workspace of these arguments, or with one that several share.
+  void launch(void *stream, sparsec_plan_t plan = nullptr,
+              const harness::DeviceBuffer *sharedWorkspace = nullptr) const;
   /// poisonResults, launch, wait and download.
   void run(sparsec_plan_t plan = nullptr);
   /// Fetches the results after launches.
@@ -80,6 +82,7 @@ private:
     harness::DeviceBuffer starts, indices;
   };
   ListBuffers partialBuffers, fullBuffers;
+  harness::DeviceBuffer workspace;
   PlacedTensor *result = nullptr, *lse = nullptr;
 };
 

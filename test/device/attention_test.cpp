@@ -195,8 +195,8 @@ TEST_F(CudaAttention, ReplaysOfAGraphReadTheListsOfTheirTime) {
     }
 }
 
-/// A launch leaves the plan's counter at zero: the next one, which nothing waits for, finds it so. More tiles than
-/// workers, so that the counter gives some away.
+/// A launch leaves the counter in its workspace at zero: the next one, which nothing waits for, finds it so. More tiles
+/// than workers, so that the counter gives some away.
 TEST_F(CudaAttention, LaunchesInARowShareAPlanForSizes) {
   const AttentionShape many = manyTilesAttention(Placement::Tight);
   BlockStates first = chooseBlocks(many, record->blockRows, record->blockColumns, random, blockSeed);
@@ -205,14 +205,13 @@ TEST_F(CudaAttention, LaunchesInARowShareAPlanForSizes) {
                                AttentionArguments(session.cuda.get(), kernel, many, 256, &second),
                                AttentionArguments(session.cuda.get(), kernel, many, 256, &first)};
   Plan plan = each[0].createPlan(PlanKind::Sizes);
-  sparsec_plan_info_t info;
-  check(sparsec_plan_info(plan.get(), &info));
-  EXPECT_GT(info.tiles, info.workers);
+  EXPECT_GT(planInfo(plan).tiles, planInfo(plan).workers);
+  const DeviceBuffer workspace = uploadArray(session.cuda.get(), std::vector<uint32_t>(4));
   CudaStream stream;
   for (AttentionArguments &arguments : each)
     arguments.poisonResults();
   for (AttentionArguments &arguments : each)
-    arguments.launch(stream.handle(), plan.get());
+    arguments.launch(stream.handle(), plan.get(), &workspace);
   stream.synchronize();
   for (AttentionArguments &arguments : each) {
     arguments.downloadResults();

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <fmt/format.h>
 #include <gtest/gtest.h>
+#include <numeric>
 #include <optional>
 #include <thread>
 
@@ -69,7 +70,7 @@ class HostLaunch : public LaunchTest {
 
 TEST_F(CudaLaunch, CapturedInAGraphAndReplayed) {
   KernelArguments arguments = makeArguments();
-  Plan plan = createPlan(kernel, arguments.matrix(), shape.columns);
+  Plan plan = createPlan(kernel, arguments.list());
   for (sparsec_plan_t choice : {plan.get(), sparsec_plan_t(nullptr)}) {
     CudaStream stream;
     CudaGraph graph(stream, [&] { arguments.launch(choice, stream.handle()); });
@@ -174,17 +175,49 @@ TEST_F(CudaCheckedLaunch, RefusesWhileAStreamIsCaptured) {
 }
 
 TEST_F(CudaCheckedLaunch, RefusesListsOfTheHostInAPlan) {
-  sparsec_blocks_t bad = arguments->matrix();
-  const std::vector<int32_t> columns(size_t(bad.capacity));
-  bad.full.indices = columns.data();
-  sparsec_plan_t plan = nullptr;
-  sparsec_status_t status = sparsec_plan_create(kernel, &bad, shape.columns, &plan);
-  EXPECT_NE(std::string(sparsec_status_message(status)).find("full.indices needs"), std::string::npos)
-      << sparsec_status_message(status);
-  sparsec_status_free(status);
-  const Plan good = createPlan(kernel, arguments->matrix(), shape.columns);
+  std::vector<Argument> bad = arguments->list();
+  const std::vector<int32_t> columns(size_t(arguments->matrix().capacity));
+  for (Argument &argument : bad)
+    if (argument.kind == SPARSEC_ARGUMENT_BSR)
+      argument.blocks.full.indices = columns.data();
+  std::string message;
+  try {
+    createPlan(kernel, bad);
+  } catch (const std::exception &error) {
+    message = error.what();
+  }
+  EXPECT_NE(message.find("full.indices needs"), std::string::npos) << message;
+  const Plan good = createPlan(kernel, arguments->list());
   arguments->run(good.get());
   EXPECT_EQ(arguments->findError(), "");
+}
+
+/// The block columns are written on a stream that does not wait for the default stream, behind much other work.
+TEST_F(CudaLaunch, PlansReadListsBehindTheirProducer) {
+  const KernelArguments arguments = makeArguments();
+  sparsec_blocks_t matrix = arguments.matrix();
+  std::vector<int32_t> starts((matrix.rows + matrix.block_rows - 1) / matrix.block_rows + 1);
+  std::iota(starts.begin(), starts.end(), 0);
+  matrix.capacity = starts.back();
+  DeviceBuffer rowPtr = uploadArray(session.cuda.get(), starts);
+  DeviceBuffer colIdx = uploadArray(session.cuda.get(), std::vector<int32_t>(starts.back(), -1));
+  DeviceBuffer other(session.cuda.get(), size_t(256) << 20);
+  matrix.full = {static_cast<const int32_t *>(rowPtr.data()), static_cast<const int32_t *>(colIdx.data())};
+  std::vector<Argument> list = arguments.list();
+  for (Argument &argument : list)
+    if (argument.kind == SPARSEC_ARGUMENT_BSR)
+      argument = matrix;
+
+  CudaStream stream;
+  const CudaDriver &driver = *CudaDriver::get();
+  auto set = [&](const DeviceBuffer &buffer, unsigned char value) {
+    auto address = reinterpret_cast<uint64_t>(buffer.data());
+    driver.check(driver.memsetAsync(address, value, buffer.bytes(), stream.handle()), "cuMemsetD8Async");
+  };
+  for (int i = 0; i < 200; ++i)
+    set(other, 1);
+  set(colIdx, 0);
+  EXPECT_GT(planInfo(createPlan(kernel, list, stream.handle())).tiles, 0);
 }
 
 /// Two threads with their own results launch the same kernel with the same plan.
@@ -211,7 +244,7 @@ TEST_F(CudaLaunch, TwoThreadsOnOneModule) {
   std::vector<KernelArguments> arguments;
   arguments.push_back(makeArguments());
   arguments.push_back(makeArguments());
-  Plan plan = createPlan(kernel, arguments[0].matrix(), shape.columns);
+  Plan plan = createPlan(kernel, arguments[0].list());
   CudaStream first, second;
   void *streams[] = {first.handle(), second.handle()};
   launchFromTwoThreads(arguments, plan.get(), streams);
@@ -227,7 +260,7 @@ TEST_F(HostLaunch, TwoThreadsOnOneModule) {
   std::vector<KernelArguments> arguments;
   arguments.push_back(makeArguments());
   arguments.push_back(makeArguments());
-  Plan plan = createPlan(kernel, arguments[0].matrix(), shape.columns);
+  Plan plan = createPlan(kernel, arguments[0].list());
   void *streams[] = {nullptr, nullptr};
   launchFromTwoThreads(arguments, plan.get(), streams);
   for (KernelArguments &each : arguments) {
@@ -271,7 +304,7 @@ void runEmptySizes(sparsec_device_t device, sparsec_kernel_t kernel, const Kerne
     SCOPED_TRACE(empty.name);
     auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, empty, PatternKind::Random);
     KernelArguments arguments(device, kernel, *problem, empty.placement, 256);
-    Plan plan = createPlan(kernel, arguments.matrix(), empty.columns);
+    Plan plan = createPlan(kernel, arguments.list());
     for (sparsec_plan_t choice : {plan.get(), sparsec_plan_t(nullptr)}) {
       arguments.run(choice);
       EXPECT_EQ(arguments.findError(), "");

@@ -54,7 +54,7 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
   size_t variant = 0;
   check(sparsec_launch_variant(kernel, array.data(), array.size(), &variant));
   ASSERT_EQ(variant, arguments.expectedVariant());
-  Plan plan = createPlan(kernel, arguments.matrix(), shape.columns);
+  Plan plan = createPlan(kernel, arguments.list());
   for (bool planned : {true, false}) {
     SCOPED_TRACE(planned ? "with a plan" : "without a plan");
     arguments.run(planned ? plan.get() : nullptr);

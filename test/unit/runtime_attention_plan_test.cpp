@@ -68,22 +68,29 @@ protected:
     return made;
   }
 
-  void create(const sparsec_attention_sizes_t &sizes, const sparsec_blocks_t *pattern = nullptr) {
-    sparsec_plan_destroy(plan);
-    plan = nullptr;
-    ASSERT_OK(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan));
+  struct Sizes {
+    int64_t batches, heads, queries, keys;
+  };
+
+  /// What a plan is told: sizes, and lists where they are known.
+  ArgumentList planArguments(const Sizes &sizes, const sparsec_blocks_t *known) {
+    ArgumentList list(sparsec_kernel_info(kernel)->argument_count);
+    list[q] = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, sizes.batches, sizes.heads, sizes.queries, 64);
+    list[k] = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, sizes.batches, SPARSEC_DYNAMIC, sizes.keys, 64);
+    if (known)
+      list[pattern] = *known;
+    return list;
   }
 
-  sparsec_plan_info_t info() {
-    sparsec_plan_info_t result = {};
-    EXPECT_OK(sparsec_plan_info(plan, &result));
-    return result;
+  void create(const Sizes &sizes, const sparsec_blocks_t *known = nullptr) {
+    ASSERT_OK(createPlan(planArguments(sizes, known)));
   }
+
+  sparsec_plan_info_t info() { return planInfo(); }
 
   const void *section(sparsec_plan_section_t section, size_t variant = 0) {
     return plan->variants[variant].sections[section];
   }
-  const void *counter(size_t variant = 0) { return plan->variants[variant].counter; }
   const uint32_t *offsets(size_t variant = 0) {
     return static_cast<const uint32_t *>(section(SPARSEC_PLAN_TILE_OFFSETS, variant));
   }
@@ -106,13 +113,9 @@ protected:
     return first;
   }
 
-  void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_attention_sizes_t &sizes,
-               const sparsec_blocks_t *pattern = nullptr) {
-    size_t allocations = fake.allocations.size();
-    plan = reinterpret_cast<sparsec_plan_t>(8);
-    EXPECT_STATUS(sparsec_plan_create_attention(kernel, &sizes, pattern, &plan), code, message);
-    EXPECT_EQ(plan, nullptr);
-    EXPECT_EQ(fake.allocations.size(), allocations);
+  void refuses(sparsec_status_code_t code, const std::string &message, const Sizes &sizes,
+               const sparsec_blocks_t *known = nullptr) {
+    refusesPlan(code, message, planArguments(sizes, known));
   }
 
   static uint64_t word(const void *pointer) { return reinterpret_cast<uintptr_t>(pointer); }
@@ -151,8 +154,6 @@ TEST_F(AttentionPlan, EveryTileOnce) {
           EXPECT_TRUE(all.insert(tile).second);
       EXPECT_EQ(all.size(), 3u * 5 * 4);
       EXPECT_EQ(all.rbegin()->first, 14u);
-      sparsec_plan_destroy(plan);
-      plan = nullptr;
     }
 }
 
@@ -304,8 +305,8 @@ TEST_F(AttentionPlan, EveryVariantHasItsOwnTiles) {
   create({1, 1, 128, 64});
   EXPECT_EQ(info().tiles, 2) << "of the preferred one";
   EXPECT_EQ(info().workers, 2);
-  EXPECT_EQ(plan->variants[1].tiles, 4);
-  EXPECT_EQ(plan->variants[1].workers, 4);
+  EXPECT_EQ(planInfo(1).tiles, 4);
+  EXPECT_EQ(planInfo(1).workers, 4);
   EXPECT_EQ(tilesOf(3, 1), (Tiles{{0, 3}}));
 }
 
@@ -316,10 +317,10 @@ TEST_F(AttentionPlan, EveryVariantHasItsOwnTiles) {
 TEST_F(AttentionPlan, UnknownListsHaveACounter) {
   load(plannedAttention(/*tilesPerCta=*/3));
   create({2, 8, 100, 300});
-  EXPECT_EQ(section(SPARSEC_PLAN_TILE_OFFSETS), nullptr);
-  EXPECT_EQ(section(SPARSEC_PLAN_TILES), nullptr);
-  ASSERT_NE(counter(), nullptr);
-  EXPECT_EQ(*static_cast<const uint32_t *>(counter()), 0u);
+  EXPECT_EQ(info().order, SPARSEC_TILE_ORDER_COUNTER);
+  EXPECT_EQ(info().bytes, 0);
+  EXPECT_EQ(info().workspace_bytes, 16);
+  EXPECT_EQ(sparsec_plan_workspace_bytes(plan), 16u);
   EXPECT_EQ(info().tiles, 32);
   EXPECT_EQ(info().workers, 12);
   EXPECT_EQ(info().balance, 1);
@@ -327,23 +328,40 @@ TEST_F(AttentionPlan, UnknownListsHaveACounter) {
   EXPECT_EQ(info().workers, 2) << "no more than tiles";
 }
 
-TEST_F(AttentionPlan, VariantsHaveCountersOfTheirOwn) {
-  LaunchInfoBuilder two = plannedAttention();
-  two.addVariant();
-  load(two);
-  create({2, 8, 100, 300});
-  ASSERT_NE(counter(1), nullptr);
-  EXPECT_NE(counter(0), counter(1));
-}
-
 TEST_F(AttentionPlan, KnownListsHaveNoCounter) {
   load(plannedAttention());
   create({2, 8, 100, 300}, listsOfArguments());
-  EXPECT_EQ(counter(), nullptr);
+  EXPECT_EQ(info().order, SPARSEC_TILE_ORDER_LISTS);
+  EXPECT_EQ(info().workspace_bytes, 0);
   load(withoutPattern(plannedAttention()));
   create({2, 8, 100, 300});
-  EXPECT_EQ(counter(), nullptr);
+  EXPECT_EQ(info().order, SPARSEC_TILE_ORDER_LISTS);
   EXPECT_NE(section(SPARSEC_PLAN_TILES), nullptr);
+}
+
+/// One plan for all batches and lengths.
+TEST_F(AttentionPlan, OpenSizesHaveACounterAndServeAllLaunches) {
+  load(plannedAttention());
+  const sparsec_blocks_t *known = listsOfArguments();
+  constexpr int64_t open = SPARSEC_DYNAMIC;
+  for (const Sizes &sizes : {Sizes{open, 8, 100, 300}, {2, open, 100, 300}, {2, 8, open, 300}, {2, 8, 100, open}}) {
+    create(sizes, known);
+    EXPECT_EQ(info().order, SPARSEC_TILE_ORDER_COUNTER);
+    EXPECT_EQ(info().tiles, SPARSEC_DYNAMIC);
+    EXPECT_EQ(info().workers, SPARSEC_DYNAMIC);
+    fake.launches.clear();
+    ASSERT_OK(launch());
+    EXPECT_EQ(fake.launches.back().gridX, 4u);
+  }
+  create({open, open, open, open});
+  ASSERT_OK(launch());
+  for (int tensor : {q, o})
+    arguments[tensor].dense.sizes[0] = 1;
+  arguments[k].dense.sizes[0] = arguments[v].dense.sizes[0] = arguments[lse].dense.sizes[0] = 1;
+  ASSERT_OK(launch());
+  create({2, open, open, open});
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "plan is for batches 2, heads open, queries open, keys open, but the launch has batches 1, heads 8,");
 }
 
 //===----------------------------------------------------------------------===//
@@ -352,19 +370,49 @@ TEST_F(AttentionPlan, KnownListsHaveNoCounter) {
 
 TEST_F(AttentionPlan, KernelsGetTheSections) {
   load(plannedAttention(/*tilesPerCta=*/3));
-  const sparsec_blocks_t *pattern = listsOfArguments();
-  for (const sparsec_blocks_t *known : {pattern, static_cast<const sparsec_blocks_t *>(nullptr)}) {
-    create({2, 8, 100, 300}, known);
-    ASSERT_OK(launch());
-    EXPECT_EQ(fake.launches.back().gridX, 4u);
-    EXPECT_THAT(fake.launches.back().words, ::testing::ElementsAre(word(section(SPARSEC_PLAN_TILE_OFFSETS)),
-                                                                   word(section(SPARSEC_PLAN_TILES)), word(counter())));
-  }
+  const sparsec_blocks_t *known = listsOfArguments();
+  auto options = sized<sparsec_launch_options_t>();
+  options.workspace = at(0x700000);
+  options.workspace_bytes = 16;
+  create({2, 8, 100, 300}, known);
+  ASSERT_OK(launchWith(options));
+  EXPECT_EQ(fake.launches.back().gridX, 4u);
+  EXPECT_THAT(fake.launches.back().words,
+              ::testing::ElementsAre(word(section(SPARSEC_PLAN_TILE_OFFSETS)), word(section(SPARSEC_PLAN_TILES)), 0u));
+  create({2, 8, 100, 300});
+  ASSERT_OK(launchWith(options));
+  EXPECT_EQ(fake.launches.back().gridX, 4u);
+  EXPECT_THAT(fake.launches.back().words, ::testing::ElementsAre(0u, 0u, 0x700000u));
+  ASSERT_OK(launch());
+  EXPECT_THAT(fake.launches.back().words, ::testing::ElementsAre(0u, 0u, 0u)) << "no workspace: in fixed order";
   sparsec_plan_destroy(plan);
   plan = nullptr;
-  ASSERT_OK(launch());
+  ASSERT_OK(launchWith(options));
   EXPECT_EQ(fake.launches.back().gridX, 4u);
   EXPECT_THAT(fake.launches.back().words, ::testing::ElementsAre(0u, 0u, 0u));
+}
+
+TEST_F(AttentionPlan, BadWorkspacesAreRefused) {
+  load(plannedAttention());
+  listsOfArguments();
+  create({2, 8, 100, 300});
+  auto good = sized<sparsec_launch_options_t>();
+  good.workspace = at(0x700000);
+  good.workspace_bytes = 16;
+  auto refusesOptions = [&](const std::string &message, const std::function<void(sparsec_launch_options_t &)> &change) {
+    sparsec_launch_options_t broken = good;
+    change(broken);
+    EXPECT_STATUS(launchWith(broken), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+    EXPECT_TRUE(fake.launches.empty());
+  };
+  refusesOptions("options: expects workspace_bytes of at least 16, but got 15",
+                 [](auto &o) { o.workspace_bytes = 15; });
+  refusesOptions("options: workspace is not aligned to 16 bytes", [](auto &o) { o.workspace = at(0x700008); });
+  refusesOptions("options: expects flags of 0, but got 1", [](auto &o) { o.flags = 1; });
+  refusesOptions("options: expects a size of at least 40 bytes, but got 39", [](auto &o) { o.size = 39; });
+  const ArgumentArray array(arguments);
+  EXPECT_STATUS(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "options is NULL");
 }
 
 TEST_F(AttentionPlan, GridsHaveACtaForEveryFewWorkers) {
@@ -393,7 +441,7 @@ TEST_F(AttentionPlan, ListsMayChangeAfterwards) {
 TEST_F(AttentionPlan, OtherSizesAreRefused) {
   load(plannedAttention());
   const sparsec_blocks_t *known = listsOfArguments();
-  const sparsec_attention_sizes_t others[] = {{1, 8, 100, 300}, {2, 4, 100, 300}, {2, 8, 99, 300}, {2, 8, 100, 301}};
+  const Sizes others[] = {{1, 8, 100, 300}, {2, 4, 100, 300}, {2, 8, 99, 300}, {2, 8, 100, 301}};
   const char *messages[] = {
       "plan is for batches 1, heads 8, queries 100, keys 300, but the launch has batches 2, heads 8, queries 100, keys "
       "300",
@@ -447,54 +495,32 @@ TEST_F(AttentionPlan, OutlivesItsModule) {
 // Refusals
 //===----------------------------------------------------------------------===//
 
-TEST_F(AttentionPlan, NullPointers) {
-  load(plannedAttention());
-  const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
-  plan = reinterpret_cast<sparsec_plan_t>(8);
-  EXPECT_STATUS(sparsec_plan_create_attention(nullptr, &sizes, nullptr, &plan), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "kernel is NULL");
-  EXPECT_EQ(plan, nullptr);
-  EXPECT_STATUS(sparsec_plan_create_attention(kernel, nullptr, nullptr, &plan), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "sizes is NULL");
-  EXPECT_STATUS(sparsec_plan_create_attention(kernel, &sizes, nullptr, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "out_plan is NULL");
-}
-
-TEST_F(AttentionPlan, KernelsOfTheOtherFamily) {
-  load(plannedAttention());
-  sparsec_blocks_t matrix = shapeOf(1, 1, 1, 1, 1, 1);
-  EXPECT_STATUS(sparsec_plan_create(kernel, &matrix, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "kernel 'attention' is no block-sparse product: use sparsec_plan_create_attention");
-  load(cudaLinear());
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "kernel 'linear' is no attention kernel: use sparsec_plan_create",
-          {2, 8, 100, 300});
-}
-
 TEST_F(AttentionPlan, SizesOutOfRange) {
   load(plannedAttention());
   struct {
-    const char *name;
-    int64_t sparsec_attention_sizes_t::*field;
-  } fields[] = {{"batches", &sparsec_attention_sizes_t::batches},
-                {"heads", &sparsec_attention_sizes_t::heads},
-                {"queries", &sparsec_attention_sizes_t::queries},
-                {"keys", &sparsec_attention_sizes_t::keys}};
-  for (auto [name, field] : fields)
-    for (int64_t value : {int64_t(-1), maxSize + 1, INT64_MAX}) {
-      sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
+    int64_t Sizes::*field;
+    const char *message;
+  } fields[] = {{&Sizes::batches, "argument 0 'q': expects sizes of 0 to 2147418111, but size 0 is "},
+                {&Sizes::heads, "argument 0 'q': expects sizes of 0 to 2147418111, but size 1 is "},
+                {&Sizes::queries, "argument 0 'q': expects sizes of 0 to 2147418111, but size 2 is "},
+                {&Sizes::keys, "argument 1 'k': expects sizes of 0 to 2147418111, but size 2 is "}};
+  for (auto [field, message] : fields)
+    for (int64_t value : {int64_t(-2), maxSize + 1, INT64_MAX}) {
+      Sizes sizes = {2, 8, 100, 300};
       sizes.*field = value;
-      refuses(SPARSEC_STATUS_INVALID_ARGUMENT,
-              std::string("sizes: expects ") + name + " of 0 to 2147418111, but got " + std::to_string(value), sizes);
+      refuses(SPARSEC_STATUS_INVALID_ARGUMENT, message + std::to_string(value), sizes);
     }
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "the result has 65536 x 65536 tiles, at most 2147418111 are possible",
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT,
+          "argument 0 'q': expects batches * heads * queries of at most 2147418111, but got 256 * 256 * 4194304",
           {256, 256, 65536 * 64, 1});
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "tiles, at most 2147418111 are possible", {maxSize, maxSize, maxSize, 1});
 }
 
-TEST_F(AttentionPlan, PatternsOfKernelsWithoutOne) {
-  load(withoutPattern(plannedAttention()));
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "pattern must be NULL: kernel 'attention' has none", {2, 8, 100, 300},
-          listsOfArguments());
+TEST_F(AttentionPlan, HeadsThatDoNotDivide) {
+  load(plannedAttention());
+  ArgumentList list = planArguments({2, 8, 100, 300}, nullptr);
+  list[v] = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, 2, 3, 300, 64);
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 1 'k': expects size 1 (heads) to divide the 8 heads of 'q'",
+              list);
 }
 
 TEST_F(AttentionPlan, PatternsOfOtherSizes) {
@@ -520,7 +546,7 @@ TEST_F(AttentionPlan, PatternsOfOtherSizes) {
 
 TEST_F(AttentionPlan, BrokenLists) {
   load(plannedAttention());
-  const sparsec_attention_sizes_t sizes = {1, 1, 128, 192};
+  const Sizes sizes = {1, 1, 128, 192};
   auto refusesLists = [&](const std::string &message, sparsec_pattern_encoding_t encoding, std::vector<int32_t> starts,
                           std::vector<int32_t> indices, int64_t capacity) {
     const int32_t none[8] = {}; // the full lists have the same capacity
@@ -545,7 +571,7 @@ TEST_F(AttentionPlan, BrokenLists) {
 TEST_F(AttentionPlan, FailuresAreReportedAndUndone) {
   load(plannedAttention());
   const sparsec_blocks_t *known = listsOfArguments();
-  for (const char *call : {"cuMemcpyDtoHAsync", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
+  for (const char *call : {"cuMemcpyDtoHAsync", "cuMemAlloc", "cuMemcpyHtoDAsync", "cuCtxPushCurrent"}) {
     fake.failures = {{call, CUDA_ERROR_OUT_OF_MEMORY}};
     refuses(SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail", {2, 8, 100, 300}, known);
     fake.failures.clear();

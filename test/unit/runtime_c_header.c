@@ -60,4 +60,38 @@ AT(sparsec_device_options_t, ordinal, 12);
 AT(sparsec_device_options_t, thread_count, 16);
 AT(sparsec_device_options_t, flags, 20);
 
+_Static_assert(sizeof(sparsec_allocator_t) == 32, "the first version");
+AT(sparsec_allocator_t, size, 0);
+AT(sparsec_allocator_t, user_data, 8);
+AT(sparsec_allocator_t, allocate, 16);
+AT(sparsec_allocator_t, free, 24);
+
+_Static_assert(sizeof(sparsec_plan_options_t) == 48, "the first version");
+AT(sparsec_plan_options_t, size, 0);
+AT(sparsec_plan_options_t, arguments, 8);
+AT(sparsec_plan_options_t, argument_count, 16);
+AT(sparsec_plan_options_t, stream, 24);
+AT(sparsec_plan_options_t, allocator, 32);
+AT(sparsec_plan_options_t, flags, 40);
+AT(sparsec_plan_options_t, reserved, 44);
+
+_Static_assert(sizeof(sparsec_plan_info_t) == 64, "the first version");
+AT(sparsec_plan_info_t, size, 0);
+AT(sparsec_plan_info_t, order, 8);
+AT(sparsec_plan_info_t, reserved, 12);
+AT(sparsec_plan_info_t, workers, 16);
+AT(sparsec_plan_info_t, tiles, 24);
+AT(sparsec_plan_info_t, bytes, 32);
+AT(sparsec_plan_info_t, workspace_bytes, 40);
+AT(sparsec_plan_info_t, balance, 48);
+AT(sparsec_plan_info_t, milliseconds, 56);
+
+_Static_assert(sizeof(sparsec_launch_options_t) == 40, "the first version");
+AT(sparsec_launch_options_t, size, 0);
+AT(sparsec_launch_options_t, stream, 8);
+AT(sparsec_launch_options_t, workspace, 16);
+AT(sparsec_launch_options_t, workspace_bytes, 24);
+AT(sparsec_launch_options_t, flags, 32);
+AT(sparsec_launch_options_t, reserved, 36);
+
 const char *sparsec_test_c_header_version(void) { return sparsec_version(); }

@@ -48,13 +48,25 @@ TEST(CppLayer, FromFileToLaunch) {
     sparsec::Buffer bias(device, std::vector<float>(64, 1.0f));
     sparsec_blocks_t matrix = sparsec_blocks_bsr(64, 64, 64, 64, 1, rowPtr.as<int32_t>(), colIdx.as<int32_t>(),
                                                  SPARSEC_DTYPE_BF16, values.data());
-    sparsec::Plan plan(kernel, matrix, 128);
+    const sparsec_dense_t input = sparsec_dense_2d(x.data(), SPARSEC_DTYPE_BF16, 64, 128);
+    sparsec::Plan plan(kernel, {matrix, input, {}, {}, {}});
     EXPECT_EQ(plan.info().tiles, 1);
-    kernel.launch(&plan, {matrix, sparsec_dense_2d(x.data(), SPARSEC_DTYPE_BF16, 64, 128),
-                          sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5,
+    EXPECT_EQ(plan.info(1).workers, 1) << "of the fallback";
+    kernel.launch(&plan, {matrix, input, sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5,
                           sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 64, 128)});
     device.synchronize();
     EXPECT_EQ(fake.launches.size(), 1u);
+
+    sparsec::Workspace workspace(device, 16);
+    EXPECT_EQ(*static_cast<uint64_t *>(workspace.data()), 0u);
+    const sparsec_dense_t output = sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 64, 128);
+    const sparsec_dense_t biases = sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64);
+    sparsec::Launcher launcher(kernel, &plan, {matrix, input, biases, 0.5, output}, &workspace);
+    launcher.run();
+    launcher.rebind({matrix, input, biases, 2.0, output});
+    launcher.run(&fake);
+    EXPECT_EQ(fake.launches.size(), 3u);
+    EXPECT_EQ(fake.launches.back().stream, &fake);
     EXPECT_THAT(bias.download<float>(), ::testing::Each(1.0f));
 
     sparsec::Buffer moved = std::move(bias);
@@ -73,15 +85,21 @@ TEST(CppLayer, PlansOfAttention) {
   sparsec::Device device = sparsec::Device::cuda();
   ByteVector cubin = makeCubin(cudaAttention().build());
   sparsec::Module module(device, cubin.data(), cubin.size());
-  const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
-  EXPECT_EQ(sparsec::Plan(module.kernel(), sizes).info().tiles, 32);
+  auto tensor = [](int64_t heads, int64_t length) {
+    return sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, 1, heads, length, 64);
+  };
+  auto plan = [&](const sparsec::Argument &pattern) {
+    return sparsec::Plan(module.kernel(), {tensor(2, 64), tensor(2, 300), {}, pattern, {}, {}, {}, {}, {}});
+  };
+  EXPECT_EQ(plan({}).info().order, SPARSEC_TILE_ORDER_FIXED) << "the kernel reads no counter";
+  EXPECT_EQ(plan({}).workspaceBytes(), 0u);
   // One of two heads sees 3 blocks of 128 keys, 6 steps of 64; the other one nothing. 2 steps for the rest of a tile.
   sparsec::Pattern pattern(device, shapeOf(64, 128, 1, 2, 64, 300), {1, 2, 1, 0, 0, 0});
-  sparsec_blocks_t lists = pattern.view();
-  sparsec_plan_info_t info = sparsec::Plan(module.kernel(), {1, 2, 64, 300}, &lists).info();
+  sparsec_plan_info_t info = plan(pattern).info();
   EXPECT_EQ(info.tiles, 2);
   EXPECT_DOUBLE_EQ(info.balance, (8 + 2) / 2.0 / 8);
-  EXPECT_THROW(sparsec::Plan(module.kernel(), sizes, &lists), sparsec::Error);
+  sparsec::Pattern other(device, shapeOf(64, 128, 1, 2, 65, 300), {1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0});
+  EXPECT_THROW(plan(other), sparsec::Error);
 }
 
 TEST(CppLayer, FileThatIsNotThere) {

@@ -37,6 +37,20 @@ CUresult enter(std::string_view name, bool needsContext = false) {
   return failure == fake->failures.end() ? CUDA_SUCCESS : failure->second;
 }
 
+/// Records a call that goes to a stream, and does what the stream still has to do.
+void enterStream(std::string_view name, void *stream) {
+  if (!fake->recording)
+    return;
+  decltype(fake->pending)::node_type work;
+  {
+    std::lock_guard lock(mutex);
+    fake->streamCalls.emplace_back(name, stream);
+    work = fake->pending.extract(stream);
+  }
+  if (work)
+    work.mapped()();
+}
+
 #define FAKE_ENTER(...)                                                                                                \
   if (CUresult result = enter(__VA_ARGS__); result != CUDA_SUCCESS)                                                    \
   return result
@@ -190,16 +204,25 @@ CUresult fakePointerGetAttributes(unsigned count, CUpointer_attribute *attribute
 }
 CUresult fakeMemcpyHtoD(CUdeviceptr destination, const void *source, size_t bytes) {
   FAKE_ENTER("cuMemcpyHtoD", true);
+  enterStream("cuMemcpyHtoD", nullptr);
   std::memcpy(reinterpret_cast<void *>(destination), source, bytes);
   return CUDA_SUCCESS;
 }
 CUresult fakeMemcpyDtoH(void *destination, CUdeviceptr source, size_t bytes) {
   FAKE_ENTER("cuMemcpyDtoH", true);
+  enterStream("cuMemcpyDtoH", nullptr);
   std::memcpy(destination, reinterpret_cast<const void *>(source), bytes);
   return CUDA_SUCCESS;
 }
-CUresult fakeMemcpyDtoHAsync(void *destination, CUdeviceptr source, size_t bytes, CUstream) {
+CUresult fakeMemcpyHtoDAsync(CUdeviceptr destination, const void *source, size_t bytes, CUstream stream) {
+  FAKE_ENTER("cuMemcpyHtoDAsync", true);
+  enterStream("cuMemcpyHtoDAsync", stream);
+  std::memcpy(reinterpret_cast<void *>(destination), source, bytes);
+  return CUDA_SUCCESS;
+}
+CUresult fakeMemcpyDtoHAsync(void *destination, CUdeviceptr source, size_t bytes, CUstream stream) {
   FAKE_ENTER("cuMemcpyDtoHAsync", true);
+  enterStream("cuMemcpyDtoHAsync", stream);
   std::memcpy(destination, reinterpret_cast<const void *>(source), bytes);
   return CUDA_SUCCESS;
 }
@@ -207,6 +230,7 @@ CUresult fakeStreamSynchronize(CUstream stream) {
   FAKE_ENTER("cuStreamSynchronize", true);
   if (!fake->recording)
     return CUDA_SUCCESS;
+  enterStream("cuStreamSynchronize", stream);
   std::lock_guard lock(mutex);
   fake->synchronizedStreams.push_back(stream);
   return CUDA_SUCCESS;
@@ -282,9 +306,20 @@ CUresult fakeTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, ui
                               {box, box + rank}});
   return CUDA_SUCCESS;
 }
+CUresult fakeTensorMapReplaceAddress(CUtensorMap *map, void *address) {
+  FAKE_ENTER("cuTensorMapReplaceAddress");
+  if (!fake->recording)
+    return CUDA_SUCCESS;
+  FakeTensorMap moved = fake->tensorMaps[map->opaque[0]];
+  moved.address = address;
+  map->opaque[0] = fake->tensorMaps.size();
+  fake->tensorMaps.push_back(moved);
+  return CUDA_SUCCESS;
+}
 CUresult fakeLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
                           unsigned, unsigned, unsigned sharedMemory, CUstream stream, void **parameters, void **) {
   FAKE_ENTER("cuLaunchKernel", true);
+  enterStream("cuLaunchKernel", stream);
   if (!fake->recording)
     return CUDA_SUCCESS;
   FakeLaunch launch = {currentOrdinal(), functionName(function), gridX, gridY, gridZ, blockX, sharedMemory, stream, {}};
@@ -317,6 +352,7 @@ const CudaTable table = {
     .cuMemcpyDtoH = fakeMemcpyDtoH,
     .cuMemcpyDtoHAsync = fakeMemcpyDtoHAsync,
     .cuPointerGetAttributes = fakePointerGetAttributes,
+    .cuMemcpyHtoDAsync = fakeMemcpyHtoDAsync,
     .cuStreamSynchronize = fakeStreamSynchronize,
     .cuModuleLoadDataEx = fakeModuleLoadDataEx,
     .cuModuleUnload = fakeModuleUnload,
@@ -325,6 +361,7 @@ const CudaTable table = {
     .cuFuncSetAttribute = fakeFuncSetAttribute,
     .cuOccupancyMaxActiveClusters = fakeMaxActiveClusters,
     .cuTensorMapEncodeTiled = fakeTensorMapEncodeTiled,
+    .cuTensorMapReplaceAddress = fakeTensorMapReplaceAddress,
     .cuLaunchKernel = fakeLaunchKernel,
 };
 

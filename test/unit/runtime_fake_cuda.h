@@ -8,6 +8,7 @@
 #include "device/cuda_symbols.h"
 
 #include <atomic>
+#include <functional>
 #include <map>
 #include <mutex>
 #include <set>
@@ -74,6 +75,11 @@ public:
   std::vector<FakeTensorMap> tensorMaps;
   std::vector<FakeLaunch> launches;
   std::vector<void *> synchronizedStreams;
+  /// Copies, waits and launches with their streams, in order. Copies without a stream are on the default stream, null.
+  std::vector<std::pair<std::string, void *>> streamCalls;
+  /// What is still to be done on a stream. It is done when the next copy from the stream is made, or someone waits for
+  /// it: other streams do not wait.
+  std::map<void *, std::function<void()>> pending;
   /// How many parameters the launched kernels have.
   size_t parameterCount = 0;
 

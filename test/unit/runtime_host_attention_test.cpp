@@ -183,29 +183,48 @@ TEST(HostAttention, LaunchesWithPlans) {
   sparsec::Module module(device, object.data(), object.size());
   sparsec::Kernel kernel = module.kernel();
   sparsec::Pattern lists(device, shapeOf(2, 3, 2, 4, Problem::queries, Problem::keys), blockMask(2, 4));
-  const sparsec_attention_sizes_t sizes = {Problem::batches, Problem::heads, Problem::queries, Problem::keys};
   Problem problem;
   problem.pattern = lists.view();
   auto arguments = problem.arguments();
-  for (const sparsec_blocks_t *known : {&problem.pattern, static_cast<sparsec_blocks_t *>(nullptr)}) {
-    sparsec::Plan plan(kernel, sizes, known);
+  auto makePlan = [&](int64_t batches, int64_t heads, int64_t queries, const sparsec::Argument &known) {
+    auto tensor = [](int64_t batches, int64_t heads, int64_t length) {
+      return sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_F32, batches, heads, length, Problem::dimension);
+    };
+    return sparsec::Plan(kernel, {tensor(batches, heads, queries),
+                                  tensor(batches, SPARSEC_DYNAMIC, Problem::keys),
+                                  {},
+                                  known,
+                                  {},
+                                  {},
+                                  {},
+                                  {},
+                                  {}});
+  };
+  for (const sparsec::Argument &known : {sparsec::Argument(problem.pattern), sparsec::Argument()}) {
+    sparsec::Plan plan = makePlan(Problem::batches, Problem::heads, Problem::queries, known);
+    EXPECT_EQ(plan.info().order, SPARSEC_TILE_ORDER_FIXED);
     EXPECT_EQ(plan.info().tiles, 2 * 4 * 4);
     EXPECT_EQ(plan.info().workers, 3);
     EXPECT_EQ(plan.info().balance, 1);
+    EXPECT_EQ(plan.workspaceBytes(), 0u);
     problem.clearResults();
     ASSERT_OK(sparsec_launch(kernel.handle(), plan.handle(), arguments.data(), arguments.size(), nullptr));
     problem.check(kernel.handle());
   }
-  EXPECT_EQ(sparsec::Plan(kernel, {1, 1, 3, 13}).info().workers, 2) << "no more than tiles";
+  EXPECT_EQ(makePlan(1, 1, 3, {}).info().workers, 2) << "no more than tiles";
 
-  sparsec::Plan other(kernel, {Problem::batches, Problem::heads, Problem::queries + 1, Problem::keys});
+  sparsec::Plan other = makePlan(Problem::batches, Problem::heads, Problem::queries + 1, {});
   EXPECT_STATUS(sparsec_launch(kernel.handle(), other.handle(), arguments.data(), arguments.size(), nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for batches 2, heads 4, queries 8, keys 13");
   std::vector<int32_t> broken(problem.pattern.capacity, Problem::columns);
   problem.pattern.partial.indices = broken.data();
+  auto wrong = problem.arguments();
+  auto options = sized<sparsec_plan_options_t>();
+  options.arguments = wrong.data();
+  options.argument_count = wrong.size();
   sparsec_plan_t plan = nullptr;
-  EXPECT_STATUS(sparsec_plan_create_attention(kernel.handle(), &sizes, &problem.pattern, &plan),
-                SPARSEC_STATUS_INVALID_PATTERN, "argument 3 'pattern': expects partial.indices[0]");
+  EXPECT_STATUS(sparsec_plan_create(kernel.handle(), &options, &plan), SPARSEC_STATUS_INVALID_PATTERN,
+                "argument 3 'pattern': expects partial.indices[0]");
   EXPECT_EQ(plan, nullptr);
 }
 

@@ -81,7 +81,7 @@ TEST(HostImage, KernelRunsAndAgreesWithTheReference) {
     problem.check(kernel.handle());
 
     problem.y.assign(problem.y.size(), NAN);
-    sparsec::Plan plan(kernel, problem.matrix(), Problem::n);
+    sparsec::Plan plan(kernel, {problem.matrix(), arguments[1].dense, arguments[2].dense});
     EXPECT_EQ(plan.info().tiles, 5 * 5);
     EXPECT_EQ(plan.info().workers, threads);
     kernel.launch(&plan, {problem.matrix(), arguments[1].dense, arguments[2].dense});

@@ -48,6 +48,37 @@ protected:
     return runtime::Status(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
   }
 
+  runtime::Status launchWith(const sparsec_launch_options_t &options) {
+    const ArgumentArray array(arguments);
+    return runtime::Status(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), &options));
+  }
+
+  /// A plan for these arguments, in place of the one before.
+  runtime::Status createPlan(const ArgumentList &of, sparsec_plan_options_t options = sized<sparsec_plan_options_t>()) {
+    sparsec_plan_destroy(std::exchange(plan, nullptr));
+    options.arguments = of.data();
+    options.argument_count = of.size();
+    return runtime::Status(sparsec_plan_create(kernel, &options, &plan));
+  }
+
+  sparsec_plan_info_t planInfo(size_t variant = 0) {
+    auto info = sized<sparsec_plan_info_t>();
+    EXPECT_OK(sparsec_plan_info(plan, variant, &info));
+    return info;
+  }
+
+  /// No plan is made, the message says why, and all memory is freed.
+  void refusesPlan(sparsec_status_code_t code, const std::string &message, const ArgumentList &of,
+                   sparsec_plan_options_t options = sized<sparsec_plan_options_t>()) {
+    size_t allocations = fake.allocations.size();
+    options.arguments = of.data();
+    options.argument_count = of.size();
+    auto made = reinterpret_cast<sparsec_plan_t>(8);
+    EXPECT_STATUS(sparsec_plan_create(kernel, &options, &made), code, message);
+    EXPECT_EQ(made, nullptr);
+    EXPECT_EQ(fake.allocations.size(), allocations);
+  }
+
   runtime::Status chooseVariant(size_t *variant) {
     const ArgumentArray array(arguments);
     return runtime::Status(sparsec_launch_variant(kernel, array.data(), array.size(), variant));

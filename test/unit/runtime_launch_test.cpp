@@ -230,8 +230,7 @@ TEST_F(Launch, StridesThatNoAddressDependsOnMayBeAnything) {
 
 TEST_F(Launch, PlanFixesGridAndSections) {
   fake.parameterCount = 13;
-  sparsec_blocks_t pattern = arguments[w].blocks;
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  ASSERT_OK(createPlan(arguments));
   ASSERT_OK(launch());
   EXPECT_EQ(last().gridX, 8u);
   const auto *offsets = reinterpret_cast<const uint32_t *>(last().words[9]);
@@ -251,8 +250,7 @@ TEST_F(Launch, PlanFixesGridAndSections) {
 }
 
 TEST_F(Launch, PlanMustFitTheLaunch) {
-  sparsec_blocks_t pattern = arguments[w].blocks;
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  ASSERT_OK(createPlan(arguments));
   setArguments(128, 192, 999);
   arguments[x].dense.strides[0] = arguments[y].dense.strides[0] = 1024;
   setPattern({{0, 2}, {1}});
@@ -278,8 +276,7 @@ TEST_F(Launch, PlanOfAnotherKernelIsRefused) {
   const ByteVector cubin = makeCubin(two.build());
   ASSERT_OK(sparsec_module_load(device, cubin.data(), cubin.size(), &module));
   ASSERT_OK(sparsec_module_kernel(module, "second", &kernel));
-  const sparsec_blocks_t pattern = arguments[w].blocks;
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  ASSERT_OK(createPlan(arguments));
   EXPECT_OK(launch());
   ASSERT_OK(sparsec_module_kernel(module, "linear", &kernel));
   EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT,
@@ -298,8 +295,7 @@ TEST_F(Launch, DriverErrorsComeBack) {
 }
 
 TEST_F(Launch, AllocatesNothingAndIsQuick) {
-  sparsec_blocks_t pattern = arguments[w].blocks;
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  ASSERT_OK(createPlan(arguments));
   fake.recording = false;
   sparsec_plan_t unused = nullptr;
   size_t before = heapAllocations();

@@ -139,17 +139,46 @@ TEST_F(MemoryCheck, FailureOfTheQueryIsADriverError) {
 
 TEST_F(MemoryCheck, PlansCheckTheListsThatTheyRead) {
   fake.memory.erase(valuesAt);
-  const sparsec_blocks_t pattern = arguments[w].blocks;
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
-  sparsec_plan_t refused = nullptr;
+  ASSERT_OK(createPlan(arguments));
   fake.memory[colIdx.data()].bytes = 8;
-  EXPECT_STATUS(sparsec_plan_create(kernel, &pattern, 1000, &refused), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "pattern: full.indices needs 12 bytes of memory of device 0, but its allocation of device memory has 8 "
-                "bytes from there on");
-  EXPECT_EQ(refused, nullptr);
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "argument 0 'w': full.indices needs 12 bytes of memory of device 0, but its allocation of device memory "
+              "has 8 bytes from there on",
+              arguments);
   fake.memory.erase(rowPtr.data());
-  EXPECT_STATUS(sparsec_plan_create(kernel, &pattern, 1000, &refused), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "pattern: full.starts needs 12 bytes of memory of device 0, but the driver does not know this memory");
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "argument 0 'w': full.starts needs 12 bytes of memory of device 0, but the driver does not know this "
+              "memory",
+              arguments);
+}
+
+TEST_F(MemoryCheck, Workspaces) {
+  auto options = sized<sparsec_launch_options_t>();
+  options.workspace = at(0x700000);
+  options.workspace_bytes = 16;
+  EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "workspace needs 16 bytes of memory of device 0, but the driver does not know this memory");
+  fake.memory[at(0x700000)] = {.bytes = 16};
+  EXPECT_OK(launchWith(options));
+}
+
+/// The memory of a launcher is checked when it is bound, not in every run.
+TEST_F(MemoryCheck, Launchers) {
+  const ArgumentArray good(arguments);
+  const auto options = sized<sparsec_launch_options_t>();
+  sparsec_launcher_t launcher = nullptr;
+  ASSERT_OK(sparsec_launcher_create(kernel, nullptr, good.data(), good.size(), &options, &launcher));
+  arguments[x].dense.data = at(0x800000);
+  const ArgumentArray bad(arguments);
+  const char *message = "argument 1 'x': data needs";
+  EXPECT_STATUS(sparsec_launcher_rebind(launcher, bad.data(), bad.size()), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  sparsec_launcher_t refused = nullptr;
+  EXPECT_STATUS(sparsec_launcher_create(kernel, nullptr, bad.data(), bad.size(), &options, &refused),
+                SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  fake.calls.clear();
+  EXPECT_OK(sparsec_launcher_run(launcher, nullptr));
+  EXPECT_FALSE(fake.called("cuPointerGetAttributes"));
+  sparsec_launcher_destroy(launcher);
 }
 
 TEST_F(MemoryCheck, ListsThatALaunchReadsAreCheckedFirst) {
@@ -198,12 +227,10 @@ TEST_F(MemoryCheckOfAttention, EveryPointerCounts) {
   }
   EXPECT_TRUE(fake.launches.empty());
 
-  const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
-  ASSERT_OK(sparsec_plan_create_attention(kernel, &sizes, &lists, &plan));
+  ASSERT_OK(createPlan(arguments));
   fake.memory.erase(fullIndices.data());
-  sparsec_plan_t refused = nullptr;
-  EXPECT_STATUS(sparsec_plan_create_attention(kernel, &sizes, &lists, &refused), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "argument 3 'pattern': full.indices needs 24 bytes of memory of device 0");
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "argument 3 'pattern': full.indices needs 24 bytes of memory of device 0", arguments);
 }
 
 class CheckMemoryOption : public LinearOnFake {

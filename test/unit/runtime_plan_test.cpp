@@ -135,29 +135,27 @@ protected:
     LinearOnFake::SetUp();
     setArguments(128, 192, 1000);
     setPattern({{0, 2}, {1}});
-    pattern = arguments[w].blocks;
   }
 
-  void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_blocks_t &broken,
-               int64_t width = 1000) {
-    size_t allocations = fake.allocations.size();
-    plan = reinterpret_cast<sparsec_plan_t>(8);
-    EXPECT_STATUS(sparsec_plan_create(kernel, &broken, width, &plan), code, message);
-    EXPECT_EQ(plan, nullptr);
-    EXPECT_EQ(fake.allocations.size(), allocations);
+  void refuses(sparsec_status_code_t code, const std::string &message, const sparsec_blocks_t &broken) {
+    ArgumentList changed = arguments;
+    changed[w].blocks = broken;
+    refusesPlan(code, message, changed);
   }
-
-  sparsec_blocks_t pattern;
 };
 
 TEST_F(Plan, SaysWhatItIs) {
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
-  sparsec_plan_info_t info;
-  ASSERT_OK(sparsec_plan_info(plan, &info));
+  ASSERT_OK(createPlan(arguments));
+  sparsec_plan_info_t info = planInfo();
+  EXPECT_EQ(info.order, SPARSEC_TILE_ORDER_LISTS);
   EXPECT_EQ(info.tiles, 4);
   EXPECT_EQ(info.workers, 4) << "no more than tiles";
   EXPECT_DOUBLE_EQ(info.balance, 3.5 / 4) << "costs 4, 3, 4, 3";
+  EXPECT_EQ(info.bytes, 2 * 256) << "5 offsets and 4 tiles";
+  EXPECT_EQ(info.workspace_bytes, 0);
   EXPECT_GT(info.milliseconds, 0);
+  EXPECT_EQ(planInfo(1).tiles, 16);
+  EXPECT_EQ(sparsec_plan_workspace_bytes(plan), 0u);
 }
 
 /// The fallback has a panel of 128 columns where the preferred variant's cluster has one of 512.
@@ -165,14 +163,12 @@ TEST_F(Plan, FallbackKeepsTilesOfAPreferredPanelTogether) {
   auto firstTiles = [&](int64_t blockRows, int64_t width) {
     setArguments(blockRows * 64, 192, width);
     setPattern(std::vector<std::vector<int32_t>>(blockRows, {1}));
-    EXPECT_OK(sparsec_plan_create(kernel, &arguments[w].blocks, width, &plan));
+    EXPECT_OK(createPlan(arguments));
     const auto *tiles = static_cast<const Tile *>(plan->variants[1].sections[SPARSEC_PLAN_TILES]);
     std::vector<std::pair<uint32_t, uint32_t>> first;
     first.reserve(4);
     for (int i = 0; i < 4; ++i)
       first.emplace_back(tiles[i].row, tiles[i].panel);
-    sparsec_plan_destroy(plan);
-    plan = nullptr;
     return first;
   };
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
@@ -188,16 +184,14 @@ TEST_F(Plan, EmptyProblems) {
       setPattern({{1}});
     else
       arguments[w].blocks.full.starts = nullptr;
-    ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].blocks, width, &plan));
+    ASSERT_OK(createPlan(arguments));
     EXPECT_OK(launch());
     EXPECT_TRUE(fake.launches.empty());
-    sparsec_plan_destroy(plan);
-    plan = nullptr;
   }
 }
 
 TEST_F(Plan, OutlivesItsModule) {
-  ASSERT_OK(sparsec_plan_create(kernel, &pattern, 1000, &plan));
+  ASSERT_OK(createPlan(arguments));
   sparsec_module_destroy(module);
   sparsec_device_destroy(device);
   module = nullptr;
@@ -206,10 +200,11 @@ TEST_F(Plan, OutlivesItsModule) {
 }
 
 TEST_F(Plan, BadPatternsAreRefused) {
+  const sparsec_blocks_t pattern = arguments[w].blocks;
   sparsec_blocks_t broken = pattern;
   colIdx[1] = 3;
-  refuses(SPARSEC_STATUS_INVALID_PATTERN, "pattern: expects full.indices[1] (block row 0) to be 0 to 2, but got 3",
-          pattern);
+  refuses(SPARSEC_STATUS_INVALID_PATTERN,
+          "argument 0 'w': expects full.indices[1] (block row 0) to be 0 to 2, but got 3", pattern);
   colIdx[1] = 0;
   refuses(SPARSEC_STATUS_INVALID_PATTERN, "block column 0 is repeated", pattern);
   colIdx[1] = 2;
@@ -218,33 +213,27 @@ TEST_F(Plan, BadPatternsAreRefused) {
           "expects full.starts[1], the end of list 0 (block row 0), to be 0 to the capacity, 3, but got 4", pattern);
   rowPtr[1] = 2;
   broken.block_rows = 32;
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects blocks of 64 x 64, but got 32 x 64", broken);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 0 'w': expects blocks of 64 x 64, but got 32 x 64", broken);
   broken = pattern;
   broken.rows = -1;
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "expects rows of 0 to 2147418111, but got -1", broken);
   broken = pattern;
   broken.full.starts = reinterpret_cast<const int32_t *>(2);
   refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "full.starts is not aligned", broken);
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "width is -1", pattern, -1);
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "width is 4294967296", pattern, int64_t(1) << 32);
-  EXPECT_STATUS(sparsec_plan_create(nullptr, &pattern, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
-  EXPECT_STATUS(sparsec_plan_create(kernel, nullptr, 1, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "pattern is NULL");
-  EXPECT_STATUS(sparsec_plan_create(kernel, &pattern, 1, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "out_plan is NULL");
-  sparsec_plan_info_t info;
-  EXPECT_STATUS(sparsec_plan_info(nullptr, &info), SPARSEC_STATUS_INVALID_ARGUMENT, "plan is NULL");
 }
 
 TEST_F(Plan, StaticSizes) {
   LaunchInfoBuilder info = cudaLinear();
   info.arguments[w].sizes[1] = 256;
   load(info);
-  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects 256 columns, but got 192", pattern);
+  refuses(SPARSEC_STATUS_INVALID_ARGUMENT, "argument 0 'w': expects 256 columns, but got 192", arguments[w].blocks);
 }
 
 TEST_F(Plan, FailuresAreReportedAndUndone) {
-  for (const char *call : {"cuMemcpyDtoHAsync", "cuMemAlloc", "cuMemcpyHtoD", "cuCtxPushCurrent"}) {
+  for (const char *call :
+       {"cuMemcpyDtoHAsync", "cuMemAlloc", "cuMemcpyHtoDAsync", "cuStreamSynchronize", "cuCtxPushCurrent"}) {
     fake.failures = {{call, CUDA_ERROR_OUT_OF_MEMORY}};
-    refuses(SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail", pattern);
+    refusesPlan(SPARSEC_STATUS_OUT_OF_MEMORY, "made to fail", arguments);
     fake.failures.clear();
   }
 }
@@ -261,9 +250,8 @@ TEST_F(Plan, TimeForALargePattern) {
     row.assign(columns.begin(), columns.begin() + 112);
   }
   setPattern(rows);
-  ASSERT_OK(sparsec_plan_create(kernel, &arguments[w].blocks, 8192, &plan));
-  sparsec_plan_info_t info;
-  ASSERT_OK(sparsec_plan_info(plan, &info));
+  ASSERT_OK(createPlan(arguments));
+  sparsec_plan_info_t info = planInfo();
   std::printf("plan of %zu blocks, %lld tiles (and 4 times as many for the fallback): %.2f ms, balance %.3f\n",
               colIdx.size(), static_cast<long long>(info.tiles), info.milliseconds, info.balance);
   EXPECT_GT(info.balance, 0.99);

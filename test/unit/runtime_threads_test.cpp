@@ -49,6 +49,32 @@ sparsec_status_t launch(sparsec_kernel_t kernel, sparsec_plan_t plan, const Argu
   return sparsec_launch(kernel, plan, arguments.data(), arguments.size(), nullptr);
 }
 
+using OwnedPlan = sparsec::detail::Owner<sparsec_plan_t, sparsec_plan_destroy>;
+using OwnedLauncher = sparsec::detail::Owner<sparsec_launcher_t, sparsec_launcher_destroy>;
+
+/// A plan for these arguments.
+OwnedPlan createPlan(sparsec_kernel_t kernel, const ArgumentList &arguments) {
+  auto options = sized<sparsec_plan_options_t>();
+  options.arguments = arguments.data();
+  options.argument_count = arguments.size();
+  sparsec_plan_t plan = nullptr;
+  EXPECT_OK(sparsec_plan_create(kernel, &options, &plan));
+  return OwnedPlan(plan);
+}
+
+int64_t tilesOf(const OwnedPlan &plan) {
+  auto info = sized<sparsec_plan_info_t>();
+  EXPECT_OK(sparsec_plan_info(plan.get(), 0, &info));
+  return info.tiles;
+}
+
+OwnedLauncher createLauncher(sparsec_kernel_t kernel, const OwnedPlan &plan, const ArgumentList &arguments) {
+  const auto options = sized<sparsec_launch_options_t>();
+  sparsec_launcher_t launcher = nullptr;
+  EXPECT_OK(sparsec_launcher_create(kernel, plan.get(), arguments.data(), arguments.size(), &options, &launcher));
+  return OwnedLauncher(launcher);
+}
+
 /// A product on the fake device.
 struct FakeProduct {
   explicit FakeProduct(const sparsec::Device &device)
@@ -64,12 +90,6 @@ struct FakeProduct {
             sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 128), 0.5,
             sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 128, 512)};
   }
-  sparsec_plan_t makePlan(sparsec_kernel_t kernel) const {
-    const sparsec_blocks_t pattern = matrix();
-    sparsec_plan_t plan = nullptr;
-    EXPECT_OK(sparsec_plan_create(kernel, &pattern, 512, &plan));
-    return plan;
-  }
 
   sparsec::Buffer rowPtr, colIdx, values, x, bias, y;
 };
@@ -81,23 +101,31 @@ TEST(Threads, ProductsOnAGpu) {
     const sparsec::Device device = sparsec::Device::cuda(0, SPARSEC_DEVICE_CHECK_MEMORY);
     const ByteVector cubin = makeCubin(cudaLinear().build());
     const sparsec::Module module(device, cubin.data(), cubin.size());
-    const sparsec_kernel_t kernel = module.kernel().handle();
+    sparsec_kernel_t kernel = module.kernel().handle();
     const FakeProduct product(device);
-    const sparsec::Plan shared(module.kernel(), product.matrix(), 512);
+    const OwnedPlan shared = createPlan(kernel, product.arguments());
+    const OwnedLauncher launcher = createLauncher(kernel, shared, product.arguments());
     Exchange exchange;
     runOnThreads({
-        [&](int) { EXPECT_OK(launch(kernel, shared.handle(), product.arguments())); },
+        [&](int) { EXPECT_OK(launch(kernel, shared.get(), product.arguments())); },
+        [&](int) { EXPECT_OK(sparsec_launcher_run(launcher.get(), nullptr)); },
         [&](int) {
-          sparsec_plan_t other = exchange.swap(product.makePlan(kernel));
+          const OwnedLauncher own = createLauncher(kernel, shared, product.arguments());
+          const ArgumentList again = product.arguments();
+          EXPECT_OK(sparsec_launcher_rebind(own.get(), again.data(), again.size()));
+          EXPECT_OK(sparsec_launcher_run(own.get(), nullptr));
+        },
+        [&](int) {
+          sparsec_plan_t other = exchange.swap(createPlan(kernel, product.arguments()).release());
           EXPECT_OK(launch(kernel, other, product.arguments())); // null at first
           sparsec_plan_destroy(other);
         },
         [&](int) { // the plan is the last to know the module
           auto own = std::make_unique<sparsec::Module>(device, cubin.data(), cubin.size());
-          const sparsec::Plan plan(own->kernel(), product.matrix(), 512);
-          EXPECT_OK(launch(own->kernel().handle(), plan.handle(), product.arguments()));
+          const OwnedPlan plan = createPlan(own->kernel().handle(), product.arguments());
+          EXPECT_OK(launch(own->kernel().handle(), plan.get(), product.arguments()));
           own.reset();
-          EXPECT_EQ(plan.info().tiles, 2);
+          EXPECT_EQ(tilesOf(plan), 2);
         },
         [&](int) { // the same context, retained once more
           const sparsec::Device own = sparsec::Device::cuda();
@@ -130,12 +158,12 @@ TEST(Threads, PatternsOnAGpu) {
     const sparsec::Pattern shared(device, shape, std::vector<uint8_t>(12, SPARSEC_BLOCK_PARTIAL));
     const std::vector<sparsec::Pattern> own = [&] {
       std::vector<sparsec::Pattern> patterns;
+      patterns.reserve(threadCount);
       for (int thread = 0; thread < threadCount; ++thread)
         patterns.emplace_back(device, shape);
       return patterns;
     }();
-    const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
-    const sparsec::Plan forSizes(kernel, sizes);
+    const OwnedPlan allOpen = createPlan(kernel.handle(), ArgumentList(9));
     auto tensor = [&](int64_t heads, int64_t length) {
       return sparsec_dense_bhsd(memory.data(), SPARSEC_DTYPE_BF16, 2, heads, length, 64);
     };
@@ -158,11 +186,8 @@ TEST(Threads, PatternsOnAGpu) {
           for (const sparsec::Pattern *pattern : {&own[thread], &shared})
             EXPECT_OK(launch(kernel.handle(), nullptr, arguments(pattern->view())));
         },
-        [&](int) { EXPECT_OK(launch(kernel.handle(), forSizes.handle(), arguments(shared.view()))); },
-        [&](int) {
-          const sparsec_blocks_t view = shared.view();
-          EXPECT_GT(sparsec::Plan(kernel, sizes, &view).info().workers, 0);
-        },
+        [&](int) { EXPECT_OK(launch(kernel.handle(), allOpen.get(), arguments(shared.view()))); },
+        [&](int) { EXPECT_EQ(tilesOf(createPlan(kernel.handle(), arguments(shared.view()))), 32); },
         [&](int) {
           const sparsec::Pattern made(device, shape);
           made.update(mask.as<uint8_t>());
@@ -196,9 +221,9 @@ TEST(Threads, ProductsOnTheHost) {
   const sparsec::Device device = sparsec::Device::host(3);
   const ByteVector object = hostObject(hostProduct());
   const sparsec::Module module(device, object.data(), object.size());
-  const sparsec_kernel_t kernel = module.kernel().handle();
+  sparsec_kernel_t kernel = module.kernel().handle();
   HostProduct products[threadCount];
-  const sparsec::Plan shared(module.kernel(), products[0].matrix(), HostProduct::n);
+  const OwnedPlan shared = createPlan(kernel, products[0].arguments());
   ASSERT_OK(launch(kernel, nullptr, products[0].arguments()));
   const std::vector<float> expected = products[0].y;
   auto launchAndCompare = [&](sparsec_kernel_t kernel, sparsec_plan_t plan, HostProduct &product) {
@@ -208,12 +233,9 @@ TEST(Threads, ProductsOnTheHost) {
   };
   Exchange exchange;
   runOnThreads({
-      [&](int thread) { launchAndCompare(kernel, shared.handle(), products[thread]); },
+      [&](int thread) { launchAndCompare(kernel, shared.get(), products[thread]); },
       [&](int thread) {
-        const sparsec_blocks_t pattern = products[thread].matrix();
-        sparsec_plan_t plan = nullptr;
-        EXPECT_OK(sparsec_plan_create(kernel, &pattern, HostProduct::n, &plan));
-        plan = exchange.swap(plan);
+        sparsec_plan_t plan = exchange.swap(createPlan(kernel, products[thread].arguments()).release());
         launchAndCompare(kernel, plan, products[thread]);
         sparsec_plan_destroy(plan);
       },
@@ -247,6 +269,7 @@ TEST(Threads, PatternsOnTheHost) {
   const sparsec_dense_t view = sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, 1, 8);
   const sparsec_blocks_t shape = shapeOf(2, 3, 1, 1, 8, 8);
   std::vector<sparsec::Pattern> own;
+  own.reserve(threadCount);
   for (int thread = 0; thread < threadCount; ++thread)
     own.emplace_back(device, shape);
   const std::vector<uint8_t> mask = {1, 2, 0, 1, 2, 0, 2, 2, 2, 0, 2, 1};

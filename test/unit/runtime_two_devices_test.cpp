@@ -26,6 +26,15 @@ struct OnDevice {
             sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5,
             sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 64, 128)};
   }
+  /// Of a plan that is refused.
+  sparsec_status_t createPlan(const ArgumentList &list) const {
+    auto options = sized<sparsec_plan_options_t>();
+    options.arguments = list.data();
+    options.argument_count = list.size();
+    sparsec_plan_t plan = nullptr;
+    return sparsec_plan_create(module.kernel().handle(), &options, &plan);
+  }
+
   sparsec_status_t launch(const ArgumentList &list, sparsec_plan_t plan = nullptr) const {
     return sparsec_launch(module.kernel().handle(), plan, list.data(), list.size(), nullptr);
   }
@@ -69,14 +78,13 @@ TEST_F(TwoDevices, ViewsThatSayWhereTheyAreMayNotBeMixedUp) {
     EXPECT_STATUS(first.launch(mixed), SPARSEC_STATUS_INVALID_ARGUMENT,
                   std::string(names[i]) + ": expects memory of device 0, but got memory of device 1");
   }
-  sparsec_blocks_t pattern = first.matrix();
-  pattern.device = 0;
-  sparsec_plan_t plan = nullptr;
-  EXPECT_STATUS(sparsec_plan_create(second.module.kernel().handle(), &pattern, 128, &plan),
-                SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects memory of device 1, but got memory of device 0");
-  pattern.device = SPARSEC_PLACE_HOST;
-  EXPECT_STATUS(sparsec_plan_create(second.module.kernel().handle(), &pattern, 128, &plan),
-                SPARSEC_STATUS_INVALID_ARGUMENT, "pattern: expects memory of device 1, but got memory of the host");
+  ArgumentList ofFirst = first.arguments();
+  ofFirst[w].blocks.device = 0;
+  EXPECT_STATUS(second.createPlan(ofFirst), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 0 'w': expects memory of device 1, but got memory of device 0");
+  ofFirst[w].blocks.device = SPARSEC_PLACE_HOST;
+  EXPECT_STATUS(second.createPlan(ofFirst), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 0 'w': expects memory of device 1, but got memory of the host");
   EXPECT_TRUE(fake.launches.empty());
 }
 
@@ -89,17 +97,14 @@ TEST_F(TwoDevices, CheckingModeFindsPointersOfTheOther) {
   mixed[y] = first.arguments()[y];
   EXPECT_STATUS(second.launch(mixed), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "argument 4 'y': data needs 16384 bytes of memory of device 1, but it is memory of device 0");
-  const sparsec_blocks_t pattern = first.matrix();
-  sparsec_plan_t plan = nullptr;
-  EXPECT_STATUS(sparsec_plan_create(second.module.kernel().handle(), &pattern, 128, &plan),
-                SPARSEC_STATUS_INVALID_ARGUMENT,
-                "pattern: full.starts needs 8 bytes of memory of device 1, but it is memory of device 0");
+  EXPECT_STATUS(second.createPlan(first.arguments()), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 0 'w': full.starts needs 8 bytes of memory of device 1, but it is memory of device 0");
   EXPECT_TRUE(fake.launches.empty());
 }
 
 TEST_F(TwoDevices, PlansBelongToTheirDevice) {
   OnDevice first(0, cudaLinear()), second(1, cudaLinear());
-  const sparsec::Plan plan(first.module.kernel(), first.matrix(), 128);
+  const sparsec::Plan plan(first.module.kernel(), {first.matrix(), {}, {}, {}, {}});
   EXPECT_STATUS(second.launch(second.arguments(), plan.handle()), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "plan is for a kernel of another module");
 }
@@ -110,11 +115,9 @@ TEST_F(TwoDevices, PatternsBelongToTheirDevice) {
   const OnDevice second(1, cudaAttention());
   const sparsec::Pattern lists(first, shape);
   EXPECT_EQ(lists.view().device, 0);
-  const sparsec_attention_sizes_t sizes = {2, 8, 100, 300};
-  const sparsec_blocks_t view = lists.view();
-  sparsec_plan_t plan = nullptr;
-  EXPECT_STATUS(sparsec_plan_create_attention(second.module.kernel().handle(), &sizes, &view, &plan),
-                SPARSEC_STATUS_INVALID_ARGUMENT,
+  ArgumentList known(9);
+  known[3] = lists;
+  EXPECT_STATUS(second.createPlan(known), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "argument 3 'pattern': expects memory of device 1, but got memory of device 0");
   const sparsec_dense_t any = sparsec_dense_1d(second.x.data(), SPARSEC_DTYPE_F32, 1);
   const sparsec_dense_t ids = sparsec_dense_2d(second.x.data(), SPARSEC_DTYPE_I32, 2, 300);

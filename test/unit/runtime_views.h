@@ -10,6 +10,7 @@
 namespace sparsec::test {
 
 using sparsec::ArgumentArray;
+using sparsec::sized;
 
 /// Arguments that tests change; data() is what the C interface takes, valid until the next call.
 class ArgumentList : public std::vector<sparsec::Argument> {

@@ -20,6 +20,8 @@ template <typename Struct> Struct sized() {
 
 /// A kernel argument with its view; views and numbers convert to it.
 struct Argument {
+  /// One that a plan leaves open.
+  Argument() : kind(0), scalar(0) {}
   Argument(const sparsec_blocks_t &blocks) : kind(sparsec_argument_blocks(&blocks).kind), blocks(blocks) {}
   Argument(const sparsec_dense_t &dense) : kind(SPARSEC_ARGUMENT_DENSE), dense(dense) {}
   Argument(double scalar) : kind(SPARSEC_ARGUMENT_SCALAR), scalar(scalar) {}
@@ -28,11 +30,11 @@ struct Argument {
   sparsec_argument_t handle() const {
     if (kind == SPARSEC_ARGUMENT_SCALAR)
       return sparsec_argument_scalar(scalar);
-    sparsec_argument_t argument = {kind, 0, {&blocks}}; // all views are at one place
+    sparsec_argument_t argument = {kind, 0, {kind == 0 ? nullptr : &blocks}}; // all views are at one place
     return argument;
   }
 
-  uint32_t kind; // sparsec_argument_kind_t
+  uint32_t kind; // sparsec_argument_kind_t; 0: open
   union {
     sparsec_blocks_t blocks;
     sparsec_dense_t dense;

@@ -19,8 +19,7 @@
  *
  * Threads. Devices, modules, kernels and plans are immutable after creation and
  * may be used by any number of threads at once; destroy them when no call uses
- * them (but see sparsec_plan_create_attention). A status belongs to one thread at
- * a time.
+ * them. A status belongs to one thread at a time.
  */
 #ifndef SPARSEC_RUNTIME_H
 #define SPARSEC_RUNTIME_H
@@ -431,46 +430,82 @@ SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer)
 
 typedef struct sparsec_plan_s *sparsec_plan_t;
 
+#define SPARSEC_ALLOCATION_ALIGNMENT 256 /* bytes */
+
+/* Where a plan gets its device memory from. */
+typedef struct sparsec_allocator_s {
+  size_t size;     /* sizeof(sparsec_allocator_t) */
+  void *user_data; /* the first argument of both functions */
+  /* Memory of the plan's device, aligned to SPARSEC_ALLOCATION_ALIGNMENT, for work that is enqueued on the stream from
+   * now on. NULL: there is not so much. */
+  void *(*allocate)(void *user_data, size_t bytes, void *stream);
+  /* Called once for each allocation, with the same bytes and stream. */
+  void (*free)(void *user_data, void *memory, size_t bytes, void *stream);
+} sparsec_allocator_t;
+
+typedef struct sparsec_plan_options_s {
+  size_t size; /* sizeof(sparsec_plan_options_t) */
+  /* Those of the launches, in the kernel's order. Each may be left open (kind 0), and so may sizes of dense tensors
+   * (SPARSEC_DYNAMIC). Data and strides of dense tensors, values and scalars are not looked at. NULL, with a count of
+   * 0: all are open. */
+  const sparsec_argument_t *arguments;
+  size_t argument_count;
+  void *stream;                         /* as for launches */
+  const sparsec_allocator_t *allocator; /* NULL: sparsec_memory_allocate and sparsec_memory_free */
+  uint32_t flags;                       /* 0 */
+  uint32_t reserved;
+} sparsec_plan_options_t;
+
+/* How the workers of a launch share out its tiles. */
+typedef enum sparsec_tile_order_e {
+  SPARSEC_TILE_ORDER_FIXED = 0,   /* in turn, as without a plan */
+  SPARSEC_TILE_ORDER_LISTS = 1,   /* by lists, balanced by what the tiles cost */
+  SPARSEC_TILE_ORDER_COUNTER = 2, /* as workers become free, by a counter in the launch's workspace */
+} sparsec_tile_order_t;
+
+/* What a plan holds for one variant of its kernel. */
 typedef struct sparsec_plan_info_s {
-  int64_t workers; /* CTAs, clusters of CTAs, or warpgroups with tiles of their own */
-  int64_t tiles;
-  double balance;      /* mean load / largest load, 1 is perfect */
-  double milliseconds; /* host time to make the plan, copies included */
+  size_t size;                /* sizeof(sparsec_plan_info_t) */
+  sparsec_tile_order_t order; /* COUNTER: FIXED in launches without a workspace */
+  uint32_t reserved;
+  int64_t workers, tiles;         /* workers: CTAs, clusters of CTAs, or warpgroups with tiles of their own;
+                                     SPARSEC_DYNAMIC where sizes are open */
+  int64_t bytes, workspace_bytes; /* device memory of the plan, and of the workspace of a launch */
+  double balance;                 /* mean load / largest load, 1 is perfect */
+  double milliseconds;            /* host time to make the plan for all variants, copies included */
 } sparsec_plan_info_t;
 
 /*
- * Makes a plan of a product for one pattern and one width (the N of the launch): checks the
- * pattern (ascending row_ptr from 0, column indices in range and not repeated),
- * orders the tiles so that all rows of a column panel run together, and balances
- * them over the SMs by the rows' block counts. Synchronous. The plan keeps no
- * reference to the pattern's memory; the values may change between launches, the
- * pattern may not. `pattern` is in device memory (values are not read).
- */
-SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_blocks_t *pattern,
-                                                 int64_t width, sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
-
-typedef struct sparsec_attention_sizes_s {
-  int64_t batches, heads; /* heads of Q */
-  int64_t queries, keys;  /* Sq, Skv */
-} sparsec_attention_sizes_t;
-
-/*
- * Makes a plan of attention for the sizes of its launches. With a pattern (in device memory; or
- * NULL for a kernel without one) the tiles are balanced over the SMs by the keys that they see:
- * the lists are checked, as sparsec_blocks_check does, and copied to the host. Synchronous. The
- * plan keeps no reference to them; should they change, results stay right and only the balance
- * suffers.
+ * Makes a plan: which worker computes which tiles of the result, in which order.
+ * A plan makes launches faster whose tiles differ in cost; it never changes a
+ * result.
  *
- * pattern NULL, of a kernel that has one: nothing is known of the lists. They may be made on the
- * device and differ from launch to launch: workers take tiles as they become free, by a counter
- * in the plan. Launches with such a plan must not overlap: use one for each stream or graph.
+ * Sizes that the arguments tell are part of the plan, and launches with other
+ * sizes are refused; a size that is left open may differ from launch to launch.
+ * Lists of blocks are checked as sparsec_blocks_check does. The plan keeps no
+ * reference to them, nor to the options: the values of a block-sparse operand may
+ * change between launches, and so may the lists of a pattern, from which only the
+ * balance suffers. Where all sizes and the lists are known, the tiles are balanced
+ * over the SMs by what they cost. Where something is open, workers of attention
+ * take tiles as they become free, if the launch brings a workspace; other kernels
+ * have a fixed order.
+ *
+ * Lists in device memory are read in the order of the stream, behind what is on
+ * it, and the plan's memory is written in its order. The call waits for the
+ * stream: when it returns, launches with the plan may go to any stream. Not while
+ * the stream is captured.
+ *
+ * A plan may be used by launches on several streams at once. Destroy it when they
+ * are done; the stream that it was made on must then still be there, if it has an
+ * allocator.
  */
-SPARSEC_API sparsec_status_t sparsec_plan_create_attention(sparsec_kernel_t kernel,
-                                                           const sparsec_attention_sizes_t *sizes,
-                                                           const sparsec_blocks_t *pattern,
-                                                           sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_plan_options_t *options,
+                                                 sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
-SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
+SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant,
+                                               sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
+/* Enough for a launch with the plan, whichever variant it takes; 0: it needs no workspace. */
+SPARSEC_API size_t sparsec_plan_workspace_bytes(sparsec_plan_t plan);
 
 /* ---- Launch --------------------------------------------------------------- */
 
@@ -494,9 +529,57 @@ SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_pla
                                             const sparsec_argument_t *arguments, size_t argument_count,
                                             void *stream) SPARSEC_MUST_USE;
 
+typedef struct sparsec_launch_options_s {
+  size_t size;  /* sizeof(sparsec_launch_options_t) */
+  void *stream; /* as in sparsec_launch */
+  /* Device memory of sparsec_plan_workspace_bytes or more, aligned to 16 bytes, all of it zero. A launch leaves it
+   * zero: set it once, and give it to one launch after another, of any kernel and plan. Launches that may overlap need
+   * workspaces of their own. NULL: the launch does without. */
+  void *workspace;
+  size_t workspace_bytes;
+  uint32_t flags; /* 0 */
+  uint32_t reserved;
+} sparsec_launch_options_t;
+
+/* sparsec_launch with more to say. */
+SPARSEC_API sparsec_status_t sparsec_launch_with_options(sparsec_kernel_t kernel, sparsec_plan_t plan,
+                                                         const sparsec_argument_t *arguments, size_t argument_count,
+                                                         const sparsec_launch_options_t *options) SPARSEC_MUST_USE;
+
 /* The index of the variant that a launch with these arguments takes. */
 SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_argument_t *arguments,
                                                     size_t argument_count, size_t *out_variant) SPARSEC_MUST_USE;
+
+/* ---- Launchers ------------------------------------------------------------ */
+
+typedef struct sparsec_launcher_s *sparsec_launcher_t;
+
+/*
+ * A launch whose arguments are checked, whose variant is chosen, and whose
+ * parameters and tensor maps are made once, to be run again and again at less
+ * cost on the host. It keeps copies of the views, and refers to their memory, to
+ * the plan and to the workspace, which must outlive it. The stream of the options
+ * is not used.
+ */
+SPARSEC_API sparsec_status_t sparsec_launcher_create(sparsec_kernel_t kernel, sparsec_plan_t plan,
+                                                     const sparsec_argument_t *arguments, size_t argument_count,
+                                                     const sparsec_launch_options_t *options,
+                                                     sparsec_launcher_t *out_launcher) SPARSEC_MUST_USE;
+/*
+ * Does what sparsec_launch does with the launcher's arguments, lists that are
+ * checked included. May run in several threads and on several streams at once,
+ * unless it has a workspace; not while the launcher is rebound or destroyed.
+ */
+SPARSEC_API sparsec_status_t sparsec_launcher_run(sparsec_launcher_t launcher, void *stream) SPARSEC_MUST_USE;
+/*
+ * Gives the next runs other memory and scalars. The arguments must have the sizes,
+ * strides and encodings that the launcher was made with, and pointers that are
+ * aligned as its variant asks. Runs that are under way keep theirs. On failure the
+ * launcher is as it was.
+ */
+SPARSEC_API sparsec_status_t sparsec_launcher_rebind(sparsec_launcher_t launcher, const sparsec_argument_t *arguments,
+                                                     size_t argument_count) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_launcher_destroy(sparsec_launcher_t launcher);
 
 /* ---- Reference ------------------------------------------------------------ */
 

@@ -4,7 +4,7 @@
 //   sparsec::Device device = sparsec::Device::cuda();
 //   sparsec::Module module = sparsec::Module::fromFile(device, "kernel.cubin");
 //   sparsec::Kernel kernel = module.kernel();
-//   sparsec::Plan plan(kernel, w, n);
+//   sparsec::Plan plan(kernel, {w, x, y});
 //   kernel.launch(&plan, {w, x, y}, stream);
 //
 // Objects own their handle and move; destroy modules, buffers and plans before the device that they came from.
@@ -149,6 +149,7 @@ private:
 };
 
 class Plan;
+class Workspace;
 
 /// A kernel of a module; valid as long as the module.
 class Kernel {
@@ -157,8 +158,9 @@ public:
 
   const char *name() const { return sparsec_kernel_info(kernel)->name; }
   const sparsec_kernel_info_t &info() const { return *sparsec_kernel_info(kernel); }
-  /// Arguments in the kernel's order: inputs, then results. plan may be null.
-  inline void launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream = nullptr) const;
+  /// Arguments in the kernel's order: inputs, then results. plan and workspace may be null.
+  inline void launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream = nullptr,
+                     const Workspace *workspace = nullptr) const;
   sparsec_kernel_t handle() const { return kernel; }
 
 private:
@@ -251,35 +253,86 @@ private:
   detail::Owner<sparsec_pattern_buffer_t, sparsec_pattern_buffer_destroy> owner;
 };
 
-/// Who computes which tiles: for one pattern and width, or for the sizes of an attention.
+/// Who computes which tiles.
 class Plan {
 public:
-  Plan(const Kernel &kernel, const sparsec_blocks_t &pattern, int64_t width) {
+  /// For launches with these arguments, of which any may be open; see sparsec_plan_create.
+  Plan(const Kernel &kernel, std::initializer_list<Argument> arguments, void *stream = nullptr,
+       const sparsec_allocator_t *allocator = nullptr) {
+    const ArgumentArray array(arguments);
+    auto options = sized<sparsec_plan_options_t>();
+    options.arguments = array.data();
+    options.argument_count = array.size();
+    options.stream = stream;
+    options.allocator = allocator;
     sparsec_plan_t handle;
-    check(sparsec_plan_create(kernel.handle(), &pattern, width, &handle));
+    check(sparsec_plan_create(kernel.handle(), &options, &handle));
     owner.reset(handle);
   }
-  /// Of attention; without a pattern, its lists may differ from launch to launch.
-  Plan(const Kernel &kernel, const sparsec_attention_sizes_t &sizes, const sparsec_blocks_t *pattern = nullptr) {
-    sparsec_plan_t handle;
-    check(sparsec_plan_create_attention(kernel.handle(), &sizes, pattern, &handle));
-    owner.reset(handle);
-  }
-  sparsec_plan_info_t info() const {
-    sparsec_plan_info_t result;
-    check(sparsec_plan_info(handle(), &result));
+  sparsec_plan_info_t info(size_t variant = 0) const {
+    auto result = sized<sparsec_plan_info_t>();
+    check(sparsec_plan_info(handle(), variant, &result));
     return result;
   }
+  size_t workspaceBytes() const { return sparsec_plan_workspace_bytes(handle()); }
   sparsec_plan_t handle() const { return owner.get(); }
 
 private:
   detail::Owner<sparsec_plan_t, sparsec_plan_destroy> owner;
 };
 
-inline void Kernel::launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream) const {
-  const ArgumentArray array(arguments);
-  check(sparsec_launch(kernel, plan ? plan->handle() : nullptr, array.data(), array.size(), stream));
+/// The workspace of launches that do not overlap, zero as they want it.
+class Workspace {
+public:
+  Workspace(const Device &device, size_t bytes) : buffer(device, std::vector<char>(bytes)) {}
+  void *data() const { return buffer.data(); }
+  size_t bytes() const { return buffer.bytes(); }
+
+private:
+  Buffer buffer;
+};
+
+namespace detail {
+inline sparsec_launch_options_t launchOptions(void *stream, const Workspace *workspace) {
+  auto options = sized<sparsec_launch_options_t>();
+  options.stream = stream;
+  options.workspace = workspace ? workspace->data() : nullptr;
+  options.workspace_bytes = workspace ? workspace->bytes() : 0;
+  return options;
 }
+} // namespace detail
+
+inline void Kernel::launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream,
+                           const Workspace *workspace) const {
+  const ArgumentArray array(arguments);
+  const sparsec_launch_options_t options = detail::launchOptions(stream, workspace);
+  check(sparsec_launch_with_options(kernel, plan ? plan->handle() : nullptr, array.data(), array.size(), &options));
+}
+
+/// A launch that is prepared once; see sparsec_launcher_create. The plan and the workspace may be null, and must
+/// outlive it.
+class Launcher {
+public:
+  Launcher(const Kernel &kernel, const Plan *plan, std::initializer_list<Argument> arguments,
+           const Workspace *workspace = nullptr) {
+    const ArgumentArray array(arguments);
+    const sparsec_launch_options_t options = detail::launchOptions(nullptr, workspace);
+    sparsec_launcher_t handle;
+    check(sparsec_launcher_create(kernel.handle(), plan ? plan->handle() : nullptr, array.data(), array.size(),
+                                  &options, &handle));
+    owner.reset(handle);
+  }
+  void run(void *stream = nullptr) const { check(sparsec_launcher_run(handle(), stream)); }
+  /// Other memory and scalars for the next runs, in arguments of the same sizes and strides.
+  void rebind(std::initializer_list<Argument> arguments) {
+    const ArgumentArray array(arguments);
+    check(sparsec_launcher_rebind(handle(), array.data(), array.size()));
+  }
+  sparsec_launcher_t handle() const { return owner.get(); }
+
+private:
+  detail::Owner<sparsec_launcher_t, sparsec_launcher_destroy> owner;
+};
 
 } // namespace sparsec
 

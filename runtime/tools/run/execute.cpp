@@ -136,28 +136,12 @@ static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples)
   return Timing{median, times.front(), samples, launches};
 }
 
-/// Null if there is no argument of that kind.
-static const sparsec_blocks_t *blocksOf(const HostArguments &host, const DeviceArguments &arguments,
-                                        sparsec_argument_kind_t kind) {
-  for (const auto &[argument, view] : llvm::zip_equal(host.all(), arguments.views()))
-    if (argument.info->kind == uint32_t(kind))
-      return &view.blocks;
-  return nullptr;
-}
-
-static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const HostArguments &host,
-                                          const DeviceArguments &arguments) {
+static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const ArgumentArray &arguments) {
+  auto options = sized<sparsec_plan_options_t>();
+  options.arguments = arguments.data();
+  options.argument_count = arguments.size();
   sparsec_plan_t created = nullptr;
-  sparsec_status_t status;
-  const runtime::Problem &problem = host.problem();
-  if (const sparsec_blocks_t *matrix = blocksOf(host, arguments, SPARSEC_ARGUMENT_BSR)) {
-    status = sparsec_plan_create(kernel, matrix, problem.columns, &created);
-  } else {
-    sparsec_attention_sizes_t sizes = {problem.batches, problem.heads, problem.rows, problem.depth};
-    const sparsec_blocks_t *lists = blocksOf(host, arguments, SPARSEC_ARGUMENT_PATTERN);
-    status = sparsec_plan_create_attention(kernel, &sizes, lists, &created);
-  }
-  if (llvm::Error error = toError(status))
+  if (llvm::Error error = toError(sparsec_plan_create(kernel, &options, &created)))
     return error;
   return OwnedPlan(created);
 }
@@ -177,12 +161,12 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
 
   OwnedPlan plan;
   if (withPlan) {
-    auto made = makePlan(kernel, host, arguments);
+    auto made = makePlan(kernel, views);
     if (!made)
       return made.takeError();
     plan = std::move(*made);
-    execution.plan.emplace();
-    if (llvm::Error error = toError(sparsec_plan_info(plan.get(), &*execution.plan)))
+    execution.plan = sized<sparsec_plan_info_t>();
+    if (llvm::Error error = toError(sparsec_plan_info(plan.get(), variant, &*execution.plan)))
       return error;
   }
 

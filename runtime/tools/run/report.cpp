@@ -71,6 +71,7 @@ llvm::json::Value describeReport(const Report &report) {
   if (const std::optional<sparsec_plan_info_t> &plan = report.execution.plan)
     object["plan"] = llvm::json::Object{{"workers", plan->workers},
                                         {"tiles", plan->tiles},
+                                        {"bytes", plan->bytes},
                                         {"balance", plan->balance},
                                         {"milliseconds", plan->milliseconds}};
   if (const std::optional<Timing> &timing = report.execution.timing)

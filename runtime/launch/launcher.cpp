@@ -1,0 +1,208 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Launchers: launches whose checks are done and whose parameters are filled once, to be run again and again.
+#include "arguments/memory_check.h"
+#include "arguments/strides.h"
+#include "launch/choose_variant.h"
+#include "launch/launch.h"
+
+#include <list>
+
+using namespace sparsec::runtime;
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// A copy of what an argument points to.
+union View {
+  sparsec_dense_t dense;
+  sparsec_blocks_t blocks;
+};
+
+/// Arguments that refer to copies of their views.
+class OwnArguments {
+public:
+  OwnArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *source)
+      : views(kernel.info->argument_count), arguments(kernel.info->argument_count) {
+    assign(source);
+  }
+
+  /// Checked arguments of the same kernel.
+  void assign(const sparsec_argument_t *source) {
+    for (size_t i = 0; i < arguments.size(); ++i) {
+      arguments[i] = source[i];
+      if (source[i].kind == SPARSEC_ARGUMENT_SCALAR)
+        continue;
+      if (isBlocks(source[i].kind))
+        views[i].blocks = blocksOf(source[i]);
+      else
+        views[i].dense = denseOf(source[i]);
+      arguments[i].view = &views[i];
+    }
+  }
+  const sparsec_argument_t *data() const { return arguments.data(); }
+  size_t size() const { return arguments.size(); }
+
+private:
+  std::vector<View> views;
+  std::vector<sparsec_argument_t> arguments;
+};
+
+/// One machine kernel with its parameters.
+struct PreparedStage {
+  explicit PreparedStage(const StageLaunch &launch) : launch(launch) {}
+
+  StageLaunch launch;
+  ParameterPack parameters;
+};
+
+} // namespace
+
+} // namespace sparsec::runtime
+
+struct sparsec_launcher_s {
+  sparsec_launcher_s(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments)
+      : kernel(kernel), module(kernel.module->shared_from_this()), arguments(kernel, arguments) {}
+
+  const sparsec_kernel_s &kernel;
+  std::shared_ptr<Module> module; // keeps the kernel and the device
+  OwnArguments arguments;
+  const Variant *variant = nullptr; // null where there is nothing to compute
+  std::list<PreparedStage> stages;
+};
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// Calls `body`, where the launcher is for a GPU in the device's context.
+template <typename Body> Status onDevice(const sparsec_launcher_s &launcher, const Body &body) {
+  if (launcher.module->device->isHost())
+    return body();
+  ContextScope current(*launcher.module->device);
+  SPARSEC_RETURN_IF_ERROR(current.status());
+  return body();
+}
+
+Status createLauncher(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const sparsec_argument_t *arguments,
+                      size_t count, const sparsec_launch_options_t &options,
+                      std::unique_ptr<sparsec_launcher_s> &outLauncher) {
+  std::optional<Launch> launch;
+  SPARSEC_RETURN_IF_ERROR(prepareLaunch(kernel, plan, arguments, count, options, launch));
+  auto launcher = std::make_unique<sparsec_launcher_s>(kernel, arguments);
+  if (launch) {
+    launch->arguments = launcher->arguments.data();
+    launcher->variant = &launch->variant;
+    for (const Stage &each : launch->variant.stages) {
+      PreparedStage &stage = launcher->stages.emplace_back(stageOf(*launch, each));
+      SPARSEC_RETURN_IF_ERROR(checkTileCount(stage.launch.grid));
+      SPARSEC_RETURN_IF_ERROR(onDevice(*launcher, [&] { return stage.parameters.fill(stage.launch); }));
+    }
+  }
+  outLauncher = std::move(launcher);
+  return {};
+}
+
+Status runStages(sparsec_launcher_s &launcher, void *stream) {
+  for (PreparedStage &stage : launcher.stages) {
+    if (launcher.module->device->isHost())
+      runOnHost(stage.launch, stage.parameters);
+    else
+      SPARSEC_RETURN_IF_ERROR(runOnGpu(stage.launch, stage.parameters, stream));
+  }
+  return {};
+}
+
+Status runLauncher(sparsec_launcher_s &launcher, void *stream) {
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(launcher.kernel, launcher.arguments.data(), stream));
+  if (launcher.stages.empty())
+    return {};
+  return onDevice(launcher, [&] { return runStages(launcher, stream); });
+}
+
+/// That an argument differs from the launcher's own in memory alone.
+Status checkSameForm(const Checked &argument, const sparsec_argument_t &own) {
+  auto check = [&](int64_t value, int64_t expected, const auto &...name) {
+    if (value == expected)
+      return Status();
+    return argument.refuse("expects ", name..., " to be ", expected, ", as the launcher was made for, but got ", value);
+  };
+  if (isBlocks(own.kind)) {
+    const sparsec_blocks_t &blocks = argument.blocks(), &expected = blocksOf(own);
+    SPARSEC_RETURN_IF_ERROR(check(blocks.encoding, expected.encoding, "encoding"));
+    SPARSEC_RETURN_IF_ERROR(check(blocks.batches, expected.batches, "batches"));
+    SPARSEC_RETURN_IF_ERROR(check(blocks.heads, expected.heads, "heads"));
+    SPARSEC_RETURN_IF_ERROR(check(blocks.rows, expected.rows, "rows"));
+    SPARSEC_RETURN_IF_ERROR(check(blocks.columns, expected.columns, "columns"));
+    return check(blocks.capacity, expected.capacity, "capacity");
+  }
+  if (own.kind != SPARSEC_ARGUMENT_DENSE)
+    return {};
+  const sparsec_dense_t &tensor = argument.dense(), &expected = denseOf(own);
+  for (int32_t d = 0; d < expected.rank; ++d) {
+    SPARSEC_RETURN_IF_ERROR(check(tensor.sizes[d], expected.sizes[d], "size ", d));
+    if (usesStride(expected, d))
+      SPARSEC_RETURN_IF_ERROR(check(tensor.strides[d], expected.strides[d], "stride ", d));
+  }
+  return {};
+}
+
+Status rebindLauncher(sparsec_launcher_s &launcher, const sparsec_argument_t *arguments, size_t count) {
+  const sparsec_kernel_s &kernel = launcher.kernel;
+  Problem problem;
+  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, Use::launch, problem));
+  SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
+  for (uint32_t i = 0; i < count; ++i)
+    SPARSEC_RETURN_IF_ERROR(checkSameForm(checkedArgument(kernel, arguments, i), launcher.arguments.data()[i]));
+  if (launcher.variant)
+    SPARSEC_RETURN_IF_ERROR(checkRequirements(kernel, *launcher.variant, arguments));
+  std::list<PreparedStage> stages;
+  for (const PreparedStage &old : launcher.stages) {
+    PreparedStage &stage = stages.emplace_back(old.launch);
+    StageLaunch launch = old.launch;
+    launch.arguments = arguments;
+    SPARSEC_RETURN_IF_ERROR(onDevice(launcher, [&] { return stage.parameters.fillFrom(old.parameters, launch); }));
+  }
+  launcher.arguments.assign(arguments);
+  launcher.stages.swap(stages);
+  return {};
+}
+
+} // namespace
+
+} // namespace sparsec::runtime
+
+sparsec_status_t sparsec_launcher_create(sparsec_kernel_t kernel, sparsec_plan_t plan,
+                                         const sparsec_argument_t *arguments, size_t argument_count,
+                                         const sparsec_launch_options_t *options, sparsec_launcher_t *out_launcher) {
+  return guarded([&]() -> Status {
+    if (!out_launcher)
+      return invalidArgument("out_launcher is NULL");
+    *out_launcher = nullptr;
+    if (!kernel || !options)
+      return invalidArgument(kernel ? "options" : "kernel", " is NULL");
+    std::unique_ptr<sparsec_launcher_s> launcher;
+    SPARSEC_RETURN_IF_ERROR(createLauncher(*kernel, plan, arguments, argument_count, *options, launcher));
+    *out_launcher = launcher.release();
+    return {};
+  });
+}
+
+sparsec_status_t sparsec_launcher_run(sparsec_launcher_t launcher, void *stream) {
+  return guarded([&]() -> Status {
+    if (!launcher)
+      return invalidArgument("launcher is NULL");
+    return runLauncher(*launcher, stream);
+  });
+}
+
+sparsec_status_t sparsec_launcher_rebind(sparsec_launcher_t launcher, const sparsec_argument_t *arguments,
+                                         size_t argument_count) {
+  return guarded([&]() -> Status {
+    if (!launcher)
+      return invalidArgument("launcher is NULL");
+    return rebindLauncher(*launcher, arguments, argument_count);
+  });
+}
+
+void sparsec_launcher_destroy(sparsec_launcher_t launcher) { delete launcher; }
