@@ -231,10 +231,13 @@ TEST_F(PlanOptions, BadArgumentsAreRefused) {
   refuses("argument 4 'y': expects size 1 to be 1000 to agree", [](auto &a) { a[y].dense.sizes[1] = 999; });
   refuses("argument 0 'w': expects memory of device 0, but got memory of device 1",
           [](auto &a) { a[w].blocks.device = 1; });
-  refuses("tiles, at most 2147418111 are possible", [](auto &a) {
-    a[w].blocks.rows = a[x].dense.sizes[1] = 2147418111;
-    a[bias] = a[y] = {};
+  const std::vector<int32_t> noBlocks(1024 + 1);
+  refuses("the result has 1024 x 4194176 tiles, at most 2147418111 are possible", [&](auto &a) {
+    a[w].blocks.rows = 1024 * 64;
     a[w].blocks.capacity = 0;
+    a[w].blocks.full.starts = noBlocks.data();
+    a[x].dense.sizes[1] = 2147418111;
+    a[bias] = a[y] = {};
   });
 }
 
