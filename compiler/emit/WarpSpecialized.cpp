@@ -27,6 +27,7 @@ int64_t sparsec::warpSpecializedThreads(ScheduleAttr schedule) {
 namespace {
 
 constexpr int64_t swizzleBytes = 128; // one row of a swizzled box
+constexpr int64_t maxBoxSize = 256;   // elements in a dimension (CUDA Driver API, cuTensorMapEncodeTiled)
 constexpr int64_t rowsPerConsumer = 64;
 
 class WarpSpecializedEmitter {
@@ -197,13 +198,14 @@ void WarpSpecializedEmitter::emitCopyA(CopyOp copy, const TilePosition &position
     ptx::tensorLoad(b, destination, map, coordinates, full);
 }
 
-/// X: boxes of 128 bytes along the contiguous dimension. K x N: boxes of tile_k rows, one per 64 columns. N x K: boxes
-/// of up to 256 rows.
+/// X: boxes of 128 bytes along the contiguous dimension. K x N: boxes of tile_k rows, one per 64 columns. N x K: one
+/// box for all rows, or one per consumer where they exceed a box.
 void WarpSpecializedEmitter::emitCopyX(CopyOp copy, const TilePosition &position, Value column, int64_t chunk,
                                        Ring::State state) {
   int64_t tileN = schedule.getTileN(), tileK = schedule.getTileK();
   int64_t inner = swizzleBytes / elementBytes;
-  int64_t outer = context.denseTransposed ? std::min<int64_t>(tileN, 256) : tileK;
+  int64_t rowsOfTransposed = tileN <= maxBoxSize ? tileN : columnsPerConsumer;
+  int64_t outer = context.denseTransposed ? rowsOfTransposed : tileK;
   auto map =
       TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.denseArgument, swizzleBytes, {inner, outer});
   Value depth = b.add(b.mul(column, context.matrix.getBlockColumns()), chunk * tileK);
