@@ -443,8 +443,7 @@ TEST_F(AttentionPlan, OtherSizesAreRefused) {
   const sparsec_blocks_t *known = listsOfArguments();
   const Sizes others[] = {{1, 8, 100, 300}, {2, 4, 100, 300}, {2, 8, 99, 300}, {2, 8, 100, 301}};
   const char *messages[] = {
-      "plan is for batches 1, heads 8, queries 100, keys 300, but the launch has batches 2, heads 8, queries 100, keys "
-      "300",
+      "plan is for batches 1, heads 8, queries 100, keys 300, but the launch has batches 2, heads 8, queries 100, keys",
       "plan is for batches 2, heads 4,", "queries 99, keys 300, but", "keys 301, but"};
   for (size_t i = 0; i < std::size(others); ++i) {
     create(others[i]);
