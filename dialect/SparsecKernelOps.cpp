@@ -174,8 +174,16 @@ static LogicalResult verifyStaticSizes(KernelOp kernel, ArrayRef<Type> types, St
   return success();
 }
 
+/// kernel_c13: without this, a misspelt `schedule` would be an attribute that nothing reads.
+static LogicalResult verifyAttributes(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().strref().contains('.'))
+      return op->emitOpError("has no attribute '") << attribute.getName().strref() << "'";
+  return success();
+}
+
 LogicalResult KernelOp::verify() {
-  if (failed(verifyNames(*this)))
+  if (failed(verifyNames(*this)) || failed(verifyAttributes(*this)))
     return failure();
   // kernel_c7
   for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
@@ -198,6 +206,9 @@ LogicalResult KernelOp::verifyRegions() {
   Block &block = getBody().front();
   if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
     return emitOpError("expects its body to be one anchor op (sparsec.spmm or sparsec.attention) and sparsec.return");
+  for (Operation &op : block)
+    if (failed(verifyAttributes(&op)))
+      return failure();
   // kernel_c2
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))
     if (argument.use_empty())

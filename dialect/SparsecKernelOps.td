@@ -37,7 +37,7 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     - Results: ranked tensors of the same element types except i32, written to memory that the caller owns.
     - `schedule`, `fallback_schedule`: how to compute it, see `#sparsec.schedule`. Both optional.
 
-    Constraints: `kernel_c1` to `kernel_c10`.
+    Constraints: `kernel_c1` to `kernel_c13`.
 
     ```mlir
     sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {

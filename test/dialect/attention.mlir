@@ -46,8 +46,8 @@ sparsec.kernel @everything(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16
 // CHECK-LABEL: sparsec.kernel @grouped(
 sparsec.kernel @grouped(%q: tensor<2x8x100x64xbf16>, %k: tensor<2x2x333x64xbf16>, %v: tensor<2x2x333x64xbf16>)
     -> (o: tensor<2x8x100x64xf32>) {
-  // CHECK: sparsec.attention %q, %k, %v window = [0, 2147483647] {note = "kept"} :
-  %o = sparsec.attention %q, %k, %v window = [0, 2147483647] {note = "kept"}
+  // CHECK: sparsec.attention %q, %k, %v window = [0, 2147483647] {user.note = "kept"} :
+  %o = sparsec.attention %q, %k, %v window = [0, 2147483647] {user.note = "kept"}
     : (tensor<2x8x100x64xbf16>, tensor<2x2x333x64xbf16>, tensor<2x2x333x64xbf16>) -> tensor<2x8x100x64xf32>
   sparsec.return %o : tensor<2x8x100x64xf32>
 }

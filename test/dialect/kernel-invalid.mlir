@@ -278,3 +278,20 @@ sparsec.kernel @kernel_c12_result(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x4294967296xbf16>
   sparsec.return %0 : tensor<?x4294967296xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{'sparsec.kernel' op has no attribute 'shedule'}}
+sparsec.kernel @kernel_c13(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {shedule = "fast", user.note = "any dialect's"} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @kernel_c13_anchor(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op has no attribute 'precision'}}
+  %0 = sparsec.spmm %w, %x {precision = 3 : i32} : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}

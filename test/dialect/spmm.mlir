@@ -27,8 +27,8 @@ sparsec.kernel @linear(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?
 // One layout only; an attribute of someone else.
 // CHECK-LABEL: sparsec.kernel @layouts(
 sparsec.kernel @layouts(%w: !sparsec.bsr<256x512xf16, block = 32x16>, %x: tensor<512x96xf16>) -> (y: tensor<96x256xf32>) {
-  // CHECK: sparsec.spmm %w, %x y_layout(nm) {note = "kept"} :
-  %0 = sparsec.spmm %w, %x y_layout(nm) {note = "kept"}
+  // CHECK: sparsec.spmm %w, %x y_layout(nm) {user.note = "kept"} :
+  %0 = sparsec.spmm %w, %x y_layout(nm) {user.note = "kept"}
     : (!sparsec.bsr<256x512xf16, block = 32x16>, tensor<512x96xf16>) -> tensor<96x256xf32>
   sparsec.return %0 : tensor<96x256xf32>
 }

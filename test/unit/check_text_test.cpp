@@ -44,7 +44,7 @@ std::string repeat(int64_t count, StringRef text) {
 /// A kernel with an attribute, behind the definitions of aliases.
 std::string kernelWith(const std::string &attribute, const std::string &aliases = "") {
   return aliases + "sparsec.kernel @k(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> " +
-         "(y: tensor<?x?xbf16>) attributes {a = " + attribute + "} {\n" +
+         "(y: tensor<?x?xbf16>) attributes {user.a = " + attribute + "} {\n" +
          "  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> "
          "tensor<?x?xbf16>\n" +
          "  sparsec.return %y : tensor<?x?xbf16>\n}\n";
