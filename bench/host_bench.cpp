@@ -18,7 +18,7 @@ using namespace harness;
 
 namespace {
 
-/// What the runtime last gave to cuLaunchKernel. The parameters of a launcher stay where they are.
+/// The operands of the runtime's last call of cuLaunchKernel. The parameters of a launcher stay where they are.
 struct LastLaunch {
   runtime::CUfunction function;
   unsigned gridX, threads, sharedMemory;

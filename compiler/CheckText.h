@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What is checked in a text before MLIR's parser reads it, because the parser would crash or mislead.
+// Checks of a text before MLIR's parser reads it. They refuse what would crash the parser or get a misleading error.
 
 #ifndef SPARSEC_COMPILER_CHECKTEXT_H
 #define SPARSEC_COMPILER_CHECKTEXT_H

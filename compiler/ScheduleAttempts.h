@@ -13,7 +13,7 @@
 
 namespace sparsec {
 
-/// What ptxas refused so far for one target.
+/// The schedules that ptxas has refused so far for one target.
 class ScheduleAttempts {
 public:
   /// `source` is the module before all passes.

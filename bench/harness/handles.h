@@ -49,7 +49,7 @@ inline Plan createPlan(sparsec_kernel_t kernel, const std::vector<Argument> &arg
   return Plan(plan);
 }
 
-/// Of one variant.
+/// The plan's figures for one variant.
 inline sparsec_plan_info_t planInfo(const Plan &plan, size_t variant = 0) {
   auto info = sized<sparsec_plan_info_t>();
   check(sparsec_plan_info(plan.get(), variant, &info));

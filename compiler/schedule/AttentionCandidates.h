@@ -9,7 +9,7 @@
 
 namespace sparsec {
 
-/// What one step of a tile takes.
+/// The cost of one step of a tile.
 Cost estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
 /// The candidates where pointers and strides are multiples of `alignment` bytes: those that fit first, the cheapest at

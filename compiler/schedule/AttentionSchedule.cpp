@@ -23,7 +23,7 @@ static constexpr int64_t leastStepKeys = 32;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
 static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leastOtherRegisters = 24;
-// Of regions that need registers (see AttentionDescription).
+// The registers that regions take, where they need any (see AttentionDescription).
 static constexpr int64_t registersOfRegions = 40;
 
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.

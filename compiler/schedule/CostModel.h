@@ -18,7 +18,7 @@ struct Cost {
   double l2 = 0;
   double sharedMemory = 0;
   double copyInstructions = 0;
-  /// Of attention.
+  /// The arithmetic of the scores; attention only.
   double softmax = 0;
   /// The least clocks between two steps that keep the ring ahead of the L2 latency.
   double latency = 0;

@@ -30,7 +30,7 @@ public:
 
 protected:
   virtual std::vector<Candidate> rank(int64_t alignment) const = 0;
-  /// Of a schedule that may be written by hand.
+  /// Says whether a schedule fits the problem and the chip. It may be written by hand.
   virtual Fit check(const Schedule &schedule) const = 0;
 
 private:

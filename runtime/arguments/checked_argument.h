@@ -51,7 +51,7 @@ struct Checked {
   Status checkTensor(const int64_t *sizes, Use use) const;
   /// A contiguous last dimension. Other strides are the operations' business.
   Status checkLastStride() const;
-  /// That a tensor that is not empty, or blocks with values, have memory that is aligned to their elements.
+  /// Refuses a tensor that is not empty, or blocks with values, without memory that is aligned to the elements.
   Status checkPointer() const;
 };
 

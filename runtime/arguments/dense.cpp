@@ -127,7 +127,7 @@ sparsec_status_t sparsec_dense_from_dlpack_versioned(const void *managed_tensor,
     if (!managed_tensor)
       return invalidArgument("managed_tensor is NULL");
     const auto &managed = *static_cast<const dlpack::ManagedTensorVersioned *>(managed_tensor);
-    // What lies behind the version is that version's own.
+    // Each major version lays out the fields behind the version in its own way.
     if (managed.version.major != dlpack::majorVersion)
       return invalidArgument("managed_tensor: expects DLPack version ", dlpack::majorVersion, ", but got ",
                              managed.version.major, ".", managed.version.minor);

@@ -20,7 +20,7 @@ const char *kindName(PointerInfo::Kind kind) {
   return "unknown memory";
 }
 
-/// What is wrong with memory from its first byte on; empty if nothing is.
+/// Says why the device cannot use this memory at all; empty if it can.
 std::string faultOf(const Device &device, const PointerInfo &info) {
   if (info.kind == PointerInfo::Kind::unknown)
     return "the driver does not know this memory, as it is with ordinary memory of the host";

@@ -10,7 +10,7 @@
 
 namespace sparsec::runtime {
 
-/// That both functions are there. `allocator` may be null.
+/// Refuses an allocator that lacks one of its functions. `allocator` may be null.
 Status checkAllocator(const sparsec_allocator_t *allocator, const Subject &subject);
 
 class Allocation {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the CUDA driver knows of the memory behind a pointer.
+// Asks the CUDA driver about the memory behind a pointer.
 
 #ifndef SPARSEC_RUNTIME_POINTER_INFO_H
 #define SPARSEC_RUNTIME_POINTER_INFO_H

@@ -46,7 +46,7 @@ struct sparsec_kernel_s {
   const sparsec_argument_info_t &argument(uint32_t number) const;
   bool isResult(uint32_t argument) const { return argument >= info->argument_count - info->result_count; }
   const sparsec_operation_info_t &operation() const;
-  /// What the operation has.
+  /// The row of the rules' table for the kernel's operation.
   const sparsec::runtime::OperationRule &rule() const;
   sparsec::Records<sparsec_operand_info_t> operands() const;
   /// The (first) operand in a slot of the operation; null if the kernel has none.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the operations of launch_info.h have: a table that the checks of a launch info walk, and that gives names.
+// The slots, attributes and regions of each operation of launch_info.h, in one table with their names. The checks of a
+// launch info walk it.
 
 #ifndef SPARSEC_RUNTIME_OPERATION_RULES_H
 #define SPARSEC_RUNTIME_OPERATION_RULES_H

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the checks of a kernel's records share.
+// Functions that all checks of a kernel's records use.
 
 #ifndef SPARSEC_RUNTIME_RECORD_CHECK_H
 #define SPARSEC_RUNTIME_RECORD_CHECK_H
@@ -33,7 +33,7 @@ struct KernelRecords {
                         SPARSEC_LAUNCH_INFO_MAJOR, ".", SPARSEC_LAUNCH_INFO_MINOR, ", does not know");
     return broken("unknown ", what, " ", value);
   }
-  /// That records [first, first + count) are in the table of their type.
+  /// Refuses records [first, first + count) that are not all in the table of their type.
   template <typename Record> Status checkRange(const std::string &what, uint32_t first, uint32_t count) const {
     uint32_t available = info.all<Record>().size();
     if (first <= available && count <= available - first)

@@ -120,7 +120,7 @@ Status runLauncher(sparsec_launcher_s &launcher, void *stream) {
   return onDevice(launcher, [&] { return runStages(launcher, stream); });
 }
 
-/// That an argument differs from the launcher's own in memory alone.
+/// Refuses an argument that differs from the launcher's own in more than its memory.
 Status checkSameForm(const Checked &argument, const sparsec_argument_t &own) {
   auto check = [&](int64_t value, int64_t expected, const auto &...name) {
     if (value == expected)

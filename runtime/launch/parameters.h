@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a machine kernel gets: the parameters that its stage lists, in memory that needs no allocation.
+// Fills the parameters that a machine kernel's stage lists, in memory that needs no allocation.
 
 #ifndef SPARSEC_RUNTIME_PARAMETERS_H
 #define SPARSEC_RUNTIME_PARAMETERS_H

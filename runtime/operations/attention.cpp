@@ -55,7 +55,8 @@ Status checkRows(const Checked &argument) {
   return {};
 }
 
-/// That no two elements of a result share memory: each dimension steps over all elements of those with smaller strides.
+/// Refuses results of which two elements share memory. Each dimension must step over all elements of the dimensions
+/// with smaller strides.
 Status checkApart(const Checked &argument) {
   const sparsec_dense_t &tensor = argument.dense();
   if (isEmpty(tensor))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What pattern builders need of attention besides its row in the table of operations.
+// Functions of attention that pattern builders call, besides its row in the table of operations.
 
 #ifndef SPARSEC_RUNTIME_OPERATIONS_ATTENTION_H
 #define SPARSEC_RUNTIME_OPERATIONS_ATTENTION_H

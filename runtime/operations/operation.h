@@ -12,7 +12,7 @@
 
 namespace sparsec::runtime {
 
-/// What the lists of one variant are made from.
+/// The input of an operation that makes the tile lists of one variant.
 struct TileListRequest {
   const sparsec_kernel_s &kernel;
   const sparsec_stage_info_t &stage;
@@ -29,17 +29,17 @@ struct RowRange {
 
 struct Operation {
   uint32_t kind; // sparsec_operation_kind_t
-  /// What launches must have in common with their plan.
+  /// The sizes that a launch must have in common with its plan.
   std::span<const NamedSize> planSizes;
   bool hasLse; // there is a second result, whether or not a kernel writes it
 
-  /// What the kernel itself says about the sizes; the others are open.
+  /// The sizes that the kernel itself fixes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
   Dimensions (*dimensions)(const sparsec_operand_info_t &operand);
-  /// What only this operation asks of an operand, whose view and type are good, and so are the sizes of a tensor: how
-  /// sizes go together, blocks, scalars. Sizes of the problem may be open.
+  /// Checks an operand for this operation's own rules: how sizes go together, blocks, scalars. Its view and type are
+  /// good, and so are the sizes of a tensor. Sizes of the problem may be open.
   Status (*checkSizes)(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem);
-  /// What it asks of the strides of a tensor.
+  /// Checks the strides of a tensor for this operation's own rules.
   Status (*checkStrides)(const CheckedOperand &operand);
   /// Who computes which tiles in which order, balanced by what the tiles cost.
   TileLists (*tileLists)(const TileListRequest &request);

@@ -12,7 +12,7 @@ namespace {
 /// Filling the pipeline and writing the result cost about as much as two steps.
 constexpr uint32_t tileOverhead = 2;
 
-/// What a tile costs, in steps.
+/// The costs of tiles, in steps.
 class TileCosts {
 public:
   explicit TileCosts(const TileListRequest &request)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What causal and window leave of the keys (see sparsec_attention_slot_t).
+// The keys that causal and window let a query see (see sparsec_attention_slot_t).
 
 #ifndef SPARSEC_RUNTIME_KEY_RANGE_H
 #define SPARSEC_RUNTIME_KEY_RANGE_H
@@ -20,7 +20,7 @@ struct KeyWindow {
   int64_t left = -1, right = -1;
 };
 
-/// That of an attention kernel.
+/// The window of an attention kernel.
 inline KeyWindow keyWindow(const sparsec_kernel_s &kernel) {
   return {kernel.attribute(SPARSEC_ATTRIBUTE_CAUSAL) != 0, kernel.attribute(SPARSEC_ATTRIBUTE_WINDOW_LEFT),
           kernel.attribute(SPARSEC_ATTRIBUTE_WINDOW_RIGHT)};

@@ -9,7 +9,7 @@
 
 namespace sparsec::runtime {
 
-/// What one variant gets. An operation that needs more adds sections; kernels name those they read.
+/// A plan's data for one variant. An operation that needs more adds sections; kernels name those they read.
 struct VariantPlan {
   sparsec_tile_order_t order = SPARSEC_TILE_ORDER_FIXED;
   int64_t workers = SPARSEC_DYNAMIC, tiles = SPARSEC_DYNAMIC; // known where all sizes are

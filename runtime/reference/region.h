@@ -8,11 +8,11 @@
 
 namespace sparsec::runtime {
 
-/// What a region gets besides its first value.
+/// The inputs of a region besides its first value.
 struct RegionInputs {
-  // Of score and mask.
+  // Score and mask regions read these.
   int64_t batch = 0, head = 0, query = 0, key = 0;
-  // Of an epilogue: the elements of the operands that it takes, by the number of the operand.
+  // An epilogue reads one element of each operand that it takes, by the number of the operand.
   const double *operands = nullptr;
 };
 

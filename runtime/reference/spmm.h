@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a block-sparse product computes, in double.
+// Computes a block-sparse product in double.
 
 #ifndef SPARSEC_RUNTIME_REFERENCE_SPMM_H
 #define SPARSEC_RUNTIME_REFERENCE_SPMM_H

@@ -85,7 +85,7 @@ be written.
 )");
 
 namespace {
-/// What the options ask for.
+/// The options, read and checked.
 struct Request {
   DeviceRequest device;
   std::optional<CheckRequest> check;
@@ -105,7 +105,7 @@ static std::optional<CheckRequest> parseCheck(llvm::StringRef text) {
   return request;
 }
 
-/// What is wrong with --arg and --out; empty if nothing is.
+/// Says why --arg or --out is refused; empty if neither is.
 static std::string checkAssignments() {
   for (auto *option : {std::addressof(assignments), std::addressof(outputs)}) // cl::list has its own operator&
     for (llvm::StringRef assignment : *option) {

@@ -16,7 +16,7 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// What ptxas refused is passed over, and the table tells why.
+// The selection passes over a schedule that ptxas refused, and the table tells why.
 // CHECK: remark: {{.*}} Function=attention |
 // CHECK:        mma_sync cp_async 128x64x128 2 consumers 8x1 raster 1 {{[0-9]+}} tensor cores refused by ptxas: spills 8 bytes{{$}}
 // CHECK-NEXT:   mma_sync cp_async 128x32x128 2 consumers 8x1 raster 1 {{[0-9]+}} tensor cores chosen{{$}}

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the compiler would write is refused where the runtime would refuse it.
+// The compiler refuses to write a file that the runtime would refuse to read.
 
 #include "Bundle.h"
 #include "LaunchInfoWriter.h"

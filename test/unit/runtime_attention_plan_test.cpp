@@ -72,7 +72,7 @@ protected:
     int64_t batches, heads, queries, keys;
   };
 
-  /// What a plan is told: sizes, and lists where they are known.
+  /// The arguments that a plan gets: sizes, and lists where they are known.
   ArgumentList planArguments(const Sizes &sizes, const sparsec_blocks_t *known) {
     ArgumentList list(sparsec_kernel_info(kernel)->argument_count);
     list[q] = sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, sizes.batches, sizes.heads, sizes.queries, 64);

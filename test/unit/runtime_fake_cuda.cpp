@@ -19,7 +19,7 @@ std::mutex mutex;
 thread_local std::vector<CUcontext> contexts;
 
 CUcontext contextOf(int ordinal) { return reinterpret_cast<CUcontext>(0x1000 + uintptr_t(ordinal)); }
-/// Of the device whose context is current; -1 if there is none.
+/// The ordinal of the device whose context is current; -1 if there is none.
 int currentOrdinal() { return contexts.empty() ? -1 : int(reinterpret_cast<uintptr_t>(contexts.back()) - 0x1000); }
 bool isDevice(int ordinal) { return ordinal >= 0 && ordinal < fake->deviceCount; }
 

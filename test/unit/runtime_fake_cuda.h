@@ -25,7 +25,7 @@ struct FakeTensorMap {
   std::vector<uint32_t> box;
 };
 
-/// What the driver says of a piece of memory.
+/// The driver's answers about a piece of memory.
 struct FakeMemory {
   size_t bytes;
   int ordinal = 0;
@@ -77,14 +77,14 @@ public:
   std::vector<void *> synchronizedStreams;
   /// Copies, waits and launches with their streams, in order. Copies without a stream are on the default stream, null.
   std::vector<std::pair<std::string, void *>> streamCalls;
-  /// What is still to be done on a stream. It is done when the next copy from the stream is made, or someone waits for
-  /// it: other streams do not wait.
+  /// The work that is pending on each stream. It is done when the next copy from the stream is made, or someone waits
+  /// for it: other streams do not wait.
   std::map<void *, std::function<void()>> pending;
   /// How many parameters the launched kernels have.
   size_t parameterCount = 0;
 
   bool called(const std::string &name) const;
-  /// Of the calling thread.
+  /// The contexts of the calling thread.
   const std::vector<runtime::CUcontext> &contextStack() const;
 };
 

@@ -272,7 +272,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"an extent of variant 0 is field 10 and dimension 0 of argument 'w'",
        [](auto &i) { i.extents[0].field = SPARSEC_FIELD_BATCHES; }},
       {"an extent of variant 0 has blocks of 512 and tiles of 0", [](auto &i) { i.extents[1].tile = 0; }},
-      // What they take.
+      // Sources of parameters.
       {"unknown parameter source 50", [](auto &i) { i.parameters[0].source = 50; }},
       {"tensor map 3 of 3", [](auto &i) { i.parameters[0].index = 3; }},
       {"from argument 5 of 5", [](auto &i) { i.parameters[3].index = 5; }},

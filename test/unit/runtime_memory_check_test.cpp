@@ -109,7 +109,7 @@ TEST_F(MemoryCheck, PinnedMemoryMustBeMapped) {
 }
 
 TEST_F(MemoryCheck, ReservedAddressesMustHaveMemoryUpToTheEnd) {
-  // What a framework with expandable segments has: the driver names all that is reserved.
+  // A framework with expandable segments reserves more than it maps. The driver names the whole reserved range.
   fake.memory[xAt] = {.bytes = 2 * xBytes, .mappedBytes = xBytes};
   EXPECT_OK(launch());
   fake.launches.clear();

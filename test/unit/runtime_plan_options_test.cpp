@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the options of a plan do: streams, allocators, and arguments and sizes that are left open.
+// Tests of the options of a plan: streams, allocators, and arguments and sizes that are left open.
 
 #include "runtime_linear_fixture.h"
 

@@ -26,7 +26,7 @@ struct OnDevice {
             sparsec_dense_1d(bias.data(), SPARSEC_DTYPE_F32, 64), 0.5,
             sparsec_dense_2d(y.data(), SPARSEC_DTYPE_BF16, 64, 128)};
   }
-  /// Of a plan that is refused.
+  /// The status of a plan that the runtime must refuse.
   sparsec_status_t createPlan(const ArgumentList &list) const {
     auto options = sized<sparsec_plan_options_t>();
     options.arguments = list.data();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the language server knows about ops: their documentation, and which of them a kernel holds.
+// The language server's tables of ops: their documentation, and which of them a kernel holds.
 
 #ifndef SPARSEC_COMPILER_TOOLS_DOCUMENTATION_H
 #define SPARSEC_COMPILER_TOOLS_DOCUMENTATION_H

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What sparsec adds to MLIR's language server, by edits of the messages between a client and it: documentation where
-// the cursor hovers over the name of an op, the ops of kernels first among completions, and an error instead of a crash
-// for text that MLIR's parser does not survive.
+// Edits the messages between a client and MLIR's language server. It adds documentation where the cursor hovers over
+// the name of an op, puts the ops of kernels first among completions, and answers with an error where MLIR's parser
+// would crash.
 
 #ifndef SPARSEC_COMPILER_TOOLS_SESSION_H
 #define SPARSEC_COMPILER_TOOLS_SESSION_H

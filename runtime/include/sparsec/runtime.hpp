@@ -25,7 +25,7 @@
 #include <utility>
 #include <vector>
 
-// Of dlpack.h, which need not be there.
+// dlpack.h defines them. This header does not need it.
 struct DLManagedTensor;
 struct DLManagedTensorVersioned;
 

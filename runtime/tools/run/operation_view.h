@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What sparsec-run says and checks of each operation of the runtime.
+// sparsec-run's table of operations: how it reports and checks each of them.
 
 #ifndef SPARSEC_TOOLS_RUN_OPERATION_VIEW_H
 #define SPARSEC_TOOLS_RUN_OPERATION_VIEW_H
