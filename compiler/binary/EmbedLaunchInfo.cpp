@@ -430,7 +430,7 @@ static FailureOr<StageRecord> describeStage(LLVM::LLVMFuncOp function) {
 }
 
 namespace {
-/// What the records of a kernel's variants follow from besides their functions.
+/// Makes the records of a kernel's variants from their functions and from the kernel's other records.
 class VariantDescriber {
 public:
   explicit VariantDescriber(const KernelRecord &kernel) : kernel(kernel) {}
@@ -475,22 +475,6 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
   stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
 }
 
-/// Bytes of an element; 0 of arguments without memory of their own.
-static uint32_t elementBytes(const sparsec_argument_info_t &argument) {
-  if (argument.kind != SPARSEC_ARGUMENT_BSR && argument.kind != SPARSEC_ARGUMENT_DENSE)
-    return 0;
-  switch (argument.dtype) {
-  case SPARSEC_DTYPE_F32:
-  case SPARSEC_DTYPE_I32:
-    return 4;
-  case SPARSEC_DTYPE_F16:
-  case SPARSEC_DTYPE_BF16:
-    return 2;
-  default:
-    return 1;
-  }
-}
-
 /// Whether a machine kernel touches single elements of an operand only.
 static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
   return kind == SPARSEC_OPERATION_ATTENTION && (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_EXTRA);
@@ -507,9 +491,11 @@ std::vector<sparsec_requirement_info_t> VariantDescriber::describeRequirements(c
                                                                                uint32_t alignment) const {
   std::vector<sparsec_requirement_info_t> requirements;
   for (const sparsec_operand_info_t &operand : kernel.operation.operands) {
-    uint32_t element = elementBytes(kernel.arguments[operand.argument]);
+    const sparsec_argument_info_t &argument = kernel.arguments[operand.argument];
+    bool hasElements = argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
+    uint32_t element = uint32_t(dtypeBytes(argument.dtype));
     bool isKnown = llvm::any_of(requirements, [&](const auto &other) { return other.argument == operand.argument; });
-    if (element == 0 || alignment <= element || isKnown || goesByElement(kernel.operation.kind, operand.slot))
+    if (!hasElements || alignment <= element || isKnown || goesByElement(kernel.operation.kind, operand.slot))
       continue;
     bool hasTensorMap =
         llvm::any_of(stage.tensorMaps, [&](const auto &map) { return map.argument == operand.argument; });

@@ -108,7 +108,7 @@ Status convert(const dlpack::Tensor &tensor, uint32_t flags, sparsec_dense_t &ou
 
 using namespace sparsec::runtime;
 
-size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return dtypeBytes(enumValue(dtype)); }
+size_t sparsec_dtype_bytes(sparsec_dtype_t dtype) { return sparsec::dtypeBytes(enumValue(dtype)); }
 
 const char *sparsec_dtype_name(sparsec_dtype_t dtype) { return dtypeName(enumValue(dtype)); }
 

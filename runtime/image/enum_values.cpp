@@ -2,21 +2,6 @@
 #include "image/enum_values.h"
 #include "sparsec/launch_info.h"
 
-size_t sparsec::runtime::dtypeBytes(uint32_t dtype) {
-  switch (dtype) {
-  case SPARSEC_DTYPE_F32:
-  case SPARSEC_DTYPE_I32:
-    return 4;
-  case SPARSEC_DTYPE_F16:
-  case SPARSEC_DTYPE_BF16:
-    return 2;
-  case SPARSEC_DTYPE_F8E4M3FN:
-  case SPARSEC_DTYPE_F8E5M2:
-    return 1;
-  }
-  return 0;
-}
-
 const char *sparsec::runtime::dtypeName(uint32_t dtype) {
   switch (dtype) {
   case SPARSEC_DTYPE_F32:

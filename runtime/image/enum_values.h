@@ -5,7 +5,8 @@
 #ifndef SPARSEC_RUNTIME_ENUM_VALUES_H
 #define SPARSEC_RUNTIME_ENUM_VALUES_H
 
-#include <cstddef>
+#include "sparsec/launch_info.hpp" // dtypeBytes
+
 #include <cstdint>
 #include <cstring>
 
@@ -19,8 +20,6 @@ template <typename Enum> uint32_t enumValue(const Enum &field) {
   return value;
 }
 
-/// Bytes of an element of a sparsec_dtype_t; 0 for a number that is none.
-size_t dtypeBytes(uint32_t dtype);
 const char *dtypeName(uint32_t dtype);
 
 } // namespace sparsec::runtime

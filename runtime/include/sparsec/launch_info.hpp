@@ -1,14 +1,33 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /*
  * launch_info.hpp: the tables of a (checked) launch info by the type of their
- * records. Header only; every function is as fast as a look into the directory.
+ * records, and the sizes of element types. Header only; every function is as
+ * fast as a look into the directory.
  */
 #ifndef SPARSEC_LAUNCH_INFO_HPP
 #define SPARSEC_LAUNCH_INFO_HPP
 
 #include "sparsec/launch_info.h"
 
+#include <cstddef>
+
 namespace sparsec {
+
+/// Bytes of an element of a sparsec_dtype_t; 0 of SPARSEC_DTYPE_NONE and of a number that is no type.
+constexpr size_t dtypeBytes(uint32_t dtype) {
+  switch (dtype) {
+  case SPARSEC_DTYPE_F32:
+  case SPARSEC_DTYPE_I32:
+    return 4;
+  case SPARSEC_DTYPE_F16:
+  case SPARSEC_DTYPE_BF16:
+    return 2;
+  case SPARSEC_DTYPE_F8E4M3FN:
+  case SPARSEC_DTYPE_F8E5M2:
+    return 1;
+  }
+  return 0;
+}
 
 /// The table that holds records of a type.
 template <typename Record> inline constexpr sparsec_table_id_t tableOf = sparsec_table_id_t(0);
