@@ -191,7 +191,7 @@ private:
   sparsec_compile_code_t compileForHost(ModuleOp module, IrDump &dump);
   LogicalResult runPasses(ModuleOp module, StringRef target, IrDump &dump, PassFailure &failure);
   void optimizeModule(llvm::Module &module, llvm::TargetMachine &machine, IrDump &dump);
-  llvm::Expected<PtxasResult> assemble(const Chip &chip, StringRef ptx);
+  sparsec_compile_code_t findAssembler();
   std::optional<sparsec_compile_code_t> judge(const PtxasResult &assembled, StringRef launchInfo,
                                               ScheduleAttempts &attempts);
   sparsec_compile_code_t finish();
@@ -213,6 +213,7 @@ private:
   const sparsec_compile_options_t &options;
   std::vector<std::string> targets;
   sparsec_compile_result_s &result;
+  std::string assembler; // empty where none is needed
   StringRef source;
   StringRef target; // the one that is being compiled
   unsigned attemptNumber = 0;
@@ -288,12 +289,29 @@ sparsec_compile_code_t Compilation::run(StringRef text) {
   });
   if (!module || failed(checkContents(*module, source)))
     return SPARSEC_COMPILE_INVALID_INPUT;
+  if (sparsec_compile_code_t code = findAssembler())
+    return code;
   for (const std::string &target : targets) {
     this->target = target;
     if (sparsec_compile_code_t code = compile(*module, forwarder))
       return code;
   }
   return finish();
+}
+
+/// Looks for ptxas before the work, not after it.
+sparsec_compile_code_t Compilation::findAssembler() {
+  if (!isImage(options.emit) || llvm::none_of(targets, [](StringRef target) { return findChip(target); }))
+    return SPARSEC_COMPILE_OK;
+  std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
+  StringRef requested = options.ptxas ? options.ptxas : "";
+  auto program = findPtxas(requested, llvm::sys::path::parent_path(self));
+  if (program) {
+    assembler = *program;
+    return SPARSEC_COMPILE_OK;
+  }
+  fail(llvm::toString(program.takeError()));
+  return requested.empty() ? SPARSEC_COMPILE_FAILURE : SPARSEC_COMPILE_INVALID_OPTIONS;
 }
 
 /// Compiles for the target, with other schedules as long as ptxas refuses some.
@@ -376,7 +394,7 @@ std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module
     return SPARSEC_COMPILE_OK;
   }
 
-  auto assembled = assemble(chip, *ptx);
+  auto assembled = times.measure("ptxas", [&] { return runPtxas({assembler, std::string(chip.name), *ptx}); });
   if (!assembled)
     return fail(llvm::toString(assembled.takeError()));
   if (auto code = judge(*assembled, launchInfo, attempts); code != SPARSEC_COMPILE_OK)
@@ -435,14 +453,6 @@ void Compilation::optimizeModule(llvm::Module &module, llvm::TargetMachine &mach
     dump.write("llvm-optimized.ll", print());
   if (options.emit == SPARSEC_EMIT_LLVM)
     result.data = print();
-}
-
-llvm::Expected<PtxasResult> Compilation::assemble(const Chip &chip, StringRef ptx) {
-  std::string self = llvm::sys::fs::getMainExecutable(nullptr, nullptr);
-  auto program = findPtxas(options.ptxas ? options.ptxas : "", llvm::sys::path::parent_path(self));
-  if (!program)
-    return program.takeError();
-  return times.measure("ptxas", [&] { return runPtxas({*program, std::string(chip.name), ptx.str()}); });
 }
 
 /// Whether what ptxas made is to be taken. Nothing if there are schedules left to try instead.

@@ -11,6 +11,7 @@
 #include "llvm/Support/CommandLine.h"
 #include "llvm/Support/FileSystem.h"
 #include "llvm/Support/FileUtilities.h"
+#include "llvm/Support/Path.h"
 
 #include <string>
 #include <vector>
@@ -167,6 +168,15 @@ static llvm::Error inspectFile(llvm::StringRef file) {
   return llvm::Error::success();
 }
 
+/// Whether a file can be written there, as far as it is known before the work.
+static llvm::Error checkOutput(llvm::StringRef path) {
+  llvm::StringRef folder = llvm::sys::path::parent_path(path);
+  std::error_code error = llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write);
+  if (!error && llvm::sys::fs::is_directory(path))
+    error = std::make_error_code(std::errc::is_a_directory);
+  return error ? llvm::createFileError(path, error) : llvm::Error::success();
+}
+
 /// Writes aside and renames, so that no half-written file is left.
 static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
   if (llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
@@ -233,9 +243,13 @@ static llvm::Expected<bool> runFile(llvm::StringRef file, const Request &request
   auto host = HostArguments::read(kernel, assignments, readers::Limits());
   if (!host)
     return host.takeError();
-  for (llvm::StringRef output : outputs) // before the work, not after it
-    if (llvm::Error error = findOutput(*host, output.split('=').first).takeError())
+  for (llvm::StringRef output : outputs) { // before the work, not after it
+    auto [name, path] = output.split('=');
+    if (llvm::Error error = findOutput(*host, name).takeError())
       return error;
+    if (llvm::Error error = checkOutput(path))
+      return error;
+  }
 
   Report report = makeReport(*loaded, kernel, inputFile, *host);
   auto execution = execute(*loaded, kernel, *host, !noPlan, request.samples);
