@@ -82,9 +82,9 @@ class Runtime:
         return plan
 
     def workspace_bytes(self, plan):
-        function = self.library.sparsec_plan_workspace_bytes
-        function.restype = ctypes.c_size_t
-        return function(plan)
+        size = ctypes.c_size_t()
+        self.call("sparsec_plan_workspace_bytes", plan, None, ctypes.c_size_t(0), ctypes.byref(size))
+        return size.value
 
     def destroy_plan(self, plan):
         self.library.sparsec_plan_destroy.restype = None

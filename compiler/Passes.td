@@ -79,8 +79,9 @@ def EmitTilesPass : Pass<"sparsec-emit-tiles", "::mlir::ModuleOp"> {
     Replaces each `sparsec.program` by an `llvm.func` with the NVVM instructions of its schedule, with `scf` and `arith`
     for control flow. The function's attributes `sparsec.kernel`, `sparsec.variant`, `sparsec.schedule`,
     `sparsec.alignment`, `sparsec.shared_memory`, `sparsec.threads`, `sparsec.parameters` and `sparsec.tensor_maps` hold
-    what the launch info needs. An attention kernel with a pattern and a mask region gets one more function, with the
-    attribute `sparsec.pattern_builder` in place of the variant: it writes the lists of a pattern from the region.
+    what the launch info needs. An attention kernel with a pattern gets one more function, with the attribute
+    `sparsec.auxiliary` in place of the variant, which writes the lists of a pattern from a block mask, and with a mask
+    region another one, which writes them from the region.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::LLVM::LLVMDialect", "::mlir::NVVM::NVVMDialect",
     "::mlir::scf::SCFDialect", "::mlir::arith::ArithDialect", "::mlir::math::MathDialect"];

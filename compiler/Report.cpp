@@ -76,7 +76,11 @@ std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
             describeStage(stage, fmt::format("{}, alignment {} B", variant.schedule, variant.alignment).c_str(), chip);
     for (const sparsec_auxiliary_info_t &auxiliary :
          recordsOf<sparsec_auxiliary_info_t>(info).slice(kernel.auxiliary_first, kernel.auxiliary_count))
-      text += describeStage(stages[auxiliary.stage], "pattern builder, a CTA for every list", chip);
+      text += describeStage(stages[auxiliary.stage],
+                            auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER
+                                ? "pattern builder, a CTA for every list"
+                                : "block mask reader, a warp for every list",
+                            chip);
   }
   return text;
 }

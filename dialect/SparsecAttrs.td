@@ -133,15 +133,16 @@ def Sparsec_ParameterKind : I32EnumAttr<"ParameterKind", "where the runtime take
     I32EnumAttrCase<"tensor_map", 1>, I32EnumAttrCase<"pointer", 2>, I32EnumAttrCase<"row_ptr", 3>,
     I32EnumAttrCase<"col_idx", 4>, I32EnumAttrCase<"size", 5>, I32EnumAttrCase<"stride", 6>,
     I32EnumAttrCase<"scalar", 7>, I32EnumAttrCase<"plan_section", 8>, I32EnumAttrCase<"tile_rows", 9>,
-    I32EnumAttrCase<"tile_panels", 10>, I32EnumAttrCase<"pattern_field", 11>, I32EnumAttrCase<"workspace", 12>]> {
+    I32EnumAttrCase<"tile_panels", 10>, I32EnumAttrCase<"pattern_field", 11>, I32EnumAttrCase<"workspace", 12>,
+    I32EnumAttrCase<"input", 13>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
   let summary = "One parameter of a machine kernel: a sparsec_parameter_info_t of launch_info.h.";
   let description = [{
     `kind` says where the runtime takes the parameter from, `argument` which argument of the kernel (0 = first) and
-    `index` which dimension, tensor map, plan section, workspace or field of a pattern (sparsec_field_t), where the kind
-    has one. Constraint: `parameter_c1`.
+    `index` which dimension, tensor map, plan section, workspace, input or field of a pattern (sparsec_field_t), where
+    the kind has one. Constraint: `parameter_c1`.
 
     ```mlir
     #sparsec.parameter<kind = size, argument = 1, index = 1>
@@ -176,19 +177,36 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
   let genVerifyDecl = 1;
 }
 
+def Sparsec_WorkspaceKind : I32EnumAttr<"WorkspaceKind", "what a machine kernel does with a workspace", [
+    I32EnumAttrCase<"scratch", 1>, I32EnumAttrCase<"tile_counter", 2>]> {
+  let cppNamespace = "::sparsec";
+}
 def Sparsec_WorkspaceAttr : Sparsec_Attr<"Workspace", "workspace"> {
   let summary = "Device memory that a launch may bring: a sparsec_workspace_info_t of launch_info.h.";
   let description = [{
-    `bytes` of memory. `kept`: they are zero before the first launch, and every launch leaves them so for the next one.
+    `bytes` of memory. A `tile_counter` is zero before the first launch, and every launch leaves it so for the next one.
     Constraint: `workspace_c1`.
 
     ```mlir
-    #sparsec.workspace<bytes = 4, kept = true>
+    #sparsec.workspace<kind = tile_counter, bytes = 4>
     ```
   }];
-  let parameters = (ins "int64_t":$bytes, DefaultValuedParameter<"bool", "false">:$kept);
+  let parameters = (ins EnumParameter<Sparsec_WorkspaceKind>:$kind, "int64_t":$bytes);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
+}
+
+def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel beside those of the variants does", [
+    I32EnumAttrCase<"pattern_builder", 1>, I32EnumAttrCase<"block_mask_reader", 2>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_AuxiliaryKindAttr : Sparsec_EnumAttr<Sparsec_AuxiliaryKind, "auxiliary"> {
+  let summary = "What a machine kernel does that is none of a variant.";
+  let description = [{
+    `pattern_builder` writes the lists of a pattern from the mask region, `block_mask_reader` from the state of every
+    block.
+  }];
 }
 
 #endif // SPARSEC_ATTRS_TD

@@ -151,7 +151,7 @@ LogicalResult ParameterAttr::verify(function_ref<InFlightDiagnostic()> emitError
   return success();
 }
 
-LogicalResult WorkspaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, int64_t bytes, bool) {
+LogicalResult WorkspaceAttr::verify(function_ref<InFlightDiagnostic()> emitError, WorkspaceKind, int64_t bytes) {
   // workspace_c1
   if (bytes < 1 || bytes > INT32_MAX)
     return emitError() << "expects bytes to be from 1 to " << INT32_MAX << ", but got " << bytes;

@@ -96,6 +96,10 @@ static_assert(uint32_t(DenseLayout::kn) == SPARSEC_LAYOUT_ROW_MAJOR &&
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
               uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
+static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
+              uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
+static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
+              uint32_t(AuxiliaryKind::block_mask_reader) == SPARSEC_AUXILIARY_BLOCK_MASK_READER);
 
 namespace {
 /// Collects the operands of an anchor.
@@ -380,6 +384,8 @@ static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {
     return field(static_cast<sparsec_field_t>(index));
   case ParameterKind::workspace:
     return {SPARSEC_SOURCE_WORKSPACE, index, 0, 0};
+  case ParameterKind::input:
+    return {SPARSEC_SOURCE_INPUT, index, 0, 0};
   }
   llvm_unreachable("all kinds are covered");
 }
@@ -421,6 +427,7 @@ static FailureOr<StageRecord> describeStage(LLVM::LLVMFuncOp function) {
   stage.info.tile_m = getIntegerOr(function, "sparsec.tile_m", stage.info.tile_m);
   stage.info.tile_n = getIntegerOr(function, "sparsec.tile_n", stage.info.tile_n);
   stage.info.tile_k = getIntegerOr(function, "sparsec.tile_k", stage.info.tile_k);
+  stage.info.tiles_per_cta = getIntegerOr(function, "sparsec.tiles_per_cta", stage.info.tiles_per_cta);
   for (auto parameter : parameters.getAsRange<ParameterAttr>())
     stage.parameters.push_back(describeParameter(parameter));
   if (auto maps = function->getAttrOfType<ArrayAttr>("sparsec.tensor_maps"))
@@ -436,7 +443,7 @@ public:
   explicit VariantDescriber(const KernelRecord &kernel) : kernel(kernel) {}
 
   FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
-  FailureOr<AuxiliaryRecord> describePatternBuilder(LLVM::LLVMFuncOp function);
+  FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
 
 private:
   bool isAttention() const { return kernel.operation.kind == SPARSEC_OPERATION_ATTENTION; }
@@ -517,17 +524,17 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   variant.requirements = describeRequirements(*stage, variant.info.alignment);
   if (auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces"))
     for (auto workspace : workspaces.getAsRange<WorkspaceAttr>()) {
-      bool isKept = workspace.getKept();
-      auto bytes = static_cast<uint32_t>(workspace.getBytes());
+      bool isKept = workspace.getKind() == WorkspaceKind::tile_counter;
+      auto kind = static_cast<uint32_t>(workspace.getKind()), bytes = static_cast<uint32_t>(workspace.getBytes());
       uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
-      variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, 0}, {}});
+      variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
     }
   variant.stages.push_back(std::move(*stage));
   return variant;
 }
 
-/// A CTA for every list of the pattern.
-FailureOr<AuxiliaryRecord> VariantDescriber::describePatternBuilder(LLVM::LLVMFuncOp function) {
+/// A tile for every list of the pattern.
+FailureOr<AuxiliaryRecord> VariantDescriber::describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind) {
   FailureOr<StageRecord> stage = describeStage(function);
   if (failed(stage))
     return failure();
@@ -536,7 +543,7 @@ FailureOr<AuxiliaryRecord> VariantDescriber::describePatternBuilder(LLVM::LLVMFu
   stage->rows = {{pattern, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
                  {pattern, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
                  tilesOf(SPARSEC_ATTENTION_QUERY, 2, block, block)};
-  return AuxiliaryRecord{SPARSEC_AUXILIARY_PATTERN_BUILDER, std::move(*stage)};
+  return AuxiliaryRecord{static_cast<sparsec_auxiliary_kind_t>(kind), std::move(*stage)};
 }
 
 //===----------------------------------------------------------------------===//
@@ -553,7 +560,7 @@ static void removeAttributes(LLVM::LLVMFuncOp function) {
 /// The functions of a kernel.
 struct MachineKernels {
   std::map<int64_t, LLVM::LLVMFuncOp> variants; // in order of preference
-  LLVM::LLVMFuncOp patternBuilder;              // may be null
+  std::map<AuxiliaryKind, LLVM::LLVMFuncOp> auxiliaries;
 };
 using MachineKernelsOf = llvm::StringMap<MachineKernels>;
 
@@ -576,11 +583,11 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
     record.variants.push_back(std::move(*variant));
     removeAttributes(function);
   }
-  if (LLVM::LLVMFuncOp function = found->second.patternBuilder) {
-    FailureOr<AuxiliaryRecord> builder = describer.describePatternBuilder(function);
-    if (failed(builder))
+  for (auto [kind, function] : found->second.auxiliaries) {
+    FailureOr<AuxiliaryRecord> auxiliary = describer.describeAuxiliary(function, kind);
+    if (failed(auxiliary))
       return failure();
-    record.auxiliaries.push_back(std::move(*builder));
+    record.auxiliaries.push_back(std::move(*auxiliary));
     removeAttributes(function);
   }
   records.push_back(std::move(record));
@@ -654,8 +661,8 @@ private:
       if (!getOperation().lookupSymbol<KernelOp>(kernel))
         return function.emitOpError("expects sparsec.kernel to name a kernel, but got ") << kernel;
       MachineKernels &ofKernel = functions[kernel.getValue()];
-      if (function->hasAttr("sparsec.pattern_builder")) {
-        ofKernel.patternBuilder = function;
+      if (auto auxiliary = function->getAttrOfType<AuxiliaryKindAttr>("sparsec.auxiliary")) {
+        ofKernel.auxiliaries[auxiliary.getValue()] = function;
         return WalkResult::advance();
       }
       if (!ofKernel.variants.try_emplace(getIntegerOr(function, "sparsec.variant", 0), function).second)

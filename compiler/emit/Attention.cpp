@@ -256,8 +256,8 @@ Feed AttentionEmitter::emitProducerTile(Feed feed) {
 /// Where the launch has a counter, workers take tiles as they become free. Every tile that is done takes one number, so
 /// that the counter is zero again at the end.
 Value AttentionEmitter::nextTile(const TileRange &range, Value tile) {
-  Value counter =
-      context.parameters.workspace(WorkspaceAttr::get(b.getContext(), /*bytes=*/sizeof(uint32_t), /*kept=*/true));
+  Value counter = context.parameters.workspace(
+      WorkspaceAttr::get(b.getContext(), WorkspaceKind::tile_counter, /*bytes=*/sizeof(uint32_t)));
   return b.ifThenElse(
       b.isNotNull(counter), b.i32Type(),
       [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(range.end, 1)))}; },

@@ -5,9 +5,11 @@
 
 #include "Attention.h"
 #include "AttentionMultistage.h"
+#include "BlockMaskReader.h"
 #include "Multistage.h"
 #include "Passes.h"
 #include "PatternBuilder.h"
+#include "PatternLists.h"
 #include "ProgramContext.h"
 #include "Ptx.h"
 #include "WarpSpecialized.h"
@@ -66,6 +68,14 @@ void finish(ProgramContext &context) {
   context.parameters.finish();
 }
 
+/// The machine kernels that all variants of an attention kernel share.
+void emitAuxiliaries(ProgramOp program) {
+  if (hasPatternBuilder(program))
+    emitPatternBuilder(program);
+  if (hasPattern(program))
+    emitBlockMaskReader(program);
+}
+
 void emitProgram(ProgramOp program) {
   Location loc = program.getLoc();
   KernelBuilder b(loc, program.getContext());
@@ -75,8 +85,8 @@ void emitProgram(ProgramOp program) {
   b.createBlock(&function.getBody());
 
   if (program.isAttention()) {
-    if (program.getVariant() == 0 && hasPatternBuilder(program))
-      emitPatternBuilder(program);
+    if (program.getVariant() == 0)
+      emitAuxiliaries(program);
     AttentionContext context(program, function, b);
     if (program.getSchedule().getCopy() == Copy::tma)
       emitAttention(context);

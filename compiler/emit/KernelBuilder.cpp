@@ -51,6 +51,7 @@ Value KernelBuilder::shiftRight(Value a, int64_t b) {
   return b == 0 ? a : createOrFold<arith::ShRUIOp>(a, constantLike(a, b));
 }
 Value KernelBuilder::extend(Value a) { return createOrFold<arith::ExtUIOp>(getI64Type(), a); }
+Value KernelBuilder::countBits(Value a) { return LLVM::CtPopOp::create(*this, a.getType(), a); }
 
 Value KernelBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
   return createOrFold<arith::CmpIOp>(predicate, a, b);

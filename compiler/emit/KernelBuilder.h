@@ -47,6 +47,7 @@ public:
   Value shiftLeft(Value a, int64_t b);
   Value shiftRight(Value a, int64_t b);
   Value extend(Value a); // i32 to i64, unsigned
+  Value countBits(Value a);
 
   // Comparisons (signed) and logic on i1.
   Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b);

@@ -7,11 +7,10 @@
 
 #include "PatternBuilder.h"
 
+#include "PatternLists.h"
 #include "Ptx.h"
 
 #include "sparsec/launch_info.h"
-
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -19,18 +18,18 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-constexpr int64_t warps = 16, lanes = 32;
+constexpr int64_t warps = 16, lanes = warpLanes;
 
 /// What a lane has seen of a block, and what follows from that of all lanes: bits.
 enum Seen : int64_t { nothing = 0, visible = 1, hidden = 2, both = 3 };
-/// What makes a block partial, and what makes it full.
+/// By ListKind.
 constexpr Seen kindOfSeen[] = {both, visible};
 
 class PatternBuilderEmitter {
 public:
-  PatternBuilderEmitter(AttentionContext &context, PatternType type)
-      : context(context), b(context.b), type(type), warp(ptx::broadcastFirstLane(b, b.divide(context.thread, lanes))),
-        lane(b.modulo(context.thread, lanes)) {}
+  explicit PatternBuilderEmitter(AttentionContext &context)
+      : context(context), b(context.b), lists(context),
+        warp(ptx::broadcastFirstLane(b, b.divide(context.thread, lanes))), lane(b.modulo(context.thread, lanes)) {}
 
   void emit();
 
@@ -39,20 +38,17 @@ private:
   Value seenOf(const QueryTile &tile, Value block);
   Value seenByLane(const QueryTile &tile, Value firstKey, Value index);
   Values appendRound(Value list, Value seen, Value block, ValueRange counts);
-  void append(int64_t indicesField, Value list, Value position, Value block, Value condition);
-  void storeCount(int64_t startsField, Value list, Value count);
-  Value field(int64_t field) { return context.patternField(field); }
   Value stateSlot(int64_t warp) { return b.byteOffset(context.sharedMemory, 4 * warp); }
 
   AttentionContext &context;
   KernelBuilder &b;
-  PatternType type;
+  PatternLists lists;
   Value warp, lane;
 };
 
 /// The block of queries that a list is for.
 QueryTile PatternBuilderEmitter::tileOf(Value list) {
-  Value rows = context.queryBlocks(), heads = field(SPARSEC_FIELD_HEADS);
+  Value rows = context.queryBlocks(), heads = context.patternField(SPARSEC_FIELD_HEADS);
   Value headNumber = b.divide(list, rows);
   QueryTile tile;
   tile.head = b.modulo(headNumber, heads);
@@ -73,16 +69,13 @@ void PatternBuilderEmitter::emit() {
         [&] { return Values{b.i32(nothing)}; })[0];
     return appendRound(list, seen, block, s);
   });
-  b.ifThen(b.equal(context.thread, 0), [&] {
-    storeCount(SPARSEC_FIELD_PARTIAL_STARTS, list, counts[0]);
-    storeCount(SPARSEC_FIELD_FULL_STARTS, list, counts[1]);
-  });
+  lists.storeCounts(list, counts, b.equal(context.thread, 0));
 }
 
 /// What the warp sees of a block: the same in all lanes.
 Value PatternBuilderEmitter::seenOf(const QueryTile &tile, Value block) {
   Value firstKey = b.mul(block, context.keyBlock);
-  int64_t pairs = type.getQueryBlock() * type.getKeyBlock();
+  int64_t pairs = context.queryBlock * context.keyBlock;
   Value seen =
       b.forLoop(b.i32(0), b.i32(pairs / lanes), b.i32(1), {b.i32(nothing)}, [&](Value index, ValueRange carried) {
         return Values{arith::OrIOp::create(b, carried[0], seenByLane(tile, firstKey, index))};
@@ -94,7 +87,7 @@ Value PatternBuilderEmitter::seenOf(const QueryTile &tile, Value block) {
 
 /// One pair of a query and a key: pair `index` of the lane.
 Value PatternBuilderEmitter::seenByLane(const QueryTile &tile, Value firstKey, Value index) {
-  int64_t keysPerLane = type.getKeyBlock() / lanes;
+  int64_t keysPerLane = context.keyBlock / lanes;
   Value query = b.add(tile.first, b.divide(index, keysPerLane));
   Value key = b.add(b.add(firstKey, lane), b.mul(b.modulo(index, keysPerLane), lanes));
   Value counts = b.logicalAnd(b.less(query, context.queries()), context.isInReach(query, key));
@@ -112,50 +105,16 @@ Values PatternBuilderEmitter::appendRound(Value list, Value seen, Value block, V
   for (int64_t other = 0; other < warps; ++other) {
     Value state = b.load(b.i32Type(), stateSlot(other));
     Value isBefore = b.less(b.i32(other), warp);
-    for (int64_t kind : {0, 1}) {
+    for (ListKind kind : listKinds) {
       Value one = b.select(b.equal(state, kindOfSeen[kind]), b.i32(1), zero);
       next[kind] = b.add(next[kind], one);
       positions[kind] = b.add(positions[kind], b.select(isBefore, one, zero));
     }
   }
   ptx::barrierCta(b); // the next round writes the states again
-  append(SPARSEC_FIELD_PARTIAL_INDICES, list, positions[0], block, b.logicalAnd(isFirstLane, b.equal(seen, both)));
-  append(SPARSEC_FIELD_FULL_INDICES, list, positions[1], block, b.logicalAnd(isFirstLane, b.equal(seen, visible)));
+  for (ListKind kind : listKinds)
+    lists.append(kind, list, positions[kind], block, b.logicalAnd(isFirstLane, b.equal(seen, kindOfSeen[kind])));
   return next;
-}
-
-void PatternBuilderEmitter::append(int64_t indicesField, Value list, Value position, Value block, Value condition) {
-  Value entry = b.add(b.mul(b.extend(list), field(SPARSEC_FIELD_CAPACITY)), b.extend(position));
-  ptx::storeGlobal(b, b.elementPointer(field(indicesField), b.i32Type(), entry), block, condition);
-}
-
-void PatternBuilderEmitter::storeCount(int64_t startsField, Value list, Value count) {
-  LLVM::StoreOp::create(b, count, b.elementPointer(field(startsField), b.i32Type(), b.extend(list)));
-}
-
-/// What the launch info and ptxas need to know of the function.
-void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program, PatternType type) {
-  Builder b(function.getContext());
-  int64_t threads = warps * lanes;
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                    b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  function->setAttr("sparsec.kernel", program.getKernelAttr());
-  function->setAttr("sparsec.pattern_builder", b.getUnitAttr());
-  function->setAttr("sparsec.shared_memory", b.getI64IntegerAttr(4 * warps));
-  function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
-  function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(type.getQueryBlock()));
-  function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(type.getKeyBlock()));
-  function->setAttr("sparsec.tile_k", b.getI64IntegerAttr(1));
-}
-
-PatternType patternOf(ProgramOp program) {
-  PatternType type;
-  program.walk([&](KeyLoopOp loop) {
-    if (Value pattern = loop.getPattern())
-      type = cast<PatternType>(pattern.getType());
-  });
-  return type;
 }
 
 } // namespace
@@ -163,23 +122,11 @@ PatternType patternOf(ProgramOp program) {
 bool sparsec::hasPatternBuilder(ProgramOp program) {
   bool hasMask = false;
   program.walk([&](SoftmaxOp softmax) { hasMask = !softmax.getMask().empty(); });
-  return hasMask && patternOf(program);
+  return hasMask && hasPattern(program);
 }
 
 void sparsec::emitPatternBuilder(ProgramOp program) {
-  KernelBuilder b(program.getLoc(), program.getContext());
-  b.setInsertionPoint(program);
-  std::string name = (program.getKernel() + "_pattern").str();
-  while (SymbolTable::lookupSymbolIn(program->getParentOp(), name))
-    name += "_";
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {});
-  auto function = LLVM::LLVMFuncOp::create(b, name, type);
-  b.createBlock(&function.getBody());
-  AttentionContext context(program, function, b);
-  PatternType pattern = patternOf(program);
-  context.tileRows = pattern.getQueryBlock(); // a list is for a whole block of queries
-  PatternBuilderEmitter(context, pattern).emit();
-  LLVM::ReturnOp::create(b, ValueRange());
-  context.parameters.finish();
-  setAttributes(function, program, pattern);
+  emitAuxiliary(program,
+                {AuxiliaryKind::pattern_builder, "_pattern", warps, /*listsPerCta=*/1, /*sharedMemory=*/4 * warps},
+                [](AttentionContext &context) { PatternBuilderEmitter(context).emit(); });
 }

@@ -5,7 +5,7 @@
 #ifndef SPARSEC_EMIT_PATTERN_BUILDER_H
 #define SPARSEC_EMIT_PATTERN_BUILDER_H
 
-#include "AttentionContext.h"
+#include "SparsecDialect.h"
 
 namespace sparsec {
 

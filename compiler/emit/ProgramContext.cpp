@@ -29,6 +29,7 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
   case ParameterKind::col_idx:
   case ParameterKind::plan_section:
   case ParameterKind::workspace:
+  case ParameterKind::input:
     return pointer(AddressSpace::global);
   case ParameterKind::size:
   case ParameterKind::tile_rows:

@@ -57,6 +57,10 @@ Value ptx::exchange(KernelBuilder &b, Value value, int64_t mask) {
 Value ptx::anyInWarp(KernelBuilder &b, Value predicate) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), b.i32(-1), predicate, NVVM::VoteSyncKind::any);
 }
+Value ptx::ballot(KernelBuilder &b, Value predicate) {
+  return NVVM::VoteSyncOp::create(b, b.getI32Type(), b.i32(-1), predicate, NVVM::VoteSyncKind::ballot);
+}
+Value ptx::lanesBefore(KernelBuilder &b) { return NVVM::LaneMaskLtOp::create(b, b.getI32Type()); }
 
 void ptx::barrierCta(KernelBuilder &b) { NVVM::BarrierOp::create(b); }
 void ptx::barrierNamed(KernelBuilder &b, Value id, int64_t threads) {

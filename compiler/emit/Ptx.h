@@ -26,6 +26,9 @@ Value broadcastFirstLane(KernelBuilder &b, Value value);
 Value exchange(KernelBuilder &b, Value value, int64_t mask);
 /// Whether the predicate holds in some lane of the warp (vote.sync.any, 9.7.14.4).
 Value anyInWarp(KernelBuilder &b, Value predicate);
+/// The lanes in which it holds, as bits (vote.sync.ballot), and those below this one (%lanemask_lt, 10.13).
+Value ballot(KernelBuilder &b, Value predicate);
+Value lanesBefore(KernelBuilder &b);
 
 // Barriers of threads (9.7.13).
 void barrierCta(KernelBuilder &b);                                    // bar.sync 0

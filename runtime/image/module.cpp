@@ -74,14 +74,15 @@ Module::~Module() {
 void Module::makeKernels() {
   auto stages = info.all<sparsec_stage_info_t>();
   for (const sparsec_kernel_info_t &kernelInfo : info.all<sparsec_kernel_info_t>()) {
-    sparsec_kernel_s kernel = {this, &kernelInfo, {}, {}};
+    sparsec_kernel_s kernel = {this, &kernelInfo, {}, {}, {}};
     for (const sparsec_variant_info_t &variant : info.variantsOf(kernelInfo)) {
       kernel.variants.push_back({.info = &variant, .stages = {}});
       for (const sparsec_stage_info_t &stage : info.stagesOf(variant))
         kernel.variants.back().stages.push_back({.info = &stage});
     }
     for (const sparsec_auxiliary_info_t &auxiliary : info.auxiliariesOf(kernelInfo))
-      kernel.patternBuilder = {.info = &stages[auxiliary.stage]};
+      (auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER ? kernel.patternBuilder : kernel.blockMaskReader) = {
+          .info = &stages[auxiliary.stage]};
     kernels.push_back(std::move(kernel));
   }
 }
@@ -91,8 +92,9 @@ Status Module::forEachStage(const std::function<Status(Stage &)> &body) {
     for (Variant &variant : kernel.variants)
       for (Stage &stage : variant.stages)
         SPARSEC_RETURN_IF_ERROR(body(stage));
-    if (kernel.patternBuilder)
-      SPARSEC_RETURN_IF_ERROR(body(*kernel.patternBuilder));
+    for (std::optional<Stage> *auxiliary : {&kernel.patternBuilder, &kernel.blockMaskReader})
+      if (*auxiliary)
+        SPARSEC_RETURN_IF_ERROR(body(**auxiliary));
   }
   return {};
 }

@@ -41,7 +41,7 @@ struct sparsec_kernel_s {
   sparsec::runtime::Module *module;
   const sparsec_kernel_info_t *info;
   std::vector<sparsec::runtime::Variant> variants;
-  std::optional<sparsec::runtime::Stage> patternBuilder;
+  std::optional<sparsec::runtime::Stage> patternBuilder, blockMaskReader;
 
   const sparsec_argument_info_t &argument(uint32_t number) const;
   bool isResult(uint32_t argument) const { return argument >= info->argument_count - info->result_count; }

@@ -2,6 +2,7 @@
 // The inside of a launch info: variants, their machine kernels and what those take.
 
 #include "image/enum_values.h"
+#include "image/operation_rules.h"
 #include "image/record_check.h"
 #include "operations/kernel_shape.h"
 
@@ -15,12 +16,19 @@ bool hasMemory(const sparsec_argument_info_t &argument) {
   return argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
 }
 
-/// Checks a machine kernel. `workspaces` is how many its variant has.
+/// What a machine kernel has besides the arguments: the workspaces of its variant, or the inputs of an auxiliary
+/// kernel.
+struct Surroundings {
+  uint32_t workspaces = 0, inputs = 0;
+  bool isAuxiliary = false;
+};
+
+/// Checks a machine kernel.
 class StageChecker {
 public:
   StageChecker(const KernelRecords &records, const sparsec_stage_info_t &stage, const std::string &name,
-               uint32_t workspaces)
-      : records(records), info(records.info), stage(stage), name(name), workspaces(workspaces) {}
+               const Surroundings &surroundings)
+      : records(records), info(records.info), stage(stage), name(name), surroundings(surroundings) {}
 
   Status check();
 
@@ -34,21 +42,33 @@ private:
   const LaunchInfo &info;
   const sparsec_stage_info_t &stage;
   const std::string &name;
-  uint32_t workspaces;
+  const Surroundings surroundings;
 };
 
+/// Whether the size is one of the problem: those of operands of regions are their own.
+bool isSizeOfProblem(const KernelRecords &records, const sparsec_extent_info_t &extent) {
+  const sparsec_argument_info_t &from = records.arguments()[extent.argument];
+  if (extent.field != SPARSEC_FIELD_SIZE || !hasMemory(from) || extent.dimension >= from.rank)
+    return false;
+  const uint32_t extraSlot = findOperation(records.operation().kind)->extraSlot;
+  for (const sparsec_operand_info_t &operand : records.operands())
+    if (operand.argument == extent.argument && operand.slot != extraSlot)
+      return true;
+  return false;
+}
+
 /// Numbers of things that tiles or workspaces are made of.
-Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count) {
+Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count,
+                    bool isOfAuxiliary = false) {
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_extent_info_t>("extents of " + name, first, count));
   for (const sparsec_extent_info_t &extent : records.info.extents(first, count)) {
     if (extent.argument >= records.kernel.argument_count)
       return records.broken("an extent of ", name, " is from argument ", extent.argument, " of ",
                             records.kernel.argument_count);
     const sparsec_argument_info_t &from = records.arguments()[extent.argument];
-    bool isSize = extent.field == SPARSEC_FIELD_SIZE && hasMemory(from) && extent.dimension < from.rank;
-    bool isCount = (extent.field == SPARSEC_FIELD_BATCHES || extent.field == SPARSEC_FIELD_HEADS) &&
-                   from.kind == SPARSEC_ARGUMENT_PATTERN;
-    if (!isSize && !isCount)
+    bool isCount = isOfAuxiliary && from.kind == SPARSEC_ARGUMENT_PATTERN &&
+                   (extent.field == SPARSEC_FIELD_BATCHES || extent.field == SPARSEC_FIELD_HEADS);
+    if (!isSizeOfProblem(records, extent) && !isCount)
       return records.broken("an extent of ", name, " is field ", extent.field, " and dimension ", extent.dimension,
                             " of argument '", from.name, "'");
     if (extent.block == 0 || extent.block > maxTile || extent.tile == 0 || extent.tile > maxTile)
@@ -64,8 +84,9 @@ Status StageChecker::check() {
       uint64_t(stage.tile_n) * stage.cluster > maxTile)
     return records.broken(name, " has tiles of ", stage.tile_m, " x ", stage.tile_n, " and clusters of ",
                           stage.cluster);
-  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count));
-  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.panel_first, stage.panel_count));
+  const bool isAuxiliary = surroundings.isAuxiliary;
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count, isAuxiliary));
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.panel_first, stage.panel_count, isAuxiliary));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_parameter_info_t>("parameters of " + name, stage.parameter_first,
                                                                        stage.parameter_count));
   if (stage.parameter_count > maxParameters)
@@ -101,20 +122,23 @@ Status StageChecker::checkCuda() {
 
 Status StageChecker::checkParameter(uint32_t number) {
   const sparsec_parameter_info_t &parameter = info.parametersOf(stage)[number];
+  auto checkIndex = [&](const char *what, uint32_t available) {
+    if (parameter.index < available)
+      return Status();
+    return records.broken("parameter ", number, " of ", name, " is ", what, " ", parameter.index, " of ", available);
+  };
   switch (parameter.source) {
   case SPARSEC_SOURCE_ARGUMENT:
     return checkField(parameter, number);
   case SPARSEC_SOURCE_TENSOR_MAP:
-    if (uint32_t available = info.all<sparsec_tensor_map_info_t>().size();
-        info.isHost() || parameter.index >= available)
-      return records.broken("parameter ", number, " of ", name, " is tensor map ", parameter.index, " of ", available);
+    SPARSEC_RETURN_IF_ERROR(checkIndex("tensor map", info.isHost() ? 0 : info.all<sparsec_tensor_map_info_t>().size()));
     return checkTensorMap(parameter.index);
   case SPARSEC_SOURCE_PLAN_SECTION:
     return parameter.index < planSectionCount ? Status() : records.unknown("plan section", parameter.index);
   case SPARSEC_SOURCE_WORKSPACE:
-    if (parameter.index >= workspaces)
-      return records.broken("parameter ", number, " of ", name, " is workspace ", parameter.index, " of ", workspaces);
-    return {};
+    return checkIndex("workspace", surroundings.workspaces);
+  case SPARSEC_SOURCE_INPUT:
+    return checkIndex("input", surroundings.inputs);
   case SPARSEC_SOURCE_TILE_ROWS:
   case SPARSEC_SOURCE_PANELS:
     return {};
@@ -228,6 +252,14 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
   if (workspace.element_bytes == 0 || workspace.is_zeroed > 1)
     return records.broken("a workspace of ", name, " has elements of ", workspace.element_bytes,
                           " bytes and is_zeroed ", workspace.is_zeroed);
+  if (workspace.kind != SPARSEC_WORKSPACE_SCRATCH && workspace.kind != SPARSEC_WORKSPACE_TILE_COUNTER)
+    return records.unknown("kind of a workspace", workspace.kind);
+  const bool isCounter = workspace.element_bytes == sizeof(uint32_t) && workspace.extent_count == 0 &&
+                         workspace.is_zeroed == 1 && workspace.lifetime == SPARSEC_LIFETIME_LAUNCHES;
+  if (workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER && !isCounter)
+    return records.broken("a tile counter of ", name, " has ", workspace.extent_count, " extents, elements of ",
+                          workspace.element_bytes, " bytes, lifetime ", workspace.lifetime, " and is_zeroed ",
+                          workspace.is_zeroed);
   return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count);
 }
 
@@ -249,27 +281,30 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   if (variant.stage_count == 0)
     return records.broken(name, " has no stage");
   for (const sparsec_stage_info_t &stage : info.stagesOf(variant)) {
-    SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, variant.workspace_count).check());
+    const Surroundings surroundings = {.workspaces = variant.workspace_count};
+    SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, surroundings).check());
     SPARSEC_RETURN_IF_ERROR(checkMapsAreAligned(records, variant, stage, name));
   }
   return {};
 }
 
+/// It runs on a GPU, and has somewhere to write and, to build a pattern, something to evaluate.
 Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info_t &auxiliary) {
-  if (auxiliary.kind != SPARSEC_AUXILIARY_PATTERN_BUILDER)
+  const bool isBuilder = auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER;
+  if (!isBuilder && auxiliary.kind != SPARSEC_AUXILIARY_BLOCK_MASK_READER)
     return records.unknown("auxiliary kernel", auxiliary.kind);
-  const std::string name = "the pattern builder";
+  const std::string name = isBuilder ? "the pattern builder" : "the block mask reader";
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_stage_info_t>("stage of " + name, auxiliary.stage, 1));
-  // It runs on a GPU, and has something to evaluate and somewhere to write.
   bool hasPattern = false, hasMask = false;
   for (const sparsec_argument_info_t &argument : records.arguments())
     hasPattern |= argument.kind == SPARSEC_ARGUMENT_PATTERN;
   for (const sparsec_region_info_t &region : records.info.regionsOf(records.operation()))
     hasMask |= region.slot == SPARSEC_REGION_MASK;
-  if (records.info.isHost() || !hasPattern || !hasMask)
-    return records.broken(name, " expects a GPU, a pattern and a mask region");
+  if (records.info.isHost() || !hasPattern || (isBuilder && !hasMask))
+    return records.broken(name, " expects a GPU", isBuilder ? ", a pattern and a mask region" : " and a pattern");
   const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
-  return StageChecker(records, stage, name, /*workspaces=*/0).check();
+  const Surroundings surroundings = {.inputs = isBuilder ? 0u : 1u, .isAuxiliary = true};
+  return StageChecker(records, stage, name, surroundings).check();
 }
 
 } // namespace

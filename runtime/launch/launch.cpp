@@ -12,14 +12,6 @@ namespace sparsec::runtime {
 
 namespace {
 
-std::string describeSizes(const Operation &operation, const Problem &problem) {
-  std::string text;
-  for (const NamedSize &each : operation.planSizes)
-    text += std::string(text.empty() ? "" : ", ") + each.name + " " +
-            (isKnown(problem.*each.size) ? std::to_string(problem.*each.size) : "open");
-  return text;
-}
-
 Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem) {
   if (plan.module.get() != kernel.module)
     return invalidArgument("plan is for a kernel of another module, '", plan.kernel->info->name,
@@ -27,22 +19,17 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
   if (plan.kernel != &kernel)
     return invalidArgument("plan is for kernel '", plan.kernel->info->name, "', but the launch is of kernel '",
                            kernel.info->name, "'");
-  const Operation &operation = operationOf(kernel);
-  for (const NamedSize &each : operation.planSizes)
-    if (isKnown(plan.problem.*each.size) && plan.problem.*each.size != problem.*each.size)
-      return invalidArgument("plan is for ", describeSizes(operation, plan.problem), ", but the launch has ",
-                             describeSizes(operation, problem));
-  return {};
+  return checkPlanSizes(plan, problem, "the launch has ");
 }
 
-Status checkOptions(const sparsec_launch_options_t &options, sparsec_plan_t plan) {
+Status checkOptions(const sparsec_launch_options_t &options, sparsec_plan_t plan, const Problem &problem) {
   constexpr Subject subject = {"options"};
   SPARSEC_RETURN_IF_ERROR(checkStructSize(options, subject));
   if (options.flags != 0)
     return invalidArgument(subject, ": expects flags of 0, but got ", options.flags);
   if (!options.workspace)
     return {};
-  if (size_t bytes = sparsec_plan_workspace_bytes(plan); options.workspace_bytes < bytes)
+  if (int64_t bytes = plan ? workspaceBytes(*plan, problem) : 0; options.workspace_bytes < uint64_t(bytes))
     return invalidArgument(subject, ": expects workspace_bytes of at least ", bytes, ", but got ",
                            options.workspace_bytes);
   if (!isMultiple(uintptr_t(options.workspace), workspaceAlignment))
@@ -58,7 +45,7 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, Use::launch, problem));
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, problem));
-  SPARSEC_RETURN_IF_ERROR(checkOptions(options, plan));
+  SPARSEC_RETURN_IF_ERROR(checkOptions(options, plan, problem));
   SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(
       checkMemory(*kernel.module->device, "workspace", footprintOf(options.workspace, options.workspace_bytes)));
@@ -75,7 +62,8 @@ StageLaunch stageOf(const Launch &launch, const Stage &stage) {
   TileGrid grid = tileGrid(launch.kernel, *stage.info, launch.problem);
   bool hasList = launch.plan && launch.plan->order == SPARSEC_TILE_ORDER_LISTS && &stage == &launch.variant.first();
   int64_t workers = hasList ? launch.plan->workers : std::min(stage.residentWorkers, grid.tiles());
-  return {launch.kernel, stage, launch.arguments, launch.plan, launch.workspace, grid, workers};
+  return {launch.kernel, stage,       launch.variant.info, launch.arguments, launch.problem,
+          launch.plan,   launch.workspace, grid,           workers};
 }
 
 Status runOnGpu(const StageLaunch &launch, ParameterPack &parameters, void *stream) {
@@ -130,9 +118,9 @@ Status launchKernel(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const s
 
 } // namespace
 
-Status launchPatternBuilder(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, int64_t lists,
-                            void *stream) {
-  StageLaunch launch = {kernel, *kernel.patternBuilder, arguments};
+Status launchAuxiliary(StageLaunch launch, std::span<const void *const> inputs, int64_t lists, void *stream) {
+  launch.inputs = inputs;
+  launch.grid = {1, lists, 1};
   launch.workers = lists;
   return launchOnGpu(launch, stream);
 }

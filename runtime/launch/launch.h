@@ -32,10 +32,9 @@ StageLaunch stageOf(const Launch &launch, const Stage &stage);
 Status runOnGpu(const StageLaunch &launch, ParameterPack &parameters, void *stream);
 void runOnHost(const StageLaunch &launch, const ParameterPack &parameters);
 
-/// Enqueues the pattern builder of a kernel that has one: one CTA for every list. The (checked) arguments hold what it
-/// takes; see SPARSEC_AUXILIARY_PATTERN_BUILDER.
-Status launchPatternBuilder(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, int64_t lists,
-                            void *stream);
+/// Enqueues an auxiliary kernel, with a tile for every list. The (checked) arguments and inputs hold what it takes; see
+/// sparsec_auxiliary_kind_t.
+Status launchAuxiliary(StageLaunch launch, std::span<const void *const> inputs, int64_t lists, void *stream);
 
 } // namespace sparsec::runtime
 

@@ -23,6 +23,13 @@ template <typename Body> Status forEachTensorMap(const StageLaunch &launch, cons
 
 } // namespace
 
+void *StageLaunch::workspaceOf(uint32_t number) const {
+  const sparsec_workspace_info_t &info = kernel.module->info.workspacesOf(*variant)[number];
+  if (!workspace || !plan || !plan->hasWorkspaces || !isUsed(info, plan->order))
+    return nullptr;
+  return static_cast<char *>(workspace) + workspaceBytes(kernel, *variant, plan->order, problem, number);
+}
+
 Status ParameterPack::fill(const StageLaunch &launch) {
   CUtensorMap *next = tensorMaps;
   SPARSEC_RETURN_IF_ERROR(
@@ -64,6 +71,8 @@ void ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_
     return add(int32_t(launch.grid.tileRows));
   case SPARSEC_SOURCE_PANELS:
     return add(int32_t(launch.grid.panels));
+  case SPARSEC_SOURCE_INPUT:
+    return add(launch.inputs[recipe.index]);
   }
 }
 

@@ -7,6 +7,7 @@
 #include "plan/plan.h"
 
 #include <cstring>
+#include <span>
 
 namespace sparsec::runtime {
 
@@ -14,19 +15,19 @@ namespace sparsec::runtime {
 struct StageLaunch {
   const sparsec_kernel_s &kernel;
   const Stage &stage;
+  const sparsec_variant_info_t *variant; // null: an auxiliary kernel, which has no workspaces
   const sparsec_argument_t *arguments;
+  Problem problem = {};
   const VariantPlan *plan = nullptr; // may be null
   void *workspace = nullptr;         // may be null
   TileGrid grid = {};
   int64_t workers = 0;
+  std::span<const void *const> inputs = {}; // of an auxiliary kernel
 
   /// Null where the plan has no such section.
   const void *section(uint32_t number) const { return plan ? plan->sections[number] : nullptr; }
-  /// Null where the launch has no workspaces.
-  void *workspaceOf(uint32_t number) const {
-    bool hasNone = !workspace || !plan || plan->workspaceOffsets.empty();
-    return hasNone ? nullptr : static_cast<char *>(workspace) + plan->workspaceOffsets[number];
-  }
+  /// Null where the launch does not use it.
+  void *workspaceOf(uint32_t number) const;
 };
 
 /// The parameters of one machine kernel in the order of the recipe. On a GPU filling them needs the device's context.

@@ -46,6 +46,14 @@ Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
   return problem;
 }
 
+std::string describeSizes(const Operation &operation, const Problem &problem) {
+  std::string text;
+  for (const NamedSize &each : operation.planSizes)
+    text += std::string(text.empty() ? "" : ", ") + each.name + " " +
+            (isKnown(problem.*each.size) ? std::to_string(problem.*each.size) : "open");
+  return text;
+}
+
 bool isComplete(const Operation &operation, const Problem &problem) {
   return std::all_of(operation.planSizes.begin(), operation.planSizes.end(),
                      [&](const NamedSize &each) { return isKnown(problem.*each.size); });
@@ -60,14 +68,17 @@ static int64_t sizeOf(const sparsec_kernel_s &kernel, const sparsec_extent_info_
   return SPARSEC_DYNAMIC;
 }
 
-/// The product of extents; `tilesPerBlock` is how many tiles a block of the last one has.
-static int64_t countTiles(const sparsec_kernel_s &kernel, uint32_t first, uint32_t count, const Problem &problem,
-                          int64_t &tilesPerBlock) {
+static int64_t tilesPerBlock(const sparsec_extent_info_t &extent) {
+  return ceilDivide(int64_t(extent.block), int64_t(extent.tile));
+}
+
+int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem) {
   int64_t product = 1;
-  for (const sparsec_extent_info_t &extent : kernel.module->info.extents(first, count)) {
-    int64_t size = sizeOf(kernel, extent, problem), block = extent.block, tile = extent.tile;
-    tilesPerBlock = ceilDivide(block, tile);
-    int64_t tiles = size / block * tilesPerBlock + ceilDivide(size % block, tile);
+  for (const sparsec_extent_info_t &extent : extents) {
+    int64_t size = sizeOf(kernel, extent, problem), block = extent.block;
+    if (!isKnown(size))
+      return SPARSEC_DYNAMIC;
+    int64_t tiles = size / block * tilesPerBlock(extent) + ceilDivide(size % block, int64_t(extent.tile));
     if (__builtin_mul_overflow(product, tiles, &product))
       product = INT64_MAX;
   }
@@ -75,11 +86,11 @@ static int64_t countTiles(const sparsec_kernel_s &kernel, uint32_t first, uint32
 }
 
 TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem) {
-  TileGrid grid = {1, 0, 0};
-  int64_t tilesPerPanel = 1;
-  grid.tileRows = countTiles(kernel, stage.row_first, stage.row_count, problem, grid.tilesPerBlockRow);
-  grid.panels = countTiles(kernel, stage.panel_first, stage.panel_count, problem, tilesPerPanel);
-  return grid;
+  const LaunchInfo &info = kernel.module->info;
+  const Records<sparsec_extent_info_t> rows = info.extents(stage.row_first, stage.row_count);
+  const Records<sparsec_extent_info_t> panels = info.extents(stage.panel_first, stage.panel_count);
+  return {rows.size() == 0 ? 1 : tilesPerBlock(rows[rows.size() - 1]), extentProduct(kernel, rows, problem),
+          extentProduct(kernel, panels, problem)};
 }
 
 static Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem,

@@ -52,12 +52,18 @@ extern const Operation spmmOperation, attentionOperation;
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);
 
+/// The product of extents, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one of their sizes open.
+int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem);
+
 /// How a machine kernel cuts the result of a complete problem into tiles.
 TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem);
 
 /// The sizes that the views of arguments tell. Each comes from the first argument that has it, block-sparse operands
 /// before dense tensors. What they leave open is the kernel's own size, where it has one.
 Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
+
+/// The sizes that the operation's plans are for, for a message: "M 5, N open".
+std::string describeSizes(const Operation &operation, const Problem &problem);
 
 /// Whether all sizes are known that plans are for.
 bool isComplete(const Operation &operation, const Problem &problem);

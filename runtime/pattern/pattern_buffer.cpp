@@ -8,11 +8,8 @@
 using namespace sparsec::runtime;
 
 sparsec_pattern_buffer_s::~sparsec_pattern_buffer_s() {
-  if (!device)
-    return;
-  device->free(deviceMemory);
-  if (ContextScope current(*device); module && current.ok())
-    device->cuda->cuModuleUnload(module);
+  if (device)
+    device->free(deviceMemory);
 }
 
 namespace sparsec::runtime {

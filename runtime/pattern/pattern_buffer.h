@@ -14,10 +14,7 @@ struct sparsec_pattern_buffer_s {
   std::shared_ptr<sparsec::runtime::Device> device; // null: in host memory
   void *deviceMemory = nullptr;
 
-  // Of sparsec_pattern_buffer_create: the lists may be written again.
-  bool isUpdatable = false;
-  sparsec::runtime::CUmodule module = nullptr; // of block_mask.ptx
-  sparsec::runtime::CUfunction blockMaskKernel = nullptr;
+  bool isUpdatable = false; // of sparsec_pattern_buffer_create: the lists may be written again
 };
 
 namespace sparsec::runtime {

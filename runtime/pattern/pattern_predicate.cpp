@@ -114,9 +114,9 @@ Status checkOperands(const sparsec_kernel_s &kernel, const Region &mask, const D
   return {};
 }
 
-Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name) {
-  if (!kernel.region(SPARSEC_REGION_MASK))
-    return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
+} // namespace
+
+Status checkPatternBlocks(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name) {
   uint32_t number = kernel.of(SPARSEC_ATTENTION_PATTERN);
   if (number == noArgument)
     return {};
@@ -128,11 +128,11 @@ Status checkKernel(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape
   return {};
 }
 
-} // namespace
-
 Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name,
                       const Device *device, const sparsec_argument_t *arguments, size_t count) {
-  SPARSEC_RETURN_IF_ERROR(checkKernel(kernel, shape, name));
+  if (!kernel.region(SPARSEC_REGION_MASK))
+    return invalidArgument("kernel '", kernel.info->name, "' has no mask region");
+  SPARSEC_RETURN_IF_ERROR(checkPatternBlocks(kernel, shape, name));
   return checkOperands(kernel, Region(kernel, arguments, SPARSEC_REGION_MASK), device, arguments, count);
 }
 

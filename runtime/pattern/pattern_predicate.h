@@ -8,6 +8,10 @@
 
 namespace sparsec::runtime {
 
+/// Whether blocks of the kernel's pattern, where it has one, have the shape's size. `name` is that of the shape in
+/// messages.
+Status checkPatternBlocks(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name);
+
 /// Whether the kernel has a mask region, blocks of the shape's size, and good operands for its mask. `name` is that of
 /// the shape in messages; the operands' memory must be that of `device`, or of the host where it is null.
 Status checkPredicate(const sparsec_kernel_s &kernel, const sparsec_blocks_t &shape, const char *name,

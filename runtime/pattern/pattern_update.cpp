@@ -2,7 +2,6 @@
 // Lists that are written again and again: on a GPU by kernels, so that nothing waits for them, on the host at once.
 
 #include "arguments/memory_check.h"
-#include "block_mask_ptx.h"
 #include "launch/launch.h"
 #include "pattern/pattern_predicate.h"
 
@@ -37,17 +36,6 @@ Status allocateLists(sparsec_pattern_buffer_s &buffer) {
   return {};
 }
 
-Status loadBlockMaskKernel(sparsec_pattern_buffer_s &buffer) {
-  const CudaTable &cuda = *buffer.device->cuda;
-  ContextScope current(*buffer.device);
-  SPARSEC_RETURN_IF_ERROR(current.status());
-  SPARSEC_RETURN_IF_ERROR(cudaStatus(cuda, cuda.cuModuleLoadDataEx(&buffer.module, blockMaskPtx, 0, nullptr, nullptr),
-                                     "compiling the kernel that makes lists"));
-  return cudaStatus(cuda,
-                    cuda.cuModuleGetFunction(&buffer.blockMaskKernel, buffer.module, "sparsec_block_mask_to_lists"),
-                    "looking up the kernel that makes lists");
-}
-
 /// The lists of a buffer in host memory, from (known) states.
 void writeLists(sparsec_pattern_buffer_s &buffer, const uint8_t *states) {
   const sparsec_blocks_t &pattern = buffer.pattern;
@@ -64,27 +52,6 @@ void writeLists(sparsec_pattern_buffer_s &buffer, const uint8_t *states) {
     }
 }
 
-Status launchBlockMaskKernel(const sparsec_pattern_buffer_s &buffer, const uint8_t *mask, void *stream) {
-  const sparsec_blocks_t &pattern = buffer.pattern;
-  const CudaTable &cuda = *buffer.device->cuda;
-  ContextScope current(*buffer.device);
-  SPARSEC_RETURN_IF_ERROR(current.status());
-  auto word = [](const void *pointer) { return uint64_t(reinterpret_cast<uintptr_t>(pointer)); };
-  uint64_t words[] = {word(mask),
-                      uint64_t(pattern.capacity),
-                      word(pattern.partial.starts),
-                      word(pattern.partial.indices),
-                      word(pattern.full.starts),
-                      word(pattern.full.indices)};
-  void *parameters[std::size(words)];
-  for (size_t i = 0; i < std::size(words); ++i)
-    parameters[i] = &words[i];
-  return cudaStatus(cuda,
-                    cuda.cuLaunchKernel(buffer.blockMaskKernel, unsigned(listCount(pattern)), 1, 1, 32, 1, 1, 0,
-                                        static_cast<CUstream>(stream), parameters, nullptr),
-                    "launching the kernel that makes lists");
-}
-
 Status checkUpdatable(sparsec_pattern_buffer_t buffer) {
   if (!buffer)
     return invalidArgument("buffer is NULL");
@@ -94,16 +61,19 @@ Status checkUpdatable(sparsec_pattern_buffer_t buffer) {
   return {};
 }
 
-/// On a GPU the kernel's builder writes the lists; the kernel must be loaded there.
-Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel,
-                   const sparsec_argument_t *arguments, void *stream) {
+/// On a GPU a machine kernel of the kernel writes the lists.
+Status checkLoadedThere(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel) {
   if (kernel.module->device->isHost() || kernel.module->device->context != buffer.device->context)
     return invalidArgument("kernel '", kernel.info->name, "' is loaded for ",
                            placeName(kernel.module->device->info.ordinal), ", but the lists are in memory of ",
                            placeName(buffer.device->info.ordinal));
-  if (!kernel.patternBuilder)
-    return invalidArgument("kernel '", kernel.info->name,
-                           "' has no pattern builder: expects a pattern argument besides the mask region");
+  return {};
+}
+
+/// Enqueues an auxiliary kernel that writes the lists. Of the arguments (or null) it gets what its operands are; Sq,
+/// Skv and the pattern are those of the buffer.
+Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel, const Stage &auxiliary,
+                   const sparsec_argument_t *arguments, std::span<const void *const> inputs, void *stream) {
   std::vector<sparsec_argument_t> own(kernel.info->argument_count);
   if (arguments)
     std::copy_n(arguments, own.size(), own.begin());
@@ -112,7 +82,55 @@ Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_
   own[kernel.of(SPARSEC_ATTENTION_QUERY)] = sparsec_argument_dense(&query);
   own[kernel.of(SPARSEC_ATTENTION_KEY)] = sparsec_argument_dense(&key);
   own[kernel.of(SPARSEC_ATTENTION_PATTERN)] = sparsec_argument_blocks(&buffer.pattern);
-  return launchPatternBuilder(kernel, own.data(), listCount(buffer.pattern), stream);
+  return launchAuxiliary({kernel, auxiliary, /*variant=*/nullptr, own.data()}, inputs, listCount(buffer.pattern),
+                         stream);
+}
+
+Status updateFromRegion(sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel,
+                        const sparsec_argument_t *arguments, size_t count, void *stream) {
+  SPARSEC_RETURN_IF_ERROR(checkPredicate(kernel, buffer.pattern, "buffer", buffer.device.get(), arguments, count));
+  if (listCount(buffer.pattern) == 0)
+    return {};
+  if (buffer.device) {
+    SPARSEC_RETURN_IF_ERROR(checkLoadedThere(buffer, kernel));
+    if (!kernel.patternBuilder)
+      return invalidArgument("kernel '", kernel.info->name,
+                             "' has no pattern builder: expects a pattern argument besides the mask region");
+    return updateOnGpu(buffer, kernel, *kernel.patternBuilder, arguments, {}, stream);
+  }
+  BlockStates states;
+  SPARSEC_RETURN_IF_ERROR(evaluatePredicate(kernel, arguments, buffer.pattern, states));
+  writeLists(buffer, states.data());
+  return {};
+}
+
+/// The kernel has a pattern with blocks of the buffer's size; on the host it may be null.
+Status checkMaskKernel(const sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel) {
+  if (!kernel)
+    return buffer.device ? invalidArgument("kernel is NULL") : Status();
+  if (kernel->of(SPARSEC_ATTENTION_PATTERN) == noArgument)
+    return invalidArgument("kernel '", kernel->info->name, "' has no pattern argument");
+  SPARSEC_RETURN_IF_ERROR(checkPatternBlocks(*kernel, buffer.pattern, "buffer"));
+  return buffer.device ? checkLoadedThere(buffer, *kernel) : Status();
+}
+
+Status updateFromMask(sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel, const uint8_t *mask, void *stream) {
+  SPARSEC_RETURN_IF_ERROR(checkMaskKernel(buffer, kernel));
+  const int64_t lists = listCount(buffer.pattern), blocks = lists * buffer.pattern.capacity;
+  if (blocks != 0 && !mask)
+    return invalidArgument("mask is NULL");
+  if (lists == 0)
+    return {};
+  if (buffer.device) {
+    if (!kernel->blockMaskReader)
+      return invalidArgument("kernel '", kernel->info->name, "' has no block mask reader");
+    SPARSEC_RETURN_IF_ERROR(checkMemory(*buffer.device, "mask", footprintOf(mask, uint64_t(blocks))));
+    const void *const inputs[] = {mask};
+    return updateOnGpu(buffer, *kernel, *kernel->blockMaskReader, /*arguments=*/nullptr, inputs, stream);
+  }
+  SPARSEC_RETURN_IF_ERROR(checkBlockStates("mask", mask, blocks));
+  writeLists(buffer, mask);
+  return {};
 }
 
 } // namespace
@@ -130,29 +148,16 @@ sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_t *shape, sp
     if (device && !device->device->isHost())
       buffer->device = device->device;
     SPARSEC_RETURN_IF_ERROR(allocateLists(*buffer));
-    if (buffer->device)
-      SPARSEC_RETURN_IF_ERROR(loadBlockMaskKernel(*buffer));
     *out_buffer = buffer.release();
     return {};
   });
 }
 
-sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer, const uint8_t *mask,
-                                                        void *stream) {
+sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer, sparsec_kernel_t kernel,
+                                                        const uint8_t *mask, void *stream) {
   return guarded([&]() -> Status {
     SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
-    int64_t lists = listCount(buffer->pattern), blocks = lists * buffer->pattern.capacity;
-    if (blocks != 0 && !mask)
-      return invalidArgument("mask is NULL");
-    if (lists == 0)
-      return {};
-    if (buffer->device) {
-      SPARSEC_RETURN_IF_ERROR(checkMemory(*buffer->device, "mask", footprintOf(mask, uint64_t(blocks))));
-      return launchBlockMaskKernel(*buffer, mask, stream);
-    }
-    SPARSEC_RETURN_IF_ERROR(checkBlockStates("mask", mask, blocks));
-    writeLists(*buffer, mask);
-    return {};
+    return updateFromMask(*buffer, kernel, mask, stream);
   });
 }
 
@@ -163,15 +168,6 @@ sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t 
     SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
     if (!kernel)
       return invalidArgument("kernel is NULL");
-    SPARSEC_RETURN_IF_ERROR(
-        checkPredicate(*kernel, buffer->pattern, "buffer", buffer->device.get(), arguments, argument_count));
-    if (listCount(buffer->pattern) == 0)
-      return {};
-    if (buffer->device)
-      return updateOnGpu(*buffer, *kernel, arguments, stream);
-    BlockStates states;
-    SPARSEC_RETURN_IF_ERROR(evaluatePredicate(*kernel, arguments, buffer->pattern, states));
-    writeLists(*buffer, states.data());
-    return {};
+    return updateFromRegion(*buffer, *kernel, arguments, argument_count, stream);
   });
 }

@@ -16,6 +16,35 @@ Status SectionList::upload(const Device &device, void *memory, void *stream) con
   return {};
 }
 
+Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what) {
+  const Operation &operation = operationOf(*plan.kernel);
+  for (const NamedSize &each : operation.planSizes) {
+    int64_t known = plan.problem.*each.size, asked = problem.*each.size;
+    if (isKnown(known) && isKnown(asked) && known != asked)
+      return invalidArgument("plan is for ", describeSizes(operation, plan.problem), ", but ", what,
+                             describeSizes(operation, problem));
+  }
+  return {};
+}
+
+int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {
+  const VariantPlan &part = plan.variants[variant];
+  const sparsec_variant_info_t &info = *plan.kernel->variants[variant].info;
+  const uint32_t count = part.hasWorkspaces ? info.workspace_count : 0;
+  return workspaceBytes(*plan.kernel, info, part.order, problem, count);
+}
+
+int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem) {
+  int64_t largest = 0;
+  for (size_t i = 0; i < plan.variants.size(); ++i) {
+    int64_t bytes = workspaceBytes(plan, problem, i);
+    if (!isKnown(bytes))
+      return SPARSEC_DYNAMIC;
+    largest = std::max(largest, bytes);
+  }
+  return largest;
+}
+
 namespace {
 
 Status checkOptions(const sparsec_plan_options_t &options) {
@@ -53,15 +82,6 @@ private:
   bool isMissing = false;
 };
 
-/// All workspaces of today's kernels are counters, by which workers take tiles as they become free.
-void planWorkspaces(const LaunchInfo &info, const sparsec_variant_info_t &variant, VariantPlan &part) {
-  for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant)) {
-    part.order = SPARSEC_TILE_ORDER_COUNTER;
-    part.workspaceOffsets.push_back(part.workspaceBytes);
-    part.workspaceBytes += ceilDivide(workspace.element_bytes, workspaceAlignment) * workspaceAlignment;
-  }
-}
-
 /// Whether all variants can count the tiles. Before lists are read: their memory is as large as the sizes say.
 Status checkTileCounts(const sparsec_kernel_s &kernel, const Problem &problem) {
   if (!isComplete(operationOf(kernel), problem))
@@ -71,14 +91,26 @@ Status checkTileCounts(const sparsec_kernel_s &kernel, const Problem &problem) {
   return {};
 }
 
-/// Makes the plan of one variant, whose lists stay in `lists` until they are uploaded.
+/// Makes the tile lists of one variant, which stay in `lists` until they are uploaded.
+void planLists(const sparsec_kernel_s &kernel, const Stage &stage, const Problem &problem, const TileGrid &grid,
+               const HostLists &hostLists, TileLists &lists, SectionList &sections, VariantPlan &part) {
+  // The last CTA's teams all look for a list.
+  int64_t teams = stage.info->tiles_per_cta;
+  part.order = SPARSEC_TILE_ORDER_LISTS;
+  part.workers = ceilDivide(part.workers, teams) * teams;
+  lists = operationOf(kernel).tileLists({kernel, *stage.info, problem, grid, part.workers, hostLists.blocks()});
+  part.balance = lists.balance;
+  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
+  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
+}
+
+/// Makes the plan of one variant.
 void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
                  const HostLists &hostLists, TileLists &lists, SectionList &sections, VariantPlan &part) {
   const Device &device = *kernel.module->device;
-  const Operation &operation = operationOf(kernel);
   const Stage &stage = variant.first();
   TileGrid grid = {};
-  const bool hasSizes = isComplete(operation, problem);
+  const bool hasSizes = isComplete(operationOf(kernel), problem);
   if (hasSizes) {
     grid = tileGrid(kernel, *stage.info, problem);
     part.tiles = grid.tiles();
@@ -87,18 +119,11 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
   // The host hands tiles to threads as they become free: its plan is only the checked lists.
   if (device.isHost() || part.tiles == 0)
     return;
-  if (!hasSizes || hostLists.areMissing()) {
-    planWorkspaces(kernel.module->info, *variant.info, part);
-    return;
-  }
-  // The last CTA's teams all look for a list.
-  int64_t teams = stage.info->tiles_per_cta;
-  part.order = SPARSEC_TILE_ORDER_LISTS;
-  part.workers = ceilDivide(part.workers, teams) * teams;
-  lists = operation.tileLists({kernel, *stage.info, problem, grid, part.workers, hostLists.blocks()});
-  part.balance = lists.balance;
-  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
-  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
+  if (hasSizes && !hostLists.areMissing())
+    planLists(kernel, stage, problem, grid, hostLists, lists, sections, part);
+  else if (hasTileCounter(kernel, *variant.info))
+    part.order = SPARSEC_TILE_ORDER_COUNTER;
+  part.hasWorkspaces = true;
 }
 
 /// The arguments are checked, and those of the plan's problem.
@@ -175,7 +200,7 @@ sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant, sparsec_
     info.workers = part.workers;
     info.tiles = part.tiles;
     info.bytes = int64_t(part.bytes);
-    info.workspace_bytes = int64_t(part.workspaceBytes);
+    info.workspace_bytes = workspaceBytes(*plan, plan->problem, variant);
     info.balance = part.balance;
     info.milliseconds = plan->milliseconds;
     fillOutput(*out_info, info);
@@ -183,10 +208,28 @@ sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant, sparsec_
   });
 }
 
-size_t sparsec_plan_workspace_bytes(sparsec_plan_t plan) {
-  size_t bytes = 0;
-  if (plan)
-    for (const VariantPlan &part : plan->variants)
-      bytes = std::max(bytes, part.workspaceBytes);
-  return bytes;
+sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, const sparsec_argument_t *arguments,
+                                              size_t argument_count, size_t *out_bytes) {
+  return guarded([&]() -> Status {
+    if (!out_bytes)
+      return invalidArgument("out_bytes is NULL");
+    *out_bytes = 0;
+    if (!plan)
+      return invalidArgument("plan is NULL");
+    Problem problem = plan->problem;
+    if (argument_count != 0) {
+      SPARSEC_RETURN_IF_ERROR(checkArguments(*plan->kernel, arguments, argument_count, Use::plan, problem));
+      SPARSEC_RETURN_IF_ERROR(checkPlanSizes(*plan, problem, "the arguments have "));
+      for (const NamedSize &each : operationOf(*plan->kernel).planSizes)
+        if (!isKnown(problem.*each.size))
+          problem.*each.size = plan->problem.*each.size;
+    }
+    int64_t bytes = workspaceBytes(*plan, problem);
+    if (!isKnown(bytes))
+      return invalidArgument("the workspace's size is open: plan",
+                             argument_count != 0 ? " and arguments have " : " has ",
+                             describeSizes(operationOf(*plan->kernel), problem));
+    *out_bytes = size_t(bytes);
+    return {};
+  });
 }

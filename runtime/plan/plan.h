@@ -5,7 +5,7 @@
 #define SPARSEC_RUNTIME_PLAN_H
 
 #include "device/allocation.h"
-#include "operations/operation.h"
+#include "plan/workspaces.h"
 
 namespace sparsec::runtime {
 
@@ -16,9 +16,7 @@ struct VariantPlan {
   double balance = 1;
   size_t bytes = 0;
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
-  /// Where the variant's workspaces lie in that of a launch; empty where launches need none.
-  std::vector<size_t> workspaceOffsets;
-  size_t workspaceBytes = 0;
+  bool hasWorkspaces = false;                  // launches use those of the variant
 };
 
 /// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
@@ -57,5 +55,17 @@ struct sparsec_plan_s {
   sparsec::runtime::Allocation memory; // holds all sections
   double milliseconds = 0;
 };
+
+namespace sparsec::runtime {
+
+/// Whether sizes that both know are the same. `what` has those of the problem, in the message.
+Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what);
+
+/// Bytes that are enough for a launch with the plan and this problem by this variant, or whichever variant it takes;
+/// SPARSEC_DYNAMIC where the problem leaves a size open that workspaces need.
+int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant);
+int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem);
+
+} // namespace sparsec::runtime
 
 #endif // SPARSEC_RUNTIME_PLAN_H

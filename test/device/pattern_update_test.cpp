@@ -77,7 +77,7 @@ Lists hostListsOf(sparsec_kernel_t kernel, const sparsec_blocks_t &shape, const 
   return readLists(host, viewOf(owner));
 }
 
-/// All kernels with a pattern and a mask region for the GPU (or the host).
+/// All kernels with a pattern for the GPU (or the host).
 class PatternUpdate : public testing::TestWithParam<bool> {
 protected:
   void SetUp() override {
@@ -94,13 +94,13 @@ protected:
   bool isForHost() const { return GetParam(); }
   void synchronize() const { check(sparsec_synchronize(device, nullptr)); }
 
-  /// Calls `body` with every such kernel; skips the test if there is none.
-  void forEachKernel(const std::function<void(const KernelRecord &, sparsec_kernel_t)> &body) const {
+  /// Calls `body` with every such kernel, or with those that have a mask region too; skips the test if there is none.
+  void forEachKernel(bool needsMask, const std::function<void(const KernelRecord &, sparsec_kernel_t)> &body) const {
     bool found = false;
     for (const KernelFile &file : session.files)
       for (const KernelRecord &record : file.kernels) {
         if (file.isForHost() != isForHost() || !session.runsHere(file) || record.kind != SPARSEC_OPERATION_ATTENTION ||
-            record.blockRows == 0 || !record.hasMask)
+            record.blockRows == 0 || (needsMask && !record.hasMask))
           continue;
         found = true;
         SCOPED_TRACE(record.name);
@@ -110,7 +110,16 @@ protected:
         body(record, kernel);
       }
     if (!found)
-      GTEST_SKIP() << "skipped: no attention kernels with a pattern and a mask for this device";
+      GTEST_SKIP() << "skipped: no attention kernels with a pattern for this device";
+  }
+
+  /// The lists that the device makes of states are those that the host makes.
+  void checkBlockMask(sparsec_kernel_t kernel, const BlockStates &blocks) const {
+    DeviceBuffer mask = uploadArray(device, blocks.states);
+    PatternBuffer buffer = createBuffer(device, blocks.shape);
+    check(sparsec_pattern_update_from_block_mask(buffer.get(), kernel, static_cast<uint8_t *>(mask.data()), nullptr));
+    synchronize();
+    ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(blocks, host.get()));
   }
 
   const ListCase random = {"random", BlockChoice::Random, true, true, false};
@@ -119,7 +128,7 @@ protected:
 };
 
 TEST_P(PatternUpdate, FromThePredicate) {
-  forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
+  forEachKernel(/*needsMask=*/true, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
     for (const AttentionShape &shape : attentionShapes(/*quick=*/true)) {
       SCOPED_TRACE(shape.name);
       BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
@@ -135,28 +144,22 @@ TEST_P(PatternUpdate, FromThePredicate) {
 
 TEST_P(PatternUpdate, FromABlockMask) {
   uint64_t seed = 1;
-  for (const AttentionShape &shape : attentionShapes(/*quick=*/false))
-    for (const ListCase &lists : listCases(/*quick=*/false)) {
-      SCOPED_TRACE(fmt::format("{}, {}", shape.name, lists.name));
-      BlockStates blocks = chooseBlocks(shape, 64, 128, lists, ++seed);
-      DeviceBuffer mask = uploadArray(device, blocks.states);
-      PatternBuffer buffer = createBuffer(device, blocks.shape);
-      check(sparsec_pattern_update_from_block_mask(buffer.get(), static_cast<uint8_t *>(mask.data()), nullptr));
-      synchronize();
-      ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(blocks, host.get()));
-    }
+  forEachKernel(/*needsMask=*/false, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    for (const AttentionShape &shape : attentionShapes(/*quick=*/true))
+      for (const ListCase &lists : listCases(/*quick=*/false)) {
+        SCOPED_TRACE(fmt::format("{}, {}", shape.name, lists.name));
+        checkBlockMask(kernel, chooseBlocks(shape, record.blockRows, record.blockColumns, lists, ++seed));
+      }
+  });
 }
 
 /// More key blocks than a warp has lanes, and than a builder has warps.
 TEST_P(PatternUpdate, LongLists) {
   AttentionShape shape = {"long", 1, 2, 1, 130, 64 * 101 + 5, SequenceOrder::BatchHeadSequence, Placement::Tight, 1};
-  BlockStates blocks = chooseBlocks(shape, 64, 64, random, 3);
-  DeviceBuffer mask = uploadArray(device, blocks.states);
-  PatternBuffer buffer = createBuffer(device, blocks.shape);
-  check(sparsec_pattern_update_from_block_mask(buffer.get(), static_cast<uint8_t *>(mask.data()), nullptr));
-  synchronize();
-  EXPECT_EQ(readLists(device, viewOf(buffer)), hostListsOf(blocks, host.get()));
-  forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
+  forEachKernel(/*needsMask=*/false, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    checkBlockMask(kernel, chooseBlocks(shape, record.blockRows, record.blockColumns, random, 3));
+  });
+  forEachKernel(/*needsMask=*/true, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
     BlockStates own = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
     AttentionArguments arguments(device, kernel, shape, 256, &own);
     PatternBuffer made = createBuffer(device, own.shape);
@@ -175,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(Devices, CudaPatternUpdate, testing::Values(false), dev
 
 TEST_P(CudaPatternUpdate, ReplaysOfAGraphWriteNewLists) {
   AttentionShape shape = attentionShapes(/*quick=*/true).front();
-  forEachKernel([&](const KernelRecord &record, sparsec_kernel_t kernel) {
+  forEachKernel(/*needsMask=*/true, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
     BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, 1);
     AttentionArguments arguments(device, kernel, shape, 256, &blocks);
     DeviceBuffer mask = uploadArray(device, blocks.states);
@@ -183,8 +186,8 @@ TEST_P(CudaPatternUpdate, ReplaysOfAGraphWriteNewLists) {
     const ArgumentArray views(arguments.deviceViews());
     CudaStream stream;
     CudaGraph graph(stream, [&] {
-      check(
-          sparsec_pattern_update_from_block_mask(fromMask.get(), static_cast<uint8_t *>(mask.data()), stream.handle()));
+      check(sparsec_pattern_update_from_block_mask(fromMask.get(), kernel, static_cast<uint8_t *>(mask.data()),
+                                                   stream.handle()));
       check(
           sparsec_pattern_update_from_predicate(fromRegion.get(), kernel, views.data(), views.size(), stream.handle()));
     });

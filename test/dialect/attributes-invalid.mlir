@@ -17,7 +17,7 @@ module @tensor_map_c1_large attributes {sparsec.attribute = #sparsec.tensor_map<
 // -----
 
 // expected-error @+1 {{expects bytes to be from 1 to 2147483647, but got 0}}
-module @workspace_c1 attributes {sparsec.attribute = #sparsec.workspace<bytes = 0>} {}
+module @workspace_c1 attributes {sparsec.attribute = #sparsec.workspace<kind = scratch, bytes = 0>} {}
 
 // -----
 

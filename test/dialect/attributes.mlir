@@ -24,17 +24,23 @@ module attributes {sparsec.broadcasts = [
 // CHECK-SAME: #sparsec.parameter<kind = size, argument = 1, index = 1>,
 // CHECK-SAME: #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = scalar, argument = 2>,
 // CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 1>,
-// CHECK-SAME: #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>]
+// CHECK-SAME: #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>,
+// CHECK-SAME: #sparsec.parameter<kind = input>]
 module attributes {sparsec.parameters = [
   #sparsec.parameter<kind = tensor_map, argument = 0, index = 2>, #sparsec.parameter<kind = pointer, argument = 3>,
   #sparsec.parameter<kind = row_ptr>, #sparsec.parameter<kind = col_idx>,
   #sparsec.parameter<kind = size, argument = 1, index = 1>, #sparsec.parameter<kind = stride, argument = 1>,
   #sparsec.parameter<kind = scalar, argument = 2>, #sparsec.parameter<kind = plan_section, index = 1>,
-  #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>]} {}
+  #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>,
+  #sparsec.parameter<kind = input>]} {}
 
-// CHECK: sparsec.workspaces = [#sparsec.workspace<bytes = 4, kept = true>, #sparsec.workspace<bytes = 8>]
+// CHECK: sparsec.workspaces = [#sparsec.workspace<kind = tile_counter, bytes = 4>, #sparsec.workspace<kind = scratch, bytes = 8>]
 module attributes {sparsec.workspaces = [
-  #sparsec.workspace<bytes = 4, kept = true>, #sparsec.workspace<bytes = 8, kept = false>]} {}
+  #sparsec.workspace<kind = tile_counter, bytes = 4>, #sparsec.workspace<kind = scratch, bytes = 8>]} {}
+
+// CHECK: sparsec.auxiliaries = [#sparsec.auxiliary<pattern_builder>, #sparsec.auxiliary<block_mask_reader>]
+module attributes {sparsec.auxiliaries = [
+  #sparsec.auxiliary<pattern_builder>, #sparsec.auxiliary<block_mask_reader>]} {}
 
 // CHECK: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>, #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 0, box = [64, 64, 1]>, #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 128, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 3, swizzle = 32, box = [16, 8, 1, 1, 1]>]
 module attributes {sparsec.tensor_maps = [

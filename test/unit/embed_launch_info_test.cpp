@@ -324,12 +324,19 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
   llvm.func @attention_0() attributes {sparsec.kernel = @attention, sparsec.alignment = 16 : i64,
-      sparsec.tile_m = 64 : i64, sparsec.workspaces = [#sparsec.workspace<bytes = 4, kept = true>],
+      sparsec.tile_m = 64 : i64, sparsec.workspaces = [#sparsec.workspace<kind = tile_counter, bytes = 4>,
+                            #sparsec.workspace<kind = scratch, bytes = 8>],
       sparsec.parameters = [#sparsec.parameter<kind = pattern_field, argument = 6, index = 7>,
                             #sparsec.parameter<kind = workspace, index = 0>]} {
     llvm.return
   }
-  llvm.func @attention_pattern() attributes {sparsec.kernel = @attention, sparsec.pattern_builder,
+  llvm.func @attention_block_mask() attributes {sparsec.kernel = @attention,
+      sparsec.auxiliary = #sparsec.auxiliary<block_mask_reader>, sparsec.tiles_per_cta = 4 : i64,
+      sparsec.parameters = [#sparsec.parameter<kind = input>], sparsec.threads = 128 : i64} {
+    llvm.return
+  }
+  llvm.func @attention_pattern() attributes {sparsec.kernel = @attention,
+      sparsec.auxiliary = #sparsec.auxiliary<pattern_builder>,
       sparsec.parameters = [#sparsec.parameter<kind = size, argument = 4, index = 2>], sparsec.threads = 512 : i64} {
     llvm.return
   }
@@ -343,22 +350,33 @@ protected:
   void SetUp() override { embed(attentionModule); }
 };
 
-TEST_F(EmbedAttention, PatternBuilder) {
+TEST_F(EmbedAttention, AuxiliaryKernels) {
   EXPECT_EQ(kernel(0).variant_count, 1u);
   EXPECT_EQ(kernel(1).variant_count, 1u);
-  ASSERT_EQ(kernel(0).auxiliary_count, 1u);
+  ASSERT_EQ(kernel(0).auxiliary_count, 2u);
   EXPECT_EQ(kernel(1).auxiliary_count, 0u);
-  const sparsec_auxiliary_info_t &auxiliary = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first];
-  EXPECT_EQ(auxiliary.kind, uint32_t(SPARSEC_AUXILIARY_PATTERN_BUILDER));
-  const sparsec_stage_info_t &builder = stage(auxiliary.stage);
-  EXPECT_STREQ(builder.symbol, "attention_pattern");
-  EXPECT_EQ(builder.threads, 512u);
-  EXPECT_EQ(builder.parameter_count, 1u);
-  EXPECT_EQ(builder.ctas_per_sm, 0u);
-  expectExtents(builder.row_first, builder.row_count,
-                {{6, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
-                 {6, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
-                 {4, SPARSEC_FIELD_SIZE, 2, 128, 128, 0}});
+  struct {
+    sparsec_auxiliary_kind_t kind;
+    const char *symbol;
+    uint32_t threads, tilesPerCta;
+  } expected[] = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, "attention_pattern", 512, 1},
+                  {SPARSEC_AUXILIARY_BLOCK_MASK_READER, "attention_block_mask", 128, 4}};
+  for (auto [index, want] : llvm::enumerate(expected)) {
+    const sparsec_auxiliary_info_t &auxiliary = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first + index];
+    EXPECT_EQ(auxiliary.kind, uint32_t(want.kind));
+    const sparsec_stage_info_t &machineKernel = stage(auxiliary.stage);
+    EXPECT_STREQ(machineKernel.symbol, want.symbol);
+    EXPECT_EQ(machineKernel.threads, want.threads);
+    EXPECT_EQ(machineKernel.tiles_per_cta, want.tilesPerCta);
+    EXPECT_EQ(machineKernel.parameter_count, 1u);
+    EXPECT_EQ(machineKernel.ctas_per_sm, 0u);
+    expectExtents(machineKernel.row_first, machineKernel.row_count,
+                  {{6, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
+                   {6, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
+                   {4, SPARSEC_FIELD_SIZE, 2, 128, 128, 0}});
+  }
+  const uint32_t reader = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first + 1].stage;
+  EXPECT_EQ(all<sparsec_parameter_info_t>()[stage(reader).parameter_first].source, uint32_t(SPARSEC_SOURCE_INPUT));
 }
 
 TEST_F(EmbedAttention, Attributes) {
@@ -420,13 +438,19 @@ TEST_F(EmbedAttention, Requirements) {
 }
 
 TEST_F(EmbedAttention, Workspace) {
-  ASSERT_EQ(variant(0).workspace_count, 1u);
+  ASSERT_EQ(variant(0).workspace_count, 2u);
   EXPECT_EQ(variant(1).workspace_count, 0u);
   const sparsec_workspace_info_t &workspace = all<sparsec_workspace_info_t>()[0];
   EXPECT_EQ(workspace.element_bytes, 4u);
   EXPECT_EQ(workspace.is_zeroed, 1u);
   EXPECT_EQ(workspace.lifetime, uint32_t(SPARSEC_LIFETIME_LAUNCHES));
   EXPECT_EQ(workspace.extent_count, 0u);
+  EXPECT_EQ(workspace.kind, uint32_t(SPARSEC_WORKSPACE_TILE_COUNTER));
+  const sparsec_workspace_info_t &scratch = all<sparsec_workspace_info_t>()[1];
+  EXPECT_EQ(scratch.element_bytes, 8u);
+  EXPECT_EQ(scratch.is_zeroed, 0u);
+  EXPECT_EQ(scratch.lifetime, uint32_t(SPARSEC_LIFETIME_LAUNCH));
+  EXPECT_EQ(scratch.kind, uint32_t(SPARSEC_WORKSPACE_SCRATCH));
   EXPECT_EQ(all<sparsec_parameter_info_t>()[1].source, uint32_t(SPARSEC_SOURCE_WORKSPACE));
 }
 

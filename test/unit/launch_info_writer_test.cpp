@@ -52,8 +52,8 @@ std::string makeLaunchInfo() {
   kernels[1].variants = {makeVariant("second_0", 2), makeVariant("second_1", 1)};
   kernels[1].variants[1].requirements = {{2, 8, 16, 0}};
   kernels[1].variants[1].workspaces = {
-      {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, 0}, {}},
-      {{0, 0, 2, SPARSEC_LIFETIME_LAUNCH, 0, 0}, {{3, SPARSEC_FIELD_SIZE, 0, 1, 1, 0}}}};
+      {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, SPARSEC_WORKSPACE_TILE_COUNTER}, {}},
+      {{0, 0, 2, SPARSEC_LIFETIME_LAUNCH, 0, SPARSEC_WORKSPACE_SCRATCH}, {{3, SPARSEC_FIELD_SIZE, 0, 1, 1, 0}}}};
   kernels[1].variants[1].stages.push_back(makeStage("second_1_combine", 0));
   kernels[1].auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, makeStage("second_pattern", 1)}};
   sparsec_launch_info_t target = {};

@@ -53,6 +53,27 @@ TEST(Inspect, AttentionAsText) {
                                        "    k            region operand         tensor<?x?x?x64xbf16>\n"));
 }
 
+/// cudaAttentionWithBuilder() with scratch memory of 8 bytes for every head and block of 64 queries, behind a counter.
+LaunchInfoBuilder withWorkspaces() {
+  LaunchInfoBuilder info = cudaAttentionWithBuilder();
+  addTileCounter(info);
+  info.workspaces.push_back({1, 2, 8, SPARSEC_LIFETIME_LAUNCH, 0, SPARSEC_WORKSPACE_SCRATCH});
+  info.variants[0].workspace_count = 2;
+  return info;
+}
+
+TEST(Inspect, Workspaces) {
+  EXPECT_THAT(inspect(withWorkspaces()),
+              HasSubstr("      workspace      tile counter, 4 bytes, zero before the first launch\n"
+                        "      workspace      scratch, 8 bytes x size 1 of q x size 2 of q in tiles of 64\n"));
+  auto images = run::readImages(bytesOf(makeCubin(withWorkspaces().build())));
+  ASSERT_TRUE(bool(images));
+  std::string text;
+  llvm::raw_string_ostream(text) << run::describeImages(*images);
+  EXPECT_THAT(text, HasSubstr(R"({"element_bytes":8,"extents":["size 1 of q","size 2 of q in tiles of 64"],)"
+                              R"("kind":"scratch","zeroed":false})"));
+}
+
 TEST(Inspect, AttentionAsJson) {
   LaunchInfoBuilder info = cudaAttention();
   info.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;
@@ -73,7 +94,7 @@ TEST(Inspect, AttentionAsJson) {
 }
 
 TEST(Inspect, WhateverIsReadCanBePrinted) {
-  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention()}) {
+  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention(), withWorkspaces()}) {
     const ByteVector good = builder.build();
     for (size_t i = 0; i < good.size(); ++i) {
       ByteVector bytes = good;

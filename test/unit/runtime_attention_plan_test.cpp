@@ -24,8 +24,7 @@ LaunchInfoBuilder plannedAttention(uint32_t tilesPerCta = 1, uint32_t tileKeys =
   info.stages[0].ctas_per_sm = 1;
   info.stages[0].tiles_per_cta = tilesPerCta;
   info.setTile(0, 64, tileKeys);
-  info.workspaces = {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, 0}};
-  info.variants[0].workspace_count = 1;
+  addTileCounter(info);
   info.parameters = {{SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS, 0, 0},
                      {SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES, 0, 0},
                      {SPARSEC_SOURCE_WORKSPACE, 0, 0, 0}};
@@ -320,7 +319,7 @@ TEST_F(AttentionPlan, UnknownListsHaveACounter) {
   EXPECT_EQ(info().order, SPARSEC_TILE_ORDER_COUNTER);
   EXPECT_EQ(info().bytes, 0);
   EXPECT_EQ(info().workspace_bytes, 16);
-  EXPECT_EQ(sparsec_plan_workspace_bytes(plan), 16u);
+  EXPECT_EQ(workspaceBytes(), 16u);
   EXPECT_EQ(info().tiles, 32);
   EXPECT_EQ(info().workers, 12);
   EXPECT_EQ(info().balance, 1);

@@ -371,26 +371,44 @@ LaunchInfoBuilder cudaAttention() {
   return info;
 }
 
+/// Appends an auxiliary kernel, which is stage 0 but for what is given.
+static void addAuxiliary(LaunchInfoBuilder &info, sparsec_auxiliary_kind_t kind, const char *symbol, uint32_t threads,
+                         uint32_t sharedMemory, uint32_t tilesPerCta,
+                         const std::vector<sparsec_parameter_info_t> &parameters) {
+  sparsec_stage_info_t stage = info.stages[0];
+  std::strcpy(stage.symbol, symbol);
+  stage.threads = threads;
+  stage.dynamic_shared_memory = sharedMemory;
+  stage.ctas_per_sm = 0;
+  stage.tiles_per_cta = tilesPerCta;
+  stage.parameter_first = uint32_t(info.parameters.size());
+  stage.parameter_count = uint32_t(parameters.size());
+  info.parameters.insert(info.parameters.end(), parameters.begin(), parameters.end());
+  info.auxiliaries.push_back({uint32_t(kind), uint32_t(info.stages.size())});
+  info.stages.push_back(stage);
+  info.kernels[0].auxiliary_count = uint32_t(info.auxiliaries.size());
+}
+
 LaunchInfoBuilder cudaAttentionWithBuilder() {
   enum { q, k, v, pattern, scale, slopes, ids };
+  const sparsec_parameter_info_t capacity = field(pattern, SPARSEC_FIELD_CAPACITY),
+                                 partialStarts = field(pattern, SPARSEC_FIELD_PARTIAL_STARTS),
+                                 partialIndices = field(pattern, SPARSEC_FIELD_PARTIAL_INDICES),
+                                 fullStarts = field(pattern, SPARSEC_FIELD_FULL_STARTS),
+                                 fullIndices = field(pattern, SPARSEC_FIELD_FULL_INDICES);
   LaunchInfoBuilder info = cudaAttention();
-  sparsec_stage_info_t builder = info.stages[0];
-  std::strcpy(builder.symbol, "attention_pattern");
-  builder.threads = 512;
-  builder.dynamic_shared_memory = 64;
-  builder.ctas_per_sm = 0;
-  builder.parameter_first = uint32_t(info.parameters.size());
-  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, q, SPARSEC_FIELD_SIZE, 2});
-  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, k, SPARSEC_FIELD_SIZE, 2});
-  for (uint32_t field : {SPARSEC_FIELD_HEADS, SPARSEC_FIELD_CAPACITY, SPARSEC_FIELD_PARTIAL_STARTS,
-                         SPARSEC_FIELD_PARTIAL_INDICES, SPARSEC_FIELD_FULL_STARTS, SPARSEC_FIELD_FULL_INDICES})
-    info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, pattern, field, 0});
-  info.parameters.push_back({SPARSEC_SOURCE_ARGUMENT, ids, SPARSEC_FIELD_DATA, 0});
-  builder.parameter_count = uint32_t(info.parameters.size()) - builder.parameter_first;
-  info.stages.push_back(builder);
-  info.auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, 1}};
-  info.kernels[0].auxiliary_count = 1;
+  addAuxiliary(info, SPARSEC_AUXILIARY_PATTERN_BUILDER, "attention_pattern", 512, 64, 1,
+               {field(q, SPARSEC_FIELD_SIZE, 2), field(k, SPARSEC_FIELD_SIZE, 2), field(pattern, SPARSEC_FIELD_HEADS),
+                capacity, partialStarts, partialIndices, fullStarts, fullIndices, field(ids, SPARSEC_FIELD_DATA)});
+  addAuxiliary(info, SPARSEC_AUXILIARY_BLOCK_MASK_READER, "attention_block_mask", 128, 0, 4,
+               {other(SPARSEC_SOURCE_INPUT), field(k, SPARSEC_FIELD_SIZE, 2), capacity, partialStarts, partialIndices,
+                fullStarts, fullIndices, other(SPARSEC_SOURCE_TILE_ROWS)});
   return info;
+}
+
+void addTileCounter(LaunchInfoBuilder &info) {
+  info.workspaces = {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, SPARSEC_WORKSPACE_TILE_COUNTER}};
+  info.variants[0].workspace_count = 1;
 }
 
 void removeArgument(LaunchInfoBuilder &info, uint32_t number) {

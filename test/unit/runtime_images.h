@@ -66,8 +66,12 @@ LaunchInfoBuilder cudaLinear();
 LaunchInfoBuilder cudaAttention();
 
 /// cudaAttention() with a pattern builder, "attention_pattern": Sq, Skv, the heads of the pattern, its capacity and
-/// four pointers, the ids.
+/// four pointers, the ids; and with a block mask reader, "attention_block_mask": the mask, Skv, the capacity of the
+/// pattern and four pointers, the number of lists.
 LaunchInfoBuilder cudaAttentionWithBuilder();
+
+/// Gives variant 0 workspace 0, a tile counter.
+void addTileCounter(LaunchInfoBuilder &info);
 
 /// y = tanh(w x) in f32 with blocks of 16 x 16, tiles of 16 x 8, for the host: sparsec_test_tanh_product of
 /// runtime_host_kernel.c.

@@ -67,6 +67,13 @@ protected:
     return info;
   }
 
+  /// Of launches with the plan, whose sizes the arguments may tell.
+  size_t workspaceBytes(const ArgumentList &of = {}) {
+    size_t bytes = 1;
+    EXPECT_OK(sparsec_plan_workspace_bytes(plan, of.data(), of.size(), &bytes));
+    return bytes;
+  }
+
   /// No plan is made, the message says why, and all memory is freed.
   void refusesPlan(sparsec_status_code_t code, const std::string &message, const ArgumentList &of,
                    sparsec_plan_options_t options = sized<sparsec_plan_options_t>()) {

@@ -238,11 +238,21 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"unknown required plan sections 4", [](auto &i) { i.variants[0].required_sections = 4; }},
       {"workspaces of variant 0 0 + 1 of 0", [](auto &i) { i.variants[0].workspace_count = 1; }},
       {"unknown lifetime of a workspace 3",
-       [](auto &i) { i.workspaces = {{0, 0, 4, 3, 1, 0}}, i.variants[0].workspace_count = 1; }},
+       [](auto &i) { i.workspaces = {{0, 0, 4, 3, 1, 1}}, i.variants[0].workspace_count = 1; }},
+      {"unknown kind of a workspace 3",
+       [](auto &i) { i.workspaces = {{0, 0, 4, 1, 1, 3}}, i.variants[0].workspace_count = 1; }},
+      {"a tile counter of variant 0 has 0 extents, elements of 8 bytes, lifetime 2 and is_zeroed 1",
+       [](auto &i) { addTileCounter(i), i.workspaces[0].element_bytes = 8; }},
+      {"a tile counter of variant 0 has 1 extents",
+       [](auto &i) { addTileCounter(i), i.workspaces[0].extent_count = 1; }},
+      {"a tile counter of variant 0 has 0 extents, elements of 4 bytes, lifetime 1 and is_zeroed 1",
+       [](auto &i) { addTileCounter(i), i.workspaces[0].lifetime = SPARSEC_LIFETIME_LAUNCH; }},
+      {"a tile counter of variant 0 has 0 extents, elements of 4 bytes, lifetime 2 and is_zeroed 0",
+       [](auto &i) { addTileCounter(i), i.workspaces[0].is_zeroed = 0; }},
       {"a workspace of variant 0 has elements of 0 bytes",
-       [](auto &i) { i.workspaces = {{0, 0, 0, 1, 1, 0}}, i.variants[0].workspace_count = 1; }},
+       [](auto &i) { i.workspaces = {{0, 0, 0, 1, 1, 1}}, i.variants[0].workspace_count = 1; }},
       {"extents of a workspace of variant 0 4 + 1 of 4",
-       [](auto &i) { i.workspaces = {{4, 1, 4, 1, 1, 0}}, i.variants[0].workspace_count = 1; }},
+       [](auto &i) { i.workspaces = {{4, 1, 4, 1, 1, 1}}, i.variants[0].workspace_count = 1; }},
       {"stages of variant 0 2 + 1 of 2", [](auto &i) { i.variants[0].stage_first = 2; }},
       {"variant 0 has no stage", [](auto &i) { i.variants[0].stage_count = 0; }},
       // Machine kernels.
@@ -271,6 +281,8 @@ TEST(LaunchInfo, RecordsAreChecked) {
        [](auto &i) { i.extents[0].dimension = 2; }},
       {"an extent of variant 0 is field 10 and dimension 0 of argument 'w'",
        [](auto &i) { i.extents[0].field = SPARSEC_FIELD_BATCHES; }},
+      {"an extent of variant 0 is field 2 and dimension 0 of argument 'bias'",
+       [](auto &i) { i.extents[0].argument = bias; }},
       {"an extent of variant 0 has blocks of 512 and tiles of 0", [](auto &i) { i.extents[1].tile = 0; }},
       // Sources of parameters.
       {"unknown parameter source 50", [](auto &i) { i.parameters[0].source = 50; }},
@@ -284,6 +296,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[17].dimension = 2; }},
       {"unknown plan section 2", [](auto &i) { i.parameters[9].index = 2; }},
       {"is workspace 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_WORKSPACE; }},
+      {"parameter 9 of variant 0 is input 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_INPUT; }},
       {"tensor map 1 is of argument 5 of 5", [](auto &i) { i.tensorMaps[1].argument = 5; }},
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
@@ -405,19 +418,52 @@ TEST(LaunchInfo, AnInputMayBeSeveralOperands) {
   EXPECT_OK(parseChangedAttention(usedTwice));
 }
 
-TEST(LaunchInfo, PatternBuildersAreChecked) {
-  auto withBuilder = [](LaunchInfoBuilder &info) {
+TEST(LaunchInfo, AuxiliaryKernelsAreChecked) {
+  auto withAuxiliary = [](LaunchInfoBuilder &info) {
     info.stages.push_back(info.stages[0]);
     info.stages[1].ctas_per_sm = 0;
+    info.stages[1].row_first = uint32_t(info.extents.size());
+    info.extents.push_back({3, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0});
+    info.extents.push_back({3, SPARSEC_FIELD_HEADS, 0, 1, 1, 0});
     info.auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, 1}};
     info.kernels[0].auxiliary_count = 1;
   };
-  EXPECT_OK(parseChangedAttention(withBuilder));
+  EXPECT_OK(parseChangedAttention(withAuxiliary));
+  auto makeReader = [](LaunchInfoBuilder &info) { info.auxiliaries[0].kind = SPARSEC_AUXILIARY_BLOCK_MASK_READER; };
+  auto takeInput = [](LaunchInfoBuilder &info, uint32_t index) {
+    info.stages[1].parameter_first = uint32_t(info.parameters.size());
+    info.stages[1].parameter_count = 1;
+    info.parameters.push_back({SPARSEC_SOURCE_INPUT, index, 0, 0});
+  };
+  EXPECT_OK(parseChangedAttention([&](auto &info) {
+    withAuxiliary(info);
+    makeReader(info);
+    takeInput(info, 0);
+    info.operations[0].region_count = 1; // it needs no mask region
+  }));
   struct {
     const char *message;
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
-      {"unknown auxiliary kernel 2", [](auto &i) { i.auxiliaries[0].kind = 2; }},
+      {"unknown auxiliary kernel 3", [](auto &i) { i.auxiliaries[0].kind = 3; }},
+      {"the block mask reader expects a GPU and a pattern",
+       [&](auto &i) {
+         makeReader(i);
+         removeArgument(i, 3);
+       }},
+      {"the block mask reader expects a GPU and a pattern",
+       [&](auto &i) {
+         makeReader(i);
+         makeHostInfo(i);
+       }},
+      {"parameter 0 of the block mask reader is input 1 of 1",
+       [&](auto &i) {
+         makeReader(i);
+         takeInput(i, 1);
+       }},
+      {"parameter 0 of the pattern builder is input 0 of 0", [&](auto &i) { takeInput(i, 0); }},
+      {"an extent of variant 0 is field 10 and dimension 0 of argument 'pattern'",
+       [](auto &i) { i.stages[0].row_first = i.stages[1].row_first; }},
       {"the pattern builder expects a GPU, a pattern and a mask region",
        [](auto &i) { i.operations[0].region_count = 1; }},
       {"the pattern builder expects a GPU, a pattern and a mask region", [](auto &i) { removeArgument(i, 3); }},
@@ -428,7 +474,7 @@ TEST(LaunchInfo, PatternBuildersAreChecked) {
   };
   for (auto &[message, change] : cases)
     EXPECT_STATUS(parseChangedAttention([&](auto &info) {
-                    withBuilder(info);
+                    withAuxiliary(info);
                     change(info);
                   }),
                   SPARSEC_STATUS_INVALID_IMAGE, message);

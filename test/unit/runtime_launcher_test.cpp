@@ -222,8 +222,7 @@ class AttentionLauncher : public AttentionOnFake {
 protected:
   void SetUp() override {
     LaunchInfoBuilder info = cudaAttention();
-    info.workspaces = {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, 0}};
-    info.variants[0].workspace_count = 1;
+    addTileCounter(info);
     info.parameters = {{SPARSEC_SOURCE_WORKSPACE, 0, 0, 0},
                        {SPARSEC_SOURCE_ARGUMENT, pattern, SPARSEC_FIELD_FULL_STARTS, 0}};
     info.stages[0].parameter_count = 2;

@@ -33,7 +33,7 @@ protected:
   }
 
   sparsec::runtime::Status updateFromMask(const uint8_t *mask, void *stream = nullptr) {
-    return sparsec::runtime::Status(sparsec_pattern_update_from_block_mask(buffer, mask, stream));
+    return sparsec::runtime::Status(sparsec_pattern_update_from_block_mask(buffer, kernel, mask, stream));
   }
   sparsec::runtime::Status updateFromPredicate(void *stream = nullptr) {
     const ArgumentArray array(arguments);
@@ -89,7 +89,7 @@ TEST_F(PatternUpdate, HostWritesTheListsAtOnce) {
   ASSERT_OK(updateFromMask(second.data()));
   EXPECT_EQ(states(), second);
   second[17] = 3;
-  EXPECT_STATUS(sparsec_pattern_update_from_block_mask(buffer, second.data(), nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+  EXPECT_STATUS(updateFromMask(second.data()), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "mask: expects 0 to 2, but element 17 is 3");
   EXPECT_EQ(states(), std::vector<uint8_t>(24, partial)) << "outputs are untouched";
 }
@@ -107,21 +107,49 @@ TEST_F(PatternUpdate, HostEvaluatesThePredicate) {
   EXPECT_EQ(states(), expected);
 }
 
+/// On the host no kernel is needed; one that is given, of any target, has such a pattern.
+TEST_F(PatternUpdate, HostTakesAnyKernelWithThePattern) {
+  const std::vector<uint8_t> mask(12, full);
+  create(shape, false);
+  ASSERT_EQ(kernel, nullptr);
+  EXPECT_OK(updateFromMask(mask.data()));
+  load(cudaAttention());
+  EXPECT_OK(updateFromMask(mask.data()));
+  EXPECT_EQ(states(), mask);
+  load(cudaLinear());
+  EXPECT_STATUS(updateFromMask(mask.data()), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "kernel 'linear' has no pattern argument");
+  load(cudaAttention());
+  sparsec_pattern_buffer_destroy(buffer);
+  create(smallShape, false);
+  EXPECT_STATUS(updateFromMask(std::vector<uint8_t>(24).data()), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "buffer: expects blocks of 64 queries x 128 keys, as 'pattern' of the kernel has them, but got 2 x 3");
+}
+
 TEST_F(PatternUpdate, GpuGetsOneKernelAndNothingWaits) {
-  create(smallShape, true);
-  EXPECT_EQ(fake.loadedImageStart, "// S") << "PTX";
-  fake.parameterCount = 6;
+  load(cudaAttentionWithBuilder());
+  create(shapeOf(64, 128, 2, 3, 100, 300), true);
+  fake.parameterCount = 8;
   int stream;
   ASSERT_OK(updateFromMask(static_cast<uint8_t *>(at(0x1000)), &stream));
   EXPECT_THAT(fake.calls, ElementsAre("cuCtxPushCurrent", "cuLaunchKernel", "cuCtxPopCurrent"));
   const FakeLaunch &launch = fake.launches.at(0);
-  EXPECT_EQ(launch.function, "sparsec_block_mask_to_lists");
-  EXPECT_EQ(launch.gridX, 6u) << "a warp for every list";
-  EXPECT_EQ(launch.threads, 32u);
+  EXPECT_EQ(launch.function, "attention_block_mask");
+  EXPECT_EQ(launch.gridX, 3u) << "12 lists, 4 for every CTA";
+  EXPECT_EQ(launch.threads, 128u);
+  EXPECT_EQ(launch.sharedMemory, 0u);
   EXPECT_EQ(launch.stream, &stream);
   auto word = [](const void *pointer) { return uint64_t(reinterpret_cast<uintptr_t>(pointer)); };
-  EXPECT_THAT(launch.words, ElementsAre(0x1000, 4, word(view.partial.starts), word(view.partial.indices),
-                                        word(view.full.starts), word(view.full.indices)));
+  EXPECT_THAT(launch.words, ElementsAre(0x1000, 300, 3, word(view.partial.starts), word(view.partial.indices),
+                                        word(view.full.starts), word(view.full.indices), 12));
+}
+
+/// The last CTA has a list for some of its warps only.
+TEST_F(PatternUpdate, GridsCoverAllLists) {
+  load(cudaAttentionWithBuilder());
+  create(shapeOf(64, 128, 1, 1, 64 * 5, 300), true);
+  ASSERT_OK(updateFromMask(static_cast<uint8_t *>(at(0x1000))));
+  EXPECT_EQ(fake.launches.at(0).gridX, 2u);
 }
 
 TEST_F(PatternUpdate, GpuRunsTheBuilderOfTheKernel) {
@@ -145,13 +173,14 @@ TEST_F(PatternUpdate, GpuRunsTheBuilderOfTheKernel) {
 }
 
 TEST_F(PatternUpdate, NothingToDo) {
+  load(cudaAttentionWithBuilder());
   for (bool onDevice : {false, true}) {
     sparsec_pattern_buffer_destroy(buffer);
-    create(shapeOf(2, 3, 1, 2, 0, 10), onDevice);
+    create(shapeOf(64, 128, 1, 2, 0, 10), onDevice);
     EXPECT_OK(updateFromMask(nullptr));
     EXPECT_TRUE(fake.calls.empty());
     sparsec_pattern_buffer_destroy(buffer);
-    create(shapeOf(2, 3, 1, 2, 5, 0), onDevice);
+    create(shapeOf(64, 128, 1, 2, 5, 0), onDevice);
     EXPECT_OK(updateFromMask(nullptr)) << "all lists are empty, but they are there";
   }
 }
@@ -159,8 +188,8 @@ TEST_F(PatternUpdate, NothingToDo) {
 TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
   load(cudaAttentionWithBuilder());
   setIds(std::vector<int32_t>(600));
-  EXPECT_STATUS(sparsec_pattern_update_from_block_mask(nullptr, nullptr, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "buffer is NULL");
+  EXPECT_STATUS(sparsec_pattern_update_from_block_mask(nullptr, kernel, nullptr, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "buffer is NULL");
   const std::vector<uint8_t> mask(24);
   ASSERT_OK(sparsec_pattern_from_block_mask(&smallShape, mask.data(), nullptr, &buffer));
   const char *notUpdatable = "buffer: expects one of sparsec_pattern_buffer_create";
@@ -170,6 +199,8 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
 
   create(shape, true);
   EXPECT_STATUS(updateFromMask(nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "mask is NULL");
+  EXPECT_STATUS(sparsec_pattern_update_from_block_mask(buffer, nullptr, mask.data(), nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
   EXPECT_STATUS(sparsec_pattern_update_from_predicate(buffer, nullptr, nullptr, 0, nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
   arguments.pop_back();
@@ -178,8 +209,10 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
   setIds(std::vector<int32_t>(600));
   sparsec_pattern_buffer_destroy(buffer);
   create(smallShape, true);
-  EXPECT_STATUS(updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "buffer: expects blocks of 64 queries x 128 keys, as 'pattern' of the kernel has them, but got 2 x 3");
+  const char *otherBlocks =
+      "buffer: expects blocks of 64 queries x 128 keys, as 'pattern' of the kernel has them, but got 2 x 3";
+  EXPECT_STATUS(updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT, otherBlocks);
+  EXPECT_STATUS(updateFromMask(mask.data()), SPARSEC_STATUS_INVALID_ARGUMENT, otherBlocks);
   EXPECT_TRUE(fake.calls.empty());
 
   sparsec_pattern_buffer_destroy(buffer);
@@ -187,11 +220,17 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
   load(cudaAttention());
   EXPECT_STATUS(updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "kernel 'attention' has no pattern builder: expects a pattern argument besides the mask region");
+  EXPECT_STATUS(updateFromMask(mask.data()), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "kernel 'attention' has no block mask reader");
+  load(cudaLinear());
+  EXPECT_STATUS(updateFromMask(mask.data()), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "kernel 'linear' has no pattern argument");
 }
 
 TEST_F(PatternUpdate, CheckingModeLooksAtTheMask) {
   openChecking();
-  create(smallShape, true);
+  load(cudaAttentionWithBuilder());
+  create(shapeOf(64, 128, 2, 2, 100, 300), true);
   void *mask = at(0x1000);
   EXPECT_STATUS(updateFromMask(static_cast<uint8_t *>(mask)), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "mask needs 24 bytes of memory of device 0, but the driver does not know this memory");
@@ -223,13 +262,12 @@ TEST_F(PatternUpdate, CheckingModeLooksAtWhatTheMaskLoads) {
 TEST_F(PatternUpdate, FailuresOfCreationAreReportedAndUndone) {
   ASSERT_OK(sparsec_device_open_cuda(0, &device));
   const auto before = fake.allocations;
-  for (const char *call : {"cuMemAlloc", "cuMemcpyHtoD", "cuModuleLoadDataEx", "cuModuleGetFunction"}) {
+  for (const char *call : {"cuMemAlloc", "cuMemcpyHtoD"}) {
     fake.failures = {{call, sparsec::runtime::CUresult(700)}};
     EXPECT_STATUS(sparsec_pattern_buffer_create(&shape, device, &buffer), SPARSEC_STATUS_DRIVER_ERROR,
                   "CUDA_ERROR_FAKE");
     EXPECT_EQ(buffer, nullptr);
     EXPECT_EQ(fake.allocations, before) << call;
-    EXPECT_EQ(fake.loadedModules, 0) << call;
   }
   fake.failures.clear();
   EXPECT_STATUS(sparsec_pattern_buffer_create(&shape, device, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
@@ -243,7 +281,7 @@ TEST_F(PatternUpdate, CppLayer) {
   ByteVector cubin = makeCubin(cudaAttentionWithBuilder().build());
   sparsec::Module loaded(gpu, cubin.data(), cubin.size());
   sparsec::Pattern lists(gpu, shape);
-  lists.update(static_cast<uint8_t *>(at(0x1000)));
+  lists.update(loaded.kernel(), static_cast<uint8_t *>(at(0x1000)));
   sparsec_dense_t any = sparsec_dense_1d(at(0x1000), SPARSEC_DTYPE_F32, 1);
   sparsec_dense_t idView = sparsec_dense_2d(at(0x2000), SPARSEC_DTYPE_I32, 2, 300);
   lists.update(loaded.kernel(), {any, any, any, lists, 1.0, any, idView, any, any});

@@ -265,7 +265,12 @@ TEST_F(PlanOptions, InfoOfWhatIsNotThere) {
                 "variant is 2, but the kernel has 2");
   info.size = 8;
   EXPECT_STATUS(sparsec_plan_info(plan, 0, &info), SPARSEC_STATUS_INVALID_ARGUMENT, "out_info: expects a size of");
-  EXPECT_EQ(sparsec_plan_workspace_bytes(nullptr), 0u);
+  size_t bytes = 7;
+  EXPECT_STATUS(sparsec_plan_workspace_bytes(nullptr, nullptr, 0, &bytes), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "plan is NULL");
+  EXPECT_EQ(bytes, 0u);
+  EXPECT_STATUS(sparsec_plan_workspace_bytes(plan, nullptr, 0, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "out_bytes is NULL");
 }
 
 } // namespace

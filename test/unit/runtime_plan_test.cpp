@@ -155,7 +155,7 @@ TEST_F(Plan, SaysWhatItIs) {
   EXPECT_EQ(info.workspace_bytes, 0);
   EXPECT_GT(info.milliseconds, 0);
   EXPECT_EQ(planInfo(1).tiles, 16);
-  EXPECT_EQ(sparsec_plan_workspace_bytes(plan), 0u);
+  EXPECT_EQ(workspaceBytes(), 0u);
 }
 
 /// The fallback has a panel of 128 columns where the preferred variant's cluster has one of 512.

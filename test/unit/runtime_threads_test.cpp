@@ -177,7 +177,7 @@ TEST(Threads, PatternsOnAGpu) {
                           ids(),          result,         sparsec_dense_3d(lse.data(), SPARSEC_DTYPE_F32, 2, 8, 100)};
     };
     runOnThreads({
-        [&](int thread) { own[thread].update(mask.as<uint8_t>()); },
+        [&](int thread) { own[thread].update(kernel, mask.as<uint8_t>()); },
         [&](int thread) {
           sparsec_dense_t any = ids();
           own[thread].update(kernel, {any, any, any, own[thread], 0.125, any, any, any, any});
@@ -190,7 +190,7 @@ TEST(Threads, PatternsOnAGpu) {
         [&](int) { EXPECT_EQ(tilesOf(createPlan(kernel.handle(), arguments(shared.view()))), 32); },
         [&](int) {
           const sparsec::Pattern made(device, shape);
-          made.update(mask.as<uint8_t>());
+          made.update(kernel, mask.as<uint8_t>());
         },
     });
   }
@@ -275,7 +275,7 @@ TEST(Threads, PatternsOnTheHost) {
   const std::vector<uint8_t> mask = {1, 2, 0, 1, 2, 0, 2, 2, 2, 0, 2, 1};
   runOnThreads({
       [&](int thread) {
-        own[thread].update(mask.data());
+        own[thread].update(module.kernel(), mask.data());
         const sparsec_blocks_t lists = own[thread].view();
         EXPECT_OK(sparsec_blocks_check(&lists));
       },

@@ -121,12 +121,17 @@ TEST_F(TwoDevices, PatternsBelongToTheirDevice) {
                 "argument 3 'pattern': expects memory of device 1, but got memory of device 0");
   const sparsec_dense_t any = sparsec_dense_1d(second.x.data(), SPARSEC_DTYPE_F32, 1);
   const sparsec_dense_t ids = sparsec_dense_2d(second.x.data(), SPARSEC_DTYPE_I32, 2, 300);
-  try {
-    lists.update(second.module.kernel(), {any, any, any, lists, 1.0, any, ids, any, any});
-    FAIL() << "expects an exception";
-  } catch (const sparsec::Error &error) {
-    EXPECT_STREQ(error.what(), "kernel 'attention' is loaded for device 1, but the lists are in memory of device 0");
-  }
+  const sparsec::Kernel kernel = second.module.kernel();
+  for (bool isFromMask : {false, true})
+    try {
+      if (isFromMask)
+        lists.update(kernel, static_cast<const uint8_t *>(second.x.data()));
+      else
+        lists.update(kernel, {any, any, any, lists, 1.0, any, ids, any, any});
+      FAIL() << "expects an exception";
+    } catch (const sparsec::Error &error) {
+      EXPECT_STREQ(error.what(), "kernel 'attention' is loaded for device 1, but the lists are in memory of device 0");
+    }
 }
 
 } // namespace

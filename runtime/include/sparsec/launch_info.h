@@ -149,6 +149,7 @@ typedef enum sparsec_source_e {
   SPARSEC_SOURCE_WORKSPACE = 4,    /* pointer to workspace `index` of the variant, or null */
   SPARSEC_SOURCE_TILE_ROWS = 5,    /* i32: tile rows of the stage's grid */
   SPARSEC_SOURCE_PANELS = 6,       /* i32: panels of the stage's grid */
+  SPARSEC_SOURCE_INPUT = 7,        /* pointer `index` of those that the call of an auxiliary kernel gives, see there */
 } sparsec_source_t;
 
 /* What of an argument. Fields of blocks are those of sparsec_blocks_t. */
@@ -175,6 +176,13 @@ typedef enum sparsec_pattern_encoding_e {
    * indices[i * capacity + starts[i]]. What a FlexAttention BlockMask holds. */
   SPARSEC_PATTERN_PADDED_LISTS = 2,
 } sparsec_pattern_encoding_t;
+
+/* What a block of keys is for a block of queries. */
+typedef enum sparsec_block_state_e {
+  SPARSEC_BLOCK_EMPTY = 0,   /* not visited */
+  SPARSEC_BLOCK_FULL = 1,    /* visited; the mask region is not asked */
+  SPARSEC_BLOCK_PARTIAL = 2, /* visited, where the mask region says so */
+} sparsec_block_state_t;
 
 /* Sections of a plan. Later kernel families add sections (word streams, packed
  * values, reordered rows); kernels that do not name them are unaffected. */
@@ -414,23 +422,32 @@ typedef enum sparsec_lifetime_e {
   SPARSEC_LIFETIME_LAUNCHES = 2,
 } sparsec_lifetime_t;
 
-/* Device memory that a launch may bring: element_bytes times its extents. Without it a variant does without. */
+/* What a variant does with a workspace. */
+typedef enum sparsec_workspace_kind_e {
+  SPARSEC_WORKSPACE_SCRATCH = 1, /* whatever it likes */
+  /* One u32, how many tiles are taken. Launches whose plan has no tile lists get it, to take tiles as workers become
+   * free; others get null. Zero before and after every launch: SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
+  SPARSEC_WORKSPACE_TILE_COUNTER = 2,
+} sparsec_workspace_kind_t;
+
+/* Device memory that a launch may bring: element_bytes times the product of its extents. Without it a variant does
+ * without. */
 typedef struct sparsec_workspace_info_s {
   uint32_t extent_first, extent_count;
   uint32_t element_bytes;
   uint32_t lifetime;  /* sparsec_lifetime_t */
   uint32_t is_zeroed; /* 1: its bytes are zero before the first launch */
-  uint32_t reserved;
+  uint32_t kind;      /* sparsec_workspace_kind_t */
 } sparsec_workspace_info_t;
 
 /*
  * A number of things of a call: ceil(size / block) * ceil(block / tile), where
- * size is a field of an argument. Tiles of `tile` elements that do not cross
+ * size is a field of an argument, but of no operand of regions. Tiles of `tile` elements that do not cross
  * blocks of `block`. The product of several is a number of all combinations.
  */
 typedef struct sparsec_extent_info_s {
   uint32_t argument;  /* of the kernel */
-  uint32_t field;     /* SPARSEC_FIELD_SIZE, _BATCHES, _HEADS */
+  uint32_t field;     /* SPARSEC_FIELD_SIZE; of auxiliary kernels also _BATCHES, _HEADS */
   uint32_t dimension; /* of SPARSEC_FIELD_SIZE */
   uint32_t block, tile;
   uint32_t reserved;
@@ -449,7 +466,7 @@ typedef struct sparsec_extent_info_s {
  * tile_m queries. tile_n keys are taken at a time, tile_k is D. GPU kernels count
  * panels from the last block of queries on.
  *
- * A pattern builder has a tile for every list, and a CTA for every tile.
+ * Auxiliary kernels have a tile for every list of the pattern: their tile rows.
  */
 typedef struct sparsec_stage_info_s {
   char symbol[SPARSEC_SYMBOL_LENGTH];
@@ -459,7 +476,7 @@ typedef struct sparsec_stage_info_s {
   uint32_t threads;                  /* CUDA: threads in a CTA */
   uint32_t dynamic_shared_memory;    /* bytes */
   uint32_t cluster;                  /* CTAs in a cluster; compiled in as .reqnctapercluster */
-  uint32_t ctas_per_sm;              /* CTAs that are meant to be resident on one SM; 0: a CTA for every tile */
+  uint32_t ctas_per_sm;              /* CTAs that are meant to be resident on one SM; 0: as many as the tiles need */
   uint32_t tiles_per_cta;            /* tiles that a CTA works on side by side: each is a worker's */
   uint32_t tile_m, tile_n, tile_k;
   uint32_t slots;     /* of its ring */
@@ -487,6 +504,9 @@ typedef enum sparsec_auxiliary_kind_e {
   /* Writes the padded lists of a pattern from the mask region, in ascending order. Of the arguments it takes Sq and Skv
    * (dimension 2 of Q and of K), the fields of the pattern and the operands of the region. */
   SPARSEC_AUXILIARY_PATTERN_BUILDER = 1,
+  /* Writes them from a block mask, input 0: one sparsec_block_state_t, a byte, for every block of keys of every list,
+   * in the order of the lists. Of the arguments it takes Skv (dimension 2 of K) and the fields of the pattern. */
+  SPARSEC_AUXILIARY_BLOCK_MASK_READER = 2,
 } sparsec_auxiliary_kind_t;
 
 typedef struct sparsec_auxiliary_info_s {

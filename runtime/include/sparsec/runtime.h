@@ -362,13 +362,6 @@ SPARSEC_API sparsec_status_t sparsec_image_format(const void *data, size_t bytes
 
 typedef struct sparsec_pattern_buffer_s *sparsec_pattern_buffer_t; /* owns the lists of a pattern */
 
-/* What a block of keys is for a block of queries. */
-typedef enum sparsec_block_state_e {
-  SPARSEC_BLOCK_EMPTY = 0,   /* not visited */
-  SPARSEC_BLOCK_FULL = 1,    /* visited; the mask region is not asked */
-  SPARSEC_BLOCK_PARTIAL = 2, /* visited, where the mask region says so */
-} sparsec_block_state_t;
-
 /*
  * Makes a pattern from the sparsec_block_state_t of every block, one byte each:
  * host_mask[batches][heads][block rows][block columns], in host memory. Booleans
@@ -396,8 +389,7 @@ SPARSEC_API sparsec_status_t sparsec_pattern_from_predicate(sparsec_kernel_t ker
 /*
  * Makes a buffer of padded lists that can be written again and again: with room
  * for every block (capacity = block columns, 8 bytes for every block of the
- * shape), all of them empty. Its view stays the same. On a GPU the driver compiles
- * a small kernel here.
+ * shape), all of them empty. Its view stays the same.
  */
 SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_t *shape, sparsec_device_t device,
                                                            sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
@@ -406,15 +398,18 @@ SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_
  * Write the lists of such a buffer, in ascending order, from a block mask or from
  * the mask region of a kernel: what sparsec_pattern_from_block_mask and
  * sparsec_pattern_from_predicate do, with everything in memory of the buffer's
- * device. On a GPU they enqueue a kernel on the stream, wait for nothing and may
- * be captured in a CUDA graph: a launch behind them on the stream sees the new
- * lists. There the kernel must be loaded on that GPU and have a pattern argument,
- * elements of the mask other than sparsec_block_state_t count as empty, and
- * reads of the region from beyond a tensor take some element that is there. On the
- * host the lists are written when the call returns.
+ * device. The blocks of the kernel's pattern have the size of the buffer's. On a
+ * GPU a machine kernel that the compiled file brings is enqueued on the stream;
+ * nothing waits, and the call may be captured in a CUDA graph: a launch behind it
+ * on the stream sees the new lists. There the kernel must be loaded on that GPU and
+ * have a pattern argument, elements of the mask other than sparsec_block_state_t
+ * count as empty, and reads of the region from beyond a tensor take some element
+ * that is there. On the host the lists are written when the call returns, the
+ * kernel may be of any target, and a block mask needs none (NULL).
  */
 SPARSEC_API sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer,
-                                                                    const uint8_t *mask, void *stream) SPARSEC_MUST_USE;
+                                                                    sparsec_kernel_t kernel, const uint8_t *mask,
+                                                                    void *stream) SPARSEC_MUST_USE;
 SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t buffer,
                                                                    sparsec_kernel_t kernel,
                                                                    const sparsec_argument_t *arguments,
@@ -470,7 +465,8 @@ typedef struct sparsec_plan_info_s {
   uint32_t reserved;
   int64_t workers, tiles;         /* workers: CTAs, clusters of CTAs, or warpgroups with tiles of their own;
                                      SPARSEC_DYNAMIC where sizes are open */
-  int64_t bytes, workspace_bytes; /* device memory of the plan, and of the workspace of a launch */
+  int64_t bytes, workspace_bytes; /* device memory of the plan, and of the workspace of a launch; SPARSEC_DYNAMIC where
+                                     a size is open that the workspace needs */
   double balance;                 /* mean load / largest load, 1 is perfect */
   double milliseconds;            /* host time to make the plan for all variants, copies included */
 } sparsec_plan_info_t;
@@ -504,8 +500,15 @@ SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const 
 SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
 SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant,
                                                sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
-/* Enough for a launch with the plan, whichever variant it takes; 0: it needs no workspace. */
-SPARSEC_API size_t sparsec_plan_workspace_bytes(sparsec_plan_t plan);
+/*
+ * Enough for a launch with the plan, whichever variant it takes; 0: it needs no
+ * workspace. Where the plan leaves a size open that a workspace needs, the
+ * arguments tell it: those of the launch, of which as much may be open as in those
+ * of a plan. With a count of 0 the plan tells all. Refuses a size that neither
+ * tells.
+ */
+SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, const sparsec_argument_t *arguments,
+                                                          size_t argument_count, size_t *out_bytes) SPARSEC_MUST_USE;
 
 /* ---- Launch --------------------------------------------------------------- */
 
@@ -532,8 +535,9 @@ SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_pla
 typedef struct sparsec_launch_options_s {
   size_t size;  /* sizeof(sparsec_launch_options_t) */
   void *stream; /* as in sparsec_launch */
-  /* Device memory of sparsec_plan_workspace_bytes or more, aligned to 16 bytes, all of it zero. A launch leaves it
-   * zero: set it once, and give it to one launch after another, of any kernel and plan. Launches that may overlap need
+  /* Device memory of sparsec_plan_workspace_bytes or more, aligned to 16 bytes, all of it zero. A launch leaves tile
+   * counters zero: set it once, and give it to one launch after another, of the same plan and sizes, or of any kernel
+   * and plan that have no workspaces but counters (see sparsec_workspace_kind_t). Launches that may overlap need
    * workspaces of their own. NULL: the launch does without. */
   void *workspace;
   size_t workspace_bytes;

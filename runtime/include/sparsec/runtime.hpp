@@ -229,9 +229,10 @@ public:
     owner.reset(handle);
   }
 
-  /// From one sparsec_block_state_t for every block, in memory of the device.
-  void update(const uint8_t *blockMask, void *stream = nullptr) const {
-    check(sparsec_pattern_update_from_block_mask(owner.get(), blockMask, stream));
+  /// From one sparsec_block_state_t for every block, in memory of the device. The kernel has a pattern with such
+  /// blocks.
+  void update(const Kernel &kernel, const uint8_t *blockMask, void *stream = nullptr) const {
+    check(sparsec_pattern_update_from_block_mask(owner.get(), kernel.handle(), blockMask, stream));
   }
   /// From the mask region of a kernel, with its operands in memory of the device.
   void update(const Kernel &kernel, std::initializer_list<Argument> arguments = {}, void *stream = nullptr) const {
@@ -274,7 +275,13 @@ public:
     check(sparsec_plan_info(handle(), variant, &result));
     return result;
   }
-  size_t workspaceBytes() const { return sparsec_plan_workspace_bytes(handle()); }
+  /// The arguments of the launch, as in a plan, tell what the plan leaves open; see sparsec_plan_workspace_bytes.
+  size_t workspaceBytes(std::initializer_list<Argument> arguments = {}) const {
+    const ArgumentArray array(arguments);
+    size_t bytes = 0;
+    check(sparsec_plan_workspace_bytes(handle(), array.data(), array.size(), &bytes));
+    return bytes;
+  }
   sparsec_plan_t handle() const { return owner.get(); }
 
 private:

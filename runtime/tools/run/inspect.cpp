@@ -36,6 +36,9 @@ static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 static constexpr const char *planSectionNames[] = {"tile offsets", "tiles"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
+static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
+static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};
+static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",
                                              "size",
@@ -131,10 +134,18 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
     return "tile rows";
   case SPARSEC_SOURCE_PANELS:
     return "tile panels";
+  case SPARSEC_SOURCE_INPUT:
+    return fmt::format("input {}", parameter.index);
   }
   bool hasDimension = parameter.field == SPARSEC_FIELD_SIZE || parameter.field == SPARSEC_FIELD_STRIDE;
   std::string dimension = hasDimension ? fmt::format(" {}", parameter.dimension) : "";
   return fmt::format("{}{} of {}", fieldNames[parameter.field], dimension, view.argumentName(parameter.index));
+}
+
+/// A number of things, e.g. `size 2 of q in tiles of 64`.
+static std::string describeExtent(const KernelView &view, const sparsec_extent_info_t &extent) {
+  std::string tiles = extent.tile == 1 ? "" : fmt::format(" in tiles of {}", extent.tile);
+  return fmt::format("size {} of {}{}", extent.dimension, view.argumentName(extent.argument), tiles);
 }
 
 /// The slots of an argument in the operation, e.g. `query and key`.
@@ -194,13 +205,22 @@ static llvm::json::Object describeStage(const KernelView &view, const sparsec_st
   };
 }
 
+static llvm::json::Object describeWorkspace(const KernelView &view, const sparsec_workspace_info_t &workspace) {
+  llvm::json::Array extents;
+  for (const auto &extent : view.slice<sparsec_extent_info_t>(workspace.extent_first, workspace.extent_count))
+    extents.push_back(describeExtent(view, extent));
+  return llvm::json::Object{{"kind", workspaceNames[workspace.kind]},
+                            {"element_bytes", workspace.element_bytes},
+                            {"extents", std::move(extents)},
+                            {"zeroed", workspace.is_zeroed != 0}};
+}
+
 static llvm::json::Object describeVariant(const KernelView &view, const sparsec_variant_info_t &variant) {
   llvm::json::Array stages, workspaces;
   for (const sparsec_stage_info_t &stage : view.stages(variant))
     stages.push_back(describeStage(view, stage));
   for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
-    workspaces.push_back(
-        llvm::json::Object{{"element_bytes", workspace.element_bytes}, {"zeroed", workspace.is_zeroed != 0}});
+    workspaces.push_back(describeWorkspace(view, workspace));
   return llvm::json::Object{{"schedule", nameOf(variant.schedule).str()},
                             {"alignment", variant.alignment},
                             {"machine_kernels", std::move(stages)},
@@ -223,7 +243,8 @@ static llvm::json::Object describeKernel(const ImageView &image, const sparsec_k
                             {"arguments", std::move(arguments)},  {"attributes", std::move(attributes)},
                             {"region_steps", std::move(regions)}, {"variants", std::move(variants)}};
   for (const sparsec_auxiliary_info_t &auxiliary : view.auxiliaries())
-    object["pattern_builder"] = describeStage(view, recordsOf<sparsec_stage_info_t>(view.info)[auxiliary.stage]);
+    object[auxiliaryKeys[auxiliary.kind]] =
+        describeStage(view, recordsOf<sparsec_stage_info_t>(view.info)[auxiliary.stage]);
   return object;
 }
 
@@ -271,14 +292,24 @@ static void printLine(llvm::raw_ostream &stream, const char *label, const std::s
   stream << fmt::format("      {:<14} {}\n", label, text);
 }
 
+static void printWorkspace(llvm::raw_ostream &stream, const KernelView &view,
+                           const sparsec_workspace_info_t &workspace) {
+  std::string text = fmt::format("{}, {} bytes", workspaceNames[workspace.kind], workspace.element_bytes);
+  for (const auto &extent : view.slice<sparsec_extent_info_t>(workspace.extent_first, workspace.extent_count))
+    text += " x " + describeExtent(view, extent);
+  printLine(stream, "workspace", text + (workspace.is_zeroed ? ", zero before the first launch" : ""));
+}
+
 static void printStage(llvm::raw_ostream &stream, const KernelView &view, const sparsec_stage_info_t &stage) {
   auto line = [&](const char *label, const std::string &text) { printLine(stream, label, text); };
   bool isMeasured = view.image.isMeasured();
   line("symbol", nameOf(stage.symbol).str());
   line("tile", fmt::format("{}x{}x{}", stage.tile_m, stage.tile_n, stage.tile_k));
   if (view.info.target_kind == SPARSEC_TARGET_CUDA) {
-    std::string residents =
-        stage.ctas_per_sm == 0 ? "a CTA for every tile" : fmt::format("{} CTAs per SM", stage.ctas_per_sm);
+    std::string residents = fmt::format("{} CTAs per SM", stage.ctas_per_sm);
+    if (stage.ctas_per_sm == 0)
+      residents =
+          stage.tiles_per_cta == 1 ? "a CTA for every tile" : fmt::format("a CTA for {} tiles", stage.tiles_per_cta);
     line("threads", fmt::format("{}, cluster {}, {}", stage.threads, stage.cluster, residents));
     line("registers", isMeasured ? fmt::format("{}, {} bytes spilled", stage.registers, stage.spill_bytes)
                                  : "known when the driver has compiled it");
@@ -302,14 +333,12 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
     stream << fmt::format("    variant {}: {}\n", number++, nameOf(variant.schedule).str());
     printLine(stream, "alignment", fmt::format("{} bytes", variant.alignment));
     for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
-      printLine(stream, "workspace",
-                fmt::format("{} bytes{}", workspace.element_bytes,
-                            workspace.is_zeroed ? ", zero before the first launch" : ""));
+      printWorkspace(stream, view, workspace);
     for (const sparsec_stage_info_t &stage : view.stages(variant))
       printStage(stream, view, stage);
   }
   for (const sparsec_auxiliary_info_t &auxiliary : view.auxiliaries()) {
-    stream << "    pattern builder\n";
+    stream << "    " << auxiliaryNames[auxiliary.kind] << '\n';
     printStage(stream, view, recordsOf<sparsec_stage_info_t>(view.info)[auxiliary.stage]);
   }
 }

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the workspaces of a variant lie in the memory that a launch brings, and how large they are.
+
+#ifndef SPARSEC_RUNTIME_WORKSPACES_H
+#define SPARSEC_RUNTIME_WORKSPACES_H
+
+#include "operations/operation.h"
+
+namespace sparsec::runtime {
+
+/// Whether launches in this order use the workspace. All use those that are no tile counter.
+bool isUsed(const sparsec_workspace_info_t &workspace, sparsec_tile_order_t order);
+
+/// Whether the variant can take its tiles by a counter.
+bool hasTileCounter(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant);
+
+/// Bytes of the first `count` workspaces that launches in this order use, each rounded up to the alignment;
+/// SPARSEC_DYNAMIC where the problem leaves a size open that they need. More than memory can hold is INT64_MAX.
+int64_t workspaceBytes(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
+                       sparsec_tile_order_t order, const Problem &problem, uint32_t count);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_WORKSPACES_H
