@@ -80,12 +80,25 @@ struct alignas(64) CUtensorMap {
   uint64_t opaque[16];
 };
 
+enum CUlaunchAttributeID : int { CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION = 6 };
+
+union alignas(8) CUlaunchAttributeValue {
+  char pad[64];
+  int programmaticStreamSerializationAllowed;
+};
+
+struct CUlaunchAttribute {
+  CUlaunchAttributeID id;
+  char pad[4];
+  CUlaunchAttributeValue value;
+};
+
 struct CUlaunchConfig {
   unsigned gridDimX, gridDimY, gridDimZ;
   unsigned blockDimX, blockDimY, blockDimZ;
   unsigned sharedMemBytes;
   CUstream hStream;
-  void *attrs;
+  CUlaunchAttribute *attrs;
   unsigned numAttrs;
 };
 

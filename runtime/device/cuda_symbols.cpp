@@ -12,8 +12,11 @@ Status fillCudaTable(const std::function<void *(const char *)> &find, CudaTable 
   if (!outTable.name)                                                                                                  \
     return makeStatus(SPARSEC_STATUS_UNAVAILABLE, "the CUDA driver is too old: libcuda.so.1 has no ", exported,        \
                       " (expects CUDA 12.0 or later)");
+#define SPARSEC_CUDA_OPTIONAL_SYMBOL(name, exported, parameters)                                                       \
+  outTable.name = reinterpret_cast<decltype(outTable.name)>(find(exported));
 #include "device/cuda_symbols.def"
 #undef SPARSEC_CUDA_SYMBOL
+#undef SPARSEC_CUDA_OPTIONAL_SYMBOL
   return {};
 }
 

@@ -13,11 +13,13 @@ namespace sparsec::runtime {
 
 struct CudaTable {
 #define SPARSEC_CUDA_SYMBOL(name, exported, parameters) CUresult(*name) parameters;
+#define SPARSEC_CUDA_OPTIONAL_SYMBOL SPARSEC_CUDA_SYMBOL
 #include "device/cuda_symbols.def"
 #undef SPARSEC_CUDA_SYMBOL
+#undef SPARSEC_CUDA_OPTIONAL_SYMBOL
 };
 
-/// Fills the table by exported name. UNAVAILABLE names the first function that is missing.
+/// Fills the table by exported name. UNAVAILABLE names the first function that is missing; optional ones are null then.
 Status fillCudaTable(const std::function<void *(const char *)> &find, CudaTable &outTable);
 
 /// Loads and initialises the driver. UNAVAILABLE when there is none.

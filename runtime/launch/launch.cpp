@@ -62,19 +62,42 @@ StageLaunch stageOf(const Launch &launch, const Stage &stage) {
   TileGrid grid = tileGrid(launch.kernel, *stage.info, launch.problem);
   bool hasList = launch.plan && launch.plan->order == SPARSEC_TILE_ORDER_LISTS && &stage == &launch.variant.first();
   int64_t workers = hasList ? launch.plan->workers : std::min(stage.residentWorkers, grid.tiles());
-  return {launch.kernel, stage,       launch.variant.info, launch.arguments, launch.problem,
-          launch.plan,   launch.workspace, grid,           workers};
+  StageLaunch result = {launch.kernel,    stage,          launch.variant.info,
+                        launch.arguments, launch.problem, launch.plan,
+                        launch.workspace, grid,           workers};
+  result.mayStartEarly = (stage.info->flags & SPARSEC_STAGE_DEPENDENT_LAUNCH) != 0 && &stage != &launch.variant.first();
+  return result;
+}
+
+/// Lets the kernel start before the one in front of it on the stream has ended.
+static CUresult launchEarly(const StageLaunch &launch, unsigned ctas, ParameterPack &parameters, CUstream stream) {
+  const sparsec_stage_info_t &info = *launch.stage.info;
+  CUlaunchAttribute attribute = {};
+  attribute.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION;
+  attribute.value.programmaticStreamSerializationAllowed = 1;
+  CUlaunchConfig config = {};
+  config.gridDimX = ctas;
+  config.blockDimX = info.threads;
+  config.gridDimY = config.gridDimZ = config.blockDimY = config.blockDimZ = 1;
+  config.sharedMemBytes = info.dynamic_shared_memory;
+  config.hStream = stream;
+  config.attrs = &attribute;
+  config.numAttrs = 1;
+  return launch.kernel.module->device->cuda->cuLaunchKernelEx(&config, launch.stage.cudaFunction, parameters.pointers(),
+                                                              nullptr);
 }
 
 Status runOnGpu(const StageLaunch &launch, ParameterPack &parameters, void *stream) {
   const sparsec_stage_info_t &info = *launch.stage.info;
   const CudaTable &cuda = *launch.kernel.module->device->cuda;
-  int64_t ctas = ceilDivide(launch.workers, int64_t(info.tiles_per_cta)) * info.cluster;
-  return cudaStatus(cuda,
-                    cuda.cuLaunchKernel(launch.stage.cudaFunction, unsigned(ctas), 1, 1, info.threads, 1, 1,
-                                        info.dynamic_shared_memory, static_cast<CUstream>(stream),
-                                        parameters.pointers(), nullptr),
-                    "launching a kernel");
+  auto ctas = unsigned(ceilDivide(launch.workers, int64_t(info.tiles_per_cta)) * info.cluster);
+  auto *cudaStream = static_cast<CUstream>(stream);
+  const bool isEarly = launch.mayStartEarly && cuda.cuLaunchKernelEx;
+  CUresult result = isEarly
+                        ? launchEarly(launch, ctas, parameters, cudaStream)
+                        : cuda.cuLaunchKernel(launch.stage.cudaFunction, ctas, 1, 1, info.threads, 1, 1,
+                                              info.dynamic_shared_memory, cudaStream, parameters.pointers(), nullptr);
+  return cudaStatus(cuda, result, "launching a kernel");
 }
 
 void runOnHost(const StageLaunch &launch, const ParameterPack &parameters) {

@@ -23,6 +23,7 @@ struct StageLaunch {
   TileGrid grid = {};
   int64_t workers = 0;
   std::span<const void *const> inputs = {}; // of an auxiliary kernel
+  bool mayStartEarly = false;               // while the stage before it runs
 
   /// Null where the plan has no such section.
   const void *section(uint32_t number) const { return plan ? plan->sections[number] : nullptr; }

@@ -52,7 +52,14 @@ SAME_VALUE(CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
 SAME_SIZE(CUdevice);
 SAME_SIZE(CUdeviceptr);
 SAME_SIZE(CUtensorMap);
+SAME_VALUE(CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION);
 SAME_SIZE(CUlaunchConfig);
+SAME_SIZE(CUlaunchAttribute);
+SAME_SIZE(CUlaunchAttributeValue);
+static_assert(alignof(ours::CUlaunchAttribute) == alignof(::CUlaunchAttribute));
+static_assert(offsetof(ours::CUlaunchAttribute, value) == offsetof(::CUlaunchAttribute, value));
+static_assert(offsetof(ours::CUlaunchAttributeValue, programmaticStreamSerializationAllowed) ==
+              offsetof(::CUlaunchAttributeValue, programmaticStreamSerializationAllowed));
 SAME_PLACE(blockDimX);
 SAME_PLACE(sharedMemBytes);
 SAME_PLACE(hStream);

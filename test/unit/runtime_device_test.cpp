@@ -69,6 +69,13 @@ TEST(Device, DriverThatLacksAFunctionIsTooOld) {
   EXPECT_EQ(asked.count("cuCtxPushCurrent_v2"), 1u) << "the current version of a function, not the first";
 }
 
+TEST(Device, OptionalFunctionsMayBeMissing) {
+  CudaTable table = {};
+  auto find = [&](const char *name) -> void * { return std::string(name) == "cuLaunchKernelEx" ? nullptr : &table; };
+  EXPECT_OK(fillCudaTable(find, table));
+  EXPECT_EQ(table.cuLaunchKernelEx, nullptr);
+}
+
 TEST(Device, DriverWithoutDeviceCountsZero) {
   FakeCuda fake;
   fake.failures["cuInit"] = CUDA_ERROR_NO_DEVICE;

@@ -316,20 +316,45 @@ CUresult fakeTensorMapReplaceAddress(CUtensorMap *map, void *address) {
   fake->tensorMaps.push_back(moved);
   return CUDA_SUCCESS;
 }
-CUresult fakeLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
-                          unsigned, unsigned, unsigned sharedMemory, CUstream stream, void **parameters, void **) {
-  FAKE_ENTER("cuLaunchKernel", true);
-  enterStream("cuLaunchKernel", stream);
-  if (!fake->recording)
-    return CUDA_SUCCESS;
-  FakeLaunch launch = {currentOrdinal(), functionName(function), gridX, gridY, gridZ, blockX, sharedMemory, stream, {}};
+void recordLaunch(FakeLaunch launch, void **parameters) {
   for (size_t i = 0; i < fake->parameterCount; ++i) {
     uint64_t word;
     std::memcpy(&word, parameters[i], sizeof(word));
     launch.words.push_back(word);
   }
   std::lock_guard lock(mutex);
-  fake->launches.push_back(launch);
+  fake->launches.push_back(std::move(launch));
+}
+CUresult fakeLaunchKernel(CUfunction function, unsigned gridX, unsigned gridY, unsigned gridZ, unsigned blockX,
+                          unsigned, unsigned, unsigned sharedMemory, CUstream stream, void **parameters, void **) {
+  FAKE_ENTER("cuLaunchKernel", true);
+  enterStream("cuLaunchKernel", stream);
+  if (fake->recording)
+    recordLaunch(
+        {currentOrdinal(), functionName(function), gridX, gridY, gridZ, blockX, sharedMemory, stream, false, {}},
+        parameters);
+  return CUDA_SUCCESS;
+}
+CUresult fakeLaunchKernelEx(const CUlaunchConfig *config, CUfunction function, void **parameters, void **) {
+  FAKE_ENTER("cuLaunchKernelEx", true);
+  enterStream("cuLaunchKernelEx", config->hStream);
+  if (!fake->recording)
+    return CUDA_SUCCESS;
+  const bool isEarly = config->numAttrs == 1 &&
+                       config->attrs[0].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                       config->attrs[0].value.programmaticStreamSerializationAllowed == 1;
+  EXPECT_EQ(config->blockDimY * config->blockDimZ, 1u);
+  recordLaunch({currentOrdinal(),
+                functionName(function),
+                config->gridDimX,
+                config->gridDimY,
+                config->gridDimZ,
+                config->blockDimX,
+                config->sharedMemBytes,
+                config->hStream,
+                isEarly,
+                {}},
+               parameters);
   return CUDA_SUCCESS;
 }
 
@@ -363,6 +388,7 @@ const CudaTable table = {
     .cuTensorMapEncodeTiled = fakeTensorMapEncodeTiled,
     .cuTensorMapReplaceAddress = fakeTensorMapReplaceAddress,
     .cuLaunchKernel = fakeLaunchKernel,
+    .cuLaunchKernelEx = fakeLaunchKernelEx,
 };
 
 } // namespace
@@ -376,6 +402,12 @@ FakeCuda::FakeCuda() {
 FakeCuda::~FakeCuda() {
   replaceCudaForTesting(nullptr);
   fake = nullptr;
+}
+
+void FakeCuda::makeOld() {
+  static CudaTable old = table;
+  old.cuLaunchKernelEx = nullptr;
+  replaceCudaForTesting(&old);
 }
 
 const std::vector<CUcontext> &FakeCuda::contextStack() const { return contexts; }

@@ -42,6 +42,7 @@ struct FakeLaunch {
   std::string function;
   unsigned gridX, gridY, gridZ, threads, sharedMemory;
   void *stream;
+  bool mayStartEarly;          // with the attribute of programmatic stream serialization
   std::vector<uint64_t> words; // the first 8 bytes of every parameter
 };
 
@@ -82,6 +83,9 @@ public:
   std::map<void *, std::function<void()>> pending;
   /// How many parameters the launched kernels have.
   size_t parameterCount = 0;
+
+  /// Makes it a driver without cuLaunchKernelEx.
+  static void makeOld();
 
   bool called(const std::string &name) const;
   /// The contexts of the calling thread.

@@ -45,6 +45,47 @@ TEST_F(Stages, RunOneAfterTheOther) {
   EXPECT_EQ(fake.launches[0].function, "attention_any");
   EXPECT_EQ(fake.launches[1].function, "attention_combine");
   EXPECT_EQ(fake.launches[1].stream, &stream);
+  EXPECT_FALSE(fake.called("cuLaunchKernelEx"));
+}
+
+/// A flag of the first stage would let it start before its inputs are there.
+TEST_F(Stages, ThoseThatWaitByThemselvesMayStartEarly) {
+  LaunchInfoBuilder info = twoStages();
+  info.stages[0].flags = info.stages[1].flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
+  loadStages(info);
+  const ArgumentArray array(arguments);
+  const auto options = sized<sparsec_launch_options_t>();
+  sparsec_launcher_t launcher = nullptr;
+  ASSERT_OK(sparsec_launcher_create(kernel, plan, array.data(), array.size(), &options, &launcher));
+  int stream;
+  for (bool hasLauncher : {false, true}) {
+    fake.launches.clear();
+    ASSERT_OK(hasLauncher ? Status(sparsec_launcher_run(launcher, &stream)) : launch(&stream));
+    ASSERT_EQ(fake.launches.size(), 2u);
+    EXPECT_FALSE(fake.launches[0].mayStartEarly);
+    const FakeLaunch &second = fake.launches[1];
+    EXPECT_TRUE(second.mayStartEarly);
+    EXPECT_EQ(second.function, "attention_combine");
+    EXPECT_EQ(second.gridX, 32u);
+    EXPECT_EQ(second.gridY * second.gridZ, 1u);
+    EXPECT_EQ(second.threads, 32u);
+    EXPECT_EQ(second.sharedMemory, 48u);
+    EXPECT_EQ(second.stream, &stream);
+  }
+  sparsec_launcher_destroy(launcher);
+  fake.failures = {{"cuLaunchKernelEx", CUresult(700)}};
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_DRIVER_ERROR, "launching a kernel failed: CUDA_ERROR_FAKE");
+}
+
+TEST_F(Stages, OldDriversWaitForTheStageBefore) {
+  FakeCuda::makeOld();
+  LaunchInfoBuilder info = twoStages();
+  info.stages[1].flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
+  loadStages(info);
+  ASSERT_OK(launch());
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_EQ(fake.launches[1].function, "attention_combine");
+  EXPECT_FALSE(fake.launches[1].mayStartEarly);
 }
 
 //===----------------------------------------------------------------------===//
