@@ -89,7 +89,7 @@ TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &st
   const LaunchInfo &info = kernel.module->info;
   const Records<sparsec_extent_info_t> rows = info.extents(stage.row_first, stage.row_count);
   const Records<sparsec_extent_info_t> panels = info.extents(stage.panel_first, stage.panel_count);
-  return {rows.size() == 0 ? 1 : tilesPerBlock(rows[rows.size() - 1]), extentProduct(kernel, rows, problem),
+  return {rows.empty() ? 1 : tilesPerBlock(rows[rows.size() - 1]), extentProduct(kernel, rows, problem),
           extentProduct(kernel, panels, problem)};
 }
 
