@@ -61,7 +61,7 @@ def PipelineStagesPass : Pass<"sparsec-pipeline-stages", "::sparsec::ProgramOp">
     the ring; otherwise one role prefetches `stages - 1` steps ahead. Attention gets a ring for the queries, and one for
     keys and values or one each.
   }];
-  let dependentDialects = ["::sparsec::SparsecDialect"];
+  let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }
 
 def AssignSharedMemoryPass : Pass<"sparsec-assign-shared-memory", "::sparsec::ProgramOp"> {

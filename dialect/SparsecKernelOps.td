@@ -87,13 +87,14 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
 
 def Sparsec_YieldOp : Sparsec_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["SpmmOp", "AttentionOp", "StoreOp", "BlockLoopOp", "KeyLoopOp", "SoftmaxOp"]>, // yield_c1
+    ParentOneOf<["SpmmOp", "AttentionOp", "StoreOp", "TileLoopOp", "BlockLoopOp", "WalkBlocksOp", "KeyLoopOp",
+                 "SoftmaxOp"]>, // yield_c1
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
     In an epilogue region: the one f32 that is rounded to the result (`spmm_c17`). In the score region of attention: the
-    new score (`attention_c15`); in its mask region: whether the key is visible (`attention_c17`). In a block loop: the
-    values carried to the next step.
+    new score (`attention_c15`); in its mask region: whether the key is visible (`attention_c17`). In a loop: the values
+    carried to the next step.
 
     ```mlir
     sparsec.yield %sum : f32
@@ -101,6 +102,8 @@ def Sparsec_YieldOp : Sparsec_Op<"yield", [
   }];
   let arguments = (ins Variadic<AnyType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
+  // Loops that carry nothing end without naming it.
+  let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
 def Sparsec_SpmmOp : Sparsec_Op<"spmm", [

@@ -3,10 +3,11 @@
 // the blocks of a tile's row. Two forms:
 //
 //   values    (after sparsec-lower-to-tiles)    load, chain, store: what happens, as if by one thread
-//   pipeline  (after sparsec-pipeline-stages)   a ring of shared-memory slots between copies and chains: either two
+//   pipeline  (after sparsec-pipeline-stages)   a ring of shared-memory slots between copies and products: either two
 //             roles, producer and consumer, or one role that prefetches `ahead` steps
 //
-// The emitters turn the pipeline form into NVVM.
+// The emitters turn the pipeline form into NVVM. Programs of roles (`sparsec.role`) say what the machine does in its
+// order and are emitted op by op (docs/tile-programs.md); the others are emitted as a whole.
 
 #ifndef SPARSEC_TILE_OPS_TD
 #define SPARSEC_TILE_OPS_TD
@@ -21,6 +22,9 @@ include "mlir/IR/SymbolInterfaces.td"
 
 // Gives the arguments of the op's block their names in a dump.
 def Sparsec_NamesBlockArguments : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>;
+
+// Gives the results of an op their names in a dump.
+def Sparsec_NamesResults : DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmResultNames"]>;
 
 def Sparsec_ProgramOp : Sparsec_Op<"program", [
     IsolatedFromAbove, Symbol, SingleBlock, NoTerminator,
@@ -45,20 +49,40 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   }];
 }
 
-def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {
+def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
+    SingleBlockImplicitTerminator<"YieldOp">, Sparsec_NamesBlockArguments]> {
   let summary = "Walks the result tiles of this CTA: the plan's list, or a fixed raster without a plan.";
   let description = [{
-    The body's argument is the tile. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w,
-    w + W, ... of the raster.
+    The body's arguments are the tile row and the panel of the tile (i32; launch_info.h, sparsec_stage_info_t) and the
+    carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of the
+    raster.
 
     ```mlir
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
     ```
   }];
+  let arguments = (ins Variadic<AnyType>:$inits);
+  let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
+  let assemblyFormat = [{
+    (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword (`->` type($results)^)? $body
+  }];
+  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits)>];
   let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Sparsec_TileOp : Sparsec_Op<"tile", [Pure, Sparsec_NamesResults]> {
+  let summary = "The tile of a tile row and a panel, for ops that take it as one value.";
+  let description = [{
+    ```mlir
+    %tile = sparsec.tile %tile_row, %panel
+    ```
+  }];
+  let arguments = (ins I32:$tile_row, I32:$panel);
+  let results = (outs Sparsec_TileType:$result);
+  let assemblyFormat = "$tile_row `,` $panel attr-dict";
 }
 
 def Sparsec_BlockLoopOp : Sparsec_Op<"block_loop", [SingleBlock, Sparsec_NamesBlockArguments]> {
@@ -79,14 +103,18 @@ def Sparsec_BlockLoopOp : Sparsec_Op<"block_loop", [SingleBlock, Sparsec_NamesBl
   let hasRegionVerifier = 1;
 }
 
+def Sparsec_AnySum : AnyTypeOf<[Sparsec_AccumulatorType, Sparsec_PendingType]>;
+
 def Sparsec_ZeroOp : Sparsec_Op<"zero", [Pure]> {
   let summary = "A zero accumulator.";
   let description = [{
+    As pending it is where a chain of products begins.
+
     ```mlir
-    %zero = sparsec.zero : <128, 256>
+    %zero = sparsec.zero : !sparsec.accumulator<128, 256>
     ```
   }];
-  let results = (outs Sparsec_AccumulatorType:$result);
+  let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
 
@@ -129,26 +157,29 @@ def Sparsec_ChainOp : Sparsec_Op<"chain", [Pure, AllTypesMatch<["accumulator", "
   let hasVerifier = 1;
 }
 
-def Sparsec_StoreOp : Sparsec_Op<"store", [SingleBlock, Sparsec_NamesBlockArguments]> {
+def Sparsec_StoreOp : Sparsec_Op<"store", [
+    SingleBlock, AttrSizedOperandSegments, Sparsec_NamesBlockArguments]> {
   let summary = "Applies the epilogue to an accumulator and writes the tile to the result.";
   let description = [{
     The region is that of `sparsec.spmm`, the identity when the kernel has none. `transposed` says that the result is
     N x M. `staged` stores go through shared memory (stmatrix and TMA), others from registers with a bounds check;
     `staging` is then {offset in bytes, columns of one buffer, buffers per consumer}, set by
-    `sparsec-assign-shared-memory`.
+    `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the first
+    column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the tile.
   }];
-  let arguments = (ins Sparsec_AccumulatorType:$accumulator, Sparsec_TileType:$tile, AnyRankedTensor:$result,
-    Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
-    UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
+  let arguments = (ins Sparsec_AccumulatorType:$accumulator, AnyRankedTensor:$result, I32:$block_row, I32:$row,
+    I32:$column, Optional<I32>:$group, Optional<I32>:$group_row, Optional<I32>:$group_column,
+    Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows, UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
-    $accumulator `to` $result `[` $tile `]` (`with` `(` $extras^ `:` type($extras) `)`)? attr-dict-with-keyword
-    `:` type($accumulator) `->` type($result) $epilogue
+    $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
+    (`part` $group^ `at` `(` $group_row `,` $group_column `)`)? (`with` `(` $extras^ `:` type($extras) `)`)?
+    attr-dict-with-keyword `:` type($accumulator) `->` type($result) $epilogue
   }];
   let hasRegionVerifier = 1;
 }
 
-def Sparsec_RingOp : Sparsec_Op<"ring", []> {
+def Sparsec_RingOp : Sparsec_Op<"ring", [Sparsec_NamesResults]> {
   let summary = "Shared memory for the ring: every stage holds all buffers; barriers where roles are split.";
   let description = [{
     `offsets` (bytes, one per buffer, of stage 0; stages follow one another per buffer), and `barrier_offset` are
@@ -157,6 +188,180 @@ def Sparsec_RingOp : Sparsec_Op<"ring", []> {
   let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$offsets, OptionalAttr<I64Attr>:$barrier_offset);
   let results = (outs Sparsec_RingType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
+}
+
+def Sparsec_RoleUnit : I32EnumAttr<"RoleUnit", "what a group of a role is", [
+    I32EnumAttrCase<"thread", 1>, I32EnumAttrCase<"warpgroup", 128>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_RoleUnitAttr : EnumAttr<Sparsec_Dialect, Sparsec_RoleUnit, "role_unit">;
+
+def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
+  let summary = "Groups of threads that run the body next to the other roles of the program.";
+  let description = [{
+    The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of the
+    CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. `registers` per thread
+    by setmaxnreg, 0 leaves the compiler's count.
+
+    ```mlir
+    sparsec.role "producer" thread(1) registers(40) {
+    ```
+  }];
+  let arguments = (ins StrAttr:$name, Sparsec_RoleUnitAttr:$unit, I64Attr:$count, I64Attr:$registers);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "$name `` $unit `(` $count `)` `registers` `(` $registers `)` attr-dict-with-keyword $body";
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Warpgroups that the role takes.
+    int64_t getWarpgroups() { return getUnit() == RoleUnit::warpgroup ? int64_t(getCount()) : 1; }
+  }];
+}
+
+def Sparsec_GroupOp : Sparsec_Op<"group", [Pure, Sparsec_NamesResults]> {
+  let summary = "The number of this group in its role.";
+  let description = [{
+    Inside a loop it is read anew, so that no register keeps it meanwhile.
+
+    ```mlir
+    %group = sparsec.group
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_ClusterRankOp : Sparsec_Op<"cluster_rank", [Pure, Sparsec_NamesResults]> {
+  let summary = "The number of this CTA in its cluster.";
+  let description = [{
+    ```mlir
+    %rank = sparsec.cluster_rank
+    ```
+  }];
+  let results = (outs I32:$result);
+  let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
+  let summary = "The blocks of a block row: their first number, and the one after the last.";
+  let description = [{
+    `row_ptr[block_row]` and `row_ptr[block_row + 1]`.
+
+    ```mlir
+    %first, %end = sparsec.row_blocks %w[%block_row] : <?x?xbf16, block = 128x64>
+    ```
+  }];
+  let arguments = (ins Sparsec_BsrType:$matrix, I32:$block_row);
+  let results = (outs I32:$first, I32:$end);
+  let assemblyFormat = "$matrix `[` $block_row `]` attr-dict `:` type($matrix)";
+}
+
+def Sparsec_WalkBlocksOp : Sparsec_Op<"walk_blocks", [SingleBlock, Sparsec_NamesBlockArguments]> {
+  let summary = "Walks blocks of a matrix by their numbers.";
+  let description = [{
+    The body's arguments are the number of the block, its block column (`col_idx`, i32) and the carried values. A body
+    that uses the column has that of the next block loaded while it runs.
+  }];
+  let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, Variadic<AnyType>:$inits);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    $matrix `from` $first `to` $end (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword
+    `:` type($matrix) (`->` type($results)^)? $body
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Sparsec_CursorOp : Sparsec_Op<"cursor", [Pure, Sparsec_NamesResults]> {
+  let summary = "The cursor at which every role begins.";
+  let description = [{
+    ```mlir
+    %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring);
+  let results = (outs Sparsec_CursorType:$result);
+  let assemblyFormat = "$ring attr-dict `:` type($ring)";
+}
+
+def Sparsec_NextOp : Sparsec_Op<"next", [Pure, Sparsec_NamesResults]> {
+  let summary = "The cursor of the slot after this one.";
+  let description = [{
+    ```mlir
+    %next = sparsec.next %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let results = (outs Sparsec_CursorType:$result);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+def Sparsec_ViewOp : Sparsec_Op<"view", [Pure, AttrSizedOperandSegments]> {
+  let summary = "The part of a buffer of the ring that this group's products read.";
+  let description = [{
+    From a first row and column on, 0 where they are absent.
+
+    ```mlir
+    %a = sparsec.view %ring rows(%group_row) {index = 0 : i64}
+        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 64, bf16, k>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Optional<I32>:$row, Optional<I32>:$column, I64Attr:$index);
+  let results = (outs Sparsec_ViewType:$result);
+  let assemblyFormat = [{
+    $ring (`rows` `(` $row^ `)`)? (`columns` `(` $column^ `)`)? attr-dict `:` type($ring) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sparsec_ProductOp : Sparsec_Op<"product", [Pure]> {
+  let summary = "Issues accumulator + A B over the depth of one slot.";
+  let description = [{
+    A and B are the views in the slots of the cursors: A is M x K, B is K x N (`mn`) or N x K (`k`). `depth` is the
+    number of K elements that count. Products complete in the order in which they were issued, so that an accumulator may
+    be pending.
+
+    ```mlir
+    %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
+        : <64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+    ```
+  }];
+  let arguments = (ins Sparsec_ViewType:$a, Sparsec_CursorType:$a_cursor, Sparsec_ViewType:$b,
+    Sparsec_CursorType:$b_cursor, Sparsec_AnySum:$accumulator, I64Attr:$depth);
+  let results = (outs Sparsec_PendingType:$result);
+  let assemblyFormat = [{
+    $a `[` $a_cursor `]` `,` $b `[` $b_cursor `]` `,` $accumulator attr-dict
+    `:` type($a) `,` type($b) `,` type($accumulator) `->` type($result)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sparsec_AwaitOp : Sparsec_Op<"await", []> {
+  let summary = "Waits until at most `outstanding` of the products that this group has issued are in flight.";
+  let description = [{
+    Those that it issued last. The result is pending where its product may be among them.
+
+    ```mlir
+    %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
+    ```
+  }];
+  let arguments = (ins Sparsec_PendingType:$pending, I64Attr:$outstanding);
+  let results = (outs Sparsec_AnySum:$result);
+  let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_DrainStoresOp : Sparsec_Op<"drain_stores", []> {
+  let summary = "Waits until the staged stores of this group are complete.";
+  let description = [{
+    They read shared memory, which must outlive them.
+
+    ```mlir
+    sparsec.drain_stores
+    ```
+  }];
+  let assemblyFormat = "attr-dict";
 }
 
 def Sparsec_ProducerOp : Sparsec_Op<"producer", [SingleBlock, NoTerminator]> {
@@ -189,30 +394,65 @@ def Sparsec_ConsumerOp : Sparsec_Op<"consumer", [SingleBlock, NoTerminator]> {
 }
 
 def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {
-  let summary = "Producer: waits until the next slot is empty and announces the bytes to come.";
+  let summary = "Producer: waits until all consumers have released a slot.";
   let description = [{
+    The slot of the cursor; without one the next slot, of which it also announces the bytes to come.
+
     ```mlir
-    sparsec.acquire %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    sparsec.acquire %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring);
-  let assemblyFormat = "$ring attr-dict `:` type($ring)";
+  let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor);
+  let assemblyFormat = "$ring (`[` $cursor^ `]`)? attr-dict `:` type($ring)";
 }
 
-def Sparsec_CopyOp : Sparsec_Op<"copy", []> {
-  let summary = "Starts the asynchronous copy of one operand of one step into buffer `index` of the current slot.";
+def Sparsec_PostOp : Sparsec_Op<"post", []> {
+  let summary = "Producer: announces the bytes of all buffers of a slot.";
   let description = [{
-    What `sparsec.load` gives in the values form, without waiting for it. `multicast` copies bring the same bytes to
-    every CTA of the cluster.
+    The slot is full when the copies have brought as many bytes as its buffers have.
 
     ```mlir
-    sparsec.copy a %w[%tile, %block, %chunk] to %ring[0] {blocks_per_step = 1 : i64, multicast}
+    sparsec.post %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+}
+
+def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
+  let summary = "Starts an asynchronous copy into buffer `index` of a slot.";
+  let description = [{
+    The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
+    number of the block, the row and the column inside it. Elements beyond the source, or beyond the block, become zero;
+    with `block_column` also those of the block beyond the columns of the matrix. `multicast` copies bring the same
+    bytes to every CTA of the cluster: each CTA loads its share.
+
+    ```mlir
+    sparsec.copy %w[%block, %row, %k] block_column(%column) to %ring[%c] {index = 0 : i64, multicast}
         : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
+  let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Optional<I32>:$block_column,
+    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I64Attr:$index, UnitAttr:$multicast);
+  let assemblyFormat = [{
+    $source `[` $coordinates `]` (`block_column` `(` $block_column^ `)`)? `to` $ring `[` $cursor `]` attr-dict
+    `:` type($source) `,` type($ring)
+  }];
+  let hasVerifier = 1;
+}
+
+def Sparsec_PrefetchOperandOp : Sparsec_Op<"prefetch_operand", []> {
+  let summary = "Starts the copy of one operand of one step into buffer `index` of the current slot.";
+  let description = [{
+    What `sparsec.load` gives in the values form, without waiting for it.
+
+    ```mlir
+    sparsec.prefetch_operand x %x[%tile, %later, %later_chunk] to %ring[1] {blocks_per_step = 2 : i64}
+        : tensor<?x?xf16>, <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+    ```
+  }];
   let arguments = (ins AnyType:$source, Sparsec_TileType:$tile, Sparsec_BlockType:$block, I32:$chunk,
-    Sparsec_RingType:$ring, I64Attr:$index, Sparsec_OperandAttr:$operand, I64Attr:$blocks_per_step,
-    UnitAttr:$multicast);
+    Sparsec_RingType:$ring, I64Attr:$index, Sparsec_OperandAttr:$operand, I64Attr:$blocks_per_step);
   let assemblyFormat = [{
     `` $operand $source `[` $tile `,` $block `,` $chunk `]` `to` $ring `[` $index `]` attr-dict
     `:` type($source) `,` type($ring)
@@ -224,7 +464,7 @@ def Sparsec_CommitOp : Sparsec_Op<"commit", []> {
   let summary = "Producer: the slot has all its copies; go to the next one.";
   let description = [{
     ```mlir
-    sparsec.commit %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    sparsec.commit %query_ring : <1, [!sparsec.buffer<128, 128, bf16>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring);
@@ -232,30 +472,33 @@ def Sparsec_CommitOp : Sparsec_Op<"commit", []> {
 }
 
 def Sparsec_WaitOp : Sparsec_Op<"wait", []> {
-  let summary = "Consumer: waits until the next slot is full and gives its buffers.";
+  let summary = "Consumer: waits until a slot is full.";
   let description = [{
-    One result per buffer of the ring, of its type.
+    The slot of the cursor; without one the next slot, and the results are its buffers, one for each of the ring.
 
     ```mlir
-    %a, %b = sparsec.wait %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-        -> !sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>
+    sparsec.wait %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring);
+  let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor);
   let results = (outs Variadic<Sparsec_BufferType>:$buffers);
-  let assemblyFormat = "$ring attr-dict `:` type($ring) `->` type($buffers)";
+  let assemblyFormat = "$ring (`[` $cursor^ `]`)? attr-dict `:` type($ring) (`->` type($buffers)^)?";
   let hasVerifier = 1;
 }
 
-def Sparsec_ReleaseOp : Sparsec_Op<"release", []> {
-  let summary = "Consumer: the slot may be filled again once the chains that read it are complete.";
+def Sparsec_ReleaseOp : Sparsec_Op<"release", [AttrSizedOperandSegments]> {
+  let summary = "Consumer: the slot may be filled again.";
   let description = [{
+    The slot of the cursor, if the condition holds; the products that read it are complete. Without a cursor the current
+    slot, once the chains that read it are complete.
+
     ```mlir
-    sparsec.release %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    sparsec.release %ring[%previous] if %has_previous
+        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring);
-  let assemblyFormat = "$ring attr-dict `:` type($ring)";
+  let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor, Optional<I1>:$condition);
+  let assemblyFormat = "$ring (`[` $cursor^ `]`)? (`if` $condition^)? attr-dict `:` type($ring)";
 }
 
 def Sparsec_PrefetchOp : Sparsec_Op<"prefetch", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {

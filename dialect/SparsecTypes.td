@@ -6,10 +6,17 @@
 
 include "SparsecDialect.td"
 include "mlir/IR/AttrTypeBase.td"
+include "mlir/IR/EnumAttr.td"
 
 class Sparsec_Type<string name, string typeMnemonic, list<Trait> traits = []>
     : TypeDef<Sparsec_Dialect, name, traits> {
   let mnemonic = typeMnemonic;
+}
+
+def Sparsec_Major : I32EnumAttr<"Major", "which dimension of an operand is contiguous", [
+    I32EnumAttrCase<"k", 1>, I32EnumAttrCase<"mn", 2>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
 }
 
 def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
@@ -96,8 +103,8 @@ def Sparsec_SoftmaxStateType : Sparsec_Type<"SoftmaxState", "softmax_state"> {
 def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
   let summary = "A ring of `stages` slots in shared memory; every slot holds the same list of buffers.";
   let description = [{
-    Producers fill slots in turn, consumers drain them in the same order. Which slot is next is state of the role, not
-    a value.
+    Producers fill slots in turn, consumers drain them in the same order. Which slot is next is a value,
+    `!sparsec.cursor`, where the ops of a ring name one, and else state of the role.
 
     ```mlir
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
@@ -106,6 +113,46 @@ def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"::mlir::Type">:$buffers);
   let assemblyFormat = "`<` $stages `,` `[` $buffers `]` `>`";
   let genVerifyDecl = 1;
+}
+
+def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
+  let summary = "A position in a ring: a slot, and the parity of the phase that the slot is in.";
+  let description = [{
+    A role carries a cursor for each ring that it uses. Producers and consumers visit the slots in the same order.
+
+    ```mlir
+    %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    ```
+  }];
+}
+
+def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
+  let summary = "The part of a ring's buffer that a product reads, in every slot.";
+  let description = [{
+    `rows x columns` elements. `k` says that the columns are the dimension that the product sums over (K), `mn` that the
+    rows are. With wgmma it is the matrix descriptor of slot 0.
+
+    ```mlir
+    %b = sparsec.view %ring columns(%c0) {index = 1 : i64}
+        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 256, bf16, mn>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
+    EnumParameter<Sparsec_Major>:$major);
+  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `,` $major `>`";
+}
+
+def Sparsec_PendingType : Sparsec_Type<"Pending", "pending"> {
+  let summary = "An accumulator to which an issued product still writes.";
+  let description = [{
+    Only a further product may take it before `sparsec.await` gives the accumulator.
+
+    ```mlir
+    !sparsec.pending<64, 256>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns);
+  let assemblyFormat = "`<` $rows `,` $columns `>`";
 }
 
 def Sparsec_TileType : Sparsec_Type<"Tile", "tile"> {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. The op and the copy method of the
-// schedule decide which emitter builds the body. With TMA there are two roles: WarpSpecialized.cpp for products,
-// Attention.cpp for attention. With the others there is one: Multistage.cpp and AttentionMultistage.cpp.
+// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Programs of roles are emitted op by
+// op (ProgramEmitter.cpp). For the others the op and the copy method of the schedule decide which emitter builds the
+// body: Attention.cpp with TMA, else Multistage.cpp and AttentionMultistage.cpp.
 
 #include "Attention.h"
 #include "AttentionMultistage.h"
@@ -11,8 +11,8 @@
 #include "PatternBuilder.h"
 #include "PatternLists.h"
 #include "ProgramContext.h"
+#include "ProgramEmitter.h"
 #include "Ptx.h"
-#include "WarpSpecialized.h"
 
 namespace sparsec {
 #define GEN_PASS_DEF_EMITTILESPASS
@@ -34,9 +34,9 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
 
 int64_t threadCount(ProgramOp program) {
   ScheduleAttr schedule = program.getSchedule();
-  if (schedule.getCopy() != Copy::tma)
-    return multistageThreads(schedule);
-  return program.isAttention() ? attentionThreads(schedule) : warpSpecializedThreads(schedule);
+  if (hasRoles(program))
+    return threadsOfRoles(program);
+  return schedule.getCopy() == Copy::tma ? attentionThreads(schedule) : multistageThreads(schedule);
 }
 
 /// What the launch info and ptxas need to know of the function.
@@ -95,8 +95,8 @@ void emitProgram(ProgramOp program) {
     finish(context);
   } else {
     SpmmContext context(program, function, b);
-    if (program.getSchedule().getCopy() == Copy::tma)
-      emitWarpSpecialized(context);
+    if (hasRoles(program))
+      emitRoles(context);
     else
       emitMultistage(context);
     finish(context);

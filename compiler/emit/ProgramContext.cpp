@@ -127,13 +127,17 @@ void ProgramContext::waitForCopies(int64_t pending) {
 
 SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
-  program.walk([&](CopyOp copy) {
-    int64_t argument = cast<BlockArgument>(copy.getSource()).getArgNumber();
-    (copy.getOperand() == Operand::a ? matrixArgument : denseArgument) = argument;
-    if (copy.getOperand() == Operand::a)
-      matrix = cast<BsrType>(copy.getSource().getType());
-  });
+  auto addSource = [&](Value source) {
+    int64_t argument = cast<BlockArgument>(source).getArgNumber();
+    auto type = dyn_cast<BsrType>(source.getType());
+    (type ? matrixArgument : denseArgument) = argument;
+    if (type)
+      matrix = type;
+  };
+  program.walk([&](CopyOp copy) { addSource(copy.getSource()); });
+  program.walk([&](PrefetchOperandOp copy) { addSource(copy.getSource()); });
   program.walk([&](ChainOp chain) { denseTransposed = chain.getXTransposed(); });
+  program.walk([&](ProductOp product) { denseTransposed = product.getB().getType().getMajor() == Major::k; });
   program.walk([&](StoreOp store) { resultArgument = cast<BlockArgument>(store.getResult()).getArgNumber(); });
   element = matrix.getElementType();
 }

@@ -21,8 +21,7 @@ Ring::State Ring::advance(State state) {
 }
 
 int64_t Ring::slotBytes(int64_t buffer) {
-  BufferType type = bufferType(buffer);
-  return type.getRows() * type.getColumns() * type.getElementType().getIntOrFloatBitWidth() / 8;
+  return bufferRows(buffer) * bufferColumns(buffer) * elementBytes(buffer);
 }
 
 Value Ring::slotPointer(int64_t buffer, Value slot) {

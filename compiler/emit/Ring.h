@@ -32,6 +32,7 @@ public:
 
   int64_t bufferRows(int64_t buffer) { return bufferType(buffer).getRows(); }
   int64_t bufferColumns(int64_t buffer) { return bufferType(buffer).getColumns(); }
+  int64_t elementBytes(int64_t buffer) { return bufferType(buffer).getElementType().getIntOrFloatBitWidth() / 8; }
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);

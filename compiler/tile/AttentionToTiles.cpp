@@ -15,7 +15,7 @@ public:
       : ProgramBuilder(kernel, schedule), attention(attention) {}
 
 private:
-  void buildTile(ImplicitLocOpBuilder &b, Value tile) override;
+  void buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) override;
   Type elementType() override { return attention.getQuery().getType().getElementType(); }
   /// Steps for one key block. Without a pattern a block is what a step takes.
   int64_t chunks();
@@ -32,7 +32,8 @@ int64_t AttentionBuilder::chunks() {
   return std::max<int64_t>(1, keyBlock / schedule.getTileN());
 }
 
-void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {
+void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {
+  Value tile = TileOp::create(b, tileRow, panel);
   MLIRContext *context = b.getContext();
   int64_t rows = schedule.getTileM(), headDimension = attention.getHeadDimension();
   auto queryType = BufferType::get(context, rows, headDimension, elementType());

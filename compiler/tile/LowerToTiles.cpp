@@ -31,8 +31,9 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
     results.push_back(body->addArgument(type, kernel.getLoc()));
 
   auto tileLoop = TileLoopOp::create(b);
-  Block *tileBody = b.createBlock(&tileLoop.getBody());
-  buildTile(b, tileBody->addArgument(TileType::get(b.getContext()), kernel.getLoc()));
+  Block &tile = tileLoop.getBody().front();
+  b.setInsertionPoint(tile.getTerminator());
+  buildTile(b, tile.getArgument(0), tile.getArgument(1));
 }
 
 static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) {

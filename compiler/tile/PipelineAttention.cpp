@@ -71,7 +71,7 @@ void AttentionPipeliner::prefetchAhead() {
   SmallVector<Value> rings;
   for (LoadRowsOp load : loads)
     rings.push_back(makeRing(load, schedule.getStages()));
-  Value tile = tileLoop.getBody().getArgument(0);
+  Value tile = queries.getTile();
   b.setInsertionPoint(queries);
   CopyRowsOp::create(b, queries.getSource(), tile, /*block=*/Value(), queryRing);
   for (auto [ring, load] : llvm::zip(rings, loads)) {
@@ -91,9 +91,9 @@ void AttentionPipeliner::buildProducer(Value keyRing) {
   auto producer = ProducerOp::create(b, schedule.getProducerRegisters());
   OpBuilder::InsertionGuard guard(b);
   b.createBlock(&producer.getBody());
-  auto tiles = TileLoopOp::create(b);
-  Block *tileBody = b.createBlock(&tiles.getBody(), {}, {TileType::get(b.getContext())}, {b.getLoc()});
-  Value tile = tileBody->getArgument(0);
+  Block &tileBody = TileLoopOp::create(b).getBody().front();
+  b.setInsertionPoint(tileBody.getTerminator());
+  Value tile = TileOp::create(b, tileBody.getArgument(0), tileBody.getArgument(1));
   fill(queryRing, queries, tile, /*block=*/Value());
   auto keys = KeyLoopOp::create(b, TypeRange(), keyLoop.getPattern(), tile, ValueRange(), keyLoop.getCausal(),
                                 keyLoop.getWindowAttr(), keyLoop.getChunks());
@@ -104,7 +104,7 @@ void AttentionPipeliner::buildProducer(Value keyRing) {
 }
 
 void AttentionPipeliner::fill(Value ring, LoadRowsOp load, Value tile, Value block) {
-  AcquireOp::create(b, ring);
+  AcquireOp::create(b, ring, /*cursor=*/Value());
   CopyRowsOp::create(b, load.getSource(), tile, block, ring);
   CommitOp::create(b, ring);
 }
@@ -112,11 +112,11 @@ void AttentionPipeliner::fill(Value ring, LoadRowsOp load, Value tile, Value blo
 /// The loaded value comes from the ring, and its slot is free after its last use.
 void AttentionPipeliner::drain(Value ring, LoadRowsOp load, Operation *lastUse) {
   b.setInsertionPoint(load);
-  auto wait = WaitOp::create(b, TypeRange{load.getType()}, ring);
+  auto wait = WaitOp::create(b, TypeRange{load.getType()}, ring, /*cursor=*/Value());
   load.getResult().replaceAllUsesWith(wait.getBuffers().front());
   load.erase();
   b.setInsertionPointAfter(lastUse);
-  ReleaseOp::create(b, ring);
+  ReleaseOp::create(b, ring, /*cursor=*/Value(), /*condition=*/Value());
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "Passes.h"
 #include "PipelineAttention.h"
+#include "SpmmRoles.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"
@@ -23,7 +24,7 @@ struct ValuesForm {
     blockLoop = *tileLoop.getBody().getOps<BlockLoopOp>().begin();
     loads = llvm::to_vector(blockLoop.getBody().getOps<LoadOp>());
   }
-  Value tile() { return tileLoop.getBody().getArgument(0); }
+  Value tile() { return blockLoop.getTile(); }
 
   TileLoopOp tileLoop;
   BlockLoopOp blockLoop;
@@ -42,16 +43,12 @@ public:
       buffers.push_back(load.getType());
     ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), DenseI64ArrayAttr(),
                           IntegerAttr());
-    if (schedule.getCopy() == Copy::tma)
-      splitRoles();
-    else
-      prefetchAhead();
+    prefetchAhead();
   }
 
 private:
-  void splitRoles();
   void prefetchAhead();
-  void copyLoads(Value tile, Value block, Value chunk, bool multicast);
+  void copyLoads(Value tile, Value block, Value chunk);
   void waitAndRelease();
 
   ProgramOp program;
@@ -62,50 +59,23 @@ private:
 };
 
 /// The loads of one step as copies into the current slot.
-void Pipeliner::copyLoads(Value tile, Value block, Value chunk, bool multicast) {
-  for (auto [index, load] : llvm::enumerate(form.loads)) {
-    bool shared = multicast && load.getOperand() == Operand::a; // the CTAs of a cluster work on one tile row
-    CopyOp::create(b, load.getSource(), tile, block, chunk, ring, index, load.getOperand(),
-                   form.blockLoop.getBlocksPerStep(), shared);
-  }
+void Pipeliner::copyLoads(Value tile, Value block, Value chunk) {
+  for (auto [index, load] : llvm::enumerate(form.loads))
+    PrefetchOperandOp::create(b, load.getSource(), tile, block, chunk, ring, index, load.getOperand(),
+                              form.blockLoop.getBlocksPerStep());
 }
 
 /// In the loop that multiplies, the loaded values come from the ring.
 void Pipeliner::waitAndRelease() {
   Block &body = form.blockLoop.getBody().front();
   b.setInsertionPoint(form.loads.front());
-  auto wait = WaitOp::create(b, cast<RingType>(ring.getType()).getBuffers(), ring);
+  auto wait = WaitOp::create(b, cast<RingType>(ring.getType()).getBuffers(), ring, /*cursor=*/Value());
   for (auto [load, buffer] : llvm::zip(form.loads, wait.getBuffers())) {
     load.getResult().replaceAllUsesWith(buffer);
     load.erase();
   }
   b.setInsertionPoint(body.getTerminator());
-  ReleaseOp::create(b, ring);
-}
-
-/// Two roles: a producer that walks the same tiles and blocks and only copies, and the consumer.
-void Pipeliner::splitRoles() {
-  auto producer = ProducerOp::create(b, schedule.getProducerRegisters());
-  auto consumer = ConsumerOp::create(b, schedule.getConsumerRegisters());
-  Location loc = program.getLoc();
-
-  b.createBlock(&producer.getBody());
-  auto tileLoop = TileLoopOp::create(b);
-  Block *tileBody = b.createBlock(&tileLoop.getBody());
-  Value tile = tileBody->addArgument(TileType::get(b.getContext()), loc);
-  auto blockLoop = BlockLoopOp::create(b, TypeRange(), form.blockLoop.getMatrix(), tile, ValueRange(),
-                                       form.blockLoop.getBlocksPerStep(), form.blockLoop.getChunks());
-  Block *body = b.createBlock(&blockLoop.getBody());
-  Value block = body->addArgument(BlockType::get(b.getContext()), loc);
-  Value chunk = body->addArgument(b.getI32Type(), loc);
-  AcquireOp::create(b, ring);
-  copyLoads(tile, block, chunk, /*multicast=*/schedule.getCluster() > 1);
-  CommitOp::create(b, ring);
-  YieldOp::create(b, ValueRange());
-
-  Block *consumerBody = b.createBlock(&consumer.getBody());
-  form.tileLoop->moveBefore(consumerBody, consumerBody->end());
-  waitAndRelease();
+  ReleaseOp::create(b, ring, /*cursor=*/Value(), /*condition=*/Value());
 }
 
 /// One role: each step waits for its slot, then fills the slot that the previous step has left.
@@ -116,7 +86,7 @@ void Pipeliner::prefetchAhead() {
   Block *prefetchBody = b.createBlock(&prefetch.getBody());
   Value block = prefetchBody->addArgument(BlockType::get(b.getContext()), program.getLoc());
   Value chunk = prefetchBody->addArgument(b.getI32Type(), program.getLoc());
-  copyLoads(form.tile(), block, chunk, /*multicast=*/false);
+  copyLoads(form.tile(), block, chunk);
   waitAndRelease();
   // Waiting also says that every warp is done with the slot that is filled next.
   prefetch->moveAfter(*body.getOps<WaitOp>().begin());
@@ -126,10 +96,13 @@ class PipelineStages : public sparsec::impl::PipelineStagesPassBase<PipelineStag
 public:
   using PipelineStagesPassBase::PipelineStagesPassBase;
   void runOnOperation() override {
-    if (getOperation().isAttention())
-      pipelineAttention(getOperation());
+    ProgramOp program = getOperation();
+    if (program.isAttention())
+      pipelineAttention(program);
+    else if (program.getSchedule().getCopy() == Copy::tma)
+      splitSpmmRoles(program);
     else
-      Pipeliner(getOperation()).run();
+      Pipeliner(program).run();
   }
 };
 

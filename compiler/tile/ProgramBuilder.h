@@ -22,7 +22,7 @@ public:
 
 protected:
   /// What happens for one tile.
-  virtual void buildTile(mlir::ImplicitLocOpBuilder &b, mlir::Value tile) = 0;
+  virtual void buildTile(mlir::ImplicitLocOpBuilder &b, mlir::Value tileRow, mlir::Value panel) = 0;
   /// The element type that is copied to shared memory.
   virtual mlir::Type elementType() = 0;
 

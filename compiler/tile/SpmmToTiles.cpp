@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program of a spmm: for every tile the blocks of its block row, then the store.
 
+#include "Coordinates.h"
 #include "ProgramBuilder.h"
 #include "ScheduleAttribute.h"
 #include "SharedMemory.h"
@@ -18,10 +19,10 @@ public:
       : ProgramBuilder(kernel, schedule), spmm(spmm), matrix(spmm.getMatrix().getType()) {}
 
 private:
-  void buildTile(ImplicitLocOpBuilder &b, Value tile) override;
+  void buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) override;
   Type elementType() override { return matrix.getElementType(); }
   Value buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator);
-  void buildStore(ImplicitLocOpBuilder &b, Value tile, Value accumulator);
+  void buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at, Value accumulator);
   DenseI64ArrayAttr chunkDepths(Builder &b) const;
 
   int64_t blocksPerStep() const { return std::max<int64_t>(1, schedule.getTileK() / matrix.getBlockColumns()); }
@@ -31,7 +32,8 @@ private:
   BsrType matrix;
 };
 
-void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {
+void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {
+  Value tile = TileOp::create(b, tileRow, panel);
   auto type = AccumulatorType::get(b.getContext(), schedule.getTileM(), schedule.getTileN());
   Value zero = ZeroOp::create(b, type);
   Value w = mapping.lookup(spmm.getMatrix());
@@ -44,7 +46,7 @@ void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tile) {
     Value accumulator = body->addArgument(type, b.getLoc());
     YieldOp::create(b, buildStep(b, tile, block, chunk, accumulator));
   }
-  buildStore(b, tile, loop.getResult(0));
+  buildStore(b, tileCoordinates(b, schedule, matrix, tileRow, panel), loop.getResult(0));
 }
 
 Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator) {
@@ -67,14 +69,15 @@ DenseI64ArrayAttr SpmmBuilder::chunkDepths(Builder &b) const {
   return b.getDenseI64ArrayAttr(depths);
 }
 
-void SpmmBuilder::buildStore(ImplicitLocOpBuilder &b, Value tile, Value accumulator) {
+void SpmmBuilder::buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at, Value accumulator) {
   SmallVector<Value> extras;
   for (Value extra : spmm.getExtras())
     extras.push_back(mapping.lookup(extra));
   int64_t resultBytes = cast<RankedTensorType>(results[0].getType()).getElementTypeBitWidth() / 8;
   bool staged = usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes);
-  auto store = StoreOp::create(b, accumulator, tile, results[0], extras, spmm.getBroadcast(), matrix.getBlockRows(),
-                               /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
+  auto store = StoreOp::create(b, accumulator, results[0], at.blockRow, at.row, at.column, /*group=*/Value(),
+                               /*group_row=*/Value(), /*group_column=*/Value(), extras, spmm.getBroadcast(),
+                               matrix.getBlockRows(), /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
                                /*staging=*/DenseI64ArrayAttr());
   if (spmm.hasEpilogue()) {
     spmm.getEpilogue().cloneInto(&store.getEpilogue(), mapping);

@@ -18,11 +18,12 @@ gpu.module @kernels {
        %pattern: !sparsec.pattern<128x64>, %scale: f32, %slopes: tensor<?xf32>, %lengths: tensor<?xi32>,
        %o: tensor<?x?x?x128xbf16>, %lse: tensor<?x?x?xf32>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       // CHECK: %[[QUERIES:.*]] = sparsec.load_rows %[[Q]][%tile] : tensor<?x?x?x128xbf16> -> <128, 128, bf16>
       %q = sparsec.load_rows %queries[%tile] : tensor<?x?x?x128xbf16> -> <128, 128, bf16>
-      // CHECK-NEXT: %[[ZERO:.*]] = sparsec.zero : <128, 128>
-      %zero = sparsec.zero : <128, 128>
+      // CHECK-NEXT: %[[ZERO:.*]] = sparsec.zero : !sparsec.accumulator<128, 128>
+      %zero = sparsec.zero : !sparsec.accumulator<128, 128>
       // CHECK-NEXT: %[[BEGIN:.*]] = sparsec.softmax_begin : <128>
       %begin = sparsec.softmax_begin : <128>
       // CHECK-NEXT: %[[END:.*]]:2 = sparsec.key_loop of %[[PATTERN]] : !sparsec.pattern<128x64> at %tile
@@ -37,8 +38,8 @@ gpu.module @kernels {
       ^bb0(%block: !sparsec.block, %before: !sparsec.accumulator<128, 128>, %seen: !sparsec.softmax_state<128>):
         // CHECK-NEXT: %[[KEYS:.*]] = sparsec.load_rows %[[K]][%tile, %block] : tensor<?x?x?x128xbf16> -> <64, 128, bf16>
         %k = sparsec.load_rows %keys[%tile, %block] : tensor<?x?x?x128xbf16> -> <64, 128, bf16>
-        // CHECK-NEXT: sparsec.zero : <128, 64>
-        %none = sparsec.zero : <128, 64>
+        // CHECK-NEXT: sparsec.zero : !sparsec.accumulator<128, 64>
+        %none = sparsec.zero : !sparsec.accumulator<128, 64>
         // CHECK-NEXT: %[[SCORES:.*]] = sparsec.chain %[[QUERIES]], %[[KEYS]], %{{.*}} {depth = array<i64: 128>, x_transposed}
         %scores = sparsec.chain %q, %k, %none {depth = array<i64: 128>, x_transposed}
             : <128, 128, bf16>, <64, 128, bf16>, <128, 64>
@@ -92,9 +93,14 @@ gpu.module @kernels {
     %ring = sparsec.ring : <6, [!sparsec.buffer<64, 128, bf16>]>
     sparsec.producer attributes {registers = 40 : i64} {
       sparsec.tile_loop {
-      ^bb0(%tile: !sparsec.tile):
+      ^bb0(%tile_row: i32, %panel: i32):
+        %tile = sparsec.tile %tile_row, %panel
+        // CHECK: sparsec.acquire %[[QUERY_RING]] : <1, [!sparsec.buffer<128, 128, bf16>]>
+        sparsec.acquire %query_ring : <1, [!sparsec.buffer<128, 128, bf16>]>
         // CHECK: sparsec.copy_rows %[[Q]][%tile] to %[[QUERY_RING]] : tensor<?x?x?x128xbf16>, <1, [!sparsec.buffer<128, 128, bf16>]>
         sparsec.copy_rows %queries[%tile] to %query_ring : tensor<?x?x?x128xbf16>, <1, [!sparsec.buffer<128, 128, bf16>]>
+        // CHECK-NEXT: sparsec.commit %[[QUERY_RING]] : <1, [!sparsec.buffer<128, 128, bf16>]>
+        sparsec.commit %query_ring : <1, [!sparsec.buffer<128, 128, bf16>]>
         // CHECK: sparsec.key_loop at %tile {
         // CHECK-NEXT: ^bb0(%block: !sparsec.block):
         sparsec.key_loop at %tile {
@@ -107,9 +113,14 @@ gpu.module @kernels {
     }
     sparsec.consumer attributes {registers = 232 : i64} {
       sparsec.tile_loop {
-      ^bb0(%tile: !sparsec.tile):
-        %zero = sparsec.zero : <128, 128>
+      ^bb0(%tile_row: i32, %panel: i32):
+        %tile = sparsec.tile %tile_row, %panel
+        %zero = sparsec.zero : !sparsec.accumulator<128, 128>
         %begin = sparsec.softmax_begin : <128>
+        // CHECK: sparsec.wait %[[QUERY_RING]] : <1, [!sparsec.buffer<128, 128, bf16>]> -> !sparsec.buffer<128, 128, bf16>
+        %q = sparsec.wait %query_ring : <1, [!sparsec.buffer<128, 128, bf16>]> -> !sparsec.buffer<128, 128, bf16>
+        // CHECK-NEXT: sparsec.release %[[QUERY_RING]] : <1, [!sparsec.buffer<128, 128, bf16>]>
+        sparsec.release %query_ring : <1, [!sparsec.buffer<128, 128, bf16>]>
         // CHECK: sparsec.key_loop at %tile init(
         // CHECK-NOT: attributes
         // CHECK-SAME: -> !sparsec.accumulator<128, 128>, !sparsec.softmax_state<128> {
@@ -117,7 +128,7 @@ gpu.module @kernels {
             init(%zero, %begin : !sparsec.accumulator<128, 128>, !sparsec.softmax_state<128>)
             -> !sparsec.accumulator<128, 128>, !sparsec.softmax_state<128> {
         ^bb0(%block: !sparsec.block, %before: !sparsec.accumulator<128, 128>, %seen: !sparsec.softmax_state<128>):
-          %scores = sparsec.zero : <128, 64>
+          %scores = sparsec.zero : !sparsec.accumulator<128, 64>
           // CHECK: sparsec.softmax %{{.*}}, %{{.*}}, %{{.*}} at %tile, %block : <128, 64>, <128>, <128, 128> -> <128, 64, f16>{{$}}
           %p, %after, %output = sparsec.softmax %scores, %seen, %before at %tile, %block
               : <128, 64>, <128>, <128, 128> -> <128, 64, f16>

@@ -12,9 +12,10 @@ module @modules {
 gpu.module @kernels {
   sparsec.program @tile_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    // expected-error @+1 {{'sparsec.tile_loop' op expects the arguments of its body to be ('!sparsec.tile'), but got ('i32')}}
+    // expected-error @+1 {{'sparsec.tile_loop' op expects the arguments of its body to be ('i32', 'i32'), but got ('i32')}}
     sparsec.tile_loop {
     ^bb0(%tile: i32):
+      sparsec.yield
     }
   }
 }
@@ -25,7 +26,8 @@ gpu.module @kernels {
   sparsec.program @block_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       // expected-error @+1 {{'sparsec.block_loop' op expects blocks_per_step and chunks to be at least 1 and one of them to be 1, but got 2 and 2}}
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 2, chunks = 2} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
@@ -41,7 +43,8 @@ gpu.module @kernels {
   sparsec.program @block_loop_c1_zero attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       // expected-error @+1 {{'sparsec.block_loop' op expects blocks_per_step and chunks to be at least 1 and one of them to be 1, but got 1 and 0}}
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 0} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
@@ -57,8 +60,9 @@ gpu.module @kernels {
   sparsec.program @block_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      %zero = sparsec.zero : <16, 64>
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      %zero = sparsec.zero : !sparsec.accumulator<16, 64>
       // expected-error @+1 {{'sparsec.block_loop' op expects results of the types of its inits, ('!sparsec.accumulator<16, 64>'), but got ()}}
       sparsec.block_loop %w at %tile init(%zero : !sparsec.accumulator<16, 64>) attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32, %acc: !sparsec.accumulator<16, 64>):
@@ -74,7 +78,8 @@ gpu.module @kernels {
   sparsec.program @block_loop_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       // expected-error @+1 {{'sparsec.block_loop' op expects the arguments of its body to be ('!sparsec.block', 'i32'), but got ('i32', '!sparsec.block')}}
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%chunk: i32, %block: !sparsec.block):
@@ -90,8 +95,9 @@ gpu.module @kernels {
   sparsec.program @block_loop_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      %zero = sparsec.zero : <16, 64>
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      %zero = sparsec.zero : !sparsec.accumulator<16, 64>
       // expected-error @+1 {{'sparsec.block_loop' op expects its body to yield ('!sparsec.accumulator<16, 64>'), but got ()}}
       %sum = sparsec.block_loop %w at %tile init(%zero : !sparsec.accumulator<16, 64>) attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> -> !sparsec.accumulator<16, 64> {
       ^bb0(%block: !sparsec.block, %chunk: i32, %acc: !sparsec.accumulator<16, 64>):
@@ -107,12 +113,13 @@ gpu.module @kernels {
   sparsec.program @chain_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
         %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <64, 32, bf16>
-        %zero = sparsec.zero : <16, 64>
+        %zero = sparsec.zero : !sparsec.accumulator<16, 64>
         // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 16 x 32, 64 x 32 and 16 x 64}}
         %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>} : <16, 32, bf16>, <64, 32, bf16>, <16, 64>
         sparsec.yield
@@ -127,12 +134,13 @@ gpu.module @kernels {
   sparsec.program @chain_c1_transposed attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
         %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
-        %zero = sparsec.zero : <16, 64>
+        %zero = sparsec.zero : !sparsec.accumulator<16, 64>
         // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 16 x 32, 64 x 32 and 16 x 64}}
         %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>, x_transposed} : <16, 32, bf16>, <32, 64, bf16>, <16, 64>
         sparsec.yield
@@ -147,12 +155,13 @@ gpu.module @kernels {
   sparsec.program @chain_c1_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <32, 32, bf16>
         %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
-        %zero = sparsec.zero : <16, 64>
+        %zero = sparsec.zero : !sparsec.accumulator<16, 64>
         // expected-error @+1 {{'sparsec.chain' op expects A of M x K, X of K x N and an accumulator of M x N, but got 32 x 32, 32 x 64 and 16 x 64}}
         %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32>} : <32, 32, bf16>, <32, 64, bf16>, <16, 64>
         sparsec.yield
@@ -167,12 +176,13 @@ gpu.module @kernels {
   sparsec.program @chain_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 16x32> -> <16, 32, bf16>
         %b = sparsec.load x %x[%tile, %block, %chunk] : tensor<?x?xbf16> -> <32, 64, bf16>
-        %zero = sparsec.zero : <16, 64>
+        %zero = sparsec.zero : !sparsec.accumulator<16, 64>
         // expected-error @+1 {{'sparsec.chain' op expects every depth to be from 1 to 32, but got 48}}
         %next = sparsec.chain %a, %b, %zero {depth = array<i64: 32, 48>} : <16, 32, bf16>, <32, 64, bf16>, <16, 64>
         sparsec.yield
@@ -187,10 +197,11 @@ gpu.module @kernels {
   sparsec.program @store_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      %zero = sparsec.zero : <16, 64>
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      %zero = sparsec.zero : !sparsec.accumulator<16, 64>
       // expected-error @+1 {{'sparsec.store' op expects the argument count of the epilogue region to be 1, but got 2}}
-      sparsec.store %zero to %y[%tile] attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
+      sparsec.store %zero to %y[%tile_row, %tile_row, %panel] attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
       ^bb0(%acc: f32, %extra: f32):
         sparsec.yield %acc : f32
       }
@@ -204,10 +215,11 @@ gpu.module @kernels {
   sparsec.program @store_c1_yield attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      %zero = sparsec.zero : <16, 64>
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      %zero = sparsec.zero : !sparsec.accumulator<16, 64>
       // expected-error @+1 {{'sparsec.store' op expects the epilogue region to end with sparsec.yield of one 'f32'}}
-      sparsec.store %zero to %y[%tile] attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
+      sparsec.store %zero to %y[%tile_row, %tile_row, %panel] attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
       ^bb0(%acc: f32):
         sparsec.yield
       }
@@ -221,10 +233,11 @@ gpu.module @kernels {
   sparsec.program @store_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      %zero = sparsec.zero : <16, 64>
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      %zero = sparsec.zero : !sparsec.accumulator<16, 64>
       // expected-error @+1 {{'sparsec.store' op expects one broadcast per extra operand, but got 0 for 1}}
-      sparsec.store %zero to %y[%tile] with(%x : tensor<?x?xbf16>) attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
+      sparsec.store %zero to %y[%tile_row, %tile_row, %panel] with(%x : tensor<?x?xbf16>) attributes {broadcast = [], block_rows = 16} : <16, 64> -> tensor<?x?xbf16> {
       ^bb0(%acc: f32, %extra: bf16):
         sparsec.yield %acc : f32
       }
@@ -245,15 +258,16 @@ module @ring_c2 attributes {sparsec.type = !sparsec.ring<3, [!sparsec.buffer<16,
 // -----
 
 gpu.module @kernels {
-  sparsec.program @copy_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  sparsec.program @prefetch_operand_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
-        // expected-error @+1 {{'sparsec.copy' op expects the index of one of the ring's 2 buffers, but got 2}}
-        sparsec.copy a %w[%tile, %block, %chunk] to %ring[2] {blocks_per_step = 1} : !sparsec.bsr<?x?xbf16, block = 16x32>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+        // expected-error @+1 {{'sparsec.prefetch_operand' op expects the index of one of the ring's 2 buffers, but got 2}}
+        sparsec.prefetch_operand a %w[%tile, %block, %chunk] to %ring[2] {blocks_per_step = 1} : !sparsec.bsr<?x?xbf16, block = 16x32>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
         sparsec.yield
       }
     }
@@ -267,7 +281,8 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         // expected-error @+1 {{'sparsec.wait' op expects the buffers of the ring, ('!sparsec.buffer<16, 32, bf16>', '!sparsec.buffer<32, 64, bf16>'), but got ('!sparsec.buffer<16, 32, bf16>')}}
@@ -285,7 +300,8 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         // expected-error @+1 {{'sparsec.prefetch' op expects ahead to be from 0 to stages - 1 = 2, but got 3}}
@@ -305,7 +321,8 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
       ^bb0(%block: !sparsec.block, %chunk: i32):
         // expected-error @+1 {{'sparsec.prefetch' op expects the arguments of its body to be ('!sparsec.block', 'i32'), but got ('!sparsec.block')}}
@@ -323,7 +340,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @key_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       %state = sparsec.softmax_begin : <64>
       // expected-error @+1 {{'sparsec.key_loop' op expects results of the types of its inits, ('!sparsec.softmax_state<64>'), but got ()}}
       sparsec.key_loop at %tile init(%state : !sparsec.softmax_state<64>) {
@@ -339,7 +357,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @key_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       %state = sparsec.softmax_begin : <64>
       // expected-error @+1 {{'sparsec.key_loop' op expects the arguments of its body to be ('!sparsec.block', '!sparsec.softmax_state<64>'), but got ('!sparsec.softmax_state<64>', '!sparsec.block')}}
       %last = sparsec.key_loop at %tile init(%state : !sparsec.softmax_state<64>) -> !sparsec.softmax_state<64> {
@@ -355,7 +374,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @key_loop_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       %state = sparsec.softmax_begin : <64>
       // expected-error @+1 {{'sparsec.key_loop' op expects its body to yield ('!sparsec.softmax_state<64>'), but got ()}}
       %last = sparsec.key_loop at %tile init(%state : !sparsec.softmax_state<64>) -> !sparsec.softmax_state<64> {
@@ -371,7 +391,8 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @key_loop_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       // expected-error @+1 {{'sparsec.key_loop' op expects chunks to be at least 1, but got 0}}
       sparsec.key_loop at %tile attributes {chunks = 0 : i64} {
       ^bb0(%block: !sparsec.block):
@@ -387,7 +408,8 @@ gpu.module @kernels {
   sparsec.program @prefetch_c2_of_keys attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
     %ring = sparsec.ring : <3, [!sparsec.buffer<64, 64, bf16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       sparsec.key_loop at %tile {
       ^bb0(%block: !sparsec.block):
         // expected-error @+1 {{'sparsec.prefetch' op expects the arguments of its body to be ('!sparsec.block'), but got ('!sparsec.block', 'i32')}}
@@ -397,5 +419,270 @@ gpu.module @kernels {
         sparsec.yield
       }
     }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @tile_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.tile_loop' op expects results of the types of its inits, ('!sparsec.cursor'), but got ()}}
+    sparsec.tile_loop init(%begin : !sparsec.cursor) {
+    ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
+      sparsec.yield
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @tile_loop_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.tile_loop' op expects its body to yield ('!sparsec.cursor'), but got ()}}
+    %end = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
+    ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
+      sparsec.yield
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @role_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects 1 thread or at least 1 warpgroup, but got 2}}
+    sparsec.role "producer" thread(2) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @role_c1_none attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects 1 thread or at least 1 warpgroup, but got 0}}
+    sparsec.role "consumer" warpgroup(0) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @walk_blocks_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.walk_blocks' op expects results of the types of its inits, ('!sparsec.cursor'), but got ()}}
+    sparsec.walk_blocks %w from %zero to %zero init(%begin : !sparsec.cursor) : <?x?xbf16, block = 64x64> {
+    ^bb0(%block: i32, %column: i32, %c: !sparsec.cursor):
+      sparsec.yield
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @walk_blocks_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.walk_blocks' op expects the arguments of its body to be ('i32', 'i32'), but got ('i32')}}
+    sparsec.walk_blocks %w from %zero to %zero : <?x?xbf16, block = 64x64> {
+    ^bb0(%block: i32):
+      sparsec.yield
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @walk_blocks_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.walk_blocks' op expects its body to yield ('!sparsec.cursor'), but got ()}}
+    %end = sparsec.walk_blocks %w from %zero to %zero init(%begin : !sparsec.cursor) : <?x?xbf16, block = 64x64> -> !sparsec.cursor {
+    ^bb0(%block: i32, %column: i32, %c: !sparsec.cursor):
+      sparsec.yield
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @view_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.view' op expects the index of one of the ring's 2 buffers, but got 2}}
+    %a = sparsec.view %ring {index = 2} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 64, bf16, k>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @view_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.view' op expects a part of '!sparsec.buffer<64, 64, bf16>', but got '!sparsec.view<128, 64, bf16, k>'}}
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <128, 64, bf16, k>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @view_c2_type attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.view' op expects a part of '!sparsec.buffer<64, 64, bf16>', but got '!sparsec.view<64, 64, f16, k>'}}
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 64, f16, k>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
+    %zero = sparsec.zero : !sparsec.pending<64, 64>
+    // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 64, bf16, k>', '!sparsec.view<64, 128, bf16, mn>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : <64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c1_major attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
+    %zero = sparsec.zero : !sparsec.pending<64, 64>
+    // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 128, bf16, mn>', '!sparsec.view<64, 64, bf16, k>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
+    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : <64, 128, bf16, mn>, <64, 64, bf16, k>, !sparsec.pending<64, 64> -> <64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 64, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
+    %zero = sparsec.zero : !sparsec.pending<64, 128>
+    // expected-error @+1 {{'sparsec.product' op expects a depth from 1 to 64, but got 80}}
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : <64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 128> -> <64, 128>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @await_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %zero = sparsec.zero : !sparsec.pending<64, 128>
+    // expected-error @+1 {{'sparsec.await' op expects outstanding to be from 0 to 7, but got 8}}
+    %sum = sparsec.await %zero {outstanding = 8} : <64, 128> -> !sparsec.accumulator<64, 128>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @await_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %zero = sparsec.zero : !sparsec.pending<64, 128>
+    // expected-error @+1 {{'sparsec.await' op expects a result of the size of its operand, '!sparsec.pending<64, 128>', but got '!sparsec.accumulator<64, 64>'}}
+    %sum = sparsec.await %zero {outstanding = 0} : <64, 128> -> !sparsec.accumulator<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects the index of one of the ring's 2 buffers, but got 2}}
+    sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 2} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects 2 coordinates, but got 1}}
+    sparsec.copy %x[%zero] to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c2_blocks attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects 3 coordinates, but got 2}}
+    sparsec.copy %w[%zero, %zero] to %ring[%begin] {index = 0} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects a block column only for blocks of a matrix, but got one for 'tensor<?x?xbf16>'}}
+    sparsec.copy %x[%zero, %zero] block_column(%zero) to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @wait_c1_cursor attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.wait' op expects the buffers of the ring, (), but got ('!sparsec.buffer<64, 64, bf16>')}}
+    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> !sparsec.buffer<64, 64, bf16>
   }
 }

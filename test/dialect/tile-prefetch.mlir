@@ -14,8 +14,9 @@ gpu.module @kernels {
     // CHECK: %[[RING:.*]] = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      %zero = sparsec.zero : <16, 64>
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
+      %zero = sparsec.zero : !sparsec.accumulator<16, 64>
       // CHECK: sparsec.block_loop {{.*}} attributes {blocks_per_step = 2 : i64, chunks = 1 : i64}
       %sum = sparsec.block_loop %w at %tile init(%zero : !sparsec.accumulator<16, 64>)
           attributes {blocks_per_step = 2 : i64, chunks = 1 : i64}
@@ -26,15 +27,15 @@ gpu.module @kernels {
         // CHECK-NEXT: ^bb0(%[[BLOCK:block.*]]: !sparsec.block, %[[CHUNK:chunk.*]]: i32):
         sparsec.prefetch %ring attributes {ahead = 2 : i64} : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]> {
         ^bb0(%later: !sparsec.block, %later_chunk: i32):
-          // CHECK-NEXT: sparsec.copy a %{{.*}}[%{{.*}}, %[[BLOCK]], %[[CHUNK]]] to %[[RING]][0] {blocks_per_step = 2 : i64} :
-          sparsec.copy a %w[%tile, %later, %later_chunk] to %ring[0] {blocks_per_step = 2 : i64} : !sparsec.bsr<?x?xf16, block = 16x16>, <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
-          sparsec.copy x %x[%tile, %later, %later_chunk] to %ring[1] {blocks_per_step = 2 : i64} : tensor<?x?xf16>, <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+          // CHECK-NEXT: sparsec.prefetch_operand a %{{.*}}[%{{.*}}, %[[BLOCK]], %[[CHUNK]]] to %[[RING]][0] {blocks_per_step = 2 : i64} :
+          sparsec.prefetch_operand a %w[%tile, %later, %later_chunk] to %ring[0] {blocks_per_step = 2 : i64} : !sparsec.bsr<?x?xf16, block = 16x16>, <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+          sparsec.prefetch_operand x %x[%tile, %later, %later_chunk] to %ring[1] {blocks_per_step = 2 : i64} : tensor<?x?xf16>, <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
         }
         %next = sparsec.chain %a, %b, %acc {depth = array<i64: 32>} : <16, 32, f16>, <32, 64, f16>, <16, 64>
         sparsec.release %ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
         sparsec.yield %next : !sparsec.accumulator<16, 64>
       }
-      sparsec.store %sum to %y[%tile] attributes {broadcast = [], block_rows = 16 : i64} : <16, 64> -> tensor<?x?xf32> {
+      sparsec.store %sum to %y[%tile_row, %tile_row, %panel] attributes {broadcast = [], block_rows = 16 : i64} : <16, 64> -> tensor<?x?xf32> {
       ^bb0(%element: f32):
         sparsec.yield %element : f32
       }
@@ -49,7 +50,8 @@ gpu.module @kernels {
     // CHECK: %[[KEYS:.*]] = sparsec.ring : <2, [!sparsec.buffer<64, 64, f16>]>
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, f16>]>
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
+    ^bb0(%tile_row: i32, %panel: i32):
+      %tile = sparsec.tile %tile_row, %panel
       // CHECK: sparsec.key_loop at %tile attributes {chunks = 2 : i64} {
       sparsec.key_loop at %tile attributes {chunks = 2 : i64} {
       ^bb0(%block: !sparsec.block):

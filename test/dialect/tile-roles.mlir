@@ -2,7 +2,7 @@
 // RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
 // RUN: sparsec-opt -mlir-print-op-generic %s | sparsec-opt | FileCheck %s
 
-// Tile ops in pipeline form with two roles: a producer fills the ring, a consumer drains it.
+// A product in pipeline form with two roles: a producer fills the ring, consumer groups drain it.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4,
                               consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40,
@@ -14,51 +14,97 @@ gpu.module @kernels {
       attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64,
                   shared_memory = 197632 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 128x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    // CHECK: %[[RING:.*]] = sparsec.ring {barrier_offset = 196608 : i64, offsets = array<i64: 0, 65536>} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    // CHECK: %[[RING:ring]] = sparsec.ring {barrier_offset = 196608 : i64, offsets = array<i64: 0, 65536>} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     %ring = sparsec.ring {offsets = array<i64: 0, 65536>, barrier_offset = 196608 : i64} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    // CHECK: sparsec.producer attributes {registers = 40 : i64} {
-    sparsec.producer attributes {registers = 40 : i64} {
-      sparsec.tile_loop {
-      ^bb0(%tile: !sparsec.tile):
-        // CHECK: sparsec.block_loop %{{.*}} at %{{.*}} attributes {blocks_per_step = 1 : i64, chunks = 1 : i64} : <?x?xbf16, block = 128x64> {
-        sparsec.block_loop %w at %tile attributes {blocks_per_step = 1 : i64, chunks = 1 : i64} : <?x?xbf16, block = 128x64> {
-        ^bb0(%block: !sparsec.block, %chunk: i32):
-          // CHECK: sparsec.acquire %[[RING]] : <4,
-          sparsec.acquire %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: sparsec.copy a %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] to %[[RING]][0] {blocks_per_step = 1 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 128x64>, <4,
-          sparsec.copy a %w[%tile, %block, %chunk] to %ring[0] {blocks_per_step = 1 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: sparsec.copy x %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] to %[[RING]][1] {blocks_per_step = 1 : i64} : tensor<?x?xbf16>, <4,
-          sparsec.copy x %x[%tile, %block, %chunk] to %ring[1] {blocks_per_step = 1 : i64} : tensor<?x?xbf16>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: sparsec.commit %[[RING]] : <4,
-          sparsec.commit %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: sparsec.yield{{$}}
-          sparsec.yield
+    // CHECK: sparsec.role "consumer" warpgroup(2) registers(232) {
+    sparsec.role "consumer" warpgroup(2) registers(232) {
+      // CHECK-NEXT: %[[GROUP:group]] = sparsec.group
+      %group = sparsec.group
+      %c64 = arith.constant 64 : i32
+      %c0 = arith.constant 0 : i32
+      %group_row = arith.muli %group, %c64 : i32
+      // CHECK: %[[A:.*]] = sparsec.view %[[RING]] rows(%{{.*}}) {index = 0 : i64} : <4, {{.*}} -> <64, 64, bf16, k>
+      %a = sparsec.view %ring rows(%group_row) {index = 0 : i64}
+          : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 64, bf16, k>
+      // CHECK: %[[B:.*]] = sparsec.view %[[RING]] columns(%{{.*}}) {index = 1 : i64} : <4, {{.*}} -> <64, 256, bf16, mn>
+      %b = sparsec.view %ring columns(%c0) {index = 1 : i64}
+          : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 256, bf16, mn>
+      // CHECK: %[[BEGIN:begin]] = sparsec.cursor %[[RING]] : <4,
+      %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+      // CHECK: sparsec.tile_loop init(%[[BEGIN]] : !sparsec.cursor) -> !sparsec.cursor {
+      // CHECK-NEXT: ^bb0(%tile_row: i32, %panel: i32, %carried: !sparsec.cursor):
+      %last_tile = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
+      ^bb0(%tile_row: i32, %panel: i32, %cursor: !sparsec.cursor):
+        // CHECK: %[[FIRST:first]], %[[END:end]] = sparsec.row_blocks %{{.*}}[%{{.*}}] : <?x?xbf16, block = 128x64>
+        %block_row = arith.addi %tile_row, %c0 : i32
+        %first, %end = sparsec.row_blocks %w[%block_row] : <?x?xbf16, block = 128x64>
+        // CHECK: %[[ZERO:.*]] = sparsec.zero : !sparsec.pending<64, 256>
+        %zero = sparsec.zero : !sparsec.pending<64, 256>
+        // CHECK-NEXT: %[[WALK:.*]]:3 = sparsec.walk_blocks %{{.*}} from %[[FIRST]] to %[[END]] init(%[[ZERO]], %carried, %carried :
+        // CHECK-NEXT: ^bb0(%block: i32, %column: i32, %[[SUM:carried_.*]]: !sparsec.pending<64, 256>, %[[PREVIOUS:carried_.*]]: !sparsec.cursor, %[[C:carried_.*]]: !sparsec.cursor):
+        %sums, %used, %free = sparsec.walk_blocks %w from %first to %end
+            init(%zero, %cursor, %cursor : !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor)
+            : <?x?xbf16, block = 128x64> -> !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor {
+        ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !sparsec.cursor, %c: !sparsec.cursor):
+          %has_previous = arith.cmpi sgt, %block, %first : i32
+          // CHECK: sparsec.wait %[[RING]][%[[C]]] : <4, {{.*}}]>{{$}}
+          sparsec.wait %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: %[[P:.*]] = sparsec.product %[[A]][%[[C]]], %[[B]][%[[C]]], %[[SUM]] {depth = 64 : i64} : <64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+          %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
+              : <64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+          // CHECK-NEXT: %[[PENDING:.*]] = sparsec.await %[[P]] {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
+          %pending = sparsec.await %p {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
+          // CHECK-NEXT: sparsec.release %[[RING]][%[[PREVIOUS]]] if %{{.*}} : <4,
+          sparsec.release %ring[%previous] if %has_previous
+              : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: %[[NEXT:next]] = sparsec.next %[[RING]][%[[C]]] : <4,
+          %next = sparsec.next %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: sparsec.yield %[[PENDING]], %[[C]], %[[NEXT]] :
+          sparsec.yield %pending, %c, %next : !sparsec.pending<64, 256>, !sparsec.cursor, !sparsec.cursor
         }
-      }
-    }
-    // CHECK: sparsec.consumer attributes {registers = 232 : i64} {
-    sparsec.consumer attributes {registers = 232 : i64} {
-      sparsec.tile_loop {
-      ^bb0(%tile: !sparsec.tile):
-        %zero = sparsec.zero : <128, 256>
-        %sum = sparsec.block_loop %w at %tile init(%zero : !sparsec.accumulator<128, 256>)
-            attributes {blocks_per_step = 1 : i64, chunks = 1 : i64}
-            : <?x?xbf16, block = 128x64> -> !sparsec.accumulator<128, 256> {
-        ^bb0(%block: !sparsec.block, %chunk: i32, %acc: !sparsec.accumulator<128, 256>):
-          // CHECK: %[[BUFFERS:.*]]:2 = sparsec.wait %[[RING]] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> !sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>
-          %a, %b = sparsec.wait %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> !sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>
-          // CHECK-NEXT: sparsec.chain %[[BUFFERS]]#0, %[[BUFFERS]]#1, %{{.*}} {depth = array<i64: 64>} :
-          %next = sparsec.chain %a, %b, %acc {depth = array<i64: 64>} : <128, 64, bf16>, <64, 256, bf16>, <128, 256>
-          // CHECK-NEXT: sparsec.release %[[RING]] : <4,
-          sparsec.release %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          sparsec.yield %next : !sparsec.accumulator<128, 256>
-        }
-        // CHECK: sparsec.store {{.*}} staging = array<i64: 0, 64, 2>} : <128, 256> -> tensor<?x?xbf16>
-        sparsec.store %sum to %y[%tile]
+        %p = sparsec.await %sums {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
+        // CHECK: %[[Y:.*]] = sparsec.await %{{.*}} {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
+        %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
+        // CHECK-NEXT: sparsec.release %[[RING]][%[[WALK]]#1] : <4,
+        sparsec.release %ring[%used] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+        // CHECK: %[[RANK:rank]] = sparsec.cluster_rank
+        %rank = sparsec.cluster_rank
+        %tile_column = arith.addi %panel, %rank : i32
+        // CHECK: sparsec.store %[[Y]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] part %[[GROUP]] at(%{{.*}}, %{{.*}})
+        // CHECK-SAME: staging = array<i64: 0, 64, 2>} : <64, 256> -> tensor<?x?xbf16>
+        sparsec.store %sum to %y[%block_row, %c0, %tile_column] part %group at (%group_row, %c0)
             attributes {broadcast = [], block_rows = 128 : i64, staged, staging = array<i64: 0, 64, 2>}
-            : <128, 256> -> tensor<?x?xbf16> {
+            : <64, 256> -> tensor<?x?xbf16> {
         ^bb0(%element: f32):
           sparsec.yield %element : f32
+        }
+        sparsec.yield %free : !sparsec.cursor
+      }
+      // CHECK: sparsec.drain_stores
+      sparsec.drain_stores
+    }
+    // CHECK: sparsec.role "producer" thread(1) registers(40) {
+    sparsec.role "producer" thread(1) registers(40) {
+      %k = arith.constant 0 : i32
+      %row = arith.constant 0 : i32
+      %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+      sparsec.tile_loop {
+      ^bb0(%tile_row: i32, %panel: i32):
+        %first, %end = sparsec.row_blocks %w[%tile_row] : <?x?xbf16, block = 128x64>
+        sparsec.walk_blocks %w from %first to %end : <?x?xbf16, block = 128x64> {
+        ^bb0(%block: i32, %column: i32):
+          %c = sparsec.next %ring[%begin] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK: sparsec.acquire %[[RING]][%[[C:.*]]] : <4,
+          sparsec.acquire %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: sparsec.post %[[RING]][%[[C]]] : <4,
+          sparsec.post %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%block, %{{.*}}, %{{.*}}] block_column(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 128x64>, <4,
+          sparsec.copy %w[%block, %row, %k] block_column(%column) to %ring[%c] {index = 0 : i64, multicast}
+              : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%column, %panel] to %[[RING]][%[[C]]] {index = 1 : i64} : tensor<?x?xbf16>, <4,
+          sparsec.copy %x[%column, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+          // CHECK-NEXT: sparsec.yield{{$}}
+          sparsec.yield
         }
       }
     }

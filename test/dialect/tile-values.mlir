@@ -14,11 +14,13 @@ gpu.module @kernels {
   sparsec.program @linear attributes {kernel = @linear, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>, %bias: tensor<?xf32>, %y: tensor<?x?xbf16>):
     // CHECK-NEXT: sparsec.tile_loop {
-    // CHECK-NEXT: ^bb0(%[[TILE:tile]]: !sparsec.tile):
+    // CHECK-NEXT: ^bb0(%tile_row: i32, %panel: i32):
     sparsec.tile_loop {
-    ^bb0(%tile: !sparsec.tile):
-      // CHECK-NEXT: %[[ZERO:.*]] = sparsec.zero : <128, 256>
-      %zero = sparsec.zero : <128, 256>
+    ^bb0(%tile_row: i32, %panel: i32):
+      // CHECK-NEXT: %[[TILE:tile]] = sparsec.tile %tile_row, %panel
+      %tile = sparsec.tile %tile_row, %panel
+      // CHECK-NEXT: %[[ZERO:.*]] = sparsec.zero : !sparsec.accumulator<128, 256>
+      %zero = sparsec.zero : !sparsec.accumulator<128, 256>
       // CHECK-NEXT: %[[SUM:.*]] = sparsec.block_loop %[[W]] at %[[TILE]] init(%[[ZERO]] : !sparsec.accumulator<128, 256>)
       // CHECK-SAME: attributes {blocks_per_step = 1 : i64, chunks = 2 : i64}
       // CHECK-SAME: : <?x?xbf16, block = 128x128> -> !sparsec.accumulator<128, 256> {
@@ -36,11 +38,11 @@ gpu.module @kernels {
         // CHECK-NEXT: sparsec.yield %[[NEXT]] : !sparsec.accumulator<128, 256>
         sparsec.yield %next : !sparsec.accumulator<128, 256>
       }
-      // CHECK: sparsec.store %[[SUM]] to %[[Y]][%[[TILE]]] with(%[[BIAS]] : tensor<?xf32>)
+      // CHECK: sparsec.store %[[SUM]] to %[[Y]][%tile_row, %tile_row, %panel] with(%[[BIAS]] : tensor<?xf32>)
       // CHECK-SAME: attributes {block_rows = 128 : i64, broadcast = [#sparsec.broadcast<per_row>], staged, transposed}
       // CHECK-SAME: : <128, 256> -> tensor<?x?xbf16> {
       // CHECK-NEXT: ^bb0(%[[ELEMENT:acc]]: f32, %[[EXTRA:extra]]: f32):
-      sparsec.store %sum to %y[%tile] with(%bias : tensor<?xf32>)
+      sparsec.store %sum to %y[%tile_row, %tile_row, %panel] with(%bias : tensor<?xf32>)
           attributes {broadcast = [#sparsec.broadcast<per_row>], block_rows = 128 : i64, staged, transposed}
           : <128, 256> -> tensor<?x?xbf16> {
       ^bb0(%element: f32, %b: f32):

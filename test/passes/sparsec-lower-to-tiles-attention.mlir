@@ -11,13 +11,13 @@
 // CHECK-SAME: %[[O:[a-z0-9]+]]: tensor<?x?x?x128xf32>, %[[LSE:[a-z0-9]+]]: tensor<?x?x?xf32>):
 // CHECK: sparsec.tile_loop
 // CHECK: %[[QUERIES:.*]] = sparsec.load_rows %[[Q]][%tile] : {{.*}} -> <128, 128, bf16>
-// CHECK: %[[ZERO:.*]] = sparsec.zero : <128, 128>
+// CHECK: %[[ZERO:.*]] = sparsec.zero : !sparsec.accumulator<128, 128>
 // CHECK: %[[BEGIN:.*]] = sparsec.softmax_begin : <128>
 // CHECK: %[[END:.*]]:2 = sparsec.key_loop of %[[PATTERN]] : !sparsec.pattern<128x64> at %tile init(%[[ZERO]], %[[BEGIN]] :
 // CHECK-SAME: attributes {causal, window = array<i64: 1024, -1>}
 // CHECK-NEXT: ^bb0(%block: !sparsec.block, %[[SUM:.*]]: !sparsec.accumulator<128, 128>, %[[STATE:.*]]: !sparsec.softmax_state<128>):
 // CHECK: %[[KEYS:.*]] = sparsec.load_rows %[[K]][%tile, %block] : {{.*}} -> <64, 128, bf16>
-// CHECK: %[[NONE:.*]] = sparsec.zero : <128, 64>
+// CHECK: %[[NONE:.*]] = sparsec.zero : !sparsec.accumulator<128, 64>
 // CHECK: %[[SCORES:.*]] = sparsec.chain %[[QUERIES]], %[[KEYS]], %[[NONE]] {depth = array<i64: 128>, x_transposed}
 // CHECK: %[[STEP:.*]]:3 = sparsec.softmax %[[SCORES]], %[[STATE]], %[[SUM]] at %tile, %block
 // CHECK-SAME: scale(%[[SCALE]]) extras(%[[SLOPES]] : tensor<?xf32>)

@@ -6,7 +6,7 @@
 // CHECK: sparsec.program @chunks attributes {alignment = 16 : i64, kernel = @chunks
 // CHECK-SAME: variant = 0
 // CHECK: sparsec.tile_loop
-// CHECK: %[[ZERO:.*]] = sparsec.zero : <128, 256>
+// CHECK: %[[ZERO:.*]] = sparsec.zero : !sparsec.accumulator<128, 256>
 // CHECK: %[[SUM:.*]] = sparsec.block_loop %[[W:.*]] at %[[TILE:.*]] init(%[[ZERO]] :
 // CHECK-SAME: {blocks_per_step = 1 : i64, chunks = 2 : i64}
 // CHECK: %[[A:.*]] = sparsec.load a %[[W]]

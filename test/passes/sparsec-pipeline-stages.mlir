@@ -1,24 +1,52 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// With TMA the loops are split: a producer that only copies, and a consumer that waits, multiplies and releases. The A of
-// a cluster is multicast, X is not.
+// With TMA there are two roles. Consumer groups wait for a slot, issue the product, and release the slot that the product
+// before has read: one product is in flight. A block of 128 columns takes two slots. The producer waits for free slots
+// and copies; the A of a cluster is multicast, X is not.
 // CHECK-LABEL: sparsec.program @roles
-// CHECK: %[[RING:.*]] = sparsec.ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-// CHECK: sparsec.producer attributes {registers = 40 : i64}
-// CHECK: sparsec.tile_loop
-// CHECK: sparsec.block_loop
-// CHECK: sparsec.acquire %[[RING]]
-// CHECK: sparsec.copy a {{.*}} to %[[RING]][0]
-// CHECK-SAME: multicast
-// CHECK: sparsec.copy x {{.*}} to %[[RING]][1]
-// CHECK-NOT: multicast
-// CHECK: sparsec.commit %[[RING]]
-// CHECK: sparsec.consumer attributes {registers = 232 : i64}
-// CHECK: sparsec.tile_loop
-// CHECK: %[[BUFFERS:.*]]:2 = sparsec.wait %[[RING]]
-// CHECK: sparsec.chain %[[BUFFERS]]#0, %[[BUFFERS]]#1
-// CHECK: sparsec.release %[[RING]]
-// CHECK: sparsec.store
+// CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 128x128>, %[[X:.*]]: tensor<?x?xbf16>, %[[Y:.*]]: tensor<?x?xbf16>):
+// CHECK: %[[RING:ring]] = sparsec.ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+// CHECK: sparsec.role "consumer" warpgroup(2) registers(232)
+// CHECK: %[[GROUP:group]] = sparsec.group
+// CHECK: %[[ROW:.*]] = arith.muli %[[GROUP]], %c64_i32
+// CHECK: %[[A:.*]] = sparsec.view %[[RING]] rows(%[[ROW]]) {index = 0 : i64} : {{.*}} -> <64, 64, bf16, k>
+// CHECK: %[[B:.*]] = sparsec.view %[[RING]] columns(%{{.*}}) {index = 1 : i64} : {{.*}} -> <64, 256, bf16, mn>
+// CHECK: sparsec.tile_loop init(%begin
+// CHECK: %[[TILE_COLUMN:.*]] = arith.addi %{{.*}}, %rank : i32
+// CHECK: %[[COLUMN:.*]] = arith.muli %[[TILE_COLUMN]], %c256_i32
+// CHECK: %first, %end = sparsec.row_blocks %[[W]][%tile_row]
+// CHECK: %[[HAS_BLOCKS:.*]] = arith.cmpi slt, %first, %end
+// CHECK: %[[SUM:.*]]:2 = scf.if %[[HAS_BLOCKS]] -> (!sparsec.accumulator<64, 256>, !sparsec.cursor) {
+// CHECK: sparsec.walk_blocks %[[W]] from %first to %end
+// CHECK: ^bb0(%block: i32, %column: i32, %[[SUM0:.*]]: !sparsec.pending<64, 256>, %[[PREVIOUS:.*]]: !sparsec.cursor, %[[C0:.*]]: !sparsec.cursor):
+// CHECK: %[[HAS_PREVIOUS:.*]] = arith.cmpi sgt, %block, %first
+// CHECK-NEXT: sparsec.wait %[[RING]][%[[C0]]]
+// CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[A]][%[[C0]]], %[[B]][%[[C0]]], %[[SUM0]] {depth = 64 : i64}
+// CHECK-NEXT: %[[SUM1:.*]] = sparsec.await %[[P0]] {outstanding = 1 : i64}
+// CHECK-NEXT: sparsec.release %[[RING]][%[[PREVIOUS]]] if %[[HAS_PREVIOUS]]
+// CHECK-NEXT: %[[C1:.*]] = sparsec.next %[[RING]][%[[C0]]]
+// CHECK-NEXT: sparsec.wait %[[RING]][%[[C1]]]
+// CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[A]][%[[C1]]], %[[B]][%[[C1]]], %[[SUM1]] {depth = 64 : i64}
+// CHECK-NEXT: %[[SUM2:.*]] = sparsec.await %[[P1]] {outstanding = 1 : i64}
+// CHECK-NEXT: sparsec.release %[[RING]][%[[C0]]] :
+// CHECK-NEXT: %[[C2:.*]] = sparsec.next %[[RING]][%[[C1]]]
+// CHECK-NEXT: sparsec.yield %[[SUM2]], %[[C1]], %[[C2]]
+// CHECK: sparsec.await %{{.*}} {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release %[[RING]]
+// CHECK: sparsec.store %[[SUM]]#0 to %[[Y]][%tile_row, %{{.*}}, %[[COLUMN]]] part %{{.*}} at(
+// CHECK: sparsec.drain_stores
+// CHECK: sparsec.role "producer" thread(1) registers(40)
+// CHECK: sparsec.walk_blocks
+// CHECK: ^bb0(%block: i32, %column: i32, %[[C:.*]]: !sparsec.cursor):
+// CHECK-NEXT: sparsec.acquire %[[RING]][%[[C]]]
+// CHECK-NEXT: sparsec.post %[[RING]][%[[C]]]
+// CHECK: sparsec.copy %[[W]][%block, %{{.*}}, %{{.*}}] block_column(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast}
+// CHECK: %[[K:.*]] = arith.muli %column, %c128_i32
+// CHECK: sparsec.copy %[[X]][%[[K]], %{{.*}}] to %[[RING]][%[[C]]] {index = 1 : i64}
+// CHECK: %[[NEXT:.*]] = sparsec.next %[[RING]][%[[C]]]
+// CHECK-NEXT: sparsec.acquire %[[RING]][%[[NEXT]]]
+// CHECK: %[[K1:.*]] = arith.addi %{{.*}}, %c64_i32
+// CHECK: sparsec.copy %[[X]][%[[K1]], %{{.*}}] to %[[RING]][%[[NEXT]]] {index = 1 : i64}
 // CHECK-NOT: sparsec.load
 sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -28,11 +56,11 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // Otherwise one role: a step waits, then prefetches stages - 1 steps ahead, then multiplies.
 // CHECK-LABEL: sparsec.program @one_role
 // CHECK: %[[RING:.*]] = sparsec.ring
-// CHECK-NOT: sparsec.producer
+// CHECK-NOT: sparsec.role
 // CHECK: sparsec.wait %[[RING]]
 // CHECK: sparsec.prefetch %[[RING]] attributes {ahead = 3 : i64}
-// CHECK: sparsec.copy a
-// CHECK: sparsec.copy x
+// CHECK: sparsec.prefetch_operand a
+// CHECK: sparsec.prefetch_operand x
 // CHECK: sparsec.chain
 // CHECK: sparsec.release %[[RING]]
 sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 4>} {

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products by wgmma. A view is the matrix descriptor of its buffer in slot 0; accumulators are structs of f32, one for
+// every thread of a warpgroup.
+
+#ifndef SPARSEC_EMIT_HOPPER_PRODUCTS_H
+#define SPARSEC_EMIT_HOPPER_PRODUCTS_H
+
+#include "Ring.h"
+
+namespace sparsec {
+
+/// The struct of an accumulator or a pending one of `rows x columns`.
+mlir::Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns);
+
+/// `row` and `column`: first element of the view in its buffer, or null.
+mlir::Value emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value row, mlir::Value column);
+
+/// An operand: the descriptor of its view, the view and the ring of its buffer, and the slot.
+struct WgmmaOperand {
+  mlir::Value descriptor;
+  ViewOp view;
+  Ring &ring;
+  mlir::Value slot;
+};
+
+/// Issues `depth` / 16 instructions as one group.
+mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaOperand a, WgmmaOperand x, mlir::Value sum, int64_t depth);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_HOPPER_PRODUCTS_H

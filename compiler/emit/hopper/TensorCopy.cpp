@@ -1,0 +1,91 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "hopper/TensorCopy.h"
+
+#include "Ptx.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+namespace {
+
+class TensorCopy {
+public:
+  TensorCopy(SpmmContext &context, CopyOp copy, Ring &ring, Ring::State slot)
+      : context(context), b(context.b), copy(copy), ring(ring), slot(slot),
+        argument(cast<BlockArgument>(copy.getSource()).getArgNumber()), buffer(copy.getIndex()) {}
+
+  void copyTensor(ValueRange coordinates);
+  void copyBlock(ValueRange coordinates, Value column);
+
+private:
+  Value mapOfBlocks(ArrayRef<int64_t> box, Value column);
+  TensorMapAttr mapOf(TensorMapKind kind, ArrayRef<int64_t> box) {
+    return TensorMapAttr::get(b.getContext(), kind, argument, panelBytes, box);
+  }
+
+  SpmmContext &context;
+  KernelBuilder &b;
+  CopyOp copy;
+  Ring &ring;
+  Ring::State slot;
+  int64_t argument, buffer;
+};
+
+/// A box for each panel of the buffer and each part of its rows that a box can have.
+void TensorCopy::copyTensor(ValueRange coordinates) {
+  int64_t rows = ring.bufferRows(buffer), parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts;
+  int64_t inner = panelBytes * 8 / context.element.getIntOrFloatBitWidth();
+  SmallVector<int64_t> box{inner, boxRows};
+  box.resize(coordinates.size(), 1);
+  Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
+  Value map = context.parameters.tensorMap(mapOf(TensorMapKind::dense, box));
+  for (int64_t panel = 0; panel < ring.bufferColumns(buffer) / inner; ++panel)
+    for (int64_t part = 0; part < parts; ++part) {
+      Values at(llvm::reverse(coordinates)); // innermost first
+      at[0] = b.add(at[0], panel * inner);
+      at[1] = b.add(at[1], part * boxRows);
+      int64_t offset = (panel * parts + part) * boxRows * panelBytes;
+      ptx::tensorLoad(b, b.byteOffset(destination, offset), map, at, full);
+    }
+}
+
+/// Rows of one block: {columns, rows, blocks}.
+void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
+  int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
+  int64_t boxRows = ring.bufferRows(buffer) / cluster;
+  Value map = mapOfBlocks({ring.bufferColumns(buffer), boxRows, 1}, column);
+  Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
+  Values at(llvm::reverse(coordinates));
+  if (cluster == 1)
+    return ptx::tensorLoad(b, destination, map, at, full);
+  Value rank = ptx::clusterRank(b);
+  at[1] = b.add(at[1], b.mul(rank, boxRows));
+  destination = b.byteOffset(destination, b.mul(rank, boxRows * panelBytes));
+  ptx::tensorLoadMulticast(b, destination, map, at, full, (1 << cluster) - 1);
+}
+
+/// Elements beyond K do not count, but a NaN among them would in the product with the zeros of X. The map of blocks
+/// that K cuts ends there, so that the copy brings zeros. There is such a block column K / block columns or none.
+Value TensorCopy::mapOfBlocks(ArrayRef<int64_t> box, Value column) {
+  Value whole = context.parameters.tensorMap(mapOf(TensorMapKind::bsr_values, box));
+  if (!column || !context.mayCutBlocks())
+    return whole;
+  Value cutColumn = b.divide(context.depth(), context.matrix.getBlockColumns());
+  Value isCut = b.compare(arith::CmpIPredicate::eq, column, cutColumn);
+  return b.select(isCut, context.parameters.tensorMap(mapOf(TensorMapKind::bsr_edge_values, box)), whole);
+}
+
+} // namespace
+
+void sparsec::emitTensorCopy(SpmmContext &context, CopyOp copy, Ring &ring, Ring::State slot, ValueRange coordinates,
+                             Value blockColumn) {
+  TensorCopy emitter(context, copy, ring, slot);
+  if (isa<BsrType>(copy.getSource().getType()))
+    emitter.copyBlock(coordinates, blockColumn);
+  else
+    emitter.copyTensor(coordinates);
+}

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "Coordinates.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+Value sparsec::i32(ImplicitLocOpBuilder &b, int64_t value) {
+  return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+}
+
+Value sparsec::add(ImplicitLocOpBuilder &b, Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }
+Value sparsec::add(ImplicitLocOpBuilder &b, Value x, int64_t y) { return y == 0 ? x : add(b, x, i32(b, y)); }
+
+Value sparsec::multiply(ImplicitLocOpBuilder &b, Value x, int64_t y) {
+  return y == 1 ? x : b.createOrFold<arith::MulIOp>(x, i32(b, y));
+}
+
+Value sparsec::divide(ImplicitLocOpBuilder &b, Value x, int64_t y) {
+  return y == 1 ? x : b.createOrFold<arith::DivUIOp>(x, i32(b, y));
+}
+
+Value sparsec::remainder(ImplicitLocOpBuilder &b, Value x, int64_t y) {
+  return y == 1 ? i32(b, 0) : b.createOrFold<arith::RemUIOp>(x, i32(b, y));
+}
+
+TileCoordinates sparsec::tileCoordinates(ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix, Value tileRow,
+                                         Value panel) {
+  int64_t tilesOfRow = llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM());
+  TileCoordinates at;
+  at.blockRow = divide(b, tileRow, tilesOfRow);
+  at.row = multiply(b, remainder(b, tileRow, tilesOfRow), schedule.getTileM());
+  Value tileColumn = panel;
+  if (int64_t cluster = schedule.getCluster(); cluster > 1)
+    tileColumn = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
+  at.column = multiply(b, tileColumn, schedule.getTileN());
+  return at;
+}

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Coordinates of tile programs: i32 values of arith ops.
+
+#ifndef SPARSEC_COMPILER_TILE_COORDINATES_H
+#define SPARSEC_COMPILER_TILE_COORDINATES_H
+
+#include "SparsecDialect.h"
+
+#include "mlir/IR/ImplicitLocOpBuilder.h"
+
+namespace sparsec {
+
+// i32 arithmetic on values that are not negative; what does nothing makes no op.
+mlir::Value i32(mlir::ImplicitLocOpBuilder &b, int64_t value);
+mlir::Value add(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value y);
+mlir::Value add(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t y);
+mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t y);
+mlir::Value divide(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t y);
+mlir::Value remainder(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t y);
+
+/// Where a tile of a product begins. All i32.
+struct TileCoordinates {
+  mlir::Value blockRow; // number of its block row
+  mlir::Value row;      // its first row inside the block row
+  mlir::Value column;   // its first column
+};
+
+/// A block row has ceil(block rows / tile_m) tile rows; a panel has one tile for every CTA of the cluster.
+TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix,
+                                mlir::Value tileRow, mlir::Value panel);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TILE_COORDINATES_H
