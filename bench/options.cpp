@@ -21,7 +21,7 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --density LIST      (default: 1,0.5,0.25,0.1,0.05)
   --case KEY=VALUE,.. only these cases; keys: block, density, layout, target, label (part of the file's name);
                       may be given more than once: any of them
-  --plan CHOICE       with, without or both (default)
+  --plan LIST         with a plan for the case, with one for any width (open), without (default: with,without)
   --launches COUNT    timed launches of every case (default: 15, at least 11)
   --cublas FILE       the library to compare with (default: libcublas.so.13, .12, ...)
   --json FILE         also write the results there
@@ -75,10 +75,14 @@ std::vector<double> parseDensities(const std::string &text) {
 }
 
 void parsePlan(const std::string &text, Options &options) {
-  if (text != "with" && text != "without" && text != "both")
-    exitWithUsage(fmt::format("--plan expects with, without or both, but got '{}'", text));
-  options.withPlan = text != "without";
-  options.withoutPlan = text != "with";
+  options.withPlan = options.withOpenPlan = options.withoutPlan = false;
+  for (const std::string &part : split(text, ',')) {
+    if (part != "with" && part != "open" && part != "without")
+      exitWithUsage(fmt::format("--plan expects with, open or without, or several of them, but got '{}'", text));
+    options.withPlan |= part == "with";
+    options.withOpenPlan |= part == "open";
+    options.withoutPlan |= part == "without";
+  }
 }
 
 } // namespace

@@ -17,7 +17,7 @@ struct Options {
   ProductSize size = {8192, 8192, 8192};
   std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
   std::vector<std::map<std::string, std::string>> cases;
-  bool withPlan = true, withoutPlan = true;
+  bool withPlan = true, withOpenPlan = false, withoutPlan = true;
   int launches = 15;
   std::string cublas, json;
 };

@@ -8,6 +8,7 @@
 #include <fmt/format.h>
 #include <fmt/ostream.h>
 #include <fstream>
+#include <iterator>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -16,6 +17,15 @@
 namespace sparsec::bench {
 
 namespace {
+
+/// The measurements of a row, and what they are called.
+struct Choice {
+  std::optional<Measurement> Row::*measurement;
+  const char *title, *tableTitle;
+};
+constexpr Choice choices[] = {{&Row::planned, "with a plan", "with plans"},
+                              {&Row::openPlanned, "with a plan for any width", "with plans for any width"},
+                              {&Row::unplanned, "without a plan", "without plans"}};
 
 double denseFlops(const ProductSize &size) {
   return 2.0 * static_cast<double>(size.rows) * static_cast<double>(size.depth) * static_cast<double>(size.columns);
@@ -46,10 +56,10 @@ std::string jsonOf(const Row &row) {
   return fmt::format(
       R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
       R"("block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
-      R"("planned": {}, "unplanned": {}}})",
+      R"("open_plan_ms": {:.4f}, "planned": {}, "open_planned": {}, "unplanned": {}}})",
       quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
       row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount, row.planMilliseconds,
-      jsonOf(row.planned), jsonOf(row.unplanned));
+      row.openPlanMilliseconds, jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.unplanned));
 }
 
 std::string jsonOf(const DenseRow &row, double flops) {
@@ -123,29 +133,39 @@ double rateOf(double flops, const Timing &timing) { return flops / timing.median
 
 double Row::bestTeraflops() const {
   double best = 0;
-  for (const auto *measurement : {&planned, &unplanned})
-    if (isRight(*measurement))
-      best = std::max(best, (*measurement)->teraflops);
+  for (const Choice &choice : choices)
+    if (const auto &measurement = this->*choice.measurement; isRight(measurement))
+      best = std::max(best, measurement->teraflops);
   return best;
 }
 
-bool Row::isWrong() const { return (planned && !planned->error.empty()) || (unplanned && !unplanned->error.empty()); }
+bool Row::isWrong() const {
+  return std::any_of(std::begin(choices), std::end(choices), [&](const Choice &choice) {
+    const auto &measurement = this->*choice.measurement;
+    return measurement && !measurement->error.empty();
+  });
+}
 
 void printRowHeader() {
-  fmt::print("{:>44} | {:^38} | {:^38} |\n", "", "with a plan", "without a plan");
-  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>7} | {:>8} {:>8} {:>7} {:>6} {:>5} | {:>8} {:>8} {:>7} {:>6} {:>5} | regs\n",
-             "block", "layout", "d", "target", "plan ms", "ms", "best", "TFLOP/s", "ratio", "us", "ms", "best",
-             "TFLOP/s", "ratio", "us");
+  std::string titles, columns;
+  for (const Choice &choice : choices) {
+    titles += fmt::format(" | {:^38}", choice.title);
+    columns += fmt::format(" | {:>8} {:>8} {:>7} {:>6} {:>5}", "ms", "best", "TFLOP/s", "ratio", "us");
+  }
+  fmt::print("{:>51}{} |\n", "", titles);
+  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>14}{} | regs\n", "block", "layout", "d", "target", "plans ms", columns);
 }
 
 void printRow(const Row &row) {
-  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>7.2f} | {} | {} | {:>4}  {} {}\n", blockText(row), row.layouts, row.density,
-             row.target, row.planMilliseconds, measurementText(row.planned), measurementText(row.unplanned),
-             row.registers, row.label, row.schedule);
-  for (const auto *measurement : {&row.planned, &row.unplanned})
-    if (*measurement && !(*measurement)->error.empty())
-      fmt::print("  WRONG {}: {}\n", measurement == &row.planned ? "with a plan" : "without a plan",
-                 (*measurement)->error);
+  std::string measurements;
+  for (const Choice &choice : choices)
+    measurements += " | " + measurementText(row.*choice.measurement);
+  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>7.2f}{:>7.2f}{} | {:>4}  {} {}\n", blockText(row), row.layouts, row.density,
+             row.target, row.planMilliseconds, row.openPlanMilliseconds, measurements, row.registers, row.label,
+             row.schedule);
+  for (const Choice &choice : choices)
+    if (const auto &measurement = row.*choice.measurement; measurement && !measurement->error.empty())
+      fmt::print("  WRONG {}: {}\n", choice.title, measurement->error);
   std::fflush(stdout);
 }
 
@@ -156,12 +176,11 @@ void Report::printSummary() const {
                rateOf(denseFlops(size), row.before), rateOf(denseFlops(size), row.after));
   std::map<std::string, RatioTable> tables;
   for (const Row &row : rows)
-    for (const auto *measurement : {&row.planned, &row.unplanned})
-      if (isRight(*measurement))
-        tables[fmt::format("{}, {}, {}, {}", row.target, row.layouts,
-                           measurement == &row.planned ? "with plans" : "without plans",
+    for (const Choice &choice : choices)
+      if (const auto &measurement = row.*choice.measurement; isRight(measurement))
+        tables[fmt::format("{}, {}, {}, {}", row.target, row.layouts, choice.tableTitle,
                            dense.empty() ? "TFLOP/s" : "x cuBLAS dense")]
-            .add(row, **measurement);
+            .add(row, *measurement);
   for (const auto &[title, table] : tables)
     table.print(title);
 }

@@ -12,7 +12,7 @@
 
 namespace sparsec::bench {
 
-/// What launches of one kernel on one pattern gave, with or without a plan.
+/// What launches of one kernel on one pattern gave, with one plan or without.
 struct Measurement {
   Timing timing;
   double teraflops;  // useful: those of the blocks that are there
@@ -31,8 +31,8 @@ struct Row {
   std::string layouts; // "kn_mn": X is K x N, Y is M x N
   double density;      // asked for
   int64_t blockCount;
-  double planMilliseconds; // host time to make the plan, 0 without one
-  std::optional<Measurement> planned, unplanned;
+  double planMilliseconds, openPlanMilliseconds; // host time to make each plan, 0 without it
+  std::optional<Measurement> planned, openPlanned, unplanned;
 
   double bestTeraflops() const;
   bool isWrong() const;

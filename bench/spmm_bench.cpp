@@ -151,6 +151,11 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
     row.planMilliseconds = planInfo(plan).milliseconds;
     row.planned = measure(candidate, matrix, expected, plan.get());
   }
+  if (options.withOpenPlan) {
+    Plan plan = createPlan(candidate.kernel, {matrix.view, {}, {}});
+    row.openPlanMilliseconds = planInfo(plan).milliseconds;
+    row.openPlanned = measure(candidate, matrix, expected, plan.get());
+  }
   if (options.withoutPlan)
     row.unplanned = measure(candidate, matrix, expected, nullptr);
   return row;
@@ -170,7 +175,7 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, double de
                       static_cast<double>(options.size.columns);
   for (Row &row : rows) {
     row.density = density;
-    for (auto *measurement : {&row.planned, &row.unplanned})
+    for (auto *measurement : {&row.planned, &row.openPlanned, &row.unplanned})
       if (dense && *measurement)
         (*measurement)->denseRatio = (*measurement)->teraflops / (denseFlops / denseMilliseconds * 1e-9);
     printRow(row);

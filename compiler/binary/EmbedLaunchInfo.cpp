@@ -380,6 +380,8 @@ static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {
     return {SPARSEC_SOURCE_TILE_ROWS, 0, 0, 0};
   case ParameterKind::tile_panels:
     return {SPARSEC_SOURCE_PANELS, 0, 0, 0};
+  case ParameterKind::tile_period:
+    return {SPARSEC_SOURCE_PERIOD, 0, 0, 0};
   case ParameterKind::pattern_field:
     return field(static_cast<sparsec_field_t>(index));
   case ParameterKind::workspace:

@@ -133,14 +133,28 @@ KernelBuilder::Values KernelBuilder::forLoop(Value begin, Value end, Value step,
 
 KernelBuilder::Values KernelBuilder::whileLoop(ValueRange carried, function_ref<Value(ValueRange)> condition,
                                                function_ref<Values(ValueRange)> body) {
-  auto loop = scf::WhileOp::create(*this, carried.getTypes(), carried);
+  return whileLoop(
+      carried, TypeRange(), [&](ValueRange values) { return std::pair(condition(values), Values()); },
+      [&](ValueRange values, ValueRange) { return body(values); });
+}
+
+KernelBuilder::Values KernelBuilder::whileLoop(ValueRange carried, TypeRange madeTypes, LoopTest test,
+                                               function_ref<Values(ValueRange, ValueRange)> body) {
+  SmallVector<Type> types = llvm::to_vector(carried.getTypes());
+  llvm::append_range(types, madeTypes);
+  SmallVector<Location> locations(types.size(), getLoc());
+  auto loop = scf::WhileOp::create(*this, types, carried);
   OpBuilder::InsertionGuard guard(*this);
-  SmallVector<Location> locations(carried.size(), getLoc());
-  Block *before = createBlock(&loop.getBefore(), {}, carried.getTypes(), locations);
-  scf::ConditionOp::create(*this, condition(before->getArguments()), before->getArguments());
-  Block *after = createBlock(&loop.getAfter(), {}, carried.getTypes(), locations);
-  scf::YieldOp::create(*this, body(after->getArguments()));
-  return Values(loop.getResults());
+  Block *before =
+      createBlock(&loop.getBefore(), {}, carried.getTypes(), ArrayRef(locations).take_front(carried.size()));
+  auto [goesOn, made] = test(before->getArguments());
+  Values forwarded(before->getArguments());
+  forwarded.append(made);
+  scf::ConditionOp::create(*this, goesOn, forwarded);
+  Block *after = createBlock(&loop.getAfter(), {}, types, locations);
+  ValueRange values = after->getArguments();
+  scf::YieldOp::create(*this, body(values.take_front(carried.size()), values.drop_front(carried.size())));
+  return Values(loop.getResults().take_front(carried.size()));
 }
 
 void KernelBuilder::ifThen(Value condition, function_ref<void()> body) {

@@ -84,6 +84,10 @@ public:
   /// while (condition(carried)) carried = body(carried)
   Values whileLoop(mlir::ValueRange carried, llvm::function_ref<Value(mlir::ValueRange)> condition,
                    llvm::function_ref<Values(mlir::ValueRange)> body);
+  /// while ((goesOn, made) = test(carried), goesOn) carried = body(carried, made)
+  using LoopTest = llvm::function_ref<std::pair<Value, Values>(mlir::ValueRange carried)>;
+  Values whileLoop(mlir::ValueRange carried, mlir::TypeRange madeTypes, LoopTest test,
+                   llvm::function_ref<Values(mlir::ValueRange carried, mlir::ValueRange made)> body);
   void ifThen(Value condition, llvm::function_ref<void()> body);
   Values ifThenElse(Value condition, mlir::TypeRange types, llvm::function_ref<Values()> then,
                     llvm::function_ref<Values()> otherwise);

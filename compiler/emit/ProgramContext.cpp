@@ -11,6 +11,7 @@
 
 using namespace mlir;
 using namespace sparsec;
+using Values = KernelBuilder::Values;
 
 //===----------------------------------------------------------------------===//
 // Parameters
@@ -34,6 +35,7 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
   case ParameterKind::size:
   case ParameterKind::tile_rows:
   case ParameterKind::tile_panels:
+  case ParameterKind::tile_period:
     return b.getI32Type();
   case ParameterKind::stride:
     return b.getI64Type();
@@ -229,17 +231,60 @@ KernelBuilder::Values sparsec::emitTileRows(ProgramContext &context, ValueRange 
   });
 }
 
+/// A tile's place in the result, from its tile row and panel.
+static TilePosition tilePosition(SpmmContext &context, Value tileRow, Value panel) {
+  KernelBuilder &b = context.b;
+  int64_t slabs = context.tilesPerBlockRow(), cluster = context.schedule.getCluster();
+  TilePosition position;
+  position.blockRow = b.divide(tileRow, slabs);
+  position.rowInBlock = b.mul(b.sub(tileRow, b.mul(position.blockRow, slabs)), context.schedule.getTileM());
+  if (cluster > 1)
+    panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
+  position.column = b.mul(panel, context.schedule.getTileN());
+  return position;
+}
+
+/// The tiles of a range, with their panels counted from `firstPanel` on, up to the first that lies beyond the result.
+static KernelBuilder::Values emitRound(SpmmContext &context, const TileRange &range, Value firstPanel,
+                                       ValueRange carried, TileBody body) {
+  KernelBuilder &b = context.b;
+  Type i32 = b.i32Type();
+  Value panels = context.parameters.get(ParameterKind::tile_panels);
+  Values state{range.begin};
+  llvm::append_range(state, carried);
+  auto result = b.whileLoop(
+      state, {i32, i32},
+      [&](ValueRange state) {
+        auto coordinates = b.ifThenElse(
+            b.less(state[0], range.end), {i32, i32},
+            [&] {
+              Values found = emitTileCoordinates(context, range, state[0]);
+              return Values{found[0], b.add(firstPanel, found[1])};
+            },
+            [&] { return Values{b.i32(0), panels}; });
+        return std::pair(b.less(coordinates[1], panels), coordinates);
+      },
+      [&](ValueRange state, ValueRange coordinates) {
+        Values after = body(tilePosition(context, coordinates[0], coordinates[1]), state.drop_front());
+        // Kept from tile to tile the step would take a register that the accumulators need.
+        Value workers = b.divide(ptx::opaque(b, ptx::gridSize(b)), context.schedule.getCluster());
+        Values next{b.add(state[0], b.select(range.planned, b.i32(1), workers))};
+        llvm::append_range(next, after);
+        return next;
+      });
+  return Values(llvm::drop_begin(result));
+}
+
 KernelBuilder::Values sparsec::emitTileLoop(SpmmContext &context, ValueRange carried, TileBody body) {
   KernelBuilder &b = context.b;
-  return emitTileRows(context, carried, [&](Value tileRow, Value panel, ValueRange state) {
-    int64_t slabs = context.tilesPerBlockRow(), cluster = context.schedule.getCluster();
-    TilePosition position;
-    position.blockRow = b.divide(tileRow, slabs);
-    position.rowInBlock = b.mul(b.sub(tileRow, b.mul(position.blockRow, slabs)), context.schedule.getTileM());
-    if (cluster > 1)
-      panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
-    position.column = b.mul(panel, context.schedule.getTileN());
-    return body(position, state);
+  int64_t cluster = context.schedule.getCluster();
+  Value panels = context.parameters.get(ParameterKind::tile_panels);
+  Value period = context.parameters.get(ParameterKind::tile_period);
+  return b.forLoop(b.i32(0), panels, period, carried, [&](Value firstPanel, ValueRange state) {
+    // The ends of the list are looked up anew in every round, so that nothing else of them is kept.
+    Value block = ptx::opaque(b, ptx::blockIndex(b));
+    TileRange range = emitTileRange(context, b.divide(block, cluster), b.divide(ptx::gridSize(b), cluster));
+    return emitRound(context, range, firstPanel, state, body);
   });
 }
 

@@ -141,6 +141,7 @@ Status StageChecker::checkParameter(uint32_t number) {
     return checkIndex("input", surroundings.inputs);
   case SPARSEC_SOURCE_TILE_ROWS:
   case SPARSEC_SOURCE_PANELS:
+  case SPARSEC_SOURCE_PERIOD:
     return {};
   }
   return records.unknown("parameter source", parameter.source);

@@ -61,7 +61,8 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
 StageLaunch stageOf(const Launch &launch, const Stage &stage) {
   TileGrid grid = tileGrid(launch.kernel, *stage.info, launch.problem);
   bool hasList = launch.plan && launch.plan->order == SPARSEC_TILE_ORDER_LISTS && &stage == &launch.variant.first();
-  int64_t workers = hasList ? launch.plan->workers : std::min(stage.residentWorkers, grid.tiles());
+  // The first tiles of periodic lists are those of the first workers: others would have nothing to do.
+  int64_t workers = std::min(hasList ? launch.plan->workers : stage.residentWorkers, grid.tiles());
   StageLaunch result = {launch.kernel,    stage,          launch.variant.info,
                         launch.arguments, launch.problem, launch.plan,
                         launch.workspace, grid,           workers};

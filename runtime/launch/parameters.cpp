@@ -73,6 +73,8 @@ void ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_
     return add(int32_t(launch.grid.panels));
   case SPARSEC_SOURCE_INPUT:
     return add(launch.inputs[recipe.index]);
+  case SPARSEC_SOURCE_PERIOD:
+    return add(int32_t(launch.period()));
   }
 }
 

@@ -25,6 +25,8 @@ struct StageLaunch {
   std::span<const void *const> inputs = {}; // of an auxiliary kernel
   bool mayStartEarly = false;               // while the stage before it runs
 
+  /// The panels that the lists cover: those of the launch, unless its plan serves any number.
+  int64_t period() const { return plan && isKnown(plan->period) ? plan->period : grid.panels; }
   /// Null where the plan has no such section.
   const void *section(uint32_t number) const { return plan ? plan->sections[number] : nullptr; }
   /// Null where the launch does not use it.

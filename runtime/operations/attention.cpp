@@ -181,6 +181,7 @@ constexpr Operation attentionOperation = {
     .checkSizes = checkSizes,
     .checkStrides = checkStrides,
     .tileLists = attentionTileLists,
+    .periodicLists = nullptr,
     .reference = runAttentionReference,
 };
 

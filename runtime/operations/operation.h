@@ -43,6 +43,9 @@ struct Operation {
   Status (*checkStrides)(const CheckedOperand &operand);
   /// Who computes which tiles in which order, balanced by what the tiles cost.
   TileLists (*tileLists)(const TileListRequest &request);
+  /// The same for every number of panels (see makePeriodicLists); those of the request's grid are open. Null where an
+  /// operation has no such lists.
+  TileLists (*periodicLists)(const TileListRequest &request);
   /// Computes rows of the results of (checked) arguments in host memory. On failure nothing is written.
   Status (*reference)(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
                       RowRange rows, const ReferenceRows &out);
@@ -55,7 +58,7 @@ const Operation &operationOf(const sparsec_kernel_s &kernel);
 /// The product of extents, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one of their sizes open.
 int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem);
 
-/// How a machine kernel cuts the result of a complete problem into tiles.
+/// How a machine kernel cuts the result into tiles. What depends on an open size is SPARSEC_DYNAMIC.
 TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &stage, const Problem &problem);
 
 /// The sizes that the views of arguments tell. Each comes from the first argument that has it, block-sparse operands

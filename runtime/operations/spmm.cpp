@@ -86,11 +86,28 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
-TileLists tileLists(const TileListRequest &request) {
+TileListInput listInput(const TileListRequest &request) {
   const sparsec_blocks_t &matrix = *request.blocks;
-  return makeTileLists({matrix.full.starts, blockRowCount(matrix), blockColumnCount(matrix), request.grid,
-                        ceilDivide(matrix.block_columns, request.stage.tile_k), request.workers,
-                        std::max<int64_t>(request.stage.raster, 1), panelsPerUnit(request)});
+  return {matrix.full.starts,
+          blockRowCount(matrix),
+          blockColumnCount(matrix),
+          request.grid,
+          ceilDivide(matrix.block_columns, request.stage.tile_k),
+          request.workers,
+          std::max<int64_t>(request.stage.raster, 1),
+          /*panelsPerUnit=*/1};
+}
+
+TileLists tileLists(const TileListRequest &request) {
+  TileListInput input = listInput(request);
+  input.panelsPerUnit = panelsPerUnit(request);
+  return makeTileLists(input);
+}
+
+TileLists periodicLists(const TileListRequest &request) {
+  TileListInput input = listInput(request);
+  input.grid.panels = choosePeriod(std::max<int64_t>(input.grid.tileRows, 1), input.workers);
+  return makePeriodicLists(input);
 }
 
 constexpr NamedSize planSizes[] = {{"M", sizeM}, {"N", sizeN}, {"K", sizeK}, {"blocks", &Problem::blocks}};
@@ -106,6 +123,7 @@ constexpr Operation spmmOperation = {
     .checkSizes = checkSizes,
     .checkStrides = checkStrides,
     .tileLists = tileLists,
+    .periodicLists = periodicLists,
     .reference = runSpmmReference,
 };
 

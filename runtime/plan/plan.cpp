@@ -91,39 +91,56 @@ Status checkTileCounts(const sparsec_kernel_s &kernel, const Problem &problem) {
   return {};
 }
 
-/// Makes the tile lists of one variant, which stay in `lists` until they are uploaded.
-void planLists(const sparsec_kernel_s &kernel, const Stage &stage, const Problem &problem, const TileGrid &grid,
-               const HostLists &hostLists, TileLists &lists, SectionList &sections, VariantPlan &part) {
-  // The last CTA's teams all look for a list.
-  int64_t teams = stage.info->tiles_per_cta;
-  part.order = SPARSEC_TILE_ORDER_LISTS;
-  part.workers = ceilDivide(part.workers, teams) * teams;
-  lists = operationOf(kernel).tileLists({kernel, *stage.info, problem, grid, part.workers, hostLists.blocks()});
-  part.balance = lists.balance;
-  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
-  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
+/// Whether a kernel runs lists again and again.
+bool takesPeriod(const LaunchInfo &info, const Stage &stage) {
+  bool takesIt = false;
+  for (const sparsec_parameter_info_t &parameter : info.parametersOf(*stage.info))
+    takesIt |= parameter.source == SPARSEC_SOURCE_PERIOD;
+  return takesIt;
 }
 
-/// Makes the plan of one variant.
+/// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
+TileLists makeLists(const sparsec_kernel_s &kernel, const Stage &stage, const Problem &problem, const TileGrid &grid,
+                    int64_t workers, const HostLists &hostLists) {
+  const Operation &operation = operationOf(kernel);
+  TileListRequest request = {kernel, *stage.info, problem, grid, workers, hostLists.blocks()};
+  if (isComplete(operation, problem) && !hostLists.areMissing()) {
+    // The last CTA's teams all look for a list.
+    int64_t teams = stage.info->tiles_per_cta;
+    request.workers = ceilDivide(workers, teams) * teams;
+    return operation.tileLists(request);
+  }
+  request.workers = stage.residentWorkers;
+  bool isPeriodic = operation.periodicLists && request.blocks && takesPeriod(kernel.module->info, stage);
+  return isPeriodic ? operation.periodicLists(request) : TileLists();
+}
+
+/// Makes the plan of one variant, whose lists stay in `lists` until they are uploaded.
 void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
                  const HostLists &hostLists, TileLists &lists, SectionList &sections, VariantPlan &part) {
   const Device &device = *kernel.module->device;
   const Stage &stage = variant.first();
-  TileGrid grid = {};
-  const bool hasSizes = isComplete(operationOf(kernel), problem);
-  if (hasSizes) {
-    grid = tileGrid(kernel, *stage.info, problem);
+  const TileGrid grid = tileGrid(kernel, *stage.info, problem);
+  if (isComplete(operationOf(kernel), problem)) {
     part.tiles = grid.tiles();
     part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : stage.residentWorkers, part.tiles);
   }
   // The host hands tiles to threads as they become free: its plan is only the checked lists.
   if (device.isHost() || part.tiles == 0)
     return;
-  if (hasSizes && !hostLists.areMissing())
-    planLists(kernel, stage, problem, grid, hostLists, lists, sections, part);
-  else if (hasTileCounter(kernel, *variant.info))
-    part.order = SPARSEC_TILE_ORDER_COUNTER;
   part.hasWorkspaces = true;
+  lists = makeLists(kernel, stage, problem, grid, part.workers, hostLists);
+  if (lists.tiles.empty()) {
+    if (hasTileCounter(kernel, *variant.info))
+      part.order = SPARSEC_TILE_ORDER_COUNTER;
+    return;
+  }
+  part.order = SPARSEC_TILE_ORDER_LISTS;
+  part.workers = int64_t(lists.offsets.size()) - 1;
+  part.period = lists.period;
+  part.balance = lists.balance;
+  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
+  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
 }
 
 /// The arguments are checked, and those of the plan's problem.

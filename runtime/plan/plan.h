@@ -12,7 +12,9 @@ namespace sparsec::runtime {
 /// A plan's data for one variant. An operation that needs more adds sections; kernels name those they read.
 struct VariantPlan {
   sparsec_tile_order_t order = SPARSEC_TILE_ORDER_FIXED;
-  int64_t workers = SPARSEC_DYNAMIC, tiles = SPARSEC_DYNAMIC; // known where all sizes are
+  int64_t workers = SPARSEC_DYNAMIC; // known where there are lists, or all sizes are
+  int64_t tiles = SPARSEC_DYNAMIC;   // known where all sizes are
+  int64_t period = SPARSEC_DYNAMIC;  // panels of lists that serve any number of panels
   double balance = 1;
   size_t bytes = 0;
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent

@@ -16,6 +16,8 @@ constexpr double groupedDensity = 0.7;
 constexpr uint32_t tileOverhead = 2;
 /// Tiles per worker at the end of the order that are sorted by cost.
 constexpr int64_t sortedTilesPerWorker = 4;
+/// Tiles per worker of a period: loads that differ by a tile or two are then still level.
+constexpr int64_t tilesPerPeriod = 64;
 
 std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
   std::vector<uint32_t> costs(input.grid.tileRows);
@@ -27,12 +29,16 @@ std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
   return costs;
 }
 
+bool isNearlyDense(const TileListInput &input) {
+  double blocks = std::max(1.0, double(input.blockRows) * double(input.blockColumns));
+  return double(input.rowPtr[input.blockRows]) / blocks >= groupedDensity;
+}
+
 /// The units in the order in which they run; `panel` counts units.
 std::vector<Tile> orderUnits(const TileListInput &input) {
   TileGrid grid = input.grid;
   grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
-  double density = double(input.rowPtr[input.blockRows]) / std::max(1.0, double(input.blockRows) * input.blockColumns);
-  int64_t group = density >= groupedDensity ? input.groupRows : grid.tileRows;
+  int64_t group = isNearlyDense(input) ? input.groupRows : grid.tileRows;
   std::vector<Tile> units(grid.tiles());
   auto next = units.begin();
   for (int64_t first = 0; first < grid.tileRows; first += group) {
@@ -42,6 +48,35 @@ std::vector<Tile> orderUnits(const TileListInput &input) {
         *next++ = {uint32_t(row), uint32_t(panel)};
   }
   return units;
+}
+
+/// Costs are compared to 16 bits, which keeps what has an entry for every cost small whatever the matrix.
+class ComparedCosts {
+public:
+  explicit ComparedCosts(const std::vector<uint32_t> &costs) {
+    uint32_t greatest = costs.empty() ? 1 : *std::max_element(costs.begin(), costs.end());
+    shift = std::max(int(std::bit_width(greatest)) - 16, 0);
+    largest = of(greatest);
+  }
+  uint32_t of(uint32_t cost) const { return std::max(cost >> shift, 1u); }
+
+  uint32_t largest;
+
+private:
+  unsigned shift;
+};
+
+/// The tile rows by falling cost; those that cost the same stay in their order.
+std::vector<uint32_t> sortRows(const std::vector<uint32_t> &rowCosts) {
+  ComparedCosts compared(rowCosts);
+  std::vector<uint32_t> begins(compared.largest + 2); // of the rows of a cost, the largest one first
+  for (uint32_t cost : rowCosts)
+    ++begins[compared.largest - compared.of(cost) + 1];
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<uint32_t> rows(rowCosts.size());
+  for (uint32_t row = 0; row < rows.size(); ++row)
+    rows[begins[compared.largest - compared.of(rowCosts[row])]++] = row;
+  return rows;
 }
 
 /// Workers by load. The one with the least load gets the next tile, so that loads never differ by more than the largest
@@ -112,14 +147,12 @@ void levelEnd(std::vector<Tile> &units, std::vector<uint32_t> &costs, int64_t wo
 template <typename PanelsOf>
 Assignment assignUnits(const std::vector<Tile> &units, const std::vector<uint32_t> &costs, int64_t workers,
                        const PanelsOf &panelsOf) {
-  // Costs are compared to 16 bits, which keeps the ring small whatever the matrix.
-  uint32_t largest = costs.empty() ? 1 : *std::max_element(costs.begin(), costs.end());
-  unsigned shift = std::max(int(std::bit_width(largest)) - 16, 0);
-  WorkerRing ring(workers, std::max(largest >> shift, 1u));
+  ComparedCosts compared(costs);
+  WorkerRing ring(workers, compared.largest);
   Assignment assignment = {std::vector<uint32_t>(units.size()), std::vector<uint32_t>(workers),
                            std::vector<uint64_t>(workers)};
   for (size_t i = 0; i < units.size(); ++i) {
-    uint32_t owner = ring.assign(std::max(costs[i] >> shift, 1u));
+    uint32_t owner = ring.assign(compared.of(costs[i]));
     PanelRange panels = panelsOf(units[i]);
     assignment.owners[i] = owner;
     assignment.counts[owner] += panels.end - panels.begin;
@@ -153,11 +186,15 @@ TileLists listUnits(const std::vector<Tile> &units, const std::vector<uint32_t> 
   return lists;
 }
 
+TileLists listTiles(const std::vector<Tile> &order, const std::vector<uint32_t> &costs, int64_t workers) {
+  return listUnits(order, costs, workers, [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; });
+}
+
 } // namespace
 
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {
   levelEnd(order, costs, workers);
-  return listUnits(order, costs, workers, [](const Tile &tile) { return PanelRange{tile.panel, tile.panel + 1}; });
+  return listTiles(order, costs, workers);
 }
 
 TileLists makeTileLists(const TileListInput &input) {
@@ -168,6 +205,31 @@ TileLists makeTileLists(const TileListInput &input) {
     costs[i] = rowCosts[units[i].row];
   levelEnd(units, costs, input.workers);
   return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
+}
+
+int64_t choosePeriod(int64_t tileRows, int64_t workers) {
+  int64_t period = ceilDivide(tilesPerPeriod * workers, tileRows);
+  // The least number of panels whose tiles are a multiple of the workers: rows that cost the same are then level.
+  int64_t even = workers / std::gcd(tileRows, workers);
+  return even <= period ? ceilDivide(period, even) * even : period;
+}
+
+TileLists makePeriodicLists(const TileListInput &input) {
+  if (input.grid.tiles() == 0 || isNearlyDense(input))
+    return {};
+  std::vector<uint32_t> rowCosts = tileRowCosts(input), rows = sortRows(rowCosts);
+  std::vector<Tile> order;
+  std::vector<uint32_t> costs;
+  order.reserve(input.grid.tiles());
+  costs.reserve(input.grid.tiles());
+  for (int64_t panel = 0; panel < input.grid.panels; ++panel)
+    for (uint32_t row : rows) {
+      order.push_back({row, uint32_t(panel)});
+      costs.push_back(rowCosts[row]);
+    }
+  TileLists lists = listTiles(order, costs, input.workers);
+  lists.period = input.grid.panels;
+  return lists;
 }
 
 } // namespace sparsec::runtime

@@ -26,9 +26,10 @@ struct TileListInput {
 };
 
 struct TileLists {
-  std::vector<uint32_t> offsets; // [workers + 1]
-  std::vector<Tile> tiles;       // worker w runs [offsets[w], offsets[w + 1]) in this order
-  double balance;                // mean load / largest load
+  std::vector<uint32_t> offsets;    // [workers + 1]
+  std::vector<Tile> tiles;          // worker w runs [offsets[w], offsets[w + 1]) in this order
+  double balance = 1;               // mean load / largest load
+  int64_t period = SPARSEC_DYNAMIC; // panels of periodic lists
 };
 
 /// The order of tiles, each with its cost, and who runs them: each tile goes to the worker with the least work. The
@@ -39,6 +40,17 @@ TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, in
 /// nearly dense pattern goes in groups of tile rows, as a dense product does. Where `panelsPerUnit` is above 1, all
 /// this is about units of so many tiles: that takes less time, and is a little less even.
 TileLists makeTileLists(const TileListInput &input);
+
+/// Lists for results of any number of panels: workers run the lists of a period of `grid.panels` panels again and
+/// again, each time a period further on, up to the first tile beyond the result. Panel after panel, in each the tile
+/// rows by falling cost, so that loads are level after every panel: they differ by at most the largest cost. The first
+/// tiles go to the workers 0, 1, ..., so that a result with fewer tiles needs no other workers. Empty where there are
+/// no tiles, and for a nearly dense pattern: its rows cost nearly the same, and the raster of the schedule is the
+/// better order.
+TileLists makePeriodicLists(const TileListInput &input);
+
+/// The panels of a period that are enough to level the loads.
+int64_t choosePeriod(int64_t tileRows, int64_t workers);
 
 } // namespace sparsec::runtime
 

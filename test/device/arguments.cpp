@@ -119,6 +119,14 @@ double KernelArguments::extraElement(int extra, int64_t m, int64_t n) const {
   }
 }
 
+std::vector<Argument> KernelArguments::matrixOnly() const {
+  std::vector<Argument> open(arguments.size());
+  for (size_t i = 0; i < arguments.size(); ++i)
+    if (arguments[i].kind == SPARSEC_ARGUMENT_BSR)
+      open[i] = arguments[i];
+  return open;
+}
+
 size_t KernelArguments::expectedVariant() const {
   size_t count = sparsec_kernel_info(kernel)->variant_count;
   for (size_t v = 0; v < count; ++v) {

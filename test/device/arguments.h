@@ -17,6 +17,8 @@ public:
                   size_t guardBytes);
 
   const std::vector<Argument> &list() const { return arguments; }
+  /// All but the matrix are open: for a plan that serves every width.
+  std::vector<Argument> matrixOnly() const;
   const sparsec_blocks_t &matrix() const { return bsr; }
   /// The variant that a launch must take by the rule of sparsec_requirement_info_t.
   size_t expectedVariant() const;

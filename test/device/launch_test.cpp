@@ -21,14 +21,16 @@ namespace {
 /// The first file that runs on the GPU (or the host), its first SpMM kernel, and a problem for it.
 class LaunchTest : public testing::Test {
 protected:
-  void prepare(bool forHost) {
+  /// With `smallBlocks` it is the first file with the fewest block rows.
+  void prepare(bool forHost, bool smallBlocks = false) {
     sparsec_device_t device = forHost ? session.host.get() : session.cuda.get();
     if (!device)
       GTEST_SKIP() << (forHost ? "skipped: the host is not asked for" : "skipped: no GPU");
     for (const KernelFile &candidate : session.files)
-      if (!file && candidate.isForHost() == forHost && session.runsHere(candidate) &&
-          candidate.find(SPARSEC_OPERATION_SPMM))
-        file = &candidate;
+      if (const KernelRecord *kernel = candidate.find(SPARSEC_OPERATION_SPMM))
+        if (candidate.isForHost() == forHost && session.runsHere(candidate) &&
+            (!file || (smallBlocks && kernel->blockRows < spmm().blockRows)))
+          file = &candidate;
     if (!file)
       GTEST_SKIP() << "skipped: no kernels for this device";
     const KernelRecord &record = spmm();
@@ -81,6 +83,86 @@ TEST_F(CudaLaunch, CapturedInAGraphAndReplayed) {
       arguments.downloadResult();
       EXPECT_EQ(arguments.findError(), "") << "replay " << replay;
     }
+  }
+}
+
+/// Launches of one plan with results of several widths. Two thirds of the block rows are empty.
+class OpenPlanTest : public LaunchTest {
+protected:
+  KernelArguments makeArguments(int64_t width) {
+    const KernelRecord &record = spmm();
+    Shape wide = {"open width", 512 * record.blockRows, 4 * record.blockColumns, width, Placement::Tight};
+    problem = getProblem(record.dtype, record.blockRows, record.blockColumns, wide, PatternKind::EmptyRows);
+    return KernelArguments(session.deviceFor(*file), kernel, *problem, wide.placement, 256);
+  }
+
+  void runAll(sparsec_plan_t plan, const std::vector<int64_t> &widths) {
+    for (int64_t width : widths) {
+      SCOPED_TRACE(width);
+      KernelArguments arguments = makeArguments(width);
+      arguments.run(plan);
+      EXPECT_EQ(arguments.findError(), "");
+    }
+  }
+};
+
+class CudaOpenPlan : public OpenPlanTest {
+  void SetUp() override {
+    prepare(/*forHost=*/false, /*smallBlocks=*/true);
+    if (session.cuda)
+      CudaDriver::get()->useDevice(0);
+  }
+};
+
+class HostOpenPlan : public OpenPlanTest {
+  void SetUp() override { prepare(/*forHost=*/true, /*smallBlocks=*/true); }
+};
+
+/// The panels that the lists of a variant hold, from the bytes of its sections.
+int64_t periodOf(const sparsec_plan_info_t &plan, int64_t tileRows) {
+  constexpr int64_t alignment = SPARSEC_ALLOCATION_ALIGNMENT;
+  int64_t offsetBytes = ((plan.workers + 1) * 4 + alignment - 1) / alignment * alignment;
+  return (plan.bytes - offsetBytes) / 8 / tileRows;
+}
+
+TEST_F(CudaOpenPlan, ServesEveryWidth) {
+  if (session.cudaSubset == Subset::Sanitizer)
+    GTEST_SKIP() << "skipped: the results of more than a period are large";
+  Plan plan = createPlan(kernel, makeArguments(1).matrixOnly());
+  std::vector<int64_t> widths = {1, 8, 37};
+  for (size_t variant = 0; sparsec_kernel_variant(kernel, variant); ++variant) {
+    const sparsec_plan_info_t info = planInfo(plan, variant);
+    const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, variant, 0);
+    ASSERT_EQ(info.order, SPARSEC_TILE_ORDER_LISTS);
+    ASSERT_EQ(info.tiles, SPARSEC_DYNAMIC);
+    int64_t panel = int64_t(stage.tile_n) * stage.cluster;
+    int64_t tileRows = 512 * ((spmm().blockRows + stage.tile_m - 1) / stage.tile_m);
+    // Only the preferred variant asks for a width of whole 16-byte units. The lists begin again after a period.
+    int64_t more = variant == 0 ? 8 : 1;
+    for (int64_t panels : {int64_t(1), periodOf(info, tileRows)})
+      widths.push_back(panels * panel + more);
+  }
+  runAll(plan.get(), widths);
+}
+
+TEST_F(HostOpenPlan, ServesEveryWidth) {
+  Plan plan = createPlan(kernel, makeArguments(1).matrixOnly());
+  EXPECT_EQ(planInfo(plan).order, SPARSEC_TILE_ORDER_FIXED);
+  runAll(plan.get(), {1, 8, 37});
+}
+
+/// Replays compute what was captured, with the lists of the plan.
+TEST_F(CudaOpenPlan, CapturedInAGraph) {
+  KernelArguments arguments = makeArguments(520);
+  Plan plan = createPlan(kernel, arguments.matrixOnly());
+  CudaStream stream;
+  CudaGraph graph(stream, [&] { arguments.launch(plan.get(), stream.handle()); });
+  for (int replay = 0; replay < 2; ++replay) {
+    arguments.poisonResult();
+    graph.launch(stream);
+    stream.synchronize();
+    arguments.downloadResult();
+    EXPECT_EQ(arguments.findError(), "");
   }
 }
 

@@ -25,14 +25,14 @@ module attributes {sparsec.broadcasts = [
 // CHECK-SAME: #sparsec.parameter<kind = stride, argument = 1>, #sparsec.parameter<kind = scalar, argument = 2>,
 // CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 1>,
 // CHECK-SAME: #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>,
-// CHECK-SAME: #sparsec.parameter<kind = input>]
+// CHECK-SAME: #sparsec.parameter<kind = input>, #sparsec.parameter<kind = tile_period>]
 module attributes {sparsec.parameters = [
   #sparsec.parameter<kind = tensor_map, argument = 0, index = 2>, #sparsec.parameter<kind = pointer, argument = 3>,
   #sparsec.parameter<kind = row_ptr>, #sparsec.parameter<kind = col_idx>,
   #sparsec.parameter<kind = size, argument = 1, index = 1>, #sparsec.parameter<kind = stride, argument = 1>,
   #sparsec.parameter<kind = scalar, argument = 2>, #sparsec.parameter<kind = plan_section, index = 1>,
   #sparsec.parameter<kind = tile_rows>, #sparsec.parameter<kind = tile_panels>,
-  #sparsec.parameter<kind = input>]} {}
+  #sparsec.parameter<kind = input>, #sparsec.parameter<kind = tile_period>]} {}
 
 // CHECK: sparsec.workspaces = [#sparsec.workspace<kind = tile_counter, bytes = 4>, #sparsec.workspace<kind = scratch, bytes = 8>]
 module attributes {sparsec.workspaces = [

@@ -40,12 +40,22 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK-LABEL: llvm.func @one_role(
 // CHECK-NOT: byval
 // CHECK-NOT: cluster_dim
+// CHECK-SAME: #sparsec.parameter<kind = tile_panels>, #sparsec.parameter<kind = tile_period>,
 // CHECK-SAME: sparsec.tensor_maps = []
 // CHECK-SAME: sparsec.threads = 128 : i64
+// A round for every period of panels of the plan's lists. It ends with the list, or at a tile beyond the result.
+// CHECK: scf.for %[[FIRST:.*]] = %{{.*}} to %[[PANELS:.*]] step %{{.*}} : i32 {
+// CHECK: scf.while (%[[TILE:.*]] = %[[RANGE:.*]]#0)
+// CHECK-NEXT: arith.cmpi slt, %[[TILE]], %[[RANGE]]#1
 // A group of the raster has no more rows than there are: times the panels it would not fit 32 bits.
 // CHECK: %[[ROWS:.*]] = arith.minsi %{{.*}}, %c16_i32{{.*}} : i32
 // CHECK-NEXT: %[[GROUP:.*]] = arith.muli %{{.*}}, %[[ROWS]] : i32
 // CHECK-NEXT: arith.divui %{{.*}}, %[[GROUP]] : i32
+// CHECK: %[[PANEL:.*]] = arith.addi %[[FIRST]], %{{.*}}#1 : i32
+// CHECK-NEXT: scf.yield %{{.*}}, %[[PANEL]] : i32, i32
+// CHECK: scf.yield %{{.*}}, %[[PANELS]] : i32, i32
+// CHECK: %[[GOES:.*]] = arith.cmpi slt, %{{.*}}#1, %[[PANELS]] : i32
+// CHECK-NEXT: scf.condition(%[[GOES]])
 // CHECK: nvvm.cp.async.shared.global {{.*}}, 16, cache = cg
 // CHECK: nvvm.cp.async.wait.group 2
 // CHECK: nvvm.ldmatrix

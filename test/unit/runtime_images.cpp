@@ -252,7 +252,7 @@ LaunchInfoBuilder cudaLinear() {
               field(w, SPARSEC_FIELD_SIZE, 0), field(x, SPARSEC_FIELD_SIZE, 1),
               other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS),
               other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES), other(SPARSEC_SOURCE_TILE_ROWS),
-              other(SPARSEC_SOURCE_PANELS)},
+              other(SPARSEC_SOURCE_PANELS), other(SPARSEC_SOURCE_PERIOD)},
              {{w, 16, 1, 0}, {x, 16, 1, 0}, {bias, 16, 1, 0}, {y, 16, 16, 0}});
   addVariant(info, 2, any,
              {field(w, SPARSEC_FIELD_DATA), field(w, SPARSEC_FIELD_FULL_STARTS), field(w, SPARSEC_FIELD_FULL_INDICES),
@@ -260,7 +260,7 @@ LaunchInfoBuilder cudaLinear() {
               field(y, SPARSEC_FIELD_STRIDE, 0), field(w, SPARSEC_FIELD_SIZE, 1),
               other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS),
               other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES), other(SPARSEC_SOURCE_TILE_ROWS),
-              other(SPARSEC_SOURCE_PANELS)},
+              other(SPARSEC_SOURCE_PANELS), other(SPARSEC_SOURCE_PERIOD)},
              {});
   info.tensorMaps = {
       {SPARSEC_TENSOR_MAP_BSR_VALUES, w, 3, SPARSEC_SWIZZLE_128B, {64, 64, 1}, 0},

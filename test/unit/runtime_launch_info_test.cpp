@@ -267,7 +267,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
          i.parameters.resize(200);
          i.stages[0].parameter_count = 129;
        }},
-      {"parameters of variant 1 13 + 13", [](auto &i) { i.stages[1].parameter_count = 13; }},
+      {"parameters of variant 1 14 + 14", [](auto &i) { i.stages[1].parameter_count = 14; }},
       {"unknown stage flags 2", [](auto &i) { i.stages[0].flags = 2; }},
       {"has 0 threads", [](auto &i) { i.stages[0].threads = 0; }},
       {"has 100 threads", [](auto &i) { i.stages[0].threads = 100; }},
@@ -293,7 +293,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"field 2 and dimension 2 do not fit argument 'w'", [](auto &i) { i.parameters[7].dimension = 2; }},
       {"field 4 and dimension 0 do not fit argument 'bias'", [](auto &i) { i.parameters[6].index = bias; }},
       {"field 1 and dimension 0 do not fit argument 'alpha'", [](auto &i) { i.parameters[5].index = alpha; }},
-      {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[17].dimension = 2; }},
+      {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[18].dimension = 2; }},
       {"unknown plan section 2", [](auto &i) { i.parameters[9].index = 2; }},
       {"is workspace 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_WORKSPACE; }},
       {"parameter 9 of variant 0 is input 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_INPUT; }},

@@ -28,7 +28,7 @@ protected:
 };
 
 TEST_F(Launch, AlignedVariantGetsItsParameters) {
-  fake.parameterCount = 13;
+  fake.parameterCount = 14;
   int stream;
   ASSERT_OK(launch(&stream));
   ASSERT_EQ(fake.launches.size(), 1u);
@@ -44,7 +44,7 @@ TEST_F(Launch, AlignedVariantGetsItsParameters) {
   std::memcpy(&halfBits, &half, sizeof(halfBits));
   EXPECT_THAT(last().words, ::testing::ElementsAre(0u, 1u, 2u, // the fake numbers tensor maps in order
                                                    word(rowPtr.data()), word(colIdx.data()), 0x300000u, halfBits, 128u,
-                                                   1000u, 0u, 0u, 2u, 2u));
+                                                   1000u, 0u, 0u, 2u, 2u, 2u));
 }
 
 TEST_F(Launch, TensorMapsFollowTheirRecipes) {

@@ -150,6 +150,7 @@ typedef enum sparsec_source_e {
   SPARSEC_SOURCE_TILE_ROWS = 5,    /* i32: tile rows of the stage's grid */
   SPARSEC_SOURCE_PANELS = 6,       /* i32: panels of the stage's grid */
   SPARSEC_SOURCE_INPUT = 7,        /* pointer `index` of those that the call of an auxiliary kernel gives, see there */
+  SPARSEC_SOURCE_PERIOD = 8,       /* i32: panels of the plan's lists, see SPARSEC_PLAN_TILES; else as PANELS */
 } sparsec_source_t;
 
 /* What of an argument. Fields of blocks are those of sparsec_blocks_t. */
@@ -190,7 +191,10 @@ typedef enum sparsec_plan_section_e {
   /* uint32[workers + 1]: worker w (a CTA, or a cluster of CTAs) owns the tiles
    * [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_TILE_OFFSETS = 0,
-  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. */
+  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. Lists may hold the tiles of a period of panels
+   * only, if the stage takes SPARSEC_SOURCE_PERIOD: workers run their lists for the panels from 0, from the period,
+   * from twice the period on, and so on up to the result's end. In such lists panels ascend, so that the first tile
+   * beyond the result is the end of a round. */
   SPARSEC_PLAN_TILES = 1,
 } sparsec_plan_section_t;
 

@@ -464,10 +464,10 @@ typedef struct sparsec_plan_info_s {
   sparsec_tile_order_t order; /* COUNTER: FIXED in launches without a workspace */
   uint32_t reserved;
   int64_t workers, tiles;         /* workers: CTAs, clusters of CTAs, or warpgroups with tiles of their own;
-                                     SPARSEC_DYNAMIC where sizes are open */
+                                     SPARSEC_DYNAMIC where sizes are open, but for the workers of lists */
   int64_t bytes, workspace_bytes; /* device memory of the plan, and of the workspace of a launch; SPARSEC_DYNAMIC where
                                      a size is open that the workspace needs */
-  double balance;                 /* mean load / largest load, 1 is perfect */
+  double balance;                 /* mean load / largest load of the tiles in the lists, 1 is perfect */
   double milliseconds;            /* host time to make the plan for all variants, copies included */
 } sparsec_plan_info_t;
 
@@ -482,9 +482,11 @@ typedef struct sparsec_plan_info_s {
  * reference to them, nor to the options: the values of a block-sparse operand may
  * change between launches, and so may the lists of a pattern, from which only the
  * balance suffers. Where all sizes and the lists are known, the tiles are balanced
- * over the SMs by what they cost. Where something is open, workers of attention
- * take tiles as they become free, if the launch brings a workspace; other kernels
- * have a fixed order.
+ * over the SMs by what they cost. So they are for a block-sparse operand whose
+ * product has an open width: one plan serves all widths. It has lists unless the
+ * matrix is nearly dense. Where something else is open, workers of attention take
+ * tiles as they become free, if the launch brings a workspace; other kernels have
+ * a fixed order.
  *
  * Lists in device memory are read in the order of the stream, behind what is on
  * it, and the plan's memory is written in its order. The call waits for the

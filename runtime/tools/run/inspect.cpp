@@ -136,6 +136,8 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
     return "tile panels";
   case SPARSEC_SOURCE_INPUT:
     return fmt::format("input {}", parameter.index);
+  case SPARSEC_SOURCE_PERIOD:
+    return "panels of the plan's lists";
   }
   bool hasDimension = parameter.field == SPARSEC_FIELD_SIZE || parameter.field == SPARSEC_FIELD_STRIDE;
   std::string dimension = hasDimension ? fmt::format(" {}", parameter.dimension) : "";
