@@ -1,0 +1,106 @@
+// RUN: sparsec-opt %s --sparsec-emit-tiles | FileCheck %s
+
+// The emitter translates a program of roles op by op, in its order: two programs that differ in the order of ops differ in
+// that of their instructions, and in nothing else.
+
+#schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2,
+                              consumers_m = 1, consumers_n = 1>
+
+gpu.module @kernels {
+  // CHECK-LABEL: llvm.func @first
+  // CHECK: nvvm.wgmma.commit.group.sync.aligned
+  // CHECK-NEXT: nvvm.wgmma.wait.group
+  // CHECK: "mbarrier.arrive
+  // CHECK: st.global
+  // CHECK: arrive.expect_tx
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{.*}},%{{.*}},%{{.*}}]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}},%{{[^,]*}}]
+  sparsec.program @first attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
+    %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+    sparsec.role "consumer" warpgroup(1) registers(0) {
+      %zero_row = arith.constant 0 : i32
+      %group = sparsec.group
+      %a = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+      %b = sparsec.view %ring {index = 1 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, mn>
+      %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+      %last = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
+      ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
+        %zero = sparsec.zero : !sparsec.pending<64, 64>
+        sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : <64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+        %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
+        sparsec.release %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.store %sum to %y[%tile_row, %zero_row, %panel] part %group at (%zero_row, %zero_row)
+            attributes {broadcast = [], block_rows = 64 : i64} : <64, 64> -> tensor<?x?xf32> {
+        ^bb0(%element: f32):
+          sparsec.yield %element : f32
+        }
+        %next = sparsec.next %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.yield %next : !sparsec.cursor
+      }
+    }
+    sparsec.role "producer" thread(1) registers(0) {
+      %zero = arith.constant 0 : i32
+      %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+      %last = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
+      ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
+        sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.post %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.copy %w[%tile_row, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.copy %x[%zero, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        %next = sparsec.next %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.yield %next : !sparsec.cursor
+      }
+    }
+  }
+
+  // The slot is released while the product may still read it, and X is copied before A.
+  // CHECK-LABEL: llvm.func @swapped
+  // CHECK: nvvm.wgmma.commit.group.sync.aligned
+  // CHECK: "mbarrier.arrive
+  // CHECK: nvvm.wgmma.wait.group
+  // CHECK: st.global
+  // CHECK: arrive.expect_tx
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}},%{{[^,]*}}]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{.*}},%{{.*}},%{{.*}}]
+  sparsec.program @swapped attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
+    %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+    sparsec.role "consumer" warpgroup(1) registers(0) {
+      %zero_row = arith.constant 0 : i32
+      %group = sparsec.group
+      %a = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+      %b = sparsec.view %ring {index = 1 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, mn>
+      %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+      %last = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
+      ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
+        %zero = sparsec.zero : !sparsec.pending<64, 64>
+        sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : <64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+        sparsec.release %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
+        sparsec.store %sum to %y[%tile_row, %zero_row, %panel] part %group at (%zero_row, %zero_row)
+            attributes {broadcast = [], block_rows = 64 : i64} : <64, 64> -> tensor<?x?xf32> {
+        ^bb0(%element: f32):
+          sparsec.yield %element : f32
+        }
+        %next = sparsec.next %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.yield %next : !sparsec.cursor
+      }
+    }
+    sparsec.role "producer" thread(1) registers(0) {
+      %zero = arith.constant 0 : i32
+      %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+      %last = sparsec.tile_loop init(%begin : !sparsec.cursor) -> !sparsec.cursor {
+      ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
+        sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.post %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.copy %x[%zero, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.copy %w[%tile_row, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        %next = sparsec.next %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
+        sparsec.yield %next : !sparsec.cursor
+      }
+    }
+  }
+}
