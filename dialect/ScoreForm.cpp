@@ -97,7 +97,7 @@ static std::optional<double> bound(Value value) {
 }
 
 /// The exponents lie between -100 and 50. Half-precision probabilities have too few exponents for that.
-static std::optional<double> fixedReference(double largestExponent, Type element) {
+static std::optional<double> fixedShift(double largestExponent, Type element) {
   constexpr double lowest = -100, highest = 50;
   if (!element.isBF16() || 2 * largestExponent > highest - lowest)
     return std::nullopt;
@@ -119,7 +119,7 @@ static ScaledScore scaledScore(Region &score, Type element) {
       }
   scaled.capRatio = capRatio(scaled.value, score.getArgument(0));
   if (auto largest = bound(scaled.value))
-    scaled.reference = fixedReference(*largest * scaled.multiplier * log2e, element);
+    scaled.fixedShift = fixedShift(*largest * scaled.multiplier * log2e, element);
   return scaled;
 }
 

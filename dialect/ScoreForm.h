@@ -24,9 +24,9 @@ struct ScaledScore {
   double multiplier;
   /// The value is tanh(score * ratio), of which the hardware's precision is enough: a soft cap.
   std::optional<double> capRatio;
-  /// A reference of the softmax, an exponent of 2, that serves whatever the scores are: they are known to be bounded,
-  /// and neither probabilities nor their products with values leave the range of the element type and of f32.
-  std::optional<double> reference;
+  /// An m of the softmax, an exponent of 2, that serves whatever the scores are: they are known to be bounded, and
+  /// neither probabilities nor their products with values leave the range of the element type and of f32.
+  std::optional<double> fixedShift;
 };
 
 /// A score region; at most one of the two has a value. Without a region none has.
@@ -39,7 +39,7 @@ struct ScoreForm {
   std::optional<ScaledScore> scaled;
 
   bool isCapped() const { return scaled && scaled->capRatio; }
-  bool hasReference() const { return scaled && scaled->reference; }
+  bool hasFixedShift() const { return scaled && scaled->fixedShift; }
 };
 
 } // namespace sparsec

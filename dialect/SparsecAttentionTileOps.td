@@ -59,9 +59,9 @@ def Sparsec_CopyRowsOp : Sparsec_Op<"copy_rows", []> {
 }
 
 def Sparsec_SoftmaxBeginOp : Sparsec_Op<"softmax_begin", [Pure]> {
-  let summary = "The state of rows that have seen no score: the lowest finite f32 as reference, sum 0.";
+  let summary = "The state of rows that have seen no score: the lowest finite f32 as m, and l = 0.";
   let description = [{
-    Where the score region is known to be bounded and heads are bf16, the reference is the one that serves all keys.
+    Where the score region is known to be bounded and heads are bf16, m is a fixed shift that serves all keys.
 
     ```mlir
     %begin = sparsec.softmax_begin : <128>
@@ -78,9 +78,9 @@ def Sparsec_SoftmaxOp : Sparsec_Op<"softmax", [
   let description = [{
     `t = score(scale * scores)` where the key is visible, else -inf; `m' = max(m, row maximum of t)`; probabilities
     `exp(t - m')`, the new state `(m', l * exp(m - m') + row sum)`, the new output `output * exp(m - m')`. Source:
-    Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. `m` is a reference and not the maximum:
+    Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018. `m` need not be the maximum:
     it may stay, and with it state and output, where no `exp(t - m)` exceeds 2^(2^-9), which bf16 rounds to 1 (more
-    would round worse); and where the score region is known to be bounded, one reference serves all keys of bf16 heads.
+    would round worse); and where the score region is known to be bounded, one `m` serves all keys of bf16 heads.
     Regions, `causal` and `window` are those of `sparsec.attention`; visible is what they say.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$state,

@@ -90,7 +90,7 @@ def Sparsec_FragmentType : Sparsec_Type<"Fragment", "fragment"> {
 }
 
 def Sparsec_SoftmaxStateType : Sparsec_Type<"SoftmaxState", "softmax_state"> {
-  let summary = "The reference and the sum of every row of an online softmax, in registers.";
+  let summary = "m and l, the maximum and the sum of every row of an online softmax, in registers.";
   let description = [{
     ```mlir
     %begin = sparsec.softmax_begin : <128>

@@ -18,9 +18,9 @@
 #include "Attention.h"
 
 #include "AttentionStore.h"
-#include "OnlineSoftmax.h"
 #include "Ptx.h"
 #include "Ring.h"
+#include "softmax/OnlineSoftmax.h"
 
 #include "sparsec/launch_info.h"
 
@@ -46,15 +46,15 @@ struct Progress {
   Values words;         // of the slot that comes next: the blocks of a step, or the end
   Value output;         // accumulators of O, a struct
   Values probabilities; // of the step before, packed in pairs
-  SoftmaxState state;
+  RowState rows;
 
   Values values() const {
     Values all = ring.values();
     all.append(words);
     all.push_back(output);
     all.append(probabilities);
-    all.append(state.reference);
-    all.append(state.sum);
+    all.append(rows.m);
+    all.append(rows.l);
     return all;
   }
   static Progress from(ValueRange values) {
@@ -64,8 +64,8 @@ struct Progress {
     progress.output = values[4];
     ValueRange rest = values.drop_front(5);
     progress.probabilities = Values(rest.drop_back(4));
-    progress.state.reference = Values(rest.take_back(4).take_front(2));
-    progress.state.sum = Values(rest.take_back(2));
+    progress.rows.m = Values(rest.take_back(4).take_front(2));
+    progress.rows.l = Values(rest.take_back(2));
     return progress;
   }
 };
@@ -147,9 +147,9 @@ private:
   Values loadQueries(Value slot);
   Value scores(OnlineSoftmax &softmax, Ring::State state, ValueRange words);
   Value accumulate(Ring::State state, ValueRange probabilities, Value output);
-  ScorePlace place(ValueRange words);
+  ScorePositions positions(ValueRange words);
   void release(Ring &ring, Value slot);
-  Value rescaled(OnlineSoftmax &softmax, Value accumulators, const Rescaling &rescaling);
+  Value rescaled(Value accumulators, const Rescaling &rescaling);
 
   AttentionContext &context;
   KernelBuilder &b;
@@ -383,31 +383,31 @@ Values AttentionEmitter::emitConsumerTile(ValueRange carried) {
   Type i32 = b.i32Type(), f32 = b.getF32Type();
   Value empty = b.pack(Values(context.headDimension / 2, b.f32(0)));
   SmallVector<Type> types{i32, i32, empty.getType(), f32, f32, f32, f32};
-  OnlineSoftmax softmax(context, tile);
+  auto softmax = OnlineSoftmax::create(context, tile);
   queryOfThread = b.add(tile.first, firstQuery);
-  auto result = [&](Ring::State ring, Value output, const SoftmaxState &state) {
+  auto result = [&](Ring::State ring, Value output, const RowState &rows) {
     Values values = ring.values();
     values.push_back(output);
-    llvm::append_range(values, state.reference);
-    llvm::append_range(values, state.sum);
+    llvm::append_range(values, rows.m);
+    llvm::append_range(values, rows.l);
     return values;
   };
   auto done = b.ifThenElse(
       b.compare(arith::CmpIPredicate::ne, words[0], b.i32(endOfList)), types,
       [&] {
-        Progress progress = emitSteps(softmax, queries, keys, words);
-        softmax.finish(progress.state);
-        return result(progress.ring, progress.output, progress.state);
+        Progress progress = emitSteps(*softmax, queries, keys, words);
+        progress.rows = finishRows(b, progress.rows);
+        return result(progress.ring, progress.output, progress.rows);
       },
       [&] {
         if (!keepsQueries())
           release(*queryRing, queries.slot);
         release(*keyRing, keys.slot);
-        return result(keyRing->advance(keys), empty, softmax.begin());
+        return result(keyRing->advance(keys), empty, softmax->begin());
       });
 
-  SoftmaxState state{Values{done[3], done[4]}, Values{done[5], done[6]}};
-  emitAttentionStore(context, tile, queryOfThread, b.unpack(done[2]), state);
+  RowState rows{Values{done[3], done[4]}, Values{done[5], done[6]}};
+  emitAttentionStore(context, tile, queryOfThread, b.unpack(done[2]), rows);
   return waitForTile(queryRing->advance(queries), Ring::State(ValueRange(done).take_front(2)));
 }
 
@@ -446,9 +446,9 @@ Progress AttentionEmitter::firstStep(OnlineSoftmax &softmax, Ring::State state, 
   Progress progress;
   Values current = b.unpack(ptx::wgmmaWait(b, 0, scores(softmax, state, words)));
   release(*keyRing, state.slot);
-  progress.state = softmax.begin();
-  softmax.beginStep(place(words), current, progress.state);
-  progress.probabilities = context.packPairs(softmax.finishStep(place(words), current, progress.state));
+  progress.rows = softmax.begin();
+  softmax.beginStep(positions(words), current, progress.rows);
+  progress.probabilities = context.packPairs(softmax.finishStep(positions(words), current, progress.rows));
   progress.output = b.pack(Values(context.headDimension / 2, b.f32(0)));
   return progress;
 }
@@ -463,18 +463,18 @@ Progress AttentionEmitter::nextStep(OnlineSoftmax &softmax, Progress progress) {
   endProducts();
   Values current = b.unpack(ptx::wgmmaWait(b, 1, product));
   release(*keyRing, keys.slot);
-  Rescaling rescaling = softmax.beginStep(place(progress.words), current, progress.state);
-  auto finish = [&] { return softmax.finishStep(place(progress.words), current, progress.state); };
+  Rescaling rescaling = softmax.beginStep(positions(progress.words), current, progress.rows);
+  auto finish = [&] { return softmax.finishStep(positions(progress.words), current, progress.rows); };
   auto complete = [&] {
     output = ptx::wgmmaWait(b, 0, output);
     release(*keyRing, values.slot);
-    progress.output = rescaled(softmax, output, rescaling);
+    progress.output = rescaled(output, rescaling);
   };
   // Where exponentials are behind a branch, they hide the product. Else the assembler would move the wait up before
   // them anyhow, and conversions share the instruction slots with them instead. Conversions replace the operands of the
   // product, which must be complete.
   Values probabilities;
-  if (context.scoreForm.hasReference()) {
+  if (context.scoreForm.hasFixedShift()) {
     probabilities = finish();
     complete();
   } else {
@@ -494,13 +494,13 @@ void AttentionEmitter::release(Ring &ring, Value slot) {
 
 /// Whether the two warpgroups of a tile issue their products in turns: without, they drift into step, so that both
 /// multiply and then both exponentiate. It is worth the barriers where the scores take many instructions.
-bool AttentionEmitter::takesTurns() { return consumersPerTile == turnsOfTile && context.scoreForm.hasReference(); }
+bool AttentionEmitter::takesTurns() { return consumersPerTile == turnsOfTile && context.scoreForm.hasFixedShift(); }
 
 /// Of three teams one lets another that issues products finish: mixed, they would end at the same time, and both
 /// warpgroups exponentiate at the same time. That is a courtesy and no lock: nobody waits for long, and two that see no
 /// issuer both begin. So nothing depends on who has work at the time. Two warpgroups lose 2 to 4 % by it, and a soft
 /// cap gains nothing.
-bool AttentionEmitter::yieldsToIssuer() { return teams > 2 && !context.scoreForm.hasReference(); }
+bool AttentionEmitter::yieldsToIssuer() { return teams > 2 && !context.scoreForm.hasFixedShift(); }
 
 void AttentionEmitter::beginProducts() {
   if (takesTurns())
@@ -541,14 +541,12 @@ void AttentionEmitter::passTurn() {
   ptx::barrierNamedArrive(b, turnBarrier(b.sub(b.i32(1), turn)), consumersPerTile * threadsPerWarpgroup);
 }
 
-ScorePlace AttentionEmitter::place(ValueRange words) {
+ScorePositions AttentionEmitter::positions(ValueRange words) {
   Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
-  ScorePlace place;
-  place.query = queryOfThread;
+  SmallVector<ScorePositions::Block, 2> blocks;
   for (Value word : words.take_front(context.blocksPerStep))
-    place.blocks.push_back(
-        {b.add(b.mul(b.shiftRight(word, 1), context.keyBlock), column), b.equal(b.bitAnd(word, 1), 1)});
-  return place;
+    blocks.push_back({b.add(b.mul(b.shiftRight(word, 1), context.keyBlock), column), b.equal(b.bitAnd(word, 1), 1)});
+  return ScorePositions(context, queryOfThread, blocks);
 }
 
 /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
@@ -575,8 +573,8 @@ Value AttentionEmitter::scores(OnlineSoftmax &softmax, Ring::State state, ValueR
   int64_t keys = context.tileKeys, perPanel = 64 / 16; // chains of 16 in a panel of 64
   Value key = b.add(keyDescriptor, b.extend(b.mul(state.slot, keyRing->slotBytes(0) / 16)));
   Type type = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(keys / 2, b.getF32Type()));
-  Value sums =
-      context.scoreForm.bias ? b.pack(softmax.firstSums(place(words), keys / 2)) : LLVM::UndefOp::create(b, type);
+  Value sums = context.scoreForm.bias ? b.pack(softmax.initialProducts(positions(words), keys / 2))
+                                      : LLVM::UndefOp::create(b, type);
   ptx::wgmmaFence(b);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     int64_t panel = k / perPanel, inPanel = k % perPanel * 2; // in units of 16 bytes
@@ -606,10 +604,10 @@ Value AttentionEmitter::accumulate(Ring::State state, ValueRange probabilities, 
   return output;
 }
 
-Value AttentionEmitter::rescaled(OnlineSoftmax &softmax, Value accumulators, const Rescaling &rescaling) {
+Value AttentionEmitter::rescaled(Value accumulators, const Rescaling &rescaling) {
   return b.ifThenElse(
       rescaling.isNeeded, accumulators.getType(),
-      [&] { return Values{b.pack(softmax.rescaled(b.unpack(accumulators), rescaling))}; },
+      [&] { return Values{b.pack(rescaling.apply(b, b.unpack(accumulators)))}; },
       [&] { return Values{accumulators}; })[0];
 }
 

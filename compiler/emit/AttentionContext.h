@@ -71,7 +71,7 @@ struct AttentionContext : ProgramContext {
                                     Visit visit);
 
   /// Whether the last reachable block comes first where there is no pattern: scores that depend on distances, as
-  /// ALiBi's, are largest there, so that the softmax replaces its reference less often.
+  /// ALiBi's, are largest there, so that the softmax replaces its row maximum less often.
   bool startsAtEnd() { return !softmax.getScore().empty(); }
 
   // What causal, window and the number of keys let a query see: the keys from a first one, null without a limit at the

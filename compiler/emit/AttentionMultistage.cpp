@@ -20,9 +20,9 @@
 
 #include "AttentionStore.h"
 #include "KeySteps.h"
-#include "OnlineSoftmax.h"
 #include "Ptx.h"
 #include "RowCopy.h"
+#include "softmax/OnlineSoftmax.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -39,7 +39,7 @@ struct Progress {
   KeySteps::State steps;    // from the last of them on
   Value slot, previousSlot; // of this step's values and of those before, in both rings
   Values scores, output;    // accumulators
-  SoftmaxState state;
+  RowState rows;
 
   Values values() const {
     Values all(words);
@@ -47,8 +47,8 @@ struct Progress {
     all.append({slot, previousSlot});
     llvm::append_range(all, scores);
     llvm::append_range(all, output);
-    llvm::append_range(all, state.reference);
-    llvm::append_range(all, state.sum);
+    llvm::append_range(all, rows.m);
+    llvm::append_range(all, rows.l);
     return all;
   }
   /// The same from values in that order, with as many of each as `like` has.
@@ -66,8 +66,8 @@ struct Progress {
     progress.previousSlot = slots[1];
     progress.scores = take(like.scores.size());
     progress.output = take(like.output.size());
-    progress.state.reference = take(2);
-    progress.state.sum = take(2);
+    progress.rows.m = take(2);
+    progress.rows.l = take(2);
     return progress;
   }
 };
@@ -90,7 +90,7 @@ private:
   void copyValues(Value word, Value slot);
   Values multiplyKeys(Value slot, Value word);
   void multiplyValues(Value slot, ValueRange probabilities, Values &output);
-  ScorePlace place(Value word);
+  ScorePositions positions(Value word);
   /// sums (16 rows x 8 columns of group `group`) += a * (two registers of b)
   void multiply(Values &sums, int64_t group, ValueRange a, ValueRange bRegisters);
   void ifExists(Value word, llvm::function_ref<void()> body) { b.ifThen(steps.exists(word), body); }
@@ -105,7 +105,7 @@ private:
   RowCopy queryCopy, keyCopy, valueCopy;
   RowCopy::Source keys, values;
   KeySteps steps;
-  OnlineSoftmax softmax;
+  std::unique_ptr<OnlineSoftmax> softmax;
   Value lane, warpRow;
   SmallVector<Values> queries; // A operands for each 16 of the head dimension, if they are kept
 };
@@ -116,23 +116,23 @@ TileEmitter::TileEmitter(AttentionContext &context, const QueryTile &tile)
       keyRing(context, rings[1]), valueRing(context, rings[2]), queryLayout(b, queryRing), keyLayout(b, keyRing),
       valueLayout(b, valueRing), queryCopy(context, queryRing), keyCopy(context, keyRing),
       valueCopy(context, valueRing), keys(keyCopy.source(context.key, tile.batch, tile.keyHead)),
-      values(valueCopy.source(context.value, tile.batch, tile.keyHead)), steps(context, tile), softmax(context, tile),
-      lane(b.bitAnd(context.thread, 31)),
+      values(valueCopy.source(context.value, tile.batch, tile.keyHead)), steps(context, tile),
+      softmax(OnlineSoftmax::create(context, tile)), lane(b.bitAnd(context.thread, 31)),
       warpRow(b.mul(ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)), rowsPerWarp)) {}
 
 void TileEmitter::emit() {
   Values init(context.headDimension / 2, b.f32(0));
-  SoftmaxState none = softmax.begin();
-  llvm::append_range(init, none.reference);
-  llvm::append_range(init, none.sum);
+  RowState none = softmax->begin();
+  llvm::append_range(init, none.m);
+  llvm::append_range(init, none.l);
   KeySteps::State first = steps.next(steps.begin());
   Values done = b.ifThenElse(
       steps.exists(first.word), ValueRange(init).getTypes(), [&] { return emitSteps(first); }, [&] { return init; });
 
   ValueRange end = ValueRange(done).take_back(4);
-  SoftmaxState state{Values(end.take_front(2)), Values(end.take_back(2))};
+  RowState rows{Values(end.take_front(2)), Values(end.take_back(2))};
   Value query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
-  emitAttentionStore(context, tile, query, ValueRange(done).drop_back(4), state);
+  emitAttentionStore(context, tile, query, ValueRange(done).drop_back(4), rows);
 }
 
 /// The steps of a list that has some.
@@ -142,10 +142,10 @@ Values TileEmitter::emitSteps(const KeySteps::State &first) {
       start.values(), [&](ValueRange current) { return steps.exists(current[0]); },
       [&](ValueRange current) { return emitStep(Progress::from(current, start)).values(); });
   Progress last = Progress::from(end, start);
-  softmax.finish(last.state);
+  last.rows = finishRows(b, last.rows);
   Values result = last.output;
-  llvm::append_range(result, last.state.reference);
-  llvm::append_range(result, last.state.sum);
+  llvm::append_range(result, last.rows.m);
+  llvm::append_range(result, last.rows.l);
   return result;
 }
 
@@ -174,7 +174,7 @@ Progress TileEmitter::begin(const KeySteps::State &first) {
   progress.previousSlot = b.i32(stages - 1);
   progress.scores = multiplyKeys(progress.slot, progress.words[0]);
   progress.output = Values(context.headDimension / 2, b.f32(0));
-  progress.state = softmax.begin();
+  progress.rows = softmax->begin();
   return progress;
 }
 
@@ -194,12 +194,12 @@ Progress TileEmitter::emitStep(Progress progress) {
   ptx::barrierCta(b);
   startCopies(progress);
 
-  Rescaling rescaling = softmax.beginStep(place(progress.words[0]), progress.scores, progress.state);
+  Rescaling rescaling = softmax->beginStep(positions(progress.words[0]), progress.scores, progress.rows);
   progress.output = b.ifThenElse(
-      rescaling.isNeeded, ValueRange(progress.output).getTypes(),
-      [&] { return softmax.rescaled(progress.output, rescaling); }, [&] { return progress.output; });
+      rescaling.isNeeded, ValueRange(progress.output).getTypes(), [&] { return rescaling.apply(b, progress.output); },
+      [&] { return progress.output; });
   Values probabilities =
-      context.packPairs(softmax.finishStep(place(progress.words[0]), progress.scores, progress.state));
+      context.packPairs(softmax->finishStep(positions(progress.words[0]), progress.scores, progress.rows));
   Value nextSlot = keyRing.nextSlot(progress.slot);
   progress.scores = multiplyKeys(nextSlot, progress.words[1]);
   multiplyValues(progress.slot, probabilities, progress.output);
@@ -229,7 +229,7 @@ void TileEmitter::multiply(Values &sums, int64_t group, ValueRange a, ValueRange
 
 /// Q K of one step.
 Values TileEmitter::multiplyKeys(Value slot, Value word) {
-  Values sums = softmax.firstSums(place(word), stepKeys / 2);
+  Values sums = softmax->initialProducts(positions(word), stepKeys / 2);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     Values query = keepsQueries() ? queries[k] : loadQueries(k);
     for (int64_t pair = 0; pair < stepKeys / 16; ++pair) {
@@ -251,12 +251,11 @@ void TileEmitter::multiplyValues(Value slot, ValueRange probabilities, Values &o
     }
 }
 
-ScorePlace TileEmitter::place(Value word) {
-  ScorePlace place;
-  place.query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
+ScorePositions TileEmitter::positions(Value word) {
+  Value query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
   Value column = b.shiftLeft(b.bitAnd(lane, 3), 1);
-  place.blocks.push_back({b.add(steps.firstKey(word), column), steps.isPartial(word)});
-  return place;
+  ScorePositions::Block block = {b.add(steps.firstKey(word), column), steps.isPartial(word)};
+  return ScorePositions(context, query, block);
 }
 
 } // namespace

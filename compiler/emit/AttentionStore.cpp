@@ -20,10 +20,9 @@ namespace {
 /// Writes one row of a thread.
 class RowStore {
 public:
-  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value reference, Value sum)
-      : context(context), b(context.b), tile(tile), query(query), reference(reference), sum(sum),
-        exists(b.less(query, context.queries())),
-        hasKeys(arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, sum, b.f32(0))) {}
+  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value m, Value l)
+      : context(context), b(context.b), tile(tile), query(query), m(m), l(l), exists(b.less(query, context.queries())),
+        hasKeys(arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, l, b.f32(0))) {}
 
   void storeOutput(ValueRange output, int64_t half);
   void storeLse();
@@ -32,20 +31,20 @@ private:
   using Scaled = llvm::function_ref<Value(int64_t group, int64_t i)>;
   void storeElements(Value row, Type element, Scaled scaled);
   void storePairs(Value row, Type element, Scaled scaled);
-  void storeUnits(Value row, Type element, Scaled scaled);
+  void storeVectors(Value row, Type element, Scaled scaled);
   Values transposed(Values values);
   Value inRow() { return b.bitAnd(context.thread, 3); } // number of the thread among the four of a row
 
   AttentionContext &context;
   KernelBuilder &b;
   const QueryTile &tile;
-  Value query, reference, sum, exists, hasKeys;
+  Value query, m, l, exists, hasKeys;
 };
 
 void RowStore::storeOutput(ValueRange output, int64_t half) {
   Type element =
       cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
-  Value inverse = b.select(hasKeys, arith::DivFOp::create(b, b.f32(1), sum), b.f32(0));
+  Value inverse = b.select(hasKeys, arith::DivFOp::create(b, b.f32(1), l), b.f32(0));
   Value row = context.elementAddress(context.result, element, {tile.batch, tile.head, query, b.i32(0)});
   auto scaled = [&](int64_t group, int64_t i) -> Value {
     return arith::MulFOp::create(b, output[4 * group + 2 * half + i], inverse);
@@ -55,35 +54,35 @@ void RowStore::storeOutput(ValueRange output, int64_t half) {
   else if (element.isF32())
     storePairs(row, element, scaled);
   else
-    storeUnits(row, element, scaled);
+    storeVectors(row, element, scaled);
 }
 
 /// Where rows are aligned to one element only.
 void RowStore::storeElements(Value row, Type element, Scaled scaled) {
-  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
+  Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
   for (int64_t group = 0; group < context.headDimension / 8; ++group)
     for (int64_t i = 0; i < 2; ++i)
-      ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group + i)),
+      ptx::storeGlobal(b, b.elementPointer(first, element, b.i64(8 * group + i)),
                        ptx::toElement(b, element, scaled(group, i)), exists);
 }
 
 void RowStore::storePairs(Value row, Type element, Scaled scaled) {
-  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
+  Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
   for (int64_t group = 0; group < context.headDimension / 8; ++group) {
     Values bits;
     for (int64_t i = 0; i < 2; ++i)
       bits.push_back(arith::BitcastOp::create(b, b.i32Type(), scaled(group, i)));
-    ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group)), b.vector(bits), exists);
+    ptx::storeGlobal(b, b.elementPointer(first, element, b.i64(8 * group)), b.vector(bits), exists);
   }
 }
 
-void RowStore::storeUnits(Value row, Type element, Scaled scaled) {
-  Value place = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 3)));
+void RowStore::storeVectors(Value row, Type element, Scaled scaled) {
+  Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 3)));
   for (int64_t group = 0; group < context.headDimension / 8; group += 4) {
     Values packed;
     for (int64_t i = 0; i < 4; ++i)
       packed.push_back(ptx::pack(b, element, scaled(group + i, 0), scaled(group + i, 1)));
-    ptx::storeGlobal(b, b.elementPointer(place, element, b.i64(8 * group)), b.vector(transposed(packed)), exists);
+    ptx::storeGlobal(b, b.elementPointer(first, element, b.i64(8 * group)), b.vector(transposed(packed)), exists);
   }
 }
 
@@ -102,22 +101,23 @@ Values RowStore::transposed(Values values) {
   return values;
 }
 
-/// One of the four threads of a row. The sum is one of powers of 2.
+/// One of the four threads of a row writes. m is an exponent of 2 and l a sum of powers of 2; LSE is a natural
+/// logarithm.
 void RowStore::storeLse() {
-  Value logarithm = arith::AddFOp::create(b, reference, math::Log2Op::create(b, sum));
+  Value logarithm = arith::AddFOp::create(b, m, math::Log2Op::create(b, l));
   Value lse = b.select(hasKeys, arith::MulFOp::create(b, logarithm, b.f32(ln2)), b.f32(-INFINITY));
   Value isFirst = b.equal(inRow(), 0);
-  Value place = context.elementAddress(*context.lse, b.getF32Type(), {tile.batch, tile.head, query});
-  ptx::storeGlobal(b, place, lse, b.logicalAnd(exists, isFirst));
+  Value pointer = context.elementAddress(*context.lse, b.getF32Type(), {tile.batch, tile.head, query});
+  ptx::storeGlobal(b, pointer, lse, b.logicalAnd(exists, isFirst));
 }
 
 } // namespace
 
 void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &tile, Value query, ValueRange output,
-                                 const SoftmaxState &state) {
+                                 const RowState &rows) {
   for (int64_t half = 0; half < 2; ++half) {
     Value row = context.b.add(query, 8 * half);
-    RowStore store(context, tile, row, state.reference[half], state.sum[half]);
+    RowStore store(context, tile, row, rows.m[half], rows.l[half]);
     store.storeOutput(output, half);
     if (context.lse)
       store.storeLse();

@@ -2,6 +2,8 @@
 
 #include "KernelBuilder.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
+
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -52,6 +54,21 @@ Value KernelBuilder::shiftRight(Value a, int64_t b) {
 }
 Value KernelBuilder::extend(Value a) { return createOrFold<arith::ExtUIOp>(getI64Type(), a); }
 Value KernelBuilder::countBits(Value a) { return LLVM::CtPopOp::create(*this, a.getType(), a); }
+
+Value KernelBuilder::addF(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
+Value KernelBuilder::subF(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }
+Value KernelBuilder::mulF(Value a, Value b) { return arith::MulFOp::create(*this, a, b); }
+Value KernelBuilder::divF(Value a, Value b) { return arith::DivFOp::create(*this, a, b); }
+Value KernelBuilder::fma(Value a, Value b, Value c) { return math::FmaOp::create(*this, a, b, c); }
+Value KernelBuilder::negateF(Value a) { return arith::NegFOp::create(*this, a); }
+Value KernelBuilder::magnitude(Value a) { return math::AbsFOp::create(*this, a); }
+Value KernelBuilder::larger(Value a, Value b) { return arith::MaxNumFOp::create(*this, a, b); }
+Value KernelBuilder::smaller(Value a, Value b) { return arith::MinNumFOp::create(*this, a, b); }
+Value KernelBuilder::compareF(arith::CmpFPredicate predicate, Value a, Value b) {
+  return arith::CmpFOp::create(*this, predicate, a, b);
+}
+Value KernelBuilder::bitsOf(Value number) { return arith::BitcastOp::create(*this, getI32Type(), number); }
+Value KernelBuilder::fromBits(Value bits) { return arith::BitcastOp::create(*this, getF32Type(), bits); }
 
 Value KernelBuilder::compare(arith::CmpIPredicate predicate, Value a, Value b) {
   return createOrFold<arith::CmpIOp>(predicate, a, b);

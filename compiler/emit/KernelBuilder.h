@@ -5,6 +5,8 @@
 #ifndef SPARSEC_EMIT_KERNEL_BUILDER_H
 #define SPARSEC_EMIT_KERNEL_BUILDER_H
 
+#include "CarriedState.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -49,6 +51,21 @@ public:
   Value extend(Value a); // i32 to i64, unsigned
   Value countBits(Value a);
 
+  // f32 arithmetic.
+  Value addF(Value a, Value b);
+  Value subF(Value a, Value b);
+  Value mulF(Value a, Value b);
+  Value divF(Value a, Value b);
+  Value fma(Value a, Value b, Value c); // a * b + c
+  Value negateF(Value a);
+  Value magnitude(Value a);
+  Value larger(Value a, Value b); // the other one where one is NaN
+  Value smaller(Value a, Value b);
+  Value compareF(mlir::arith::CmpFPredicate predicate, Value a, Value b);
+  // The bits of an f32 as an i32, and back.
+  Value bitsOf(Value number);
+  Value fromBits(Value bits);
+
   // Comparisons (signed) and logic on i1.
   Value compare(mlir::arith::CmpIPredicate predicate, Value a, Value b);
   Value less(Value a, Value b) { return compare(mlir::arith::CmpIPredicate::slt, a, b); }
@@ -91,6 +108,30 @@ public:
   void ifThen(Value condition, llvm::function_ref<void()> body);
   Values ifThenElse(Value condition, mlir::TypeRange types, llvm::function_ref<Values()> then,
                     llvm::function_ref<Values()> otherwise);
+
+  // The same with a state in place of a list of values.
+  template <typename Function> using FunctionRef = std::type_identity_t<llvm::function_ref<Function>>;
+  template <CarriedState State>
+  State whileLoop(const State &begin, FunctionRef<Value(const State &)> condition,
+                  FunctionRef<State(const State &)> body) {
+    return unpackState(whileLoop(
+                           packState(begin),
+                           [&](mlir::ValueRange values) { return condition(unpackState(values, begin)); },
+                           [&](mlir::ValueRange values) { return packState(body(unpackState(values, begin))); }),
+                       begin);
+  }
+  /// condition ? then() : otherwise(); `like` has as many values as either, of the same types.
+  template <CarriedState State>
+  State ifThenElse(Value condition, const State &like, FunctionRef<State()> then, FunctionRef<State()> otherwise) {
+    Values values = ifThenElse(
+        condition, mlir::ValueRange(packState(like)).getTypes(), [&] { return packState(then()); },
+        [&] { return packState(otherwise()); });
+    return unpackState(values, like);
+  }
+  /// condition ? change() : state
+  template <CarriedState State> State changeIf(Value condition, const State &state, FunctionRef<State()> change) {
+    return ifThenElse(condition, state, change, [&] { return state; });
+  }
 
 private:
   Value constantLike(Value a, int64_t b);

@@ -45,7 +45,7 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
     problem.keyBlock = type.getKeyBlock();
   }
   ScoreForm form(attention.getScore(), attention.getQuery().getType().getElementType());
-  bool isDemandingCap = form.isCapped() && (attention.getScale() || !form.hasReference());
+  bool isDemandingCap = form.isCapped() && (attention.getScale() || !form.hasFixedShift());
   problem.regionsNeedRegisters = attention.hasMask() || loadsByPosition(attention.getScore()) || isDemandingCap;
   return problem;
 }

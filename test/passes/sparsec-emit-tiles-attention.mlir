@@ -38,7 +38,7 @@
 // CHECK: llvm.nvvm.ff2bf16x2.rn
 // The others: scores of the step, then the products with the values of the step before, from registers. The softmax
 // waits for the scores alone, and then their slot is free. A warp votes on the kind of maxima, and then whether some
-// reference changes: only then the output does.
+// m changes: only then the output does.
 // CHECK: scf.while
 // CHECK: wgmma.mma_async.sync.aligned.m64n64k16
 // CHECK: nvvm.wgmma.commit.group.sync.aligned

@@ -106,7 +106,7 @@ TEST_F(ScoreFormTest, MultipliersOfScores) {
   ASSERT_TRUE(positive.scaled);
   EXPECT_EQ(positive.scaled->multiplier, 3);
   EXPECT_TRUE(isa<math::ExpOp>(positive.scaled->value.getDefiningOp()));
-  EXPECT_FALSE(positive.hasReference()) << "an exponential has no bound";
+  EXPECT_FALSE(positive.hasFixedShift()) << "an exponential has no bound";
   // The largest exponent would be that of the smallest score.
   EXPECT_EQ(form("%c = arith.constant -3.0 : f32\n %r = arith.mulf %s, %c : f32").scaled->multiplier, 1);
   // Times log2(e) it would be infinite.
@@ -134,15 +134,15 @@ TEST_F(ScoreFormTest, SoftCaps) {
                    .isCapped());
 }
 
-TEST_F(ScoreFormTest, ReferencesOfBoundedScores) {
-  auto reference = [&](double cap, const char *type = "bf16") {
-    return form(softcap(cap, "").c_str(), type).scaled->reference;
+TEST_F(ScoreFormTest, FixedShiftsOfBoundedScores) {
+  auto shift = [&](double cap, const char *type = "bf16") {
+    return form(softcap(cap, "").c_str(), type).scaled->fixedShift;
   };
   // The largest exponent, 20 log2(e); of a higher cap what leaves the smallest one at -100; none beyond a span of 150.
-  EXPECT_NEAR(reference(20).value(), 28.8539, 1e-3);
-  EXPECT_NEAR(reference(50).value(), 100 - 72.1348, 1e-3);
-  EXPECT_FALSE(reference(53).has_value());
-  EXPECT_FALSE(reference(20, "f16").has_value());
+  EXPECT_NEAR(shift(20).value(), 28.8539, 1e-3);
+  EXPECT_NEAR(shift(50).value(), 100 - 72.1348, 1e-3);
+  EXPECT_FALSE(shift(53).has_value());
+  EXPECT_FALSE(shift(20, "f16").has_value());
 }
 
 } // namespace

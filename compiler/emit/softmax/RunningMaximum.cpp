@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "RunningMaximum.h"
+
+#include "Ptx.h"
+
+#include <cmath>
+#include <limits>
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+/// How far exponents may exceed m. Probabilities round best where the largest ones are just below or at a power of two,
+/// as with an exact maximum: with 1 the error of the output is 1 to 2 % above that, with 8 it is 4 %. The limit is less
+/// than half of what bf16 rounds to 1, so that no m is replaced only because it was rounded itself.
+static constexpr double tolerated = 0x1p-9;
+/// m of a row that has seen no key: finite, so that -inf of an invisible key minus m is -inf.
+static constexpr double lowestMaximum = -std::numeric_limits<float>::max();
+
+RowState RunningMaximum::begin() { return emptyRows(b, lowestMaximum); }
+
+Rescaling RunningMaximum::beginStep(const ScorePositions &positions, Values &scores, RowState &rows) {
+  scores = transform.apply(positions, scores);
+  scores = mask.hide(positions, scores, hiddenScore());
+  return replaceMaxima(extremeScores(scores, rows), rows);
+}
+
+Values RunningMaximum::finishStep(const ScorePositions &, ValueRange scores, RowState &rows) {
+  return exponentiate(scores, rows);
+}
+
+/// The score with an exponent of -inf.
+Value RunningMaximum::hiddenScore() {
+  Value hidden = b.f32(-INFINITY);
+  return scale.mayBeNegative() ? b.select(scale.isNegative(), b.f32(INFINITY), hidden) : hidden;
+}
+
+/// Where no m is negative, only positive exponents can exceed it. Then the bits of the scores serve: the result for
+/// a row of negative scores is wrong, but negative.
+Values RunningMaximum::extremeScores(ValueRange scores, const RowState &rows) {
+  if (context.schedule.getInstruction() != Instruction::wgmma)
+    return extremesAsFloats(scores);
+  auto isNegative = [&](int64_t row) { return b.compareF(arith::CmpFPredicate::OLT, rows.m[row], b.f32(0)); };
+  Value needsFloats = ptx::anyInWarp(b, b.logicalOr(isNegative(0), isNegative(1)));
+  if (scale.mayBeNegative())
+    needsFloats = b.logicalOr(needsFloats, scale.isNegative());
+  return b.ifThenElse(
+      needsFloats, SmallVector<Type>(2, b.getF32Type()), [&] { return extremesAsFloats(scores); },
+      [&] { return Values{largestByBits(b, scoresOfRow(scores, 0)), largestByBits(b, scoresOfRow(scores, 1))}; });
+}
+
+Values RunningMaximum::extremesAsFloats(ValueRange scores) {
+  auto largest = [&] { return reduceRows(scores, [&](Value x, Value y) { return b.larger(x, y); }); };
+  auto smallest = [&] { return reduceRows(scores, [&](Value x, Value y) { return b.smaller(x, y); }); };
+  if (!scale.mayBeNegative())
+    return largest();
+  return b.ifThenElse(scale.isNegative(), SmallVector<Type>(2, b.getF32Type()), smallest, largest);
+}
+
+Values RunningMaximum::reduceRows(ValueRange scores, Combine combine) {
+  return {reduceInThread(scoresOfRow(scores, 0), chainsOfMaximum, combine),
+          reduceInThread(scoresOfRow(scores, 1), chainsOfMaximum, combine)};
+}
+
+/// `extremes` are those of this thread's keys; only a replacement needs those of the whole row.
+Rescaling RunningMaximum::replaceMaxima(ValueRange extremes, RowState &rows) {
+  struct Replaced {
+    Values m, alpha, l;
+    auto fields() { return std::tie(m, alpha, l); }
+  };
+  // No one reads alpha where nothing is replaced.
+  Replaced unchanged = {rows.m, Values(2, LLVM::PoisonOp::create(b, b.getF32Type())), rows.l};
+  Value isFirstHigh = exceeds(extremes[0], rows.m[0]);
+  Value isNeeded = ptx::anyInWarp(b, b.logicalOr(isFirstHigh, exceeds(extremes[1], rows.m[1])));
+  auto replaced = b.changeIf(isNeeded, unchanged, [&]() -> Replaced {
+    Replacement first = replaceMaximum(extremes[0], rows.m[0], rows.l[0]);
+    Replacement second = replaceMaximum(extremes[1], rows.m[1], rows.l[1]);
+    return {{first.m, second.m}, {first.alpha, second.alpha}, {first.l, second.l}};
+  });
+  rows = {replaced.m, replaced.l};
+  return {isNeeded, replaced.alpha};
+}
+
+/// Whether the exponent of a score exceeds m by more than is tolerated.
+Value RunningMaximum::exceeds(Value score, Value m) {
+  Value least = scale.exponent(score, b.f32(-tolerated));
+  return b.compareF(arith::CmpFPredicate::OGT, least, m);
+}
+
+/// An m of 2^13 is rounded by up to 2^-11, so that the largest probability is that far from 1. f16 rounds that, where
+/// bf16 makes a 1 of it: l gets the rounded probability, by which the values are multiplied.
+RunningMaximum::Replacement RunningMaximum::replaceMaximum(Value extreme, Value m, Value l) {
+  Value exponent = b.mulF(extreme, scale.factor());
+  Value newM = b.larger(m, reduceOverThreads(b, exponent, [&](Value x, Value y) { return b.larger(x, y); }));
+  Value alpha = ptx::exp2(b, b.subF(m, newM));
+  Value newL = b.mulF(l, alpha);
+  if (context.element.isF16()) {
+    Value isMaximum = b.compareF(arith::CmpFPredicate::OEQ, exponent, newM);
+    Value largest = scale.exponent(extreme, b.negateF(newM));
+    newL = b.addF(newL, b.select(isMaximum, roundingOf(largest), b.f32(0)));
+  }
+  return {newM, alpha, newL};
+}
+
+/// The difference that rounding to the element type makes to the probability of an exponent.
+Value RunningMaximum::roundingOf(Value exponent) {
+  Value probability = ptx::exp2(b, exponent);
+  Value rounded = arith::TruncFOp::create(b, context.element, probability);
+  return b.subF(arith::ExtFOp::create(b, b.getF32Type(), rounded), probability);
+}

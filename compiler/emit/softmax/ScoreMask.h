@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which keys a query sees: causal, window, the number of keys, and the mask region.
+
+#ifndef SPARSEC_EMIT_SOFTMAX_SCORE_MASK_H
+#define SPARSEC_EMIT_SOFTMAX_SCORE_MASK_H
+
+#include "SoftmaxRegion.h"
+
+namespace sparsec {
+
+class ScoreMask {
+public:
+  ScoreMask(AttentionContext &context, const QueryTile &tile)
+      : context(context), b(context.b), tile(tile), region(context, tile, context.softmax.getMask()) {}
+
+  /// Whether any of a thread's scores may be hidden. All threads that share a tile get the same answer.
+  mlir::Value isNeeded(const ScorePositions &positions);
+  /// Replaces the scores of invisible keys by `hidden`. Most steps have none, and pay for a branch only.
+  KernelBuilder::Values hide(const ScorePositions &positions, mlir::ValueRange scores, mlir::Value hidden);
+
+private:
+  mlir::Value isNeeded(const ScorePositions::Block &block);
+  KernelBuilder::Values hideInBlocks(const ScorePositions &positions, mlir::ValueRange scores, mlir::Value hidden);
+  mlir::Value isInReach(const ScorePositions &positions, int64_t index);
+
+  AttentionContext &context;
+  KernelBuilder &b;
+  QueryTile tile;
+  SoftmaxRegion region;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_SOFTMAX_SCORE_MASK_H
