@@ -236,7 +236,7 @@ Values AttentionContext::visitPair(Value isEnd, Value isReachable, Value block, 
   Value waiting = carried.back(), none = b.i32(noBlock);
   ValueRange state = carried.drop_back();
   Value added = b.select(b.logicalAnd(isReachable, b.logicalNot(isEnd)), block, none);
-  auto exists = [&](Value word) { return b.compare(arith::CmpIPredicate::ne, word, none); };
+  auto exists = [&](Value block) { return b.compare(arith::CmpIPredicate::ne, block, none); };
   Value isReady = b.logicalAnd(exists(waiting), b.logicalOr(exists(added), isEnd));
   Values visited = b.ifThenElse(
       isReady, state.getTypes(), [&] { return visit({waiting, added}, state); }, [&] { return Values(state); });

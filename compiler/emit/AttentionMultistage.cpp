@@ -35,41 +35,21 @@ constexpr int64_t mostResident = 128; // registers that hold something from step
 
 /// What a warp carries from step to step.
 struct Progress {
-  SmallVector<Value> words; // of this step and the `stages` after it
-  KeySteps::State steps;    // from the last of them on
+  Values upcoming;          // this step and the `stages` after it, as KeySteps has them
+  KeySteps::State walk;     // from the last of them on
   Value slot, previousSlot; // of this step's values and of those before, in both rings
   Values scores, output;    // accumulators
   RowState rows;
 
-  Values values() const {
-    Values all(words);
-    llvm::append_range(all, steps.values());
-    all.append({slot, previousSlot});
-    llvm::append_range(all, scores);
-    llvm::append_range(all, output);
-    llvm::append_range(all, rows.m);
-    llvm::append_range(all, rows.l);
-    return all;
-  }
-  /// The same from values in that order, with as many of each as `like` has.
-  static Progress from(ValueRange values, const Progress &like) {
-    auto take = [&](size_t count) {
-      Values taken(values.take_front(count));
-      values = values.drop_front(count);
-      return taken;
-    };
-    Progress progress;
-    progress.words = take(like.words.size());
-    progress.steps = KeySteps::State(take(3));
-    Values slots = take(2);
-    progress.slot = slots[0];
-    progress.previousSlot = slots[1];
-    progress.scores = take(like.scores.size());
-    progress.output = take(like.output.size());
-    progress.rows.m = take(2);
-    progress.rows.l = take(2);
-    return progress;
-  }
+  auto fields() { return std::tie(upcoming, walk, slot, previousSlot, scores, output, rows); }
+};
+
+/// A tile after its last step.
+struct FinishedTile {
+  Values output;
+  RowState rows;
+
+  auto fields() { return std::tie(output, rows); }
 };
 
 /// A tile of queries, in one warp.
@@ -80,20 +60,20 @@ public:
   void emit();
 
 private:
-  Values emitSteps(const KeySteps::State &first);
+  FinishedTile emitSteps(const KeySteps::State &first);
   Progress begin(const KeySteps::State &first);
   Values loadQueries(int64_t k);
   bool keepsQueries();
   Progress emitStep(Progress progress);
   void startCopies(const Progress &progress);
-  void copyKeys(Value word, Value slot);
-  void copyValues(Value word, Value slot);
-  Values multiplyKeys(Value slot, Value word);
+  void copyKeys(Value step, Value slot);
+  void copyValues(Value step, Value slot);
+  Values multiplyKeys(Value slot, Value step);
   void multiplyValues(Value slot, ValueRange probabilities, Values &output);
-  ScorePositions positions(Value word);
+  ScorePositions positions(Value step);
   /// sums (16 rows x 8 columns of group `group`) += a * (two registers of b)
   void multiply(Values &sums, int64_t group, ValueRange a, ValueRange bRegisters);
-  void ifExists(Value word, llvm::function_ref<void()> body) { b.ifThen(steps.exists(word), body); }
+  void ifExists(Value step, llvm::function_ref<void()> body) { b.ifThen(steps.exists(step), body); }
 
   AttentionContext &context;
   KernelBuilder &b;
@@ -121,48 +101,35 @@ TileEmitter::TileEmitter(AttentionContext &context, const QueryTile &tile)
       warpRow(b.mul(ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)), rowsPerWarp)) {}
 
 void TileEmitter::emit() {
-  Values init(context.headDimension / 2, b.f32(0));
-  RowState none = softmax->begin();
-  llvm::append_range(init, none.m);
-  llvm::append_range(init, none.l);
+  FinishedTile none = {Values(context.headDimension / 2, b.f32(0)), softmax->begin()};
   KeySteps::State first = steps.next(steps.begin());
-  Values done = b.ifThenElse(
-      steps.exists(first.word), ValueRange(init).getTypes(), [&] { return emitSteps(first); }, [&] { return init; });
-
-  ValueRange end = ValueRange(done).take_back(4);
-  RowState rows{Values(end.take_front(2)), Values(end.take_back(2))};
+  FinishedTile finished = b.changeIf(steps.exists(first.step), none, [&] { return emitSteps(first); });
   Value query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
-  emitAttentionStore(context, tile, query, ValueRange(done).drop_back(4), rows);
+  emitAttentionStore(context, tile, query, finished.output, finished.rows);
 }
 
 /// The steps of a list that has some.
-Values TileEmitter::emitSteps(const KeySteps::State &first) {
-  Progress start = begin(first);
-  Values end = b.whileLoop(
-      start.values(), [&](ValueRange current) { return steps.exists(current[0]); },
-      [&](ValueRange current) { return emitStep(Progress::from(current, start)).values(); });
-  Progress last = Progress::from(end, start);
-  last.rows = finishRows(b, last.rows);
-  Values result = last.output;
-  llvm::append_range(result, last.rows.m);
-  llvm::append_range(result, last.rows.l);
-  return result;
+FinishedTile TileEmitter::emitSteps(const KeySteps::State &first) {
+  Progress last = b.whileLoop(
+      begin(first), [&](const Progress &progress) { return steps.exists(progress.upcoming[0]); },
+      [&](const Progress &progress) { return emitStep(progress); });
+  return {last.output, finishRows(b, last.rows)};
 }
 
 /// The copies that the steps do not start, and the scores of the first step.
 Progress TileEmitter::begin(const KeySteps::State &first) {
   ptx::barrierCta(b); // all warps are done with the slots of the previous tile
   Progress progress;
-  progress.words.push_back(first.word);
-  progress.steps = first;
+  progress.upcoming.push_back(first.step);
+  progress.walk = first;
   queryCopy.emit(queryCopy.source(context.query, tile.batch, tile.head), tile.first, b.i32(0));
   for (int64_t i = 0; i < stages; ++i) {
-    ifExists(progress.words[i], [&] { copyKeys(progress.words[i], b.i32(i)); });
+    ifExists(progress.upcoming[i], [&] { copyKeys(progress.upcoming[i], b.i32(i)); });
     if (i > 0)
-      ifExists(progress.words[i - 1], [&] { copyValues(progress.words[i - 1], b.i32(i - 1)); });
+      ifExists(progress.upcoming[i - 1], [&] { copyValues(progress.upcoming[i - 1], b.i32(i - 1)); });
     context.commitCopies();
-    progress.steps = steps.next(progress.steps);
-    progress.words.push_back(progress.steps.word);
+    progress.walk = steps.next(progress.walk);
+    progress.upcoming.push_back(progress.walk.step);
   }
   context.waitForCopies(stages - 1);
   ptx::barrierCta(b);
@@ -172,7 +139,7 @@ Progress TileEmitter::begin(const KeySteps::State &first) {
 
   progress.slot = b.i32(0);
   progress.previousSlot = b.i32(stages - 1);
-  progress.scores = multiplyKeys(progress.slot, progress.words[0]);
+  progress.scores = multiplyKeys(progress.slot, progress.upcoming[0]);
   progress.output = Values(context.headDimension / 2, b.f32(0));
   progress.rows = softmax->begin();
   return progress;
@@ -194,33 +161,33 @@ Progress TileEmitter::emitStep(Progress progress) {
   ptx::barrierCta(b);
   startCopies(progress);
 
-  Rescaling rescaling = softmax->beginStep(positions(progress.words[0]), progress.scores, progress.rows);
+  Rescaling rescaling = softmax->beginStep(positions(progress.upcoming[0]), progress.scores, progress.rows);
   progress.output = b.ifThenElse(
       rescaling.isNeeded, ValueRange(progress.output).getTypes(), [&] { return rescaling.apply(b, progress.output); },
       [&] { return progress.output; });
   Values probabilities =
-      context.packPairs(softmax->finishStep(positions(progress.words[0]), progress.scores, progress.rows));
+      context.packPairs(softmax->finishStep(positions(progress.upcoming[0]), progress.scores, progress.rows));
   Value nextSlot = keyRing.nextSlot(progress.slot);
-  progress.scores = multiplyKeys(nextSlot, progress.words[1]);
+  progress.scores = multiplyKeys(nextSlot, progress.upcoming[1]);
   multiplyValues(progress.slot, probabilities, progress.output);
 
   progress.previousSlot = progress.slot;
   progress.slot = nextSlot;
-  progress.steps = steps.next(progress.steps);
-  progress.words.erase(progress.words.begin());
-  progress.words.push_back(progress.steps.word);
+  progress.walk = steps.next(progress.walk);
+  progress.upcoming.erase(progress.upcoming.begin());
+  progress.upcoming.push_back(progress.walk.step);
   return progress;
 }
 
 void TileEmitter::startCopies(const Progress &progress) {
-  Value keyWord = progress.words[stages], valueWord = progress.words[stages - 1];
-  ifExists(keyWord, [&] { copyKeys(keyWord, progress.slot); });
-  ifExists(valueWord, [&] { copyValues(valueWord, progress.previousSlot); });
+  Value keyStep = progress.upcoming[stages], valueStep = progress.upcoming[stages - 1];
+  ifExists(keyStep, [&] { copyKeys(keyStep, progress.slot); });
+  ifExists(valueStep, [&] { copyValues(valueStep, progress.previousSlot); });
   context.commitCopies();
 }
 
-void TileEmitter::copyKeys(Value word, Value slot) { keyCopy.emit(keys, steps.firstKey(word), slot); }
-void TileEmitter::copyValues(Value word, Value slot) { valueCopy.emit(values, steps.firstKey(word), slot); }
+void TileEmitter::copyKeys(Value step, Value slot) { keyCopy.emit(keys, steps.firstKey(step), slot); }
+void TileEmitter::copyValues(Value step, Value slot) { valueCopy.emit(values, steps.firstKey(step), slot); }
 
 void TileEmitter::multiply(Values &sums, int64_t group, ValueRange a, ValueRange bRegisters) {
   auto sum = MutableArrayRef<Value>(sums).slice(4 * group, 4);
@@ -228,8 +195,8 @@ void TileEmitter::multiply(Values &sums, int64_t group, ValueRange a, ValueRange
 }
 
 /// Q K of one step.
-Values TileEmitter::multiplyKeys(Value slot, Value word) {
-  Values sums = softmax->initialProducts(positions(word), stepKeys / 2);
+Values TileEmitter::multiplyKeys(Value slot, Value step) {
+  Values sums = softmax->initialProducts(positions(step), stepKeys / 2);
   for (int64_t k = 0; k < context.headDimension / 16; ++k) {
     Values query = keepsQueries() ? queries[k] : loadQueries(k);
     for (int64_t pair = 0; pair < stepKeys / 16; ++pair) {
@@ -251,10 +218,10 @@ void TileEmitter::multiplyValues(Value slot, ValueRange probabilities, Values &o
     }
 }
 
-ScorePositions TileEmitter::positions(Value word) {
+ScorePositions TileEmitter::positions(Value step) {
   Value query = b.add(tile.first, b.add(warpRow, b.shiftRight(lane, 2)));
   Value column = b.shiftLeft(b.bitAnd(lane, 3), 1);
-  ScorePositions::Block block = {b.add(steps.firstKey(word), column), steps.isPartial(word)};
+  ScorePositions::Block block = {b.add(steps.firstKey(step), column), steps.isPartial(step)};
   return ScorePositions(context, query, block);
 }
 

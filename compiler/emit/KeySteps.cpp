@@ -13,8 +13,8 @@ KeySteps::KeySteps(AttentionContext &context, const QueryTile &tile)
 
 KeySteps::State KeySteps::begin() {
   if (!context.pattern)
-    return State({b.i32(-1), reachable.begin, reachable.begin});
-  return State({b.i32(-1), b.i32(0), lists.firstBlock});
+    return {b.i32(-1), reachable.begin, reachable.begin};
+  return {b.i32(-1), b.i32(0), lists.firstBlock};
 }
 
 /// The block at a position; any number after the last one.
@@ -27,10 +27,10 @@ Value KeySteps::blockAt(Value position) {
 KeySteps::State KeySteps::next(const State &state) {
   if (chunks() == 1)
     return nextBlock(state);
-  Value isLast = b.equal(b.bitAnd(b.shiftRight(state.word, 1), chunks() - 1), chunks() - 1); // -1 too
-  return State(b.ifThenElse(
-      isLast, SmallVector<Type>(3, b.i32Type()), [&] { return nextBlock(state).values(); },
-      [&] { return Values{b.add(state.word, 2), state.position, state.candidate}; }));
+  Value isLast = b.equal(b.bitAnd(b.shiftRight(state.step, 1), chunks() - 1), chunks() - 1); // -1 too
+  return b.ifThenElse(
+      isLast, state, [&] { return nextBlock(state); },
+      [&] { return State{b.add(state.step, 2), state.position, state.candidate}; });
 }
 
 /// The first chunk of the next reachable block.
@@ -38,24 +38,28 @@ KeySteps::State KeySteps::nextBlock(const State &state) {
   if (context.pattern)
     return nextInLists(state);
   Value fromEnd = b.sub(b.sub(b.add(reachable.begin, reachable.end), 1), state.position);
-  Value word = b.add(b.mul(context.startsAtEnd() ? fromEnd : state.position, 2), 1);
+  Value step = b.add(b.mul(context.startsAtEnd() ? fromEnd : state.position, 2), 1);
   Value next = b.add(state.position, 1);
-  return State({b.select(b.less(state.position, reachable.end), word, b.i32(-1)), next, next});
+  return {b.select(b.less(state.position, reachable.end), step, b.i32(-1)), next, next};
 }
 
 KeySteps::State KeySteps::nextInLists(const State &state) {
-  Values found = b.whileLoop(
-      {state.position, state.candidate},
-      [&](ValueRange at) {
-        Value skip = b.logicalNot(context.isReachable(reachable, at[1]));
-        return b.logicalAnd(b.less(at[0], lists.count), skip);
+  struct Entry {
+    Value position, block;
+    auto fields() { return std::tie(position, block); }
+  };
+  auto found = b.whileLoop(
+      Entry{state.position, state.candidate},
+      [&](const Entry &entry) {
+        Value skip = b.logicalNot(context.isReachable(reachable, entry.block));
+        return b.logicalAnd(b.less(entry.position, lists.count), skip);
       },
-      [&](ValueRange at) {
-        Value next = b.add(at[0], 1);
-        return Values{next, blockAt(next)};
+      [&](const Entry &entry) {
+        Value next = b.add(entry.position, 1);
+        return Entry{next, blockAt(next)};
       });
-  Value isPartial = b.select(b.less(found[0], lists.partialCount), b.i32(1), b.i32(0));
-  Value word = b.add(b.mul(found[1], 2 * chunks()), isPartial);
-  Value next = b.add(found[0], 1);
-  return State({b.select(b.less(found[0], lists.count), word, b.i32(-1)), next, blockAt(next)});
+  Value isPartial = b.select(b.less(found.position, lists.partialCount), b.i32(1), b.i32(0));
+  Value step = b.add(b.mul(found.block, 2 * chunks()), isPartial);
+  Value next = b.add(found.position, 1);
+  return {b.select(b.less(found.position, lists.count), step, b.i32(-1)), next, blockAt(next)};
 }

@@ -13,22 +13,20 @@ class KeySteps {
 public:
   KeySteps(AttentionContext &context, const QueryTile &tile);
 
-  /// Where the walk is. All i32, carried from step to step. `word` is the step taken last: twice its number among all
+  /// Where the walk is. All i32, carried from step to step. `step` is the one taken last: twice its number among all
   /// tile_n keys of the head, plus 1 in a partial block; -1 before the first step and after the last.
   struct State {
-    mlir::Value word, position, candidate;
+    mlir::Value step, position, candidate;
 
-    State() = default;
-    explicit State(mlir::ValueRange values) : word(values[0]), position(values[1]), candidate(values[2]) {}
-    KernelBuilder::Values values() const { return {word, position, candidate}; }
+    auto fields() { return std::tie(step, position, candidate); }
   };
   State begin();
   State next(const State &state);
 
-  // What a word says.
-  mlir::Value exists(mlir::Value word) { return b.compare(mlir::arith::CmpIPredicate::sge, word, b.i32(0)); }
-  mlir::Value firstKey(mlir::Value word) { return b.mul(b.shiftRight(word, 1), context.tileKeys); }
-  mlir::Value isPartial(mlir::Value word) { return b.equal(b.bitAnd(word, 1), 1); }
+  // A step taken, as State has it.
+  mlir::Value exists(mlir::Value step) { return b.compare(mlir::arith::CmpIPredicate::sge, step, b.i32(0)); }
+  mlir::Value firstKey(mlir::Value step) { return b.mul(b.shiftRight(step, 1), context.tileKeys); }
+  mlir::Value isPartial(mlir::Value step) { return b.equal(b.bitAnd(step, 1), 1); }
 
 private:
   int64_t chunks() { return context.keyBlock / context.tileKeys; }

@@ -17,7 +17,7 @@ Value Ring::nextSlot(Value slot) {
 Ring::State Ring::advance(State state) {
   Value next = b.add(state.slot, 1);
   Value wraps = b.equal(next, stages());
-  return State({b.select(wraps, b.i32(0), next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)});
+  return {b.select(wraps, b.i32(0), next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)};
 }
 
 int64_t Ring::slotBytes(int64_t buffer) {
@@ -51,9 +51,11 @@ void Ring::expect(State state) {
   ptx::mbarrierExpectBytes(b, fullBarrier(state.slot), bytes);
 }
 
-void Ring::setWords(Value slot, ValueRange words) { LLVM::StoreOp::create(b, b.vector(words), barrier(slot, 2)); }
+void Ring::setMessages(Value slot, ValueRange messages) {
+  LLVM::StoreOp::create(b, b.vector(messages), barrier(slot, 2));
+}
 
-KernelBuilder::Values Ring::words(Value slot) {
+KernelBuilder::Values Ring::messages(Value slot) {
   Value pair = b.load(VectorType::get(2, b.i32Type()), barrier(slot, 2));
   return {LLVM::ExtractElementOp::create(b, pair, b.i32(0)), LLVM::ExtractElementOp::create(b, pair, b.i32(1))};
 }

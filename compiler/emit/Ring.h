@@ -21,11 +21,9 @@ public:
   struct State {
     mlir::Value slot, phase;
 
-    State() = default;
-    explicit State(mlir::ValueRange values) : slot(values[0]), phase(values[1]) {}
-    KernelBuilder::Values values() const { return {slot, phase}; }
+    auto fields() { return std::tie(slot, phase); }
   };
-  State begin() { return State({b.i32(0), b.i32(0)}); }
+  State begin() { return {b.i32(0), b.i32(0)}; }
   State advance(State state);
   /// The slot after this one, where there is no phase to keep.
   mlir::Value nextSlot(mlir::Value slot);
@@ -48,9 +46,10 @@ public:
   }
   void waitUntilFree(State state);
   void expect(State state);
-  /// Two i32 beside the slot, from the producer to the consumers: written before `expect`, read after `wait`.
-  void setWords(mlir::Value slot, mlir::ValueRange words);
-  KernelBuilder::Values words(mlir::Value slot);
+  /// Two messages (i32) beside the slot, from the producer to the consumers: written before `expect`, read after
+  /// `wait`.
+  void setMessages(mlir::Value slot, mlir::ValueRange messages);
+  KernelBuilder::Values messages(mlir::Value slot);
   /// Consumer: waits for the copies of the slot.
   void wait(State state);
 

@@ -27,11 +27,11 @@ struct AttentionDescription {
 struct AttentionSharedMemory {
   int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
   int64_t tileBytes;    // from one tile's to the next one's
-  int64_t issuerOffset; // with TMA, behind several tiles: the word that tells which of them has products issued
+  int64_t issuerOffset; // with TMA, behind several tiles: the i32 that tells which of them has products issued
   int64_t total;        // of the CTA
 };
 
-/// Bytes beside every slot: its full and its empty barrier, and two words from the producer to the consumers.
+/// Bytes beside every slot: its full and its empty barrier, and two messages from the producer to the consumers.
 inline constexpr int64_t slotControlBytes = 24;
 
 /// Slots for the queries of a tile.
