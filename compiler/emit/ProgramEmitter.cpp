@@ -49,7 +49,7 @@ private:
   /// Gives values of the program their parts of `emitted`, each as many as its type has.
   void assign(ValueRange of, ValueRange emitted);
   Ring &ringOf(Value ring) { return rings.find(ring)->second; }
-  Ring::State slotOf(Value cursor) { return Ring::State(of(cursor)); }
+  Ring::State slotOf(Value cursor) { return unpackState<Ring::State>(of(cursor)); }
 
   // Control flow.
   void emitTileLoop(TileLoopOp loop);
@@ -161,8 +161,8 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](GroupOp group) { emitGroup(group); })
       .Case([&](ClusterRankOp rank) { values[rank] = {ptx::clusterRank(b)}; })
       .Case([&](RowBlocksOp blocks) { emitRowBlocks(blocks); })
-      .Case([&](CursorOp cursor) { values[cursor] = ringOf(cursor.getRing()).begin().values(); })
-      .Case([&](NextOp next) { values[next] = ringOf(next.getRing()).advance(slotOf(next.getCursor())).values(); })
+      .Case([&](CursorOp cursor) { values[cursor] = packState(ringOf(cursor.getRing()).begin()); })
+      .Case([&](NextOp next) { values[next] = packState(ringOf(next.getRing()).advance(slotOf(next.getCursor()))); })
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
       .Case([&](PostOp post) { ringOf(post.getRing()).expect(slotOf(post.getCursor())); })
       .Case([&](CopyOp copy) {

@@ -39,12 +39,9 @@ public:
   void initBarriers(int64_t releases);
   mlir::Value fullBarrier(mlir::Value slot) { return barrier(slot, 0); }
   mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slot, 1); }
-  /// Producer: waits until the slot is free, and tells its full barrier the bytes of all buffers to expect.
-  void acquire(State state) {
-    waitUntilFree(state);
-    expect(state);
-  }
+  /// Producer: waits until the slot is free.
   void waitUntilFree(State state);
+  /// Producer: tells the slot's full barrier the bytes of all buffers to expect.
   void expect(State state);
   /// Two messages (i32) beside the slot, from the producer to the consumers: written before `expect`, read after
   /// `wait`.
