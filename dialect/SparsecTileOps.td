@@ -54,8 +54,8 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
   let summary = "Walks the result tiles of this CTA: the plan's list, or a fixed raster without a plan.";
   let description = [{
     The body's arguments are the tile row and the panel of the tile (i32; launch_info.h, sparsec_stage_info_t) and the
-    carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of the
-    raster.
+    carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of
+    the raster.
 
     ```mlir
     sparsec.tile_loop {
@@ -164,12 +164,14 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     The region is that of `sparsec.spmm`, the identity when the kernel has none. `transposed` says that the result is
     N x M. `staged` stores go through shared memory (stmatrix and TMA), others from registers with a bounds check;
     `staging` is then {offset in bytes, columns of one buffer, buffers per consumer}, set by
-    `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the first
-    column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the tile.
+    `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the
+    first column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the
+    tile.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$accumulator, AnyRankedTensor:$result, I32:$block_row, I32:$row,
     I32:$column, Optional<I32>:$group, Optional<I32>:$group_row, Optional<I32>:$group_column,
-    Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows, UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
+    Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
+    UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
@@ -200,9 +202,9 @@ def Sparsec_RoleUnitAttr : EnumAttr<Sparsec_Dialect, Sparsec_RoleUnit, "role_uni
 def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let summary = "Groups of threads that run the body next to the other roles of the program.";
   let description = [{
-    The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of the
-    CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. `registers` per thread
-    by setmaxnreg, 0 leaves the compiler's count.
+    The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
+    the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. `registers` per
+    thread by setmaxnreg, 0 leaves the compiler's count.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {
@@ -319,8 +321,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure]> {
   let summary = "Issues accumulator + A B over the depth of one slot.";
   let description = [{
     A and B are the views in the slots of the cursors: A is M x K, B is K x N (`mn`) or N x K (`k`). `depth` is the
-    number of K elements that count. Products complete in the order in which they were issued, so that an accumulator may
-    be pending.
+    number of K elements that count. Products complete in the order in which they were issued, so that an accumulator
+    may be pending.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}

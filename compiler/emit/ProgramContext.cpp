@@ -231,22 +231,9 @@ KernelBuilder::Values sparsec::emitTileRows(ProgramContext &context, ValueRange 
   });
 }
 
-/// A tile's place in the result, from its tile row and panel.
-static TilePosition tilePosition(SpmmContext &context, Value tileRow, Value panel) {
-  KernelBuilder &b = context.b;
-  int64_t slabs = context.tilesPerBlockRow(), cluster = context.schedule.getCluster();
-  TilePosition position;
-  position.blockRow = b.divide(tileRow, slabs);
-  position.rowInBlock = b.mul(b.sub(tileRow, b.mul(position.blockRow, slabs)), context.schedule.getTileM());
-  if (cluster > 1)
-    panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
-  position.column = b.mul(panel, context.schedule.getTileN());
-  return position;
-}
-
 /// The tiles of a range, with their panels counted from `firstPanel` on, up to the first that lies beyond the result.
-static KernelBuilder::Values emitRound(SpmmContext &context, const TileRange &range, Value firstPanel,
-                                       ValueRange carried, TileBody body) {
+static KernelBuilder::Values emitRound(ProgramContext &context, const TileRange &range, Value firstPanel,
+                                       ValueRange carried, TileRowBody body) {
   KernelBuilder &b = context.b;
   Type i32 = b.i32Type();
   Value panels = context.parameters.get(ParameterKind::tile_panels);
@@ -265,7 +252,7 @@ static KernelBuilder::Values emitRound(SpmmContext &context, const TileRange &ra
         return std::pair(b.less(coordinates[1], panels), coordinates);
       },
       [&](ValueRange state, ValueRange coordinates) {
-        Values after = body(tilePosition(context, coordinates[0], coordinates[1]), state.drop_front());
+        Values after = body(coordinates[0], coordinates[1], state.drop_front());
         // Kept from tile to tile the step would take a register that the accumulators need.
         Value workers = b.divide(ptx::opaque(b, ptx::gridSize(b)), context.schedule.getCluster());
         Values next{b.add(state[0], b.select(range.planned, b.i32(1), workers))};
@@ -275,7 +262,7 @@ static KernelBuilder::Values emitRound(SpmmContext &context, const TileRange &ra
   return Values(llvm::drop_begin(result));
 }
 
-KernelBuilder::Values sparsec::emitTileLoop(SpmmContext &context, ValueRange carried, TileBody body) {
+KernelBuilder::Values sparsec::emitRounds(ProgramContext &context, ValueRange carried, TileRowBody body) {
   KernelBuilder &b = context.b;
   int64_t cluster = context.schedule.getCluster();
   Value panels = context.parameters.get(ParameterKind::tile_panels);
@@ -285,6 +272,25 @@ KernelBuilder::Values sparsec::emitTileLoop(SpmmContext &context, ValueRange car
     Value block = ptx::opaque(b, ptx::blockIndex(b));
     TileRange range = emitTileRange(context, b.divide(block, cluster), b.divide(ptx::gridSize(b), cluster));
     return emitRound(context, range, firstPanel, state, body);
+  });
+}
+
+/// A tile's place in the result, from its tile row and panel.
+static TilePosition tilePosition(SpmmContext &context, Value tileRow, Value panel) {
+  KernelBuilder &b = context.b;
+  int64_t slabs = context.tilesPerBlockRow(), cluster = context.schedule.getCluster();
+  TilePosition position;
+  position.blockRow = b.divide(tileRow, slabs);
+  position.rowInBlock = b.mul(b.sub(tileRow, b.mul(position.blockRow, slabs)), context.schedule.getTileM());
+  if (cluster > 1)
+    panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
+  position.column = b.mul(panel, context.schedule.getTileN());
+  return position;
+}
+
+KernelBuilder::Values sparsec::emitTileLoop(SpmmContext &context, ValueRange carried, TileBody body) {
+  return emitRounds(context, carried, [&](Value tileRow, Value panel, ValueRange state) {
+    return body(tilePosition(context, tileRow, panel), state);
   });
 }
 

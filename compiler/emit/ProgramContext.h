@@ -99,8 +99,10 @@ KernelBuilder::Values emitTileCoordinates(ProgramContext &context, const TileRan
 
 /// The tile loop over them. All threads of a CTA (or of one of its roles) call it alike.
 KernelBuilder::Values emitTileRows(ProgramContext &context, mlir::ValueRange carried, TileRowBody body);
-/// The tile loop of a spmm, with the position of the CTA's tile in the result. Lists may hold the tiles of a period of
-/// panels: they are then run again and again, each time a period further on.
+/// The same where lists may hold the tiles of a period of panels: they are then run again and again, each time a period
+/// further on.
+KernelBuilder::Values emitRounds(ProgramContext &context, mlir::ValueRange carried, TileRowBody body);
+/// emitRounds for a spmm, with the position of the CTA's tile in the result.
 KernelBuilder::Values emitTileLoop(SpmmContext &context, mlir::ValueRange carried, TileBody body);
 
 /// The range of positions in col_idx and values of a block row.

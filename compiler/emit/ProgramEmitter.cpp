@@ -224,7 +224,7 @@ void ProgramEmitter::assign(ValueRange all, ValueRange emitted) {
 
 void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
   Block &body = loop.getBody().front();
-  Values results = emitTileRows(context, flat(loop.getInits()), [&](Value tileRow, Value panel, ValueRange carried) {
+  Values results = emitRounds(context, flat(loop.getInits()), [&](Value tileRow, Value panel, ValueRange carried) {
     Values arguments{tileRow, panel};
     llvm::append_range(arguments, carried);
     assign(body.getArguments(), arguments);

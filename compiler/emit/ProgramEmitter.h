@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs of roles, op by op: each op of the tile program becomes instructions where it stands (docs/tile-programs.md).
+// Programs of roles: each op of the tile program becomes instructions where it stands (docs/tile-programs.md).
 
 #ifndef SPARSEC_EMIT_PROGRAM_EMITTER_H
 #define SPARSEC_EMIT_PROGRAM_EMITTER_H

@@ -35,6 +35,12 @@ class ComparePtx(unittest.TestCase):
         self.assertEqual(output, "bench/kernels/spmm_bf16_64x64_kn_mn.mlir sm_89: differs, 1 and 2 lines\n"
                          "15 of 16 texts are identical\n")
 
+    def test_different_launch_info(self):
+        code, output = self.compare('echo ".global .b8 sparsec_launch_info[1] = {1};"',
+                                    'echo ".global .b8 sparsec_launch_info[1] = {2};"')
+        self.assertEqual(code, 1)
+        self.assertEqual(output.count(": launch info differs\n"), 16)
+
     def test_refusals_count(self):
         code, _ = self.compare("exit 1", "echo text")
         self.assertEqual(code, 1)

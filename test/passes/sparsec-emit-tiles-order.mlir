@@ -9,12 +9,13 @@
 gpu.module @kernels {
   // CHECK-LABEL: llvm.func @first
   // CHECK: nvvm.wgmma.commit.group.sync.aligned
-  // CHECK-NEXT: nvvm.wgmma.wait.group
-  // CHECK: "mbarrier.arrive
+  // CHECK-NOT: mbarrier.arrive
+  // CHECK: wgmma.wait_group.sync.aligned
+  // CHECK: "{{.*}}mbarrier.arrive
   // CHECK: st.global
   // CHECK: arrive.expect_tx
-  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{.*}},%{{.*}},%{{.*}}]
-  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}},%{{[^,]*}}]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^],]*}}]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^],]*}}]
   sparsec.program @first attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
     %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
@@ -58,12 +59,13 @@ gpu.module @kernels {
   // The slot is released while the product may still read it, and X is copied before A.
   // CHECK-LABEL: llvm.func @swapped
   // CHECK: nvvm.wgmma.commit.group.sync.aligned
-  // CHECK: "mbarrier.arrive
-  // CHECK: nvvm.wgmma.wait.group
+  // CHECK-NOT: wgmma.wait_group.sync.aligned
+  // CHECK: "{{.*}}mbarrier.arrive
+  // CHECK: wgmma.wait_group.sync.aligned
   // CHECK: st.global
   // CHECK: arrive.expect_tx
-  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}},%{{[^,]*}}]
-  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{.*}},%{{.*}},%{{.*}}]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^],]*}}]
+  // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global {{.*}} box[%{{[^,]*}}, %{{[^,]*}}, %{{[^],]*}}]
   sparsec.program @swapped attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64, shared_memory = 98560 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xf32>):
     %ring = sparsec.ring {offsets = array<i64: 0, 16384>, barrier_offset = 32768 : i64} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
