@@ -34,22 +34,6 @@ bool isNearlyDense(const TileListInput &input) {
   return double(input.rowPtr[input.blockRows]) / blocks >= groupedDensity;
 }
 
-/// The units in the order in which they run; `panel` counts units.
-std::vector<Tile> orderUnits(const TileListInput &input) {
-  TileGrid grid = input.grid;
-  grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
-  int64_t group = isNearlyDense(input) ? input.groupRows : grid.tileRows;
-  std::vector<Tile> units(grid.tiles());
-  auto next = units.begin();
-  for (int64_t first = 0; first < grid.tileRows; first += group) {
-    int64_t end = std::min(first + group, grid.tileRows);
-    for (int64_t panel = 0; panel < grid.panels; ++panel)
-      for (int64_t row = first; row < end; ++row)
-        *next++ = {uint32_t(row), uint32_t(panel)};
-  }
-  return units;
-}
-
 /// Costs are compared to 16 bits, which keeps what has an entry for every cost small whatever the matrix.
 class ComparedCosts {
 public:
@@ -77,6 +61,28 @@ std::vector<uint32_t> sortRows(const std::vector<uint32_t> &rowCosts) {
   for (uint32_t row = 0; row < rows.size(); ++row)
     rows[begins[compared.largest - compared.of(rowCosts[row])]++] = row;
   return rows;
+}
+
+/// The units in the order in which they run; `panel` counts units. Rows of a panel go by falling cost, so that those that
+/// run together take about the same time and walk the panel together; groups of a nearly dense pattern stay as they are.
+std::vector<Tile> orderUnits(const TileListInput &input, const std::vector<uint32_t> &rowCosts) {
+  TileGrid grid = input.grid;
+  grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
+  const bool isDense = isNearlyDense(input);
+  std::vector<uint32_t> rows(grid.tileRows);
+  std::iota(rows.begin(), rows.end(), 0);
+  if (!isDense)
+    rows = sortRows(rowCosts);
+  int64_t group = isDense ? input.groupRows : grid.tileRows;
+  std::vector<Tile> units(grid.tiles());
+  auto next = units.begin();
+  for (int64_t first = 0; first < grid.tileRows; first += group) {
+    int64_t end = std::min(first + group, grid.tileRows);
+    for (int64_t panel = 0; panel < grid.panels; ++panel)
+      for (int64_t row = first; row < end; ++row)
+        *next++ = {rows[row], uint32_t(panel)};
+  }
+  return units;
 }
 
 /// Workers by load. The one with the least load gets the next tile, so that loads never differ by more than the largest
@@ -199,7 +205,7 @@ TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, in
 
 TileLists makeTileLists(const TileListInput &input) {
   std::vector<uint32_t> rowCosts = tileRowCosts(input);
-  std::vector<Tile> units = orderUnits(input);
+  std::vector<Tile> units = orderUnits(input, rowCosts);
   std::vector<uint32_t> costs(units.size());
   for (size_t i = 0; i < units.size(); ++i)
     costs[i] = rowCosts[units[i].row];
