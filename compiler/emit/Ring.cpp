@@ -20,9 +20,7 @@ Ring::State Ring::advance(State state) {
   return {b.select(wraps, b.i32(0), next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)};
 }
 
-int64_t Ring::slotBytes(int64_t buffer) {
-  return bufferRows(buffer) * bufferColumns(buffer) * elementBytes(buffer);
-}
+int64_t Ring::slotBytes(int64_t buffer) { return bufferRows(buffer) * bufferColumns(buffer) * elementBytes(buffer); }
 
 Value Ring::slotPointer(int64_t buffer, Value slot) {
   Value first = b.byteOffset(base, (*op.getOffsets())[buffer]);

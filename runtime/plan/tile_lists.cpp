@@ -63,8 +63,9 @@ std::vector<uint32_t> sortRows(const std::vector<uint32_t> &rowCosts) {
   return rows;
 }
 
-/// The units in the order in which they run; `panel` counts units. Rows of a panel go by falling cost, so that those that
-/// run together take about the same time and walk the panel together; groups of a nearly dense pattern stay as they are.
+/// The units in the order in which they run; `panel` counts units. Rows of a panel go by falling cost, so that those
+/// that run together take about the same time and walk the panel together; groups of a nearly dense pattern stay as
+/// they are.
 std::vector<Tile> orderUnits(const TileListInput &input, const std::vector<uint32_t> &rowCosts) {
   TileGrid grid = input.grid;
   grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
@@ -209,7 +210,9 @@ TileLists makeTileLists(const TileListInput &input) {
   std::vector<uint32_t> costs(units.size());
   for (size_t i = 0; i < units.size(); ++i)
     costs[i] = rowCosts[units[i].row];
-  levelEnd(units, costs, input.workers);
+  // Rows by falling cost end level as they are.
+  if (isNearlyDense(input))
+    levelEnd(units, costs, input.workers);
   return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
 }
 

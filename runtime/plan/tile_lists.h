@@ -36,9 +36,10 @@ struct TileLists {
 /// last few tiles of every worker are sorted by falling cost first, so that the end is level.
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
 
-/// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache. A
-/// nearly dense pattern goes in groups of tile rows, as a dense product does. Where `panelsPerUnit` is above 1, all
-/// this is about units of so many tiles: that takes less time, and is a little less even.
+/// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache; in each
+/// panel the rows by falling cost. A nearly dense pattern goes in groups of tile rows, as a dense product does, with
+/// the last few tiles by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that
+/// takes less time, and is a little less even.
 TileLists makeTileLists(const TileListInput &input);
 
 /// Lists for results of any number of panels: workers run the lists of a period of `grid.panels` panels again and

@@ -66,11 +66,11 @@ TEST(TileLists, EveryTileOnce) {
 }
 
 TEST(TileLists, AllRowsOfAPanelBeforeTheNextPanel) {
-  // One worker shows the order. The last 4 tiles are sorted by cost, longest first.
+  // One worker shows the order: in each panel the longest row first.
   TileLists lists = listsOf({1, 3, 2}, 10, 4, 1);
   using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
   EXPECT_EQ(tilesOf(lists, 0),
-            (Tiles{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {2, 1}, {0, 2}, {1, 2}, {1, 3}, {2, 2}, {2, 3}, {0, 3}}));
+            (Tiles{{1, 0}, {2, 0}, {0, 0}, {1, 1}, {2, 1}, {0, 1}, {1, 2}, {2, 2}, {0, 2}, {1, 3}, {2, 3}, {0, 3}}));
 }
 
 TEST(TileLists, PanelsOfAUnitStayTogether) {
@@ -87,17 +87,18 @@ TEST(TileLists, NearlyDensePatternsGoInGroupsOf16Rows) {
   EXPECT_EQ(grouped[15], std::pair(15u, 0u));
   EXPECT_EQ(grouped[16], std::pair(0u, 1u)) << "the next panel of the same group";
   EXPECT_EQ(grouped[32], std::pair(16u, 0u)) << "the next group";
+  EXPECT_EQ(tilesOf(listsOf({7, 10}, 10, 1, 1), 0).front(), std::pair(1u, 0u)) << "the last tiles by falling cost";
   auto panels = order(6);
   EXPECT_EQ(panels[16], std::pair(16u, 0u));
   EXPECT_EQ(panels[32], std::pair(0u, 1u));
 }
 
 TEST(TileLists, LoadIsBalanced) {
-  // Twenty rows of cost 4 and a last one of cost 62 on 2 workers. The last 8 tiles are sorted, so that the long one
-  // comes after 13 short ones (28 and 24): 24 + 62 = 86 on its worker, of 142 in all.
+  // Twenty rows of cost 4 and a last one of cost 62 on 2 workers. The long one comes first, and 16 short ones go to the
+  // other worker before it has as much: 62 + 2 * 4 = 70 and 18 * 4 = 72, of 142 in all.
   std::vector<int> lengths(20, 2);
   lengths.push_back(60);
-  EXPECT_DOUBLE_EQ(listsOf(lengths, 100, 1, 2).balance, 71.0 / 86);
+  EXPECT_DOUBLE_EQ(listsOf(lengths, 100, 1, 2).balance, 71.0 / 72);
   // All rows alike and as many tiles as workers: perfect.
   EXPECT_DOUBLE_EQ(listsOf(std::vector<int>(12, 5), 100, 1, 12).balance, 1.0);
   // One tile of cost 9 + 2 and one of 0 + 2: mean 6.5 of 11.
