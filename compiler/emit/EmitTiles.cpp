@@ -36,7 +36,7 @@ int64_t threadCount(ProgramOp program) {
   ScheduleAttr schedule = program.getSchedule();
   if (hasRoles(program))
     return threadsOfRoles(program);
-  return schedule.getCopy() == Copy::tma ? attentionThreads(schedule) : multistageThreads(schedule);
+  return schedule.getCopy() == Copy::tma ? attentionThreads(schedule) : threadsOfWarps(schedule);
 }
 
 /// What the launch info and ptxas need to know of the function.

@@ -16,10 +16,6 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-int64_t sparsec::multistageThreads(ScheduleAttr schedule) {
-  return 32 * schedule.getConsumersM() * schedule.getConsumersN();
-}
-
 namespace {
 
 class MultistageEmitter {

@@ -8,9 +8,6 @@
 
 namespace sparsec {
 
-/// Threads of a CTA: one warp per consumer.
-int64_t multistageThreads(ScheduleAttr schedule);
-
 /// Emits the program at the builder's insertion point.
 void emitMultistage(SpmmContext &context);
 

@@ -110,6 +110,10 @@ void ParameterList::finish() {
 // Context
 //===----------------------------------------------------------------------===//
 
+int64_t sparsec::threadsOfWarps(ScheduleAttr schedule) {
+  return 32 * schedule.getConsumersM() * schedule.getConsumersN();
+}
+
 ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : program(program), schedule(program.getSchedule()), b(b), parameters(function) {
   Value base = LLVM::AddressOfOp::create(b, b.pointerType(AddressSpace::shared), sharedMemorySymbol);

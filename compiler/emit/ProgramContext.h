@@ -34,6 +34,9 @@ private:
 /// The external array that stands for dynamic shared memory.
 inline constexpr llvm::StringRef sharedMemorySymbol = "dynamic_shared_memory";
 
+/// Threads of a CTA whose warps all have the same role: one warp for each consumer.
+int64_t threadsOfWarps(ScheduleAttr schedule);
+
 /// One program being emitted into one function.
 struct ProgramContext {
   ProgramContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);

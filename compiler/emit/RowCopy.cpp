@@ -2,7 +2,6 @@
 
 #include "RowCopy.h"
 
-#include "Multistage.h"
 #include "Ptx.h"
 
 using namespace mlir;
@@ -11,7 +10,7 @@ using Values = KernelBuilder::Values;
 
 RowCopy::RowCopy(AttentionContext &context, Ring ring)
     : context(context), b(context.b), ring(ring), layout(context.b, ring),
-      rowsOfPass(multistageThreads(context.schedule) / layout.rowUnits(0)) {}
+      rowsOfPass(threadsOfWarps(context.schedule) / layout.rowUnits(0)) {}
 
 RowCopy::Source RowCopy::source(int64_t argument, Value batch, Value head) {
   Value first = context.elementAddress(argument, context.element, {batch, head, b.i32(0), b.mul(unit(), unitElements)});

@@ -75,8 +75,6 @@ TileCopy::Step TileCopy::nextStep(const Step &step) {
 // Copies
 //===----------------------------------------------------------------------===//
 
-int64_t TileCopy::threads() { return 32 * context.schedule.getConsumersM() * context.schedule.getConsumersN(); }
-
 void TileCopy::emit(const Step &step, Value slot) {
   if (!wholeTile)
     return emitChecked(step, slot);

@@ -69,7 +69,7 @@ private:
 
   // Any step.
   void emitChecked(const Step &step, mlir::Value slot);
-  int64_t threads();
+  int64_t threads() { return threadsOfWarps(context.schedule); }
   llvm::SmallVector<Unit> unitsOf(int64_t buffer);
   mlir::Value columnOf(mlir::Value block);
   KernelBuilder::Values columnsOf(mlir::Value block);
