@@ -12,7 +12,7 @@ class SoftmaxRegion {
 public:
   /// `wanted` is a value of the region that is computed in place of the one that it yields.
   SoftmaxRegion(AttentionContext &context, const QueryTile &tile, mlir::Region &region, mlir::Value wanted = {})
-      : context(context), b(context.b), tile(tile), region(region), wanted(wanted) {}
+      : context(context), tile(tile), region(region), wanted(wanted) {}
 
   bool isEmpty() { return region.empty(); }
 
@@ -32,7 +32,6 @@ private:
   size_t scoresAhead();
 
   AttentionContext &context;
-  KernelBuilder &b;
   QueryTile tile;
   mlir::Region &region;
   mlir::Value wanted;
