@@ -12,7 +12,7 @@
 
 namespace sparsec::bench {
 
-/// What launches of one kernel on one pattern gave, with one plan or without.
+/// The measurements of one kernel on one pattern, with one plan or without.
 struct Measurement {
   Timing timing;
   double teraflops;  // useful: those of the blocks that are there

@@ -43,7 +43,7 @@ constexpr int64_t noIssuer = 0; // else the number of the consumer group after t
 /// A read takes some 30 cycles, and products 500 to 1000.
 constexpr int64_t mostReads = 64;
 
-/// What the producer carries from tile to tile.
+/// The state that the producer carries from tile to tile.
 struct Feed {
   Ring::State queries, keys;
   Value tile;
@@ -51,7 +51,7 @@ struct Feed {
   auto fields() { return std::tie(queries, keys, tile); }
 };
 
-/// What the producer carries from step to step.
+/// The state that the producer carries from step to step.
 struct Stream {
   Value ring;  // slot and phase in one register: the producer has few
   Values sent; // blocks whose values are still to be sent, noBlock at the start
@@ -65,7 +65,7 @@ Ring::State unpackRing(KernelBuilder &b, Value ring) {
   return {slot, b.bitAnd(ring, 1)};
 }
 
-/// What a consumer carries from tile to tile: the slots of the tile that comes next, and its coordinates.
+/// The state that a consumer carries from tile to tile: the slots and the coordinates of the next tile.
 struct NextTile {
   Ring::State queries, keys;
   Value tileRow, panel;
@@ -73,7 +73,7 @@ struct NextTile {
   auto fields() { return std::tie(queries, keys, tileRow, panel); }
 };
 
-/// What a consumer carries from step to step.
+/// The state that a consumer carries from step to step.
 struct Progress {
   Ring::State ring;
   Values messages;      // of the slot that comes next: the blocks of a step, or the end

@@ -36,7 +36,7 @@ bool sparsec::hasPattern(ProgramOp program) {
   return found;
 }
 
-/// What the launch info and ptxas need to know of the function.
+/// Writes the attributes that the launch info and ptxas read from the function.
 static void setAttributes(const AttentionContext &context, LLVM::LLVMFuncOp function, const AuxiliaryShape &shape) {
   MLIRContext *mlirContext = function.getContext();
   Builder b(mlirContext);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the auxiliary kernels of attention share, which write the padded lists of a pattern in ascending order.
+// The auxiliary kernels of attention write the padded lists of a pattern in ascending order. They share this code.
 
 #ifndef SPARSEC_EMIT_PATTERN_LISTS_H
 #define SPARSEC_EMIT_PATTERN_LISTS_H

@@ -317,7 +317,7 @@ void ProgramEmitter::emitStore(StoreOp op) {
   fragment.slabs = 1;
   fragment.groups = cast<AccumulatorType>(op.getAccumulator().getType()).getColumns() / 8;
   fragment.values = b.unpack(one(op.getAccumulator()));
-  // What the store needs of the thread is computed here, once per tile: kept from tile to tile it would take registers
+  // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
   // that the accumulators need.
   Value warp = b.shiftRight(ptx::opaque(b, threadInGroup), 5);
   fragment.row = b.add(one(op.getGroupRow()), b.mul(warp, rowsOfWarp));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // The producer walks the tiles and the blocks of their rows, and copies A and X of each step into the next slot. Each
-// consumer group walks the same steps:
+// warpgroup of the consumer role walks the same steps:
 //
 //   wait for the slot; issue the product; wait for the product before; release the slot that it read
 //
@@ -54,7 +54,7 @@ private:
   SmallVector<Value> multiplyRow(const Tile &tile, Value a, Value x);
   void storeTile(const Tile &tile, Value sum);
 
-  /// Which of the consumer groups' rows and columns of a tile this group has.
+  /// The first row and column of a warpgroup's part of the tile.
   struct GroupOffset {
     Value row, column;
   };

@@ -16,8 +16,8 @@ bool hasMemory(const sparsec_argument_info_t &argument) {
   return argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
 }
 
-/// What a machine kernel has besides the arguments: the workspaces of its variant, or the inputs of an auxiliary
-/// kernel.
+/// The pointers that a machine kernel gets besides the arguments: the workspaces of its variant, or the inputs of an
+/// auxiliary kernel.
 struct Surroundings {
   uint32_t workspaces = 0, inputs = 0;
   bool isAuxiliary = false;

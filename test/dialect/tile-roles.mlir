@@ -2,7 +2,7 @@
 // RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
 // RUN: sparsec-opt -mlir-print-op-generic %s | sparsec-opt | FileCheck %s
 
-// A product in pipeline form with two roles: a producer fills the ring, consumer groups drain it.
+// A product in pipeline form with two roles: a producer fills the ring, consumers drain it.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4,
                               consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40,

@@ -1,6 +1,6 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// With TMA there are two roles. Consumer groups wait for a slot, issue the product, and release the slot that the product
+// With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
 // before has read: one product is in flight. A block of 128 columns takes two slots. The producer waits for free slots
 // and copies; the A of a cluster is multicast, X is not.
 // CHECK-LABEL: sparsec.program @roles

@@ -67,7 +67,7 @@ protected:
     return info;
   }
 
-  /// Of launches with the plan, whose sizes the arguments may tell.
+  /// The bytes that a launch with the plan needs; the arguments may tell sizes that the plan leaves open.
   size_t workspaceBytes(const ArgumentList &of = {}) {
     size_t bytes = 1;
     EXPECT_OK(sparsec_plan_workspace_bytes(plan, of.data(), of.size(), &bytes));

@@ -32,7 +32,7 @@ Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value ro
   return ptx::wgmmaDescriptor(b, first, ptx::wgmmaDescriptorBits(leadingBytes, groupBytes));
 }
 
-/// Of the slot.
+/// The descriptor of an operand in its slot.
 static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand) {
   int64_t slotBytes = operand.ring.slotBytes(operand.view.getIndex());
   return b.add(operand.descriptor, b.extend(b.mul(operand.slot, slotBytes / descriptorBytes)));

@@ -12,6 +12,9 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
+/// Rows of a box (CUDA Driver API, cuTensorMapEncodeTiled).
+constexpr int64_t mostBoxRows = 256;
+
 class TensorCopy {
 public:
   TensorCopy(SpmmContext &context, CopyOp copy, Ring &ring, Ring::State slot)

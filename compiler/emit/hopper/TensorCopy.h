@@ -8,8 +8,6 @@
 
 namespace sparsec {
 
-/// Rows of a box (CUDA Driver API, cuTensorMapEncodeTiled).
-inline constexpr int64_t mostBoxRows = 256;
 /// A panel of a buffer: its columns lie in panels of so many bytes, one after the other.
 inline constexpr int64_t panelBytes = 128;
 

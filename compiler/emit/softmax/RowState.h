@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the softmax carries of the two rows of a thread.
+// The state of the softmax for the two rows of a thread.
 
 #ifndef SPARSEC_EMIT_SOFTMAX_ROW_STATE_H
 #define SPARSEC_EMIT_SOFTMAX_ROW_STATE_H

@@ -178,7 +178,7 @@ typedef enum sparsec_pattern_encoding_e {
   SPARSEC_PATTERN_PADDED_LISTS = 2,
 } sparsec_pattern_encoding_t;
 
-/* What a block of keys is for a block of queries. */
+/* Whether a block of queries visits a block of keys. */
 typedef enum sparsec_block_state_e {
   SPARSEC_BLOCK_EMPTY = 0,   /* not visited */
   SPARSEC_BLOCK_FULL = 1,    /* visited; the mask region is not asked */
@@ -426,9 +426,9 @@ typedef enum sparsec_lifetime_e {
   SPARSEC_LIFETIME_LAUNCHES = 2,
 } sparsec_lifetime_t;
 
-/* What a variant does with a workspace. */
+/* How a variant uses a workspace. */
 typedef enum sparsec_workspace_kind_e {
-  SPARSEC_WORKSPACE_SCRATCH = 1, /* whatever it likes */
+  SPARSEC_WORKSPACE_SCRATCH = 1, /* scratch memory of a launch */
   /* One u32, how many tiles are taken. Launches whose plan has no tile lists get it, to take tiles as workers become
    * free; others get null. Zero before and after every launch: SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
   SPARSEC_WORKSPACE_TILE_COUNTER = 2,
