@@ -4,6 +4,8 @@
 #ifndef SPARSEC_RUNTIME_THREAD_POOL_H
 #define SPARSEC_RUNTIME_THREAD_POOL_H
 
+#include "status.h"
+
 #include <atomic>
 #include <condition_variable>
 #include <cstdint>
@@ -30,6 +32,23 @@ public:
         count,
         [](const void *context, int64_t begin, int64_t end) { (*static_cast<const Body *>(context))(begin, end); },
         &body);
+  }
+
+  /// `run` with a body that returns a Status. All ranges are run. Returns the error of the first range that failed,
+  /// whichever thread failed first: the same input gives the same message.
+  template <typename Body> Status runChecked(int64_t count, const Body &body) {
+    std::mutex errorMutex; // guards what follows
+    Status firstError;
+    int64_t beginOfFirstError = count;
+    run(count, [&](int64_t begin, int64_t end) {
+      Status error(guarded([&] { return body(begin, end); }));
+      std::lock_guard lock(errorMutex);
+      if (error && begin < beginOfFirstError) {
+        firstError = std::move(error);
+        beginOfFirstError = begin;
+      }
+    });
+    return firstError;
   }
 
 private:

@@ -48,16 +48,9 @@ Status PredicateEvaluator::run(BlockStates &states) {
 }
 
 Status PredicateEvaluator::evaluateAll(BlockStates &states) const {
-  std::mutex mutex; // of firstError
-  Status firstError;
   ThreadPool threads(std::max(1u, std::thread::hardware_concurrency()));
-  threads.run(int64_t(states.size()), [&](int64_t begin, int64_t end) {
-    Status error(guarded([&] { return evaluateBlocks(begin, end, states); }));
-    std::lock_guard lock(mutex);
-    if (error && !firstError)
-      firstError = std::move(error);
-  });
-  return firstError;
+  return threads.runChecked(int64_t(states.size()),
+                            [&](int64_t begin, int64_t end) { return evaluateBlocks(begin, end, states); });
 }
 
 Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockStates &states) const {

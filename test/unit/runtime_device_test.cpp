@@ -274,6 +274,29 @@ TEST(ThreadPool, EveryIndexOnceWithAnyNumberOfThreads) {
   }
 }
 
+/// Range 0 fails after range 1 has: the thread that takes range 2 has reported the failure of range 1.
+TEST(ThreadPool, ReportsTheErrorOfTheFirstRange) {
+  ThreadPool pool(2);
+  std::atomic<bool> laterRangeFailed = false;
+  auto body = [&](int64_t begin, int64_t) {
+    if (begin == 0)
+      laterRangeFailed.wait(false);
+    if (begin == 2) {
+      laterRangeFailed = true;
+      laterRangeFailed.notify_all();
+    }
+    return begin < 2 ? invalidArgument("range ", begin) : Status();
+  };
+  EXPECT_STATUS(pool.runChecked(3, body), SPARSEC_STATUS_INVALID_ARGUMENT, "range 0");
+  EXPECT_OK(pool.runChecked(5, [](int64_t, int64_t) { return Status(); }));
+}
+
+TEST(ThreadPool, ErrorsAndExceptionsOfABody) {
+  ThreadPool pool(1);
+  auto throws = [](int64_t, int64_t) -> Status { throw std::bad_alloc(); };
+  EXPECT_STATUS(pool.runChecked(1, throws), SPARSEC_STATUS_OUT_OF_MEMORY, "");
+}
+
 TEST(ThreadPool, CallersShareIt) {
   ThreadPool pool(3);
   std::atomic<int64_t> sum = 0;

@@ -179,10 +179,12 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
   const std::vector<Argument> hostViews = host.hostViews();
   const ArgumentArray views(hostViews);
 
-  // Threads take range after range. The first error ends the work.
+  // Threads take range after range. An error ends the work. The error of the first range is returned, whichever thread
+  // meets one first: ranges are taken in order, so that every range before a failed one is finished.
   std::atomic<size_t> next = 0;
   std::mutex mutex; // of total, firstError and progress
   llvm::Error firstError = llvm::Error::success();
+  size_t rangeOfFirstError = ranges.size();
   Progress progress("checking rows");
   auto work = [&] {
     Exact exact;
@@ -192,7 +194,11 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
         llvm::Error error = computeExact(kernel, views, result, range, exact);
         std::lock_guard lock(mutex);
         if (error) {
-          firstError = llvm::joinErrors(std::move(firstError), std::move(error));
+          if (index < rangeOfFirstError) {
+            std::swap(error, firstError);
+            rangeOfFirstError = index;
+          }
+          llvm::consumeError(std::move(error));
           next = ranges.size();
           return;
         }
