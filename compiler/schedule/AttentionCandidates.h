@@ -12,6 +12,8 @@ namespace sparsec {
 /// The cost of one step of a tile.
 Cost estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
+std::vector<Schedule> candidateSchedules(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
+
 /// The candidates where pointers and strides are multiples of `alignment` bytes: those that fit first, the cheapest at
 /// the front.
 std::vector<Candidate> rankCandidates(const AttentionDescription &problem, const Chip &chip, int64_t alignment);

@@ -7,7 +7,6 @@
 using namespace sparsec;
 
 static constexpr int64_t leastStages = 3;
-static constexpr int64_t rowsPerConsumer = 64;
 // The widest product of scores that leaves registers for the rest.
 static constexpr int64_t mostKeys = 128;
 // Of which one warp each fills the rings of a tile.
@@ -16,9 +15,8 @@ static constexpr int64_t mostTilesPerCta = 4;
 static_assert(1 + 2 * mostTilesPerCta <= 16, "a CTA has 16 named barriers");
 static constexpr int64_t bufferAlignment = 1024;
 static constexpr int64_t issuerBytes = 8;
-// mma_sync: keys of a step are copied while the step before works.
+// With one role, keys of a step are copied while the step before works.
 static constexpr int64_t leastStagesOfOneRole = 2;
-static constexpr int64_t rowsPerWarp = 16;
 static constexpr int64_t leastStepKeys = 32;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
@@ -28,14 +26,14 @@ static constexpr int64_t registersOfRegions = 40;
 
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
 int64_t sparsec::queryStages(const Schedule &schedule) {
-  return schedule.copy == CopyMethod::Tma && schedule.consumersM > 1 ? 2 : 1;
+  return hasProducer(schedule) && schedule.consumersM > 1 ? 2 : 1;
 }
 
 AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, int64_t elementBytes) {
   AttentionSharedMemory layout = {};
   layout.keyOffset = queryStages(schedule) * schedule.tileM * schedule.tileK * elementBytes;
   int64_t slots = schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
-  if (schedule.copy != CopyMethod::Tma) {
+  if (!hasProducer(schedule)) {
     layout.valueOffset = layout.keyOffset + slots;
     layout.tileBytes = layout.total = layout.valueOffset + slots;
     return layout;
@@ -50,13 +48,17 @@ AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, i
 }
 
 int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin) {
-  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  // A thread has half a row of 128 elements or keys. Probabilities are pairs.
-  int64_t needed = problem.headDimension / 2 + schedule.tileN / 2 + schedule.tileN / 4;
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  // What a thread has of a consumer's rows with so many columns.
+  auto elements = [&](int64_t columns) { return info.m * columns / info.threads; };
+  // Sums and scores, and the probabilities as pairs.
+  int64_t needed = elements(problem.headDimension) + elements(schedule.tileN) + elements(schedule.tileN) / 2;
   if (origin == Origin::HandWritten)
     return needed + leastOtherRegisters;
-  // wgmma reads queries from shared memory.
-  needed += isWgmma ? otherRegisters : problem.headDimension / 4 + otherRegistersOfOneRole;
+  needed += hasProducer(schedule) ? otherRegisters : otherRegistersOfOneRole;
+  // Queries as pairs, where the instruction cannot read them from shared memory.
+  if (!info.a.contains(Place::SharedMemory))
+    needed += elements(problem.headDimension) / 2;
   return needed + (problem.regionsNeedRegisters ? registersOfRegions : 0);
 }
 
@@ -74,14 +76,9 @@ static Fit atLeastStages(const Schedule &schedule, int64_t least) {
   return expectThat(schedule.stages >= least, "stages", schedule.stages, fmt::format("at least {}", least));
 }
 
-static Fit checkInstruction(const Schedule &schedule, const Chip &chip) {
-  Fit features = checkFeatures(schedule, chip);
-  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  if (!features.ok() || isWgmma == (schedule.copy == CopyMethod::Tma))
-    return features;
-  return {Limit::Instruction, 0, 0,
-          fmt::format("expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got {} with {}",
-                      name(schedule.instruction), name(schedule.copy))};
+/// A consumer has the rows of one instruction.
+static Fit checkConsumers(const Schedule &schedule) {
+  return expectValue("consumers_m", schedule.consumersM, schedule.tileM / infoOf(schedule.instruction).m);
 }
 
 /// 64 or 128 queries of one block of the pattern.
@@ -99,9 +96,8 @@ static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &p
                                                  : fmt::format("{} or {}", problem.keyBlock, mostKeys));
 }
 
-static Fit checkWgmma(const Schedule &schedule, const AttentionDescription &problem) {
-  return firstBroken({checkTileKeys(schedule, problem),
-                      expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerConsumer),
+static Fit checkTwoRoles(const Schedule &schedule, const AttentionDescription &problem) {
+  return firstBroken({checkTileKeys(schedule, problem), checkConsumers(schedule),
                       atMost(Limit::Geometry, mostTilesPerCta, schedule.tilesPerCta, "tiles_per_cta for attention"),
                       checkRegisterRoles(schedule), atLeastStages(schedule, leastStages)});
 }
@@ -113,23 +109,22 @@ static Fit checkStepKeys(const Schedule &schedule, const AttentionDescription &p
                     fmt::format("a multiple of {} that divides {}", leastStepKeys, problem.keyBlock));
 }
 
-static Fit checkMmaSync(const Schedule &schedule, const AttentionDescription &problem) {
-  return firstBroken({checkStepKeys(schedule, problem),
-                      expectValue("consumers_m", schedule.consumersM, schedule.tileM / rowsPerWarp),
+static Fit checkOneRole(const Schedule &schedule, const AttentionDescription &problem) {
+  return firstBroken({checkStepKeys(schedule, problem), checkConsumers(schedule),
                       expectValue("tiles_per_cta", schedule.tilesPerCta, 1),
                       expectValue("producer_registers", schedule.producerRegisters, 0),
                       atLeastStages(schedule, leastStagesOfOneRole)});
 }
 
 Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
-  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
+  bool isSplit = hasProducer(schedule);
   return firstBroken(
-      {checkInstruction(schedule, chip), checkTileRows(schedule, problem),
-       expectValue("tile_k", schedule.tileK, problem.headDimension), expectValue("consumers_n", schedule.consumersN, 1),
-       expectValue("cluster", schedule.cluster, 1),
-       isWgmma ? checkWgmma(schedule, problem) : checkMmaSync(schedule, problem), checkThreads(schedule, chip),
-       isWgmma ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
+      {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ", for attention"),
+       checkTileRows(schedule, problem), expectValue("tile_k", schedule.tileK, problem.headDimension),
+       expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
+       isSplit ? checkTwoRoles(schedule, problem) : checkOneRole(schedule, problem), checkThreads(schedule, chip),
+       isSplit ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
        atMost(Limit::Registers, consumerBudget(schedule, chip),
               estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),
-       checkSharedMemory(schedule, attentionSharedMemory(schedule, problem.elementBytes).total, chip)});
+       checkSharedMemory(schedule, attentionSharedMemory(schedule, bytesOf(problem.elementType)).total, chip)});
 }

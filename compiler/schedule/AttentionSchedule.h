@@ -12,7 +12,7 @@
 namespace sparsec {
 
 struct AttentionDescription {
-  int64_t elementBytes = 2;
+  ElementType elementType = ElementType::Bf16;
   int64_t headDimension = 0;
   /// Blocks of the pattern; without one the tile is free, and these are the largest.
   int64_t queryBlock = 128;

@@ -13,7 +13,7 @@ using Row = std::array<std::string, 7>;
 static Row rowOf(const Candidate &candidate, const std::string &verdict) {
   const Schedule &schedule = candidate.schedule;
   bool fits = candidate.fit.ok();
-  return {fmt::format("{} {}", name(schedule.instruction), name(schedule.copy)),
+  return {fmt::format("{} {}", infoOf(schedule.instruction).name, infoOf(schedule.copy).name),
           fmt::format("{}x{}x{}", schedule.tileM, schedule.tileN, schedule.tileK),
           std::to_string(schedule.stages),
           describeRoles(schedule),

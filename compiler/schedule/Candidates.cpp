@@ -37,45 +37,43 @@ static Schedule complete(Schedule schedule, const ProblemDescription &problem, c
   return schedule;
 }
 
-static void addWgmmaCandidates(const ProblemDescription &problem, const Chip &chip, std::vector<Schedule> &schedules) {
-  struct Tile {
-    int64_t m, n, consumersM, consumersN;
+static void addWgmmaCandidates(const ProblemDescription &problem, const Chip &chip, CopyMethod copy,
+                               std::vector<Schedule> &schedules) {
+  struct Consumers {
+    int64_t m, n, columns;
   };
-  // At most 256 columns per warpgroup; two warpgroups, so that one multiplies while the other waits or stores.
-  constexpr Tile tiles[] = {{128, 256, 2, 1}, {128, 128, 2, 1}, {128, 64, 2, 1},
-                            {64, 512, 1, 2},  {64, 256, 1, 2},  {64, 128, 1, 2}};
-  for (const Tile &tile : tiles) {
+  // Two warpgroups, so that one multiplies while the other waits or stores.
+  constexpr Consumers tiles[] = {{2, 1, 256}, {2, 1, 128}, {2, 1, 64}, {1, 2, 256}, {1, 2, 128}, {1, 2, 64}};
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
+  for (const Consumers &consumers : tiles) {
     for (int64_t cluster : {1, 2}) {
       for (int64_t ctasPerSm : {1, 2}) {
         Schedule schedule;
-        schedule.instruction = MatrixInstruction::Wgmma;
-        schedule.copy = CopyMethod::Tma;
-        schedule.tileM = tile.m;
-        schedule.tileN = tile.n;
-        schedule.tileK = 128 / problem.elementBytes;
-        schedule.consumersM = tile.consumersM;
-        schedule.consumersN = tile.consumersN;
+        schedule.instruction = info.instruction;
+        schedule.copy = copy;
+        schedule.tileM = consumers.m * info.m;
+        schedule.tileN = consumers.n * consumers.columns;
+        schedule.tileK = granule(info, problem.elementType);
+        schedule.consumersM = consumers.m;
+        schedule.consumersN = consumers.n;
         schedule.cluster = cluster;
         schedule.ctasPerSm = ctasPerSm;
-        // The producer needs few registers; the consumers get the rest, in eights.
-        int64_t consumerThreads = threads(schedule) - 128;
-        schedule.producerRegisters = 40; // the producer's 64-bit addresses spill below 40
-        schedule.consumerRegisters =
-            (registerPool(chip, threads(schedule), ctasPerSm) - 128 * schedule.producerRegisters) / consumerThreads /
-            8 * 8;
+        shareRegisters(schedule, 40, chip); // the producer's 64-bit addresses spill below 40
         schedules.push_back(complete(schedule, problem, chip));
       }
     }
   }
 }
 
-/// The grid of `warps` warps over the tile that reads least from shared memory; {0, 0} if there is none.
-static std::pair<int64_t, int64_t> warpGrid(int64_t tileM, int64_t tileN, int64_t warps) {
+/// The grid of `warps` warps over the tile that reads least from shared memory; {0, 0} if there is none. Parts of the
+/// tile are multiples of rows x columns.
+static std::pair<int64_t, int64_t> warpGrid(int64_t tileM, int64_t tileN, int64_t warps, int64_t rows,
+                                            int64_t columns) {
   std::pair<int64_t, int64_t> best = {0, 0};
   int64_t leastReads = 0;
   for (int64_t warpsM = 1; warpsM <= warps; warpsM *= 2) {
     int64_t warpsN = warps / warpsM;
-    if (tileM % (16 * warpsM) != 0 || tileN % (16 * warpsN) != 0)
+    if (tileM % (rows * warpsM) != 0 || tileN % (columns * warpsN) != 0)
       continue;
     int64_t reads = tileM / warpsM + tileN / warpsN;
     if (best.first == 0 || reads < leastReads) {
@@ -90,6 +88,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
                                  std::vector<Schedule> &schedules) {
   // Gathering is for operands that nothing else can read: a modest tile does.
   bool isGather = copy == CopyMethod::Gather;
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
   std::vector<int64_t> tileMs = {std::min<int64_t>(problem.blockRows, isGather ? 64 : 128)};
   for (int64_t tileM : {128, 64, 32, 16})
     if (tileM < tileMs.front())
@@ -99,12 +98,12 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
       for (int64_t tileK : {16, 32, 64, 128})
         for (int64_t warps : {4, 8})
           for (int64_t ctasPerSm : {1, 2}) {
-            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps);
+            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, granule(info, problem.elementType));
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
             if (warpsM == 0 || !isLegal || (isGather && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
             Schedule schedule;
-            schedule.instruction = MatrixInstruction::MmaSync;
+            schedule.instruction = info.instruction;
             schedule.copy = copy;
             schedule.tileM = tileM;
             schedule.tileN = tileN;
@@ -112,7 +111,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
             schedule.consumersM = warpsM;
             schedule.consumersN = warpsN;
             schedule.ctasPerSm = ctasPerSm;
-            int64_t share = registerPool(chip, 32 * warps, ctasPerSm) / (32 * warps);
+            int64_t share = registerPool(chip, threads(schedule), ctasPerSm) / threads(schedule);
             if (chip.preferredRegistersPerThread < chip.maxRegistersPerThread)
               schedule.consumerRegisters = std::min(chip.preferredRegistersPerThread, share);
             schedules.push_back(complete(schedule, problem, chip));
@@ -124,16 +123,28 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
           }
 }
 
+std::optional<CopyMethod> sparsec::copyFor(MatrixInstruction instruction, const Chip &chip, int64_t alignment) {
+  for (const CopyInfo &copy : copies())
+    if (chip.copies.contains(copy.copy) && copy.slotLayout == infoOf(instruction).slotLayout &&
+        copy.alignment <= alignment)
+      return copy.copy;
+  return std::nullopt;
+}
+
 std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &problem, const Chip &chip,
                                                   int64_t alignment) {
   std::vector<Schedule> schedules;
-  bool fillsWgmma = problem.blockRows >= 64 && problem.blockColumns >= 64;
-  if (alignment < 16)
-    addMmaSyncCandidates(problem, chip, CopyMethod::Gather, schedules);
-  else if (chip.hasWgmma && chip.hasTma && fillsWgmma)
-    addWgmmaCandidates(problem, chip, schedules);
-  else
-    addMmaSyncCandidates(problem, chip, chip.hasCpAsync ? CopyMethod::CpAsync : CopyMethod::Gather, schedules);
+  for (const InstructionRate &rate : chip.instructions) {
+    std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
+    if (!copy || !fillsInstruction(rate.instruction, problem))
+      continue;
+    if (rate.instruction == MatrixInstruction::Wgmma)
+      addWgmmaCandidates(problem, chip, *copy, schedules);
+    else
+      addMmaSyncCandidates(problem, chip, *copy, schedules);
+    // A slower instruction would be of no use.
+    break;
+  }
   return schedules;
 }
 

@@ -7,6 +7,7 @@
 #include "CostModel.h"
 #include "Fit.h"
 
+#include <optional>
 #include <vector>
 
 namespace sparsec {
@@ -19,6 +20,10 @@ struct Candidate {
   /// Registers that a consumer thread may use beyond those that it is expected to need.
   int64_t spareRegisters = 0;
 };
+
+/// The copy that feeds an instruction where pointers and row strides are multiples of `alignment` bytes: the first of
+/// the table whose slots it can read. None where the chip has none.
+std::optional<CopyMethod> copyFor(MatrixInstruction instruction, const Chip &chip, int64_t alignment);
 
 /// All schedules to consider when pointers and row strides are multiples of `alignment` bytes. Each has as many stages
 /// as are useful and fit.

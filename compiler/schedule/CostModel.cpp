@@ -16,8 +16,6 @@ static constexpr double l2BytesPerClockOfOneSm = 64;
 static constexpr double l2Latency = 800;
 static constexpr double instructionsPerClock = 4;
 
-// The share of the tensor cores' rate that a long chain reaches.
-static constexpr double chainEfficiency = 0.95;
 // CTAs that work on different blocks do not run in lockstep, so their equal requests are not merged: the L2 rate of a
 // sparse product falls to this share.
 static constexpr double sparseL2Efficiency = 0.73;
@@ -64,9 +62,8 @@ static Steps stepsOfTile(const Schedule &schedule, const ProblemDescription &pro
 }
 
 static double tensorClocks(const Schedule &schedule, const Chip &chip, double depth) {
-  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  double rate = isWgmma ? chip.wgmmaFlopsPerClock * chainEfficiency : chip.mmaSyncFlopsPerClock;
-  return 2.0 * double(schedule.tileM * schedule.tileN) * depth / rate;
+  const InstructionRate &rate = *chip.find(schedule.instruction);
+  return 2.0 * double(schedule.tileM * schedule.tileN) * depth / (rate.flopsPerClock * rate.chainShare);
 }
 
 /// Bytes that one step of one CTA asks of L2.
@@ -75,7 +72,7 @@ static double stepL2Bytes(const Schedule &schedule, const ProblemDescription &pr
   double columns = double(std::min(schedule.tileN, problem.n));
   // Tensor copies bring whole boxes, also where the last chunk of a block is shallower.
   double xDepth = schedule.copy == CopyMethod::Tma ? double(schedule.tileK) : depth;
-  double bytes = double(problem.elementBytes);
+  double bytes = double(bytesOf(problem.elementType));
   bool isWholeBlock = schedule.tileK >= problem.blockColumns && schedule.tileM >= problem.blockRows;
   // The step's next block is the neighbour of the one before with the probability of the density.
   double contiguousDepth = double(std::min(schedule.tileK, problem.blockColumns));
@@ -95,10 +92,11 @@ static double sharedMemoryClocks(const Schedule &schedule, double elementBytes, 
 }
 
 static double copyInstructionClocks(const Schedule &schedule, double elementBytes, double depth) {
-  if (schedule.copy == CopyMethod::Tma)
+  // One thread starts the copies of a producer.
+  if (hasProducer(schedule))
     return 0;
   double elements = double(schedule.tileM + schedule.tileN) * depth;
-  double elementsPerCopy = schedule.copy == CopyMethod::CpAsync ? 16 / elementBytes : 1;
+  double elementsPerCopy = double(requiredAlignment(schedule, int64_t(elementBytes))) / elementBytes;
   // Two addresses and the copy itself, per warp of 32 threads.
   constexpr double instructionsPerCopy = 4;
   return elements / elementsPerCopy / 32 * instructionsPerCopy / instructionsPerClock;
@@ -134,10 +132,10 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
 
   cost.tensor = tensorClocks(schedule, chip, steps.depth);
   cost.l2 = stepL2Bytes(schedule, problem, steps.depth) / rate;
-  cost.sharedMemory = sharedMemoryClocks(schedule, double(problem.elementBytes), steps.depth);
-  cost.copyInstructions = copyInstructionClocks(schedule, double(problem.elementBytes), steps.depth);
+  cost.sharedMemory = sharedMemoryClocks(schedule, double(bytesOf(problem.elementType)), steps.depth);
+  cost.copyInstructions = copyInstructionClocks(schedule, double(bytesOf(problem.elementType)), steps.depth);
   // Consumers hold the slot they read; with two roles also the one before, until its chain is known to be complete.
-  bool isOneRole = schedule.copy != CopyMethod::Tma;
+  bool isOneRole = !hasProducer(schedule);
   int64_t slotsAhead = schedule.stages - (isOneRole ? 1 : 2);
   cost.latency = l2Latency / double(std::max<int64_t>(slotsAhead, 1)) / resident;
   cost.bound = boundOf(cost);

@@ -33,9 +33,10 @@ struct Cost {
   const char *bound = "";
 };
 
+/// Expects a schedule whose instruction the chip has.
 Cost estimateCost(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);
 
-/// Tile rows that should share a column panel at a time when there is no plan.
+/// Tile rows that should share a column panel at a time when there is no plan. Expects an instruction of the chip.
 int64_t chooseRaster(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);
 
 } // namespace sparsec

@@ -15,7 +15,7 @@ static constexpr int64_t leastStages = 2;
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
-// What an epilogue adds where the whole budget is one number (mma_sync): with 128 accumulators in 255 registers a
+// What an epilogue adds where the whole budget is one number (one role): with 128 accumulators in 255 registers a
 // polynomial spills, measured with erf.
 static constexpr int64_t epilogueRegisters = 52;
 
@@ -50,19 +50,30 @@ Fit sparsec::firstBroken(std::initializer_list<Fit> fits) {
 }
 
 int64_t sparsec::estimatedRegisters(const Schedule &schedule, Origin origin) {
-  int64_t otherRegisters = origin == Origin::Chosen ? usualOtherRegisters : leastOtherRegisters;
-  if (schedule.instruction == MatrixInstruction::Wgmma)
-    return schedule.tileN / schedule.consumersN / 2 + otherRegisters;
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t rows = schedule.tileM / schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
-  int64_t accumulators = rows * columns / 32;
-  // One step of depth 16: four registers for 16 rows of A, two for 8 columns of X.
-  int64_t fragments = rows / 16 * 4 + columns / 8 * 2;
-  return accumulators + fragments + otherRegisters;
+  int64_t registers = origin == Origin::Chosen ? usualOtherRegisters : leastOtherRegisters;
+  if (info.accumulator == Place::Registers)
+    registers += rows * columns / info.threads;
+  // The fragments of one instruction's depth, whose 16-bit elements are pairs. Those that the instruction can read from
+  // shared memory need none.
+  if (!info.a.contains(Place::SharedMemory))
+    registers += rows * info.k / info.threads / 2;
+  if (!info.b.contains(Place::SharedMemory))
+    registers += columns * info.k / info.threads / 2;
+  return registers;
 }
 
 int64_t sparsec::registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm) {
   int64_t perThread = std::min(chip.registersPerMultiprocessor / ctasPerSm / threads, chip.maxRegistersPerThread);
   return perThread / 8 * 8 * threads;
+}
+
+void sparsec::shareRegisters(Schedule &schedule, int64_t producerRegisters, const Chip &chip) {
+  int64_t pool = registerPool(chip, threads(schedule), schedule.ctasPerSm);
+  int64_t share = (pool - infoOf(schedule.copy).producerThreads * producerRegisters) / consumerThreads(schedule);
+  schedule.producerRegisters = producerRegisters;
+  schedule.consumerRegisters = std::min(share, chip.maxRegistersPerThread) / 8 * 8;
 }
 
 int64_t sparsec::consumerBudget(const Schedule &schedule, const Chip &chip) {
@@ -72,54 +83,74 @@ int64_t sparsec::consumerBudget(const Schedule &schedule, const Chip &chip) {
   return registerPool(chip, count, schedule.ctasPerSm) / count;
 }
 
-Fit sparsec::checkFeatures(const Schedule &schedule, const Chip &chip) {
-  auto missing = [&](const char *feature) {
+Fit sparsec::checkFeatures(const Schedule &schedule, ElementType elementType, const Chip &chip) {
+  const MatrixInstructionInfo &instruction = infoOf(schedule.instruction);
+  const CopyInfo &copy = infoOf(schedule.copy);
+  auto missing = [&](const std::string &feature) {
     return broken(Limit::Instruction, fmt::format("expects what {} has, but got {}", chip.name, feature));
   };
-  if (schedule.instruction == MatrixInstruction::Wgmma && !chip.hasWgmma)
-    return missing("instruction = wgmma");
-  if (schedule.copy == CopyMethod::Tma && !chip.hasTma)
-    return missing("copy = tma");
-  if (schedule.copy == CopyMethod::CpAsync && !chip.hasCpAsync)
-    return missing("copy = cp_async");
+  if (!chip.find(schedule.instruction))
+    return missing(fmt::format("instruction = {}", instruction.name));
+  if (!chip.copies.contains(schedule.copy))
+    return missing(fmt::format("copy = {}", copy.name));
   if (schedule.cluster > 1 && !chip.hasClusters)
     return missing("a cluster");
+  if (!instruction.elementTypes.contains(elementType))
+    return broken(Limit::Instruction, fmt::format("expects elements that {} multiplies, but got {}", instruction.name,
+                                                  nameOf(elementType)));
   return {};
+}
+
+/// The copies whose slots an instruction can read, each with the instruction: "wgmma with tma, or mma_sync with ...".
+static std::string pairsOfInstructionAndCopy() {
+  std::string text;
+  for (const MatrixInstructionInfo &instruction : matrixInstructions()) {
+    text += text.empty() ? "" : ", or ";
+    const char *separator = " with ";
+    text += instruction.name;
+    for (const CopyInfo &copy : copies())
+      if (copy.slotLayout == instruction.slotLayout) {
+        text += std::string(separator) + copy.name;
+        separator = " or ";
+      }
+  }
+  return text;
+}
+
+Fit sparsec::checkSlotLayout(const Schedule &schedule, const char *purpose) {
+  const MatrixInstructionInfo &instruction = infoOf(schedule.instruction);
+  const CopyInfo &copy = infoOf(schedule.copy);
+  if (copy.slotLayout == instruction.slotLayout)
+    return {};
+  return broken(Limit::Instruction, fmt::format("expects {}{}, but got {} with {}", pairsOfInstructionAndCopy(),
+                                                purpose, instruction.name, copy.name));
+}
+
+bool sparsec::fillsInstruction(MatrixInstruction instruction, const ProblemDescription &problem) {
+  const MatrixInstructionInfo &info = infoOf(instruction);
+  return info.isRepeated || (problem.blockRows >= info.m && problem.blockColumns >= granule(info, problem.elementType));
 }
 
 static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
-  bool isWgmma = schedule.instruction == MatrixInstruction::Wgmma;
-  if (Fit features = checkFeatures(schedule, chip); !features.ok())
-    return features;
-  if (isWgmma != (schedule.copy == CopyMethod::Tma))
-    return broken(Limit::Instruction,
-                  fmt::format("expects wgmma with tma, or mma_sync with cp_async or gather, but got {} with {}",
-                              name(schedule.instruction), name(schedule.copy)));
-  if (isWgmma && (problem.blockRows < 64 || problem.blockColumns < 64))
-    return broken(Limit::Instruction, fmt::format("expects blocks of at least 64x64 for wgmma, but got {}x{}",
-                                                  problem.blockRows, problem.blockColumns));
-  return {};
+  Fit fit = firstBroken({checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, "")});
+  if (!fit.ok() || fillsInstruction(schedule.instruction, problem))
+    return fit;
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  return broken(Limit::Instruction,
+                fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
+                            granule(info, problem.elementType), info.name, problem.blockRows, problem.blockColumns));
 }
 
 Fit sparsec::checkRegisterRoles(const Schedule &schedule) {
+  if (!hasProducer(schedule))
+    return schedule.producerRegisters == 0
+               ? Fit()
+               : broken(Limit::Geometry, fmt::format("expects no producer_registers for {}, but got {}",
+                                                     infoOf(schedule.copy).name, schedule.producerRegisters));
   if ((schedule.producerRegisters == 0) == (schedule.consumerRegisters == 0))
     return {};
   return broken(Limit::Geometry, fmt::format("expects register counts for both roles or none, but got {}/{}",
                                              schedule.producerRegisters, schedule.consumerRegisters));
-}
-
-static Fit checkWgmmaGeometry(const Schedule &schedule, int64_t elementBytes) {
-  if (schedule.tileM != 64 * schedule.consumersM)
-    return broken(Limit::Geometry, fmt::format("expects tile_m to be 64 * consumers_m = {}, but got {}",
-                                               64 * schedule.consumersM, schedule.tileM));
-  // A row of a buffer is one 128-byte row of the swizzle.
-  if (schedule.tileK * elementBytes != 128)
-    return broken(Limit::Geometry,
-                  fmt::format("expects tile_k to be {} for wgmma, but got {}", 128 / elementBytes, schedule.tileK));
-  return firstBroken({checkRegisterRoles(schedule),
-                      multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 64),
-                      inRange("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 64, 256),
-                      inRange("cluster", schedule.cluster, 1, 2)});
 }
 
 static Fit powerOfTwo(const char *field, int64_t value) {
@@ -128,16 +159,38 @@ static Fit powerOfTwo(const char *field, int64_t value) {
   return broken(Limit::Geometry, fmt::format("expects {} to be a power of two, but got {}", field, value));
 }
 
-/// Rows of shared memory are stored in 16-byte units whose numbers are mixed with the row by xor: a row must have a
-/// power of two or a multiple of 8 of them, and a warp's first unit no bit in common with its others.
-static Fit checkMmaSyncGeometry(const Schedule &schedule) {
-  if (schedule.producerRegisters != 0)
+/// The part of the tile that one consumer computes.
+static Fit checkConsumerTile(const Schedule &schedule, ElementType elementType) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
+  int64_t least = granule(info, elementType);
+  constexpr const char *field = "tile_n / consumers_n";
+  if (info.isRepeated)
+    return multipleOf(field, columns, least);
+  if (schedule.tileM != rows)
     return broken(Limit::Geometry,
-                  fmt::format("expects no producer_registers for mma_sync, but got {}", schedule.producerRegisters));
-  return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, 16),
-                      powerOfTwo("tile_n / consumers_n", schedule.tileN / schedule.consumersN),
-                      schedule.tileN % 64 == 0 ? Fit() : powerOfTwo("tile_n", schedule.tileN),
-                      powerOfTwo("tile_k", schedule.tileK), inRange("cluster", schedule.cluster, 1, 1)});
+                  fmt::format("expects tile_m to be {} * consumers_m = {}, but got {}", info.m, rows, schedule.tileM));
+  return firstBroken({multipleOf(field, columns, least), inRange(field, columns, least, info.mostN)});
+}
+
+/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle. With Units16, a row must have a power of
+/// two or a multiple of 8 of units, and a warp's first unit no bit in common with its others, because the numbers of
+/// units are mixed by xor.
+static Fit checkSlotRows(const Schedule &schedule, ElementType elementType) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  int64_t units = granule(info, elementType);
+  switch (info.slotLayout) {
+  case SlotLayout::Swizzle128:
+    if (schedule.tileK != units)
+      return broken(Limit::Geometry,
+                    fmt::format("expects tile_k to be {} for {}, but got {}", units, info.name, schedule.tileK));
+    break;
+  case SlotLayout::Units16:
+    return firstBroken({powerOfTwo("tile_n / consumers_n", schedule.tileN / schedule.consumersN),
+                        schedule.tileN % 64 == 0 ? Fit() : powerOfTwo("tile_n", schedule.tileN),
+                        powerOfTwo("tile_k", schedule.tileK)});
+  }
+  return {};
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {
@@ -151,8 +204,9 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most the block's {} columns or a multiple of them, but got {}",
                               problem.blockColumns, schedule.tileK));
-  return schedule.instruction == MatrixInstruction::Wgmma ? checkWgmmaGeometry(schedule, problem.elementBytes)
-                                                          : checkMmaSyncGeometry(schedule);
+  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem.elementType),
+                      checkRegisterRoles(schedule),
+                      inRange("cluster", schedule.cluster, 1, infoOf(schedule.copy).mostCtas)});
 }
 
 Fit sparsec::checkThreads(const Schedule &schedule, const Chip &chip) {
@@ -172,7 +226,8 @@ Fit sparsec::checkRegisterCounts(const Schedule &schedule, const Chip &chip) {
                            fmt::format("expects {} to be {} {}, the registers of a thread at launch on {}, but got {}",
                                        field, bound, atLaunch, chip.name, value));
   };
-  int64_t needed = 128 * schedule.producerRegisters + (count - 128) * schedule.consumerRegisters;
+  int64_t needed = infoOf(schedule.copy).producerThreads * schedule.producerRegisters +
+                   consumerThreads(schedule) * schedule.consumerRegisters;
   return firstBroken(
       {atMost(Limit::Registers, pool, needed, fmt::format("registers per CTA on {}", chip.name)),
        expectThat(schedule.producerRegisters <= atLaunch, "producer_registers", "at most", schedule.producerRegisters),
@@ -191,13 +246,13 @@ Fit sparsec::checkRegistersOfOneRole(const Schedule &schedule, const Chip &chip)
 static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,
                           Origin origin) {
   int64_t perThread = estimatedRegisters(schedule, origin);
-  if (origin == Origin::Chosen && schedule.instruction == MatrixInstruction::MmaSync && problem.hasEpilogue)
+  if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
     perThread += epilogueRegisters;
   int64_t limit = origin == Origin::Chosen ? chip.preferredRegistersPerThread : chip.maxRegistersPerThread;
   Fit fit = atMost(Limit::Registers, limit, perThread, fmt::format("registers per thread on {}", chip.name));
   if (!fit.ok())
     return fit;
-  if (schedule.instruction == MatrixInstruction::Wgmma && schedule.consumerRegisters != 0)
+  if (hasProducer(schedule) && schedule.consumerRegisters != 0)
     return firstBroken(
         {atMost(Limit::Registers, schedule.consumerRegisters, perThread, "registers per consumer thread"),
          checkRegisterCounts(schedule, chip)});

@@ -35,18 +35,28 @@ int64_t estimatedRegisters(const Schedule &schedule, Origin origin);
 /// Registers of one CTA that setmaxnreg can share out: what its threads have together at launch.
 int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);
 
+/// Gives the consumers what the producer leaves, in eights.
+void shareRegisters(Schedule &schedule, int64_t producerRegisters, const Chip &chip);
+
 /// The most registers that a thread of a consumer may use.
 int64_t consumerBudget(const Schedule &schedule, const Chip &chip);
+
+/// Whether a block has the rows and the depth of one instruction, where a consumer does not repeat it.
+bool fillsInstruction(MatrixInstruction instruction, const ProblemDescription &problem);
 
 // The parts of a check that do not depend on what is computed.
 
 /// The first answer that is not good, or a good one.
 Fit firstBroken(std::initializer_list<Fit> fits);
 Fit atMost(Limit limit, int64_t allowed, int64_t needed, const std::string &what);
-/// Whether the chip has the instruction, the copy method and clusters where there is one.
-Fit checkFeatures(const Schedule &schedule, const Chip &chip);
+/// Whether the chip has the instruction, the copy method and clusters where there is one, and whether the instruction
+/// multiplies such elements.
+Fit checkFeatures(const Schedule &schedule, ElementType elementType, const Chip &chip);
+/// Whether the instruction can read the slots as the copy writes them. `purpose` goes into the message.
+Fit checkSlotLayout(const Schedule &schedule, const char *purpose);
 Fit checkThreads(const Schedule &schedule, const Chip &chip);
-/// Consumers can only take registers that the producer gives up: both have a count, or none.
+/// Consumers can only take registers that the producer gives up: both have a count, or none. Without a producer there
+/// is only the consumers' count.
 Fit checkRegisterRoles(const Schedule &schedule);
 /// The counts for setmaxnreg: the producer gives up registers of the launch, the consumers take them.
 Fit checkRegisterCounts(const Schedule &schedule, const Chip &chip);

@@ -6,22 +6,6 @@
 
 using namespace sparsec;
 
-const char *sparsec::name(MatrixInstruction instruction) {
-  return instruction == MatrixInstruction::Wgmma ? "wgmma" : "mma_sync";
-}
-
-const char *sparsec::name(CopyMethod copy) {
-  switch (copy) {
-  case CopyMethod::Tma:
-    return "tma";
-  case CopyMethod::CpAsync:
-    return "cp_async";
-  case CopyMethod::Gather:
-    return "gather";
-  }
-  return "unknown";
-}
-
 std::string sparsec::describeRoles(const Schedule &schedule) {
   Schedule defaults;
   std::string text = fmt::format("consumers {}x{}", schedule.consumersM, schedule.consumersN);
@@ -41,17 +25,24 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
 }
 
 std::string sparsec::toString(const Schedule &schedule) {
-  return fmt::format("{} {} {}x{}x{} stages {} {}", name(schedule.instruction), name(schedule.copy), schedule.tileM,
-                     schedule.tileN, schedule.tileK, schedule.stages, describeRoles(schedule));
+  return fmt::format("{} {} {}x{}x{} stages {} {}", infoOf(schedule.instruction).name, infoOf(schedule.copy).name,
+                     schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, describeRoles(schedule));
 }
 
 int64_t sparsec::requiredAlignment(const Schedule &schedule, int64_t elementBytes) {
-  return schedule.copy == CopyMethod::Gather ? elementBytes : 16;
+  int64_t alignment = infoOf(schedule.copy).alignment;
+  return alignment != 0 ? alignment : elementBytes;
 }
 
+bool sparsec::hasProducer(const Schedule &schedule) { return infoOf(schedule.copy).producerThreads != 0; }
+
 int64_t sparsec::threads(const Schedule &schedule) {
+  return consumerThreads(schedule) + infoOf(schedule.copy).producerThreads;
+}
+
+int64_t sparsec::consumerThreads(const Schedule &schedule) {
   int64_t consumers = schedule.consumersM * schedule.consumersN * schedule.tilesPerCta;
-  return schedule.instruction == MatrixInstruction::Wgmma ? 128 * (consumers + 1) : 32 * consumers;
+  return consumers * infoOf(schedule.instruction).threads;
 }
 
 int64_t sparsec::chunks(const Schedule &schedule, int64_t blockColumns) {

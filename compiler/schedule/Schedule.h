@@ -5,6 +5,8 @@
 #ifndef SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H
 #define SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H
 
+#include "MatrixInstructions.h"
+
 #include <cstdint>
 #include <string>
 
@@ -15,7 +17,7 @@ inline constexpr int64_t assumedSize = 8192;
 
 /// What is known about a product Y = W X at compile time.
 struct ProblemDescription {
-  int64_t elementBytes = 2;
+  ElementType elementType = ElementType::Bf16;
   int64_t outputBytes = 2;
   int64_t blockRows = 0;
   int64_t blockColumns = 0;
@@ -32,10 +34,6 @@ struct ProblemDescription {
   /// The kernel has an epilogue region.
   bool hasEpilogue = false;
 };
-
-// The values of the enums equal those of the dialect.
-enum class MatrixInstruction { Wgmma = 1, MmaSync = 2 };
-enum class CopyMethod { Tma = 1, CpAsync = 2, Gather = 3 };
 
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
 struct Schedule {
@@ -57,9 +55,6 @@ struct Schedule {
   bool operator==(const Schedule &) const = default;
 };
 
-const char *name(MatrixInstruction instruction);
-const char *name(CopyMethod copy);
-
 /// "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 raster 128"; what has its default value is
 /// left out.
 std::string toString(const Schedule &schedule);
@@ -71,8 +66,12 @@ std::string describeRoles(const Schedule &schedule);
 /// one copy.
 int64_t requiredAlignment(const Schedule &schedule, int64_t elementBytes);
 
-/// Threads of one CTA: the consumers and, where roles are split, the producer's warpgroup.
+/// True where a role of its own copies.
+bool hasProducer(const Schedule &schedule);
+
+/// Threads of one CTA: the consumers and, where roles are split, the producer's.
 int64_t threads(const Schedule &schedule);
+int64_t consumerThreads(const Schedule &schedule);
 
 /// Steps of the block loop for one block when the block is cut into chunks, else 1.
 int64_t chunks(const Schedule &schedule, int64_t blockColumns);

@@ -33,11 +33,19 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
                            schedule.consumerRegisters, schedule.raster, schedule.ctasPerSm, schedule.tilesPerCta);
 }
 
-static int64_t bytesOf(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
+static int64_t bytesOfType(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }
+
+static ElementType toElementType(Type type) {
+  if (type.isBF16())
+    return ElementType::Bf16;
+  if (type.isF16())
+    return ElementType::F16;
+  return isa<Float8E4M3FNType>(type) ? ElementType::F8E4M3 : ElementType::F8E5M2;
+}
 
 AttentionDescription sparsec::describeProblem(AttentionOp attention) {
   AttentionDescription problem;
-  problem.elementBytes = bytesOf(attention.getQuery().getType().getElementType());
+  problem.elementType = toElementType(attention.getQuery().getType().getElementType());
   problem.headDimension = attention.getHeadDimension();
   if (Value pattern = attention.getPattern()) {
     auto type = cast<PatternType>(pattern.getType());
@@ -57,8 +65,8 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
 
   ProblemDescription problem;
-  problem.elementBytes = bytesOf(matrix.getElementType());
-  problem.outputBytes = bytesOf(result.getElementType());
+  problem.elementType = toElementType(matrix.getElementType());
+  problem.outputBytes = bytesOfType(result.getElementType());
   problem.blockRows = matrix.getBlockRows();
   problem.blockColumns = matrix.getBlockColumns();
   problem.xTransposed = xTransposed;
@@ -72,6 +80,6 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));
   for (unsigned i = 0; i < spmm.getExtras().size(); ++i)
     if (spmm.getBroadcastOf(i) == Broadcast::full)
-      problem.epilogueBytes += bytesOf(getElementTypeOrSelf(spmm.getExtras()[i].getType()));
+      problem.epilogueBytes += bytesOfType(getElementTypeOrSelf(spmm.getExtras()[i].getType()));
   return problem;
 }

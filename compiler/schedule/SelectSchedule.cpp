@@ -47,7 +47,7 @@ private:
 class SpmmSelection : public Selection {
 public:
   SpmmSelection(KernelOp kernel, const ProblemDescription &problem, const Chip &chip)
-      : Selection(kernel, problem.elementBytes), problem(problem), chip(chip) {}
+      : Selection(kernel, bytesOf(problem.elementType)), problem(problem), chip(chip) {}
 
 private:
   std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
@@ -60,7 +60,7 @@ private:
 class AttentionSelection : public Selection {
 public:
   AttentionSelection(KernelOp kernel, const AttentionDescription &problem, const Chip &chip)
-      : Selection(kernel, problem.elementBytes), problem(problem), chip(chip) {}
+      : Selection(kernel, bytesOf(problem.elementType)), problem(problem), chip(chip) {}
 
 private:
   std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
@@ -84,7 +84,7 @@ LogicalResult Selection::run() {
   if (auto attribute = kernel.getFallbackScheduleAttr()) {
     Schedule fallback = toSchedule(attribute);
     if (fallback.copy != CopyMethod::Gather)
-      return kernel.emitOpError() << "fallback_schedule expects copy = gather, but got " << name(fallback.copy);
+      return kernel.emitOpError() << "fallback_schedule expects copy = gather, but got " << infoOf(fallback.copy).name;
     if (failed(expectFit("fallback_schedule", fallback)))
       return failure();
   } else if (requiredAlignment(schedule, elementBytes) > elementBytes) {

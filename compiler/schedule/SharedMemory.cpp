@@ -5,7 +5,7 @@
 using namespace sparsec;
 
 bool sparsec::usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t outputBytes) {
-  return schedule.instruction == MatrixInstruction::Wgmma && outputBytes == 2 && blockRows % 64 == 0;
+  return schedule.copy == CopyMethod::Tma && outputBytes == 2 && blockRows % infoOf(schedule.instruction).m == 0;
 }
 
 SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t elementBytes, bool stagedStore) {
@@ -21,16 +21,16 @@ SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t
     bool isRoomy = schedule.stages >= 4;
     layout.stagingColumns = isRoomy ? 64 : 32;
     layout.stagingBuffers = isRoomy ? 2 : 1;
-    layout.stagingBytes =
-        schedule.consumersM * schedule.consumersN * layout.stagingBuffers * 64 * layout.stagingColumns * 2;
+    layout.stagingBytes = schedule.consumersM * schedule.consumersN * layout.stagingBuffers *
+                          infoOf(schedule.instruction).m * layout.stagingColumns * 2;
   }
   layout.barrierOffset = layout.stagingOffset + layout.stagingBytes;
-  layout.barrierBytes = schedule.copy == CopyMethod::Tma ? 16 * schedule.stages : 0;
+  layout.barrierBytes = hasProducer(schedule) ? 16 * schedule.stages : 0;
   layout.total = layout.barrierOffset + layout.barrierBytes;
   return layout;
 }
 
 SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, const ProblemDescription &problem) {
-  return sharedMemoryLayout(schedule, problem.elementBytes,
+  return sharedMemoryLayout(schedule, bytesOf(problem.elementType),
                             usesStagedStore(schedule, problem.blockRows, problem.outputBytes));
 }

@@ -10,6 +10,13 @@ static constexpr Chip table[] = {
 
 std::span<const Chip> sparsec::chips() { return table; }
 
+const InstructionRate *Chip::find(MatrixInstruction instruction) const {
+  for (const InstructionRate &rate : instructions)
+    if (rate.instruction == instruction)
+      return &rate;
+  return nullptr;
+}
+
 const Chip *sparsec::findChip(std::string_view name) {
   for (const Chip &chip : table)
     if (chip.name == name)

@@ -4,12 +4,40 @@
 #ifndef SPARSEC_COMPILER_TARGET_TARGETINFO_H
 #define SPARSEC_COMPILER_TARGET_TARGETINFO_H
 
+#include "MatrixInstructions.h"
+
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
 
 namespace sparsec {
+
+/// How fast a chip runs one of its matrix instructions.
+struct InstructionRate {
+  MatrixInstruction instruction;
+  /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators.
+  double flopsPerClock;
+  /// The share of this rate that a long chain of products reaches.
+  double chainShare;
+};
+
+/// The matrix instructions of a chip, the fastest first.
+class InstructionList {
+public:
+  constexpr InstructionList(std::initializer_list<InstructionRate> list) : count(list.size()) {
+    std::copy(list.begin(), list.end(), rates.begin());
+  }
+
+  constexpr const InstructionRate *begin() const { return rates.data(); }
+  constexpr const InstructionRate *end() const { return rates.data() + count; }
+
+private:
+  std::array<InstructionRate, 4> rates = {};
+  size_t count;
+};
 
 /// One row of Targets.def. Sizes are in bytes, rates are per clock of the multiprocessor (SM).
 struct Chip {
@@ -30,16 +58,15 @@ struct Chip {
   int64_t preferredRegistersPerThread;
   int64_t maxThreadsPerMultiprocessor;
 
-  bool hasTma;
-  bool hasWgmma;
   bool hasClusters;
-  bool hasCpAsync;
+  EnumSet<CopyMethod> copies;
+  InstructionList instructions;
 
   /// Bytes per clock from L2 to all multiprocessors together.
   double l2BytesPerClock;
-  /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators; 0 without wgmma.
-  double wgmmaFlopsPerClock;
-  double mmaSyncFlopsPerClock;
+
+  /// The rate of an instruction, or null where the chip does not have it.
+  const InstructionRate *find(MatrixInstruction instruction) const;
 };
 
 /// The name of the target that has no chip: kernels become loops for the processor.

@@ -485,9 +485,9 @@ TEST_P(OneRoleChoice, ElementsOfAnyAlignmentHaveShortSteps) {
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
   for (const char *name : {"sm_89", "sm_90a"}) {
     const Chip &chip = *findChip(name);
-    Schedule schedule = rankCandidates(problem, chip, problem.elementBytes).front().schedule;
+    Schedule schedule = rankCandidates(problem, chip, bytesOf(problem.elementType)).front().schedule;
     EXPECT_EQ(checkAttentionFit(schedule, problem, chip).message, "");
-    EXPECT_EQ(requiredAlignment(schedule, problem.elementBytes), problem.elementBytes);
+    EXPECT_EQ(requiredAlignment(schedule, bytesOf(problem.elementType)), bytesOf(problem.elementType));
     EXPECT_EQ(schedule.tileN, 32);
     EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
     EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);

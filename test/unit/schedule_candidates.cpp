@@ -172,6 +172,15 @@ TEST(ScheduleChoice, LastAttemptHasFewSums) {
       }
 }
 
+// The fastest copy of the chip whose slots the instruction can read.
+TEST(ScheduleChoice, CopiesThatFeedAnInstruction) {
+  EXPECT_EQ(copyFor(MatrixInstruction::Wgmma, hopper(), 16), CopyMethod::Tma);
+  EXPECT_EQ(copyFor(MatrixInstruction::Wgmma, hopper(), 8), std::nullopt);
+  EXPECT_EQ(copyFor(MatrixInstruction::MmaSync, hopper(), 16), CopyMethod::CpAsync);
+  EXPECT_EQ(copyFor(MatrixInstruction::MmaSync, ada(), 8), CopyMethod::Gather);
+  EXPECT_EQ(copyFor(MatrixInstruction::Wgmma, ada(), 16), std::nullopt);
+}
+
 // A chip that nobody knows: one more row is all it takes.
 TEST(ScheduleChoice, NewChipIsOneRow) {
   Chip future = hopper();
@@ -188,7 +197,7 @@ TEST(ScheduleChoice, NewChipIsOneRow) {
 
   Chip small = ada();
   small.name = "sm_75";
-  small.hasCpAsync = false;
+  small.copies.remove(CopyMethod::CpAsync);
   small.sharedMemoryPerCta = 65536;
   small.sharedMemoryPerMultiprocessor = 65536;
   candidates = rankCandidates(problem, small, 16);
@@ -212,7 +221,7 @@ TEST(ScheduleChoice, EveryProblemGetsAScheduleThatFits) {
               Candidate winner = rankCandidates(problem, chip, alignment).front();
               ASSERT_TRUE(winner.fit.ok()) << winner.fit.message;
               ASSERT_GT(winner.cost.clocks, 0);
-              ASSERT_LE(requiredAlignment(winner.schedule, problem.elementBytes), alignment);
+              ASSERT_LE(requiredAlignment(winner.schedule, bytesOf(problem.elementType)), alignment);
               SharedMemoryLayout layout = sharedMemoryLayout(winner.schedule, problem);
               ASSERT_LE(layout.total, chip.sharedMemoryPerCta);
               int64_t slotAlignment = winner.schedule.copy == CopyMethod::Tma ? 1024 : 128;

@@ -46,7 +46,7 @@ TEST_F(ScheduleCost, StaysBelowTheTensorCores) {
     problem.density = density;
     double rate = estimateCost(wgmma128x256(), problem, hopper).usefulFlopsPerClock;
     EXPECT_GT(rate, 0);
-    EXPECT_LT(rate, hopper.wgmmaFlopsPerClock);
+    EXPECT_LT(rate, hopper.find(MatrixInstruction::Wgmma)->flopsPerClock);
   }
 }
 

@@ -175,12 +175,22 @@ TEST_F(ScheduleFit, InstructionsOfTheChip) {
   expectBroken(schedule, ada, Limit::Instruction, "expects what sm_89 has, but got a cluster");
   Chip old = ada;
   old.name = "sm_75";
-  old.hasCpAsync = false;
+  old.copies.remove(CopyMethod::CpAsync);
   expectBroken(mmaSync128x128(), old, Limit::Instruction, "expects what sm_75 has, but got copy = cp_async");
   schedule = wgmma128x256();
   schedule.copy = CopyMethod::CpAsync;
   expectBroken(schedule, hopper, Limit::Instruction,
                "expects wgmma with tma, or mma_sync with cp_async or gather, but got wgmma with cp_async");
+}
+
+TEST_F(ScheduleFit, ElementsOfTheInstruction) {
+  problem.elementType = ElementType::F16;
+  EXPECT_TRUE(check(wgmma128x256(), hopper).ok());
+  EXPECT_TRUE(check(mmaSync128x128(), ada).ok());
+  problem.elementType = ElementType::F8E4M3;
+  expectBroken(wgmma128x256(), hopper, Limit::Instruction, "expects elements that wgmma multiplies, but got f8E4M3FN");
+  problem.elementType = ElementType::F8E5M2;
+  expectBroken(mmaSync128x128(), ada, Limit::Instruction, "expects elements that mma_sync multiplies, but got f8E5M2");
 }
 
 TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {
@@ -216,7 +226,7 @@ TEST_F(ScheduleFit, GeometryOfMmaSync) {
   expectBroken(schedule, hopper, Limit::Geometry, "expects cluster to be between 1 and 1, but got 2");
   schedule = mmaSync128x128();
   schedule.producerRegisters = 40;
-  expectBroken(schedule, hopper, Limit::Geometry, "expects no producer_registers for mma_sync, but got 40");
+  expectBroken(schedule, hopper, Limit::Geometry, "expects no producer_registers for cp_async, but got 40");
 }
 
 TEST_F(ScheduleFit, MostRegistersOfMmaSync) {

@@ -4,8 +4,16 @@
 #include "TargetInfo.h"
 
 #include <gtest/gtest.h>
+#include <limits>
+#include <tuple>
 
 using namespace sparsec;
+
+static bool hasCopyFor(const Chip &chip, const MatrixInstructionInfo &instruction) {
+  return std::ranges::any_of(copies(), [&](const CopyInfo &copy) {
+    return chip.copies.contains(copy.copy) && copy.slotLayout == instruction.slotLayout;
+  });
+}
 
 TEST(TargetTable, FindsChipsByName) {
   ASSERT_NE(findChip("sm_90a"), nullptr);
@@ -35,13 +43,37 @@ TEST(TargetTable, RowsAreConsistent) {
   for (const Chip &chip : chips()) {
     SCOPED_TRACE(chip.name);
     EXPECT_EQ(chip.archSpecific, chip.name.ends_with('a'));
-    EXPECT_EQ(chip.hasWgmma, chip.wgmmaFlopsPerClock > 0);
-    EXPECT_GT(chip.mmaSyncFlopsPerClock, 0);
+    double slowest = std::numeric_limits<double>::infinity();
+    for (const InstructionRate &rate : chip.instructions) {
+      EXPECT_GT(rate.flopsPerClock, 0);
+      EXPECT_LT(rate.flopsPerClock, slowest) << "the fastest first";
+      slowest = rate.flopsPerClock;
+      EXPECT_TRUE(rate.chainShare > 0 && rate.chainShare <= 1);
+      EXPECT_TRUE(hasCopyFor(chip, infoOf(rate.instruction))) << infoOf(rate.instruction).name;
+    }
+    EXPECT_TRUE(chip.copies.contains(CopyMethod::Gather)) << "operands that nothing else can copy";
+    EXPECT_NE(chip.find(MatrixInstruction::MmaSync), nullptr) << "blocks that are too small for anything else";
     EXPECT_TRUE(chip.ptxFeature.starts_with("ptx"));
     // 1 KiB of every CTA's share is reserved.
     EXPECT_EQ(chip.sharedMemoryPerCta + 1024, chip.sharedMemoryPerMultiprocessor);
     EXPECT_LE(chip.preferredRegistersPerThread, chip.maxRegistersPerThread);
-    // wgmma is emitted with tensor copies only.
-    EXPECT_TRUE(!chip.hasWgmma || chip.hasTma);
   }
+}
+
+// infoOf takes the row by the value of the enum.
+TEST(TargetTable, RowsAreInTheOrderOfTheDialect) {
+  for (const MatrixInstructionInfo &info : matrixInstructions())
+    EXPECT_EQ(&infoOf(info.instruction), &info) << info.name;
+  for (const CopyInfo &info : copies())
+    EXPECT_EQ(&infoOf(info.copy), &info) << info.name;
+}
+
+// The shapes of the PTX ISA: wgmma.mma_async.m64nNk16 and mma.sync.m16n8k16.
+TEST(TargetTable, InstructionShapes) {
+  const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma), &mma = infoOf(MatrixInstruction::MmaSync);
+  EXPECT_EQ(std::tuple(wgmma.m, wgmma.mostN, wgmma.k, wgmma.threads), std::tuple(64, 256, 16, 128));
+  EXPECT_EQ(std::tuple(mma.m, mma.mostN, mma.k, mma.threads), std::tuple(16, 8, 16, 32));
+  EXPECT_TRUE(wgmma.a.contains(Place::Registers) && wgmma.a.contains(Place::SharedMemory));
+  EXPECT_FALSE(wgmma.b.contains(Place::Registers));
+  EXPECT_FALSE(mma.a.contains(Place::SharedMemory) || mma.b.contains(Place::SharedMemory));
 }
