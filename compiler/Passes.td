@@ -16,7 +16,7 @@ def AttachTargetPass : Pass<"sparsec-attach-target", "::mlir::ModuleOp"> {
     module { ... }  ==>  module attributes {sparsec.target = #sparsec.target<"sm_90a">} { ... }
     ```
   }];
-  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "sm_90a, sm_89 or host">];
+  let options = [Option<"chip", "chip", "std::string", "\"sm_90a\"", "name of a row of the chip table, or host">];
   let dependentDialects = ["::sparsec::SparsecDialect"];
 }
 

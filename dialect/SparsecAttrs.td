@@ -77,7 +77,7 @@ def Sparsec_TargetAttr : Sparsec_Attr<"Target", "target"> {
     module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     ```
   }];
-  let parameters = (ins StringRefParameter<"sm_90a, sm_89 or host">:$chip);
+  let parameters = (ins StringRefParameter<"name of a row of the chip table, or host">:$chip);
   let assemblyFormat = "`<` $chip `>`";
 }
 

@@ -81,7 +81,7 @@ const Chip *findChip(std::string_view name);
 /// True for the name of a chip and for "host".
 bool isKnownTarget(std::string_view name);
 
-/// "sm_89, sm_90a, host", for messages.
+/// "sm_80, sm_86, sm_89, sm_90a, sm_120, host", for messages.
 std::string knownTargets();
 
 } // namespace sparsec

@@ -128,7 +128,7 @@ module {}
 
 // -----
 
-// expected-error @+1 {{expects the chip to be one of sm_89, sm_90a, host, but got "sm_12"}}
+// expected-error @+1 {{expects the chip to be one of sm_80, sm_86, sm_89, sm_90a, sm_120, host, but got "sm_12"}}
 module attributes {sparsec.target = #sparsec.target<"sm_12">} {}
 
 // -----

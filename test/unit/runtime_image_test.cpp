@@ -252,6 +252,29 @@ TEST(Image, BestImageForTheDevice) {
   EXPECT_EQ(choice({"sm_89"}, 86), "no image runs on 'Fake GPU' of compute capability 8.6: the file is for sm_89");
 }
 
+TEST(Image, EveryChipTakesItsOwnImage) {
+  std::vector<std::string> all = {"sm_80", "sm_86", "sm_89", "sm_90a", "sm_120"};
+  EXPECT_EQ(choice(all, 80), "sm_80");
+  EXPECT_EQ(choice(all, 86), "sm_86");
+  EXPECT_EQ(choice(all, 89), "sm_89");
+  EXPECT_EQ(choice(all, 90), "sm_90a");
+  EXPECT_EQ(choice(all, 120), "sm_120");
+  EXPECT_EQ(choice(all, 121), "sm_120") << "a later capability of the same major number";
+  EXPECT_EQ(choice({"sm_80"}, 86), "sm_80");
+  EXPECT_EQ(choice({"sm_86"}, 80), "no image runs on 'Fake GPU' of compute capability 8.0: the file is for sm_86");
+  EXPECT_EQ(choice({"sm_120"}, 100), "no image runs on 'Fake GPU' of compute capability 10.0: the file is for sm_120");
+}
+
+TEST(Image, EveryChipTakesThePtxOfAnEarlierOne) {
+  EXPECT_EQ(choice({"sm_80", "sm_80 ptx"}, 86), "sm_80") << "nothing to compile";
+  EXPECT_EQ(choice({"sm_80", "sm_80 ptx"}, 90), "sm_80 ptx");
+  EXPECT_EQ(choice({"sm_80 ptx", "sm_86 ptx", "sm_120 ptx"}, 90), "sm_86 ptx");
+  EXPECT_EQ(choice({"sm_80 ptx", "sm_86 ptx", "sm_120 ptx"}, 120), "sm_120 ptx");
+  EXPECT_EQ(choice({"sm_89 ptx", "sm_90a"}, 120), "sm_89 ptx") << "code for sm_90a runs on nothing else";
+  EXPECT_EQ(choice({"sm_120 ptx"}, 90),
+            "no image runs on 'Fake GPU' of compute capability 9.0: the file is for sm_120 ptx (PTX)");
+}
+
 TEST(Image, HostTakesHostImagesOnly) {
   sparsec_device_info_t host = {
       sizeof(sparsec_device_info_t), SPARSEC_TARGET_HOST, SPARSEC_PLACE_HOST, "host", 0, 1, 0, 0};

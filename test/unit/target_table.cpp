@@ -31,18 +31,22 @@ TEST(TargetTable, HostIsATargetButNoChip) {
   EXPECT_FALSE(isKnownTarget("sm_100a"));
 }
 
-TEST(TargetTable, ListsAllTargets) { EXPECT_EQ(knownTargets(), "sm_89, sm_90a, host"); }
+TEST(TargetTable, ListsAllTargets) { EXPECT_EQ(knownTargets(), "sm_80, sm_86, sm_89, sm_90a, sm_120, host"); }
 
-// The documented limits of dynamic shared memory: 227 KiB on compute capability 9.0, 99 KiB on 8.9.
+// The documented limits of dynamic shared memory for each compute capability.
 TEST(TargetTable, SharedMemoryLimits) {
   EXPECT_EQ(findChip("sm_90a")->sharedMemoryPerCta, 227 * 1024);
   EXPECT_EQ(findChip("sm_89")->sharedMemoryPerCta, 99 * 1024);
+  EXPECT_EQ(findChip("sm_80")->sharedMemoryPerCta, 163 * 1024);
+  EXPECT_EQ(findChip("sm_86")->sharedMemoryPerCta, 99 * 1024);
+  EXPECT_EQ(findChip("sm_120")->sharedMemoryPerCta, 99 * 1024);
 }
 
 TEST(TargetTable, RowsAreConsistent) {
   for (const Chip &chip : chips()) {
     SCOPED_TRACE(chip.name);
     EXPECT_EQ(chip.archSpecific, chip.name.ends_with('a'));
+    EXPECT_EQ(chip.name, "sm_" + std::to_string(chip.computeCapability) + (chip.archSpecific ? "a" : ""));
     double slowest = std::numeric_limits<double>::infinity();
     for (const InstructionRate &rate : chip.instructions) {
       EXPECT_GT(rate.flopsPerClock, 0);

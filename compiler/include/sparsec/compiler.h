@@ -97,7 +97,7 @@ SPARSEC_COMPILER_API void sparsec_compile_result_free(sparsec_compile_result_t r
 
 /* "0.1.0" */
 SPARSEC_COMPILER_API const char *sparsec_compiler_version(void);
-/* The names of all targets: "sm_89, sm_90a, host" */
+/* The names of all targets: "sm_80, sm_86, sm_89, sm_90a, sm_120, host" */
 SPARSEC_COMPILER_API const char *sparsec_compiler_targets(void);
 
 #ifdef __cplusplus

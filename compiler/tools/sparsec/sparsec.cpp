@@ -48,8 +48,8 @@ static cl::opt<std::string> inputPath(cl::Positional, cl::desc("kernel.mlir (- i
 static cl::opt<std::string> outputPath("o", cl::desc("File to write, - is standard output; see below"),
                                        cl::value_desc("file"), cl::cat(category));
 static cl::list<std::string> targets("arch", cl::CommaSeparated, cl::value_desc("names"),
-                                     cl::desc("Chips, or host; several give a bundle from which the runtime picks "
-                                              "(default sm_90a)"),
+                                     cl::desc("Chips that --version lists, or host; several give a bundle from which "
+                                              "the runtime picks (default sm_90a)"),
                                      cl::cat(category));
 static cl::opt<sparsec_emit_t, false, ChoiceParser<sparsec_emit_t>> emit(
     "emit", cl::desc("What to write instead of the image:"), cl::init(SPARSEC_EMIT_IMAGE),
