@@ -41,12 +41,11 @@ std::string PhaseTimes::toString() const {
 //===----------------------------------------------------------------------===//
 
 int64_t sparsec::residentCtas(const Chip &chip, int64_t threads, int64_t registers, int64_t sharedMemory) {
-  // Hardware gives registers to warps in units of 256, and keeps 1 KB of shared memory per CTA for itself.
   int64_t warps = divideCeil(threads, 32);
-  int64_t registersPerCta = warps * alignTo(registers * 32, 256);
+  int64_t registersPerCta = warps * alignTo(registers * 32, chip.registerUnit);
   return std::min({chip.maxThreadsPerMultiprocessor / (warps * 32),
                    chip.registersPerMultiprocessor / std::max<int64_t>(registersPerCta, 1),
-                   chip.sharedMemoryPerMultiprocessor / (sharedMemory + 1024)});
+                   chip.sharedMemoryPerMultiprocessor / (sharedMemory + chip.reservedSharedMemoryPerCta)});
 }
 
 static std::string describeStage(const sparsec_stage_info_t &stage, const char *schedule, const Chip *chip) {

@@ -13,16 +13,13 @@ static constexpr int64_t leastStages = 3;
 static constexpr int64_t leastStagesOfOneRole = 2;
 // The widest product of scores that leaves registers for the rest.
 static constexpr int64_t mostKeys = 128;
-static constexpr int64_t warpsPerSm = 8;
-// Queries of four warps, one on each scheduler, that multiply or exponentiate together.
-static constexpr int64_t rowsOfTurn = 64;
+// f32 operations around the exponential of a score.
+static constexpr double operationsPerScore = 6;
 
-// An exponential takes one of 16 lanes of its unit for a clock, what is around it about six of 128.
-static constexpr double softmaxClocksPerScore = 1.0 / 16 + 6.0 / 128;
-// One role: all warps meet between two steps. A second CTA on the SM works meanwhile.
-static constexpr double barrierClocks = 50;
-// Resources overlap, but not perfectly: this share of what the slower one should hide still shows.
-static constexpr double exposedShare = 0.1;
+/// Queries of as many warps as there are schedulers, which multiply or exponentiate together.
+static int64_t rowsOfTurn(const MatrixInstructionInfo &info, const Chip &chip) {
+  return 32 * info.m / info.threads * chip.schedulers;
+}
 
 /// Warpgroups of an SM take turns: while one multiplies, the others exponentiate.
 Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
@@ -31,16 +28,17 @@ Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription 
   double keysAndValues = double(2 * schedule.tileN * problem.headDimension * bytesOf(problem.elementType));
   double l2Rate = chip.l2BytesPerClock / double(chip.multiprocessors);
   double rows = double(schedule.tileM * schedule.tilesPerCta * schedule.ctasPerSm);
-  double turns = std::max(1.0, rows / double(rowsOfTurn));
+  double turns = std::max(1.0, rows / double(rowsOfTurn(infoOf(schedule.instruction), chip)));
 
   Cost cost;
   cost.tensor = flops / chip.find(schedule.instruction)->flopsPerClock;
-  cost.softmax = scores * softmaxClocksPerScore;
+  cost.softmax = scores * (1 / double(chip.exponentialLanes) + operationsPerScore / double(chip.floatLanes));
   cost.l2 = keysAndValues / l2Rate;
   double work = std::max(cost.tensor, cost.softmax) + std::min(cost.tensor, cost.softmax) / turns;
-  double step = std::max(work, cost.l2) + exposedShare * std::min(work, cost.l2);
+  double step = std::max(work, cost.l2) + chip.times.exposedShare * std::min(work, cost.l2);
+  // With one role all warps meet between two steps. A second CTA on the SM works meanwhile.
   if (!hasProducer(schedule))
-    step += barrierClocks / double(schedule.ctasPerSm);
+    step += chip.times.barrier / double(schedule.ctasPerSm);
   cost.bound = cost.l2 > work ? "L2" : cost.tensor > cost.softmax ? "tensor cores" : "softmax";
   cost.usefulFlopsPerClock = flops / step;
   cost.clocks = 1 / cost.usefulFlopsPerClock;
@@ -81,11 +79,13 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
     add(info.m, problem.keyBlock, 2);
 }
 
-/// Eight warps on an SM: 128 queries share keys and values, 64 queries do it in two CTAs. Steps are short where single
+/// As many warps on an SM as can have all registers of a thread, which are eight: 128 queries share keys and values, 64
+/// queries do it in two CTAs. Steps are short where single
 /// elements are copied: few kernels ever run that variant, and it has half the code.
-static void addMmaSyncSchedules(const AttentionDescription &problem, CopyMethod copy,
+static void addMmaSyncSchedules(const AttentionDescription &problem, const Chip &chip, CopyMethod copy,
                                 std::vector<Schedule> &schedules) {
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
+  int64_t warps = chip.registersPerMultiprocessor / (info.threads * (chip.maxRegistersPerThread + 1));
   for (int64_t keys : {64, 32}) {
     if (copy == CopyMethod::Gather && keys > 32)
       continue;
@@ -97,7 +97,7 @@ static void addMmaSyncSchedules(const AttentionDescription &problem, CopyMethod 
     schedule.tileK = problem.headDimension;
     schedule.stages = leastStagesOfOneRole;
     schedule.consumersM = problem.queryBlock / info.m;
-    schedule.ctasPerSm = warpsPerSm / schedule.consumersM;
+    schedule.ctasPerSm = warps / schedule.consumersM;
     schedule.raster = 1;
     schedules.push_back(schedule);
   }
@@ -112,7 +112,7 @@ std::vector<Schedule> sparsec::candidateSchedules(const AttentionDescription &pr
     if (copy && rate.instruction == MatrixInstruction::Wgmma)
       addWgmmaSchedules(problem, chip, *copy, schedules);
     else if (copy)
-      addMmaSyncSchedules(problem, *copy, schedules);
+      addMmaSyncSchedules(problem, chip, *copy, schedules);
   }
   return schedules;
 }

@@ -8,9 +8,6 @@
 
 using namespace sparsec;
 
-// What the hardware reserves beside the shared memory of each resident CTA.
-static constexpr int64_t reservedSharedMemoryPerCta = 1024;
-static constexpr int64_t maxThreadsPerCta = 1024;
 static constexpr int64_t leastStages = 2;
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
@@ -211,7 +208,7 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
 
 Fit sparsec::checkThreads(const Schedule &schedule, const Chip &chip) {
   int64_t needed = threads(schedule);
-  return firstBroken({atMost(Limit::Threads, maxThreadsPerCta, needed, "threads per CTA"),
+  return firstBroken({atMost(Limit::Threads, chip.maxThreadsPerCta, needed, "threads per CTA"),
                       atMost(Limit::Threads, chip.maxThreadsPerMultiprocessor, needed * schedule.ctasPerSm,
                              fmt::format("threads per multiprocessor on {}", chip.name))});
 }
@@ -268,7 +265,7 @@ Fit sparsec::checkSharedMemory(const Schedule &schedule, int64_t total, const Ch
   return firstBroken({atMost(Limit::SharedMemory, chip.sharedMemoryPerCta, total,
                              fmt::format("bytes of shared memory on {}", chip.name)),
                       atMost(Limit::SharedMemory, chip.sharedMemoryPerMultiprocessor,
-                             schedule.ctasPerSm * (total + reservedSharedMemoryPerCta),
+                             schedule.ctasPerSm * (total + chip.reservedSharedMemoryPerCta),
                              fmt::format("bytes of shared memory for {} CTAs per multiprocessor on {}",
                                          schedule.ctasPerSm, chip.name))});
 }

@@ -39,7 +39,29 @@ private:
   size_t count;
 };
 
-/// One row of Targets.def. Sizes are in bytes, rates are per clock of the multiprocessor (SM).
+/// What only measurements tell, in clocks where nothing else is said. The values here were measured on an H200; a row
+/// of Targets.def that gives none of its own assumes them.
+struct ChipTimes {
+  /// From a request of L2 to its data.
+  double l2Latency = 800;
+  /// L2 moves pieces of so many bytes; rows that are shorter cost a whole one.
+  double l2PieceBytes = 64;
+  /// CTAs that work on different blocks do not run in lockstep, so their equal requests are not merged: the L2 rate of
+  /// a sparse product falls to this share.
+  double sparseL2Share = 0.73;
+  /// Resources overlap, but not perfectly: this share of what the slower one should hide still shows.
+  double exposedShare = 0.1;
+  /// Both CTAs of a cluster wait for the slower one, and clusters drift apart where CTAs would stay in step: a factor.
+  double clusterOverhead = 1.06;
+  /// A barrier of all warps of a CTA.
+  double barrier = 50;
+  /// Until the first chain of a tile runs. A producer of its own works on the next tile meanwhile.
+  double fillOfOneRole = 1500;
+  double fillOfTwoRoles = 300;
+};
+
+/// One row of Targets.def. Sizes are in bytes, rates are per clock of the multiprocessor (SM). What has a value here is
+/// alike on all chips but those whose row says otherwise.
 struct Chip {
   std::string_view name;
   /// 10 * major + minor.
@@ -52,11 +74,21 @@ struct Chip {
   int64_t multiprocessors;
   int64_t sharedMemoryPerCta;
   int64_t sharedMemoryPerMultiprocessor;
+  /// What the hardware reserves beside the shared memory of each resident CTA.
+  int64_t reservedSharedMemoryPerCta = 1024;
   int64_t registersPerMultiprocessor;
+  /// A warp gets registers in units of so many.
+  int64_t registerUnit = 256;
   int64_t maxRegistersPerThread;
   /// What a chosen schedule may need; a schedule written by hand may go to maxRegistersPerThread.
   int64_t preferredRegistersPerThread;
   int64_t maxThreadsPerMultiprocessor;
+  int64_t maxThreadsPerCta = 1024;
+  /// Warps that issue an instruction in the same clock.
+  int64_t schedulers = 4;
+  /// f32 operations and exponentials that begin in a clock.
+  int64_t floatLanes = 128;
+  int64_t exponentialLanes = 16;
 
   bool hasClusters;
   EnumSet<CopyMethod> copies;
@@ -64,6 +96,9 @@ struct Chip {
 
   /// Bytes per clock from L2 to all multiprocessors together.
   double l2BytesPerClock;
+  double l2BytesPerClockOfOneMultiprocessor = 64;
+  double sharedMemoryBytesPerClock = 128;
+  ChipTimes times = {};
 
   /// The rate of an instruction, or null where the chip does not have it.
   const InstructionRate *find(MatrixInstruction instruction) const;

@@ -222,6 +222,17 @@ TEST(AttentionCost, OfOneStep) {
   EXPECT_LT(estimateCost(schedule, problem, *findChip("sm_90a")).usefulFlopsPerClock, two) << "nobody takes turns";
 }
 
+// What is around an exponential runs on the f32 lanes, of which an A100 has half as many.
+TEST(AttentionCost, LanesAreThoseOfTheRow) {
+  Schedule schedule = oneConsumer();
+  AttentionDescription problem = attention(64, 64, 64);
+  Chip other = *findChip("sm_90a");
+  other.floatLanes = 64;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, other).softmax, 64 * 64 * (1.0 / 16 + 6.0 / 64));
+  other.exponentialLanes = 32;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, other).softmax, 64 * 64 * (1.0 / 32 + 6.0 / 64));
+}
+
 TEST(AttentionCost, Bound) {
   Schedule schedule = oneConsumer();
   AttentionDescription problem = attention(64, 64, 64);

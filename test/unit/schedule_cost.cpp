@@ -199,6 +199,43 @@ TEST_F(ScheduleCost, FewColumnsLeaveMultiprocessorsIdle) {
   EXPECT_LT(estimateCost(narrow, problem, hopper).clocks, estimateCost(wide, problem, hopper).clocks);
 }
 
+// The row of the chip says what a clock brings; nothing of it stands in the model.
+TEST_F(ScheduleCost, RatesAndTimesAreThoseOfTheRow) {
+  Schedule schedule = mmaSync128x128();
+  schedule.stages = 2;
+  problem.density = 0;
+  Chip other = ada;
+  other.sharedMemoryBytesPerClock *= 2;
+  other.schedulers *= 2;
+  other.times.l2Latency *= 2;
+  other.times.sparseL2Share /= 2;
+  Cost one = estimateCost(schedule, problem, ada), two = estimateCost(schedule, problem, other);
+  EXPECT_DOUBLE_EQ(two.sharedMemory, one.sharedMemory / 2);
+  EXPECT_DOUBLE_EQ(two.copyInstructions, one.copyInstructions / 2);
+  EXPECT_DOUBLE_EQ(two.latency, 2 * one.latency);
+  EXPECT_DOUBLE_EQ(two.l2, 2 * one.l2);
+  other = ada;
+  other.times.l2PieceBytes = 128;
+  // Rows of A have 32 elements, 64 bytes; those of X 128, and both are 8 KiB.
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, other).l2, one.l2 * (2 + 1) / 2);
+}
+
+TEST_F(ScheduleCost, TimesOfATileAreThoseOfTheRow) {
+  problem.density = 1e-9; // no step
+  Schedule schedule = wgmma128x256();
+  Chip other = hopper;
+  other.times.clusterOverhead = 2;
+  double alike = estimateCost(schedule, problem, hopper).clocks / hopper.times.clusterOverhead;
+  EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, other).clocks, 2 * alike);
+  schedule.cluster = 1;
+  other.times.fillOfTwoRoles = 1300;
+  Cost tile = estimateCost(schedule, problem, other);
+  EXPECT_NEAR(tile.clocks / tile.tilesPerMultiprocessor, 1300 + tile.epilogue, 0.1);
+  other.times.fillOfOneRole = 700;
+  tile = estimateCost(mmaSync128x128(), problem, other);
+  EXPECT_NEAR(tile.clocks / tile.tilesPerMultiprocessor, 700 + tile.epilogue, 0.1);
+}
+
 TEST_F(ScheduleCost, Raster) {
   // Bound by the tensor cores: sqrt(66 clusters * 512 columns / 128 rows) = 16.2.
   EXPECT_EQ(chooseRaster(wgmma128x256(), problem, hopper), 16);

@@ -58,8 +58,7 @@ TEST(TargetTable, RowsAreConsistent) {
     EXPECT_TRUE(chip.copies.contains(CopyMethod::Gather)) << "operands that nothing else can copy";
     EXPECT_NE(chip.find(MatrixInstruction::MmaSync), nullptr) << "blocks that are too small for anything else";
     EXPECT_TRUE(chip.ptxFeature.starts_with("ptx"));
-    // 1 KiB of every CTA's share is reserved.
-    EXPECT_EQ(chip.sharedMemoryPerCta + 1024, chip.sharedMemoryPerMultiprocessor);
+    EXPECT_EQ(chip.sharedMemoryPerCta + chip.reservedSharedMemoryPerCta, chip.sharedMemoryPerMultiprocessor);
     EXPECT_LE(chip.preferredRegistersPerThread, chip.maxRegistersPerThread);
   }
 }
