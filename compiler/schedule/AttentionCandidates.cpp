@@ -9,10 +9,6 @@ using namespace sparsec;
 
 // More slots than this hide nothing.
 static constexpr int64_t mostStages = 8;
-static constexpr int64_t leastStages = 3;
-static constexpr int64_t leastStagesOfOneRole = 2;
-// The widest product of scores that leaves registers for the rest.
-static constexpr int64_t mostKeys = 128;
 // f32 operations around the exponential of a score.
 static constexpr double operationsPerScore = 6;
 
@@ -35,7 +31,7 @@ Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription 
   cost.softmax = scores * (1 / double(chip.exponentialLanes) + operationsPerScore / double(chip.floatLanes));
   cost.l2 = keysAndValues / l2Rate;
   double work = std::max(cost.tensor, cost.softmax) + std::min(cost.tensor, cost.softmax) / turns;
-  double step = std::max(work, cost.l2) + chip.times.exposedShare * std::min(work, cost.l2);
+  double step = overlapped({work, cost.l2}, chip);
   // With one role all warps meet between two steps. A second CTA on the SM works meanwhile.
   if (!hasProducer(schedule))
     step += chip.times.barrier / double(schedule.ctasPerSm);
@@ -64,9 +60,7 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
     schedule.raster = 1;
     // With three tiles the producers have to do with less.
     shareRegisters(schedule, tiles == 3 ? 32 : 40, chip);
-    for (schedule.stages = mostStages; schedule.stages > leastStages; --schedule.stages)
-      if (checkAttentionFit(schedule, problem, chip).ok())
-        break;
+    chooseStages(schedule, problem, chip, leastStagesOfTwoRoles, mostStages);
     schedules.push_back(schedule);
   };
   if (!isNarrow && problem.queryBlock > info.m)
@@ -80,8 +74,8 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
 }
 
 /// As many warps on an SM as can have all registers of a thread, which are eight: 128 queries share keys and values, 64
-/// queries do it in two CTAs. Steps are short where single
-/// elements are copied: few kernels ever run that variant, and it has half the code.
+/// queries do it in two CTAs. Steps are short where single elements are copied: few kernels ever run that variant, and
+/// it has half the code.
 static void addMmaSyncSchedules(const AttentionDescription &problem, const Chip &chip, CopyMethod copy,
                                 std::vector<Schedule> &schedules) {
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
@@ -115,22 +109,4 @@ std::vector<Schedule> sparsec::candidateSchedules(const AttentionDescription &pr
       addMmaSyncSchedules(problem, chip, *copy, schedules);
   }
   return schedules;
-}
-
-std::vector<Candidate> sparsec::rankCandidates(const AttentionDescription &problem, const Chip &chip,
-                                               int64_t alignment) {
-  std::vector<Candidate> candidates;
-  for (const Schedule &schedule : candidateSchedules(problem, chip, alignment)) {
-    int64_t needed = estimatedRegisters(schedule, problem, Origin::Chosen), allowed = consumerBudget(schedule, chip);
-    Candidate candidate = {schedule,
-                           firstBroken({checkAttentionFit(schedule, problem, chip),
-                                        atMost(Limit::Registers, allowed, needed, "registers per consumer thread")}),
-                           {},
-                           allowed - needed};
-    if (candidate.fit.ok())
-      candidate.cost = estimateCost(schedule, problem, chip);
-    candidates.push_back(candidate);
-  }
-  sortByCost(candidates);
-  return candidates;
 }

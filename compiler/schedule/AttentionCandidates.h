@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The schedules of attention that are worth a look, with how long they are expected to take. Pure functions.
+// The schedules of attention that are worth a look, with how long they are expected to take. Candidates.h ranks them.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_ATTENTIONCANDIDATES_H
 #define SPARSEC_COMPILER_SCHEDULE_ATTENTIONCANDIDATES_H
@@ -13,10 +13,6 @@ namespace sparsec {
 Cost estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
 
 std::vector<Schedule> candidateSchedules(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
-
-/// The candidates where pointers and strides are multiples of `alignment` bytes: those that fit first, the cheapest at
-/// the front.
-std::vector<Candidate> rankCandidates(const AttentionDescription &problem, const Chip &chip, int64_t alignment);
 
 } // namespace sparsec
 

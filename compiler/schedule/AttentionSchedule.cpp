@@ -6,17 +6,12 @@
 
 using namespace sparsec;
 
-static constexpr int64_t leastStages = 3;
-// The widest product of scores that leaves registers for the rest.
-static constexpr int64_t mostKeys = 128;
 // Of which one warp each fills the rings of a tile.
 static constexpr int64_t mostTilesPerCta = 4;
 // A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
 static_assert(1 + 2 * mostTilesPerCta <= 16, "a CTA has 16 named barriers");
 static constexpr int64_t bufferAlignment = 1024;
 static constexpr int64_t issuerBytes = 8;
-// With one role, keys of a step are copied while the step before works.
-static constexpr int64_t leastStagesOfOneRole = 2;
 static constexpr int64_t leastStepKeys = 32;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
@@ -99,7 +94,7 @@ static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &p
 static Fit checkTwoRoles(const Schedule &schedule, const AttentionDescription &problem) {
   return firstBroken({checkTileKeys(schedule, problem), checkConsumers(schedule),
                       atMost(Limit::Geometry, mostTilesPerCta, schedule.tilesPerCta, "tiles_per_cta for attention"),
-                      checkRegisterRoles(schedule), atLeastStages(schedule, leastStages)});
+                      checkRegisterRoles(schedule), atLeastStages(schedule, leastStagesOfTwoRoles)});
 }
 
 /// A step is a part of a key block that all warps together copy in whole passes: 32 rows of 8 units are 256 threads.
@@ -116,7 +111,8 @@ static Fit checkOneRole(const Schedule &schedule, const AttentionDescription &pr
                       atLeastStages(schedule, leastStagesOfOneRole)});
 }
 
-Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
+/// A schedule that is written by hand is refused only where it cannot work.
+static Fit checkHandWritten(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
   bool isSplit = hasProducer(schedule);
   return firstBroken(
       {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ", for attention"),
@@ -127,4 +123,12 @@ Fit sparsec::checkAttentionFit(const Schedule &schedule, const AttentionDescript
        atMost(Limit::Registers, consumerBudget(schedule, chip),
               estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),
        checkSharedMemory(schedule, attentionSharedMemory(schedule, bytesOf(problem.elementType)).total, chip)});
+}
+
+Fit sparsec::checkFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip, Origin origin) {
+  Fit fit = checkHandWritten(schedule, problem, chip);
+  if (!fit.ok() || origin == Origin::HandWritten)
+    return fit;
+  return atMost(Limit::Registers, consumerBudget(schedule, chip), estimatedRegisters(schedule, problem, origin),
+                "registers per consumer thread");
 }

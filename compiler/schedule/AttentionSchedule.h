@@ -34,6 +34,12 @@ struct AttentionSharedMemory {
 /// Bytes beside every slot: its full and its empty barrier, and two messages from the producer to the consumers.
 inline constexpr int64_t slotControlBytes = 24;
 
+/// The widest product of scores that leaves registers for the rest.
+inline constexpr int64_t mostKeys = 128;
+
+/// Slots for keys and values. With one role, keys of a step are copied while the step before works.
+inline constexpr int64_t leastStagesOfTwoRoles = 3, leastStagesOfOneRole = 2;
+
 /// Slots for the queries of a tile.
 int64_t queryStages(const Schedule &schedule);
 
@@ -42,8 +48,8 @@ AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t el
 /// Registers that a thread of a consumer is expected to need (Chosen), or cannot do without (HandWritten).
 int64_t estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin);
 
-/// Whether a schedule that may be written by hand fits the problem and the chip.
-Fit checkAttentionFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip);
+/// Whether a schedule fits the problem and the chip.
+Fit checkFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip, Origin origin);
 
 } // namespace sparsec
 

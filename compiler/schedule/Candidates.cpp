@@ -31,9 +31,7 @@ static StageRange usefulStages(CopyMethod copy) {
 static Schedule complete(Schedule schedule, const ProblemDescription &problem, const Chip &chip) {
   schedule.raster = chooseRaster(schedule, problem, chip);
   auto [least, most] = usefulStages(schedule.copy);
-  for (schedule.stages = most; schedule.stages > least; --schedule.stages)
-    if (checkFit(schedule, problem, chip, Origin::HandWritten).broken != Limit::SharedMemory)
-      break;
+  chooseStages(schedule, problem, chip, least, most);
   return schedule;
 }
 
@@ -154,21 +152,6 @@ void sparsec::sortByCost(std::vector<Candidate> &candidates) {
       return left.fit.ok();
     return left.cost.clocks < right.cost.clocks;
   });
-}
-
-std::vector<Candidate> sparsec::rankCandidates(const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
-  std::vector<Candidate> candidates;
-  for (const Schedule &schedule : candidateSchedules(problem, chip, alignment)) {
-    Candidate candidate = {schedule,
-                           checkFit(schedule, problem, chip, Origin::Chosen),
-                           {},
-                           consumerBudget(schedule, chip) - estimatedRegisters(schedule, Origin::Chosen)};
-    if (candidate.fit.ok())
-      candidate.cost = estimateCost(schedule, problem, chip);
-    candidates.push_back(candidate);
-  }
-  sortByCost(candidates);
-  return candidates;
 }
 
 std::vector<size_t> sparsec::orderOfAttempts(const std::vector<Candidate> &candidates) {

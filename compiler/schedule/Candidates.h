@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules that are worth a look, and the best of them. Pure functions.
+//
+// What a kernel computes is a description: ProblemDescription of spmm, AttentionDescription of attention. Each has the
+// functions candidateSchedules, checkFit, estimatedRegisters and estimateCost. All else is common.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
 #define SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
@@ -29,11 +32,34 @@ std::optional<CopyMethod> copyFor(MatrixInstruction instruction, const Chip &chi
 /// as are useful and fit.
 std::vector<Schedule> candidateSchedules(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
 
-/// The candidates with fit and cost: those that fit first, the cheapest at the front.
-std::vector<Candidate> rankCandidates(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
-
 /// Those that fit first, the cheapest at the front; what is equal keeps its order.
 void sortByCost(std::vector<Candidate> &candidates);
+
+/// The candidates where pointers and strides are multiples of `alignment` bytes, with fit and cost: those that fit
+/// first, the cheapest at the front.
+template <typename Description>
+std::vector<Candidate> rankCandidates(const Description &problem, const Chip &chip, int64_t alignment) {
+  std::vector<Candidate> candidates;
+  for (const Schedule &schedule : candidateSchedules(problem, chip, alignment)) {
+    Candidate candidate = {schedule,
+                           checkFit(schedule, problem, chip, Origin::Chosen),
+                           {},
+                           consumerBudget(schedule, chip) - estimatedRegisters(schedule, problem, Origin::Chosen)};
+    if (candidate.fit.ok())
+      candidate.cost = estimateCost(schedule, problem, chip);
+    candidates.push_back(candidate);
+  }
+  sortByCost(candidates);
+  return candidates;
+}
+
+/// Gives the schedule as many stages as are useful and fit in shared memory.
+template <typename Description>
+void chooseStages(Schedule &schedule, const Description &problem, const Chip &chip, int64_t least, int64_t most) {
+  for (schedule.stages = most; schedule.stages > least; --schedule.stages)
+    if (checkFit(schedule, problem, chip, Origin::HandWritten).broken != Limit::SharedMemory)
+      break;
+}
 
 /// The positions of the candidates to try, in order, while the assembler finds that registers do not suffice: the
 /// cheapest, then always the next one that leaves a thread more registers than all before.

@@ -12,8 +12,7 @@ using namespace sparsec;
 
 static double ceilDivide(int64_t value, int64_t divisor) { return double((value + divisor - 1) / divisor); }
 
-/// The time of overlapping activities.
-template <size_t count> static double overlapped(const std::array<double, count> &times, const Chip &chip) {
+double sparsec::overlapped(std::initializer_list<double> times, const Chip &chip) {
   double longest = *std::max_element(times.begin(), times.end());
   return longest + chip.times.exposedShare * (std::accumulate(times.begin(), times.end(), 0.0) - longest);
 }
@@ -124,14 +123,14 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
   cost.latency = chip.times.l2Latency / double(std::max<int64_t>(slotsAhead, 1)) / resident;
   cost.bound = boundOf(cost);
 
-  double work = overlapped(std::array{cost.tensor, cost.l2, cost.sharedMemory, cost.copyInstructions}, chip);
+  double work = overlapped({cost.tensor, cost.l2, cost.sharedMemory, cost.copyInstructions}, chip);
   double step = slotsAhead > 0 ? std::max(work, cost.latency) : work + cost.latency;
   // A second CTA on the SM works while the warps of one meet between two steps.
   step += isOneRole && resident < 2 ? chip.times.barrier : 0;
   double main = steps.count * step + (isOneRole ? chip.times.fillOfOneRole : chip.times.fillOfTwoRoles) / resident;
   double tileElements = double(schedule.tileM * std::min(schedule.tileN, problem.n));
   cost.epilogue = tileElements * double(problem.outputBytes + problem.epilogueBytes) / rate;
-  double tile = resident > 1 ? overlapped(std::array{main, cost.epilogue}, chip) : main + cost.epilogue;
+  double tile = resident > 1 ? overlapped({main, cost.epilogue}, chip) : main + cost.epilogue;
 
   cost.clocks = cost.tilesPerMultiprocessor * tile * (schedule.cluster > 1 ? chip.times.clusterOverhead : 1);
   double usefulFlops = 2.0 * double(problem.m) * double(problem.k) * problem.density * double(problem.n);

@@ -10,6 +10,8 @@
 #include "Schedule.h"
 #include "TargetInfo.h"
 
+#include <initializer_list>
+
 namespace sparsec {
 
 struct Cost {
@@ -32,6 +34,9 @@ struct Cost {
   /// The resource that takes longest: "tensor cores", "L2", ...
   const char *bound = "";
 };
+
+/// The time of activities that overlap on one SM.
+double overlapped(std::initializer_list<double> times, const Chip &chip);
 
 /// Expects a schedule whose instruction the chip has.
 Cost estimateCost(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);

@@ -46,7 +46,7 @@ Fit sparsec::firstBroken(std::initializer_list<Fit> fits) {
   return {};
 }
 
-int64_t sparsec::estimatedRegisters(const Schedule &schedule, Origin origin) {
+int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescription &problem, Origin origin) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t rows = schedule.tileM / schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
   int64_t registers = origin == Origin::Chosen ? usualOtherRegisters : leastOtherRegisters;
@@ -58,6 +58,8 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, Origin origin) {
     registers += rows * info.k / info.threads / 2;
   if (!info.b.contains(Place::SharedMemory))
     registers += columns * info.k / info.threads / 2;
+  if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
+    registers += epilogueRegisters;
   return registers;
 }
 
@@ -242,9 +244,7 @@ Fit sparsec::checkRegistersOfOneRole(const Schedule &schedule, const Chip &chip)
 
 static Fit checkRegisters(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip,
                           Origin origin) {
-  int64_t perThread = estimatedRegisters(schedule, origin);
-  if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
-    perThread += epilogueRegisters;
+  int64_t perThread = estimatedRegisters(schedule, problem, origin);
   int64_t limit = origin == Origin::Chosen ? chip.preferredRegistersPerThread : chip.maxRegistersPerThread;
   Fit fit = atMost(Limit::Registers, limit, perThread, fmt::format("registers per thread on {}", chip.name));
   if (!fit.ok())

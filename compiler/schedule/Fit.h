@@ -30,7 +30,7 @@ struct Fit {
 enum class Origin { Chosen, HandWritten };
 
 /// Registers that a thread of a consumer is expected to need (Chosen), or cannot do without (HandWritten).
-int64_t estimatedRegisters(const Schedule &schedule, Origin origin);
+int64_t estimatedRegisters(const Schedule &schedule, const ProblemDescription &problem, Origin origin);
 
 /// Registers of one CTA that setmaxnreg can share out: what its threads have together at launch.
 int64_t registerPool(const Chip &chip, int64_t threads, int64_t ctasPerSm);

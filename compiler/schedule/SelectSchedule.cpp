@@ -44,29 +44,17 @@ private:
   std::string table; // for a remark
 };
 
-class SpmmSelection : public Selection {
+/// For a kernel that a description tells about.
+template <typename Description> class SelectionFor : public Selection {
 public:
-  SpmmSelection(KernelOp kernel, const ProblemDescription &problem, const Chip &chip)
+  SelectionFor(KernelOp kernel, const Description &problem, const Chip &chip)
       : Selection(kernel, bytesOf(problem.elementType)), problem(problem), chip(chip) {}
 
 private:
   std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
   Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
 
-  const ProblemDescription problem;
-  const Chip &chip;
-};
-
-class AttentionSelection : public Selection {
-public:
-  AttentionSelection(KernelOp kernel, const AttentionDescription &problem, const Chip &chip)
-      : Selection(kernel, bytesOf(problem.elementType)), problem(problem), chip(chip) {}
-
-private:
-  std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
-  Fit check(const Schedule &schedule) const override { return checkAttentionFit(schedule, problem, chip); }
-
-  const AttentionDescription problem;
+  const Description problem;
   const Chip &chip;
 };
 } // namespace
@@ -152,9 +140,9 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     for (auto kernel : module.getOps<KernelOp>()) {
       LogicalResult selected = success();
       if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
-        selected = AttentionSelection(kernel, describeProblem(attention), *chip).run();
+        selected = SelectionFor(kernel, describeProblem(attention), *chip).run();
       else
-        selected = SpmmSelection(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip).run();
+        selected = SelectionFor(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip).run();
       if (failed(selected))
         return failure();
     }

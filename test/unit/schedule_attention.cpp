@@ -65,13 +65,13 @@ struct AttentionFit : testing::Test {
   Schedule schedule = twoConsumers();
 
   void expectBroken(Limit limit, const std::string &message) {
-    Fit fit = checkAttentionFit(schedule, problem, hopper);
+    Fit fit = checkFit(schedule, problem, hopper, Origin::HandWritten);
     EXPECT_FALSE(fit.ok());
     EXPECT_EQ(fit.broken, limit);
     EXPECT_EQ(fit.message, message);
   }
   void expectExcess(int64_t allowed, int64_t needed) {
-    Fit fit = checkAttentionFit(schedule, problem, hopper);
+    Fit fit = checkFit(schedule, problem, hopper, Origin::HandWritten);
     EXPECT_EQ(fit.allowed, allowed);
     EXPECT_EQ(fit.needed, needed);
   }
@@ -159,7 +159,7 @@ TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
   const Case &c = GetParam();
   const Chip &hopper = *findChip("sm_90a");
   Schedule schedule = rankCandidates(describe(c), hopper, /*alignment=*/16).front().schedule;
-  EXPECT_EQ(checkAttentionFit(schedule, describe(c), hopper).message, "");
+  EXPECT_EQ(checkFit(schedule, describe(c), hopper, Origin::HandWritten).message, "");
   EXPECT_EQ(schedule.tileM, c.tileM);
   EXPECT_EQ(schedule.tileN, c.tileN);
   EXPECT_EQ(schedule.tileK, c.headDimension);
@@ -178,7 +178,7 @@ TEST_P(AttentionChoice, HasAsManyStagesAsFit) {
   const Chip &hopper = *findChip("sm_90a");
   Schedule schedule = rankCandidates(describe(c), hopper, /*alignment=*/16).front().schedule;
   ++schedule.stages;
-  EXPECT_TRUE(schedule.stages > 8 || !checkAttentionFit(schedule, describe(c), hopper).ok());
+  EXPECT_TRUE(schedule.stages > 8 || !checkFit(schedule, describe(c), hopper, Origin::HandWritten).ok());
 }
 
 // While registers do not suffice: fewer tiles or narrower steps, in the end one role, which cannot be serialised.
@@ -243,9 +243,9 @@ TEST(AttentionCost, Bound) {
 }
 
 TEST_F(AttentionFit, GoodSchedulesFit) {
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
-  EXPECT_TRUE(checkAttentionFit(oneConsumer(), attention(64, 64, 64), hopper).ok());
-  EXPECT_TRUE(checkAttentionFit(threeTiles(), attention(64, 128, 64), hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
+  EXPECT_TRUE(checkFit(oneConsumer(), attention(64, 64, 64), hopper, Origin::HandWritten).ok());
+  EXPECT_TRUE(checkFit(threeTiles(), attention(64, 128, 64), hopper, Origin::HandWritten).ok());
 }
 
 TEST_F(AttentionFit, Instruction) {
@@ -256,7 +256,7 @@ TEST_F(AttentionFit, Instruction) {
   schedule.copy = CopyMethod::Tma;
   expectBroken(Limit::Instruction,
                "expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got mma_sync with tma");
-  EXPECT_EQ(checkAttentionFit(twoConsumers(), problem, *findChip("sm_89")).message,
+  EXPECT_EQ(checkFit(twoConsumers(), problem, *findChip("sm_89"), Origin::HandWritten).message,
             "expects what sm_89 has, but got instruction = wgmma");
 }
 
@@ -264,7 +264,7 @@ TEST_F(AttentionFit, ATileIsABlockOfQueriesOrHalfOfOne) {
   schedule.tileM = 64;
   schedule.consumersM = 1;
   schedule.consumerRegisters = 248;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
   schedule.tileM = 192;
   expectBroken(Limit::Geometry, "expects tile_m to be 64 or 128 for attention, but got 192");
   problem = attention(128, 64, 128);
@@ -276,9 +276,9 @@ TEST_F(AttentionFit, AStepIsOneBlockOfKeysOrTwo) {
   schedule.tileN = 64;
   expectBroken(Limit::Geometry, "expects tile_n to be 128 for attention, but got 64");
   problem = attention(128, 128, 64);
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
   schedule.tileN = 128;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
   schedule.tileN = 256;
   expectBroken(Limit::Geometry, "expects tile_n to be 64 or 128 for attention, but got 256");
 }
@@ -296,7 +296,7 @@ TEST_F(AttentionFit, AWarpFillsTheRingsOfATile) {
   schedule.stages = 3;
   schedule.producerRegisters = 24;
   schedule.consumerRegisters = 112;
-  EXPECT_EQ(checkAttentionFit(schedule, problem, hopper).message, "");
+  EXPECT_EQ(checkFit(schedule, problem, hopper, Origin::HandWritten).message, "");
   schedule.tilesPerCta = 5;
   expectBroken(Limit::Geometry, "expects at most 4 tiles_per_cta for attention, but the schedule needs 5 (1 too many)");
   expectExcess(4, 5);
@@ -318,7 +318,7 @@ TEST_F(AttentionFit, NoClusters) {
 TEST_F(AttentionFit, Stages) {
   // Keys of a block, and of the next one before its values.
   schedule.stages = 3;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
   schedule.stages = 2;
   expectBroken(Limit::Geometry, "expects stages to be at least 3 for attention, but got 2");
 }
@@ -337,7 +337,7 @@ TEST_F(AttentionFit, RegistersOfACta) {
                "expects at most 64512 registers per CTA on sm_90a, but the schedule needs 66560 (2048 too many)");
   expectExcess(64512, 66560);
   schedule.producerRegisters = 24;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok()) << "3072 + 61440";
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok()) << "3072 + 61440";
 }
 
 TEST_F(AttentionFit, RegistersOfBothRoles) {
@@ -349,7 +349,7 @@ TEST_F(AttentionFit, RegistersOfBothRoles) {
   problem = attention(64, 128, 64);
   schedule.tileN = schedule.tileK = 64;
   schedule.producerRegisters = 0;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
 }
 
 TEST_F(AttentionFit, RegistersOfAConsumer) {
@@ -358,7 +358,7 @@ TEST_F(AttentionFit, RegistersOfAConsumer) {
   expectBroken(Limit::Registers,
                "expects at most 176 registers per consumer thread, but the schedule needs 184 (8 too many)");
   schedule.consumerRegisters = 184;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
   // Without counts a thread keeps the 168 of the launch.
   schedule.producerRegisters = schedule.consumerRegisters = 0;
   expectBroken(Limit::Registers,
@@ -412,7 +412,7 @@ TEST_F(AttentionFit, SharedMemoryOfAMultiprocessor) {
   problem = attention(64, 64, 128);
   schedule = oneConsumer();
   schedule.tileN = 128;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, hopper).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
   // 8192 + 7 * 16384 + 8 * 24 = 123072 bytes, and 1024 more that every CTA reserves.
   schedule.stages = 7;
   expectBroken(
@@ -443,7 +443,7 @@ struct OneRoleFit : testing::Test {
   Schedule schedule = eightWarps();
 
   void expectBroken(Limit limit, const std::string &message) {
-    Fit fit = checkAttentionFit(schedule, problem, ada);
+    Fit fit = checkFit(schedule, problem, ada, Origin::HandWritten);
     EXPECT_EQ(fit.broken, limit);
     EXPECT_EQ(fit.message, message);
   }
@@ -484,7 +484,7 @@ TEST_P(OneRoleChoice, FitsWithEightWarpsOnAnSm) {
   const Chip &ada = *findChip("sm_89");
   AttentionDescription problem = attention(c.headDimension, c.queryBlock, c.keyBlock);
   Schedule schedule = rankCandidates(problem, ada, /*alignment=*/16).front().schedule;
-  EXPECT_EQ(checkAttentionFit(schedule, problem, ada).message, "");
+  EXPECT_EQ(checkFit(schedule, problem, ada, Origin::HandWritten).message, "");
   EXPECT_EQ(schedule.tileN, c.stepKeys);
   EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
   EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);
@@ -497,7 +497,7 @@ TEST_P(OneRoleChoice, ElementsOfAnyAlignmentHaveShortSteps) {
   for (const char *name : {"sm_89", "sm_90a"}) {
     const Chip &chip = *findChip(name);
     Schedule schedule = rankCandidates(problem, chip, bytesOf(problem.elementType)).front().schedule;
-    EXPECT_EQ(checkAttentionFit(schedule, problem, chip).message, "");
+    EXPECT_EQ(checkFit(schedule, problem, chip, Origin::HandWritten).message, "");
     EXPECT_EQ(requiredAlignment(schedule, bytesOf(problem.elementType)), bytesOf(problem.elementType));
     EXPECT_EQ(schedule.tileN, 32);
     EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
@@ -506,14 +506,15 @@ TEST_P(OneRoleChoice, ElementsOfAnyAlignmentHaveShortSteps) {
 }
 
 TEST_F(OneRoleFit, GoodSchedulesFit) {
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, ada).ok());
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, *findChip("sm_90a")).ok()) << "which has these instructions, too";
+  EXPECT_TRUE(checkFit(schedule, problem, ada, Origin::HandWritten).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, *findChip("sm_90a"), Origin::HandWritten).ok())
+      << "which has these instructions, too";
 }
 
 TEST_F(OneRoleFit, ElementsMayBeCopiedOneByOne) {
   schedule.copy = CopyMethod::Gather;
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, ada).ok());
-  EXPECT_TRUE(checkAttentionFit(schedule, problem, *findChip("sm_90a")).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, ada, Origin::HandWritten).ok());
+  EXPECT_TRUE(checkFit(schedule, problem, *findChip("sm_90a"), Origin::HandWritten).ok());
 }
 
 TEST_F(OneRoleFit, AStepIsAPartOfABlock) {

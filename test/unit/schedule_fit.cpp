@@ -156,8 +156,8 @@ TEST_F(ScheduleFit, ChoiceKeepsADistanceFromTheLimits) {
   Schedule schedule = mmaSync128x128();
   schedule.consumersN = 2;
   // 64 x 64 results a warp: 128 accumulators, 32 fragments, usually 36 others; sm_89 prefers 168.
-  EXPECT_EQ(estimatedRegisters(schedule, Origin::HandWritten), 184);
-  EXPECT_EQ(estimatedRegisters(schedule, Origin::Chosen), 196);
+  EXPECT_EQ(estimatedRegisters(schedule, problem, Origin::HandWritten), 184);
+  EXPECT_EQ(estimatedRegisters(schedule, problem, Origin::Chosen), 196);
   EXPECT_TRUE(check(schedule, ada, Origin::HandWritten).ok());
   EXPECT_EQ(check(schedule, ada, Origin::Chosen).message,
             "expects at most 168 registers per thread on sm_89, but the schedule needs 196 (28 too many)");
