@@ -18,7 +18,6 @@ public:
   }
 
   constexpr bool contains(Enum value) const { return (bits & bitOf(value)) != 0; }
-  constexpr void remove(Enum value) { bits &= ~bitOf(value); }
 
 private:
   static constexpr uint32_t bitOf(Enum value) { return uint32_t(1) << static_cast<unsigned>(value); }

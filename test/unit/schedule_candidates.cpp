@@ -197,7 +197,7 @@ TEST(ScheduleChoice, NewChipIsOneRow) {
 
   Chip small = ada();
   small.name = "sm_75";
-  small.copies.remove(CopyMethod::CpAsync);
+  small.copies = {CopyMethod::Gather};
   small.sharedMemoryPerCta = 65536;
   small.sharedMemoryPerMultiprocessor = 65536;
   candidates = rankCandidates(problem, small, 16);

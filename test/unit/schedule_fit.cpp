@@ -175,7 +175,7 @@ TEST_F(ScheduleFit, InstructionsOfTheChip) {
   expectBroken(schedule, ada, Limit::Instruction, "expects what sm_89 has, but got a cluster");
   Chip old = ada;
   old.name = "sm_75";
-  old.copies.remove(CopyMethod::CpAsync);
+  old.copies = {CopyMethod::Gather};
   expectBroken(mmaSync128x128(), old, Limit::Instruction, "expects what sm_75 has, but got copy = cp_async");
   schedule = wgmma128x256();
   schedule.copy = CopyMethod::CpAsync;
