@@ -3,7 +3,6 @@
 #include "AttentionCandidates.h"
 
 #include <algorithm>
-#include <fmt/format.h>
 
 using namespace sparsec;
 

@@ -39,8 +39,8 @@ private:
   size_t count;
 };
 
-/// What only measurements tell, in clocks where nothing else is said. The values here were measured on an H200; a row
-/// of Targets.def that gives none of its own assumes them.
+/// What no data sheet tells, in clocks where nothing else is said. The values here suit the products that were measured
+/// on an H200 (test/unit/schedule_recorded.cpp); a row of Targets.def that gives none of its own assumes them.
 struct ChipTimes {
   /// From a request of L2 to its data.
   double l2Latency = 800;
