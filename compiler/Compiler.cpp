@@ -344,7 +344,7 @@ std::optional<sparsec_compile_code_t> Compilation::attempt(ModuleOp module, Sche
   std::optional<sparsec_compile_code_t> code = SPARSEC_COMPILE_OK;
   if (getLastStage(options.emit) != Stage::Llvm) {
     llvm::raw_string_ostream stream(result.data);
-    module.print(stream);
+    module.print(stream, dumpFlags());
   } else if (const Chip *chip = findChip(target)) {
     code = compileForGpu(module, *chip, dump, attempts);
   } else {

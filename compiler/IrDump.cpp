@@ -14,6 +14,8 @@
 using namespace mlir;
 using namespace sparsec;
 
+OpPrintingFlags sparsec::dumpFlags() { return OpPrintingFlags().printNameLocAsPrefix(); }
+
 llvm::Error IrDump::create() {
   if (!isEnabled())
     return llvm::Error::success();
@@ -48,6 +50,6 @@ void DumpAfterPass::runAfterPass(Pass *pass, Operation *op) {
     op = parent;
   std::string text;
   llvm::raw_string_ostream stream(text);
-  op->print(stream);
+  op->print(stream, dumpFlags());
   dump.write(name + ".mlir", text);
 }

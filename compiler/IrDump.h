@@ -4,12 +4,16 @@
 #ifndef SPARSEC_COMPILER_IRDUMP_H
 #define SPARSEC_COMPILER_IRDUMP_H
 
+#include "mlir/IR/OperationSupport.h"
 #include "mlir/Pass/PassInstrumentation.h"
 #include "llvm/Support/Error.h"
 
 #include <string>
 
 namespace sparsec {
+
+/// How the compiler prints IR: values have the names of their locations.
+mlir::OpPrintingFlags dumpFlags();
 
 /// A folder of numbered files. Does nothing when its folder is empty.
 class IrDump {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Tile ops that only attention needs, in the same two forms as those of SparsecTileOps.td. A tile is a block of queries
-// of one batch and head, or half of one; the key loop walks the key blocks that it sees.
+// Tile ops that only attention needs, in the same forms as those of SparsecTileOps.td. A tile is a block of queries of
+// one batch and head, or half of one. The values form and programs of one role walk its key blocks by `key_loop`,
+// programs of roles by `walk_keys`.
 
 #ifndef SPARSEC_ATTENTION_TILE_OPS_TD
 #define SPARSEC_ATTENTION_TILE_OPS_TD
@@ -61,14 +62,16 @@ def Sparsec_CopyRowsOp : Sparsec_Op<"copy_rows", []> {
 def Sparsec_SoftmaxBeginOp : Sparsec_Op<"softmax_begin", [Pure]> {
   let summary = "The state of rows that have seen no score: the lowest finite f32 as m, and l = 0.";
   let description = [{
-    Where the score region is known to be bounded and heads are bf16, m is a fixed shift that serves all keys.
+    Where the score region is known to be bounded and heads are bf16, m is a fixed shift that serves all keys. In a role
+    the operand says whose rows they are.
 
     ```mlir
-    %begin = sparsec.softmax_begin : <128>
+    %begin = sparsec.softmax_begin of %softmax : <64>
     ```
   }];
+  let arguments = (ins Optional<Sparsec_TileSoftmaxType>:$softmax);
   let results = (outs Sparsec_SoftmaxStateType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
+  let assemblyFormat = "(`of` $softmax^)? attr-dict `:` type($result)";
 }
 
 def Sparsec_SoftmaxOp : Sparsec_Op<"softmax", [
@@ -111,22 +114,275 @@ def Sparsec_FragmentChainOp : Sparsec_Op<"fragment_chain", [Pure, AllTypesMatch<
   }];
 }
 
-def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", []> {
-  let summary = "Divides the output by the row sums and writes the tile's queries, and the LSE where it is wanted.";
+def Sparsec_TileOrI32 : AnyTypeOf<[Sparsec_TileType, I32]>;
+
+def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
+  let summary = "Divides the output by the row sums and writes the queries, and the LSE where it is wanted.";
   let description = [{
-    Rows whose sum is 0 get 0 and LSE = -inf.
+    Rows whose sum is 0 get 0 and LSE = -inf. In a role the coordinates are the batch, the head and the first query of
+    the group; else the tile.
 
     ```mlir
-    sparsec.store_rows %output, %state to %o[%tile] lse(%lse : tensor<?x?x?xf32>)
-        : <128, 128>, <128> -> tensor<?x?x?x128xbf16>
+    sparsec.store_rows %output, %state to %o[%batch, %head, %query : i32, i32, i32] lse(%lse : tensor<?x?x?xf32>)
+        : <64, 128>, <64> -> tensor<?x?x?x128xbf16>
     ```
   }];
-  let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state, Sparsec_TileType:$tile,
-    AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse);
+  let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state,
+    Variadic<Sparsec_TileOrI32>:$at, AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse);
   let assemblyFormat = [{
-    $output `,` $state `to` $result `[` $tile `]` (`lse` `(` $lse^ `:` type($lse) `)`)? attr-dict
+    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`lse` `(` $lse^ `:` type($lse) `)`)? attr-dict
     `:` type($output) `,` type($state) `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+
+//===----------------------------------------------------------------------===//
+// Programs of roles
+//===----------------------------------------------------------------------===//
+
+def Sparsec_QueryTileOp : Sparsec_Op<"query_tile", [Pure, Sparsec_NamesResults]> {
+  let summary = "Where a tile of queries is: batch, head of Q, head of K and V that belongs to it, and first query.";
+  let description = [{
+    A tile row is a head of a batch, a panel `rows` queries. The last queries, which see most with `causal`, have the
+    first panel.
+
+    ```mlir
+    %batch, %head, %key_head, %first = sparsec.query_tile %q, %k[%tile_row, %panel] {rows = 128 : i64}
+        : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, I32:$tile_row, I32:$panel, I64Attr:$rows);
+  let results = (outs I32:$batch, I32:$head, I32:$key_head, I32:$first);
+  let assemblyFormat = "$query `,` $key `[` $tile_row `,` $panel `]` attr-dict `:` type($query) `,` type($key)";
+}
+
+def Sparsec_KeyListsOp : Sparsec_Op<"key_lists", [Pure, Sparsec_NamesResults]> {
+  let summary = "The lists of a pattern for a tile of queries: the partial blocks, then the full ones.";
+  let description = [{
+    The coordinates are the batch, the head and the first query of the tile.
+
+    ```mlir
+    %lists = sparsec.key_lists %pattern[%batch, %head, %first] : !sparsec.pattern<128x64>
+    ```
+  }];
+  let arguments = (ins Sparsec_AnyPattern:$pattern, I32:$batch, I32:$head, I32:$first);
+  let results = (outs Sparsec_KeyListsType:$result);
+  let assemblyFormat = "$pattern `[` $batch `,` $head `,` $first `]` attr-dict `:` type($pattern)";
+}
+
+def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
+    SingleBlock, AttrSizedOperandSegments, Sparsec_NamesBlockArguments]> {
+  let summary = "Walks the key blocks that a tile of queries sees, in steps of `blocks` blocks.";
+  let description = [{
+    Those of the lists that `causal` and `window` leave to some query of the tile; without lists all that they leave,
+    the last one first with `from_end`. `first` is the first query of the tile, which has `rows` of them. The body's
+    arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1 where the
+    mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
+    2^25, a block beyond all keys.
+
+    ```mlir
+    %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
+        attributes {blocks = 1 : i64, causal, rows = 128 : i64} -> !sparsec.cursor {
+    ^bb0(%block: i32, %current: !sparsec.cursor):
+    ```
+  }];
+  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<AnyType>:$inits, I64Attr:$rows,
+    I64Attr:$blocks, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = [{
+    ($lists^)? `at` $first (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword
+    (`->` type($results)^)? $body
+  }];
+  let extraClassDeclaration = [{
+    /// In place of the second block of a step that has one.
+    static constexpr int64_t noBlock = int64_t(1) << 25;
+  }];
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
+def Sparsec_KeyBlockOp : Sparsec_Op<"key_block", [Pure, Sparsec_NamesResults]> {
+  let summary = "Reads a block of `sparsec.walk_keys`: its first key, and whether the mask region applies.";
+  let description = [{
+    ```mlir
+    %key, %partial = sparsec.key_block %block {keys = 128 : i64}
+    ```
+  }];
+  let arguments = (ins I32:$block, I64Attr:$keys);
+  let results = (outs I32:$key, I1:$partial);
+  let assemblyFormat = "$block attr-dict";
+}
+
+def Sparsec_TileSoftmaxOp : Sparsec_Op<"tile_softmax", [
+    AttrSizedOperandSegments, Sparsec_NamesBlockArguments, Sparsec_NamesResults]> {
+  let summary = "The softmax of a group's queries: its regions, `causal` and `window`.";
+  let description = [{
+    The coordinates are the batch, the head and the first query of the tile; the queries of the group begin `row` behind
+    it. Elements that the regions load by batch and head alone are loaded here. Regions and attributes are those of
+    `sparsec.softmax`.
+
+    ```mlir
+    %softmax = sparsec.tile_softmax at(%batch, %head, %first) row(%group_row) attributes {causal}
+    ```
+  }];
+  let arguments = (ins I32:$batch, I32:$head, I32:$first, I32:$row, Optional<F32>:$scale,
+    Variadic<AnyRankedTensor>:$extras, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window);
+  let results = (outs Sparsec_TileSoftmaxType:$result);
+  let regions = (region AnyRegion:$score, AnyRegion:$mask);
+  let assemblyFormat = [{
+    `at` `(` $batch `,` $head `,` $first `)` `row` `(` $row `)` (`scale` `(` $scale^ `)`)?
+    (`extras` `(` $extras^ `:` type($extras) `)`)? attr-dict-with-keyword (`score` $score^)? (`mask` $mask^)?
+  }];
+}
+
+class Sparsec_ScoreStepOp<string mnemonic, list<Trait> traits = []>
+    : Sparsec_Op<mnemonic, !listconcat([AttrSizedOperandSegments], traits)> {
+  dag step = (ins Variadic<I32>:$keys, Variadic<I1>:$partial);
+  let hasVerifier = 1;
+}
+
+def Sparsec_ScoreBiasOp : Sparsec_ScoreStepOp<"score_bias", [Pure]> {
+  let summary = "The sums that the products of a step start from, where the score region adds a linear bias.";
+  let description = [{
+    In terms of products, so that the bias costs one multiply-add for each score. `keys` are the first keys of the
+    step's blocks, `partial` whether the mask region applies to them.
+
+    ```mlir
+    %bias = sparsec.score_bias %softmax at(%key) partial(%partial) : <64, 128>
+    ```
+  }];
+  let arguments = !con((ins Sparsec_TileSoftmaxType:$softmax), step);
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = "$softmax `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict `:` type($result)";
+}
+
+def Sparsec_RowMaximumOp : Sparsec_ScoreStepOp<"row_maximum", [
+    AllTypesMatch<["products", "scores"]>, AllTypesMatch<["state", "raised"]>]> {
+  let summary = "Makes scores of a step's products, and replaces m where a score exceeds it.";
+  let description = [{
+    Scores of invisible keys become -inf. The output has to follow by `sparsec.rescale`. A softmax with a fixed shift
+    does without this op. Source: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
+
+    ```mlir
+    %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %s, %state at(%key) partial(%partial) : <64, 128>, <64>
+    ```
+  }];
+  let arguments = !con((ins Sparsec_TileSoftmaxType:$softmax, Sparsec_AccumulatorType:$products,
+    Sparsec_SoftmaxStateType:$state), step);
+  let results = (outs Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$raised,
+    Sparsec_RescalingType:$rescaling);
+  let assemblyFormat = [{
+    $softmax `,` $products `,` $state `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict
+    `:` type($products) `,` type($state)
+  }];
+}
+
+def Sparsec_ExponentiateOp : Sparsec_ScoreStepOp<"exponentiate", [
+    AllTypesMatch<["scores", "probabilities"]>, AllTypesMatch<["state", "summed"]>]> {
+  let summary = "Makes probabilities 2^(exponent - m) of scores, and adds them to l.";
+  let description = [{
+    The scores are those of `sparsec.row_maximum` or, with a fixed shift, the products.
+
+    ```mlir
+    %p, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%key) partial(%partial) : <64, 128>, <64>
+    ```
+  }];
+  let arguments = !con((ins Sparsec_TileSoftmaxType:$softmax, Sparsec_AccumulatorType:$scores,
+    Sparsec_SoftmaxStateType:$state), step);
+  let results = (outs Sparsec_AccumulatorType:$probabilities, Sparsec_SoftmaxStateType:$summed);
+  let assemblyFormat = [{
+    $softmax `,` $scores `,` $state `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict
+    `:` type($scores) `,` type($state)
+  }];
+}
+
+def Sparsec_ToFragmentOp : Sparsec_Op<"to_fragment", [Pure]> {
+  let summary = "Rounds an accumulator to elements of an A operand, which stay in the registers of their threads.";
+  let description = [{
+    ```mlir
+    %a = sparsec.to_fragment %p : <64, 128> -> <64, 128, bf16>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$accumulator);
+  let results = (outs Sparsec_FragmentType:$result);
+  let assemblyFormat = "$accumulator attr-dict `:` type($accumulator) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_RescaleOp : Sparsec_Op<"rescale", [Pure, AllTypesMatch<["output", "result"]>]> {
+  let summary = "Multiplies the rows of the output by alpha, where m was replaced.";
+  let description = [{
+    ```mlir
+    %rescaled = sparsec.rescale %output by %rescaling : <64, 128>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_RescalingType:$rescaling);
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = "$output `by` $rescaling attr-dict `:` type($output)";
+}
+
+def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "result"]>]> {
+  let summary = "Completes l: adds up the parts that the threads of a row have.";
+  let description = [{
+    ```mlir
+    %rows = sparsec.sum_rows %state : <64>
+    ```
+  }];
+  let arguments = (ins Sparsec_SoftmaxStateType:$state);
+  let results = (outs Sparsec_SoftmaxStateType:$result);
+  let assemblyFormat = "$state attr-dict `:` type($state)";
+}
+
+def Sparsec_TurnWaitOp : Sparsec_Op<"turn_wait", []> {
+  let summary = "Waits until it is the turn of this group.";
+  let description = [{
+    Two groups of a tile take turns: each waits for its own turn and passes the turn to the other. The turn of group g
+    is the named barrier `first_barrier` + g; of tiles side by side in a CTA each has the next two.
+    `sparsec-assign-shared-memory` sets `first_barrier`.
+
+    ```mlir
+    sparsec.turn_wait %group
+    ```
+  }];
+  let arguments = (ins I32:$group, OptionalAttr<I64Attr>:$first_barrier);
+  let assemblyFormat = "$group attr-dict";
+}
+
+def Sparsec_TurnPassOp : Sparsec_Op<"turn_pass", []> {
+  let summary = "Gives the turn to a group, and goes on.";
+  let description = [{
+    ```mlir
+    sparsec.turn_pass %other
+    ```
+  }];
+  let arguments = (ins I32:$group, OptionalAttr<I64Attr>:$first_barrier);
+  let assemblyFormat = "$group attr-dict";
+}
+
+def Sparsec_IssueBeginOp : Sparsec_Op<"issue_begin", []> {
+  let summary = "Lets another tile of the CTA that issues products finish, and says that this one issues.";
+  let description = [{
+    A courtesy and no lock: a bounded number of reads of an i32 at `offset` in shared memory, which
+    `sparsec-assign-shared-memory` sets; two that see no issuer both begin. So nothing depends on who has work.
+
+    ```mlir
+    sparsec.issue_begin
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_IssueEndOp : Sparsec_Op<"issue_end", []> {
+  let summary = "Says that no tile issues products.";
+  let description = [{
+    ```mlir
+    sparsec.issue_end
+    ```
+  }];
+  let arguments = (ins OptionalAttr<I64Attr>:$offset);
+  let assemblyFormat = "attr-dict";
 }
 
 #endif // SPARSEC_ATTENTION_TILE_OPS_TD

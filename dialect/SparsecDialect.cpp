@@ -23,7 +23,19 @@ using namespace sparsec;
 #define GET_TYPEDEF_CLASSES
 #include "SparsecTypes.cpp.inc"
 
+/// Short names of the types that the ops of a ring repeat.
+struct TypeAliases : OpAsmDialectInterface {
+  using OpAsmDialectInterface::OpAsmDialectInterface;
+
+  AliasResult getAlias(Type type, raw_ostream &os) const override {
+    if (isa<RingType>(type))
+      return os << "ring", AliasResult::FinalAlias;
+    return isa<CursorType>(type) ? (os << "cursor", AliasResult::FinalAlias) : AliasResult::NoAlias;
+  }
+};
+
 void SparsecDialect::initialize() {
+  addInterfaces<TypeAliases>();
   addAttributes<
 #define GET_ATTRDEF_LIST
 #include "SparsecAttrs.cpp.inc"

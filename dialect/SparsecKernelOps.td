@@ -88,7 +88,7 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
 def Sparsec_YieldOp : Sparsec_Op<"yield", [
     Pure, Terminator, ReturnLike,
     ParentOneOf<["SpmmOp", "AttentionOp", "StoreOp", "TileLoopOp", "BlockLoopOp", "WalkBlocksOp", "KeyLoopOp",
-                 "SoftmaxOp"]>, // yield_c1
+                 "WalkKeysOp", "SoftmaxOp", "TileSoftmaxOp"]>, // yield_c1
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
@@ -250,7 +250,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
 
 def Sparsec_ElementOp : Sparsec_Op<"element", [
     NoMemoryEffect,
-    ParentOneOf<["AttentionOp", "SoftmaxOp"]>, // element_c1
+    ParentOneOf<["AttentionOp", "SoftmaxOp", "TileSoftmaxOp"]>, // element_c1
     TypesMatchWith<"result is of the element type of the tensor", "tensor", "result",
                    "::mlir::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
   let summary = "One element of an extra operand, in a region of attention.";

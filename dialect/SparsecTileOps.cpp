@@ -33,12 +33,24 @@ void SoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn set
   nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
 }
 
+void TileSoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
+  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
+}
+
+void WalkKeysOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"block", "second", "carried"};
+  if (int64_t(getBlocks()) == 1)
+    names.erase(names.begin() + 1);
+  nameArguments(region, setName, names);
+}
+
 void PrefetchOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   nameArguments(region, setName, {"block", "chunk"});
 }
 
 void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "tile"); }
-void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "ring"); }
+void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
 void ClusterRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "rank"); }
 void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "begin"); }
@@ -47,6 +59,26 @@ void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFirst(), "first");
   setName(getEnd(), "end");
+}
+
+void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  for (Value result : getResults())
+    setName(result, getCursor() ? "message" : "buffer");
+}
+
+void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getBatch(), "batch");
+  setName(getHead(), "head");
+  setName(getKeyHead(), "key_head");
+  setName(getFirst(), "query");
+}
+
+void KeyListsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "lists"); }
+void TileSoftmaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "softmax"); }
+
+void KeyBlockOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getKey(), "key");
+  setName(getPartial(), "partial");
 }
 
 /// Checks the types of the arguments of an op's block.
@@ -58,7 +90,10 @@ static LogicalResult verifyBodyArguments(Operation *op, ArrayRef<Type> expected)
 }
 
 bool ProgramOp::isAttention() {
-  return walk([](KeyLoopOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  return walk([](Operation *op) {
+           return isa<KeyLoopOp, WalkKeysOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
+         })
+      .wasInterrupted();
 }
 
 static LogicalResult verifyResultsOfInits(Operation *op, TypeRange inits) {
@@ -95,8 +130,8 @@ LogicalResult TileLoopOp::verifyRegions() {
   return verifyYield(*this);
 }
 
-void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits) {
-  build(builder, state, inits.getTypes(), inits);
+void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits, bool counter) {
+  build(builder, state, inits.getTypes(), inits, counter);
   OpBuilder::InsertionGuard guard(builder);
   Type i32 = builder.getI32Type();
   Block *body = builder.createBlock(state.regions.front().get());
@@ -157,18 +192,41 @@ static std::pair<int64_t, int64_t> shapeOf(Type sum) {
 }
 
 LogicalResult ProductOp::verify() {
-  ViewType a = getA().getType(), b = getB().getType();
-  Type sum = getAccumulator().getType();
+  ViewType b = getB().getType();
   bool isTransposed = b.getMajor() == Major::k;
   int64_t depth = isTransposed ? b.getColumns() : b.getRows(), columns = isTransposed ? b.getRows() : b.getColumns();
+  auto view = dyn_cast<ViewType>(getA().getType());
+  auto fragment = dyn_cast<FragmentType>(getA().getType());
+  int64_t rows = view ? view.getRows() : fragment.getRows();
+  int64_t depthOfA = view ? view.getColumns() : fragment.getColumns();
   // product_c1
-  if (a.getMajor() != Major::k || a.getColumns() != depth || shapeOf(sum) != std::pair(a.getRows(), columns) ||
-      shapeOf(getType()) != shapeOf(sum))
-    return emitOpError("expects A of M x K, B of K x N, an accumulator and a result of M x N, but got ")
-           << a << ", " << b << ", " << sum << " and " << getType();
+  bool fits = (!view || view.getMajor() == Major::k) && depthOfA == depth &&
+              shapeOf(getType()) == std::pair(rows, columns) &&
+              (!getAccumulator() || shapeOf(getAccumulator().getType()) == std::pair(rows, columns));
+  if (!fits) {
+    auto error = emitOpError("expects A of M x K, B of K x N, an accumulator and a result of M x N, but got ")
+                 << getA().getType() << ", " << b << ", ";
+    if (getAccumulator())
+      error << getAccumulator().getType() << " and ";
+    return error << getType();
+  }
   // product_c2
   if (int64_t(getDepth()) < 1 || int64_t(getDepth()) > depth)
     return emitOpError("expects a depth from 1 to ") << depth << ", but got " << getDepth();
+  // product_c3
+  if (bool(view) != bool(getACursor()))
+    return emitOpError("expects a cursor for a view as A, and none for a fragment");
+  return success();
+}
+
+LogicalResult LoadFragmentOp::verify() {
+  // load_fragment_c1
+  ViewType view = getView().getType();
+  FragmentType fragment = getType();
+  if (view.getMajor() != Major::k || view.getRows() != fragment.getRows() ||
+      view.getColumns() != fragment.getColumns() || view.getElementType() != fragment.getElementType())
+    return emitOpError("expects a fragment of the size of its view, with K contiguous, but got ")
+           << fragment << " of " << view;
   return success();
 }
 
@@ -254,7 +312,8 @@ LogicalResult StoreOp::verifyRegions() {
 
 LogicalResult CopyOp::verify() {
   // copy_c1
-  if (failed(bufferAt(*this, getRing().getType(), getIndex())))
+  FailureOr<BufferType> buffer = bufferAt(*this, getRing().getType(), getIndex());
+  if (failed(buffer))
     return failure();
   // copy_c2
   auto tensor = dyn_cast<RankedTensorType>(getSource().getType());
@@ -264,7 +323,34 @@ LogicalResult CopyOp::verify() {
   // copy_c3
   if (tensor && getBlockColumn())
     return emitOpError("expects a block column only for blocks of a matrix, but got one for ") << tensor;
+  // copy_c4
+  std::optional<ArrayRef<int64_t>> rows = getRows();
+  if (!rows)
+    return success();
+  bool isPart = rows->size() == 2 && (*rows)[0] >= 0 && (*rows)[1] >= 1 && (*rows)[0] <= buffer->getRows() &&
+                (*rows)[1] <= buffer->getRows() - (*rows)[0];
+  if (!tensor || !isPart)
+    return emitOpError("expects rows to be {first, number} of the ") << buffer->getRows() << " rows for a tensor";
   return success();
+}
+
+/// Whether the ring of an op has messages, as far as its definition is known.
+static bool mayHaveMessages(Value ring) {
+  auto op = ring.getDefiningOp<RingOp>();
+  return !op || op.getMessages();
+}
+
+/// `messages` are those that the op writes or reads: none or two.
+static LogicalResult verifyMessages(Operation *op, Value ring, TypeRange messages) {
+  bool areNumbers = llvm::all_of(messages, [](Type type) { return isa<IntegerType>(type); });
+  if (messages.empty() || (messages.size() == 2 && areNumbers && mayHaveMessages(ring)))
+    return success();
+  return op->emitOpError("expects no message, or two of a ring with messages, but got ") << messages.size();
+}
+
+LogicalResult PostOp::verify() {
+  // post_c1
+  return verifyMessages(*this, getRing(), getMessages().getTypes());
 }
 
 LogicalResult PrefetchOperandOp::verify() {
@@ -273,10 +359,61 @@ LogicalResult PrefetchOperandOp::verify() {
 }
 
 LogicalResult WaitOp::verify() {
+  // wait_c2
+  if (getCursor())
+    return verifyMessages(*this, getRing(), getResultTypes());
   // wait_c1
-  TypeRange buffers = getCursor() ? TypeRange() : TypeRange(getRing().getType().getBuffers());
+  TypeRange buffers(getRing().getType().getBuffers());
   if (getResultTypes() != buffers)
     return emitOpError("expects the buffers of the ring, (") << buffers << "), but got (" << getResultTypes() << ")";
+  return success();
+}
+
+LogicalResult WalkKeysOp::verify() {
+  // walk_keys_c1
+  if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
+    return failure();
+  // walk_keys_c2
+  if (int64_t(getBlocks()) != 1 && int64_t(getBlocks()) != 2)
+    return emitOpError("expects steps of 1 or 2 blocks, but got ") << getBlocks();
+  // walk_keys_c3
+  return verifyCoordinates(*this, getBlocks(), getInits().getTypes());
+}
+
+LogicalResult WalkKeysOp::verifyRegions() {
+  // walk_keys_c4
+  return verifyYield(*this);
+}
+
+/// The blocks of a step: one or two, each with its first key and whether the mask region applies.
+template <typename Op> static LogicalResult verifyStep(Op op) {
+  size_t keys = op.getKeys().size(), partial = op.getPartial().size();
+  if ((keys == 1 || keys == 2) && keys == partial)
+    return success();
+  return op.emitOpError("expects the first keys of 1 or 2 blocks and as many conditions, but got ")
+         << keys << " and " << partial;
+}
+
+// score_step_c1
+LogicalResult ScoreBiasOp::verify() { return verifyStep(*this); }
+LogicalResult RowMaximumOp::verify() { return verifyStep(*this); }
+LogicalResult ExponentiateOp::verify() { return verifyStep(*this); }
+
+LogicalResult ToFragmentOp::verify() {
+  // to_fragment_c1
+  if (shapeOf(getAccumulator().getType()) != std::pair(getType().getRows(), getType().getColumns()))
+    return emitOpError("expects a fragment of the size of its accumulator, but got ")
+           << getType() << " of " << getAccumulator().getType();
+  return success();
+}
+
+LogicalResult StoreRowsOp::verify() {
+  // store_rows_c1
+  TypeRange at = getAt().getTypes();
+  bool isTile = at.size() == 1 && isa<TileType>(at[0]);
+  bool isQuery = at.size() == 3 && llvm::all_of(at, [](Type type) { return isa<IntegerType>(type); });
+  if (!isTile && !isQuery)
+    return emitOpError("expects a tile, or the batch, the head and the first query, but got (") << at << ")";
   return success();
 }
 

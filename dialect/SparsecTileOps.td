@@ -34,13 +34,15 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let description = [{
     The region's arguments are the kernel's arguments, inputs then results. `kernel` names the `sparsec.kernel`,
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
-    row strides. `shared_memory` (bytes) is set by `sparsec-assign-shared-memory`, and for attention with TMA
-    `issuer_offset`: the end of all tiles, where several have a word that tells which of them has products issued.
+    row strides. `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
+
+    Rings and roles are those of one tile. If `tiles_per_cta` of the schedule is n, a CTA has n of each, side by side.
+    `tile_bytes` is then the distance from the shared memory of one to that of the next.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
     I64Attr:$variant, I64Attr:$alignment,
-    OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$issuer_offset);
+    OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let extraClassDeclaration = [{
@@ -55,20 +57,21 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
   let description = [{
     The body's arguments are the tile row and the panel of the tile (i32; launch_info.h, sparsec_stage_info_t) and the
     carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of
-    the raster.
+    the raster. With `counter` a worker is one of the tiles of a CTA, and takes the next tile that the launch's counter
+    gives, where it has one: that of the next tile is read when a tile begins.
 
     ```mlir
     sparsec.tile_loop {
     ^bb0(%tile_row: i32, %panel: i32):
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inits);
+  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$counter);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword (`->` type($results)^)? $body
   }];
-  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits)>];
+  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits, CArg<"bool", "false">:$counter)>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -185,9 +188,12 @@ def Sparsec_RingOp : Sparsec_Op<"ring", [Sparsec_NamesResults]> {
   let summary = "Shared memory for the ring: every stage holds all buffers; barriers where roles are split.";
   let description = [{
     `offsets` (bytes, one per buffer, of stage 0; stages follow one another per buffer), and `barrier_offset` are
-    set by `sparsec-assign-shared-memory`.
+    set by `sparsec-assign-shared-memory`. With `messages` every slot also has two i32 that producers write and
+    consumers read. All threads of a consumer read them, so that each of its warps releases a slot. `name` is the name
+    of the ring in dumps.
   }];
-  let arguments = (ins OptionalAttr<DenseI64ArrayAttr>:$offsets, OptionalAttr<I64Attr>:$barrier_offset);
+  let arguments = (ins OptionalAttr<StrAttr>:$name, UnitAttr:$messages, OptionalAttr<DenseI64ArrayAttr>:$offsets,
+    OptionalAttr<I64Attr>:$barrier_offset);
   let results = (outs Sparsec_RingType:$result);
   let assemblyFormat = "attr-dict `:` type($result)";
 }
@@ -203,7 +209,8 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let summary = "Groups of threads that run the body next to the other roles of the program.";
   let description = [{
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
-    the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. `registers` per
+    the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. Of tiles side by
+    side in a CTA each has its groups; for a role of one thread, that is the first thread of one warp. `registers` per
     thread by setmaxnreg, 0 leaves the compiler's count.
 
     ```mlir
@@ -215,8 +222,8 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let assemblyFormat = "$name `` $unit `(` $count `)` `registers` `(` $registers `)` attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Warpgroups that the role takes.
-    int64_t getWarpgroups() { return getUnit() == RoleUnit::warpgroup ? int64_t(getCount()) : 1; }
+    /// Warpgroups that the role takes for `tiles` tiles side by side.
+    int64_t getWarpgroups(int64_t tiles) { return getUnit() == RoleUnit::warpgroup ? tiles * int64_t(getCount()) : 1; }
   }];
 }
 
@@ -317,25 +324,42 @@ def Sparsec_ViewOp : Sparsec_Op<"view", [Pure, AttrSizedOperandSegments]> {
   let hasVerifier = 1;
 }
 
-def Sparsec_ProductOp : Sparsec_Op<"product", [Pure]> {
+def Sparsec_ViewOrFragment : AnyTypeOf<[Sparsec_ViewType, Sparsec_FragmentType]>;
+
+def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> {
   let summary = "Issues accumulator + A B over the depth of one slot.";
   let description = [{
-    A and B are the views in the slots of the cursors: A is M x K, B is K x N (`mn`) or N x K (`k`). `depth` is the
-    number of K elements that count. Products complete in the order in which they were issued, so that an accumulator
-    may be pending.
+    A is M x K, B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or for A a fragment in registers.
+    Without an accumulator the sum starts at zero. `depth` is the number of K elements that count. Products complete in
+    the order in which they were issued, so that an accumulator may be pending.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
-        : <64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+        : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
     ```
   }];
-  let arguments = (ins Sparsec_ViewType:$a, Sparsec_CursorType:$a_cursor, Sparsec_ViewType:$b,
-    Sparsec_CursorType:$b_cursor, Sparsec_AnySum:$accumulator, I64Attr:$depth);
+  let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewType:$b,
+    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, I64Attr:$depth);
   let results = (outs Sparsec_PendingType:$result);
   let assemblyFormat = [{
-    $a `[` $a_cursor `]` `,` $b `[` $b_cursor `]` `,` $accumulator attr-dict
-    `:` type($a) `,` type($b) `,` type($accumulator) `->` type($result)
+    $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? attr-dict
+    `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
+  let hasVerifier = 1;
+}
+
+def Sparsec_LoadFragmentOp : Sparsec_Op<"load_fragment", [Pure]> {
+  let summary = "Loads an A operand from shared memory into registers.";
+  let description = [{
+    The view in the slot of the cursor, by ldmatrix.
+
+    ```mlir
+    %a = sparsec.load_fragment %queries[%c] : <64, 128, bf16, k> -> <64, 128, bf16>
+    ```
+  }];
+  let arguments = (ins Sparsec_ViewType:$view, Sparsec_CursorType:$cursor);
+  let results = (outs Sparsec_FragmentType:$result);
+  let assemblyFormat = "$view `[` $cursor `]` attr-dict `:` type($view) `->` type($result)";
   let hasVerifier = 1;
 }
 
@@ -366,59 +390,30 @@ def Sparsec_DrainStoresOp : Sparsec_Op<"drain_stores", []> {
   let assemblyFormat = "attr-dict";
 }
 
-def Sparsec_ProducerOp : Sparsec_Op<"producer", [SingleBlock, NoTerminator]> {
-  let summary = "The role that fills the ring: one thread of a warpgroup of its own.";
-  let description = [{
-    Runs next to `sparsec.consumer`; the two meet at the ring. `registers` per thread by setmaxnreg, 0 leaves the
-    compiler's count.
-
-    ```mlir
-    sparsec.producer attributes {registers = 40 : i64} {
-    ```
-  }];
-  let arguments = (ins I64Attr:$registers);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
-}
-
-def Sparsec_ConsumerOp : Sparsec_Op<"consumer", [SingleBlock, NoTerminator]> {
-  let summary = "The role that drains the ring: warpgroups that multiply and store.";
-  let description = [{
-    Runs next to `sparsec.producer` and walks the same tiles and blocks in the same order.
-
-    ```mlir
-    sparsec.consumer attributes {registers = 232 : i64} {
-    ```
-  }];
-  let arguments = (ins I64Attr:$registers);
-  let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "attr-dict-with-keyword $body";
-}
-
 def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {
-  let summary = "Producer: waits until all consumers have released a slot.";
+  let summary = "Producer: waits until all consumers have released the slot of the cursor.";
   let description = [{
-    The slot of the cursor; without one the next slot, of which it also announces the bytes to come.
-
     ```mlir
     sparsec.acquire %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor);
-  let assemblyFormat = "$ring (`[` $cursor^ `]`)? attr-dict `:` type($ring)";
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
 }
 
 def Sparsec_PostOp : Sparsec_Op<"post", []> {
   let summary = "Producer: announces the bytes of all buffers of a slot.";
   let description = [{
-    The slot is full when the copies have brought as many bytes as its buffers have.
+    The slot is full when the copies have brought as many bytes as its buffers have. With `empty` there are no copies,
+    and the slot is full at once. Two messages (i32) may go with the slot: those that wait for it can read them.
 
     ```mlir
-    sparsec.post %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$messages, UnitAttr:$empty);
+  let assemblyFormat = "$ring `[` $cursor `]` (`(` $messages^ `)`)? attr-dict `:` type($ring)";
+  let hasVerifier = 1;
 }
 
 def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
@@ -427,7 +422,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
     number of the block, the row and the column inside it. Elements beyond the source, or beyond the block, become zero;
     with `block_column` also those of the block beyond the columns of the matrix. `multicast` copies bring the same
-    bytes to every CTA of the cluster: each CTA loads its share.
+    bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
+    these rows of the buffer, and all without it.
 
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_column(%column) to %ring[%c] {index = 0 : i64, multicast}
@@ -435,7 +431,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Optional<I32>:$block_column,
-    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I64Attr:$index, UnitAttr:$multicast);
+    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I64Attr:$index, UnitAttr:$multicast,
+    OptionalAttr<DenseI64ArrayAttr>:$rows);
   let assemblyFormat = [{
     $source `[` $coordinates `]` (`block_column` `(` $block_column^ `)`)? `to` $ring `[` $cursor `]` attr-dict
     `:` type($source) `,` type($ring)
@@ -462,29 +459,21 @@ def Sparsec_PrefetchOperandOp : Sparsec_Op<"prefetch_operand", []> {
   let hasVerifier = 1;
 }
 
-def Sparsec_CommitOp : Sparsec_Op<"commit", []> {
-  let summary = "Producer: the slot has all its copies; go to the next one.";
-  let description = [{
-    ```mlir
-    sparsec.commit %query_ring : <1, [!sparsec.buffer<128, 128, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring);
-  let assemblyFormat = "$ring attr-dict `:` type($ring)";
-}
+def Sparsec_BufferOrMessage : AnyTypeOf<[Sparsec_BufferType, I32]>;
 
-def Sparsec_WaitOp : Sparsec_Op<"wait", []> {
+def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
   let summary = "Consumer: waits until a slot is full.";
   let description = [{
-    The slot of the cursor; without one the next slot, and the results are its buffers, one for each of the ring.
+    The slot of the cursor; the results are its two messages, or none. Without a cursor the next slot, and the results
+    are its buffers, one for each of the ring.
 
     ```mlir
-    sparsec.wait %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16>]> -> i32, i32
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor);
-  let results = (outs Variadic<Sparsec_BufferType>:$buffers);
-  let assemblyFormat = "$ring (`[` $cursor^ `]`)? attr-dict `:` type($ring) (`->` type($buffers)^)?";
+  let results = (outs Variadic<Sparsec_BufferOrMessage>:$results);
+  let assemblyFormat = "$ring (`[` $cursor^ `]`)? attr-dict `:` type($ring) (`->` type($results)^)?";
   let hasVerifier = 1;
 }
 

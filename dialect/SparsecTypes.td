@@ -38,6 +38,12 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
     "int64_t":$blockRows, "int64_t":$blockColumns);
   let hasCustomAssemblyFormat = 1;
+  let extraClassDeclaration = [{
+    /// Whether a K of `depth` elements, or of kDynamic, may end inside a block.
+    bool mayBeCutBy(int64_t depth) const {
+      return ::mlir::ShapedType::isDynamic(depth) || depth % getBlockColumns() != 0;
+    }
+  }];
   let genVerifyDecl = 1;
 }
 
@@ -98,6 +104,27 @@ def Sparsec_SoftmaxStateType : Sparsec_Type<"SoftmaxState", "softmax_state"> {
   }];
   let parameters = (ins "int64_t":$rows);
   let assemblyFormat = "`<` $rows `>`";
+}
+
+def Sparsec_RescalingType : Sparsec_Type<"Rescaling", "rescaling"> {
+  let summary = "How the output of a softmax has to follow its m: alpha of every row, and whether any row needs it.";
+  let description = [{
+    alpha = 2^(old m - new m), the factor of `sparsec.rescale`.
+  }];
+}
+
+def Sparsec_TileSoftmaxType : Sparsec_Type<"TileSoftmax", "tile_softmax"> {
+  let summary = "The softmax of a tile of queries: its regions, with what they load for the tile.";
+  let description = [{
+    The result of `sparsec.tile_softmax`.
+  }];
+}
+
+def Sparsec_KeyListsType : Sparsec_Type<"KeyLists", "key_lists"> {
+  let summary = "The lists of key blocks that a tile of queries sees: where they begin and how long they are.";
+  let description = [{
+    The result of `sparsec.key_lists`.
+  }];
 }
 
 def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {

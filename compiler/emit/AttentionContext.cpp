@@ -17,41 +17,57 @@ static int64_t argumentNumber(Value value) { return cast<BlockArgument>(value).g
 /// K are 128 GiB.
 static int64_t limit(int64_t limit) { return limit < (int64_t(1) << 30) ? limit : -1; }
 
+Value sparsec::patternOf(ProgramOp program) {
+  Value pattern;
+  program.walk([&](KeyLoopOp loop) { pattern = loop.getPattern(); });
+  program.walk([&](KeyListsOp lists) { pattern = lists.getPattern(); });
+  return pattern;
+}
+
+template <typename Op> void AttentionContext::describeSoftmax(Op op) {
+  softmax = {&op.getScore(), &op.getMask(), op.getExtras(), op.getScale()};
+  if (auto window = op.getWindow()) {
+    windowLeft = limit((*window)[0]);
+    windowRight = limit((*window)[1]);
+  }
+  if (op.getCausal())
+    windowRight = 0;
+}
+
 AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
-  program.walk([&](SoftmaxOp op) { softmax = op; });
-  SmallVector<CopyRowsOp> copies;
-  program.walk([&](CopyRowsOp copy) { copies.push_back(copy); });
-  query = argumentNumber(copies[0].getSource());
-  key = argumentNumber(copies[1].getSource());
-  value = argumentNumber(copies[2].getSource());
-  auto type = cast<BufferType>(copies[0].getRing().getType().getBuffers()[0]);
+  program.walk([&](SoftmaxOp op) { describeSoftmax(op); });
+  program.walk([&](TileSoftmaxOp op) { describeSoftmax(op); });
+  SmallVector<int64_t> sources; // Q, K and V in this order
+  RingType queries;
+  auto addCopy = [&](auto copy) {
+    if (sources.empty())
+      queries = copy.getRing().getType();
+    sources.push_back(argumentNumber(copy.getSource()));
+  };
+  program.walk([&](CopyRowsOp copy) { addCopy(copy); });
+  program.walk([&](CopyOp copy) { addCopy(copy); });
+  query = sources[0];
+  key = sources[1];
+  value = sources.back();
+  auto type = cast<BufferType>(queries.getBuffers()[0]);
   element = type.getElementType();
-  scoreForm = ScoreForm(softmax.getScore(), element);
+  scoreForm = ScoreForm(*softmax.score, element);
   headDimension = type.getColumns();
   tileRows = queryBlock = schedule.getTileM();
   tileKeys = keyBlock = schedule.getTileN();
 
-  program.walk([&](KeyLoopOp loop) {
-    if (Value operand = loop.getPattern()) {
-      pattern = argumentNumber(operand);
-      auto type = cast<PatternType>(operand.getType());
-      queryBlock = type.getQueryBlock();
-      keyBlock = type.getKeyBlock();
-    }
-  });
-  blocksPerStep = std::max<int64_t>(1, tileKeys / keyBlock);
+  if (Value operand = patternOf(program)) {
+    pattern = argumentNumber(operand);
+    auto type = cast<PatternType>(operand.getType());
+    queryBlock = type.getQueryBlock();
+    keyBlock = type.getKeyBlock();
+  }
   program.walk([&](StoreRowsOp store) {
     result = argumentNumber(store.getResult());
     if (Value operand = store.getLse())
       lse = argumentNumber(operand);
   });
-  if (auto window = softmax.getWindow()) {
-    windowLeft = limit((*window)[0]);
-    windowRight = limit((*window)[1]);
-  }
-  if (softmax.getCausal())
-    windowRight = 0;
 }
 
 Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange indices) {
@@ -94,8 +110,8 @@ Value AttentionContext::applyRegion(Region &region, ValueRange arguments, Replac
 /// anything: read an element that is there instead.
 Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
   auto tensor = cast<BlockArgument>(element.getTensor());
-  int64_t extra = tensor.getArgNumber() - (tensor.getOwner()->getNumArguments() - softmax.getExtras().size());
-  int64_t number = argumentNumber(softmax.getExtras()[extra]);
+  int64_t extra = tensor.getArgNumber() - (tensor.getOwner()->getNumArguments() - softmax.extras.size());
+  int64_t number = argumentNumber(softmax.extras[extra]);
   Values inside;
   for (auto [dimension, index] : llvm::enumerate(indices)) {
     Value last = b.sub(size(number, dimension), 1);
@@ -106,7 +122,7 @@ Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
 }
 
 void AttentionContext::loadForTile(const QueryTile &tile) {
-  for (Region *region : {&softmax.getScore(), &softmax.getMask()})
+  for (Region *region : {softmax.score, softmax.mask})
     for (ElementOp element : region->getOps<ElementOp>()) {
       auto isOfTile = [](Value index) { return placeOfIndex(index) == 0 || placeOfIndex(index) == 1; };
       if (!llvm::all_of(element.getIndices(), isOfTile))
@@ -188,65 +204,4 @@ Value AttentionContext::keyBlockAt(const KeyLists &lists, Value i) {
 
 Value AttentionContext::isReachable(const KeyBlocks &reachable, Value block) {
   return b.logicalAnd(b.compare(arith::CmpIPredicate::sge, block, reachable.begin), b.less(block, reachable.end));
-}
-
-/// The index of the next block is loaded while this one is visited. One that is out of range is not reachable, so that
-/// lists of a device that nobody has checked do no harm. Pairs need one round more for a block that is left alone.
-Values AttentionContext::forEachStep(const QueryTile &tile, const KeyLists &lists, ValueRange carried, Visit visit) {
-  KeyBlocks reachable = reachableBlocks(tile);
-  if (!pattern) {
-    Value last = b.sub(b.add(reachable.begin, reachable.end), 1);
-    return b.forLoop(reachable.begin, reachable.end, b.i32(1), carried, [&](Value i, ValueRange state) {
-      Value block = startsAtEnd() ? b.sub(last, i) : i;
-      return visit(b.add(b.mul(block, 2), 1), state);
-    });
-  }
-  bool hasPairs = blocksPerStep == 2;
-  Values init(carried);
-  if (hasPairs)
-    init.push_back(b.i32(noBlock));
-  init.push_back(lists.firstBlock);
-  // Rounds are counted up to 0, from which all else is told: the producer has few registers.
-  Value rounds = b.add(lists.count, hasPairs ? 1 : 0);
-  KeyLists fromEnd = lists;
-  for (Value *field : {&fromEnd.partial, &fromEnd.full})
-    *field = b.add(*field, rounds);
-  fromEnd.partialCount = b.sub(lists.partialCount, rounds);
-  auto result = b.forLoop(b.sub(b.i32(0), rounds), b.i32(0), b.i32(1), init, [&](Value i, ValueRange current) {
-    Value number = current.back();
-    ValueRange state = current.drop_back();
-    Value next = b.ifThenElse(
-        b.less(i, hasPairs ? -2 : -1), b.i32Type(), [&] { return Values{keyBlockAt(fromEnd, b.add(i, 1))}; },
-        [&] { return Values{b.i32(0)}; })[0];
-    Value isVisited = isReachable(reachable, number);
-    Value block = b.add(b.mul(number, 2), b.select(b.less(i, fromEnd.partialCount), b.i32(1), b.i32(0)));
-    Values visited =
-        hasPairs ? visitPair(/*isEnd=*/b.equal(i, -1), isVisited, block, state, visit)
-                 : b.ifThenElse(
-                       isVisited, state.getTypes(), [&] { return visit(block, state); }, [&] { return Values(state); });
-    visited.push_back(next);
-    return visited;
-  });
-  result.truncate(carried.size());
-  return result;
-}
-
-/// One more block, or the end; the last carried value is a block that waits for a second one.
-Values AttentionContext::visitPair(Value isEnd, Value isReachable, Value block, ValueRange carried, Visit visit) {
-  Value waiting = carried.back(), none = b.i32(noBlock);
-  ValueRange state = carried.drop_back();
-  Value added = b.select(b.logicalAnd(isReachable, b.logicalNot(isEnd)), block, none);
-  auto exists = [&](Value block) { return b.compare(arith::CmpIPredicate::ne, block, none); };
-  Value isReady = b.logicalAnd(exists(waiting), b.logicalOr(exists(added), isEnd));
-  Values visited = b.ifThenElse(
-      isReady, state.getTypes(), [&] { return visit({waiting, added}, state); }, [&] { return Values(state); });
-  visited.push_back(b.select(isReady, none, b.select(exists(added), added, waiting)));
-  return visited;
-}
-
-Values AttentionContext::packPairs(ValueRange values) {
-  Values pairs;
-  for (size_t i = 0; i < values.size(); i += 2)
-    pairs.push_back(ptx::pack(b, element, values[i], values[i + 1]));
-  return pairs;
 }

@@ -26,9 +26,6 @@ struct KeyBlocks {
   mlir::Value begin, end;
 };
 
-/// A block of keys as an i32: twice its number, plus 1 where the mask region applies. noBlock lies beyond all keys.
-inline constexpr int64_t noBlock = int64_t(1) << 25;
-
 /// The pattern's lists of a tile, as one: the partial blocks, then the full ones. All i32.
 struct KeyLists {
   // Block i is partial.indices[partial + i] or, from partialCount on, full.indices[full + i]. The runtime lets no index
@@ -36,15 +33,23 @@ struct KeyLists {
   mlir::Value partial, full;
   mlir::Value partialCount, count;
   mlir::Value firstBlock; // 0 where both lists are empty
+
+  auto fields() { return std::tie(partial, full, partialCount, count, firstBlock); }
 };
+
+/// The regions of the softmax and their operands, whatever op has them.
+struct SoftmaxRegions {
+  mlir::Region *score = nullptr, *mask = nullptr;
+  mlir::ValueRange extras;
+  mlir::Value scale; // or null
+};
+
+/// The pattern of an attention program, or null.
+mlir::Value patternOf(ProgramOp program);
 
 struct AttentionContext : ProgramContext {
   AttentionContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
-  // Of shared memory, with TMA.
-  int64_t issuerOffset() { return *program.getIssuerOffset(); }
-  /// Bytes that each of the CTA's tiles has.
-  int64_t tileSharedMemory() { return issuerOffset() / schedule.getTilesPerCta(); }
   mlir::Value heads() { return size(query, 1); }
   mlir::Value queries() { return size(query, 2); }
   mlir::Value keys() { return size(key, 2); }
@@ -64,15 +69,9 @@ struct AttentionContext : ProgramContext {
   KeyBlocks reachableBlocks(const QueryTile &tile);
   /// Empty without a pattern.
   KeyLists keyLists(const QueryTile &tile);
-  /// Calls `visit(blocks, carried)` for every step: `blocksPerStep` blocks of the lists that are reachable, or without
-  /// a pattern every reachable block. The last step may have less: then its last block is noBlock.
-  using Visit = llvm::function_ref<KernelBuilder::Values(mlir::ValueRange blocks, mlir::ValueRange carried)>;
-  KernelBuilder::Values forEachStep(const QueryTile &tile, const KeyLists &lists, mlir::ValueRange carried,
-                                    Visit visit);
-
   /// Whether the last reachable block comes first where there is no pattern: scores that depend on distances, as
   /// ALiBi's, are largest there, so that the softmax replaces its row maximum less often.
-  bool startsAtEnd() { return !softmax.getScore().empty(); }
+  bool startsAtEnd() { return !softmax.score->empty(); }
 
   // What causal, window and the number of keys let a query see: the keys from a first one, null without a limit at the
   // left, up to an end.
@@ -91,9 +90,6 @@ struct AttentionContext : ProgramContext {
   mlir::Value keyBlockAt(const KeyLists &lists, mlir::Value i);
   mlir::Value isReachable(const KeyBlocks &reachable, mlir::Value block);
 
-  /// Probabilities in pairs, as operands of a product.
-  KernelBuilder::Values packPairs(mlir::ValueRange values);
-
   // Kernel argument numbers.
   int64_t query, key, value, result;
   std::optional<int64_t> pattern, lse;
@@ -101,20 +97,18 @@ struct AttentionContext : ProgramContext {
   int64_t headDimension;
   int64_t queryBlock, keyBlock;              // of the pattern
   int64_t tileRows, tileKeys;                // of a tile and a step
-  int64_t blocksPerStep;                     // 1 or 2
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
-  SoftmaxOp softmax;
+  SoftmaxRegions softmax;
   ScoreForm scoreForm;
 
 private:
+  template <typename Op> void describeSoftmax(Op op);
   mlir::Value loadExtra(ElementOp element, mlir::ValueRange indices);
   llvm::DenseMap<mlir::Operation *, mlir::Value> tileElements; // of sparsec.element ops
   struct KeyList {
     mlir::Value first, count;
   };
   KeyList keyList(mlir::Value number, int64_t startsField);
-  KernelBuilder::Values visitPair(mlir::Value isEnd, mlir::Value isReachable, mlir::Value block,
-                                  mlir::ValueRange carried, Visit visit);
 };
 
 } // namespace sparsec

@@ -165,8 +165,8 @@ Progress TileEmitter::emitStep(Progress progress) {
   progress.output = b.ifThenElse(
       rescaling.isNeeded, ValueRange(progress.output).getTypes(), [&] { return rescaling.apply(b, progress.output); },
       [&] { return progress.output; });
-  Values probabilities =
-      context.packPairs(softmax->finishStep(positions(progress.upcoming[0]), progress.scores, progress.rows));
+  Values probabilities = ptx::packPairs(
+      b, context.element, softmax->finishStep(positions(progress.upcoming[0]), progress.scores, progress.rows));
   Value nextSlot = keyRing.nextSlot(progress.slot);
   progress.scores = multiplyKeys(nextSlot, progress.upcoming[1]);
   multiplyValues(progress.slot, probabilities, progress.output);

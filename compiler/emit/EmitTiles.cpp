@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Programs of roles are emitted op by
-// op (ProgramEmitter.cpp). For the others the op and the copy method of the schedule decide which emitter builds the
-// body: Attention.cpp with TMA, else Multistage.cpp and AttentionMultistage.cpp.
+// op (ProgramEmitter.cpp), the others as a whole (Multistage.cpp, AttentionMultistage.cpp).
 
-#include "Attention.h"
 #include "AttentionMultistage.h"
 #include "BlockMaskReader.h"
+#include "BlockRows.h"
 #include "Multistage.h"
 #include "Passes.h"
 #include "PatternBuilder.h"
@@ -13,6 +12,7 @@
 #include "ProgramContext.h"
 #include "ProgramEmitter.h"
 #include "Ptx.h"
+#include "SoftmaxSteps.h"
 
 namespace sparsec {
 #define GEN_PASS_DEF_EMITTILESPASS
@@ -33,10 +33,7 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
 }
 
 int64_t threadCount(ProgramOp program) {
-  ScheduleAttr schedule = program.getSchedule();
-  if (hasRoles(program))
-    return threadsOfRoles(program);
-  return schedule.getCopy() == Copy::tma ? attentionThreads(schedule) : threadsOfWarps(schedule);
+  return hasRoles(program) ? threadsOfRoles(program) : threadsOfWarps(program.getSchedule());
 }
 
 /// What the launch info and ptxas need to know of the function.
@@ -88,17 +85,23 @@ void emitProgram(ProgramOp program) {
     if (program.getVariant() == 0)
       emitAuxiliaries(program);
     AttentionContext context(program, function, b);
-    if (program.getSchedule().getCopy() == Copy::tma)
-      emitAttention(context);
-    else
+    if (hasRoles(program)) {
+      ProgramEmitter emitter(context);
+      SoftmaxSteps steps(context, emitter);
+      emitter.emit(steps);
+    } else {
       emitAttentionMultistage(context);
+    }
     finish(context);
   } else {
     SpmmContext context(program, function, b);
-    if (hasRoles(program))
-      emitRoles(context);
-    else
+    if (hasRoles(program)) {
+      ProgramEmitter emitter(context);
+      BlockRows rows(context, emitter);
+      emitter.emit(rows);
+    } else {
       emitMultistage(context);
+    }
     finish(context);
   }
   setAttributes(function, program);

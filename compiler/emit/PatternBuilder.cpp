@@ -91,7 +91,7 @@ Value PatternBuilderEmitter::seenByLane(const QueryTile &tile, Value firstKey, V
   Value query = b.add(tile.first, b.divide(index, keysPerLane));
   Value key = b.add(b.add(firstKey, lane), b.mul(b.modulo(index, keysPerLane), lanes));
   Value counts = b.logicalAnd(b.less(query, context.queries()), context.isInReach(query, key));
-  Value isVisible = context.applyRegion(context.softmax.getMask(), {tile.batch, tile.head, query, key});
+  Value isVisible = context.applyRegion(*context.softmax.mask, {tile.batch, tile.head, query, key});
   return b.select(counts, b.select(isVisible, b.i32(visible), b.i32(hidden)), b.i32(nothing));
 }
 
@@ -122,6 +122,7 @@ Values PatternBuilderEmitter::appendRound(Value list, Value seen, Value block, V
 bool sparsec::hasPatternBuilder(ProgramOp program) {
   bool hasMask = false;
   program.walk([&](SoftmaxOp softmax) { hasMask = !softmax.getMask().empty(); });
+  program.walk([&](TileSoftmaxOp softmax) { hasMask = !softmax.getMask().empty(); });
   return hasMask && hasPattern(program);
 }
 

@@ -30,11 +30,7 @@ void PatternLists::storeCounts(Value list, ValueRange counts, Value condition) {
   });
 }
 
-bool sparsec::hasPattern(ProgramOp program) {
-  bool found = false;
-  program.walk([&](KeyLoopOp loop) { found |= bool(loop.getPattern()); });
-  return found;
-}
+bool sparsec::hasPattern(ProgramOp program) { return bool(patternOf(program)); }
 
 /// Writes the attributes that the launch info and ptxas read from the function.
 static void setAttributes(const AttentionContext &context, LLVM::LLVMFuncOp function, const AuxiliaryShape &shape) {

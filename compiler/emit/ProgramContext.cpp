@@ -150,10 +150,7 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
 
 bool SpmmContext::mayCutBlocks() {
   auto dense = cast<RankedTensorType>(program.getBody().getArgument(denseArgument).getType());
-  for (int64_t depth : {matrix.getColumns(), dense.getDimSize(denseTransposed ? 1 : 0)})
-    if (!ShapedType::isDynamic(depth))
-      return depth % matrix.getBlockColumns() != 0;
-  return true;
+  return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(denseTransposed ? 1 : 0));
 }
 
 int64_t SpmmContext::tilesPerBlockRow() const { return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM()); }
@@ -277,6 +274,45 @@ KernelBuilder::Values sparsec::emitRounds(ProgramContext &context, ValueRange ca
     TileRange range = emitTileRange(context, b.divide(block, cluster), b.divide(ptx::gridSize(b), cluster));
     return emitRound(context, range, firstPanel, state, body);
   });
+}
+
+/// The tiles of one of the tiles side by side in a CTA. Neighbours in the order of workers are on different SMs: where
+/// tiles are few, each has an SM to itself. A role of one thread has few registers: it asks anew for every tile.
+static TileRange rangeOfTile(ProgramContext &context, Value tileOfCta) {
+  KernelBuilder &b = context.b;
+  Value grid = ptx::opaque(b, ptx::gridSize(b)), block = ptx::opaque(b, ptx::blockIndex(b));
+  return emitTileRange(context, b.add(b.mul(tileOfCta, grid), block), b.mul(grid, context.schedule.getTilesPerCta()));
+}
+
+/// Every tile that is done takes one number, so that the counter is zero again at the end.
+static Value nextByCounter(ProgramContext &context, const TileRange &range, Value tile) {
+  KernelBuilder &b = context.b;
+  Value counter = context.parameters.workspace(
+      WorkspaceAttr::get(b.getContext(), WorkspaceKind::tile_counter, /*bytes=*/sizeof(uint32_t)));
+  return b.ifThenElse(
+      b.isNotNull(counter), b.i32Type(),
+      [&] { return Values{b.add(range.step, ptx::fetchIncrement(b, counter, b.sub(range.end, 1)))}; },
+      [&] { return Values{b.add(tile, range.step)}; })[0];
+}
+
+/// The next tile is on its way while this one is worked on.
+KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value tileOfCta, ValueRange carried,
+                                                  TileRowBody body) {
+  KernelBuilder &b = context.b;
+  Values state(carried);
+  state.push_back(rangeOfTile(context, tileOfCta).begin);
+  Values result = b.whileLoop(
+      state, [&](ValueRange state) { return b.less(state.back(), rangeOfTile(context, tileOfCta).end); },
+      [&](ValueRange state) {
+        TileRange range = rangeOfTile(context, tileOfCta);
+        Value next = nextByCounter(context, range, state.back());
+        Values coordinates = emitTileCoordinates(context, range, state.back());
+        Values after = body(coordinates[0], coordinates[1], state.drop_back());
+        after.push_back(next);
+        return after;
+      });
+  result.pop_back();
+  return result;
 }
 
 /// A tile's place in the result, from its tile row and panel.

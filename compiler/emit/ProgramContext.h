@@ -73,7 +73,7 @@ struct SpmmContext : ProgramContext {
   mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
   mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
   mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, 1); }
-  /// Whether K may end inside a block: not where it is known to be a multiple of the block.
+  /// Whether K may end inside a block.
   bool mayCutBlocks();
   /// Tiles along M that one block row is cut into.
   int64_t tilesPerBlockRow() const;
@@ -105,6 +105,10 @@ KernelBuilder::Values emitTileRows(ProgramContext &context, mlir::ValueRange car
 /// The same where lists may hold the tiles of a period of panels: they are then run again and again, each time a period
 /// further on.
 KernelBuilder::Values emitRounds(ProgramContext &context, mlir::ValueRange carried, TileRowBody body);
+/// The same for tiles side by side in a CTA, of which each is a worker. Where the launch has a counter, workers take
+/// tiles as they become free.
+KernelBuilder::Values emitTilesByCounter(ProgramContext &context, mlir::Value tileOfCta, mlir::ValueRange carried,
+                                         TileRowBody body);
 /// emitRounds for a spmm, with the position of the CTA's tile in the result.
 KernelBuilder::Values emitTileLoop(SpmmContext &context, mlir::ValueRange carried, TileBody body);
 

@@ -1,14 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-//
-// A value of the program becomes no, one or several values of the kernel: a cursor is a slot and the parity of its
-// phase, a pending accumulator a struct of registers. Loops and branches carry them side by side.
 
 #include "ProgramEmitter.h"
 
 #include "Ptx.h"
-#include "Ring.h"
-#include "StagedStore.h"
-#include "StoreTile.h"
 #include "hopper/Products.h"
 #include "hopper/TensorCopy.h"
 
@@ -19,65 +13,19 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-namespace {
-
-constexpr int64_t threadsOfWarpgroup = 128, rowsOfWarp = 16;
-
-class ProgramEmitter {
-public:
-  explicit ProgramEmitter(SpmmContext &context) : context(context), b(context.b) {}
-
-  void emit();
-
-private:
-  // Roles.
-  void initBarriers();
-  int64_t releasesOf(RingOp ring);
-  void emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgroup);
-  void emitRole(RoleOp role, int64_t firstWarpgroup);
-
-  // Blocks of ops. The values of the terminator's operands come back.
-  Values emitBlock(Block &block);
-  void emitOp(Operation &op);
-  void emitArithmetic(Operation &op);
-
-  // Values.
-  ArrayRef<Value> of(Value value) { return values.find(value)->second; }
-  Value one(Value value) { return value ? of(value).front() : Value(); }
-  Values flat(ValueRange of);
-  SmallVector<Type> flatTypes(TypeRange types);
-  /// Gives values of the program their parts of `emitted`, each as many as its type has.
-  void assign(ValueRange of, ValueRange emitted);
-  Ring &ringOf(Value ring) { return rings.find(ring)->second; }
-  Ring::State slotOf(Value cursor) { return unpackState<Ring::State>(of(cursor)); }
-
-  // Control flow.
-  void emitTileLoop(TileLoopOp loop);
-  void emitWalk(WalkBlocksOp walk);
-  void emitIf(scf::IfOp branch);
-
-  void emitGroup(GroupOp op);
-  void emitRowBlocks(RowBlocksOp op);
-  void emitRelease(ReleaseOp op);
-  void emitProduct(ProductOp op);
-  void emitStore(StoreOp op);
-  WgmmaOperand operandOf(Value view, Value cursor);
-
-  SpmmContext &context;
-  KernelBuilder &b;
-  llvm::DenseMap<Value, Values> values;
-  llvm::DenseMap<Value, Ring> rings;
-  Value warpgroup, threadInGroup;
-  Value group; // of the role that is emitted
-};
+static constexpr int64_t threadsOfWarp = 32, threadsOfWarpgroup = 128;
+static constexpr int64_t warpsOfWarpgroup = threadsOfWarpgroup / threadsOfWarp;
+/// The issuer's word: nobody, else the number of the tile in the CTA after that.
+static constexpr int64_t noIssuer = 0;
+/// A read takes some 30 cycles, and products 500 to 1000.
+static constexpr int64_t mostReads = 64;
 
 //===----------------------------------------------------------------------===//
 // Roles
 //===----------------------------------------------------------------------===//
 
-void ProgramEmitter::emit() {
-  for (RingOp ring : context.program.getBody().getOps<RingOp>())
-    rings.try_emplace(ring, context, ring);
+void ProgramEmitter::emit(FamilyOps &ops) {
+  family = &ops;
   initBarriers();
   warpgroup = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 7));
   threadInGroup = b.bitAnd(context.thread, threadsOfWarpgroup - 1);
@@ -87,11 +35,27 @@ void ProgramEmitter::emit() {
     ptx::barrierCluster(b);
 }
 
+void ProgramEmitter::makeRings(Value tile) {
+  Value base = context.sharedMemory;
+  if (int64_t(context.schedule.getTilesPerCta()) > 1)
+    base = b.byteOffset(base, b.mul(tile, *context.program.getTileBytes()));
+  rings.clear();
+  for (RingOp ring : context.program.getBody().getOps<RingOp>())
+    rings.try_emplace(ring, context, ring, base);
+}
+
 void ProgramEmitter::initBarriers() {
   b.ifThen(b.equal(context.thread, 0), [&] {
-    for (RingOp ring : context.program.getBody().getOps<RingOp>())
-      ringOf(ring).initBarriers(releasesOf(ring) * context.schedule.getCluster());
+    for (int64_t tile = 0; tile < int64_t(context.schedule.getTilesPerCta()); ++tile) {
+      makeRings(b.i32(tile));
+      for (RingOp ring : context.program.getBody().getOps<RingOp>())
+        ringOf(ring).initBarriers(releasesOf(ring) * context.schedule.getCluster());
+    }
     ptx::mbarrierInitFence(b);
+    IssueBeginOp issue;
+    context.program.walk([&](IssueBeginOp op) { issue = op; });
+    if (issue)
+      ptx::storeRelaxed(b, b.byteOffset(context.sharedMemory, *issue.getOffset()), b.i32(noIssuer));
   });
   if (context.schedule.getCluster() > 1)
     ptx::barrierCluster(b);
@@ -99,7 +63,7 @@ void ProgramEmitter::initBarriers() {
     ptx::barrierCta(b);
 }
 
-/// Groups of this CTA that release every slot of a ring.
+/// Arrivals of this CTA by which a slot of a ring is released: one of every group, or of every warp (see RingOp).
 int64_t ProgramEmitter::releasesOf(RingOp ring) {
   int64_t groups = 0;
   for (RoleOp role : context.program.getBody().getOps<RoleOp>()) {
@@ -109,7 +73,7 @@ int64_t ProgramEmitter::releasesOf(RingOp ring) {
                         .wasInterrupted();
     groups += releases ? role.getCount() : 0;
   }
-  return groups;
+  return ring.getMessages() ? groups * warpsOfWarpgroup : groups;
 }
 
 /// The first role has the warpgroups from `firstWarpgroup` on, and so on.
@@ -117,7 +81,7 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
   RoleOp first = roles.front();
   if (roles.size() == 1)
     return emitRole(first, firstWarpgroup);
-  int64_t end = firstWarpgroup + first.getWarpgroups();
+  int64_t end = firstWarpgroup + first.getWarpgroups(context.schedule.getTilesPerCta());
   b.ifThenElse(
       b.less(warpgroup, end), TypeRange(),
       [&] {
@@ -134,142 +98,159 @@ void ProgramEmitter::emitRole(RoleOp role, int64_t firstWarpgroup) {
   bool isThread = role.getUnit() == RoleUnit::thread;
   if (role.getRegisters())
     ptx::setRegisters(b, role.getRegisters(), /*increase=*/!isThread);
-  group = b.sub(warpgroup, firstWarpgroup);
+  placeGroup(role, firstWarpgroup);
+  makeRings(tileOfCta);
   Block &body = role.getBody().front();
   if (isThread)
-    b.ifThen(b.equal(context.thread, threadsOfWarpgroup * firstWarpgroup), [&] { emitBlock(body); });
+    b.ifThen(isThreadOfRole(firstWarpgroup), [&] { emitBlock(body); });
   else
     emitBlock(body);
 }
 
+/// Of tiles side by side each has `count` warpgroups of the role, one tile after the other; for a role of one thread it
+/// has a warp.
+void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
+  Value inRole = b.sub(warpgroup, firstWarpgroup);
+  if (int64_t(context.schedule.getTilesPerCta()) == 1) {
+    tileOfCta = b.i32(0);
+    group = inRole;
+  } else if (role.getUnit() == RoleUnit::thread) {
+    tileOfCta = ptx::broadcastFirstLane(b, b.shiftRight(threadInGroup, 5));
+    group = b.i32(0);
+  } else {
+    tileOfCta = b.divide(inRole, role.getCount());
+    group = b.sub(inRole, b.mul(tileOfCta, role.getCount()));
+  }
+}
+
+Value ProgramEmitter::isFirstLane() { return b.equal(b.bitAnd(context.thread, threadsOfWarp - 1), 0); }
+
+Value ProgramEmitter::isThreadOfRole(int64_t firstWarpgroup) {
+  int64_t tiles = context.schedule.getTilesPerCta();
+  if (tiles == 1)
+    return b.equal(context.thread, threadsOfWarpgroup * firstWarpgroup);
+  return b.logicalAnd(isFirstLane(), b.less(tileOfCta, tiles));
+}
+
 //===----------------------------------------------------------------------===//
-// Ops and values
+// Ops
 //===----------------------------------------------------------------------===//
 
 Values ProgramEmitter::emitBlock(Block &block) {
   bool hasTerminator = block.mightHaveTerminator();
   for (Operation &op : hasTerminator ? block.without_terminator() : llvm::make_range(block.begin(), block.end()))
     emitOp(op);
-  return hasTerminator ? flat(block.getTerminator()->getOperands()) : Values();
+  return hasTerminator ? values.flat(block.getTerminator()->getOperands()) : Values();
 }
 
 void ProgramEmitter::emitOp(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](TileLoopOp loop) { emitTileLoop(loop); })
-      .Case([&](WalkBlocksOp walk) { emitWalk(walk); })
       .Case([&](scf::IfOp branch) { emitIf(branch); })
+      .Case([&](scf::WhileOp loop) { emitWhile(loop); })
       .Case([&](GroupOp group) { emitGroup(group); })
-      .Case([&](ClusterRankOp rank) { values[rank] = {ptx::clusterRank(b)}; })
-      .Case([&](RowBlocksOp blocks) { emitRowBlocks(blocks); })
-      .Case([&](CursorOp cursor) { values[cursor] = packState(ringOf(cursor.getRing()).begin()); })
-      .Case([&](NextOp next) { values[next] = packState(ringOf(next.getRing()).advance(slotOf(next.getCursor()))); })
+      .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
+      .Case([&](CursorOp cursor) { values.set(cursor, packState(ringOf(cursor.getRing()).begin())); })
+      .Case([&](NextOp next) { values.set(next, packState(ringOf(next.getRing()).advance(slotOf(next.getCursor())))); })
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
-      .Case([&](PostOp post) { ringOf(post.getRing()).expect(slotOf(post.getCursor())); })
+      .Case([&](PostOp post) { emitPost(post); })
       .Case([&](CopyOp copy) {
-        emitTensorCopy(context, copy, ringOf(copy.getRing()), slotOf(copy.getCursor()), flat(copy.getCoordinates()),
-                       one(copy.getBlockColumn()));
+        emitTensorCopy(context, copy, ringOf(copy.getRing()), slotOf(copy.getCursor()),
+                       values.flat(copy.getCoordinates()), values.one(copy.getBlockColumn()));
       })
-      .Case([&](WaitOp wait) { ringOf(wait.getRing()).wait(slotOf(wait.getCursor())); })
+      .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
       .Case([&](ViewOp view) {
-        values[view] = {emitWgmmaView(b, view, ringOf(view.getRing()), one(view.getRow()), one(view.getColumn()))};
+        values.set(view, emitWgmmaView(b, view, ringOf(view.getRing()), values.one(view.getRow()),
+                                       values.one(view.getColumn())));
       })
-      .Case([&](ZeroOp zero) { values[zero] = {LLVM::ZeroOp::create(b, flatTypes(zero.getType())[0])}; })
+      .Case([&](ZeroOp zero) {
+        values.set(zero, LLVM::ZeroOp::create(b, values.flatTypes(zero.getType())[0]).getResult());
+      })
+      .Case([&](LoadFragmentOp load) { emitLoadFragment(load); })
+      .Case([&](ToFragmentOp op) {
+        values.set(op, ptx::packPairs(b, op.getType().getElementType(), b.unpack(values.one(op.getAccumulator()))));
+      })
       .Case([&](ProductOp product) { emitProduct(product); })
-      .Case(
-          [&](AwaitOp await) { values[await] = {ptx::wgmmaWait(b, await.getOutstanding(), one(await.getPending()))}; })
-      .Case([&](StoreOp store) { emitStore(store); })
+      .Case([&](AwaitOp await) {
+        values.set(await, ptx::wgmmaWait(b, await.getOutstanding(), values.one(await.getPending())));
+      })
       // Shared memory must outlive the stores that read it.
-      .Case([&](DrainStoresOp) { b.ifThen(b.equal(threadInGroup, 0), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
-      .Default([&](Operation *arithmetic) { emitArithmetic(*arithmetic); });
+      .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
+      .Case([&](TurnWaitOp op) {
+        ptx::barrierNamed(b, turnBarrier(values.one(op.getGroup()), *op.getFirstBarrier()), threadsOfTurns(op));
+      })
+      .Case([&](TurnPassOp op) {
+        ptx::barrierNamedArrive(b, turnBarrier(values.one(op.getGroup()), *op.getFirstBarrier()), threadsOfTurns(op));
+      })
+      .Case([&](IssueBeginOp op) { emitIssueBegin(op); })
+      .Case([&](IssueEndOp op) { setIssuer(*op.getOffset(), b.i32(noIssuer)); })
+      .Default([&](Operation *other) {
+        if (!family->emit(*other))
+          emitArithmetic(*other);
+      });
 }
 
 void ProgramEmitter::emitArithmetic(Operation &op) {
   assert(isa<arith::ArithDialect>(op.getDialect()) && "other ops have a case of their own");
   IRMapping mapping;
   for (Value operand : op.getOperands())
-    mapping.map(operand, one(operand));
-  values[op.getResult(0)] = {b.clone(op, mapping)->getResult(0)};
+    mapping.map(operand, values.one(operand));
+  values.set(op.getResult(0), b.clone(op, mapping)->getResult(0));
 }
-
-Values ProgramEmitter::flat(ValueRange all) {
-  Values result;
-  for (Value value : all)
-    llvm::append_range(result, of(value));
-  return result;
-}
-
-SmallVector<Type> ProgramEmitter::flatTypes(TypeRange types) {
-  SmallVector<Type> result;
-  for (Type type : types)
-    TypeSwitch<Type>(type)
-        .Case([&](CursorType) { result.append(2, b.i32Type()); })
-        .Case<AccumulatorType, PendingType>(
-            [&](auto sum) { result.push_back(wgmmaSumType(b, sum.getRows(), sum.getColumns())); })
-        .Default([&](Type same) { result.push_back(same); });
-  return result;
-}
-
-void ProgramEmitter::assign(ValueRange all, ValueRange emitted) {
-  for (Value value : all) {
-    size_t count = flatTypes(value.getType()).size();
-    values[value] = Values(emitted.take_front(count));
-    emitted = emitted.drop_front(count);
-  }
-}
-
-//===----------------------------------------------------------------------===//
-// Control flow
-//===----------------------------------------------------------------------===//
 
 void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
+  if (loop.getCounter())
+    return values.assign(loop.getResults(), emitCountedTiles(loop));
   Block &body = loop.getBody().front();
-  Values results = emitRounds(context, flat(loop.getInits()), [&](Value tileRow, Value panel, ValueRange carried) {
+  Values results = emitRounds(context, values.flat(loop.getInits()), [&](Value tileRow, Value panel, ValueRange state) {
     Values arguments{tileRow, panel};
-    llvm::append_range(arguments, carried);
-    assign(body.getArguments(), arguments);
+    llvm::append_range(arguments, state);
+    values.assign(body.getArguments(), arguments);
     return emitBlock(body);
   });
-  assign(loop.getResults(), results);
+  values.assign(loop.getResults(), results);
 }
 
-/// A loop that uses columns loads the one of the next block while it works on this one.
-void ProgramEmitter::emitWalk(WalkBlocksOp walk) {
-  Block &body = walk.getBody().front();
-  Value first = one(walk.getFirst()), end = one(walk.getEnd());
-  Values inits = flat(walk.getInits());
-  if (body.getArgument(1).use_empty()) {
-    Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value block, ValueRange carried) {
-      assign(body.getArgument(0), block);
-      assign(body.getArguments().drop_front(2), carried);
-      return emitBlock(body);
-    });
-    return assign(walk.getResults(), results);
-  }
-  int64_t matrix = cast<BlockArgument>(walk.getMatrix()).getArgNumber();
-  Value columns = context.parameters.get(ParameterKind::col_idx, matrix);
-  auto columnOf = [&](Value block) { return b.loadElement(b.i32Type(), columns, block); };
-  Value last = b.sub(end, 1);
-  Value isEmpty = b.compare(arith::CmpIPredicate::sge, first, end);
-  Value firstColumn = b.ifThenElse(
-      isEmpty, {b.i32Type()}, [&] { return Values{b.i32(0)}; }, [&] { return Values{columnOf(first)}; })[0];
-  inits.push_back(firstColumn);
-  Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value block, ValueRange carried) {
-    Value nextColumn = columnOf(b.minimum(b.add(block, 1), last));
-    assign(body.getArguments().take_front(2), {block, carried.back()});
-    assign(body.getArguments().drop_front(2), carried.drop_back());
-    Values next = emitBlock(body);
-    next.push_back(nextColumn);
-    return next;
-  });
-  assign(walk.getResults(), ValueRange(results).drop_back());
+Values ProgramEmitter::emitCountedTiles(TileLoopOp loop) {
+  Block &body = loop.getBody().front();
+  return emitTilesByCounter(context, tileOfCta, values.flat(loop.getInits()),
+                            [&](Value tileRow, Value panel, ValueRange state) {
+                              Values arguments{tileRow, panel};
+                              llvm::append_range(arguments, state);
+                              values.assign(body.getArguments(), arguments);
+                              return emitBlock(body);
+                            });
 }
 
 void ProgramEmitter::emitIf(scf::IfOp branch) {
+  if (branch.getElseRegion().empty())
+    return b.ifThen(values.one(branch.getCondition()), [&] { emitBlock(*branch.thenBlock()); });
   Values results = b.ifThenElse(
-      one(branch.getCondition()), flatTypes(branch.getResultTypes()), [&] { return emitBlock(*branch.thenBlock()); },
-      [&] { return emitBlock(*branch.elseBlock()); });
-  assign(branch.getResults(), results);
+      values.one(branch.getCondition()), values.flatTypes(branch.getResultTypes()),
+      [&] { return emitBlock(*branch.thenBlock()); }, [&] { return emitBlock(*branch.elseBlock()); });
+  values.assign(branch.getResults(), results);
+}
+
+void ProgramEmitter::emitWhile(scf::WhileOp loop) {
+  Values inits = values.flat(loop.getInits());
+  auto emitted = scf::WhileOp::create(b, values.flatTypes(loop.getResultTypes()), inits);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    Values test = emitRegion(loop.getBefore(), emitted.getBefore());
+    scf::ConditionOp::create(b, test.front(), ValueRange(test).drop_front());
+    scf::YieldOp::create(b, emitRegion(loop.getAfter(), emitted.getAfter()));
+  }
+  values.assign(loop.getResults(), emitted.getResults());
+}
+
+/// Emits the block of a region into another region, behind whose end the builder then is.
+Values ProgramEmitter::emitRegion(Region &region, Region &into) {
+  Block &block = region.front();
+  SmallVector<Type> types = values.flatTypes(block.getArgumentTypes());
+  Block *emitted = b.createBlock(&into, {}, types, SmallVector<Location>(types.size(), b.getLoc()));
+  values.assign(block.getArguments(), emitted->getArguments());
+  return emitBlock(block);
 }
 
 //===----------------------------------------------------------------------===//
@@ -278,65 +259,108 @@ void ProgramEmitter::emitIf(scf::IfOp branch) {
 
 void ProgramEmitter::emitGroup(GroupOp op) {
   bool isInLoop = !isa<RoleOp>(op->getParentOp());
-  values[op] = {isInLoop ? ptx::opaque(b, group) : group};
+  values.set(op, isInLoop ? ptx::opaque(b, group) : group);
 }
 
-void ProgramEmitter::emitRowBlocks(RowBlocksOp op) {
-  int64_t matrix = cast<BlockArgument>(op.getMatrix()).getArgNumber();
-  Value rowPtr = context.parameters.get(ParameterKind::row_ptr, matrix), row = one(op.getBlockRow());
-  values[op.getFirst()] = {b.loadElement(b.i32Type(), rowPtr, row)};
-  values[op.getEnd()] = {b.loadElement(b.i32Type(), rowPtr, b.add(row, 1))};
+void ProgramEmitter::emitPost(PostOp op) {
+  Ring &ring = ringOf(op.getRing());
+  Ring::State slot = slotOf(op.getCursor());
+  if (!op.getMessages().empty())
+    ring.setMessages(slot.slot, values.flat(op.getMessages()));
+  if (op.getEmpty())
+    ptx::mbarrierArrive(b, ring.fullBarrier(slot.slot), arith::ConstantOp::create(b, b.getBoolAttr(true)));
+  else
+    ring.expect(slot);
 }
 
-/// Thread q of the group tells CTA q of the cluster.
+void ProgramEmitter::emitWait(WaitOp op) {
+  Ring &ring = ringOf(op.getRing());
+  Ring::State slot = slotOf(op.getCursor());
+  ring.wait(slot);
+  if (op->getNumResults() > 0)
+    values.assign(op.getResults(), ring.messages(slot.slot));
+}
+
+/// A slot with messages is released by one thread of every warp, when all threads of the warp have read them: no matrix
+/// instruction orders that. Else thread q of the group tells CTA q of the cluster.
 void ProgramEmitter::emitRelease(ReleaseOp op) {
+  Ring &ring = ringOf(op.getRing());
+  Value slot = slotOf(op.getCursor()).slot;
+  if (op.getRing().getDefiningOp<RingOp>().getMessages()) {
+    ptx::barrierWarp(b);
+    return ptx::mbarrierArrive(b, ring.emptyBarrier(slot), isFirstLane());
+  }
   int64_t cluster = context.schedule.getCluster();
   Value releases = b.less(threadInGroup, cluster);
   if (op.getCondition())
-    releases = b.logicalAnd(one(op.getCondition()), releases);
-  Value empty = ringOf(op.getRing()).emptyBarrier(slotOf(op.getCursor()).slot);
+    releases = b.logicalAnd(values.one(op.getCondition()), releases);
+  Value empty = ring.emptyBarrier(slot);
   if (cluster > 1)
     ptx::mbarrierArriveRemote(b, empty, b.bitAnd(threadInGroup, cluster - 1), releases);
   else
     ptx::mbarrierArrive(b, empty, releases);
 }
 
-WgmmaOperand ProgramEmitter::operandOf(Value view, Value cursor) {
-  auto op = view.getDefiningOp<ViewOp>();
-  return {one(view), op, ringOf(op.getRing()), slotOf(cursor).slot};
+void ProgramEmitter::emitLoadFragment(LoadFragmentOp op) {
+  auto view = op.getView().getDefiningOp<ViewOp>();
+  values.set(op, emitWgmmaFragment(b, view, ringOf(view.getRing()), slotOf(op.getCursor()).slot,
+                                   values.one(view.getRow()), threadInGroup));
 }
 
 void ProgramEmitter::emitProduct(ProductOp op) {
-  values[op] = {emitWgmmaProduct(b, operandOf(op.getA(), op.getACursor()), operandOf(op.getB(), op.getBCursor()),
-                                 one(op.getAccumulator()), op.getDepth())};
-}
-
-void ProgramEmitter::emitStore(StoreOp op) {
-  TilePosition position{one(op.getBlockRow()), one(op.getRow()), one(op.getColumn())};
-  AccumulatorFragment fragment;
-  fragment.slabs = 1;
-  fragment.groups = cast<AccumulatorType>(op.getAccumulator().getType()).getColumns() / 8;
-  fragment.values = b.unpack(one(op.getAccumulator()));
-  // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
-  // that the accumulators need.
-  Value warp = b.shiftRight(ptx::opaque(b, threadInGroup), 5);
-  fragment.row = b.add(one(op.getGroupRow()), b.mul(warp, rowsOfWarp));
-  fragment.column = one(op.getGroupColumn());
-  if (op.getStaged())
-    emitStagedStore(context, op, position, fragment, one(op.getGroup()));
+  auto operandOf = [&](Value view, Value cursor) -> WgmmaOperand {
+    auto viewOp = view.getDefiningOp<ViewOp>();
+    return {values.one(view), viewOp, ringOf(viewOp.getRing()), slotOf(cursor).slot};
+  };
+  WgmmaOperand x = operandOf(op.getB(), op.getBCursor());
+  Value sum = values.one(op.getAccumulator());
+  PendingType type = op.getType();
+  if (op.getACursor())
+    sum = emitWgmmaProduct(b, type, operandOf(op.getA(), op.getACursor()), x, sum, op.getDepth());
   else
-    emitDirectStore(context, op, position, fragment);
+    sum = emitWgmmaProduct(b, type, values.of(op.getA()), x, sum, op.getDepth());
+  values.set(op, sum);
 }
 
-} // namespace
+//===----------------------------------------------------------------------===//
+// Turns and the issuer
+//===----------------------------------------------------------------------===//
+
+/// Those of all groups of the role.
+int64_t ProgramEmitter::threadsOfTurns(Operation *op) {
+  return int64_t(op->getParentOfType<RoleOp>().getCount()) * threadsOfWarpgroup;
+}
+
+/// Tiles side by side in a CTA have different numbers of steps: each has barriers of its own.
+Value ProgramEmitter::turnBarrier(Value turn, int64_t firstBarrier) {
+  constexpr int64_t turnsOfTile = 2;
+  Value number = b.add(turn, firstBarrier);
+  return context.schedule.getTilesPerCta() == 1 ? number : b.add(number, b.mul(tileOfCta, turnsOfTile));
+}
+
+void ProgramEmitter::setIssuer(int64_t offset, Value issuer) {
+  b.ifThen(isFirstThread(), [&] { ptx::storeRelaxed(b, b.byteOffset(context.sharedMemory, offset), issuer); });
+}
+
+void ProgramEmitter::emitIssueBegin(IssueBeginOp op) {
+  Value self = b.add(tileOfCta, noIssuer + 1);
+  b.whileLoop(
+      b.i32(0),
+      [&](ValueRange reads) {
+        Value current = ptx::loadRelaxed(b, b.byteOffset(context.sharedMemory, *op.getOffset()));
+        Value exists = b.compare(arith::CmpIPredicate::ne, current, b.i32(noIssuer));
+        Value isOther = b.compare(arith::CmpIPredicate::ne, current, self);
+        return b.logicalAnd(b.logicalAnd(exists, isOther), b.less(reads[0], mostReads));
+      },
+      [&](ValueRange reads) { return Values{b.add(reads[0], 1)}; });
+  setIssuer(*op.getOffset(), self);
+}
 
 bool sparsec::hasRoles(ProgramOp program) { return !program.getBody().getOps<RoleOp>().empty(); }
 
 int64_t sparsec::threadsOfRoles(ProgramOp program) {
   int64_t warpgroups = 0;
   for (RoleOp role : program.getBody().getOps<RoleOp>())
-    warpgroups += role.getWarpgroups();
+    warpgroups += role.getWarpgroups(program.getSchedule().getTilesPerCta());
   return threadsOfWarpgroup * warpgroups;
 }
-
-void sparsec::emitRoles(SpmmContext &context) { ProgramEmitter(context).emit(); }

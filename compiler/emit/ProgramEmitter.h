@@ -1,19 +1,86 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Programs of roles: each op of the tile program becomes instructions where it stands (docs/tile-programs.md).
+// Programs of roles (docs/tile-programs.md), op by op in their order. Roles, loops, rings, copies and products are the
+// same for all families; a family adds the ops that only it has.
 
 #ifndef SPARSEC_EMIT_PROGRAM_EMITTER_H
 #define SPARSEC_EMIT_PROGRAM_EMITTER_H
 
-#include "ProgramContext.h"
+#include "ProgramValues.h"
+#include "Ring.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace sparsec {
 
-/// Whether a program says what the machine does in its order.
+/// The ops of a family.
+class FamilyOps {
+public:
+  virtual ~FamilyOps() = default;
+  /// Emits an op of the family; false for others.
+  virtual bool emit(mlir::Operation &op) = 0;
+};
+
+class ProgramEmitter {
+public:
+  explicit ProgramEmitter(ProgramContext &context) : context(context), b(context.b), values(b) {}
+
+  void emit(FamilyOps &ops);
+  /// Emits the ops of a block. The values of the terminator's operands come back.
+  KernelBuilder::Values emitBlock(mlir::Block &block);
+
+  ProgramContext &context;
+  KernelBuilder &b;
+  ProgramValues values;
+  mlir::Value threadInGroup;
+
+private:
+  // Roles.
+  void initBarriers();
+  int64_t releasesOf(RingOp ring);
+  void emitRolesFrom(llvm::ArrayRef<RoleOp> roles, int64_t firstWarpgroup);
+  void emitRole(RoleOp role, int64_t firstWarpgroup);
+  void placeGroup(RoleOp role, int64_t firstWarpgroup);
+  mlir::Value isThreadOfRole(int64_t firstWarpgroup);
+  mlir::Value isFirstLane(); // of the warp
+  /// The rings of a tile of the CTA.
+  void makeRings(mlir::Value tileOfCta);
+
+  // Ops.
+  void emitOp(mlir::Operation &op);
+  void emitArithmetic(mlir::Operation &op);
+  void emitTileLoop(TileLoopOp loop);
+  KernelBuilder::Values emitCountedTiles(TileLoopOp loop);
+  void emitIf(mlir::scf::IfOp branch);
+  void emitWhile(mlir::scf::WhileOp loop);
+  KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
+  void emitGroup(GroupOp op);
+  void emitPost(PostOp op);
+  void emitWait(WaitOp op);
+  void emitRelease(ReleaseOp op);
+  void emitLoadFragment(LoadFragmentOp op);
+  void emitProduct(ProductOp op);
+
+  // Turns and the issuer.
+  int64_t threadsOfTurns(mlir::Operation *op);
+  mlir::Value turnBarrier(mlir::Value group, int64_t firstBarrier);
+  void emitIssueBegin(IssueBeginOp op);
+  void setIssuer(int64_t offset, mlir::Value issuer);
+  mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }
+
+  Ring &ringOf(mlir::Value ring) { return rings.find(ring)->second; }
+  Ring::State slotOf(mlir::Value cursor) { return values.state<Ring::State>(cursor); }
+
+  FamilyOps *family = nullptr;
+  llvm::DenseMap<mlir::Value, Ring> rings; // of the role that is emitted
+  mlir::Value warpgroup;
+  // Of the role that is emitted: the number of the tile in the CTA, and that of the group in its role.
+  mlir::Value tileOfCta, group;
+};
+
+/// Whether a program consists of roles.
 bool hasRoles(ProgramOp program);
 /// Threads of a CTA of such a program.
 int64_t threadsOfRoles(ProgramOp program);
-
-void emitRoles(SpmmContext &context);
 
 } // namespace sparsec
 

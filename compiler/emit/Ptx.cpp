@@ -283,6 +283,13 @@ Value ptx::pack(KernelBuilder &b, Type element, Value low, Value high) {
   return LLVM::BitcastOp::create(b, b.i32Type(), callIntrinsic(b, vector, name, {high, low}));
 }
 
+KernelBuilder::Values ptx::packPairs(KernelBuilder &b, Type element, ValueRange values) {
+  Values pairs;
+  for (size_t i = 0; i < values.size(); i += 2)
+    pairs.push_back(pack(b, element, values[i], values[i + 1]));
+  return pairs;
+}
+
 Value ptx::toElement(KernelBuilder &b, Type element, Value value) {
   if (element.isF32())
     return value;

@@ -111,6 +111,8 @@ Value tanhApproximate(KernelBuilder &b, Value x);
 
 /// Two f32 to one register of two 16-bit values, low half first, rounded to nearest even (cvt.rn.bf16x2.f32, f16x2).
 Value pack(KernelBuilder &b, Type element, Value low, Value high);
+/// Neighbours in pairs, as operands of matrix instructions.
+Values packPairs(KernelBuilder &b, Type element, ValueRange values);
 /// A f32 as one element in memory: rounded as by pack, an i16, or itself where the element is f32.
 Value toElement(KernelBuilder &b, Type element, Value value);
 

@@ -16,6 +16,9 @@ using namespace sparsec;
 
 namespace {
 
+/// Barrier 0 is that of the whole CTA.
+constexpr int64_t firstTurnBarrier = 1;
+
 class AssignSharedMemory : public sparsec::impl::AssignSharedMemoryPassBase<AssignSharedMemory> {
 public:
   using AssignSharedMemoryPassBase::AssignSharedMemoryPassBase;
@@ -38,7 +41,11 @@ private:
     if (program.getSchedule().getCopy() == Copy::tma) {
       rings[0].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.queryBarrierOffset));
       rings[1].setBarrierOffsetAttr(b.getI64IntegerAttr(layout.keyBarrierOffset));
-      program.setIssuerOffsetAttr(b.getI64IntegerAttr(layout.issuerOffset));
+      program.setTileBytesAttr(b.getI64IntegerAttr(layout.tileBytes));
+      program.walk([&](IssueBeginOp op) { op.setOffset(layout.issuerOffset); });
+      program.walk([&](IssueEndOp op) { op.setOffset(layout.issuerOffset); });
+      program.walk([&](TurnWaitOp op) { op.setFirstBarrier(firstTurnBarrier); });
+      program.walk([&](TurnPassOp op) { op.setFirstBarrier(firstTurnBarrier); });
     } else {
       rings[2].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.valueOffset}));
     }

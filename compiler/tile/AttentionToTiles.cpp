@@ -39,7 +39,7 @@ void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value p
   auto queryType = BufferType::get(context, rows, headDimension, elementType());
   Value queries = LoadRowsOp::create(b, queryType, lookup(attention.getQuery()), tile, /*block=*/Value());
   Value output = ZeroOp::create(b, AccumulatorType::get(context, rows, headDimension));
-  Value state = SoftmaxBeginOp::create(b, SoftmaxStateType::get(context, rows));
+  Value state = SoftmaxBeginOp::create(b, SoftmaxStateType::get(context, rows), /*softmax=*/Value());
 
   SmallVector<Value> inits{output, state};
   auto loop = KeyLoopOp::create(b, ValueRange(inits).getTypes(), lookup(attention.getPattern()), tile, inits,
@@ -50,7 +50,7 @@ void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value p
     Block *body = b.createBlock(&loop.getBody(), {}, types, SmallVector<Location>(3, b.getLoc()));
     YieldOp::create(b, buildStep(b, tile, queries, body->getArguments()));
   }
-  StoreRowsOp::create(b, loop.getResult(0), loop.getResult(1), tile, results[0],
+  StoreRowsOp::create(b, loop.getResult(0), loop.getResult(1), ValueRange{tile}, results[0],
                       attention.getLse() ? results[1] : Value());
 }
 

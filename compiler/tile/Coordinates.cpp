@@ -8,8 +8,33 @@
 using namespace mlir;
 using namespace sparsec;
 
+/// The block of the role around the insertion point, or of the program.
+static Block *blockOfRole(Block *block) {
+  while (!isa<RoleOp, ProgramOp>(block->getParentOp()))
+    block = block->getParentOp()->getBlock();
+  return block;
+}
+
 Value sparsec::i32(ImplicitLocOpBuilder &b, int64_t value) {
-  return arith::ConstantOp::create(b, b.getI32IntegerAttr(static_cast<int32_t>(value)));
+  auto attribute = b.getI32IntegerAttr(static_cast<int32_t>(value));
+  Block *block = blockOfRole(b.getInsertionBlock());
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(block);
+  for (auto constant : block->getOps<arith::ConstantOp>()) {
+    if (constant.getValue() == attribute)
+      return constant;
+    b.setInsertionPointAfter(constant);
+  }
+  return arith::ConstantOp::create(b, attribute);
+}
+
+Value sparsec::named(Value value, StringRef name) {
+  auto rename = [&](Location loc) { return NameLoc::get(StringAttr::get(loc.getContext(), name), loc); };
+  if (Operation *op = value.getDefiningOp())
+    op->setLoc(rename(op->getLoc()));
+  else
+    value.setLoc(rename(value.getLoc()));
+  return value;
 }
 
 Value sparsec::add(ImplicitLocOpBuilder &b, Value x, Value y) { return b.createOrFold<arith::AddIOp>(x, y); }

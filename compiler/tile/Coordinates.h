@@ -10,8 +10,12 @@
 
 namespace sparsec {
 
-// i32 arithmetic on values that are not negative; what does nothing makes no op.
+/// A constant, which stands at the start of the role, once.
 mlir::Value i32(mlir::ImplicitLocOpBuilder &b, int64_t value);
+/// Gives a value its name in dumps.
+mlir::Value named(mlir::Value value, mlir::StringRef name);
+
+// i32 arithmetic on values that are not negative. Arithmetic without effect makes no op.
 mlir::Value add(mlir::ImplicitLocOpBuilder &b, mlir::Value x, mlir::Value y);
 mlir::Value add(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t y);
 mlir::Value multiply(mlir::ImplicitLocOpBuilder &b, mlir::Value x, int64_t y);

@@ -21,7 +21,7 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   int64_t alignment = schedule.getCopy() == Copy::gather ? elementBytes : 16;
   std::string name = kernel.getSymName().str() + (variant == 0 ? "" : "_unaligned");
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
-                                   /*shared_memory=*/IntegerAttr(), /*issuer_offset=*/IntegerAttr());
+                                   /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
 
   Block *body = b.createBlock(&program.getBody());

@@ -9,8 +9,8 @@
 
 namespace sparsec {
 
-/// Gives a program with a key loop its rings and roles.
-void pipelineAttention(ProgramOp program);
+/// Gives a program with a key loop its rings, which its one role fills ahead.
+void prefetchAttention(ProgramOp program);
 
 } // namespace sparsec
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pass sparsec-pipeline-stages: puts a ring of shared-memory stages between the loads and the chain of a program.
 
+#include "AttentionRoles.h"
 #include "Passes.h"
 #include "PipelineAttention.h"
 #include "SpmmRoles.h"
@@ -41,8 +42,8 @@ public:
     SmallVector<Type> buffers;
     for (LoadOp load : form.loads)
       buffers.push_back(load.getType());
-    ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), DenseI64ArrayAttr(),
-                          IntegerAttr());
+    ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
+                          /*messages=*/false, DenseI64ArrayAttr(), IntegerAttr());
     prefetchAhead();
   }
 
@@ -70,7 +71,7 @@ void Pipeliner::waitAndRelease() {
   Block &body = form.blockLoop.getBody().front();
   b.setInsertionPoint(form.loads.front());
   auto wait = WaitOp::create(b, cast<RingType>(ring.getType()).getBuffers(), ring, /*cursor=*/Value());
-  for (auto [load, buffer] : llvm::zip(form.loads, wait.getBuffers())) {
+  for (auto [load, buffer] : llvm::zip(form.loads, wait.getResults())) {
     load.getResult().replaceAllUsesWith(buffer);
     load.erase();
   }
@@ -97,9 +98,10 @@ public:
   using PipelineStagesPassBase::PipelineStagesPassBase;
   void runOnOperation() override {
     ProgramOp program = getOperation();
+    bool hasRoles = program.getSchedule().getCopy() == Copy::tma;
     if (program.isAttention())
-      pipelineAttention(program);
-    else if (program.getSchedule().getCopy() == Copy::tma)
+      hasRoles ? splitAttentionRoles(program) : prefetchAttention(program);
+    else if (hasRoles)
       splitSpmmRoles(program);
     else
       Pipeliner(program).run();

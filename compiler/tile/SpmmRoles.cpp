@@ -63,6 +63,11 @@ private:
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
   bool isTransposed() { return chain.getXTransposed(); }
+  /// Whether K may end inside a block.
+  bool mayCutBlocks() {
+    auto dense = cast<RankedTensorType>(loads[1].getSource().getType());
+    return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(isTransposed() ? 1 : 0));
+  }
   Value depthOf(Value column, int64_t chunk) {
     return add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
   }
@@ -83,8 +88,8 @@ void SpmmRoles::run() {
   SmallVector<Type> buffers;
   for (LoadOp load : loads)
     buffers.push_back(load.getType());
-  ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), DenseI64ArrayAttr(),
-                        IntegerAttr());
+  ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
+                        /*messages=*/false, DenseI64ArrayAttr(), IntegerAttr());
   int64_t consumers = schedule.getConsumersM() * schedule.getConsumersN();
   makeRole("consumer", RoleUnit::warpgroup, consumers, schedule.getConsumerRegisters(), [&] { buildConsumer(); });
   makeRole("producer", RoleUnit::thread, 1, schedule.getProducerRegisters(), [&] { buildProducer(); });
@@ -135,7 +140,7 @@ void SpmmRoles::buildProducer() {
                   Value cursor = carried[0];
                   for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
                     AcquireOp::create(b, ring, cursor);
-                    PostOp::create(b, ring, cursor);
+                    PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
                     copyStep(tile, block, column, chunk, cursor);
                     cursor = NextOp::create(b, ring, cursor);
                   }
@@ -148,14 +153,14 @@ void SpmmRoles::buildProducer() {
 /// The CTAs of a cluster work on one tile row, so that they share A.
 void SpmmRoles::copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor) {
   Value k = i32(b, chunk * schedule.getTileK());
-  CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, column, ring, cursor, /*index=*/0,
-                 /*multicast=*/schedule.getCluster() > 1);
+  CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, mayCutBlocks() ? column : Value(), ring,
+                 cursor, /*index=*/0, /*multicast=*/schedule.getCluster() > 1, DenseI64ArrayAttr());
   Value depth = depthOf(column, chunk);
   SmallVector<Value> coordinates{depth, tile.at.column};
   if (isTransposed())
     std::swap(coordinates[0], coordinates[1]);
   CopyOp::create(b, loads[1].getSource(), coordinates, /*block_column=*/Value(), ring, cursor, /*index=*/1,
-                 /*multicast=*/false);
+                 /*multicast=*/false, DenseI64ArrayAttr());
 }
 
 //===----------------------------------------------------------------------===//

@@ -421,7 +421,7 @@ sparsec.kernel @element_c2(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>,
 module @element_c1 {
   %t = arith.constant dense<1.0> : tensor<4xf32>
   %i = arith.constant 1 : i32
-  // expected-error @+1 {{'sparsec.element' op expects parent op to be one of 'sparsec.attention, sparsec.softmax'}}
+  // expected-error @+1 {{'sparsec.element' op expects parent op to be one of 'sparsec.attention, sparsec.softmax, sparsec.tile_softmax'}}
   %0 = sparsec.element %t[%i] : tensor<4xf32>
 }
 

@@ -567,7 +567,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 64, bf16, k>', '!sparsec.view<64, 128, bf16, mn>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
-    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : <64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
   }
 }
 
@@ -582,7 +582,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 128, bf16, mn>', '!sparsec.view<64, 64, bf16, k>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
-    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : <64, 128, bf16, mn>, <64, 64, bf16, k>, !sparsec.pending<64, 64> -> <64, 64>
+    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : !sparsec.view<64, 128, bf16, mn>, <64, 64, bf16, k>, !sparsec.pending<64, 64> -> <64, 64>
   }
 }
 
@@ -597,7 +597,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 128>
     // expected-error @+1 {{'sparsec.product' op expects a depth from 1 to 64, but got 80}}
-    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : <64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 128> -> <64, 128>
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 128> -> <64, 128>
   }
 }
 
@@ -678,11 +678,11 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @wait_c1_cursor attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @wait_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
-    // expected-error @+1 {{'sparsec.wait' op expects the buffers of the ring, (), but got ('!sparsec.buffer<64, 64, bf16>')}}
+    // expected-error @+1 {{'sparsec.wait' op expects no message, or two of a ring with messages, but got 1}}
     %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> !sparsec.buffer<64, 64, bf16>
   }
 }

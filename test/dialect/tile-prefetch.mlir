@@ -11,7 +11,7 @@ gpu.module @kernels {
   sparsec.program @product
       attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>, %y: tensor<?x?xf32>):
-    // CHECK: %[[RING:.*]] = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+    // CHECK: %[[RING:.*]] = sparsec.ring : !ring{{[0-9]*}}
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
     sparsec.tile_loop {
     ^bb0(%tile_row: i32, %panel: i32):
@@ -23,7 +23,7 @@ gpu.module @kernels {
           : <?x?xf16, block = 16x16> -> !sparsec.accumulator<16, 64> {
       ^bb0(%block: !sparsec.block, %chunk: i32, %acc: !sparsec.accumulator<16, 64>):
         %a, %b = sparsec.wait %ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]> -> !sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>
-        // CHECK: sparsec.prefetch %[[RING]] attributes {ahead = 2 : i64} : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]> {
+        // CHECK: sparsec.prefetch %[[RING]] attributes {ahead = 2 : i64} : !ring{{[0-9]*}} {
         // CHECK-NEXT: ^bb0(%[[BLOCK:block.*]]: !sparsec.block, %[[CHUNK:chunk.*]]: i32):
         sparsec.prefetch %ring attributes {ahead = 2 : i64} : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]> {
         ^bb0(%later: !sparsec.block, %later_chunk: i32):
@@ -47,7 +47,7 @@ gpu.module @kernels {
   sparsec.program @keys
       attributes {kernel = @keys, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%keys: tensor<?x?x?x64xf16>):
-    // CHECK: %[[KEYS:.*]] = sparsec.ring : <2, [!sparsec.buffer<64, 64, f16>]>
+    // CHECK: %[[KEYS:.*]] = sparsec.ring : !ring{{[0-9]*}}
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, f16>]>
     sparsec.tile_loop {
     ^bb0(%tile_row: i32, %panel: i32):
@@ -55,7 +55,7 @@ gpu.module @kernels {
       // CHECK: sparsec.key_loop at %tile attributes {chunks = 2 : i64} {
       sparsec.key_loop at %tile attributes {chunks = 2 : i64} {
       ^bb0(%block: !sparsec.block):
-        // CHECK: sparsec.prefetch %[[KEYS]] attributes {ahead = 1 : i64} : <2, [!sparsec.buffer<64, 64, f16>]> {
+        // CHECK: sparsec.prefetch %[[KEYS]] attributes {ahead = 1 : i64} : !ring{{[0-9]*}} {
         // CHECK-NEXT: ^bb0(%[[LATER:block.*]]: !sparsec.block):
         // CHECK-NEXT: sparsec.copy_rows %{{.*}}[%{{.*}}, %[[LATER]]] to %[[KEYS]]
         sparsec.prefetch %ring attributes {ahead = 1 : i64} : <2, [!sparsec.buffer<64, 64, f16>]> {

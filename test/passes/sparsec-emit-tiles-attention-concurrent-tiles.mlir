@@ -13,9 +13,9 @@
 // CHECK: nvvm.fence.mbarrier.init
 // CHECK: [[NOBODY:%[a-z0-9_]+]] = arith.constant 0 : i32
 // CHECK: llvm.store [[NOBODY]], {{.*}} atomic syncscope("block") monotonic
-// CHECK: %c74752_i32 = arith.constant 74752
-// CHECK: arith.muli %{{.*}}, %c74752_i32
 // CHECK: nvvm.setmaxregister increase 160
+// CHECK: %[[BYTES:c74752_i32.*]] = arith.constant 74752
+// CHECK-NEXT: arith.muli %{{.*}}, %[[BYTES]]
 // Both messages beside keys are blocks.
 // CHECK: scf.while
 // CHECK: [[MESSAGES:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<3> -> vector<2xi32>

@@ -29,7 +29,7 @@ gpu.module @kernels {
       ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
         %zero = sparsec.zero : !sparsec.pending<64, 64>
         sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
-        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : <64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
         %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
         sparsec.release %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
         sparsec.store %sum to %y[%tile_row, %zero_row, %panel] part %group at (%zero_row, %zero_row)
@@ -79,7 +79,7 @@ gpu.module @kernels {
       ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
         %zero = sparsec.zero : !sparsec.pending<64, 64>
         sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
-        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : <64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
         sparsec.release %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
         %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
         sparsec.store %sum to %y[%tile_row, %zero_row, %panel] part %group at (%zero_row, %zero_row)

@@ -30,7 +30,7 @@
 // CHECK: %[[VALUES:.*]] = sparsec.load_rows %[[V]][%tile, %block] : {{.*}} -> <64, 128, bf16>
 // CHECK: %[[NEXT:.*]] = sparsec.fragment_chain %[[STEP]]#0, %[[VALUES]], %[[STEP]]#2
 // CHECK: sparsec.yield %[[NEXT]], %[[STEP]]#1
-// CHECK: sparsec.store_rows %[[END]]#0, %[[END]]#1 to %[[O]][%tile] lse(%[[LSE]] : tensor<?x?x?xf32>) : {{.*}} -> tensor<?x?x?x128xf32>
+// CHECK: sparsec.store_rows %[[END]]#0, %[[END]]#1 to %[[O]][%tile : !sparsec.tile] lse(%[[LSE]] : tensor<?x?x?xf32>) : {{.*}} -> tensor<?x?x?x128xf32>
 // CHECK-NOT: sparsec.program
 #wide = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @everything(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
@@ -63,7 +63,7 @@ sparsec.kernel @everything(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16
 // CHECK: sparsec.softmax %{{[^ ]*}}, %{{[^ ]*}}, %{{[^ ]*}} at %tile, %block : <64, 128>, <64>, <64, 64> -> <64, 128, f16>{{$}}
 // CHECK: sparsec.fragment_chain {{.*}} : <64, 128, f16>, <128, 64, f16>, <64, 64>
 // CHECK: sparsec.store_rows
-// CHECK-SAME: [%tile] : <64, 64>, <64> -> tensor<?x?x?x64xf16>
+// CHECK-SAME: [%tile : !sparsec.tile] : <64, 64>, <64> -> tensor<?x?x?x64xf16>
 #narrow = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>
 sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
     -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #narrow} {

@@ -1,40 +1,104 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// Two rings: one of queries, with two slots because two consumers share a tile, and one whose slots hold keys and values
-// in turn. The producer walks the same key blocks as the consumer; a slot is free again after the last product that reads
-// it, so the keys before the softmax and the queries after the last block.
+// CHECK-DAG: ![[$TWO_QUERIES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16>]>
+// CHECK-DAG: ![[$SIX_KEYS:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16>]>
+// CHECK-DAG: ![[$ONE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16>]>
+// CHECK-DAG: ![[$THREE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16>]>
+// CHECK-DAG: ![[$ONE_ROLE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<128, 128, bf16>]>
+// CHECK-DAG: ![[$ONE_ROLE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<64, 128, bf16>]>
+
+// Two rings: one of queries, with two slots because two groups share a tile, and one whose slots have keys and values.
 // CHECK-LABEL: sparsec.program @attention
-// CHECK-NEXT: ^bb0(%[[Q:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN:[a-z0-9]+]]: !sparsec.pattern<128x64>,
-// CHECK: %[[QUERY_RING:.*]] = sparsec.ring : <2, [!sparsec.buffer<128, 128, bf16>]>
-// CHECK: %[[RING:.*]] = sparsec.ring : <6, [!sparsec.buffer<64, 128, bf16>]>
-// CHECK: sparsec.producer attributes {registers = 40 : i64}
-// CHECK: sparsec.tile_loop
-// CHECK: sparsec.acquire %[[QUERY_RING]]
-// CHECK-NEXT: sparsec.copy_rows %[[Q]][%tile] to %[[QUERY_RING]]
-// CHECK-NEXT: sparsec.commit %[[QUERY_RING]]
-// CHECK-NEXT: sparsec.key_loop of %[[PATTERN]] : !sparsec.pattern<128x64> at %tile attributes {causal, window = array<i64: 1024, -1>} {
-// CHECK: sparsec.acquire %[[RING]]
-// CHECK-NEXT: sparsec.copy_rows %[[K]][%tile, %block] to %[[RING]]
-// CHECK-NEXT: sparsec.commit %[[RING]]
-// CHECK-NEXT: sparsec.acquire %[[RING]]
-// CHECK-NEXT: sparsec.copy_rows %[[V]][%tile, %block] to %[[RING]]
-// CHECK-NEXT: sparsec.commit %[[RING]]
-// CHECK-NEXT: sparsec.yield{{$}}
-// CHECK: sparsec.consumer attributes {registers = 232 : i64}
-// CHECK: sparsec.tile_loop
-// CHECK: %[[QUERIES:.*]] = sparsec.wait %[[QUERY_RING]]
-// CHECK: sparsec.key_loop of %[[PATTERN]] : !sparsec.pattern<128x64> at %tile init(
-// CHECK-SAME: attributes {causal, window = array<i64: 1024, -1>}
-// CHECK: %[[KEYS:.*]] = sparsec.wait %[[RING]]
-// CHECK: sparsec.chain %[[QUERIES]], %[[KEYS]],
-// CHECK-NEXT: sparsec.release %[[RING]]
-// CHECK: sparsec.softmax
-// CHECK: %[[VALUES:.*]] = sparsec.wait %[[RING]]
-// CHECK-NEXT: sparsec.fragment_chain %{{.*}}, %[[VALUES]],
-// CHECK-NEXT: sparsec.release %[[RING]]
-// CHECK-NEXT: sparsec.yield
-// CHECK: sparsec.release %[[QUERY_RING]]
-// CHECK-NEXT: sparsec.store_rows
+// CHECK-NEXT: ^bb0(%[[Q:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN:[a-z0-9]+]]: !sparsec.pattern<128x64>, %[[O:[a-z0-9]+]]: tensor<?x?x?x128xbf16>):
+// CHECK-NEXT: %query_ring = sparsec.ring {messages, name = "query_ring"} : ![[$TWO_QUERIES]]
+// CHECK-NEXT: %key_ring = sparsec.ring {messages, name = "key_ring"} : ![[$SIX_KEYS]]
+// CHECK-NEXT: sparsec.role "consumer" warpgroup(2) registers(232) {
+// CHECK: %[[ROW:.*]] = arith.muli %group, %c64_i32
+// CHECK-NEXT: %[[A:.*]] = sparsec.view %query_ring rows(%[[ROW]]) {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
+// CHECK-NEXT: %[[KEYS:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
+// CHECK-NEXT: %[[VALUES:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
+// The producer says which tile comes, until none is left.
+// CHECK: %[[TILE_ROW0:.*]], %[[PANEL0:.*]] = sparsec.wait %query_ring[%{{.*}}] : {{.*}} -> i32, i32
+// CHECK-NEXT: scf.while (%{{.*}} = %begin, %{{.*}} = %{{.*}}, %[[TILE_ROW:.*]] = %[[TILE_ROW0]], %{{.*}} = %[[PANEL0]])
+// CHECK-NEXT: %[[GOES_ON:.*]] = arith.cmpi ne, %[[TILE_ROW]], %c-1_i32
+// CHECK-NEXT: scf.condition(%[[GOES_ON]])
+// CHECK: ^bb0(%[[CQ:.*]]: !cursor, %[[C0:.*]]: !cursor, %[[TILE_ROW:.*]]: i32, %[[PANEL:.*]]: i32):
+// CHECK-NEXT: sparsec.query_tile %[[Q]], %[[K]][%[[TILE_ROW]], %[[PANEL]]] {rows = 128 : i64}
+// With 64 keys a step, queries move to registers, and their slot is free at once.
+// CHECK-NEXT: %[[QUERIES:.*]] = sparsec.load_fragment %[[A]][%[[CQ]]]
+// CHECK-NEXT: sparsec.release %query_ring[%[[CQ]]]
+// CHECK-NEXT: %[[FIRST:message.*]], %{{.*}} = sparsec.wait %key_ring[%[[C0]]] : {{.*}} -> i32, i32
+// CHECK-NEXT: %softmax = sparsec.tile_softmax at(%batch, %head, %query) row(%[[ROW]]) attributes {causal, window = array<i64: 1024, -1>}
+// CHECK: %[[HAS_KEYS:.*]] = arith.cmpi ne, %[[FIRST]], %c-1_i32
+// CHECK-NEXT: scf.if %[[HAS_KEYS]]
+// The first step multiplies no values.
+// CHECK-NEXT: %[[S0:.*]] = sparsec.product %[[QUERIES]], %[[KEYS]][%[[C0]]] {depth = 128 : i64}
+// CHECK-NEXT: sparsec.await %[[S0]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release %key_ring[%[[C0]]]
+// CHECK-NEXT: sparsec.key_block %[[FIRST]] {keys = 64 : i64}
+// CHECK: sparsec.row_maximum
+// CHECK-NEXT: sparsec.exponentiate
+// CHECK: scf.while
+// Rotated by half a step: the scores of this step are issued before the product with the values of the step before.
+// CHECK: ^bb0(%[[C:.*]]: !cursor, %[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[OUTPUT:.*]]: !sparsec.accumulator<64, 128>, %[[P:.*]]: !sparsec.fragment<64, 64, bf16>, %[[STATE:.*]]: !sparsec.softmax_state<64>):
+// CHECK-NEXT: %[[CV:.*]] = sparsec.next %key_ring[%[[C]]]
+// CHECK-NEXT: %[[S1:.*]] = sparsec.product %[[QUERIES]], %[[KEYS]][%[[C]]] {depth = 128 : i64}
+// CHECK-NEXT: sparsec.wait %key_ring[%[[CV]]] : ![[$SIX_KEYS]]{{$}}
+// CHECK-NEXT: %[[O1:.*]] = sparsec.product %[[P]], %[[VALUES]][%[[CV]]], %[[OUTPUT]] {depth = 64 : i64}
+// CHECK-NEXT: %[[S:.*]] = sparsec.await %[[S1]] {outstanding = 1 : i64}
+// CHECK-NEXT: sparsec.release %key_ring[%[[C]]]
+// CHECK-NEXT: %[[KEY:.*]], %[[PARTIAL:.*]] = sparsec.key_block %[[BLOCK]] {keys = 64 : i64}
+// CHECK-NEXT: %[[SCORES:.*]], %[[RAISED:.*]], %[[RESCALING:.*]] = sparsec.row_maximum %softmax, %[[S]], %[[STATE]] at(%[[KEY]]) partial(%[[PARTIAL]])
+// CHECK-NEXT: %[[O2:.*]] = sparsec.await %[[O1]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release %key_ring[%[[CV]]]
+// CHECK-NEXT: %[[O3:.*]] = sparsec.rescale %[[O2]] by %[[RESCALING]]
+// CHECK-NEXT: %[[EXP:.*]], %[[SUMMED:.*]] = sparsec.exponentiate %softmax, %[[SCORES]], %[[RAISED]] at(%[[KEY]]) partial(%[[PARTIAL]])
+// CHECK-NEXT: %[[NEXT_P:.*]] = sparsec.to_fragment %[[EXP]]
+// CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[CV]]]
+// CHECK-NEXT: %[[M0:.*]], %[[M1:.*]] = sparsec.wait %key_ring[%[[NEXT]]] : ![[$SIX_KEYS]] -> i32, i32
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[M0]], %[[M1]], %[[O3]], %[[NEXT_P]], %[[SUMMED]]
+// CHECK: sparsec.sum_rows
+// A list without keys: one slot says so.
+// CHECK: } else {
+// CHECK-NEXT: sparsec.release %key_ring[%[[C0]]]
+// CHECK: %[[QUERY:.*]] = arith.addi %query, %[[ROW]]
+// CHECK-NEXT: sparsec.store_rows %{{.*}}, %{{.*}} to %[[O]][%batch, %head, %[[QUERY]] : i32, i32, i32]
+//
+// The producer sends the keys of a step, then the values of the step before.
+// CHECK: sparsec.role "producer" thread(1) registers(40) {
+// CHECK: sparsec.tile_loop init(%begin, %{{.*}} : !cursor, !cursor) attributes {counter}
+// CHECK: sparsec.query_tile %[[Q]], %[[K]][%tile_row, %panel]
+// CHECK-NEXT: %lists = sparsec.key_lists %[[PATTERN]][%batch, %head, %query]
+// CHECK-NEXT: sparsec.acquire %query_ring[%[[CQ:.*]]] :
+// CHECK-NEXT: sparsec.post %query_ring[%[[CQ]]] (%tile_row, %panel)
+// CHECK-NEXT: sparsec.copy %[[Q]][%batch, %head, %query, %c0_i32] to %query_ring[%[[CQ]]] {index = 0 : i64}
+// CHECK-NEXT: %[[WALK:.*]]:2 = sparsec.walk_keys %lists at %query init(%{{.*}}, %[[NONE:.*]] : !cursor, i32) attributes {blocks = 1 : i64, causal, rows = 128 : i64, window = array<i64: 1024, -1>}
+// CHECK-NEXT: ^bb0(%block: i32, %[[C:.*]]: !cursor, %[[SENT:.*]]: i32):
+// CHECK-NEXT: %[[KEY:.*]], %{{.*}} = sparsec.key_block %block
+// CHECK-NEXT: sparsec.acquire %key_ring[%[[C]]]
+// CHECK-NEXT: sparsec.post %key_ring[%[[C]]] (%block, %[[NONE]])
+// CHECK-NEXT: sparsec.copy %[[K]][%batch, %key_head, %[[KEY]], %c0_i32] to %key_ring[%[[C]]] {index = 0 : i64}
+// CHECK-NEXT: %[[CV:.*]] = sparsec.next %key_ring[%[[C]]]
+// CHECK-NEXT: %[[IS_FIRST:.*]] = arith.cmpi eq, %[[SENT]], %[[NONE]]
+// CHECK-NEXT: %[[LAST:.*]] = scf.if %[[IS_FIRST]]
+// CHECK-NEXT: scf.yield %[[CV]]
+// CHECK-NEXT: } else {
+// CHECK-NEXT: %[[VALUE:.*]], %{{.*}} = sparsec.key_block %[[SENT]]
+// CHECK-NEXT: sparsec.acquire %key_ring[%[[CV]]]
+// CHECK-NEXT: sparsec.post %key_ring[%[[CV]]] :
+// CHECK-NEXT: sparsec.copy %[[V]][%batch, %key_head, %[[VALUE]], %c0_i32] to %key_ring[%[[CV]]] {index = 0 : i64}
+// CHECK: sparsec.yield %[[LAST]], %block
+// The end of a list is a message, with the last values or with an empty slot.
+// CHECK: scf.if
+// CHECK-NEXT: sparsec.acquire %key_ring[%[[WALK]]#0]
+// CHECK-NEXT: sparsec.post %key_ring[%[[WALK]]#0] (%c-1_i32, %c0_i32) {empty}
+// CHECK: } else {
+// CHECK: sparsec.acquire %key_ring[%[[WALK]]#0]
+// CHECK-NEXT: sparsec.post %key_ring[%[[WALK]]#0] (%c-1_i32, %c0_i32) :
+// CHECK-NEXT: sparsec.copy %[[V]]
+// So is the end of tiles.
+// CHECK: sparsec.acquire %query_ring[%{{.*}}#0]
+// CHECK-NEXT: sparsec.post %query_ring[%{{.*}}#0] (%c-1_i32, %c0_i32) {empty}
 // CHECK-NOT: sparsec.load_rows
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
@@ -46,42 +110,131 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
-// Without a pattern the producer's loop has none either.
+// Without a pattern there are no lists. One group has one slot of queries. With 128 keys a step, products read queries
+// from their slot, which is free after the last scores.
 // CHECK-LABEL: sparsec.program @plain
-// CHECK: sparsec.producer
-// CHECK: sparsec.key_loop at %tile {
-sparsec.kernel @plain(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
-    -> (o: tensor<?x?x?x128xbf16>) attributes {schedule = #schedule} {
-  %o = sparsec.attention %q, %k, %v
-    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
-  sparsec.return %o : tensor<?x?x?x128xbf16>
-}
-
-// One consumer has one slot of queries.
-// CHECK-LABEL: sparsec.program @one_consumer
-// CHECK: sparsec.ring : <1, [!sparsec.buffer<64, 64, f16>]>
-// CHECK: sparsec.ring : <3, [!sparsec.buffer<128, 64, f16>]>
-sparsec.kernel @one_consumer(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
+// CHECK: sparsec.ring {{.*}} : ![[$ONE_QUERY]]
+// CHECK: sparsec.ring {{.*}} : ![[$THREE_KEYS]]
+// CHECK: sparsec.role "consumer" warpgroup(1)
+// CHECK-NOT: sparsec.load_fragment
+// CHECK: sparsec.product %{{.*}}[%[[CQ:.*]]], %{{.*}} {depth = 64 : i64} : !sparsec.view<64, 64, f16, k>
+// CHECK: scf.while
+// CHECK: scf.yield
+// CHECK: sparsec.release %query_ring[%[[CQ]]]
+// CHECK-NEXT: sparsec.product
+// CHECK: } else {
+// CHECK-NEXT: sparsec.release %query_ring[%[[CQ]]]
+// CHECK: sparsec.role "producer"
+// CHECK-NOT: sparsec.key_lists
+// CHECK: sparsec.walk_keys at %query init(
+// CHECK-NOT: from_end
+sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
     -> (o: tensor<?x?x?x64xf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
   %o = sparsec.attention %q, %k, %v
     : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
   sparsec.return %o : tensor<?x?x?x64xf16>
 }
 
+// A linear bias is what the sums of the scores start from. Keys near the diagonal come first. One of three tiles side by
+// side lets another that issues products finish.
+// CHECK-LABEL: sparsec.program @bias
+// CHECK: sparsec.score_bias %softmax
+// CHECK-NEXT: sparsec.product
+// CHECK-NOT: sparsec.turn
+// CHECK: scf.while
+// CHECK: sparsec.issue_begin
+// CHECK: %[[BIAS:.*]] = sparsec.score_bias %softmax at(%[[KEY:.*]]) partial(%[[PARTIAL:.*]]) : <64, 128>
+// CHECK-NEXT: sparsec.product %{{.*}}, %[[BIAS]] {depth = 64 : i64}
+// CHECK-NEXT: sparsec.wait
+// CHECK-NEXT: sparsec.product
+// CHECK-NEXT: sparsec.issue_end
+// CHECK: sparsec.walk_keys at %query init(
+// CHECK-SAME: from_end
+sparsec.kernel @bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?xf32>)
+    -> (o: tensor<?x?x?x64xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, tiles_per_cta = 3>} {
+  %o = sparsec.attention %q, %k, %v extras(%slopes) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xf32>) {
+    %slope = sparsec.element %t[%h] : tensor<?xf32>
+    %distance = arith.subi %j, %i : i32
+    %d = arith.sitofp %distance : i32 to f32
+    %biased = math.fma %slope, %d, %s : f32
+    sparsec.yield %biased : f32
+  }
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xf32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
+
+// A soft cap bounds the scores: m is fixed, and exponentials run while the second product does. Two groups take turns;
+// the second gives the first turn to the first.
+// CHECK-LABEL: sparsec.program @cap
+// CHECK: %[[IS_SECOND:.*]] = arith.cmpi eq, %group, %c1_i32
+// CHECK-NEXT: scf.if %[[IS_SECOND]] {
+// CHECK-NEXT: sparsec.turn_pass %c0_i32
+// CHECK: scf.while
+// CHECK: sparsec.exponentiate
+// CHECK: scf.while
+// CHECK: sparsec.turn_wait %group
+// CHECK-NEXT: sparsec.product
+// CHECK-NEXT: sparsec.wait
+// CHECK-NEXT: %[[O:.*]] = sparsec.product
+// CHECK-NEXT: %[[OTHER:.*]] = arith.subi %c1_i32, %group
+// CHECK-NEXT: sparsec.turn_pass %[[OTHER]]
+// CHECK-NEXT: sparsec.await
+// CHECK-NEXT: sparsec.release
+// CHECK-NEXT: sparsec.key_block
+// CHECK-NEXT: %[[P:.*]], %{{.*}} = sparsec.exponentiate
+// CHECK-NEXT: sparsec.await %[[O]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release
+// CHECK-NEXT: sparsec.to_fragment %[[P]]
+// CHECK-NOT: sparsec.row_maximum
+// CHECK: sparsec.role "producer"
+sparsec.kernel @cap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap fastmath<arcp,reassoc> : f32
+    %tanh = math.tanh %ratio fastmath<afn> : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  }
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Two small blocks a step: each is copied into its rows of the slot, the first one again where there is no second.
+// CHECK-LABEL: sparsec.program @pairs
+// CHECK: sparsec.row_maximum %softmax, %{{.*}}, %{{.*}} at(%{{.*}}, %{{.*}}) partial(%{{.*}}, %{{.*}})
+// CHECK: sparsec.role "producer"
+// CHECK: sparsec.walk_keys {{.*}} attributes {blocks = 2 : i64, rows = 64 : i64}
+// CHECK-NEXT: ^bb0(%[[FIRST:.*]]: i32, %[[SECOND:.*]]: i32, %{{.*}}: !cursor, %{{.*}}: i32, %{{.*}}: i32):
+// CHECK-NEXT: %[[KEY0:.*]], %{{.*}} = sparsec.key_block %[[FIRST]]
+// CHECK-NEXT: %[[IS_NONE:.*]] = arith.cmpi eq, %[[SECOND]],
+// CHECK-NEXT: %[[LOADED:.*]] = arith.select %[[IS_NONE]], %[[FIRST]], %[[SECOND]]
+// CHECK-NEXT: %[[KEY1:.*]], %{{.*}} = sparsec.key_block %[[LOADED]]
+// CHECK-NEXT: sparsec.acquire
+// CHECK-NEXT: sparsec.post %key_ring[%{{.*}}] (%[[FIRST]], %[[SECOND]])
+// CHECK-NEXT: sparsec.copy %{{.*}}[%batch, %key_head, %[[KEY0]], %c0_i32] {{.*}} rows = array<i64: 0, 64>}
+// CHECK-NEXT: sparsec.copy %{{.*}}[%batch, %key_head, %[[KEY1]], %c0_i32] {{.*}} rows = array<i64: 64, 64>}
+sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<64x64>)
+    -> (o: tensor<?x?x?x64xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p)
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
+
 // One role: a ring for the queries, whose copy nothing waits for but the wait, and one each for keys and values. A block
 // of 128 keys takes two steps; the copies of a later step start once its slot is free, which waiting says.
 // CHECK-LABEL: sparsec.program @one_role
 // CHECK-NEXT: ^bb0(%[[Q1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN1:[a-z0-9]+]]: !sparsec.pattern<128x128>,
-// CHECK-NEXT: %[[QUERY_RING:.*]] = sparsec.ring : <1, [!sparsec.buffer<128, 128, bf16>]>
-// CHECK-NEXT: %[[KEY_RING:.*]] = sparsec.ring : <3, [!sparsec.buffer<64, 128, bf16>]>
-// CHECK-NEXT: %[[VALUE_RING:.*]] = sparsec.ring : <3, [!sparsec.buffer<64, 128, bf16>]>
+// CHECK-NEXT: %[[QUERY_RING:.*]] = sparsec.ring : ![[$ONE_ROLE_QUERY]]
+// CHECK-NEXT: %[[KEY_RING:.*]] = sparsec.ring : ![[$ONE_ROLE_KEYS]]
+// CHECK-NEXT: %[[VALUE_RING:.*]] = sparsec.ring : ![[$ONE_ROLE_KEYS]]
 // CHECK-NEXT: sparsec.tile_loop
 // CHECK: sparsec.copy_rows %[[Q1]][%tile] to %[[QUERY_RING]]
 // CHECK-NEXT: %[[QUERIES:.*]] = sparsec.wait %[[QUERY_RING]]
 // CHECK: sparsec.key_loop of %[[PATTERN1]] : !sparsec.pattern<128x128> at %tile init(
 // CHECK-SAME: attributes {causal, chunks = 2 : i64}
 // CHECK: %[[KEYS:.*]] = sparsec.wait %[[KEY_RING]]
-// CHECK-NEXT: sparsec.prefetch %[[KEY_RING]] attributes {ahead = 2 : i64} : <3, [!sparsec.buffer<64, 128, bf16>]> {
+// CHECK-NEXT: sparsec.prefetch %[[KEY_RING]] attributes {ahead = 2 : i64} : ![[$ONE_ROLE_KEYS]] {
 // CHECK-NEXT: ^bb0(%[[LATER:.*]]: !sparsec.block):
 // CHECK-NEXT: sparsec.copy_rows %[[K1]][%tile, %[[LATER]]] to %[[KEY_RING]]
 // CHECK: sparsec.chain %[[QUERIES]], %[[KEYS]],

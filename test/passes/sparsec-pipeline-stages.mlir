@@ -1,11 +1,13 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
+// CHECK-DAG: ![[$ROLES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+
 // With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
 // before has read: one product is in flight. A block of 128 columns takes two slots. The producer waits for free slots
 // and copies; the A of a cluster is multicast, X is not.
 // CHECK-LABEL: sparsec.program @roles
 // CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 128x128>, %[[X:.*]]: tensor<?x?xbf16>, %[[Y:.*]]: tensor<?x?xbf16>):
-// CHECK: %[[RING:ring]] = sparsec.ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+// CHECK: %[[RING:ring]] = sparsec.ring : ![[$ROLES]]
 // CHECK: sparsec.role "consumer" warpgroup(2) registers(232)
 // CHECK: %[[GROUP:group]] = sparsec.group
 // CHECK: %[[ROW:.*]] = arith.muli %[[GROUP]], %c64_i32
@@ -16,9 +18,9 @@
 // CHECK: %[[COLUMN:.*]] = arith.muli %[[TILE_COLUMN]], %c256_i32
 // CHECK: %first, %end = sparsec.row_blocks %[[W]][%tile_row]
 // CHECK: %[[HAS_BLOCKS:.*]] = arith.cmpi slt, %first, %end
-// CHECK: %[[SUM:.*]]:2 = scf.if %[[HAS_BLOCKS]] -> (!sparsec.accumulator<64, 256>, !sparsec.cursor) {
+// CHECK: %[[SUM:.*]]:2 = scf.if %[[HAS_BLOCKS]] -> (!sparsec.accumulator<64, 256>, !cursor) {
 // CHECK: sparsec.walk_blocks %[[W]] from %first to %end
-// CHECK: ^bb0(%block: i32, %column: i32, %[[SUM0:.*]]: !sparsec.pending<64, 256>, %[[PREVIOUS:.*]]: !sparsec.cursor, %[[C0:.*]]: !sparsec.cursor):
+// CHECK: ^bb0(%block: i32, %column: i32, %[[SUM0:.*]]: !sparsec.pending<64, 256>, %[[PREVIOUS:.*]]: !cursor, %[[C0:.*]]: !cursor):
 // CHECK: %[[HAS_PREVIOUS:.*]] = arith.cmpi sgt, %block, %first
 // CHECK-NEXT: sparsec.wait %[[RING]][%[[C0]]]
 // CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[A]][%[[C0]]], %[[B]][%[[C0]]], %[[SUM0]] {depth = 64 : i64}
@@ -37,7 +39,7 @@
 // CHECK: sparsec.drain_stores
 // CHECK: sparsec.role "producer" thread(1) registers(40)
 // CHECK: sparsec.walk_blocks
-// CHECK: ^bb0(%block: i32, %column: i32, %[[C:.*]]: !sparsec.cursor):
+// CHECK: ^bb0(%block: i32, %column: i32, %[[C:.*]]: !cursor):
 // CHECK-NEXT: sparsec.acquire %[[RING]][%[[C]]]
 // CHECK-NEXT: sparsec.post %[[RING]][%[[C]]]
 // CHECK: sparsec.copy %[[W]][%block, %{{.*}}, %{{.*}}] block_column(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast}

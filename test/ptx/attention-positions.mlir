@@ -22,6 +22,7 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
 // Where the keys end that a row sees is computed once for a row of a thread. Its keys are constants: one comparison each,
 // the last ones of a step for instance.
 // CHECK-LABEL: .entry causal(
+// CHECK: setmaxnreg
 // CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END:%r[0-9]+]], 1;
 // CHECK-NEXT: selp.f32
 // CHECK: setp.gt.s32 {{%p[0-9]+}}, [[END]], 8;

@@ -47,7 +47,7 @@ sparsec.kernel @alibi(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
 // TURNS-LABEL: .entry alibi(
 // TURNS-NOT: bar.arrive
 // TURNS-LABEL: .entry softcap(
-// TURNS: bar.arrive %r{{[0-9]+}}, 256;
+// TURNS: bar.arrive 1, 256;
 // TURNS: bar.sync %r{{[0-9]+}}, 256;
 // TURNS: bar.arrive %r{{[0-9]+}}, 256;
 // TURNS-LABEL: .entry softcap_f16(

@@ -2,20 +2,14 @@
 // Two concurrent tiles, each with two warpgroups that take turns. A tile has named barriers of its own: its warpgroup
 // `turn` waits on number 1 + turn + 2 * tile and lets the other one, 1 - turn, go on. The first turn is warpgroup 0's.
 // CHECK-LABEL: llvm.func @concurrent(
-// CHECK: [[WARP:%[0-9]+]] = nvvm.shfl.sync idx
-// CHECK: [[WARPGROUP:%[0-9]+]] = arith.shrui [[WARP]], %c2_i32
-// CHECK: [[TILE_OF_CONSUMER:%[0-9]+]] = arith.shrui [[WARPGROUP]], %c1_i32
-// CHECK: [[TILE:%[0-9]+]] = arith.select %{{[0-9]+}}, [[TILE_OF_CONSUMER]],
-// CHECK: [[FIRST_WARPGROUP:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
-// CHECK: [[IN_TILE:%[0-9]+]] = arith.subi [[WARPGROUP]], [[FIRST_WARPGROUP]]
-// CHECK: [[FIRST_ROW:%[0-9]+]] = arith.shli [[IN_TILE]], %c6_i32
-// CHECK: [[TURN:%[0-9]+]] = arith.shrui [[FIRST_ROW]], %c6_i32
+// CHECK: [[WARPGROUP:%[0-9]+]] = nvvm.shfl.sync idx
+// CHECK: [[TILE:%[0-9]+]] = arith.shrui [[WARPGROUP]], %c1_i32
+// CHECK: [[FIRST_OF_TILE:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
+// CHECK: [[TURN:%[0-9]+]] = arith.subi [[WARPGROUP]], [[FIRST_OF_TILE]]
 // CHECK: arith.cmpi eq, [[TURN]], %c1_i32
-// CHECK: [[OTHER:%[0-9]+]] = arith.subi %c1_i32{{[_0-9]*}}, [[TURN]]
-// CHECK: [[OTHER_NUMBER:%[0-9]+]] = arith.addi [[OTHER]], %c1_i32
 // CHECK: [[OF_TILE:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
-// CHECK: [[OTHER_BARRIER:%[0-9]+]] = arith.addi [[OTHER_NUMBER]], [[OF_TILE]]
-// CHECK: nvvm.barrier.arrive id = [[OTHER_BARRIER]] number_of_threads = %c256_i32
+// CHECK: [[FIRST_BARRIER:%[0-9]+]] = arith.addi [[OF_TILE]], %c1_i32
+// CHECK: nvvm.barrier.arrive id = [[FIRST_BARRIER]] number_of_threads = %c256_i32
 // CHECK: [[NUMBER:%[0-9]+]] = arith.addi [[TURN]], %c1_i32
 // CHECK: [[OF_TILE:%[0-9]+]] = arith.shli [[TILE]], %c1_i32
 // CHECK: [[BARRIER:%[0-9]+]] = arith.addi [[NUMBER]], [[OF_TILE]]

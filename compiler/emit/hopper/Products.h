@@ -23,8 +23,17 @@ struct WgmmaOperand {
   mlir::Value slot;
 };
 
-/// Issues `depth` / 16 instructions as one group.
-mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaOperand a, WgmmaOperand x, mlir::Value sum, int64_t depth);
+/// Registers of a thread that hold an A operand.
+int64_t wgmmaFragmentRegisters(FragmentType type);
+/// Loads the A operand of a view, whose first row in the buffer is `row` or null, from a slot.
+KernelBuilder::Values emitWgmmaFragment(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value slot, mlir::Value row,
+                                        mlir::Value threadInGroup);
+
+// Issues `depth` / 16 instructions as one group. `sum` is null where it starts at zero. A is a view or a fragment.
+mlir::Value emitWgmmaProduct(KernelBuilder &b, PendingType type, WgmmaOperand a, WgmmaOperand x, mlir::Value sum,
+                             int64_t depth);
+mlir::Value emitWgmmaProduct(KernelBuilder &b, PendingType type, mlir::ValueRange a, WgmmaOperand x, mlir::Value sum,
+                             int64_t depth);
 
 } // namespace sparsec
 

@@ -17,7 +17,7 @@ constexpr int64_t mostBoxRows = 256;
 
 class TensorCopy {
 public:
-  TensorCopy(SpmmContext &context, CopyOp copy, Ring &ring, Ring::State slot)
+  TensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot)
       : context(context), b(context.b), copy(copy), ring(ring), slot(slot),
         argument(cast<BlockArgument>(copy.getSource()).getArgNumber()), buffer(copy.getIndex()) {}
 
@@ -30,7 +30,7 @@ private:
     return TensorMapAttr::get(b.getContext(), kind, argument, panelBytes, box);
   }
 
-  SpmmContext &context;
+  ProgramContext &context;
   KernelBuilder &b;
   CopyOp copy;
   Ring &ring;
@@ -38,10 +38,15 @@ private:
   int64_t argument, buffer;
 };
 
-/// A box for each panel of the buffer and each part of its rows that a box can have.
+/// A box for each panel of the buffer and each part of the rows that a box can have.
 void TensorCopy::copyTensor(ValueRange coordinates) {
-  int64_t rows = ring.bufferRows(buffer), parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts;
-  int64_t inner = panelBytes * 8 / context.element.getIntOrFloatBitWidth();
+  int64_t bufferRows = ring.bufferRows(buffer), firstRow = 0, rows = bufferRows;
+  if (std::optional<ArrayRef<int64_t>> part = copy.getRows()) {
+    firstRow = (*part)[0];
+    rows = (*part)[1];
+  }
+  int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts;
+  int64_t inner = panelBytes / ring.elementBytes(buffer);
   SmallVector<int64_t> box{inner, boxRows};
   box.resize(coordinates.size(), 1);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
@@ -51,7 +56,7 @@ void TensorCopy::copyTensor(ValueRange coordinates) {
       Values at(llvm::reverse(coordinates)); // innermost first
       at[0] = b.add(at[0], panel * inner);
       at[1] = b.add(at[1], part * boxRows);
-      int64_t offset = (panel * parts + part) * boxRows * panelBytes;
+      int64_t offset = (panel * bufferRows + firstRow + part * boxRows) * panelBytes;
       ptx::tensorLoad(b, b.byteOffset(destination, offset), map, at, full);
     }
 }
@@ -75,16 +80,17 @@ void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
 /// that K cuts ends there, so that the copy brings zeros. There is such a block column K / block columns or none.
 Value TensorCopy::mapOfBlocks(ArrayRef<int64_t> box, Value column) {
   Value whole = context.parameters.tensorMap(mapOf(TensorMapKind::bsr_values, box));
-  if (!column || !context.mayCutBlocks())
+  if (!column)
     return whole;
-  Value cutColumn = b.divide(context.depth(), context.matrix.getBlockColumns());
+  Value depth = context.parameters.get(ParameterKind::size, argument, 1);
+  Value cutColumn = b.divide(depth, cast<BsrType>(copy.getSource().getType()).getBlockColumns());
   Value isCut = b.compare(arith::CmpIPredicate::eq, column, cutColumn);
   return b.select(isCut, context.parameters.tensorMap(mapOf(TensorMapKind::bsr_edge_values, box)), whole);
 }
 
 } // namespace
 
-void sparsec::emitTensorCopy(SpmmContext &context, CopyOp copy, Ring &ring, Ring::State slot, ValueRange coordinates,
+void sparsec::emitTensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot, ValueRange coordinates,
                              Value blockColumn) {
   TensorCopy emitter(context, copy, ring, slot);
   if (isa<BsrType>(copy.getSource().getType()))

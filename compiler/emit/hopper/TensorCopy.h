@@ -12,7 +12,7 @@ namespace sparsec {
 inline constexpr int64_t panelBytes = 128;
 
 /// Starts the copies of one op into a slot, by one thread. The values are those of the op's operands.
-void emitTensorCopy(SpmmContext &context, CopyOp copy, Ring &ring, Ring::State slot, mlir::ValueRange coordinates,
+void emitTensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot, mlir::ValueRange coordinates,
                     mlir::Value blockColumn);
 
 } // namespace sparsec

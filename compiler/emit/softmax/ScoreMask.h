@@ -11,7 +11,7 @@ namespace sparsec {
 class ScoreMask {
 public:
   ScoreMask(AttentionContext &context, const QueryTile &tile)
-      : context(context), b(context.b), tile(tile), region(context, tile, context.softmax.getMask()) {}
+      : context(context), b(context.b), tile(tile), region(context, tile, *context.softmax.mask) {}
 
   /// Whether any of a thread's scores may be hidden. All threads that share a tile get the same answer.
   mlir::Value isNeeded(const ScorePositions &positions);

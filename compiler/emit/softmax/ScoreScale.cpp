@@ -10,7 +10,7 @@ using namespace sparsec;
 static constexpr double smallestFactor = 1e-30;
 
 Value ScoreScale::scale() {
-  if (Value scale = context.softmax.getScale())
+  if (Value scale = context.softmax.scale)
     return context.parameters.get(ParameterKind::scalar, cast<BlockArgument>(scale).getArgNumber());
   return b.f32(1 / std::sqrt(double(context.headDimension)));
 }

@@ -22,7 +22,7 @@ public:
   mlir::Value exponent(mlir::Value score, mlir::Value negativeM) { return b.fma(score, factor(), negativeM); }
 
   /// Whether the factor may be negative, so that the smallest score has the largest exponent.
-  bool mayBeNegative() { return !form.scaled && context.softmax.getScale(); }
+  bool mayBeNegative() { return !form.scaled && bool(context.softmax.scale); }
   mlir::Value isNegative() { return b.compareF(mlir::arith::CmpFPredicate::OLT, factor(), b.f32(0)); }
 
 private:

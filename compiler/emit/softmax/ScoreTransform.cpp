@@ -8,7 +8,7 @@ using Values = KernelBuilder::Values;
 
 ScoreTransform::ScoreTransform(AttentionContext &context, const QueryTile &tile)
     : context(context), b(context.b), form(context.scoreForm), tile(tile), scale(context), cap(context),
-      region(context, tile, context.softmax.getScore(), form.scaled ? form.scaled->value : Value()) {}
+      region(context, tile, *context.softmax.score, form.scaled ? form.scaled->value : Value()) {}
 
 Values ScoreTransform::initialProducts(const ScorePositions &positions, int64_t count) {
   Values sums(count, b.f32(0));
@@ -25,7 +25,7 @@ Values ScoreTransform::initialProducts(const ScorePositions &positions, int64_t 
 /// The slope in terms of products.
 Value ScoreTransform::biasSlope() {
   Value zero = b.i32(0);
-  Value slope = context.applyRegion(context.softmax.getScore(), {b.f32(0), tile.batch, tile.head, zero, zero},
+  Value slope = context.applyRegion(*context.softmax.score, {b.f32(0), tile.batch, tile.head, zero, zero},
                                     /*replace=*/{}, form.bias->slope);
   return b.mulF(slope, b.divF(b.f32(form.bias->sign * log2e), scale.factor()));
 }

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "BlockRows.h"
+
+#include "Ptx.h"
+#include "StagedStore.h"
+#include "StoreTile.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+static constexpr int64_t rowsOfWarp = 16;
+
+bool BlockRows::emit(Operation &op) {
+  return TypeSwitch<Operation *, bool>(&op)
+      .Case([&](RowBlocksOp blocks) { return emitRowBlocks(blocks), true; })
+      .Case([&](WalkBlocksOp walk) { return emitWalk(walk), true; })
+      .Case([&](StoreOp store) { return emitStore(store), true; })
+      .Default(false);
+}
+
+void BlockRows::emitRowBlocks(RowBlocksOp op) {
+  int64_t matrix = cast<BlockArgument>(op.getMatrix()).getArgNumber();
+  Value rowPtr = context.parameters.get(ParameterKind::row_ptr, matrix), row = values.one(op.getBlockRow());
+  values.set(op.getFirst(), b.loadElement(b.i32Type(), rowPtr, row));
+  values.set(op.getEnd(), b.loadElement(b.i32Type(), rowPtr, b.add(row, 1)));
+}
+
+/// A loop that uses columns loads the one of the next block while it works on this one.
+void BlockRows::emitWalk(WalkBlocksOp walk) {
+  Block &body = walk.getBody().front();
+  Value first = values.one(walk.getFirst()), end = values.one(walk.getEnd());
+  Values inits = values.flat(walk.getInits());
+  if (body.getArgument(1).use_empty()) {
+    Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value block, ValueRange carried) {
+      values.set(body.getArgument(0), block);
+      values.assign(body.getArguments().drop_front(2), carried);
+      return program.emitBlock(body);
+    });
+    return values.assign(walk.getResults(), results);
+  }
+  int64_t matrix = cast<BlockArgument>(walk.getMatrix()).getArgNumber();
+  Value columns = context.parameters.get(ParameterKind::col_idx, matrix);
+  auto columnOf = [&](Value block) { return b.loadElement(b.i32Type(), columns, block); };
+  Value last = b.sub(end, 1);
+  Value isEmpty = b.compare(arith::CmpIPredicate::sge, first, end);
+  Value firstColumn = b.ifThenElse(
+      isEmpty, {b.i32Type()}, [&] { return Values{b.i32(0)}; }, [&] { return Values{columnOf(first)}; })[0];
+  inits.push_back(firstColumn);
+  Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value block, ValueRange carried) {
+    Value nextColumn = columnOf(b.minimum(b.add(block, 1), last));
+    values.assign(body.getArguments().take_front(2), {block, carried.back()});
+    values.assign(body.getArguments().drop_front(2), carried.drop_back());
+    Values next = program.emitBlock(body);
+    next.push_back(nextColumn);
+    return next;
+  });
+  values.assign(walk.getResults(), ValueRange(results).drop_back());
+}
+
+void BlockRows::emitStore(StoreOp op) {
+  TilePosition position{values.one(op.getBlockRow()), values.one(op.getRow()), values.one(op.getColumn())};
+  AccumulatorFragment fragment;
+  fragment.slabs = 1;
+  fragment.groups = cast<AccumulatorType>(op.getAccumulator().getType()).getColumns() / 8;
+  fragment.values = b.unpack(values.one(op.getAccumulator()));
+  // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
+  // that the accumulators need.
+  Value warp = b.shiftRight(ptx::opaque(b, program.threadInGroup), 5);
+  fragment.row = b.add(values.one(op.getGroupRow()), b.mul(warp, rowsOfWarp));
+  fragment.column = values.one(op.getGroupColumn());
+  if (op.getStaged())
+    emitStagedStore(context, op, position, fragment, values.one(op.getGroup()));
+  else
+    emitDirectStore(context, op, position, fragment);
+}

@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ops of programs of roles that only sparsec.spmm has: block rows, and the store of a tile.
+
+#ifndef SPARSEC_EMIT_BLOCK_ROWS_H
+#define SPARSEC_EMIT_BLOCK_ROWS_H
+
+#include "ProgramEmitter.h"
+
+namespace sparsec {
+
+class BlockRows : public FamilyOps {
+public:
+  BlockRows(SpmmContext &context, ProgramEmitter &program)
+      : context(context), b(context.b), program(program), values(program.values) {}
+
+  bool emit(mlir::Operation &op) override;
+
+private:
+  void emitRowBlocks(RowBlocksOp op);
+  void emitWalk(WalkBlocksOp walk);
+  void emitStore(StoreOp op);
+
+  SpmmContext &context;
+  KernelBuilder &b;
+  ProgramEmitter &program;
+  ProgramValues &values;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_BLOCK_ROWS_H

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The values of a tile program, and what they are in the kernel: each becomes no, one or several values. A cursor is a
+// slot and the parity of its phase, an accumulator a struct of registers. Loops and branches carry them side by side.
+
+#ifndef SPARSEC_EMIT_PROGRAM_VALUES_H
+#define SPARSEC_EMIT_PROGRAM_VALUES_H
+
+#include "KernelBuilder.h"
+#include "SparsecDialect.h"
+
+#include "llvm/ADT/DenseMap.h"
+
+namespace sparsec {
+
+class ProgramValues {
+public:
+  explicit ProgramValues(KernelBuilder &b) : b(b) {}
+
+  mlir::ArrayRef<mlir::Value> of(mlir::Value value) const { return values.find(value)->second; }
+  /// The value of one that has exactly one; null for null.
+  mlir::Value one(mlir::Value value) const { return value ? of(value).front() : mlir::Value(); }
+  KernelBuilder::Values flat(mlir::ValueRange of) const;
+  llvm::SmallVector<mlir::Type> flatTypes(mlir::TypeRange types) const;
+  template <CarriedState State> State state(mlir::Value value) const { return unpackState<State>(of(value)); }
+
+  void set(mlir::Value value, mlir::ValueRange emitted) { values[value] = KernelBuilder::Values(emitted); }
+  /// Gives values of the program their parts of `emitted`, each as many as its type has.
+  void assign(mlir::ValueRange of, mlir::ValueRange emitted);
+
+private:
+  KernelBuilder &b;
+  llvm::DenseMap<mlir::Value, KernelBuilder::Values> values;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_PROGRAM_VALUES_H

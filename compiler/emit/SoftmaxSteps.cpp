@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SoftmaxSteps.h"
+
+#include "AttentionStore.h"
+#include "KeyWalk.h"
+
+#include "llvm/ADT/TypeSwitch.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+static constexpr int64_t rowsOfWarp = 16, threadsOfGroup = 128;
+
+/// m and l of the two rows of a thread, as a state with lists is unpacked.
+static RowState rowsLike() { return {Values(2), Values(2)}; }
+
+bool SoftmaxSteps::emit(Operation &op) {
+  return TypeSwitch<Operation *, bool>(&op)
+      .Case([&](QueryTileOp op) { return emitQueryTile(op), true; })
+      .Case([&](KeyListsOp op) { return emitKeyLists(op), true; })
+      .Case([&](WalkKeysOp op) { return emitWalk(op), true; })
+      .Case([&](KeyBlockOp op) { return emitKeyBlock(op), true; })
+      .Case([&](TileSoftmaxOp op) { return emitTileSoftmax(op), true; })
+      .Case([&](SoftmaxBeginOp op) { return values.set(op, packState(softmaxOf(op.getSoftmax()).begin())), true; })
+      .Case([&](ScoreBiasOp op) { return emitScoreBias(op), true; })
+      .Case([&](RowMaximumOp op) { return emitRowMaximum(op), true; })
+      .Case([&](ExponentiateOp op) { return emitExponentiate(op), true; })
+      .Case([&](RescaleOp op) { return emitRescale(op), true; })
+      .Case([&](SumRowsOp op) {
+        RowState rows = unpackState(values.of(op.getState()), rowsLike());
+        return values.set(op, packState(finishRows(b, rows))), true;
+      })
+      .Case([&](StoreRowsOp op) { return emitStore(op), true; })
+      .Default(false);
+}
+
+//===----------------------------------------------------------------------===//
+// Tiles and keys
+//===----------------------------------------------------------------------===//
+
+void SoftmaxSteps::emitQueryTile(QueryTileOp op) {
+  QueryTile tile = context.tile(values.one(op.getTileRow()), values.one(op.getPanel()));
+  values.assign(op.getResults(), {tile.batch, tile.head, tile.keyHead, tile.first});
+}
+
+void SoftmaxSteps::emitKeyLists(KeyListsOp op) {
+  QueryTile tile;
+  tile.batch = values.one(op.getBatch());
+  tile.head = values.one(op.getHead());
+  tile.first = values.one(op.getFirst());
+  values.set(op, packState(context.keyLists(tile)));
+}
+
+/// Cursors are carried in one register, because a role of one thread has few.
+void SoftmaxSteps::emitWalk(WalkKeysOp op) {
+  auto pack = [&](ValueRange all) {
+    Values packed;
+    for (Value value : all) {
+      ArrayRef<Value> parts = values.of(value);
+      if (isa<CursorType>(value.getType()))
+        packed.push_back(b.add(b.shiftLeft(parts[0], 1), parts[1]));
+      else
+        llvm::append_range(packed, parts);
+    }
+    return packed;
+  };
+  auto unpack = [&](ValueRange all, ValueRange packed) {
+    Values flat;
+    for (Value value : all) {
+      size_t count = isa<CursorType>(value.getType()) ? 1 : values.flatTypes(value.getType()).size();
+      if (isa<CursorType>(value.getType()))
+        flat.append({b.shiftRight(packed[0], 1), b.bitAnd(packed[0], 1)});
+      else
+        llvm::append_range(flat, packed.take_front(count));
+      packed = packed.drop_front(count);
+    }
+    values.assign(all, flat);
+  };
+  QueryTile tile;
+  tile.first = values.one(op.getFirst());
+  KeyLists lists;
+  if (op.getLists())
+    lists = values.state<KeyLists>(op.getLists());
+  Block &body = op.getBody().front();
+  KeyWalk walk(context, op, tile, op.getLists() ? &lists : nullptr);
+  Values results = walk.emit(pack(op.getInits()), [&](ValueRange blocks, ValueRange carried) {
+    values.assign(body.getArguments().take_front(blocks.size()), blocks);
+    unpack(body.getArguments().drop_front(blocks.size()), carried);
+    program.emitBlock(body);
+    return pack(body.getTerminator()->getOperands());
+  });
+  unpack(op.getResults(), results);
+}
+
+void SoftmaxSteps::emitKeyBlock(KeyBlockOp op) {
+  Value block = values.one(op.getBlock());
+  values.set(op.getKey(), b.mul(b.shiftRight(block, 1), op.getKeys()));
+  values.set(op.getPartial(), b.equal(b.bitAnd(block, 1), 1));
+}
+
+//===----------------------------------------------------------------------===//
+// Softmax
+//===----------------------------------------------------------------------===//
+
+Value SoftmaxSteps::threadRow() {
+  Value thread = program.threadInGroup;
+  Value lane = b.bitAnd(thread, 31), warp = b.shiftRight(thread, 5);
+  return b.add(b.mul(warp, rowsOfWarp), b.shiftRight(lane, 2));
+}
+
+void SoftmaxSteps::emitTileSoftmax(TileSoftmaxOp op) {
+  QueryTile tile;
+  tile.batch = values.one(op.getBatch());
+  tile.head = values.one(op.getHead());
+  tile.first = values.one(op.getFirst());
+  Value row = b.add(values.one(op.getRow()), threadRow());
+  softmaxes[op] = {OnlineSoftmax::create(context, tile), b.add(tile.first, row)};
+}
+
+ScorePositions SoftmaxSteps::positionsOf(Value softmax, ValueRange keys, ValueRange partial) {
+  Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
+  SmallVector<ScorePositions::Block, 2> blocks;
+  for (auto [key, isPartial] : llvm::zip(keys, partial))
+    blocks.push_back({b.add(values.one(key), column), values.one(isPartial)});
+  return ScorePositions(context, softmaxes.find(softmax)->second.threadQuery, blocks);
+}
+
+void SoftmaxSteps::emitScoreBias(ScoreBiasOp op) {
+  AccumulatorType type = op.getType();
+  int64_t count = type.getRows() * type.getColumns() / threadsOfGroup;
+  auto positions = positionsOf(op.getSoftmax(), op.getKeys(), op.getPartial());
+  values.set(op, b.pack(softmaxOf(op.getSoftmax()).initialProducts(positions, count)));
+}
+
+void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
+  Values scores = b.unpack(values.one(op.getProducts()));
+  RowState rows = unpackState(values.of(op.getState()), rowsLike());
+  auto positions = positionsOf(op.getSoftmax(), op.getKeys(), op.getPartial());
+  Rescaling rescaling = softmaxOf(op.getSoftmax()).beginStep(positions, scores, rows);
+  values.set(op.getScores(), b.pack(scores));
+  values.set(op.getRaised(), packState(rows));
+  Values parts{rescaling.isNeeded};
+  llvm::append_range(parts, rescaling.alpha);
+  values.set(op.getRescaling(), parts);
+}
+
+void SoftmaxSteps::emitExponentiate(ExponentiateOp op) {
+  Values scores = b.unpack(values.one(op.getScores()));
+  RowState rows = unpackState(values.of(op.getState()), rowsLike());
+  auto positions = positionsOf(op.getSoftmax(), op.getKeys(), op.getPartial());
+  Values probabilities = softmaxOf(op.getSoftmax()).finishStep(positions, scores, rows);
+  values.set(op.getProbabilities(), b.pack(probabilities));
+  values.set(op.getSummed(), packState(rows));
+}
+
+void SoftmaxSteps::emitRescale(RescaleOp op) {
+  Value output = values.one(op.getOutput());
+  ArrayRef<Value> parts = values.of(op.getRescaling());
+  Rescaling rescaling = {parts.front(), Values(parts.drop_front())};
+  Values rescaled = b.ifThenElse(
+      rescaling.isNeeded, output.getType(), [&] { return Values{b.pack(rescaling.apply(b, b.unpack(output)))}; },
+      [&] { return Values{output}; });
+  values.set(op, rescaled);
+}
+
+void SoftmaxSteps::emitStore(StoreRowsOp op) {
+  QueryTile tile;
+  tile.batch = values.one(op.getAt()[0]);
+  tile.head = values.one(op.getAt()[1]);
+  Value query = b.add(values.one(op.getAt()[2]), threadRow());
+  RowState rows = unpackState(values.of(op.getState()), rowsLike());
+  emitAttentionStore(context, tile, query, b.unpack(values.one(op.getOutput())), rows);
+}

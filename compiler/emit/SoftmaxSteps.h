@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ops of programs of roles that only sparsec.attention has: tiles of queries, walks over keys, and the parts of a
+// softmax step.
+
+#ifndef SPARSEC_EMIT_SOFTMAX_STEPS_H
+#define SPARSEC_EMIT_SOFTMAX_STEPS_H
+
+#include "ProgramEmitter.h"
+#include "softmax/OnlineSoftmax.h"
+
+namespace sparsec {
+
+class SoftmaxSteps : public FamilyOps {
+public:
+  SoftmaxSteps(AttentionContext &context, ProgramEmitter &program)
+      : context(context), b(context.b), program(program), values(program.values) {}
+
+  bool emit(mlir::Operation &op) override;
+
+private:
+  void emitQueryTile(QueryTileOp op);
+  void emitKeyLists(KeyListsOp op);
+  void emitWalk(WalkKeysOp op);
+  void emitKeyBlock(KeyBlockOp op);
+  void emitTileSoftmax(TileSoftmaxOp op);
+  void emitScoreBias(ScoreBiasOp op);
+  void emitRowMaximum(RowMaximumOp op);
+  void emitExponentiate(ExponentiateOp op);
+  void emitRescale(RescaleOp op);
+  void emitStore(StoreRowsOp op);
+
+  /// The row of the thread in its group: the first of its two.
+  mlir::Value threadRow();
+  OnlineSoftmax &softmaxOf(mlir::Value softmax) { return *softmaxes.find(softmax)->second.softmax; }
+  ScorePositions positionsOf(mlir::Value softmax, mlir::ValueRange keys, mlir::ValueRange partial);
+
+  struct TileSoftmax {
+    std::unique_ptr<OnlineSoftmax> softmax;
+    mlir::Value threadQuery; // the first of the thread's two queries
+  };
+
+  AttentionContext &context;
+  KernelBuilder &b;
+  ProgramEmitter &program;
+  ProgramValues &values;
+  llvm::DenseMap<mlir::Value, TileSoftmax> softmaxes;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_SOFTMAX_STEPS_H

@@ -1,0 +1,354 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The order of a step is that of FlashAttention-3 (Shah et al., 2024, section 3.2): Q K(j), P V(j-1), softmax of j
+// while the second product runs. Probabilities go from the accumulator layout of the first product straight into the A
+// registers of the second one (PTX ISA 9.7.15.5.1).
+
+#include "AttentionParts.h"
+#include "ScoreForm.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+constexpr int64_t rowsOfGroup = 64; // of a warpgroup
+
+class AttentionConsumer {
+public:
+  AttentionConsumer(ImplicitLocOpBuilder &b, AttentionParts &parts)
+      : b(b), parts(parts), schedule(parts.schedule), form(parts.softmax.getScore(), parts.element),
+        context(b.getContext()) {}
+
+  void build();
+
+private:
+  /// What is carried from tile to tile: cursors, and the messages that came with the queries.
+  struct NextTile {
+    Value queries, keys;
+    Value tileRow, panel;
+
+    SmallVector<Value> values() const { return {queries, keys, tileRow, panel}; }
+  };
+  /// What is carried from step to step.
+  struct Progress {
+    Value keys;          // the cursor of the keys of the step
+    Value block, second; // the messages of that slot
+    Value output;        // the sums of O
+    Value probabilities; // of the step before
+    Value rows;          // m and l
+
+    SmallVector<Value> values() const { return {keys, block, second, output, probabilities, rows}; }
+    static Progress of(ValueRange values) { return {values[0], values[1], values[2], values[3], values[4], values[5]}; }
+  };
+  /// A tile after its last step.
+  struct FinishedTile {
+    Value keys, output, rows;
+
+    SmallVector<Value> values() const { return {keys, output, rows}; }
+  };
+  /// The blocks of a step: their first keys, and whether the mask region applies.
+  struct Step {
+    SmallVector<Value> keys, partial;
+  };
+
+  void makeViews();
+  NextTile waitForTile(Value queries, Value keys);
+  NextTile buildTile(const NextTile &next);
+  Value makeSoftmax(QueryTileOp tile);
+  FinishedTile buildSteps(const NextTile &tile, ValueRange firstMessages);
+  FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
+  Progress firstStep(const NextTile &tile, ValueRange messages);
+  Progress nextStep(const NextTile &tile, const Progress &progress);
+  Progress waitForStep(Progress progress, Value cursor);
+  Value issueScores(const NextTile &tile, Value keys, ValueRange messages);
+  Value issueOutput(Value probabilities, Value cursor, Value output);
+  Step stepOf(ValueRange messages);
+  Value fragmentOf(Value probabilities);
+  void beginProducts();
+  void endProducts();
+  void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
+  void releaseQueries(const NextTile &tile);
+  Value advance(Value cursor) { return NextOp::create(b, parts.keyRing, cursor); }
+  Value isNot(Value value, int64_t number) {
+    return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, i32(b, number));
+  }
+  Value sums(Value pending, int64_t outstanding);
+  SmallVector<Value> loop(ValueRange inits, ArrayRef<StringRef> names, function_ref<Value(ValueRange)> condition,
+                          function_ref<SmallVector<Value>(ValueRange)> body);
+
+  /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
+  /// half as much of shared memory.
+  bool keepsQueries() { return schedule.getTileN() == 64 && parts.headDimension == 128; }
+  /// The two groups of a tile issue their products in turns: without, they drift into step, so that both multiply and
+  /// then both exponentiate. It is worth the barriers where the scores take many instructions.
+  bool takesTurns() { return schedule.getConsumersM() == 2 && form.hasFixedShift(); }
+  /// One of three tiles side by side lets another that issues products finish: mixed, their products would end at the
+  /// same time, and both would exponentiate at the same time. Two tiles lose 2 to 4 % by it, and a soft cap gains
+  /// nothing.
+  bool yieldsToIssuer() { return schedule.getTilesPerCta() > 2 && !form.hasFixedShift(); }
+
+  Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.headDimension); }
+  Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }
+  Type stateType() { return SoftmaxStateType::get(context, rowsOfGroup); }
+
+  ImplicitLocOpBuilder &b;
+  AttentionParts &parts;
+  ScheduleAttr schedule;
+  ScoreForm form;
+  MLIRContext *context;
+  Value group, groupRow; // the group's number, and its first row in the tile
+  Value queryView, keyView, valueView;
+  Value softmax, keptQueries; // of the tile; the second is null where products read queries from shared memory
+};
+
+void AttentionConsumer::build() {
+  makeViews();
+  if (takesTurns()) {
+    Value isSecond = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, group, i32(b, 1));
+    auto branch = scf::IfOp::create(b, isSecond, /*withElseRegion=*/false);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    TurnPassOp::create(b, i32(b, 0), IntegerAttr()); // the first turn
+  }
+  Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
+  loop(
+      waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
+      [&](ValueRange next) { return isNot(next[2], endOfTiles); },
+      [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
+}
+
+void AttentionConsumer::makeViews() {
+  group = GroupOp::create(b);
+  groupRow = named(multiply(b, group, rowsOfGroup), "group_row");
+  auto view = [&](StringRef name, Value ring, Value row, int64_t rows, Major major) -> Value {
+    auto type = ViewType::get(context, rows, parts.headDimension, parts.element, major);
+    return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);
+  };
+  queryView = view("q_view", parts.queryRing, groupRow, rowsOfGroup, Major::k);
+  keyView = view("k_view", parts.keyRing, Value(), schedule.getTileN(), Major::k);
+  valueView = view("v_view", parts.keyRing, Value(), schedule.getTileN(), Major::mn);
+}
+
+SmallVector<Value> AttentionConsumer::loop(ValueRange inits, ArrayRef<StringRef> names,
+                                           function_ref<Value(ValueRange)> condition,
+                                           function_ref<SmallVector<Value>(ValueRange)> body) {
+  auto loop = scf::WhileOp::create(b, inits.getTypes(), inits);
+  OpBuilder::InsertionGuard guard(b);
+  auto makeBlock = [&](Region &region) -> ValueRange {
+    SmallVector<Location> locations(inits.size(), b.getLoc());
+    Block *block = b.createBlock(&region, {}, inits.getTypes(), locations);
+    for (auto [argument, name] : llvm::zip(block->getArguments(), names))
+      named(argument, name);
+    return block->getArguments();
+  };
+  ValueRange before = makeBlock(loop.getBefore());
+  Value goesOn = condition(before);
+  scf::ConditionOp::create(b, goesOn, before);
+  ValueRange after = makeBlock(loop.getAfter());
+  scf::YieldOp::create(b, body(after));
+  return SmallVector<Value>(loop.getResults());
+}
+
+AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value keys) {
+  auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.queryRing, queries);
+  return {queries, keys, wait.getResult(0), wait.getResult(1)};
+}
+
+/// Queries that move to registers leave their slot at once.
+AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
+  auto tile = QueryTileOp::create(b, parts.query, parts.key, next.tileRow, next.panel, schedule.getTileM());
+  if (keepsQueries()) {
+    auto type = FragmentType::get(context, rowsOfGroup, parts.headDimension, parts.element);
+    keptQueries = LoadFragmentOp::create(b, type, queryView, next.queries);
+    release(parts.queryRing, next.queries);
+  }
+  auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, next.keys);
+  softmax = makeSoftmax(tile);
+  FinishedTile none = {next.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
+  auto branch = scf::IfOp::create(b, ValueRange(none.values()).getTypes(), isNot(wait.getResult(0), endOfList),
+                                  /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, buildSteps(next, wait.getResults()).values());
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, skipSteps(next, none).values());
+  }
+  StoreRowsOp store = parts.store;
+  Value query = add(b, tile.getFirst(), groupRow);
+  StoreRowsOp::create(b, branch.getResult(1), branch.getResult(2), ValueRange{tile.getBatch(), tile.getHead(), query},
+                      store.getResult(), store.getLse());
+  Value queries = NextOp::create(b, parts.queryRing, next.queries);
+  return waitForTile(queries, branch.getResult(0));
+}
+
+Value AttentionConsumer::makeSoftmax(QueryTileOp tile) {
+  SoftmaxOp op = parts.softmax;
+  auto made = TileSoftmaxOp::create(b, tile.getBatch(), tile.getHead(), tile.getFirst(), groupRow, op.getScale(),
+                                    op.getExtras(), op.getCausal(), op.getWindowAttr());
+  IRMapping mapping;
+  op.getScore().cloneInto(&made.getScore(), mapping);
+  op.getMask().cloneInto(&made.getMask(), mapping);
+  return made;
+}
+
+/// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
+/// are there, so that the next tile's arrive while this one is finished.
+AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &tile, ValueRange firstMessages) {
+  SmallVector<Value> last = loop(
+      firstStep(tile, firstMessages).values(), {"slot", "block", "second", "output", "probabilities", "rows"},
+      [&](ValueRange progress) { return isNot(progress[1], endOfList); },
+      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
+  releaseQueries(tile);
+
+  Progress progress = Progress::of(last); // the messages are those of the last values
+  Value output = sums(issueOutput(progress.probabilities, progress.keys, progress.output), /*outstanding=*/0);
+  release(parts.keyRing, progress.keys);
+  Value keys = advance(progress.keys);
+  return {keys, output, SumRowsOp::create(b, stateType(), progress.rows)};
+}
+
+/// A list without blocks has one slot, which says so.
+AttentionConsumer::FinishedTile AttentionConsumer::skipSteps(const NextTile &tile, const FinishedTile &none) {
+  releaseQueries(tile);
+  release(parts.keyRing, tile.keys);
+  return {advance(tile.keys), none.output, none.rows};
+}
+
+/// Goes to the next slot, of keys or of the last values.
+AttentionConsumer::Progress AttentionConsumer::waitForStep(Progress progress, Value cursor) {
+  progress.keys = advance(cursor);
+  auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, progress.keys);
+  progress.block = wait.getResult(0);
+  progress.second = wait.getResult(1);
+  return progress;
+}
+
+/// Computes the probabilities of the first step.
+AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, ValueRange messages) {
+  Value scores = sums(issueScores(tile, tile.keys, messages), /*outstanding=*/0);
+  release(parts.keyRing, tile.keys);
+  Step step = stepOf(messages);
+  Progress progress;
+  progress.rows = SoftmaxBeginOp::create(b, stateType(), softmax);
+  if (!form.hasFixedShift()) {
+    auto maximum = RowMaximumOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
+    scores = maximum.getScores();
+    progress.rows = maximum.getRaised();
+  }
+  auto exponentials = ExponentiateOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
+  progress.probabilities = fragmentOf(exponentials.getProbabilities());
+  progress.rows = exponentials.getSummed();
+  progress.output = ZeroOp::create(b, outputType());
+  return waitForStep(progress, tile.keys);
+}
+
+/// Computes the scores of a step, and multiplies the values of the step before.
+AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, const Progress &progress) {
+  Value keys = progress.keys, values = advance(keys);
+  SmallVector<Value> messages{progress.block, progress.second};
+  beginProducts();
+  Value product = issueScores(tile, keys, messages);
+  WaitOp::create(b, TypeRange(), parts.keyRing, values);
+  Value output = issueOutput(progress.probabilities, values, progress.output);
+  endProducts();
+  Value scores = sums(product, /*outstanding=*/1);
+  release(parts.keyRing, keys);
+
+  Step step = stepOf(messages);
+  Progress next;
+  Value probabilities;
+  auto exponentiate = [&](Value scores, Value rows) {
+    auto exponentials = ExponentiateOp::create(b, softmax, scores, rows, step.keys, step.partial);
+    probabilities = exponentials.getProbabilities();
+    next.rows = exponentials.getSummed();
+  };
+  auto complete = [&] {
+    next.output = sums(output, /*outstanding=*/0);
+    release(parts.keyRing, values);
+  };
+  // Where exponentials are behind a branch, they hide the product. Else the assembler would move the wait up before
+  // them anyhow, and conversions share the instruction slots with them instead. Conversions replace the operands of the
+  // product, which must be complete.
+  if (form.hasFixedShift()) {
+    exponentiate(scores, progress.rows);
+    complete();
+  } else {
+    auto maximum = RowMaximumOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
+    complete();
+    next.output = RescaleOp::create(b, outputType(), next.output, maximum.getRescaling());
+    exponentiate(maximum.getScores(), maximum.getRaised());
+  }
+  next.probabilities = fragmentOf(probabilities);
+  return waitForStep(next, values);
+}
+
+AttentionConsumer::Step AttentionConsumer::stepOf(ValueRange messages) {
+  Step step;
+  for (Value message : messages.take_front(parts.blocksPerStep)) {
+    auto block = KeyBlockOp::create(b, message, parts.keyBlock);
+    step.keys.push_back(block.getKey());
+    step.partial.push_back(block.getPartial());
+  }
+  return step;
+}
+
+/// Q K of a step. A linear bias is what the sums start from.
+Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRange messages) {
+  Value bias;
+  if (form.bias) {
+    Step step = stepOf(messages);
+    bias = ScoreBiasOp::create(b, scoreType(), softmax, step.keys, step.partial);
+  }
+  auto type = PendingType::get(context, rowsOfGroup, schedule.getTileN());
+  return ProductOp::create(b, type, keepsQueries() ? keptQueries : queryView, keepsQueries() ? Value() : tile.queries,
+                           keyView, keys, bias, parts.headDimension);
+}
+
+/// O + P V of a step.
+Value AttentionConsumer::issueOutput(Value probabilities, Value cursor, Value output) {
+  auto type = PendingType::get(context, rowsOfGroup, parts.headDimension);
+  return ProductOp::create(b, type, probabilities, /*a_cursor=*/Value(), valueView, cursor, output,
+                           schedule.getTileN());
+}
+
+Value AttentionConsumer::sums(Value pending, int64_t outstanding) {
+  auto type = cast<PendingType>(pending.getType());
+  return AwaitOp::create(b, AccumulatorType::get(context, type.getRows(), type.getColumns()), pending, outstanding);
+}
+
+Value AttentionConsumer::fragmentOf(Value probabilities) {
+  return ToFragmentOp::create(b, FragmentType::get(context, rowsOfGroup, schedule.getTileN(), parts.element),
+                              probabilities);
+}
+
+void AttentionConsumer::beginProducts() {
+  if (takesTurns())
+    TurnWaitOp::create(b, group, IntegerAttr());
+  if (yieldsToIssuer())
+    IssueBeginOp::create(b, IntegerAttr());
+}
+
+void AttentionConsumer::endProducts() {
+  if (takesTurns())
+    TurnPassOp::create(b, arith::SubIOp::create(b, i32(b, 1), group), IntegerAttr());
+  if (yieldsToIssuer())
+    IssueEndOp::create(b, IntegerAttr());
+}
+
+/// Releases the queries' slot, if that has not been done when they moved to registers.
+void AttentionConsumer::releaseQueries(const NextTile &tile) {
+  if (!keepsQueries())
+    release(parts.queryRing, tile.queries);
+}
+
+} // namespace
+
+void sparsec::buildAttentionConsumer(ImplicitLocOpBuilder &b, AttentionParts &parts) {
+  AttentionConsumer(b, parts).build();
+}

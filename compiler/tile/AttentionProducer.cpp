@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Keys of a step, then the values of the step before. The end of a list is a message: beside the last values, or beside
+// an empty slot where the list has no block.
+
+#include "AttentionParts.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+class AttentionProducer {
+public:
+  AttentionProducer(ImplicitLocOpBuilder &b, AttentionParts &parts) : b(b), parts(parts) {}
+
+  void build();
+
+private:
+  void buildTile(ValueRange arguments);
+  Value walkKeys(QueryTileOp tile, Value lists, Value cursor);
+  SmallVector<Value> sendStep(QueryTileOp tile, ValueRange blocks, Value cursor, ValueRange sent);
+  Value sendLast(QueryTileOp tile, Value cursor, ValueRange sent);
+  Value sendRows(Value source, QueryTileOp tile, ValueRange blocks, ValueRange messages, Value cursor);
+  void postMessages(Value ring, ValueRange messages, Value cursor);
+  Value next(Value cursor) { return NextOp::create(b, parts.keyRing, cursor); }
+  Value isNone(Value block) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block, none()); }
+  Value none() { return i32(b, WalkKeysOp::noBlock); }
+  /// The cursor of either branch.
+  Value choose(Value condition, function_ref<Value()> then, function_ref<Value()> otherwise);
+
+  ImplicitLocOpBuilder &b;
+  AttentionParts &parts;
+};
+
+void AttentionProducer::build() {
+  Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
+  auto loop = TileLoopOp::create(b, ValueRange{queries, keys}, /*counter=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(&loop.getBody().front());
+    buildTile(loop.getBody().getArguments());
+  }
+  postMessages(parts.queryRing, {i32(b, endOfTiles), i32(b, 0)}, loop.getResult(0));
+}
+
+void AttentionProducer::buildTile(ValueRange arguments) {
+  Value tileRow = arguments[0], panel = arguments[1], queries = arguments[2], keys = arguments[3];
+  auto tile = QueryTileOp::create(b, parts.query, parts.key, tileRow, panel, parts.schedule.getTileM());
+  Value lists;
+  if (Value pattern = parts.keyLoop.getPattern())
+    lists = KeyListsOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst());
+
+  AcquireOp::create(b, parts.queryRing, queries);
+  PostOp::create(b, parts.queryRing, queries, ValueRange{tileRow, panel}, /*empty=*/false);
+  CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
+                 /*block_column=*/Value(), parts.queryRing, queries, /*index=*/0, /*multicast=*/false,
+                 DenseI64ArrayAttr());
+  keys = walkKeys(tile, lists, keys);
+  YieldOp::create(b, ValueRange{NextOp::create(b, parts.queryRing, queries), keys});
+}
+
+/// Gives the cursor behind all keys and values of the tile.
+Value AttentionProducer::walkKeys(QueryTileOp tile, Value lists, Value cursor) {
+  SmallVector<Value> inits{cursor};
+  inits.append(parts.blocksPerStep, none());
+  // Scores that depend on distances, as those of ALiBi, are largest near the diagonal: from there m rises less often.
+  bool fromEnd = !lists && !parts.softmax.getScore().empty();
+  auto walk =
+      WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.getFirst(), inits, parts.schedule.getTileM(),
+                         parts.blocksPerStep, parts.keyLoop.getCausal(), parts.keyLoop.getWindowAttr(), fromEnd);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    SmallVector<Type> types(parts.blocksPerStep, b.getI32Type());
+    llvm::append_range(types, walk.getResultTypes());
+    Block *body = b.createBlock(&walk.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
+    ValueRange arguments = body->getArguments();
+    ValueRange carried = arguments.drop_front(parts.blocksPerStep);
+    YieldOp::create(b, sendStep(tile, arguments.take_front(parts.blocksPerStep), carried[0], carried.drop_front()));
+  }
+  return sendLast(tile, walk.getResult(0), walk.getResults().drop_front());
+}
+
+/// `sent` are the blocks of the step before, whose values are still to be sent, or none. Gives the next cursor and the
+/// blocks of this step.
+SmallVector<Value> AttentionProducer::sendStep(QueryTileOp tile, ValueRange blocks, Value cursor, ValueRange sent) {
+  SmallVector<Value> messages(blocks);
+  messages.resize(2, none());
+  Value behindKeys = sendRows(parts.key, tile, blocks, messages, cursor);
+  SmallVector<Value> result{choose(
+      isNone(sent[0]), [&] { return behindKeys; },
+      [&] { return sendRows(parts.value, tile, sent, /*messages=*/{}, behindKeys); })};
+  llvm::append_range(result, blocks);
+  return result;
+}
+
+Value AttentionProducer::sendLast(QueryTileOp tile, Value cursor, ValueRange sent) {
+  SmallVector<Value> end{i32(b, endOfList), i32(b, 0)};
+  return choose(
+      isNone(sent[0]), [&] { return postMessages(parts.keyRing, end, cursor), next(cursor); },
+      [&] { return sendRows(parts.value, tile, sent, end, cursor); });
+}
+
+/// Keys or values of a step. A step that is not full gets its first block twice.
+Value AttentionProducer::sendRows(Value source, QueryTileOp tile, ValueRange blocks, ValueRange messages,
+                                  Value cursor) {
+  SmallVector<Value> rows;
+  for (Value block : blocks) {
+    Value loaded = rows.empty() ? block : arith::SelectOp::create(b, isNone(block), blocks[0], block);
+    rows.push_back(KeyBlockOp::create(b, loaded, parts.keyBlock).getKey());
+  }
+  AcquireOp::create(b, parts.keyRing, cursor);
+  PostOp::create(b, parts.keyRing, cursor, messages, /*empty=*/false);
+  for (auto [index, row] : llvm::enumerate(rows)) {
+    auto part = b.getDenseI64ArrayAttr({int64_t(index) * parts.keyBlock, parts.keyBlock});
+    CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), row, i32(b, 0)}, /*block_column=*/Value(),
+                   parts.keyRing, cursor, /*index=*/0, /*multicast=*/false,
+                   rows.size() > 1 ? part : DenseI64ArrayAttr());
+  }
+  return next(cursor);
+}
+
+/// A slot with messages alone.
+void AttentionProducer::postMessages(Value ring, ValueRange messages, Value cursor) {
+  AcquireOp::create(b, ring, cursor);
+  PostOp::create(b, ring, cursor, messages, /*empty=*/true);
+}
+
+Value AttentionProducer::choose(Value condition, function_ref<Value()> then, function_ref<Value()> otherwise) {
+  auto branch = scf::IfOp::create(b, CursorType::get(b.getContext()), condition, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, then());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise());
+  return branch.getResult(0);
+}
+
+} // namespace
+
+void sparsec::buildAttentionProducer(ImplicitLocOpBuilder &b, AttentionParts &parts) {
+  AttentionProducer(b, parts).build();
+}

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// A tile has two rings: one for its queries, and one for the keys and values of its steps in the order in which the
+// consumers need them:
+//
+//   K0 | K1 V0 | K2 V1 | ... | V(n-1)
+//
+// so that the scores of step j + 1 are on their way while the values of step j are multiplied. A step is one block of
+// keys of the pattern, or two where they are small. Only the producer reads plan and pattern. It tells the consumers by
+// two messages beside every slot.
+
+#include "AttentionRoles.h"
+
+#include "AttentionParts.h"
+#include "AttentionSchedule.h"
+#include "ScheduleAttribute.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+AttentionParts::AttentionParts(ProgramOp program)
+    : schedule(program.getSchedule()), tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
+      keyLoop(*tileLoop.getBody().getOps<KeyLoopOp>().begin()), softmax(*keyLoop.getBody().getOps<SoftmaxOp>().begin()),
+      store(*tileLoop.getBody().getOps<StoreRowsOp>().begin()), keyBlock(schedule.getTileN()) {
+  LoadRowsOp queries = *tileLoop.getBody().getOps<LoadRowsOp>().begin();
+  auto loads = llvm::to_vector(keyLoop.getBody().getOps<LoadRowsOp>());
+  query = queries.getSource();
+  key = loads[0].getSource();
+  value = loads[1].getSource();
+  element = queries.getType().getElementType();
+  headDimension = queries.getType().getColumns();
+  if (Value pattern = keyLoop.getPattern())
+    keyBlock = cast<PatternType>(pattern.getType()).getKeyBlock();
+  blocksPerStep = schedule.getTileN() / keyBlock;
+}
+
+static Value makeRing(ImplicitLocOpBuilder &b, AttentionParts &parts, StringRef name, int64_t stages, int64_t rows) {
+  auto buffer = BufferType::get(b.getContext(), rows, parts.headDimension, parts.element);
+  return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), /*messages=*/true,
+                        DenseI64ArrayAttr(), IntegerAttr());
+}
+
+static void makeRole(ImplicitLocOpBuilder &b, RoleUnit unit, StringRef name, int64_t count, int64_t registers,
+                     function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto role = RoleOp::create(b, name, unit, count, registers);
+  b.createBlock(&role.getBody());
+  body();
+}
+
+void sparsec::splitAttentionRoles(ProgramOp program) {
+  AttentionParts parts(program);
+  ScheduleAttr schedule = parts.schedule;
+  ImplicitLocOpBuilder b(program.getLoc(), program.getContext());
+  b.setInsertionPoint(parts.tileLoop);
+  parts.queryRing = makeRing(b, parts, "query_ring", queryStages(toSchedule(schedule)), schedule.getTileM());
+  parts.keyRing = makeRing(b, parts, "key_ring", schedule.getStages(), schedule.getTileN());
+  makeRole(b, RoleUnit::warpgroup, "consumer", schedule.getConsumersM(), schedule.getConsumerRegisters(),
+           [&] { buildAttentionConsumer(b, parts); });
+  makeRole(b, RoleUnit::thread, "producer", 1, schedule.getProducerRegisters(),
+           [&] { buildAttentionProducer(b, parts); });
+  parts.tileLoop.erase();
+}
