@@ -45,6 +45,7 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
+  let hasRegionVerifier = 1;
   let extraClassDeclaration = [{
     /// Whether this is a program of sparsec.attention.
     bool isAttention();

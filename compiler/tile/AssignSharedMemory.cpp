@@ -64,7 +64,8 @@ private:
     SharedMemoryLayout layout =
         sharedMemoryLayout(toSchedule(program.getSchedule()), element.getIntOrFloatBitWidth() / 8, store.getStaged());
     ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset, layout.xOffset}));
-    ring.setBarrierOffsetAttr(b.getI64IntegerAttr(layout.barrierOffset));
+    if (layout.barrierBytes > 0)
+      ring.setBarrierOffsetAttr(b.getI64IntegerAttr(layout.barrierOffset));
     if (store.getStaged())
       store.setStagingAttr(
           b.getDenseI64ArrayAttr({layout.stagingOffset, layout.stagingColumns, layout.stagingBuffers}));

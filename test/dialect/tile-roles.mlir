@@ -9,10 +9,10 @@
                               consumer_registers = 232>
 
 gpu.module @kernels {
-  // CHECK: sparsec.program @product attributes {{.*}} shared_memory = 197632 : i64
+  // CHECK: sparsec.program @product attributes {{.*}} shared_memory = 230400 : i64
   sparsec.program @product
       attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64,
-                  shared_memory = 197632 : i64} {
+                  shared_memory = 230400 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 128x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     // CHECK: %[[RING:ring]] = sparsec.ring {barrier_offset = 196608 : i64, offsets = array<i64: 0, 65536>} : !ring{{[0-9]*}}
     %ring = sparsec.ring {offsets = array<i64: 0, 65536>, barrier_offset = 196608 : i64} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
@@ -71,9 +71,9 @@ gpu.module @kernels {
         %rank = sparsec.cluster_rank
         %tile_column = arith.addi %panel, %rank : i32
         // CHECK: sparsec.store %[[Y]] to %{{.*}}[%{{.*}}, %{{.*}}, %{{.*}}] part %[[GROUP]] at(%{{.*}}, %{{.*}})
-        // CHECK-SAME: staging = array<i64: 0, 64, 2>} : <64, 256> -> tensor<?x?xbf16>
+        // CHECK-SAME: staging = array<i64: 197632, 64, 2>} : <64, 256> -> tensor<?x?xbf16>
         sparsec.store %sum to %y[%block_row, %c0, %tile_column] part %group at (%group_row, %c0)
-            attributes {broadcast = [], block_rows = 128 : i64, staged, staging = array<i64: 0, 64, 2>}
+            attributes {broadcast = [], block_rows = 128 : i64, staged, staging = array<i64: 197632, 64, 2>}
             : <64, 256> -> tensor<?x?xbf16> {
         ^bb0(%element: f32):
           sparsec.yield %element : f32

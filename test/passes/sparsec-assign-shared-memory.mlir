@@ -15,7 +15,7 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // 4 * 32 * 32 * 2 = 8192 and 4 * 32 * 128 * 2 = 32768; no staging, no barriers.
 // CHECK-LABEL: sparsec.program @one_role
 // CHECK-SAME: shared_memory = 40960 : i64
-// CHECK: sparsec.ring {barrier_offset = 40960 : i64, offsets = array<i64: 0, 8192>}
+// CHECK: sparsec.ring {offsets = array<i64: 0, 8192>}
 // CHECK-NOT: staging
 sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 4>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

@@ -1,0 +1,127 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The verifier of a program: which parts of shared memory its ops use. The labels in the comments are those of SPEC.md.
+
+#include "SparsecDialect.h"
+
+#include "llvm/Support/MathExtras.h"
+
+#include <limits>
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+constexpr int64_t barrierBytes = 8, messageBytes = 8; // a slot has a full and an empty barrier, and maybe two messages
+constexpr int64_t issuerBytes = 4;
+constexpr int64_t swizzleAlignment = 1024; // where the 128-byte swizzle of tensor copies begins again
+
+/// Bytes from `begin` up to `end`.
+struct Range {
+  int64_t begin, end;
+  std::string what; // with its verb
+
+  std::string text() const { return (Twine(what) + " " + Twine(begin) + " to " + Twine(end)).str(); }
+};
+
+class SharedMemoryRanges {
+public:
+  explicit SharedMemoryRanges(ProgramOp program) : program(program) {}
+
+  LogicalResult verify();
+
+private:
+  void addRing(RingOp ring);
+  void addStaging(StoreOp store);
+  LogicalResult verifyLimits(ArrayRef<Range> ranges, int64_t begin, int64_t end);
+  void add(SmallVectorImpl<Range> &ranges, int64_t begin, int64_t bytes, const Twine &what) {
+    int64_t end;
+    if (llvm::AddOverflow(begin, bytes, end))
+      end = std::numeric_limits<int64_t>::max();
+    ranges.push_back({begin, end, what.str()});
+  }
+  bool hasTensorCopies() { return program.getSchedule().getCopy() == Copy::tma; }
+
+  ProgramOp program;
+  SmallVector<Range> ofTile, ofCta;
+  bool isAligned = true;
+};
+
+/// Written by hand, sizes may be anything: what does not fit is larger than any memory.
+int64_t product(std::initializer_list<int64_t> factors) {
+  int64_t result = 1;
+  for (int64_t factor : factors)
+    if (llvm::MulOverflow(result, factor, result))
+      return std::numeric_limits<int64_t>::max();
+  return result;
+}
+
+int64_t bytesOf(BufferType buffer) {
+  return product({buffer.getRows(), buffer.getColumns(), buffer.getElementType().getIntOrFloatBitWidth() / 8});
+}
+
+void SharedMemoryRanges::addRing(RingOp ring) {
+  RingType type = ring.getType();
+  if (std::optional<ArrayRef<int64_t>> offsets = ring.getOffsets())
+    for (auto [index, offset, buffer] : llvm::enumerate(*offsets, type.getBuffers())) {
+      add(ofTile, offset, product({type.getStages(), bytesOf(cast<BufferType>(buffer))}),
+          "buffer " + Twine(index) + " of a ring has");
+      isAligned &= !hasTensorCopies() || offset % swizzleAlignment == 0;
+    }
+  if (std::optional<uint64_t> offset = ring.getBarrierOffset())
+    add(ofTile, *offset, product({type.getStages(), 2 * barrierBytes + (ring.getMessages() ? messageBytes : 0)}),
+        "the barriers of a ring have");
+}
+
+/// Every group of the role has its buffers.
+void SharedMemoryRanges::addStaging(StoreOp store) {
+  auto role = store->getParentOfType<RoleOp>();
+  std::optional<ArrayRef<int64_t>> staging = store.getStaging();
+  if (!staging || staging->size() != 3 || !role)
+    return;
+  int64_t elementBytes = store.getResult().getType().getElementTypeBitWidth() / 8;
+  int64_t rows = cast<AccumulatorType>(store.getAccumulator().getType()).getRows();
+  add(ofTile, (*staging)[0], product({int64_t(role.getCount()), (*staging)[2], rows, (*staging)[1], elementBytes}),
+      "the staging of a store has");
+}
+
+LogicalResult SharedMemoryRanges::verifyLimits(ArrayRef<Range> ranges, int64_t begin, int64_t end) {
+  for (const Range &range : ranges)
+    // program_c2
+    if (range.begin < begin || range.end > end)
+      return program.emitOpError("expects shared memory from ") << begin << " to " << end << ", but " << range.text();
+  return success();
+}
+
+LogicalResult SharedMemoryRanges::verify() {
+  for (RingOp ring : program.getBody().getOps<RingOp>())
+    addRing(ring);
+  program.walk([&](StoreOp store) { addStaging(store); });
+  program.walk([&](IssueBeginOp op) {
+    if (op.getOffset())
+      add(ofCta, *op.getOffset(), issuerBytes, "the issuer has");
+  });
+  // program_c4
+  if (!isAligned)
+    return program.emitOpError("expects buffers of tensor copies at multiples of ") << swizzleAlignment << " bytes";
+
+  if (std::optional<uint64_t> total = program.getSharedMemory()) {
+    int64_t tiles = program.getSchedule().getTilesPerCta();
+    int64_t tileBytes = program.getTileBytes().value_or(*total / tiles);
+    if (failed(verifyLimits(ofTile, 0, tileBytes)) || failed(verifyLimits(ofCta, product({tiles, tileBytes}), *total)))
+      return failure();
+  }
+  llvm::stable_sort(ofTile, [](const Range &a, const Range &b) { return a.begin < b.begin; });
+  for (size_t i = 1; i < ofTile.size(); ++i) {
+    const Range &first = ofTile[i - 1], &second = ofTile[i];
+    // program_c3
+    if (second.begin < first.end)
+      return program.emitOpError("expects shared memory without overlaps, but ")
+             << first.text() << ", and " << second.text();
+  }
+  return success();
+}
+
+} // namespace
+
+LogicalResult ProgramOp::verifyRegions() { return SharedMemoryRanges(*this).verify(); }
