@@ -3,6 +3,8 @@
 #include "Coordinates.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/IR/Iterators.h"
+#include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -26,6 +28,33 @@ Value sparsec::i32(ImplicitLocOpBuilder &b, int64_t value) {
     b.setInsertionPointAfter(constant);
   }
   return arith::ConstantOp::create(b, attribute);
+}
+
+void sparsec::tidy(ProgramOp program) {
+  // Users come after what they use, so that one walk backwards removes all that nothing uses.
+  program.walk<WalkOrder::PostOrder, ReverseIterator>([](Operation *op) {
+    if (isOpTriviallyDead(op))
+      op->erase();
+  });
+  SmallVector<arith::ConstantOp> constants;
+  program.walk<WalkOrder::PreOrder>([&](Operation *op) {
+    if (isa<StoreOp, TileSoftmaxOp>(op)) // their regions are the user's, for one element
+      return WalkResult::skip();
+    if (auto constant = dyn_cast<arith::ConstantOp>(op))
+      constants.push_back(constant);
+    return WalkResult::advance();
+  });
+  llvm::DenseMap<std::pair<Block *, Attribute>, arith::ConstantOp> kept;
+  for (arith::ConstantOp constant : constants) {
+    Block *block = blockOfRole(constant->getBlock());
+    if (arith::ConstantOp &first = kept[{block, constant.getValue()}]) {
+      constant.replaceAllUsesWith(first.getResult());
+      constant.erase();
+    } else {
+      first = constant;
+      constant->moveBefore(block, block->begin());
+    }
+  }
 }
 
 Value sparsec::named(Value value, StringRef name) {

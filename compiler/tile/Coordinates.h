@@ -12,6 +12,9 @@ namespace sparsec {
 
 /// A constant, which stands at the start of the role, once.
 mlir::Value i32(mlir::ImplicitLocOpBuilder &b, int64_t value);
+/// Removes ops that nothing uses, and moves the constants of every role to its start, each once.
+void tidy(ProgramOp program);
+
 /// Gives a value its name in dumps.
 mlir::Value named(mlir::Value value, mlir::StringRef name);
 

@@ -2,6 +2,7 @@
 // Pass sparsec-pipeline-stages: puts a ring of shared-memory stages between the loads and the chain of a program.
 
 #include "AttentionRoles.h"
+#include "Coordinates.h"
 #include "Passes.h"
 #include "PipelineAttention.h"
 #include "SpmmRoles.h"
@@ -98,13 +99,14 @@ public:
   using PipelineStagesPassBase::PipelineStagesPassBase;
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    bool hasRoles = program.getSchedule().getCopy() == Copy::tma;
-    if (program.isAttention())
-      hasRoles ? splitAttentionRoles(program) : prefetchAttention(program);
-    else if (hasRoles)
-      splitSpmmRoles(program);
-    else
+    if (program.getSchedule().getCopy() == Copy::tma) {
+      program.isAttention() ? splitAttentionRoles(program) : splitSpmmRoles(program);
+      tidy(program);
+    } else if (program.isAttention()) {
+      prefetchAttention(program);
+    } else {
       Pipeliner(program).run();
+    }
   }
 };
 

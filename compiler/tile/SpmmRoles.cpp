@@ -49,16 +49,14 @@ private:
   void buildProducer();
   void copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor);
   void buildConsumer();
-  Value viewOfA(Value group);
-  Value viewOfX(Value group);
+  Value viewOfA(Value row);
+  Value viewOfX(Value column);
   SmallVector<Value> multiplyRow(const Tile &tile, Value a, Value x);
   void storeTile(const Tile &tile, Value sum);
 
-  /// The first row and column of a warpgroup's part of the tile.
-  struct GroupOffset {
-    Value row, column;
-  };
-  GroupOffset offsetOf(Value group);
+  // The first row and column of a warpgroup's part of the tile.
+  Value rowOf(Value group) { return multiply(b, divide(b, group, schedule.getConsumersN()), rowsOfGroup); }
+  Value columnOf(Value group) { return multiply(b, remainder(b, group, schedule.getConsumersN()), columnsOfGroup()); }
   Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
@@ -115,7 +113,7 @@ void SpmmRoles::forEachTile(TileBody body) {
   auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
   tile.firstBlock = blocks.getFirst();
   tile.endBlock = blocks.getEnd();
-  tile.cursor = block.getArgument(2);
+  tile.cursor = named(block.getArgument(2), "slot");
   YieldOp::create(b, body(tile));
 }
 
@@ -137,7 +135,7 @@ void SpmmRoles::buildProducer() {
   forEachTile([&](const Tile &tile) -> Value {
     return walk(tile, tile.cursor,
                 [&](Value block, Value column, ValueRange carried) {
-                  Value cursor = carried[0];
+                  Value cursor = named(carried[0], "slot");
                   for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
                     AcquireOp::create(b, ring, cursor);
                     PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
@@ -167,32 +165,26 @@ void SpmmRoles::copyStep(const Tile &tile, Value block, Value column, int64_t ch
 // Consumer
 //===----------------------------------------------------------------------===//
 
-SpmmRoles::GroupOffset SpmmRoles::offsetOf(Value group) {
-  int64_t columns = schedule.getConsumersN();
-  return {multiply(b, divide(b, group, columns), rowsOfGroup),
-          multiply(b, remainder(b, group, columns), columnsOfGroup())};
-}
-
-Value SpmmRoles::viewOfA(Value group) {
+Value SpmmRoles::viewOfA(Value row) {
   auto type = ViewType::get(b.getContext(), rowsOfGroup, schedule.getTileK(), matrix.getElementType(), Major::k);
-  return ViewOp::create(b, type, ring, offsetOf(group).row, /*column=*/Value(), /*index=*/0);
+  return ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0);
 }
 
-Value SpmmRoles::viewOfX(Value group) {
-  Value offset = offsetOf(group).column;
+Value SpmmRoles::viewOfX(Value column) {
   Type element = matrix.getElementType();
   MLIRContext *context = b.getContext();
   if (isTransposed()) {
     auto type = ViewType::get(context, columnsOfGroup(), schedule.getTileK(), element, Major::k);
-    return ViewOp::create(b, type, ring, /*row=*/offset, /*column=*/Value(), /*index=*/1);
+    return ViewOp::create(b, type, ring, /*row=*/column, /*column=*/Value(), /*index=*/1);
   }
   auto type = ViewType::get(context, schedule.getTileK(), columnsOfGroup(), element, Major::mn);
-  return ViewOp::create(b, type, ring, /*row=*/Value(), /*column=*/offset, /*index=*/1);
+  return ViewOp::create(b, type, ring, /*row=*/Value(), column, /*index=*/1);
 }
 
 void SpmmRoles::buildConsumer() {
   Value group = GroupOp::create(b);
-  Value a = viewOfA(group), x = viewOfX(group);
+  Value a = named(viewOfA(rowOf(group)), "a");
+  Value x = named(viewOfX(columnOf(group)), "x");
   forEachTile([&](const Tile &tile) {
     // The last wait belongs to the branch that has products in flight: where a row without blocks joins before it,
     // ptxas sees its zeros as writes to accumulators in flight and serializes every product (C7515).
@@ -215,7 +207,7 @@ void SpmmRoles::buildConsumer() {
 SmallVector<Value> SpmmRoles::multiplyRow(const Tile &tile, Value a, Value x) {
   Value zero = ZeroOp::create(b, pendingType());
   auto loop = walk(tile, {zero, tile.cursor, tile.cursor}, [&](Value block, Value /*column*/, ValueRange carried) {
-    Value sum = carried[0], previous = carried[1], cursor = carried[2];
+    Value sum = named(carried[0], "sum"), previous = named(carried[1], "previous"), cursor = named(carried[2], "slot");
     Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block, tile.firstBlock);
     for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
       WaitOp::create(b, TypeRange(), ring, cursor);
@@ -235,15 +227,15 @@ SmallVector<Value> SpmmRoles::multiplyRow(const Tile &tile, Value a, Value x) {
 /// The group is read anew: kept from tile to tile it would take registers that the accumulators need.
 void SpmmRoles::storeTile(const Tile &tile, Value sum) {
   Value group = GroupOp::create(b);
-  GroupOffset offset = offsetOf(group);
+  Value row = rowOf(group), column = columnOf(group);
   store->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   store.getAccumulatorMutable().assign(sum);
   store.getBlockRowMutable().assign(tile.at.blockRow);
   store.getRowMutable().assign(tile.at.row);
   store.getColumnMutable().assign(tile.at.column);
   store.getGroupMutable().assign(group);
-  store.getGroupRowMutable().assign(offset.row);
-  store.getGroupColumnMutable().assign(offset.column);
+  store.getGroupRowMutable().assign(row);
+  store.getGroupColumnMutable().assign(column);
 }
 
 } // namespace

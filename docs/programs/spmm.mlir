@@ -1,0 +1,93 @@
+// A product with blocks of 64 x 64 on Hopper: bench/kernels/spmm_bf16_64x64_kn_mn.mlir, as the compiler prints it with
+// --emit=tile --arch=sm_90a. The comments are not the compiler's. docs/tile-programs.md explains the ops. A test compares
+// this file with the compiler.
+!cursor = !sparsec.cursor
+!ring = !sparsec.ring<3, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 512, bf16>]>
+sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, raster = 64>, shared_memory = 229424 : i64, variant = 0 : i64} {
+^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
+  // Three slots: a block of W and 64 x 512 of X each.
+  %ring = sparsec.ring {barrier_offset = 229376 : i64, offsets = array<i64: 0, 24576>} : !ring
+  // Two warpgroups multiply. Each has 64 rows and 256 columns of the tile.
+  sparsec.role "consumer" warpgroup(2) registers(232) {
+    %c0_i32 = arith.constant 0 : i32
+    %c512_i32 = arith.constant 512 : i32
+    %c256_i32 = arith.constant 256 : i32
+    %c64_i32 = arith.constant 64 : i32
+    %c2_i32 = arith.constant 2 : i32
+    %group = sparsec.group
+    %0 = arith.divui %group, %c2_i32 : i32
+    %1 = arith.muli %0, %c64_i32 : i32
+    %a = sparsec.view %ring rows(%1) {index = 0 : i64} : !ring -> <64, 64, bf16, k>
+    %2 = arith.remui %group, %c2_i32 : i32
+    %3 = arith.muli %2, %c256_i32 : i32
+    %x = sparsec.view %ring columns(%3) {index = 1 : i64} : !ring -> <64, 256, bf16, mn>
+    %begin = sparsec.cursor %ring : !ring
+    // The tiles of this CTA: those of the plan, or of the fixed order.
+    %4 = sparsec.tile_loop init(%begin : !cursor) -> !cursor {
+    ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
+      %5 = arith.muli %panel, %c512_i32 : i32
+      // row_ptr[tile_row] and row_ptr[tile_row + 1]
+      %first, %end = sparsec.row_blocks %arg0[%tile_row] : <?x?xbf16, block = 64x64>
+      %6 = arith.cmpi slt, %first, %end : i32
+      %7:2 = scf.if %6 -> (!sparsec.accumulator<64, 256>, !cursor) {
+        %12 = sparsec.zero : !sparsec.pending<64, 256>
+        // One step for each block of the row. A product is always in flight: its slot is released a step later.
+        %13:3 = sparsec.walk_blocks %arg0 from %first to %end init(%12, %slot, %slot : !sparsec.pending<64, 256>, !cursor, !cursor) : <?x?xbf16, block = 64x64> -> !sparsec.pending<64, 256>, !cursor, !cursor {
+        ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !cursor, %slot_1: !cursor):
+          %15 = arith.cmpi sgt, %block, %first : i32
+          sparsec.wait %ring[%slot_1] : !ring
+          %16 = sparsec.product %a[%slot_1], %x[%slot_1], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+          %17 = sparsec.await %16 {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
+          sparsec.release %ring[%previous] if %15 : !ring
+          %next = sparsec.next %ring[%slot_1] : !ring
+          sparsec.yield %17, %slot_1, %next : !sparsec.pending<64, 256>, !cursor, !cursor
+        }
+        // The last product.
+        %14 = sparsec.await %13#0 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
+        sparsec.release %ring[%13#1] : !ring
+        scf.yield %14, %13#2 : !sparsec.accumulator<64, 256>, !cursor
+      // A row without blocks is zero.
+      } else {
+        %12 = sparsec.zero : !sparsec.accumulator<64, 256>
+        scf.yield %12, %slot : !sparsec.accumulator<64, 256>, !cursor
+      }
+      // Read again here: kept over the loop it would take registers that the sums need.
+      %group_0 = sparsec.group
+      %8 = arith.divui %group_0, %c2_i32 : i32
+      %9 = arith.muli %8, %c64_i32 : i32
+      %10 = arith.remui %group_0, %c2_i32 : i32
+      %11 = arith.muli %10, %c256_i32 : i32
+      // The epilogue, and a store through shared memory by the tensor memory accelerator.
+      sparsec.store %7#0 to %arg2[%tile_row, %c0_i32, %5] part %group_0 at(%9, %11) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 221184, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
+      ^bb0(%acc: f32):
+        sparsec.yield %acc : f32
+      }
+      sparsec.yield %7#1 : !cursor
+    }
+    sparsec.drain_stores
+  }
+  // One thread copies. It walks the same tiles and blocks, up to three slots ahead.
+  sparsec.role "producer" thread(1) registers(40) {
+    %c512_i32 = arith.constant 512 : i32
+    %c64_i32 = arith.constant 64 : i32
+    %c0_i32 = arith.constant 0 : i32
+    %begin = sparsec.cursor %ring : !ring
+    %0 = sparsec.tile_loop init(%begin : !cursor) -> !cursor {
+    ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
+      %1 = arith.muli %panel, %c512_i32 : i32
+      %first, %end = sparsec.row_blocks %arg0[%tile_row] : <?x?xbf16, block = 64x64>
+      %2 = sparsec.walk_blocks %arg0 from %first to %end init(%slot : !cursor) : <?x?xbf16, block = 64x64> -> !cursor {
+      ^bb0(%block: i32, %column: i32, %slot_0: !cursor):
+        // The slot is free when both groups have released it, and full when the bytes of both copies are there.
+        sparsec.acquire %ring[%slot_0] : !ring
+        sparsec.post %ring[%slot_0] : !ring
+        sparsec.copy %arg0[%block, %c0_i32, %c0_i32] block_column(%column) to %ring[%slot_0] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
+        %3 = arith.muli %column, %c64_i32 : i32
+        sparsec.copy %arg1[%3, %1] to %ring[%slot_0] {index = 1 : i64} : tensor<?x?xbf16>, !ring
+        %next = sparsec.next %ring[%slot_0] : !ring
+        sparsec.yield %next : !cursor
+      }
+      sparsec.yield %2 : !cursor
+    }
+  }
+}

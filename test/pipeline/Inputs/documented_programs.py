@@ -1,0 +1,60 @@
+#!/usr/bin/env python3
+"""Compares the programs of docs/programs with what the compiler prints.
+
+A documented program is the first program of a kernel, without the indentation of the module, with comments between its
+lines. usage: documented_programs.py SPARSEC ROOT"""
+import pathlib
+import subprocess
+import sys
+import textwrap
+
+LONGEST = {"spmm": 80}  # lines that a reader takes in at once
+KERNELS = {
+    "spmm": "bench/kernels/spmm_bf16_64x64_kn_mn.mlir",
+    "attention": "bench/attention/attention_bf16_128_128x128.mlir",
+}
+
+
+def first_program(text):
+    """The type aliases, and the first program."""
+    lines = text.splitlines()
+    begin = next(i for i, line in enumerate(lines) if line.strip().startswith("sparsec.program"))
+    indent = lines[begin][:len(lines[begin]) - len(lines[begin].lstrip())]
+    end = next(i for i in range(begin, len(lines)) if lines[i] == indent + "}")
+    program = textwrap.dedent("\n".join(lines[begin:end + 1])).splitlines()
+    aliases = [line for line in lines if line.startswith("!") and f"{line.split()[0]}" in "\n".join(program)]
+    return [line for line in aliases if any(uses(line.split()[0], text) for text in program)] + program
+
+
+def uses(alias, line):
+    position = line.find(alias)
+    return position >= 0 and not line[position + len(alias):position + len(alias) + 1].isdigit()
+
+
+def documented(path):
+    lines = path.read_text().splitlines()
+    return [line for line in lines if line.strip() and not line.strip().startswith("//")]
+
+
+def main():
+    sparsec, root = sys.argv[1], pathlib.Path(sys.argv[2])
+    differs = False
+    for name, kernel in KERNELS.items():
+        text = subprocess.run([sparsec, root / kernel, "--arch=sm_90a", "--emit=tile", "-o", "-"], check=True,
+                              capture_output=True, text=True).stdout
+        program, shown = first_program(text), documented(root / "docs" / "programs" / f"{name}.mlir")
+        if program != shown:
+            differs = True
+            print(f"docs/programs/{name}.mlir is not what the compiler prints for {kernel}:")
+            for number, (ours, theirs) in enumerate(zip(shown + [""], program + [""])):
+                if ours != theirs:
+                    print(f"line {number}\n documented: {ours}\n printed:    {theirs}")
+                    break
+        if len(program) >= LONGEST.get(name, len(program) + 1):
+            differs = True
+            print(f"the program of {name} has {len(program)} lines, and more than {LONGEST[name]} do not fit a reader")
+    return differs
+
+
+if __name__ == "__main__":
+    sys.exit(main())
