@@ -94,7 +94,7 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `stages`: slots of the ring.
     - `consumers_m` x `consumers_n`: the grid of consumers over the tile: warpgroups (wgmma) or warps (mma_sync).
     - `cluster`: CTAs that share one tile row and get A by multicast.
-    - `tiles_per_cta`: tiles that a CTA works on side by side, each with consumers, a producer and rings of its own
+    - `concurrent_tiles`: tiles that a CTA works on side by side, each with consumers, a producer and rings of its own
       (attention; else 1).
     - `producer_registers`, `consumer_registers`: per thread; 0 leaves the compiler's count. wgmma: of the two roles, by
       setmaxnreg. mma_sync: `consumer_registers` is the most that a thread may use.
@@ -124,7 +124,7 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$consumer_registers,
     DefaultValuedParameter<"int64_t", "16">:$raster,
     DefaultValuedParameter<"int64_t", "1">:$ctas_per_sm,
-    DefaultValuedParameter<"int64_t", "1">:$tiles_per_cta);
+    DefaultValuedParameter<"int64_t", "1">:$concurrent_tiles);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

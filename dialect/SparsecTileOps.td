@@ -36,8 +36,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
     row strides. `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
 
-    Rings and roles are those of one tile. If `tiles_per_cta` of the schedule is n, a CTA has n of each, side by side.
-    `tile_bytes` is then the distance from the shared memory of one to that of the next.
+    Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by
+    side. `tile_bytes` is then the distance from the shared memory of one to that of the next.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,

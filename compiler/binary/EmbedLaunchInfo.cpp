@@ -346,7 +346,7 @@ static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) 
 static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info) {
   info.cluster = attribute.getCluster();
   info.ctas_per_sm = attribute.getCtasPerSm();
-  info.tiles_per_cta = attribute.getTilesPerCta();
+  info.concurrent_tiles = attribute.getConcurrentTiles();
   info.tile_m = attribute.getTileM();
   info.tile_n = attribute.getTileN();
   info.tile_k = attribute.getTileK();
@@ -423,13 +423,13 @@ static FailureOr<StageRecord> describeStage(LLVM::LLVMFuncOp function) {
   setText(stage.info.symbol, function.getName());
   stage.info.threads = getIntegerOr(function, "sparsec.threads", 1);
   stage.info.dynamic_shared_memory = getIntegerOr(function, "sparsec.shared_memory", 0);
-  stage.info.cluster = stage.info.ctas_per_sm = stage.info.tiles_per_cta = 1;
+  stage.info.cluster = stage.info.ctas_per_sm = stage.info.concurrent_tiles = 1;
   if (auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule"))
     describeSchedule(schedule, stage.info);
   stage.info.tile_m = getIntegerOr(function, "sparsec.tile_m", stage.info.tile_m);
   stage.info.tile_n = getIntegerOr(function, "sparsec.tile_n", stage.info.tile_n);
   stage.info.tile_k = getIntegerOr(function, "sparsec.tile_k", stage.info.tile_k);
-  stage.info.tiles_per_cta = getIntegerOr(function, "sparsec.tiles_per_cta", stage.info.tiles_per_cta);
+  stage.info.concurrent_tiles = getIntegerOr(function, "sparsec.concurrent_tiles", stage.info.concurrent_tiles);
   for (auto parameter : parameters.getAsRange<ParameterAttr>())
     stage.parameters.push_back(describeParameter(parameter));
   if (auto maps = function->getAttrOfType<ArrayAttr>("sparsec.tensor_maps"))

@@ -45,7 +45,7 @@ static void setAttributes(const AttentionContext &context, LLVM::LLVMFuncOp func
   function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(mlirContext, shape.kind));
   function->setAttr("sparsec.shared_memory", b.getI64IntegerAttr(shape.sharedMemory));
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
-  function->setAttr("sparsec.tiles_per_cta", b.getI64IntegerAttr(shape.listsPerCta));
+  function->setAttr("sparsec.concurrent_tiles", b.getI64IntegerAttr(shape.listsPerCta));
   function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(context.queryBlock));
   function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(context.keyBlock));
   function->setAttr("sparsec.tile_k", b.getI64IntegerAttr(1));

@@ -281,7 +281,8 @@ KernelBuilder::Values sparsec::emitRounds(ProgramContext &context, ValueRange ca
 static TileRange rangeOfTile(ProgramContext &context, Value tileOfCta) {
   KernelBuilder &b = context.b;
   Value grid = ptx::opaque(b, ptx::gridSize(b)), block = ptx::opaque(b, ptx::blockIndex(b));
-  return emitTileRange(context, b.add(b.mul(tileOfCta, grid), block), b.mul(grid, context.schedule.getTilesPerCta()));
+  return emitTileRange(context, b.add(b.mul(tileOfCta, grid), block),
+                       b.mul(grid, context.schedule.getConcurrentTiles()));
 }
 
 /// Every tile that is done takes one number, so that the counter is zero again at the end.

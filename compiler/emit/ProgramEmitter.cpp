@@ -37,7 +37,7 @@ void ProgramEmitter::emit(FamilyOps &ops) {
 
 void ProgramEmitter::makeRings(Value tile) {
   Value base = context.sharedMemory;
-  if (int64_t(context.schedule.getTilesPerCta()) > 1)
+  if (int64_t(context.schedule.getConcurrentTiles()) > 1)
     base = b.byteOffset(base, b.mul(tile, *context.program.getTileBytes()));
   rings.clear();
   for (RingOp ring : context.program.getBody().getOps<RingOp>())
@@ -46,7 +46,7 @@ void ProgramEmitter::makeRings(Value tile) {
 
 void ProgramEmitter::initBarriers() {
   b.ifThen(b.equal(context.thread, 0), [&] {
-    for (int64_t tile = 0; tile < int64_t(context.schedule.getTilesPerCta()); ++tile) {
+    for (int64_t tile = 0; tile < int64_t(context.schedule.getConcurrentTiles()); ++tile) {
       makeRings(b.i32(tile));
       for (RingOp ring : context.program.getBody().getOps<RingOp>())
         ringOf(ring).initBarriers(releasesOf(ring) * context.schedule.getCluster());
@@ -81,7 +81,7 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
   RoleOp first = roles.front();
   if (roles.size() == 1)
     return emitRole(first, firstWarpgroup);
-  int64_t end = firstWarpgroup + first.getWarpgroups(context.schedule.getTilesPerCta());
+  int64_t end = firstWarpgroup + first.getWarpgroups(context.schedule.getConcurrentTiles());
   b.ifThenElse(
       b.less(warpgroup, end), TypeRange(),
       [&] {
@@ -111,7 +111,7 @@ void ProgramEmitter::emitRole(RoleOp role, int64_t firstWarpgroup) {
 /// has a warp.
 void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
   Value inRole = b.sub(warpgroup, firstWarpgroup);
-  if (int64_t(context.schedule.getTilesPerCta()) == 1) {
+  if (int64_t(context.schedule.getConcurrentTiles()) == 1) {
     tileOfCta = b.i32(0);
     group = inRole;
   } else if (role.getUnit() == RoleUnit::thread) {
@@ -126,7 +126,7 @@ void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
 Value ProgramEmitter::isFirstLane() { return b.equal(b.bitAnd(context.thread, threadsOfWarp - 1), 0); }
 
 Value ProgramEmitter::isThreadOfRole(int64_t firstWarpgroup) {
-  int64_t tiles = context.schedule.getTilesPerCta();
+  int64_t tiles = context.schedule.getConcurrentTiles();
   if (tiles == 1)
     return b.equal(context.thread, threadsOfWarpgroup * firstWarpgroup);
   return b.logicalAnd(isFirstLane(), b.less(tileOfCta, tiles));
@@ -335,7 +335,7 @@ int64_t ProgramEmitter::threadsOfTurns(Operation *op) {
 Value ProgramEmitter::turnBarrier(Value turn, int64_t firstBarrier) {
   constexpr int64_t turnsOfTile = 2;
   Value number = b.add(turn, firstBarrier);
-  return context.schedule.getTilesPerCta() == 1 ? number : b.add(number, b.mul(tileOfCta, turnsOfTile));
+  return context.schedule.getConcurrentTiles() == 1 ? number : b.add(number, b.mul(tileOfCta, turnsOfTile));
 }
 
 void ProgramEmitter::setIssuer(int64_t offset, Value issuer) {
@@ -361,6 +361,6 @@ bool sparsec::hasRoles(ProgramOp program) { return !program.getBody().getOps<Rol
 int64_t sparsec::threadsOfRoles(ProgramOp program) {
   int64_t warpgroups = 0;
   for (RoleOp role : program.getBody().getOps<RoleOp>())
-    warpgroups += role.getWarpgroups(program.getSchedule().getTilesPerCta());
+    warpgroups += role.getWarpgroups(program.getSchedule().getConcurrentTiles());
   return threadsOfWarpgroup * warpgroups;
 }

@@ -22,7 +22,7 @@ Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription 
   double flops = 4 * scores * double(problem.headDimension);
   double keysAndValues = double(2 * schedule.tileN * problem.headDimension * bytesOf(problem.elementType));
   double l2Rate = chip.l2BytesPerClock / double(chip.multiprocessors);
-  double rows = double(schedule.tileM * schedule.tilesPerCta * schedule.ctasPerSm);
+  double rows = double(schedule.tileM * schedule.concurrentTiles * schedule.ctasPerSm);
   double turns = std::max(1.0, rows / double(rowsOfTurn(infoOf(schedule.instruction), chip)));
 
   Cost cost;
@@ -55,7 +55,7 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
     schedule.tileN = keys;
     schedule.tileK = problem.headDimension;
     schedule.consumersM = rows / info.m;
-    schedule.tilesPerCta = tiles;
+    schedule.concurrentTiles = tiles;
     schedule.raster = 1;
     // With three tiles the producers have to do with less.
     shareRegisters(schedule, tiles == 3 ? 32 : 40, chip);

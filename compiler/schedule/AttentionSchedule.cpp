@@ -7,9 +7,9 @@
 using namespace sparsec;
 
 // Of which one warp each fills the rings of a tile.
-static constexpr int64_t mostTilesPerCta = 4;
+static constexpr int64_t mostConcurrentTiles = 4;
 // A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
-static_assert(1 + 2 * mostTilesPerCta <= 16, "a CTA has 16 named barriers");
+static_assert(1 + 2 * mostConcurrentTiles <= 16, "a CTA has 16 named barriers");
 static constexpr int64_t bufferAlignment = 1024;
 static constexpr int64_t issuerBytes = 8;
 static constexpr int64_t leastStepKeys = 32;
@@ -36,9 +36,10 @@ AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, i
   layout.queryBarrierOffset = layout.keyOffset + slots;
   layout.keyBarrierOffset = layout.queryBarrierOffset + queryStages(schedule) * slotControlBytes;
   int64_t end = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
-  layout.tileBytes = schedule.tilesPerCta == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-  layout.issuerOffset = schedule.tilesPerCta * layout.tileBytes;
-  layout.total = layout.issuerOffset + (schedule.tilesPerCta > 1 ? issuerBytes : 0);
+  layout.tileBytes =
+      schedule.concurrentTiles == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
+  layout.issuerOffset = schedule.concurrentTiles * layout.tileBytes;
+  layout.total = layout.issuerOffset + (schedule.concurrentTiles > 1 ? issuerBytes : 0);
   return layout;
 }
 
@@ -92,9 +93,10 @@ static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &p
 }
 
 static Fit checkTwoRoles(const Schedule &schedule, const AttentionDescription &problem) {
-  return firstBroken({checkTileKeys(schedule, problem), checkConsumers(schedule),
-                      atMost(Limit::Geometry, mostTilesPerCta, schedule.tilesPerCta, "tiles_per_cta for attention"),
-                      checkRegisterRoles(schedule), atLeastStages(schedule, leastStagesOfTwoRoles)});
+  return firstBroken(
+      {checkTileKeys(schedule, problem), checkConsumers(schedule),
+       atMost(Limit::Geometry, mostConcurrentTiles, schedule.concurrentTiles, "concurrent_tiles for attention"),
+       checkRegisterRoles(schedule), atLeastStages(schedule, leastStagesOfTwoRoles)});
 }
 
 /// A step is a part of a key block that all warps together copy in whole passes: 32 rows of 8 units are 256 threads.
@@ -106,7 +108,7 @@ static Fit checkStepKeys(const Schedule &schedule, const AttentionDescription &p
 
 static Fit checkOneRole(const Schedule &schedule, const AttentionDescription &problem) {
   return firstBroken({checkStepKeys(schedule, problem), checkConsumers(schedule),
-                      expectValue("tiles_per_cta", schedule.tilesPerCta, 1),
+                      expectValue("concurrent_tiles", schedule.concurrentTiles, 1),
                       expectValue("producer_registers", schedule.producerRegisters, 0),
                       atLeastStages(schedule, leastStagesOfOneRole)});
 }

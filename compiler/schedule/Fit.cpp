@@ -196,9 +196,9 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
   if (schedule.stages < leastStages)
     return broken(Limit::Geometry,
                   fmt::format("expects stages to be at least {}, but got {}", leastStages, schedule.stages));
-  if (schedule.tilesPerCta != 1)
+  if (schedule.concurrentTiles != 1)
     return broken(Limit::Geometry,
-                  fmt::format("expects tiles_per_cta to be 1 for spmm, but got {}", schedule.tilesPerCta));
+                  fmt::format("expects concurrent_tiles to be 1 for spmm, but got {}", schedule.concurrentTiles));
   if (schedule.tileK > problem.blockColumns && schedule.tileK % problem.blockColumns != 0)
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most the block's {} columns or a multiple of them, but got {}",

@@ -19,8 +19,8 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
     text += fmt::format(" raster {}", schedule.raster);
   if (schedule.ctasPerSm != defaults.ctasPerSm)
     text += fmt::format(" ctas_per_sm {}", schedule.ctasPerSm);
-  if (schedule.tilesPerCta != defaults.tilesPerCta)
-    text += fmt::format(" tiles_per_cta {}", schedule.tilesPerCta);
+  if (schedule.concurrentTiles != defaults.concurrentTiles)
+    text += fmt::format(" concurrent_tiles {}", schedule.concurrentTiles);
   return text;
 }
 
@@ -41,7 +41,7 @@ int64_t sparsec::threads(const Schedule &schedule) {
 }
 
 int64_t sparsec::consumerThreads(const Schedule &schedule) {
-  int64_t consumers = schedule.consumersM * schedule.consumersN * schedule.tilesPerCta;
+  int64_t consumers = schedule.consumersM * schedule.consumersN * schedule.concurrentTiles;
   return consumers * infoOf(schedule.instruction).threads;
 }
 

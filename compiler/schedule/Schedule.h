@@ -50,7 +50,7 @@ struct Schedule {
   int64_t consumerRegisters = 0;
   int64_t raster = 16;
   int64_t ctasPerSm = 1;
-  int64_t tilesPerCta = 1;
+  int64_t concurrentTiles = 1;
 
   bool operator==(const Schedule &) const = default;
 };

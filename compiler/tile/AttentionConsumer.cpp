@@ -90,7 +90,7 @@ private:
   /// One of three tiles side by side lets another that issues products finish: mixed, their products would end at the
   /// same time, and both would exponentiate at the same time. Two tiles lose 2 to 4 % by it, and a soft cap gains
   /// nothing.
-  bool yieldsToIssuer() { return schedule.getTilesPerCta() > 2 && !form.hasFixedShift(); }
+  bool yieldsToIssuer() { return schedule.getConcurrentTiles() > 2 && !form.hasFixedShift(); }
 
   Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.headDimension); }
   Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }

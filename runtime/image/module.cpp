@@ -170,7 +170,7 @@ Status Module::loadCudaStage(Stage &stage) {
 Status Module::countResidentWorkers(Stage &stage) {
   const sparsec_stage_info_t &info = *stage.info;
   int64_t ctas = int64_t(device->info.multiprocessors) * info.ctas_per_sm;
-  stage.residentWorkers = ctas / info.cluster * info.tiles_per_cta;
+  stage.residentWorkers = ctas / info.cluster * info.concurrent_tiles;
   if (info.cluster == 1)
     return {};
   // Clusters live inside one group of SMs: fewer fit than the number of SMs suggests.

@@ -113,8 +113,8 @@ Status StageChecker::checkCuda() {
     return records.broken(name, " has clusters of ", stage.cluster, ", at most 8 are expected");
   if (stage.ctas_per_sm > 32)
     return records.broken(name, " has ", stage.ctas_per_sm, " CTAs per SM");
-  if (stage.tiles_per_cta == 0 || stage.tiles_per_cta > 4)
-    return records.broken(name, " has ", stage.tiles_per_cta, " tiles per CTA");
+  if (stage.concurrent_tiles == 0 || stage.concurrent_tiles > 4)
+    return records.broken(name, " has ", stage.concurrent_tiles, " concurrent tiles");
   if (stage.tile_k == 0 || stage.tile_k > maxTile)
     return records.broken(name, " has a tile depth of ", stage.tile_k);
   return {};

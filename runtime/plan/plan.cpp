@@ -106,7 +106,7 @@ TileLists makeLists(const sparsec_kernel_s &kernel, const Stage &stage, const Pr
   TileListRequest request = {kernel, *stage.info, problem, grid, workers, hostLists.blocks()};
   if (isComplete(operation, problem) && !hostLists.areMissing()) {
     // The last CTA's teams all look for a list.
-    int64_t teams = stage.info->tiles_per_cta;
+    int64_t teams = stage.info->concurrent_tiles;
     request.workers = ceilDivide(workers, teams) * teams;
     return operation.tileLists(request);
   }

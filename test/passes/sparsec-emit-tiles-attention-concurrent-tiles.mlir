@@ -60,7 +60,7 @@
 // CHECK-COUNT-2: nvvm.cp.async.bulk.tensor
 sparsec.kernel @concurrent(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
                       %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x64xbf16>)
-    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, tiles_per_cta = 3>} {
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, concurrent_tiles = 3>} {
   %o = sparsec.attention %q, %k, %v pattern(%p)
     : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<64x64>)
     -> tensor<?x?x?x64xbf16>

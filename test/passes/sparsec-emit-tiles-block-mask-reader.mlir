@@ -7,13 +7,13 @@
 // CHECK-LABEL: llvm.func @listed(
 // CHECK-SAME: sparsec.variant = 0
 // CHECK-LABEL: llvm.func @listed_block_mask(
-// CHECK-SAME: nvvm.maxntid = array<i32: 128, 1, 1>, sparsec.auxiliary = #sparsec.auxiliary<block_mask_reader>, sparsec.kernel = @listed,
+// CHECK-SAME: nvvm.maxntid = array<i32: 128, 1, 1>, sparsec.auxiliary = #sparsec.auxiliary<block_mask_reader>, sparsec.concurrent_tiles = 4 : i64, sparsec.kernel = @listed,
 // CHECK-SAME: #sparsec.parameter<kind = tile_rows>
 // CHECK-SAME: #sparsec.parameter<kind = size, argument = 1, index = 2>
 // CHECK-SAME: #sparsec.parameter<kind = input>
 // CHECK-SAME: #sparsec.parameter<kind = pattern_field, argument = 3, index = 12>
 // CHECK-SAME: sparsec.shared_memory = 0 : i64
-// CHECK-SAME: sparsec.threads = 128 : i64, sparsec.tile_k = 1 : i64, sparsec.tile_m = 128 : i64, sparsec.tile_n = 64 : i64, sparsec.tiles_per_cta = 4 : i64}
+// CHECK-SAME: sparsec.threads = 128 : i64, sparsec.tile_k = 1 : i64, sparsec.tile_m = 128 : i64, sparsec.tile_n = 64 : i64}
 // CHECK-NOT: sparsec.variant
 // CHECK: nvvm.read.ptx.sreg.ctaid.x
 // CHECK: %[[ROUND:.*]] = arith.constant 128 : i32

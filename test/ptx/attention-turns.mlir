@@ -22,7 +22,7 @@
 // CHECK-NOT: nvvm.barrier.arrive
 sparsec.kernel @concurrent(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
                            %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 24, consumer_registers = 112, tiles_per_cta = 2>} {
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 24, consumer_registers = 112, concurrent_tiles = 2>} {
   %o = sparsec.attention %q, %k, %v pattern(%p) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
     %cap = arith.constant 20.0 : f32
     %ratio = arith.divf %s, %cap : f32

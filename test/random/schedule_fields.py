@@ -41,7 +41,7 @@ def attention_wgmma(rng, blocks, dimension):
     tile_m, tiles = rng.choice([64, queries]), rng.randrange(1, 5)
     fields = {"instruction": "wgmma", "copy": "tma", "tile_m": tile_m, "tile_n": rng.choice([keys, 128]),
               "tile_k": dimension, "stages": rng.randrange(3, 9), "consumers_m": tile_m // 64, "consumers_n": 1,
-              "tiles_per_cta": tiles}
+              "concurrent_tiles": tiles}
     return {**fields, **(registers(rng, tile_m // 64 * tiles) if rng.random() < 0.7 else {})}
 
 
@@ -71,7 +71,7 @@ def attention(rng, chip, blocks, dimension):
     def draw():
         choose = attention_wgmma if chip == "sm_90a" and rng.random() < 0.7 else attention_mma_sync
         fields = finish(rng, choose(rng, blocks, dimension))
-        tiles = fields.get("tiles_per_cta", 1)
+        tiles = fields.get("concurrent_tiles", 1)
         rings = 1 if fields["copy"] == "tma" else 2
         elements = tiles * dimension * (2 * fields["tile_m"] + rings * fields["stages"] * fields["tile_n"])
         # Sums, scores and probabilities.
@@ -91,7 +91,7 @@ def draw_until(draw):
 
 def fits(chip, fields, elements, values):
     """Whether 16-bit elements in shared memory and 32-bit values of the consumers leave room for the rest."""
-    ctas, tiles = fields.get("ctas_per_sm", 1), fields.get("tiles_per_cta", 1)
+    ctas, tiles = fields.get("ctas_per_sm", 1), fields.get("concurrent_tiles", 1)
     consumers = fields["consumers_m"] * fields["consumers_n"] * tiles
     is_wgmma = fields["instruction"] == "wgmma"
     consumer_threads = consumers * (128 if is_wgmma else 32)

@@ -45,7 +45,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     llvm.func @linear_0(%p: !llvm.ptr<1>, %n: i32) attributes {sparsec.kernel = @linear, sparsec.variant = 0 : i64,
         sparsec.alignment = 16 : i64, sparsec.threads = 384 : i64, sparsec.shared_memory = 200000 : i64,
         sparsec.schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64,
-          stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, raster = 8, tiles_per_cta = 3>,
+          stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, raster = 8, concurrent_tiles = 3>,
         sparsec.parameters = [#sparsec.parameter<kind = tensor_map, index = 1>,
           #sparsec.parameter<kind = size, argument = 2, index = 1>],
         sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 32]>,
@@ -227,12 +227,12 @@ TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
   EXPECT_EQ(std::tuple(first.tile_m, first.tile_n, first.tile_k), std::tuple(128u, 256u, 64u));
   EXPECT_EQ(first.slots, 4u);
   EXPECT_EQ(first.raster, 8u);
-  EXPECT_EQ(first.tiles_per_cta, 3u);
+  EXPECT_EQ(first.concurrent_tiles, 3u);
   EXPECT_TRUE(StringRef(variant(0).schedule).starts_with("wgmma tma 128x256x64 stages 4")) << variant(0).schedule;
   EXPECT_STREQ(second.symbol, "linear_1");
   EXPECT_EQ(variant(1).alignment, 2u);
   EXPECT_EQ(second.dynamic_shared_memory, 0u);
-  EXPECT_EQ(second.tiles_per_cta, 1u);
+  EXPECT_EQ(second.concurrent_tiles, 1u);
 }
 
 TEST_F(EmbedLaunchInfo, GridIsOfTilesThatDoNotCrossBlocks) {
@@ -331,7 +331,7 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
     llvm.return
   }
   llvm.func @attention_block_mask() attributes {sparsec.kernel = @attention,
-      sparsec.auxiliary = #sparsec.auxiliary<block_mask_reader>, sparsec.tiles_per_cta = 4 : i64,
+      sparsec.auxiliary = #sparsec.auxiliary<block_mask_reader>, sparsec.concurrent_tiles = 4 : i64,
       sparsec.parameters = [#sparsec.parameter<kind = input>], sparsec.threads = 128 : i64} {
     llvm.return
   }
@@ -358,7 +358,7 @@ TEST_F(EmbedAttention, AuxiliaryKernels) {
   struct {
     sparsec_auxiliary_kind_t kind;
     const char *symbol;
-    uint32_t threads, tilesPerCta;
+    uint32_t threads, concurrentTiles;
   } expected[] = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, "attention_pattern", 512, 1},
                   {SPARSEC_AUXILIARY_BLOCK_MASK_READER, "attention_block_mask", 128, 4}};
   for (auto [index, want] : llvm::enumerate(expected)) {
@@ -367,7 +367,7 @@ TEST_F(EmbedAttention, AuxiliaryKernels) {
     const sparsec_stage_info_t &machineKernel = stage(auxiliary.stage);
     EXPECT_STREQ(machineKernel.symbol, want.symbol);
     EXPECT_EQ(machineKernel.threads, want.threads);
-    EXPECT_EQ(machineKernel.tiles_per_cta, want.tilesPerCta);
+    EXPECT_EQ(machineKernel.concurrent_tiles, want.concurrentTiles);
     EXPECT_EQ(machineKernel.parameter_count, 1u);
     EXPECT_EQ(machineKernel.ctas_per_sm, 0u);
     expectExtents(machineKernel.row_first, machineKernel.row_count,

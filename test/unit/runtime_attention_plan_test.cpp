@@ -18,11 +18,11 @@ using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
 constexpr sparsec_pattern_encoding_t encodings[] = {SPARSEC_PATTERN_INDEX_ARRAYS, SPARSEC_PATTERN_PADDED_LISTS};
 
 /// cudaAttention() with one CTA on an SM and blocks of 64 x 64. The kernel gets the sections of its plan.
-LaunchInfoBuilder plannedAttention(uint32_t tilesPerCta = 1, uint32_t tileKeys = 64) {
+LaunchInfoBuilder plannedAttention(uint32_t concurrentTiles = 1, uint32_t tileKeys = 64) {
   LaunchInfoBuilder info = cudaAttention();
   info.arguments[3].block_columns = 64;
   info.stages[0].ctas_per_sm = 1;
-  info.stages[0].tiles_per_cta = tilesPerCta;
+  info.stages[0].concurrent_tiles = concurrentTiles;
   info.setTile(0, 64, tileKeys);
   addTileCounter(info);
   info.parameters = {{SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS, 0, 0},
@@ -128,7 +128,7 @@ protected:
 //===----------------------------------------------------------------------===//
 
 TEST_F(AttentionPlan, SaysWhatItIs) {
-  load(withoutPattern(plannedAttention(/*tilesPerCta=*/3)));
+  load(withoutPattern(plannedAttention(/*concurrentTiles=*/3)));
   create({2, 8, 100, 300});
   EXPECT_EQ(info().tiles, 2 * 8 * 2) << "two tiles of 64 queries for every head";
   EXPECT_EQ(info().workers, 4 * 3) << "3 in each of 4 CTAs";
@@ -137,14 +137,14 @@ TEST_F(AttentionPlan, SaysWhatItIs) {
 }
 
 TEST_F(AttentionPlan, EveryTileOnce) {
-  for (uint32_t tilesPerCta : {1, 2, 3, 4})
+  for (uint32_t concurrentTiles : {1, 2, 3, 4})
     for (auto encoding : encodings) {
-      load(plannedAttention(tilesPerCta));
+      load(plannedAttention(concurrentTiles));
       std::vector<uint8_t> states(3 * 5 * 4 * 7); // 3 batches, 5 heads, 4 x 7 blocks
       for (size_t i = 0; i < states.size(); ++i)
         states[i] = uint8_t(i * i % 11 % 3);
       create({3, 5, 250, 400}, lists(shapeOf(64, 64, 3, 5, 250, 400), states, encoding));
-      ASSERT_EQ(info().workers, 4 * tilesPerCta);
+      ASSERT_EQ(info().workers, 4 * concurrentTiles);
       EXPECT_EQ(offsets()[0], 0u);
       EXPECT_TRUE(std::is_sorted(offsets(), offsets() + info().workers + 1));
       std::set<std::pair<uint32_t, uint32_t>> all;
@@ -158,7 +158,7 @@ TEST_F(AttentionPlan, EveryTileOnce) {
 
 /// All teams of the last CTA look for their lists.
 TEST_F(AttentionPlan, TeamsWithoutTilesHaveEmptyLists) {
-  load(withoutPattern(plannedAttention(/*tilesPerCta=*/3)));
+  load(withoutPattern(plannedAttention(/*concurrentTiles=*/3)));
   create({1, 4, 64, 64});
   EXPECT_EQ(info().tiles, 4);
   ASSERT_EQ(info().workers, 6);
@@ -279,7 +279,7 @@ TEST_F(AttentionPlan, TilesMayBeHalvesOfBlocks) {
 }
 
 TEST_F(AttentionPlan, LongRowsAreSpreadOverAllWorkers) {
-  load(plannedAttention(/*tilesPerCta=*/2));
+  load(plannedAttention(/*concurrentTiles=*/2));
   // 8 workers; 8 heads with one row of 32 blocks and three of one.
   std::vector<uint8_t> states(8 * 4 * 32, empty);
   for (int row = 0; row < 8 * 4; ++row)
@@ -299,7 +299,7 @@ TEST_F(AttentionPlan, EveryVariantHasItsOwnTiles) {
   LaunchInfoBuilder two = withoutPattern(plannedAttention());
   uint32_t second = two.addVariant();
   two.setTile(second, 32, 64);
-  two.stages[second].tiles_per_cta = 2;
+  two.stages[second].concurrent_tiles = 2;
   load(two);
   create({1, 1, 128, 64});
   EXPECT_EQ(info().tiles, 2) << "of the preferred one";
@@ -314,7 +314,7 @@ TEST_F(AttentionPlan, EveryVariantHasItsOwnTiles) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(AttentionPlan, UnknownListsHaveACounter) {
-  load(plannedAttention(/*tilesPerCta=*/3));
+  load(plannedAttention(/*concurrentTiles=*/3));
   create({2, 8, 100, 300});
   EXPECT_EQ(info().order, SPARSEC_TILE_ORDER_COUNTER);
   EXPECT_EQ(info().bytes, 0);
@@ -368,7 +368,7 @@ TEST_F(AttentionPlan, OpenSizesHaveACounterAndServeAllLaunches) {
 //===----------------------------------------------------------------------===//
 
 TEST_F(AttentionPlan, KernelsGetTheSections) {
-  load(plannedAttention(/*tilesPerCta=*/3));
+  load(plannedAttention(/*concurrentTiles=*/3));
   const sparsec_blocks_t *known = listsOfArguments();
   auto options = sized<sparsec_launch_options_t>();
   options.workspace = at(0x700000);
@@ -416,7 +416,7 @@ TEST_F(AttentionPlan, BadWorkspacesAreRefused) {
 
 TEST_F(AttentionPlan, GridsHaveACtaForEveryFewWorkers) {
   fake.multiprocessors = 132;
-  load(plannedAttention(/*tilesPerCta=*/3));
+  load(plannedAttention(/*concurrentTiles=*/3));
   const sparsec_blocks_t *pattern = listsOfArguments();
   for (const sparsec_blocks_t *known : {pattern, static_cast<const sparsec_blocks_t *>(nullptr)}) {
     create({2, 8, 100, 300}, known);

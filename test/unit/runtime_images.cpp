@@ -177,7 +177,7 @@ sparsec_stage_info_t makeStage(const char *symbol, uint32_t threads, uint32_t sh
   stage.dynamic_shared_memory = sharedMemory;
   stage.cluster = cluster;
   stage.ctas_per_sm = cluster == 1 ? 2 : 1;
-  stage.tiles_per_cta = 1;
+  stage.concurrent_tiles = 1;
   stage.tile_m = 64;
   stage.tile_n = tileN;
   stage.tile_k = tileK;
@@ -373,14 +373,14 @@ LaunchInfoBuilder cudaAttention() {
 
 /// Appends an auxiliary kernel, which is stage 0 but for what is given.
 static void addAuxiliary(LaunchInfoBuilder &info, sparsec_auxiliary_kind_t kind, const char *symbol, uint32_t threads,
-                         uint32_t sharedMemory, uint32_t tilesPerCta,
+                         uint32_t sharedMemory, uint32_t concurrentTiles,
                          const std::vector<sparsec_parameter_info_t> &parameters) {
   sparsec_stage_info_t stage = info.stages[0];
   std::strcpy(stage.symbol, symbol);
   stage.threads = threads;
   stage.dynamic_shared_memory = sharedMemory;
   stage.ctas_per_sm = 0;
-  stage.tiles_per_cta = tilesPerCta;
+  stage.concurrent_tiles = concurrentTiles;
   stage.parameter_first = uint32_t(info.parameters.size());
   stage.parameter_count = uint32_t(parameters.size());
   info.parameters.insert(info.parameters.end(), parameters.begin(), parameters.end());

@@ -44,7 +44,7 @@ Schedule threeTiles() {
   schedule.tileK = 64;
   schedule.stages = 4;
   schedule.consumersM = 1;
-  schedule.tilesPerCta = 3;
+  schedule.concurrentTiles = 3;
   schedule.producerRegisters = 32;
   schedule.consumerRegisters = 160;
   schedule.raster = 1;
@@ -81,7 +81,7 @@ struct AttentionFit : testing::Test {
 struct Case {
   int64_t headDimension, queryBlock, keyBlock;
   bool regionsNeedRegisters;
-  int64_t tileM, tileN, tilesPerCta, stages;
+  int64_t tileM, tileN, concurrentTiles, stages;
 };
 
 AttentionDescription describe(const Case &c) {
@@ -164,11 +164,11 @@ TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
   EXPECT_EQ(schedule.tileN, c.tileN);
   EXPECT_EQ(schedule.tileK, c.headDimension);
   EXPECT_EQ(schedule.consumersM, c.tileM / 64);
-  EXPECT_EQ(schedule.tilesPerCta, c.tilesPerCta);
+  EXPECT_EQ(schedule.concurrentTiles, c.concurrentTiles);
   EXPECT_EQ(schedule.ctasPerSm, 1);
   EXPECT_EQ(schedule.stages, c.stages);
   // 512 threads have 128 registers each, 384 have 168; the producer's 128 keep 32 or 40.
-  bool hasThree = c.tilesPerCta == 3;
+  bool hasThree = c.concurrentTiles == 3;
   EXPECT_EQ(schedule.producerRegisters, hasThree ? 32 : 40);
   EXPECT_EQ(schedule.consumerRegisters, hasThree ? 160 : 232);
 }
@@ -209,7 +209,7 @@ TEST(AttentionCost, OfOneStep) {
   Schedule schedule = oneConsumer();
   schedule.tileN = schedule.tileK = 128;
   schedule.ctasPerSm = 1;
-  schedule.tilesPerCta = 2;
+  schedule.concurrentTiles = 2;
   AttentionDescription problem = attention(128, 64, 128);
   Cost cost = estimateCost(schedule, problem, *findChip("sm_90a"));
   EXPECT_DOUBLE_EQ(cost.tensor, 1024);
@@ -218,7 +218,7 @@ TEST(AttentionCost, OfOneStep) {
   EXPECT_STREQ(cost.bound, "tensor cores") << "half of the softmax shows, too: 1472 clocks";
   double two = cost.usefulFlopsPerClock;
   EXPECT_NEAR(two, 4 * 64 * 128 * 128 / (1472 + 140.6), 1);
-  schedule.tilesPerCta = 1;
+  schedule.concurrentTiles = 1;
   EXPECT_LT(estimateCost(schedule, problem, *findChip("sm_90a")).usefulFlopsPerClock, two) << "nobody takes turns";
 }
 
@@ -291,14 +291,15 @@ TEST_F(AttentionFit, TheHeadDimensionIsTheDepth) {
 TEST_F(AttentionFit, AWarpFillsTheRingsOfATile) {
   problem = attention(64, 64, 64);
   schedule = threeTiles();
-  schedule.tilesPerCta = 4;
+  schedule.concurrentTiles = 4;
   schedule.tileN = 64;
   schedule.stages = 3;
   schedule.producerRegisters = 24;
   schedule.consumerRegisters = 112;
   EXPECT_EQ(checkFit(schedule, problem, hopper, Origin::HandWritten).message, "");
-  schedule.tilesPerCta = 5;
-  expectBroken(Limit::Geometry, "expects at most 4 tiles_per_cta for attention, but the schedule needs 5 (1 too many)");
+  schedule.concurrentTiles = 5;
+  expectBroken(Limit::Geometry,
+               "expects at most 4 concurrent_tiles for attention, but the schedule needs 5 (1 too many)");
   expectExcess(4, 5);
 }
 

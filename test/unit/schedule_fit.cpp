@@ -266,6 +266,6 @@ TEST_F(ScheduleFit, Stages) {
 
 TEST_F(ScheduleFit, OnlyAttentionHasTilesSideBySide) {
   Schedule schedule = wgmma128x256();
-  schedule.tilesPerCta = 2;
-  expectBroken(schedule, hopper, Limit::Geometry, "expects tiles_per_cta to be 1 for spmm, but got 2");
+  schedule.concurrentTiles = 2;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects concurrent_tiles to be 1 for spmm, but got 2");
 }

@@ -92,6 +92,6 @@ TEST(Schedule, Text) {
   EXPECT_EQ(toString(schedule), "mma_sync gather 128x128x32 stages 4 consumers 2x4 ctas_per_sm 2");
   schedule = wgmma128x256();
   schedule.cluster = 1;
-  schedule.tilesPerCta = 3;
-  EXPECT_EQ(toString(schedule), "wgmma tma 128x256x64 stages 4 consumers 2x1 registers 40/232 tiles_per_cta 3");
+  schedule.concurrentTiles = 3;
+  EXPECT_EQ(toString(schedule), "wgmma tma 128x256x64 stages 4 consumers 2x1 registers 40/232 concurrent_tiles 3");
 }

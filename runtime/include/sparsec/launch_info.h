@@ -481,7 +481,7 @@ typedef struct sparsec_stage_info_s {
   uint32_t dynamic_shared_memory;    /* bytes */
   uint32_t cluster;                  /* CTAs in a cluster; compiled in as .reqnctapercluster */
   uint32_t ctas_per_sm;              /* CTAs that are meant to be resident on one SM; 0: as many as the tiles need */
-  uint32_t tiles_per_cta;            /* tiles that a CTA works on side by side: each is a worker's */
+  uint32_t concurrent_tiles;         /* tiles that a CTA works on side by side: each is a worker's */
   uint32_t tile_m, tile_n, tile_k;
   uint32_t slots;     /* of its ring */
   uint32_t raster;    /* tile rows in a raster group: without a plan, and in plans of nearly dense patterns */

@@ -310,8 +310,8 @@ static void printStage(llvm::raw_ostream &stream, const KernelView &view, const 
   if (view.info.target_kind == SPARSEC_TARGET_CUDA) {
     std::string residents = fmt::format("{} CTAs per SM", stage.ctas_per_sm);
     if (stage.ctas_per_sm == 0)
-      residents =
-          stage.tiles_per_cta == 1 ? "a CTA for every tile" : fmt::format("a CTA for {} tiles", stage.tiles_per_cta);
+      residents = stage.concurrent_tiles == 1 ? "a CTA for every tile"
+                                              : fmt::format("a CTA for {} tiles", stage.concurrent_tiles);
     line("threads", fmt::format("{}, cluster {}, {}", stage.threads, stage.cluster, residents));
     line("registers", isMeasured ? fmt::format("{}, {} bytes spilled", stage.registers, stage.spill_bytes)
                                  : "known when the driver has compiled it");
