@@ -1,4 +1,5 @@
 #!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Compares the programs of docs/programs with what the compiler prints.
 
 A documented program is the first program of a kernel, without the indentation of the module, with comments between its
