@@ -174,8 +174,8 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     SingleBlock, AttrSizedOperandSegments, Sparsec_NamesBlockArguments]> {
   let summary = "Walks the key blocks that a tile of queries sees, in steps of `blocks` blocks.";
   let description = [{
-    Those of the lists that `causal` and `window` leave to some query of the tile; without lists all that they leave,
-    the last one first with `from_end`. `first` is the first query of the tile, which has `rows` of them. The body's
+    The walk visits the blocks of the lists that `causal` and `window` leave to some query of the tile. Without lists it
+    visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which has `rows` of them. The body's
     arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1 where the
     mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
     2^25, a block beyond all keys.
@@ -195,7 +195,7 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     (`->` type($results)^)? $body
   }];
   let extraClassDeclaration = [{
-    /// In place of the second block of a step that has one.
+    /// This number in place of the second block says that the step has one block.
     static constexpr int64_t noBlock = int64_t(1) << 25;
   }];
   let hasVerifier = 1;
@@ -338,7 +338,7 @@ def Sparsec_TurnWaitOp : Sparsec_Op<"turn_wait", []> {
   let summary = "Waits until it is the turn of this group.";
   let description = [{
     Two groups of a tile take turns: each waits for its own turn and passes the turn to the other. The turn of group g
-    is the named barrier `first_barrier` + g; of tiles side by side in a CTA each has the next two.
+    is the named barrier `first_barrier` + g. Each further tile of a CTA has the next two.
     `sparsec-assign-shared-memory` sets `first_barrier`.
 
     ```mlir

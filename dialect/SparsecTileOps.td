@@ -210,9 +210,9 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let summary = "Groups of threads that run the body next to the other roles of the program.";
   let description = [{
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
-    the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. Of tiles side by
-    side in a CTA each has its groups; for a role of one thread, that is the first thread of one warp. `registers` per
-    thread by setmaxnreg, 0 leaves the compiler's count.
+    the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. If a CTA has
+    several tiles side by side, each tile has its own groups. The group of a role of one thread is then the first thread
+    of one warp. `registers` per thread by setmaxnreg, 0 leaves the compiler's count.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {

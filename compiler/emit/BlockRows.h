@@ -10,8 +10,7 @@ namespace sparsec {
 
 class BlockRows : public FamilyOps {
 public:
-  BlockRows(SpmmContext &context, ProgramEmitter &program)
-      : context(context), b(context.b), program(program), values(program.values) {}
+  BlockRows(SpmmContext &context, ProgramEmitter &program) : FamilyOps(program), context(context) {}
 
   bool emit(mlir::Operation &op) override;
 
@@ -21,9 +20,6 @@ private:
   void emitStore(StoreOp op);
 
   SpmmContext &context;
-  KernelBuilder &b;
-  ProgramEmitter &program;
-  ProgramValues &values;
 };
 
 } // namespace sparsec

@@ -107,8 +107,8 @@ void ProgramEmitter::emitRole(RoleOp role, int64_t firstWarpgroup) {
     emitBlock(body);
 }
 
-/// Of tiles side by side each has `count` warpgroups of the role, one tile after the other; for a role of one thread it
-/// has a warp.
+/// Each of the tiles side by side in a CTA has `count` warpgroups of the role, one tile after the other. In a role of
+/// one thread, each tile has one warp.
 void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
   Value inRole = b.sub(warpgroup, firstWarpgroup);
   if (int64_t(context.schedule.getConcurrentTiles()) == 1) {
@@ -123,13 +123,12 @@ void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
   }
 }
 
-Value ProgramEmitter::isFirstLane() { return b.equal(b.bitAnd(context.thread, threadsOfWarp - 1), 0); }
-
 Value ProgramEmitter::isThreadOfRole(int64_t firstWarpgroup) {
   int64_t tiles = context.schedule.getConcurrentTiles();
   if (tiles == 1)
     return b.equal(context.thread, threadsOfWarpgroup * firstWarpgroup);
-  return b.logicalAnd(isFirstLane(), b.less(tileOfCta, tiles));
+  Value isFirstLane = b.equal(b.bitAnd(context.thread, threadsOfWarp - 1), 0);
+  return b.logicalAnd(isFirstLane, b.less(tileOfCta, tiles));
 }
 
 //===----------------------------------------------------------------------===//
@@ -200,27 +199,17 @@ void ProgramEmitter::emitArithmetic(Operation &op) {
 }
 
 void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
-  if (loop.getCounter())
-    return values.assign(loop.getResults(), emitCountedTiles(loop));
   Block &body = loop.getBody().front();
-  Values results = emitRounds(context, values.flat(loop.getInits()), [&](Value tileRow, Value panel, ValueRange state) {
+  auto emitTile = [&](Value tileRow, Value panel, ValueRange carried) {
     Values arguments{tileRow, panel};
-    llvm::append_range(arguments, state);
+    llvm::append_range(arguments, carried);
     values.assign(body.getArguments(), arguments);
     return emitBlock(body);
-  });
+  };
+  Values inits = values.flat(loop.getInits());
+  Values results = loop.getCounter() ? emitTilesByCounter(context, tileOfCta, inits, emitTile)
+                                     : emitRounds(context, inits, emitTile);
   values.assign(loop.getResults(), results);
-}
-
-Values ProgramEmitter::emitCountedTiles(TileLoopOp loop) {
-  Block &body = loop.getBody().front();
-  return emitTilesByCounter(context, tileOfCta, values.flat(loop.getInits()),
-                            [&](Value tileRow, Value panel, ValueRange state) {
-                              Values arguments{tileRow, panel};
-                              llvm::append_range(arguments, state);
-                              values.assign(body.getArguments(), arguments);
-                              return emitBlock(body);
-                            });
 }
 
 void ProgramEmitter::emitIf(scf::IfOp branch) {
@@ -281,22 +270,20 @@ void ProgramEmitter::emitWait(WaitOp op) {
     values.assign(op.getResults(), ring.messages(slot.slot));
 }
 
-/// A slot with messages is released by one thread of every warp, when all threads of the warp have read them: no matrix
-/// instruction orders that. Else thread q of the group tells CTA q of the cluster.
+/// Thread q of the group tells CTA q of the cluster. All threads read the messages of a slot, and no matrix instruction
+/// orders these reads before the release: so lane q of every warp releases a slot with messages, after its whole warp.
 void ProgramEmitter::emitRelease(ReleaseOp op) {
-  Ring &ring = ringOf(op.getRing());
-  Value slot = slotOf(op.getCursor()).slot;
-  if (op.getRing().getDefiningOp<RingOp>().getMessages()) {
+  bool hasMessages = op.getRing().getDefiningOp<RingOp>().getMessages();
+  if (hasMessages)
     ptx::barrierWarp(b);
-    return ptx::mbarrierArrive(b, ring.emptyBarrier(slot), isFirstLane());
-  }
   int64_t cluster = context.schedule.getCluster();
-  Value releases = b.less(threadInGroup, cluster);
+  Value releaser = hasMessages ? b.bitAnd(context.thread, threadsOfWarp - 1) : threadInGroup;
+  Value releases = b.less(releaser, cluster);
   if (op.getCondition())
     releases = b.logicalAnd(values.one(op.getCondition()), releases);
-  Value empty = ring.emptyBarrier(slot);
+  Value empty = ringOf(op.getRing()).emptyBarrier(slotOf(op.getCursor()).slot);
   if (cluster > 1)
-    ptx::mbarrierArriveRemote(b, empty, b.bitAnd(threadInGroup, cluster - 1), releases);
+    ptx::mbarrierArriveRemote(b, empty, b.bitAnd(releaser, cluster - 1), releases);
   else
     ptx::mbarrierArrive(b, empty, releases);
 }
@@ -326,7 +313,7 @@ void ProgramEmitter::emitProduct(ProductOp op) {
 // Turns and the issuer
 //===----------------------------------------------------------------------===//
 
-/// Those of all groups of the role.
+/// A named barrier counts the threads of all groups of the role.
 int64_t ProgramEmitter::threadsOfTurns(Operation *op) {
   return int64_t(op->getParentOfType<RoleOp>().getCount()) * threadsOfWarpgroup;
 }

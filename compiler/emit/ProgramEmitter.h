@@ -12,13 +12,7 @@
 
 namespace sparsec {
 
-/// The ops of a family.
-class FamilyOps {
-public:
-  virtual ~FamilyOps() = default;
-  /// Emits an op of the family; false for others.
-  virtual bool emit(mlir::Operation &op) = 0;
-};
+class FamilyOps;
 
 class ProgramEmitter {
 public:
@@ -41,7 +35,6 @@ private:
   void emitRole(RoleOp role, int64_t firstWarpgroup);
   void placeGroup(RoleOp role, int64_t firstWarpgroup);
   mlir::Value isThreadOfRole(int64_t firstWarpgroup);
-  mlir::Value isFirstLane(); // of the warp
   /// The rings of a tile of the CTA.
   void makeRings(mlir::Value tileOfCta);
 
@@ -49,7 +42,6 @@ private:
   void emitOp(mlir::Operation &op);
   void emitArithmetic(mlir::Operation &op);
   void emitTileLoop(TileLoopOp loop);
-  KernelBuilder::Values emitCountedTiles(TileLoopOp loop);
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
@@ -73,8 +65,23 @@ private:
   FamilyOps *family = nullptr;
   llvm::DenseMap<mlir::Value, Ring> rings; // of the role that is emitted
   mlir::Value warpgroup;
-  // Of the role that is emitted: the number of the tile in the CTA, and that of the group in its role.
+  // In the role that is emitted now: the number of the tile in the CTA, and the number of the group in its role.
   mlir::Value tileOfCta, group;
+};
+
+/// The ops that only one family has.
+class FamilyOps {
+public:
+  virtual ~FamilyOps() = default;
+  /// Emits an op of the family; false for others.
+  virtual bool emit(mlir::Operation &op) = 0;
+
+protected:
+  explicit FamilyOps(ProgramEmitter &program) : b(program.b), program(program), values(program.values) {}
+
+  KernelBuilder &b;
+  ProgramEmitter &program;
+  ProgramValues &values;
 };
 
 /// Whether a program consists of roles.

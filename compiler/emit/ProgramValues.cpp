@@ -30,6 +30,10 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
             [&](auto sum) { result.push_back(wgmmaSumType(b, sum.getRows(), sum.getColumns())); })
         .Case([&](FragmentType fragment) { result.append(wgmmaFragmentRegisters(fragment), i32); })
         .Case([&](SoftmaxStateType) { result.append(2 * rowsOfThread, f32); }) // m and l
+        .Case([&](RescalingType) {                                             // whether it is needed, and alpha
+          result.push_back(b.getI1Type());
+          result.append(rowsOfThread, f32);
+        })
         .Case([&](KeyListsType) { result.append(packState(KeyLists()).size(), i32); })
         .Default([&](Type same) { result.push_back(same); });
   return result;

@@ -13,9 +13,6 @@ using Values = KernelBuilder::Values;
 
 static constexpr int64_t rowsOfWarp = 16, threadsOfGroup = 128;
 
-/// m and l of the two rows of a thread, as a state with lists is unpacked.
-static RowState rowsLike() { return {Values(2), Values(2)}; }
-
 bool SoftmaxSteps::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](QueryTileOp op) { return emitQueryTile(op), true; })
@@ -28,10 +25,7 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](RowMaximumOp op) { return emitRowMaximum(op), true; })
       .Case([&](ExponentiateOp op) { return emitExponentiate(op), true; })
       .Case([&](RescaleOp op) { return emitRescale(op), true; })
-      .Case([&](SumRowsOp op) {
-        RowState rows = unpackState(values.of(op.getState()), rowsLike());
-        return values.set(op, packState(finishRows(b, rows))), true;
-      })
+      .Case([&](SumRowsOp op) { return values.set(op, packState(finishRows(b, rowsOf(op.getState())))), true; })
       .Case([&](StoreRowsOp op) { return emitStore(op), true; })
       .Default(false);
 }
@@ -119,26 +113,28 @@ void SoftmaxSteps::emitTileSoftmax(TileSoftmaxOp op) {
   softmaxes[op] = {OnlineSoftmax::create(context, tile), b.add(tile.first, row)};
 }
 
-ScorePositions SoftmaxSteps::positionsOf(Value softmax, ValueRange keys, ValueRange partial) {
+RowState SoftmaxSteps::rowsOf(Value state) {
+  return unpackState(values.of(state), RowState{/*m=*/Values(2), /*l=*/Values(2)});
+}
+
+template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op) {
   Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
   SmallVector<ScorePositions::Block, 2> blocks;
-  for (auto [key, isPartial] : llvm::zip(keys, partial))
+  for (auto [key, isPartial] : llvm::zip(op.getKeys(), op.getPartial()))
     blocks.push_back({b.add(values.one(key), column), values.one(isPartial)});
-  return ScorePositions(context, softmaxes.find(softmax)->second.threadQuery, blocks);
+  return ScorePositions(context, softmaxes.find(op.getSoftmax())->second.threadQuery, blocks);
 }
 
 void SoftmaxSteps::emitScoreBias(ScoreBiasOp op) {
   AccumulatorType type = op.getType();
   int64_t count = type.getRows() * type.getColumns() / threadsOfGroup;
-  auto positions = positionsOf(op.getSoftmax(), op.getKeys(), op.getPartial());
-  values.set(op, b.pack(softmaxOf(op.getSoftmax()).initialProducts(positions, count)));
+  values.set(op, b.pack(softmaxOf(op.getSoftmax()).initialProducts(positionsOf(op), count)));
 }
 
 void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
   Values scores = b.unpack(values.one(op.getProducts()));
-  RowState rows = unpackState(values.of(op.getState()), rowsLike());
-  auto positions = positionsOf(op.getSoftmax(), op.getKeys(), op.getPartial());
-  Rescaling rescaling = softmaxOf(op.getSoftmax()).beginStep(positions, scores, rows);
+  RowState rows = rowsOf(op.getState());
+  Rescaling rescaling = softmaxOf(op.getSoftmax()).beginStep(positionsOf(op), scores, rows);
   values.set(op.getScores(), b.pack(scores));
   values.set(op.getRaised(), packState(rows));
   Values parts{rescaling.isNeeded};
@@ -147,10 +143,9 @@ void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
 }
 
 void SoftmaxSteps::emitExponentiate(ExponentiateOp op) {
+  RowState rows = rowsOf(op.getState());
   Values scores = b.unpack(values.one(op.getScores()));
-  RowState rows = unpackState(values.of(op.getState()), rowsLike());
-  auto positions = positionsOf(op.getSoftmax(), op.getKeys(), op.getPartial());
-  Values probabilities = softmaxOf(op.getSoftmax()).finishStep(positions, scores, rows);
+  Values probabilities = softmaxOf(op.getSoftmax()).finishStep(positionsOf(op), scores, rows);
   values.set(op.getProbabilities(), b.pack(probabilities));
   values.set(op.getSummed(), packState(rows));
 }
@@ -170,6 +165,5 @@ void SoftmaxSteps::emitStore(StoreRowsOp op) {
   tile.batch = values.one(op.getAt()[0]);
   tile.head = values.one(op.getAt()[1]);
   Value query = b.add(values.one(op.getAt()[2]), threadRow());
-  RowState rows = unpackState(values.of(op.getState()), rowsLike());
-  emitAttentionStore(context, tile, query, b.unpack(values.one(op.getOutput())), rows);
+  emitAttentionStore(context, tile, query, b.unpack(values.one(op.getOutput())), rowsOf(op.getState()));
 }

@@ -12,8 +12,7 @@ namespace sparsec {
 
 class SoftmaxSteps : public FamilyOps {
 public:
-  SoftmaxSteps(AttentionContext &context, ProgramEmitter &program)
-      : context(context), b(context.b), program(program), values(program.values) {}
+  SoftmaxSteps(AttentionContext &context, ProgramEmitter &program) : FamilyOps(program), context(context) {}
 
   bool emit(mlir::Operation &op) override;
 
@@ -32,7 +31,10 @@ private:
   /// The row of the thread in its group: the first of its two.
   mlir::Value threadRow();
   OnlineSoftmax &softmaxOf(mlir::Value softmax) { return *softmaxes.find(softmax)->second.softmax; }
-  ScorePositions positionsOf(mlir::Value softmax, mlir::ValueRange keys, mlir::ValueRange partial);
+  /// The positions of the thread's scores in the step of an op.
+  template <typename Op> ScorePositions positionsOf(Op op);
+  /// m and l of the two rows of a thread.
+  RowState rowsOf(mlir::Value state);
 
   struct TileSoftmax {
     std::unique_ptr<OnlineSoftmax> softmax;
@@ -40,9 +42,6 @@ private:
   };
 
   AttentionContext &context;
-  KernelBuilder &b;
-  ProgramEmitter &program;
-  ProgramValues &values;
   llvm::DenseMap<mlir::Value, TileSoftmax> softmaxes;
 };
 

@@ -45,7 +45,7 @@ AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, i
 
 int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  // What a thread has of a consumer's rows with so many columns.
+  // A thread has an equal share of the rows of its consumer.
   auto elements = [&](int64_t columns) { return info.m * columns / info.threads; };
   // Sums and scores, and the probabilities as pairs.
   int64_t needed = elements(problem.headDimension) + elements(schedule.tileN) + elements(schedule.tileN) / 2;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules that are worth a look, and the best of them. Pure functions.
 //
-// What a kernel computes is a description: ProblemDescription of spmm, AttentionDescription of attention. Each has the
-// functions candidateSchedules, checkFit, estimatedRegisters and estimateCost. All else is common.
+// A description says what a kernel computes: ProblemDescription for spmm, AttentionDescription for attention. Each of
+// them has the functions candidateSchedules, checkFit, estimatedRegisters and estimateCost. Both share everything else.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
 #define SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H

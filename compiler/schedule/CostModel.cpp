@@ -17,7 +17,7 @@ double sparsec::overlapped(std::initializer_list<double> times, const Chip &chip
   return longest + chip.times.exposedShare * (std::accumulate(times.begin(), times.end(), 0.0) - longest);
 }
 
-/// What L2 moves for so many bytes of rows of so many.
+/// L2 moves whole pieces: the bytes that it moves for `bytes` in rows of `rowBytes`.
 static double l2Bytes(double bytes, double rowBytes, const Chip &chip) {
   double piece = chip.times.l2PieceBytes;
   return bytes * std::ceil(rowBytes / piece) * piece / rowBytes;

@@ -12,8 +12,8 @@ static constexpr int64_t leastStages = 2;
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
-// What an epilogue adds where the whole budget is one number (one role): with 128 accumulators in 255 registers a
-// polynomial spills, measured with erf.
+// A kernel of one role has one register budget for everything, and the epilogue needs this part of it. With 128
+// accumulators in 255 registers a polynomial spills, measured with erf.
 static constexpr int64_t epilogueRegisters = 52;
 
 static Fit broken(Limit limit, std::string message) { return {limit, 0, 0, std::move(message)}; }

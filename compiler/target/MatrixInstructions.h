@@ -66,7 +66,7 @@ struct CopyInfo {
   /// As #sparsec.schedule writes it.
   const char *name;
   SlotLayout slotLayout;
-  /// What pointers and row strides must be multiples of, in bytes; 0 for the size of an element.
+  /// Pointers and row strides are multiples of this number of bytes. 0 stands for the size of an element.
   int64_t alignment;
   /// The threads of a producer of its own, which starts the copies; 0 where consumers copy.
   int64_t producerThreads;

@@ -39,10 +39,10 @@ private:
   size_t count;
 };
 
-/// What no data sheet tells, in clocks where nothing else is said. The values here suit the products that were measured
-/// on an H200 (test/unit/schedule_recorded.cpp); a row of Targets.def that gives none of its own assumes them.
+/// Data sheets do not give these properties. Times are in clocks. The values here suit the products that were measured
+/// on an H200 (test/unit/schedule_recorded.cpp). A row of Targets.def that gives no other values uses them.
 struct ChipTimes {
-  /// From a request of L2 to its data.
+  /// The time from a request to L2 until its data arrives.
   double l2Latency = 800;
   /// L2 moves pieces of so many bytes; rows that are shorter cost a whole one.
   double l2PieceBytes = 64;
@@ -55,13 +55,13 @@ struct ChipTimes {
   double clusterOverhead = 1.06;
   /// A barrier of all warps of a CTA.
   double barrier = 50;
-  /// Until the first chain of a tile runs. A producer of its own works on the next tile meanwhile.
+  /// The time until the first chain of a tile runs. With two roles, the producer already works on the next tile.
   double fillOfOneRole = 1500;
   double fillOfTwoRoles = 300;
 };
 
-/// One row of Targets.def. Sizes are in bytes, rates are per clock of the multiprocessor (SM). What has a value here is
-/// alike on all chips but those whose row says otherwise.
+/// One row of Targets.def. Sizes are in bytes, rates are per clock of the multiprocessor (SM). A row
+/// that does not give a field has the value that stands here.
 struct Chip {
   std::string_view name;
   /// 10 * major + minor.
@@ -74,7 +74,7 @@ struct Chip {
   int64_t multiprocessors;
   int64_t sharedMemoryPerCta;
   int64_t sharedMemoryPerMultiprocessor;
-  /// What the hardware reserves beside the shared memory of each resident CTA.
+  /// The hardware reserves this much more shared memory for each resident CTA.
   int64_t reservedSharedMemoryPerCta = 1024;
   int64_t registersPerMultiprocessor;
   /// A warp gets registers in units of so many.

@@ -27,14 +27,14 @@ public:
   void build();
 
 private:
-  /// What is carried from tile to tile: cursors, and the messages that came with the queries.
+  /// The loop over tiles carries the cursors, and the messages that came with the queries.
   struct NextTile {
     Value queries, keys;
     Value tileRow, panel;
 
     SmallVector<Value> values() const { return {queries, keys, tileRow, panel}; }
   };
-  /// What is carried from step to step.
+  /// The loop over steps carries the state between two of them.
   struct Progress {
     Value keys;          // the cursor of the keys of the step
     Value block, second; // the messages of that slot

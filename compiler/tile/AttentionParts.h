@@ -1,18 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What both roles of an attention program use: the parts of the values form, the rings, and the meaning of messages.
+// Both roles of an attention program use the parts of its values form, the rings, and the same messages.
 
 #ifndef SPARSEC_COMPILER_TILE_ATTENTIONPARTS_H
 #define SPARSEC_COMPILER_TILE_ATTENTIONPARTS_H
 
-#include "Coordinates.h"
+#include "RoleBuilding.h"
 #include "SparsecDialect.h"
 
 namespace sparsec {
 
 // The messages of a slot of queries are the tile row and the panel, those of a slot of keys the blocks of the step.
-/// In place of the tile row: no tile is left.
+/// This number in place of the tile row says that no tile is left.
 inline constexpr int64_t endOfTiles = -1;
-/// In place of the first block, beside the last values of a tile: its list has ended.
+/// This number in place of the first block says that the list has ended. It comes with the last values of a tile.
 inline constexpr int64_t endOfList = -1;
 
 struct AttentionParts {

@@ -40,14 +40,6 @@ static Value makeRing(ImplicitLocOpBuilder &b, AttentionParts &parts, StringRef 
                         DenseI64ArrayAttr(), IntegerAttr());
 }
 
-static void makeRole(ImplicitLocOpBuilder &b, RoleUnit unit, StringRef name, int64_t count, int64_t registers,
-                     function_ref<void()> body) {
-  OpBuilder::InsertionGuard guard(b);
-  auto role = RoleOp::create(b, name, unit, count, registers);
-  b.createBlock(&role.getBody());
-  body();
-}
-
 void sparsec::splitAttentionRoles(ProgramOp program) {
   AttentionParts parts(program);
   ScheduleAttr schedule = parts.schedule;
@@ -55,9 +47,9 @@ void sparsec::splitAttentionRoles(ProgramOp program) {
   b.setInsertionPoint(parts.tileLoop);
   parts.queryRing = makeRing(b, parts, "query_ring", queryStages(toSchedule(schedule)), schedule.getTileM());
   parts.keyRing = makeRing(b, parts, "key_ring", schedule.getStages(), schedule.getTileN());
-  makeRole(b, RoleUnit::warpgroup, "consumer", schedule.getConsumersM(), schedule.getConsumerRegisters(),
+  makeRole(b, "consumer", RoleUnit::warpgroup, schedule.getConsumersM(), schedule.getConsumerRegisters(),
            [&] { buildAttentionConsumer(b, parts); });
-  makeRole(b, RoleUnit::thread, "producer", 1, schedule.getProducerRegisters(),
+  makeRole(b, "producer", RoleUnit::thread, 1, schedule.getProducerRegisters(),
            [&] { buildAttentionProducer(b, parts); });
   parts.tileLoop.erase();
 }

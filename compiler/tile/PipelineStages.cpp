@@ -2,9 +2,9 @@
 // Pass sparsec-pipeline-stages: puts a ring of shared-memory stages between the loads and the chain of a program.
 
 #include "AttentionRoles.h"
-#include "Coordinates.h"
 #include "Passes.h"
 #include "PipelineAttention.h"
+#include "RoleBuilding.h"
 #include "SpmmRoles.h"
 
 #include "mlir/IR/IRMapping.h"

@@ -9,7 +9,7 @@
 
 #include "SpmmRoles.h"
 
-#include "Coordinates.h"
+#include "RoleBuilding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -43,7 +43,6 @@ private:
   using TileBody = function_ref<Value(const Tile &)>;
   using Walk = function_ref<SmallVector<Value>(Value block, Value column, ValueRange carried)>;
 
-  void makeRole(StringRef name, RoleUnit unit, int64_t count, int64_t registers, function_ref<void()> body);
   void forEachTile(TileBody body);
   WalkBlocksOp walk(const Tile &tile, ValueRange inits, Walk body);
   void buildProducer();
@@ -89,16 +88,9 @@ void SpmmRoles::run() {
   ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
                         /*messages=*/false, DenseI64ArrayAttr(), IntegerAttr());
   int64_t consumers = schedule.getConsumersM() * schedule.getConsumersN();
-  makeRole("consumer", RoleUnit::warpgroup, consumers, schedule.getConsumerRegisters(), [&] { buildConsumer(); });
-  makeRole("producer", RoleUnit::thread, 1, schedule.getProducerRegisters(), [&] { buildProducer(); });
+  makeRole(b, "consumer", RoleUnit::warpgroup, consumers, schedule.getConsumerRegisters(), [&] { buildConsumer(); });
+  makeRole(b, "producer", RoleUnit::thread, 1, schedule.getProducerRegisters(), [&] { buildProducer(); });
   tileLoop.erase();
-}
-
-void SpmmRoles::makeRole(StringRef name, RoleUnit unit, int64_t count, int64_t registers, function_ref<void()> body) {
-  OpBuilder::InsertionGuard guard(b);
-  auto role = RoleOp::create(b, name, unit, count, registers);
-  b.createBlock(&role.getBody());
-  body();
 }
 
 /// The body gives the cursor after the tile.

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program of a spmm: for every tile the blocks of its block row, then the store.
 
-#include "Coordinates.h"
 #include "ProgramBuilder.h"
+#include "RoleBuilding.h"
 #include "ScheduleAttribute.h"
 #include "SharedMemory.h"
 

@@ -222,7 +222,7 @@ TEST(AttentionCost, OfOneStep) {
   EXPECT_LT(estimateCost(schedule, problem, *findChip("sm_90a")).usefulFlopsPerClock, two) << "nobody takes turns";
 }
 
-// What is around an exponential runs on the f32 lanes, of which an A100 has half as many.
+// The operations around an exponential run on the f32 lanes. An A100 has half as many of them.
 TEST(AttentionCost, LanesAreThoseOfTheRow) {
   Schedule schedule = oneConsumer();
   AttentionDescription problem = attention(64, 64, 64);

@@ -102,7 +102,7 @@ const std::vector<Record> &records() {
   return all;
 }
 
-/// What counts as a difference: cells of runs on one day differed by up to 6 % (README.md).
+/// Two times differ if they are further apart than this: cells of runs on one day differed by up to 6 % (README.md).
 bool differ(double one, double other) { return std::max(one, other) > 1.06 * std::min(one, other); }
 
 /// Kendall's tau between predicted and measured speed, over all pairs whose speeds differ: 1 where the model has every

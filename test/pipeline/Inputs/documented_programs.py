@@ -5,6 +5,7 @@
 A documented program is the first program of a kernel, without the indentation of the module, with comments between its
 lines. usage: documented_programs.py SPARSEC ROOT"""
 import pathlib
+import re
 import subprocess
 import sys
 import textwrap
@@ -23,13 +24,8 @@ def first_program(text):
     indent = lines[begin][:len(lines[begin]) - len(lines[begin].lstrip())]
     end = next(i for i in range(begin, len(lines)) if lines[i] == indent + "}")
     program = textwrap.dedent("\n".join(lines[begin:end + 1])).splitlines()
-    aliases = [line for line in lines if line.startswith("!") and f"{line.split()[0]}" in "\n".join(program)]
-    return [line for line in aliases if any(uses(line.split()[0], text) for text in program)] + program
-
-
-def uses(alias, line):
-    position = line.find(alias)
-    return position >= 0 and not line[position + len(alias):position + len(alias) + 1].isdigit()
+    aliases = [line for line in lines if re.match(r"!\w+ = ", line)]
+    return [line for line in aliases if any(re.search(line.split()[0] + r"\b", text) for text in program)] + program
 
 
 def documented(path):

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "Coordinates.h"
+#include "RoleBuilding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/Iterators.h"
@@ -28,6 +28,14 @@ Value sparsec::i32(ImplicitLocOpBuilder &b, int64_t value) {
     b.setInsertionPointAfter(constant);
   }
   return arith::ConstantOp::create(b, attribute);
+}
+
+void sparsec::makeRole(ImplicitLocOpBuilder &b, StringRef name, RoleUnit unit, int64_t count, int64_t registers,
+                       function_ref<void()> body) {
+  OpBuilder::InsertionGuard guard(b);
+  auto role = RoleOp::create(b, name, unit, count, registers);
+  b.createBlock(&role.getBody());
+  body();
 }
 
 void sparsec::tidy(ProgramOp program) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Coordinates of tile programs: i32 values of arith ops.
+// The builders of tile programs share these: coordinates (i32 values of arith ops), constants, names and roles.
 
-#ifndef SPARSEC_COMPILER_TILE_COORDINATES_H
-#define SPARSEC_COMPILER_TILE_COORDINATES_H
+#ifndef SPARSEC_COMPILER_TILE_ROLEBUILDING_H
+#define SPARSEC_COMPILER_TILE_ROLEBUILDING_H
 
 #include "SparsecDialect.h"
 
@@ -10,8 +10,12 @@
 
 namespace sparsec {
 
-/// A constant, which stands at the start of the role, once.
+/// A constant. A role has each constant once, at its start.
 mlir::Value i32(mlir::ImplicitLocOpBuilder &b, int64_t value);
+/// Makes a role at the insertion point, whose ops `body` makes.
+void makeRole(mlir::ImplicitLocOpBuilder &b, mlir::StringRef name, RoleUnit unit, int64_t count, int64_t registers,
+              mlir::function_ref<void()> body);
+
 /// Removes ops that nothing uses, and moves the constants of every role to its start, each once.
 void tidy(ProgramOp program);
 
@@ -38,4 +42,4 @@ TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr sche
 
 } // namespace sparsec
 
-#endif // SPARSEC_COMPILER_TILE_COORDINATES_H
+#endif // SPARSEC_COMPILER_TILE_ROLEBUILDING_H
