@@ -63,7 +63,7 @@ def Sparsec_Instruction : I32EnumAttr<"Instruction", "matrix instruction of a sc
   let cppNamespace = "::sparsec";
 }
 def Sparsec_Copy : I32EnumAttr<"Copy", "how operands reach shared memory", [
-    I32EnumAttrCase<"tma", 1>, I32EnumAttrCase<"cp_async", 2>, I32EnumAttrCase<"gather", 3>]> {
+    I32EnumAttrCase<"tma", 1>, I32EnumAttrCase<"cp_async", 2>, I32EnumAttrCase<"scalar", 3>]> {
   let cppNamespace = "::sparsec";
 }
 
@@ -88,7 +88,7 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     is an error). Every other pass only applies it.
 
     - `instruction`, `copy`: the matrix instruction and the way operands reach shared memory (`tma`: tensor memory
-      accelerator; `cp_async`: 16-byte asynchronous copies; `gather`: element by element, for any alignment).
+      accelerator; `cp_async`: 16-byte asynchronous copies; `scalar`: element by element, for any alignment).
     - `tile_m` x `tile_n`: result elements of one CTA; `tile_k`: depth of one stage. `tile_k` larger than the block's
       columns puts `tile_k / c` blocks into one stage, smaller cuts a block into chunks.
     - `stages`: slots of the ring.
@@ -98,7 +98,7 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
       (attention; else 1).
     - `producer_registers`, `consumer_registers`: per thread; 0 leaves the compiler's count. wgmma: of the two roles, by
       setmaxnreg. mma_sync: `consumer_registers` is the most that a thread may use.
-    - `raster`: tile rows that share a column panel at a time when there is no plan.
+    - `group_m`: tile rows that share a column panel at a time when there is no plan.
     - `ctas_per_sm`: CTAs that are meant to be resident on one SM.
 
     In attention the tile is a block of queries or half of one, and `tile_n` keys are a step: one or two key blocks
@@ -122,7 +122,7 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "1">:$cluster,
     DefaultValuedParameter<"int64_t", "0">:$producer_registers,
     DefaultValuedParameter<"int64_t", "0">:$consumer_registers,
-    DefaultValuedParameter<"int64_t", "16">:$raster,
+    DefaultValuedParameter<"int64_t", "16">:$group_m,
     DefaultValuedParameter<"int64_t", "1">:$ctas_per_sm,
     DefaultValuedParameter<"int64_t", "1">:$concurrent_tiles);
   let assemblyFormat = "`<` struct(params) `>`";

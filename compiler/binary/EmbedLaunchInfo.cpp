@@ -351,7 +351,7 @@ static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info)
   info.tile_n = attribute.getTileN();
   info.tile_k = attribute.getTileK();
   info.slots = attribute.getStages();
-  info.raster = attribute.getRaster();
+  info.group_m = attribute.getGroupM();
 }
 
 static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {

@@ -170,17 +170,17 @@ Value ProgramContext::localMemory(int64_t count) {
 // Tile loop
 //===----------------------------------------------------------------------===//
 
-/// Tile row and panel of position `tile` of the raster: groups of `raster` tile rows, inside a group panel after panel.
+/// Tile row and panel of position `tile` of the raster: groups of `group_m` tile rows, inside a group panel after panel.
 static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile, Value tileRows, Value panels) {
   KernelBuilder &b = context.b;
   // At most all rows: the number of tiles fits 32 bits, and so does that of a group. One row is there.
-  Value raster = b.i32(context.schedule.getRaster());
-  if (context.schedule.getRaster() > 1)
-    raster = b.minimum(raster, tileRows);
-  Value tilesPerGroup = b.mul(panels, raster);
-  Value firstRow = b.mul(b.divide(tile, tilesPerGroup), raster);
+  Value groupM = b.i32(context.schedule.getGroupM());
+  if (context.schedule.getGroupM() > 1)
+    groupM = b.minimum(groupM, tileRows);
+  Value tilesPerGroup = b.mul(panels, groupM);
+  Value firstRow = b.mul(b.divide(tile, tilesPerGroup), groupM);
   Value inGroup = b.modulo(tile, tilesPerGroup);
-  Value rowsInGroup = b.minimum(raster, b.sub(tileRows, firstRow)); // the last group may be smaller
+  Value rowsInGroup = b.minimum(groupM, b.sub(tileRows, firstRow)); // the last group may be smaller
   return {b.add(firstRow, b.modulo(inGroup, rowsInGroup)), b.divide(inGroup, rowsInGroup)};
 }
 

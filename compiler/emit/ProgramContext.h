@@ -48,8 +48,8 @@ struct ProgramContext {
   mlir::Value sharedMemory; // base of dynamic shared memory
   mlir::Value thread;       // index in the CTA
 
-  // Copies to shared memory by all threads: cp.async runs on in groups, while loads and stores of single elements
-  // (gather) are done with them, so that a barrier is all that they need.
+  // Copies to shared memory by all threads: cp.async runs on in groups, while scalar copies (loads and stores of
+  // single elements) are done when their code has run, so that a barrier is all that they need.
   void commitCopies();
   /// Waits for all groups but the last `pending`.
   void waitForCopies(int64_t pending);
@@ -91,7 +91,7 @@ using TileRowBody =
 using TileBody = llvm::function_ref<KernelBuilder::Values(const TilePosition &, mlir::ValueRange carried)>;
 
 /// The tiles of a worker: those of the plan's list where there is one, else every `workers`-th tile of a raster that
-/// keeps `raster` tile rows together. All i32.
+/// keeps `group_m` tile rows together. All i32.
 struct TileRange {
   mlir::Value begin, end, step;
   mlir::Value planned, tiles; // i1 and the plan's list

@@ -22,7 +22,7 @@ Value RowCopy::pointer(const Source &source, Value row) {
 }
 
 void RowCopy::emit(const Source &source, Value firstRow, Value slot) {
-  if (context.schedule.getCopy() == Copy::gather)
+  if (context.schedule.getCopy() == Copy::scalar)
     return emitElements(source, firstRow, slot);
   Value isWhole = b.compare(arith::CmpIPredicate::sle, b.add(firstRow, ring.bufferRows(0)), source.rows);
   b.ifThenElse(

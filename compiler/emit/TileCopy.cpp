@@ -209,8 +209,8 @@ void TileCopy::copyX(const Step &step, Value destination, const Unit &unit) {
 }
 
 void TileCopy::copyUnit(Value destination, Value base, Value index, Value valid) {
-  if (context.schedule.getCopy() == Copy::gather)
-    return gatherUnit(destination, base, index, valid);
+  if (context.schedule.getCopy() == Copy::scalar)
+    return copyScalars(destination, base, index, valid);
   int64_t elementBytes = unitBytes / unitElements;
   // Nothing is read for a unit that does not exist, but its address must be valid all the same.
   Value safeIndex = b.select(b.less(b.i32(0), valid), index, b.i64(0));
@@ -218,7 +218,7 @@ void TileCopy::copyUnit(Value destination, Value base, Value index, Value valid)
 }
 
 /// Elements that are not valid are read from a place that is, and replaced.
-void TileCopy::gatherUnit(Value destination, Value base, Value index, Value valid) {
+void TileCopy::copyScalars(Value destination, Value base, Value index, Value valid) {
   Value any = b.less(b.i32(0), valid);
   Value start = b.select(any, index, b.i64(0));
   Value lastValid = b.select(any, b.sub(valid, 1), b.i32(0));

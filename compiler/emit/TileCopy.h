@@ -80,7 +80,7 @@ private:
   void copyX(const Step &step, mlir::Value destination, const Unit &unit);
   /// The first `valid` of 8 elements from base[index], then zeros.
   void copyUnit(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
-  void gatherUnit(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
+  void copyScalars(mlir::Value destination, mlir::Value base, mlir::Value index, mlir::Value valid);
 
   SpmmContext &context;
   KernelBuilder &b;

@@ -56,7 +56,7 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
     schedule.tileK = problem.headDimension;
     schedule.consumersM = rows / info.m;
     schedule.concurrentTiles = tiles;
-    schedule.raster = 1;
+    schedule.groupM = 1;
     // With three tiles the producers have to do with less.
     shareRegisters(schedule, tiles == 3 ? 32 : 40, chip);
     chooseStages(schedule, problem, chip, leastStagesOfTwoRoles, mostStages);
@@ -80,7 +80,7 @@ static void addMmaSyncSchedules(const AttentionDescription &problem, const Chip 
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
   int64_t warps = chip.registersPerMultiprocessor / (info.threads * (chip.maxRegistersPerThread + 1));
   for (int64_t keys : {64, 32}) {
-    if (copy == CopyMethod::Gather && keys > 32)
+    if (copy == CopyMethod::Scalar && keys > 32)
       continue;
     Schedule schedule;
     schedule.instruction = info.instruction;
@@ -91,7 +91,7 @@ static void addMmaSyncSchedules(const AttentionDescription &problem, const Chip 
     schedule.stages = leastStagesOfOneRole;
     schedule.consumersM = problem.queryBlock / info.m;
     schedule.ctasPerSm = warps / schedule.consumersM;
-    schedule.raster = 1;
+    schedule.groupM = 1;
     schedules.push_back(schedule);
   }
 }

@@ -14,22 +14,22 @@ struct StageRange {
 } // namespace
 
 /// A producer of its own can run far ahead; a single role meets at a barrier every step, which more stages do not hide;
-/// a gathering one waits for its loads anyway. Asynchronous copies with only two stages start too late.
+/// one of scalar copies waits for its loads anyway. Asynchronous copies with only two stages start too late.
 static StageRange usefulStages(CopyMethod copy) {
   switch (copy) {
   case CopyMethod::Tma:
     return {3, 8};
   case CopyMethod::CpAsync:
     return {3, 4};
-  case CopyMethod::Gather:
+  case CopyMethod::Scalar:
     break;
   }
   return {2, 2};
 }
 
-/// Gives the schedule what follows from its tile: as many stages as are useful and fit, and the raster.
+/// Gives the schedule what follows from its tile: as many stages as are useful and fit, and the group of tile rows.
 static Schedule complete(Schedule schedule, const ProblemDescription &problem, const Chip &chip) {
-  schedule.raster = chooseRaster(schedule, problem, chip);
+  schedule.groupM = chooseGroupM(schedule, problem, chip);
   auto [least, most] = usefulStages(schedule.copy);
   chooseStages(schedule, problem, chip, least, most);
   return schedule;
@@ -84,10 +84,10 @@ static std::pair<int64_t, int64_t> warpGrid(int64_t tileM, int64_t tileN, int64_
 
 static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &chip, CopyMethod copy,
                                  std::vector<Schedule> &schedules) {
-  // Gathering is for operands that nothing else can read: a modest tile does.
-  bool isGather = copy == CopyMethod::Gather;
+  // Scalar copies are for operands that nothing else can read: a modest tile does.
+  bool isScalar = copy == CopyMethod::Scalar;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
-  std::vector<int64_t> tileMs = {std::min<int64_t>(problem.blockRows, isGather ? 64 : 128)};
+  std::vector<int64_t> tileMs = {std::min<int64_t>(problem.blockRows, isScalar ? 64 : 128)};
   for (int64_t tileM : {128, 64, 32, 16})
     if (tileM < tileMs.front())
       tileMs.push_back(tileM);
@@ -98,7 +98,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
           for (int64_t ctasPerSm : {1, 2}) {
             auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, granule(info, problem.elementType));
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
-            if (warpsM == 0 || !isLegal || (isGather && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
+            if (warpsM == 0 || !isLegal || (isScalar && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
             Schedule schedule;
             schedule.instruction = info.instruction;

@@ -138,14 +138,14 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
   return cost;
 }
 
-int64_t sparsec::chooseRaster(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
+int64_t sparsec::chooseGroupM(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
   double workers = double(chip.multiprocessors * schedule.ctasPerSm / schedule.cluster);
   double depth = stepsOfTile(schedule, problem).depth;
   double l2 = stepL2Bytes(schedule, problem, chip, depth) / (chip.l2BytesPerClock / double(chip.multiprocessors));
   // Where L2 is the limit even at its best rate, half of the workers share a panel of X.
   if (l2 > tensorClocks(schedule, chip, depth))
     return int64_t(std::bit_floor(uint64_t(workers / 2)));
-  // Otherwise `raster` rows of A and workers / raster panels of X are read at a time: the least sum.
+  // Otherwise `groupM` rows of A and workers / groupM panels of X are read at a time: the least sum.
   double panel = double(schedule.tileN * schedule.cluster);
   return int64_t(std::bit_floor(uint64_t(std::max(1.0, std::sqrt(workers * panel / double(schedule.tileM))))));
 }

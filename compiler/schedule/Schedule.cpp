@@ -15,8 +15,8 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
     text += fmt::format(" registers {}/{}", schedule.producerRegisters, schedule.consumerRegisters);
   else if (schedule.consumerRegisters != defaults.consumerRegisters)
     text += fmt::format(" registers {}", schedule.consumerRegisters);
-  if (schedule.raster != defaults.raster)
-    text += fmt::format(" raster {}", schedule.raster);
+  if (schedule.groupM != defaults.groupM)
+    text += fmt::format(" group_m {}", schedule.groupM);
   if (schedule.ctasPerSm != defaults.ctasPerSm)
     text += fmt::format(" ctas_per_sm {}", schedule.ctasPerSm);
   if (schedule.concurrentTiles != defaults.concurrentTiles)

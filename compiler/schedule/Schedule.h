@@ -38,7 +38,7 @@ struct ProblemDescription {
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
 struct Schedule {
   MatrixInstruction instruction = MatrixInstruction::MmaSync;
-  CopyMethod copy = CopyMethod::Gather;
+  CopyMethod copy = CopyMethod::Scalar;
   int64_t tileM = 0;
   int64_t tileN = 0;
   int64_t tileK = 0;
@@ -48,14 +48,14 @@ struct Schedule {
   int64_t cluster = 1;
   int64_t producerRegisters = 0;
   int64_t consumerRegisters = 0;
-  int64_t raster = 16;
+  int64_t groupM = 16;
   int64_t ctasPerSm = 1;
   int64_t concurrentTiles = 1;
 
   bool operator==(const Schedule &) const = default;
 };
 
-/// "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 raster 128"; what has its default value is
+/// "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 group_m 128"; what has its default value is
 /// left out.
 std::string toString(const Schedule &schedule);
 

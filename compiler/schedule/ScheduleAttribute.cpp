@@ -20,7 +20,7 @@ Schedule sparsec::toSchedule(ScheduleAttr attribute) {
   schedule.cluster = attribute.getCluster();
   schedule.producerRegisters = attribute.getProducerRegisters();
   schedule.consumerRegisters = attribute.getConsumerRegisters();
-  schedule.raster = attribute.getRaster();
+  schedule.groupM = attribute.getGroupM();
   schedule.ctasPerSm = attribute.getCtasPerSm();
   schedule.concurrentTiles = attribute.getConcurrentTiles();
   return schedule;
@@ -30,7 +30,7 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
   return ScheduleAttr::get(context, static_cast<Instruction>(schedule.instruction), static_cast<Copy>(schedule.copy),
                            schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, schedule.consumersM,
                            schedule.consumersN, schedule.cluster, schedule.producerRegisters,
-                           schedule.consumerRegisters, schedule.raster, schedule.ctasPerSm, schedule.concurrentTiles);
+                           schedule.consumerRegisters, schedule.groupM, schedule.ctasPerSm, schedule.concurrentTiles);
 }
 
 static int64_t bytesOfType(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }

@@ -71,8 +71,8 @@ LogicalResult Selection::run() {
 
   if (auto attribute = kernel.getFallbackScheduleAttr()) {
     Schedule fallback = toSchedule(attribute);
-    if (fallback.copy != CopyMethod::Gather)
-      return kernel.emitOpError() << "fallback_schedule expects copy = gather, but got " << infoOf(fallback.copy).name;
+    if (fallback.copy != CopyMethod::Scalar)
+      return kernel.emitOpError() << "fallback_schedule expects copy = scalar, but got " << infoOf(fallback.copy).name;
     if (failed(expectFit("fallback_schedule", fallback)))
       return failure();
   } else if (requiredAlignment(schedule, elementBytes) > elementBytes) {

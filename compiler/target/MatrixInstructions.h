@@ -14,7 +14,7 @@ namespace sparsec {
 
 // The values of these two enums equal those of the dialect.
 enum class MatrixInstruction { Wgmma = 1, MmaSync = 2 };
-enum class CopyMethod { Tma = 1, CpAsync = 2, Gather = 3 };
+enum class CopyMethod { Tma = 1, CpAsync = 2, Scalar = 3 };
 
 enum class ElementType { Bf16, F16, F8E4M3, F8E5M2 };
 

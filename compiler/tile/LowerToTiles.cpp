@@ -16,9 +16,9 @@ using namespace sparsec;
 
 void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
-  // cp.async and TMA move 16 bytes at a time; a gather reads single elements.
+  // cp.async and TMA move 16 bytes at a time; a scalar copy reads single elements.
   int64_t elementBytes = elementType().getIntOrFloatBitWidth() / 8;
-  int64_t alignment = schedule.getCopy() == Copy::gather ? elementBytes : 16;
+  int64_t alignment = schedule.getCopy() == Copy::scalar ? elementBytes : 16;
   std::string name = kernel.getSymName().str() + (variant == 0 ? "" : "_unaligned");
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
                                    /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());

@@ -94,7 +94,7 @@ TileListInput listInput(const TileListRequest &request) {
           request.grid,
           ceilDivide(matrix.block_columns, request.stage.tile_k),
           request.workers,
-          std::max<int64_t>(request.stage.raster, 1),
+          std::max<int64_t>(request.stage.group_m, 1),
           /*panelsPerUnit=*/1};
 }
 

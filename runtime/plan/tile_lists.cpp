@@ -10,7 +10,7 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// Measured: from this density on, groups of rows (the raster of the schedule) are faster than whole panels.
+/// Measured: from this density on, groups of rows (`group_m` of the schedule) are faster than whole panels.
 constexpr double groupedDensity = 0.7;
 /// Filling the pipeline and writing the result cost about as much as two stages.
 constexpr uint32_t tileOverhead = 2;

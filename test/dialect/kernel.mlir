@@ -13,14 +13,14 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
 // Both schedules, and an attribute of someone else.
 // CHECK-LABEL: sparsec.kernel @scheduled(
 // CHECK-SAME: attributes {
-// CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather,
+// CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar,
 // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma,
 // CHECK-SAME: user.note = "by hand"
 sparsec.kernel @scheduled(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {
       schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64,
                                    stages = 4, consumers_m = 1, consumers_n = 1>,
-      fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64,
+      fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 64,
                                             tile_k = 32, stages = 2, consumers_m = 2, consumers_n = 2>,
       user.note = "by hand"} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

@@ -36,8 +36,8 @@ module @schedule_c1_cluster attributes {sparsec.attribute = #sparsec.schedule<in
 
 // -----
 
-// expected-error @+1 {{expects raster to be from 1 to 65536, but got 0}}
-module @schedule_c1_raster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, raster = 0>} {}
+// expected-error @+1 {{expects group_m to be from 1 to 65536, but got 0}}
+module @schedule_c1_group_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, group_m = 0>} {}
 
 // -----
 
@@ -87,8 +87,8 @@ module @schedule_c1_large_cluster attributes {sparsec.attribute = #sparsec.sched
 
 // -----
 
-// expected-error @+1 {{expects raster to be from 1 to 65536, but got 4294967296}}
-module @schedule_c1_large_raster attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, raster = 4294967296>} {}
+// expected-error @+1 {{expects group_m to be from 1 to 65536, but got 4294967296}}
+module @schedule_c1_large_group_m attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, group_m = 4294967296>} {}
 
 // -----
 

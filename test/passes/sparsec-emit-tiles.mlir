@@ -69,7 +69,7 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK-NOT: cp.async
 // CHECK: llvm.load {{.*}} -> i16
 // CHECK: nvvm.mma.sync
-sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 4>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 32, tile_n = 64, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 2>} {
+sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 4>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 32, tile_n = 64, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 2>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
@@ -80,7 +80,7 @@ sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?
 // CHECK-SAME: #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 128, box = [64, 64, 1]>, #sparsec.tensor_map<kind = bsr_edge_values, argument = 0, swizzle = 128, box = [64, 64, 1]>,
 // CHECK: %[[MAP:.*]] = arith.select %{{.*}}, %{{.*}}, %{{.*}} : !llvm.ptr{{$}}
 // CHECK: nvvm.cp.async.bulk.tensor.shared.cluster.global %{{.*}}, %[[MAP]]
-sparsec.kernel @cut(%w: !sparsec.bsr<?x1000xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 32, tile_n = 64, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 2>} {
+sparsec.kernel @cut(%w: !sparsec.bsr<?x1000xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 32, tile_n = 64, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 2>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x1000xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

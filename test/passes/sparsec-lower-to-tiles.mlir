@@ -39,7 +39,7 @@ sparsec.kernel @chunks(%w: !sparsec.bsr<?x?xbf16, block = 128x112>, %x: tensor<?
 // CHECK: arith.addf
 // CHECK: sparsec.program @groups_unaligned attributes {alignment = 2 : i64
 // CHECK-SAME: variant = 1
-sparsec.kernel @groups(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>, %bias: tensor<?xf32>) -> (y: tensor<?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 2>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 16, tile_n = 64, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
+sparsec.kernel @groups(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>, %bias: tensor<?xf32>) -> (y: tensor<?x?xf32>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 2>, fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 16, tile_n = 64, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
   %y = sparsec.spmm %w, %x, %bias per_row x_layout(nk) y_layout(nm) epilogue (%acc: f32, %b: f32) {
     %s = arith.addf %acc, %b : f32
     sparsec.yield %s : f32
@@ -74,8 +74,8 @@ sparsec.kernel @attention(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, 
 // CHECK: sparsec.program @kernels_unaligned attributes {{.*}}kernel = @kernels,{{.*}}variant = 1
 // CHECK: sparsec.program @kernels_unaligned_0 attributes {{.*}}kernel = @kernels_unaligned,{{.*}}variant = 0
 #fast = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>
-#gather = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 2, consumers_n = 2>
-sparsec.kernel @kernels(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #fast, fallback_schedule = #gather} {
+#scalar = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 2, consumers_n = 2>
+sparsec.kernel @kernels(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #fast, fallback_schedule = #scalar} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

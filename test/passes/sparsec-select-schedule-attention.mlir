@@ -6,8 +6,8 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // Two consumers, for which the queries have two buffers. 2 + 5 of 32 KiB and their 24 bytes each are 229544 bytes; one
   // more is more than an SM has.
   // CHECK-LABEL: sparsec.kernel @blocks_of_128
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1>}
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, group_m = 1>
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, group_m = 1>}
   sparsec.kernel @blocks_of_128(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
@@ -15,8 +15,8 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // Two tiles side by side. 1 + 6 buffers of 16 KiB and their control words are 115712 bytes, rounded up to 1024, twice.
   // CHECK-LABEL: sparsec.kernel @blocks_of_64
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1, raster = 1, ctas_per_sm = 2>
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1, concurrent_tiles = 2>}
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1, group_m = 1, ctas_per_sm = 2>
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, group_m = 1, concurrent_tiles = 2>}
   sparsec.kernel @blocks_of_64(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
@@ -25,8 +25,8 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // Heads of 64: three tiles of 64 queries, and 128 keys a step. 8 KiB, 4 buffers of 16 KiB and their control words are
   // 74752 bytes, rounded up to 1024, three times.
   // CHECK-LABEL: sparsec.kernel @no_pattern
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, raster = 1, concurrent_tiles = 3>}
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1, group_m = 1>
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1, producer_registers = 32, consumer_registers = 160, group_m = 1, concurrent_tiles = 3>}
   sparsec.kernel @no_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>) {
     %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
     sparsec.return %o : tensor<?x?x?x64xf16>
@@ -34,7 +34,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // A soft cap fits beside three tiles where its coefficients are constants and one reference serves all scores.
   // CHECK-LABEL: sparsec.kernel @softcap
-  // CHECK-SAME: consumer_registers = 160, raster = 1, concurrent_tiles = 3>
+  // CHECK-SAME: consumer_registers = 160, group_m = 1, concurrent_tiles = 3>
   sparsec.kernel @softcap(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
       %cap = arith.constant 20.0 : f32
@@ -47,7 +47,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   }
 
   // CHECK-LABEL: sparsec.kernel @softcap_with_scale
-  // CHECK-SAME: consumer_registers = 232, raster = 1, concurrent_tiles = 2>
+  // CHECK-SAME: consumer_registers = 232, group_m = 1, concurrent_tiles = 2>
   sparsec.kernel @softcap_with_scale(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %c: f32) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v scale(%c) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
       %cap = arith.constant 20.0 : f32
@@ -60,7 +60,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   }
 
   // CHECK-LABEL: sparsec.kernel @softcap_of_f16
-  // CHECK-SAME: consumer_registers = 232, raster = 1, concurrent_tiles = 2>
+  // CHECK-SAME: consumer_registers = 232, group_m = 1, concurrent_tiles = 2>
   sparsec.kernel @softcap_of_f16(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>) {
     %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
       %cap = arith.constant 20.0 : f32
@@ -74,7 +74,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // What a region loads by batch and head is the same for all scores of a tile.
   // CHECK-LABEL: sparsec.kernel @load_by_head
-  // CHECK-SAME: consumer_registers = 160, raster = 1, concurrent_tiles = 3>
+  // CHECK-SAME: consumer_registers = 160, group_m = 1, concurrent_tiles = 3>
   sparsec.kernel @load_by_head(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %slopes: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v extras(%slopes) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
       %slope = sparsec.element %t[%b, %h] : tensor<?x?xf32>
@@ -86,7 +86,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // Masks take more registers than three tiles leave, whatever they load.
   // CHECK-LABEL: sparsec.kernel @mask_by_batch
-  // CHECK-SAME: consumer_registers = 232, raster = 1, concurrent_tiles = 2>
+  // CHECK-SAME: consumer_registers = 232, group_m = 1, concurrent_tiles = 2>
   sparsec.kernel @mask_by_batch(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %lengths: tensor<?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v extras(%lengths) mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?xi32>) {
       %length = sparsec.element %t[%b] : tensor<?xi32>
@@ -98,7 +98,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // A score region gets the score first: argument 3 is the query.
   // CHECK-LABEL: sparsec.kernel @score_by_query
-  // CHECK-SAME: consumer_registers = 232, raster = 1, concurrent_tiles = 2>
+  // CHECK-SAME: consumer_registers = 232, group_m = 1, concurrent_tiles = 2>
   sparsec.kernel @score_by_query(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %scales: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v extras(%scales) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
       %factor = sparsec.element %t[%h, %i] : tensor<?x?xf32>
@@ -110,7 +110,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // What it loads by query or key takes registers: of two tiles, each has more.
   // CHECK-LABEL: sparsec.kernel @load_by_key
-  // CHECK-SAME: stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, raster = 1, concurrent_tiles = 2>
+  // CHECK-SAME: stages = 6, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, group_m = 1, concurrent_tiles = 2>
   sparsec.kernel @load_by_key(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %ids: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v extras(%ids) mask (%b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xi32>) {
       %mine = sparsec.element %t[%b, %h] : tensor<?x?xi32>
@@ -123,7 +123,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // So does a place that the region computes.
   // CHECK-LABEL: sparsec.kernel @load_by_distance
-  // CHECK-SAME: consumer_registers = 232, raster = 1, concurrent_tiles = 2>
+  // CHECK-SAME: consumer_registers = 232, group_m = 1, concurrent_tiles = 2>
   sparsec.kernel @load_by_distance(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %bias: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
     %o = sparsec.attention %q, %k, %v extras(%bias) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %t: tensor<?x?xf32>) {
       %distance = arith.subi %i, %j : i32
@@ -136,7 +136,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // A schedule written by hand wins; it gets a second variant too.
   // CHECK-LABEL: sparsec.kernel @by_hand
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 64,
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 32, tile_k = 64,
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>}
   sparsec.kernel @by_hand(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
@@ -146,10 +146,10 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // So does a fallback.
   // CHECK-LABEL: sparsec.kernel @fallback_by_hand
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma
   sparsec.kernel @fallback_by_hand(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
+      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
@@ -157,9 +157,9 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // A schedule that takes any alignment needs none.
   // CHECK-LABEL: sparsec.kernel @any_alignment_by_hand
   // CHECK-NOT: fallback_schedule
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = gather,
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar,
   sparsec.kernel @any_alignment_by_hand(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
+      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
@@ -171,7 +171,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // CHECK-LABEL: sparsec.kernel @refused_once
   // CHECK-NOT: refused
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, {{.*}}, concurrent_tiles = 2>
   sparsec.kernel @refused_once(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>)
       attributes {sparsec.refused_schedules = ["spills"]} {
@@ -181,7 +181,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 
   // CHECK-LABEL: sparsec.kernel @refused_often
   // CHECK-NOT: refused
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 32, tile_k = 64,
   sparsec.kernel @refused_often(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>)
       attributes {sparsec.refused_schedules = ["a", "b", "c", "d", "e", "f"], sparsec.refused_fallback_schedules = ["g", "h"]} {
@@ -240,7 +240,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // expected-error @+1 {{'sparsec.kernel' op schedule expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got mma_sync with tma}}
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects wgmma with tma, or mma_sync with cp_async or scalar, for attention, but got mma_sync with tma}}
   sparsec.kernel @other_instruction(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
@@ -251,7 +251,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects copy = gather, but got cp_async}}
+  // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects copy = scalar, but got cp_async}}
   sparsec.kernel @fallback_needs_alignment(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 8, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
@@ -264,7 +264,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects tile_m to be 64 or 128 for attention, but got 16}}
   sparsec.kernel @bad_fallback(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
-      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
+      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>
     sparsec.return %o : tensor<?x?x?x64xbf16>
   }
@@ -276,8 +276,8 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   // 128 queries and two steps of 64 keys and of 64 values, all of 256 bytes: 98304 of 101376 bytes.
   // CHECK-LABEL: sparsec.kernel @ada_blocks_of_128
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>}
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, group_m = 1>
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1, group_m = 1>}
   sparsec.kernel @ada_blocks_of_128(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
@@ -285,14 +285,14 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 
   // Two CTAs of four warps: 81920 bytes do not fit twice, 49152 do.
   // CHECK-LABEL: sparsec.kernel @ada_blocks_of_64
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1, raster = 1, ctas_per_sm = 2>}
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1, group_m = 1, ctas_per_sm = 2>}
   sparsec.kernel @ada_blocks_of_64(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %p: !sparsec.pattern<64x64>) -> (o: tensor<?x?x?x128xbf16>) {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<64x64>) -> tensor<?x?x?x128xbf16>
     sparsec.return %o : tensor<?x?x?x128xbf16>
   }
 
   // CHECK-LABEL: sparsec.kernel @ada_no_pattern
-  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1, raster = 1>}
+  // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1, group_m = 1>}
   sparsec.kernel @ada_no_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>) -> (o: tensor<?x?x?x64xf16>) {
     %o = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>) -> tensor<?x?x?x64xf16>
     sparsec.return %o : tensor<?x?x?x64xf16>

@@ -3,7 +3,7 @@
 // A kernel without a schedule gets one, and another for operands of any alignment.
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // CHECK-LABEL: sparsec.kernel @chosen
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = wgmma, copy = tma
   sparsec.kernel @chosen(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -16,7 +16,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // A schedule written by hand wins.
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   // CHECK-LABEL: sparsec.kernel @by_hand
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 16, stages = 3, consumers_m = 2, consumers_n = 2>
   sparsec.kernel @by_hand(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64, tile_k = 16, stages = 3, consumers_m = 2, consumers_n = 2>} {
@@ -30,10 +30,10 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // So does a fallback.
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   // CHECK-LABEL: sparsec.kernel @fallback_by_hand
-  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>
+  // CHECK-SAME: fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>
   // CHECK-SAME: schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async
   sparsec.kernel @fallback_by_hand(%w: !sparsec.bsr<?x?xf16, block = 64x64>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>)
-      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
+      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 16, tile_n = 32, tile_k = 16, stages = 2, consumers_m = 1, consumers_n = 2>} {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 64x64>, tensor<?x?xf16>) -> tensor<?x?xf16>
     sparsec.return %y : tensor<?x?xf16>
   }
@@ -43,11 +43,11 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 
 // A schedule that takes any alignment needs no fallback.
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
-  // CHECK-LABEL: sparsec.kernel @gather
+  // CHECK-LABEL: sparsec.kernel @scalar
   // CHECK-NOT: fallback_schedule
-  // CHECK-SAME: copy = gather
-  sparsec.kernel @gather(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 32, tile_n = 64, tile_k = 16, stages = 2, consumers_m = 2, consumers_n = 2>} {
+  // CHECK-SAME: copy = scalar
+  sparsec.kernel @scalar(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+      attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 32, tile_n = 64, tile_k = 16, stages = 2, consumers_m = 2, consumers_n = 2>} {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
     sparsec.return %y : tensor<?x?xbf16>
   }
@@ -104,7 +104,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects at most 255 registers per thread on sm_89, but the schedule needs 328 (73 too many)}}
   sparsec.kernel @fallback_too_large(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 128, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 2>} {
+      attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 128, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 2>} {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
     sparsec.return %y : tensor<?x?xbf16>
   }
@@ -113,7 +113,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
-  // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects copy = gather, but got cp_async}}
+  // expected-error @+1 {{'sparsec.kernel' op fallback_schedule expects copy = scalar, but got cp_async}}
   sparsec.kernel @fallback_needs_alignment(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
       attributes {fallback_schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2>} {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

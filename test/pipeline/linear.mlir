@@ -13,7 +13,7 @@
 // INSPECT: variant 0: wgmma tma
 // INSPECT: alignment 16 bytes
 // INSPECT: registers {{[1-9][0-9]*}}, 0 bytes spilled
-// INSPECT: variant 1: mma_sync gather
+// INSPECT: variant 1: mma_sync scalar
 // INSPECT: alignment 2 bytes
 // INSPECT: image 1: sm_89
 // INSPECT: variant 0: mma_sync cp_async

@@ -29,7 +29,7 @@ def product_wgmma(rng, block):
 
 def product_mma_sync(rng):
     consumers_m, consumers_n = rng.choice([1, 2, 4]), rng.choice([1, 2, 4, 8])
-    fields = {"instruction": "mma_sync", "copy": rng.choice(["cp_async", "gather"]),
+    fields = {"instruction": "mma_sync", "copy": rng.choice(["cp_async", "scalar"]),
               "tile_m": 16 * consumers_m * rng.choice([1, 1, 2, 4]),
               "tile_n": consumers_n * rng.choice([16, 32, 64, 128]), "tile_k": rng.choice([16, 32, 64, 128]),
               "stages": rng.randrange(2, 7), "consumers_m": consumers_m, "consumers_n": consumers_n}
@@ -48,7 +48,7 @@ def attention_wgmma(rng, blocks, dimension):
 def attention_mma_sync(rng, blocks, dimension):
     queries, keys = blocks or (128, 128)
     tile_m = rng.choice([64, queries])
-    fields = {"instruction": "mma_sync", "copy": rng.choice(["cp_async", "cp_async", "gather"]), "tile_m": tile_m,
+    fields = {"instruction": "mma_sync", "copy": rng.choice(["cp_async", "cp_async", "scalar"]), "tile_m": tile_m,
               "tile_n": 32 * rng.choice([step for step in (1, 2, 4) if keys % (32 * step) == 0]),
               "tile_k": dimension, "stages": rng.randrange(2, 6), "consumers_m": tile_m // 16, "consumers_n": 1}
     return {**fields, **({"consumer_registers": 8 * rng.randrange(3, 32)} if rng.random() < 0.3 else {})}
@@ -110,7 +110,7 @@ def fits(chip, fields, elements, values):
 def finish(rng, fields):
     """What every schedule may have."""
     if rng.random() < 0.4:
-        fields["raster"] = rng.choice([1, 8, 16, 128, 65536])
+        fields["group_m"] = rng.choice([1, 8, 16, 128, 65536])
     if rng.random() < 0.3:
         fields["ctas_per_sm"] = rng.choice([1, 2, 3, 4])
     return fields

@@ -19,7 +19,7 @@ NUMBERS = ["0", "1", "-1", "2", "3", "8", "16", "24", "63", "64", "65", "128", "
            "0x7FC00000", "0.0"]
 WORDS = ["bf16", "f16", "f32", "f64", "i1", "i32", "i64", "index", "f8E4M3FN", "tensor<?x?xf32>", "tensor<f32>",
          "!sparsec.bsr<?x?xbf16, block = 64x64>", "!sparsec.pattern<64x64>", "per_row", "full", "scalar", "causal",
-         "window", "epilogue", "score", "mask", "wgmma", "tma", "mma_sync", "cp_async", "gather", "array", "dense",
+         "window", "epilogue", "score", "mask", "wgmma", "tma", "mma_sync", "cp_async", "array", "dense",
          "arith.truncf", "arith.addf", "math.erf", "sparsec.yield", "sparsec.return", "sparsec.kernel", "func.func",
          "{", "}", "(", ")", "<", ">", "[", "]", "->", ":", ",", "?", "loc(unknown)", "\x00", "\udcff"]
 # Longer than any text of a kernel that is read here takes.

@@ -10,7 +10,7 @@
 // CHECK:        mma_sync cp_async {{.*}} expects at most 168 registers per thread on sm_89, but the schedule needs {{[0-9]+}} ({{[0-9]+}} too many){{$}}
 // CHECK:      for pointers and strides that are multiples of 2 bytes:
 // CHECK-NEXT:   instruction
-// CHECK-NEXT:   mma_sync gather {{.*}} chosen{{$}}
+// CHECK-NEXT:   mma_sync scalar {{.*}} chosen{{$}}
 sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 128x128>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -18,11 +18,11 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<
 
 // The selection passes over a schedule that ptxas refused, and the table tells why.
 // CHECK: remark: {{.*}} Function=attention |
-// CHECK:        mma_sync cp_async 128x64x128 2 consumers 8x1 raster 1 {{[0-9]+}} tensor cores refused by ptxas: spills 8 bytes{{$}}
-// CHECK-NEXT:   mma_sync cp_async 128x32x128 2 consumers 8x1 raster 1 {{[0-9]+}} tensor cores chosen{{$}}
+// CHECK:        mma_sync cp_async 128x64x128 2 consumers 8x1 group_m 1 {{[0-9]+}} tensor cores refused by ptxas: spills 8 bytes{{$}}
+// CHECK-NEXT:   mma_sync cp_async 128x32x128 2 consumers 8x1 group_m 1 {{[0-9]+}} tensor cores chosen{{$}}
 // CHECK:      multiples of 2 bytes:
 // CHECK-NEXT:   instruction
-// CHECK-NEXT:   mma_sync gather {{.*}} chosen{{$}}
+// CHECK-NEXT:   mma_sync scalar {{.*}} chosen{{$}}
 // CHECK-NOT: remark
 sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) attributes {sparsec.refused_schedules = ["spills 8 bytes"]} {

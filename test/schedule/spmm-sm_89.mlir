@@ -11,7 +11,7 @@ sparsec.kernel @block128(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor
 
 // The same warps side by side.
 // CHECK-LABEL: sparsec.kernel @block64(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 256, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 8, consumer_registers = 168, raster = 64>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 256, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 8, consumer_registers = 168, group_m = 64>
 sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -51,7 +51,7 @@ sparsec.kernel @block256(%w: !sparsec.bsr<?x?xbf16, block = 256x256>, %x: tensor
 
 // Blocks of 64 rows: a wide tile, because L2 is the limit.
 // CHECK-LABEL: sparsec.kernel @block64(
-// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, raster = 64>
+// CHECK-SAME: , schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, group_m = 64>
 sparsec.kernel @block64(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

@@ -37,7 +37,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
   gpu.module @kernels {
     llvm.func @linear_1(%p: !llvm.ptr<1>) attributes {sparsec.kernel = @linear, sparsec.variant = 1 : i64,
         sparsec.alignment = 2 : i64, sparsec.threads = 128 : i64,
-        sparsec.schedule = #sparsec.schedule<instruction = mma_sync, copy = gather, tile_m = 64, tile_n = 128,
+        sparsec.schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 128,
           tile_k = 32, stages = 2, consumers_m = 2, consumers_n = 2>,
         sparsec.parameters = [#sparsec.parameter<kind = row_ptr, argument = 0>]} {
       llvm.return
@@ -45,7 +45,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
     llvm.func @linear_0(%p: !llvm.ptr<1>, %n: i32) attributes {sparsec.kernel = @linear, sparsec.variant = 0 : i64,
         sparsec.alignment = 16 : i64, sparsec.threads = 384 : i64, sparsec.shared_memory = 200000 : i64,
         sparsec.schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64,
-          stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, raster = 8, concurrent_tiles = 3>,
+          stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, group_m = 8, concurrent_tiles = 3>,
         sparsec.parameters = [#sparsec.parameter<kind = tensor_map, index = 1>,
           #sparsec.parameter<kind = size, argument = 2, index = 1>],
         sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 32]>,
@@ -226,7 +226,7 @@ TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
   EXPECT_EQ(first.ctas_per_sm, 1u);
   EXPECT_EQ(std::tuple(first.tile_m, first.tile_n, first.tile_k), std::tuple(128u, 256u, 64u));
   EXPECT_EQ(first.slots, 4u);
-  EXPECT_EQ(first.raster, 8u);
+  EXPECT_EQ(first.group_m, 8u);
   EXPECT_EQ(first.concurrent_tiles, 3u);
   EXPECT_TRUE(StringRef(variant(0).schedule).starts_with("wgmma tma 128x256x64 stages 4")) << variant(0).schedule;
   EXPECT_STREQ(second.symbol, "linear_1");

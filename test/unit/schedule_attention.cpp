@@ -47,7 +47,7 @@ Schedule threeTiles() {
   schedule.concurrentTiles = 3;
   schedule.producerRegisters = 32;
   schedule.consumerRegisters = 160;
-  schedule.raster = 1;
+  schedule.groupM = 1;
   return schedule;
 }
 
@@ -249,13 +249,13 @@ TEST_F(AttentionFit, GoodSchedulesFit) {
 }
 
 TEST_F(AttentionFit, Instruction) {
-  schedule.copy = CopyMethod::Gather;
+  schedule.copy = CopyMethod::Scalar;
   expectBroken(Limit::Instruction,
-               "expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got wgmma with gather");
+               "expects wgmma with tma, or mma_sync with cp_async or scalar, for attention, but got wgmma with scalar");
   schedule.instruction = MatrixInstruction::MmaSync;
   schedule.copy = CopyMethod::Tma;
   expectBroken(Limit::Instruction,
-               "expects wgmma with tma, or mma_sync with cp_async or gather, for attention, but got mma_sync with tma");
+               "expects wgmma with tma, or mma_sync with cp_async or scalar, for attention, but got mma_sync with tma");
   EXPECT_EQ(checkFit(twoConsumers(), problem, *findChip("sm_89"), Origin::HandWritten).message,
             "expects what sm_89 has, but got instruction = wgmma");
 }
@@ -513,7 +513,7 @@ TEST_F(OneRoleFit, GoodSchedulesFit) {
 }
 
 TEST_F(OneRoleFit, ElementsMayBeCopiedOneByOne) {
-  schedule.copy = CopyMethod::Gather;
+  schedule.copy = CopyMethod::Scalar;
   EXPECT_TRUE(checkFit(schedule, problem, ada, Origin::HandWritten).ok());
   EXPECT_TRUE(checkFit(schedule, problem, *findChip("sm_90a"), Origin::HandWritten).ok());
 }

@@ -30,7 +30,7 @@ TEST(ScheduleChoice, Blocks128OnHopper) {
 TEST(ScheduleChoice, Blocks64OnHopper) {
   Schedule expected = wgmma64x512();
   expected.cluster = 1;
-  expected.raster = 64;
+  expected.groupM = 64;
   EXPECT_EQ(best(problemWithBlock(64, 64), hopper()), expected);
 }
 
@@ -93,7 +93,7 @@ TEST(ScheduleChoice, AsynchronousCopiesHaveThreeStagesAtLeast) {
     for (int64_t block : {16, 32, 64, 128})
       for (int64_t alignment : {2, 16})
         for (const Schedule &schedule : candidateSchedules(problemWithBlock(block, block), *chip, alignment))
-          if (schedule.copy == CopyMethod::Gather)
+          if (schedule.copy == CopyMethod::Scalar)
             EXPECT_EQ(schedule.stages, 2) << toString(schedule);
           else
             EXPECT_GE(schedule.stages, 3) << toString(schedule);
@@ -136,11 +136,11 @@ TEST(ScheduleChoice, LayoutOfXChangesTheCost) {
   EXPECT_GE(best(problem, ada()).tileK, 32);
 }
 
-TEST(ScheduleChoice, AnyAlignmentIsGathered) {
+TEST(ScheduleChoice, AnyAlignmentTakesScalarCopies) {
   for (const Chip *chip : {&hopper(), &ada()}) {
     Schedule schedule = best(problemWithBlock(128, 128), *chip, /*alignment=*/2);
     EXPECT_EQ(schedule.instruction, MatrixInstruction::MmaSync);
-    EXPECT_EQ(schedule.copy, CopyMethod::Gather);
+    EXPECT_EQ(schedule.copy, CopyMethod::Scalar);
     EXPECT_EQ(requiredAlignment(schedule, 2), 2);
   }
 }
@@ -177,7 +177,7 @@ TEST(ScheduleChoice, CopiesThatFeedAnInstruction) {
   EXPECT_EQ(copyFor(MatrixInstruction::Wgmma, hopper(), 16), CopyMethod::Tma);
   EXPECT_EQ(copyFor(MatrixInstruction::Wgmma, hopper(), 8), std::nullopt);
   EXPECT_EQ(copyFor(MatrixInstruction::MmaSync, hopper(), 16), CopyMethod::CpAsync);
-  EXPECT_EQ(copyFor(MatrixInstruction::MmaSync, ada(), 8), CopyMethod::Gather);
+  EXPECT_EQ(copyFor(MatrixInstruction::MmaSync, ada(), 8), CopyMethod::Scalar);
   EXPECT_EQ(copyFor(MatrixInstruction::Wgmma, ada(), 16), std::nullopt);
 }
 
@@ -197,12 +197,12 @@ TEST(ScheduleChoice, NewChipIsOneRow) {
 
   Chip small = ada();
   small.name = "sm_75";
-  small.copies = {CopyMethod::Gather};
+  small.copies = {CopyMethod::Scalar};
   small.sharedMemoryPerCta = 65536;
   small.sharedMemoryPerMultiprocessor = 65536;
   candidates = rankCandidates(problem, small, 16);
   EXPECT_TRUE(candidates.front().fit.ok());
-  EXPECT_EQ(candidates.front().schedule.copy, CopyMethod::Gather) << "no asynchronous copies there";
+  EXPECT_EQ(candidates.front().schedule.copy, CopyMethod::Scalar) << "no asynchronous copies there";
 }
 
 // Every problem that the dialect accepts, on every chip: something fits, buffers are aligned, steps are whole.

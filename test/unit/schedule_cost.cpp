@@ -100,7 +100,7 @@ TEST_F(ScheduleCost, CopiesCostInstructions) {
   double asynchronous = estimateCost(schedule, problem, ada).copyInstructions;
   // 1024 copies of 16 bytes, 32 at a time, 4 instructions each, 4 a clock.
   EXPECT_DOUBLE_EQ(asynchronous, 32);
-  schedule.copy = CopyMethod::Gather;
+  schedule.copy = CopyMethod::Scalar;
   EXPECT_DOUBLE_EQ(estimateCost(schedule, problem, ada).copyInstructions, 8 * asynchronous)
       << "one element instead of 16 bytes at a time";
 }
@@ -236,10 +236,10 @@ TEST_F(ScheduleCost, TimesOfATileAreThoseOfTheRow) {
   EXPECT_NEAR(tile.clocks / tile.tilesPerMultiprocessor, 700 + tile.epilogue, 0.1);
 }
 
-TEST_F(ScheduleCost, Raster) {
+TEST_F(ScheduleCost, GroupM) {
   // Bound by the tensor cores: sqrt(66 clusters * 512 columns / 128 rows) = 16.2.
-  EXPECT_EQ(chooseRaster(wgmma128x256(), problem, hopper), 16);
+  EXPECT_EQ(chooseGroupM(wgmma128x256(), problem, hopper), 16);
   // Bound by L2: half of the 66 clusters on one panel.
   problem = problemWithBlock(64, 64);
-  EXPECT_EQ(chooseRaster(wgmma64x512(), problem, hopper), 32);
+  EXPECT_EQ(chooseGroupM(wgmma64x512(), problem, hopper), 32);
 }

@@ -40,7 +40,7 @@ inline Schedule wgmma64x512() {
   schedule.stages = 3;
   schedule.consumersM = 1;
   schedule.consumersN = 2;
-  schedule.raster = 128;
+  schedule.groupM = 128;
   return schedule;
 }
 

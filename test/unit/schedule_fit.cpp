@@ -169,18 +169,18 @@ TEST_F(ScheduleFit, InstructionsOfTheChip) {
   schedule.copy = CopyMethod::Tma;
   expectBroken(schedule, ada, Limit::Instruction, "expects what sm_89 has, but got copy = tma");
   expectBroken(schedule, hopper, Limit::Instruction,
-               "expects wgmma with tma, or mma_sync with cp_async or gather, but got mma_sync with tma");
+               "expects wgmma with tma, or mma_sync with cp_async or scalar, but got mma_sync with tma");
   schedule = mmaSync128x128();
   schedule.cluster = 2;
   expectBroken(schedule, ada, Limit::Instruction, "expects what sm_89 has, but got a cluster");
   Chip old = ada;
   old.name = "sm_75";
-  old.copies = {CopyMethod::Gather};
+  old.copies = {CopyMethod::Scalar};
   expectBroken(mmaSync128x128(), old, Limit::Instruction, "expects what sm_75 has, but got copy = cp_async");
   schedule = wgmma128x256();
   schedule.copy = CopyMethod::CpAsync;
   expectBroken(schedule, hopper, Limit::Instruction,
-               "expects wgmma with tma, or mma_sync with cp_async or gather, but got wgmma with cp_async");
+               "expects wgmma with tma, or mma_sync with cp_async or scalar, but got wgmma with cp_async");
 }
 
 TEST_F(ScheduleFit, ElementsOfTheInstruction) {

@@ -58,8 +58,8 @@ Schedule parseSchedule(const std::string &text) {
       in >> schedule.consumersM >> times >> schedule.consumersN;
     else if (word == "cluster")
       in >> schedule.cluster;
-    else if (word == "raster")
-      in >> schedule.raster;
+    else if (word == "group_m")
+      in >> schedule.groupM;
     else if (word == "ctas_per_sm")
       in >> schedule.ctasPerSm;
     else if (word == "registers") {

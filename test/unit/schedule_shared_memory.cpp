@@ -77,19 +77,19 @@ TEST(Schedule, ChunksAndBlocksPerStep) {
 TEST(Schedule, AlignmentIsThatOfOneCopy) {
   EXPECT_EQ(requiredAlignment(wgmma128x256(), 2), 16);
   EXPECT_EQ(requiredAlignment(mmaSync128x128(), 2), 16);
-  Schedule gather = mmaSync128x128();
-  gather.copy = CopyMethod::Gather;
-  EXPECT_EQ(requiredAlignment(gather, 2), 2);
+  Schedule scalar = mmaSync128x128();
+  scalar.copy = CopyMethod::Scalar;
+  EXPECT_EQ(requiredAlignment(scalar, 2), 2);
 }
 
 TEST(Schedule, Text) {
   EXPECT_EQ(toString(wgmma64x512()),
-            "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 raster 128");
+            "wgmma tma 64x512x64 stages 3 consumers 1x2 cluster 2 registers 40/232 group_m 128");
   Schedule schedule = mmaSync128x128();
   EXPECT_EQ(toString(schedule), "mma_sync cp_async 128x128x32 stages 4 consumers 2x4");
-  schedule.copy = CopyMethod::Gather;
+  schedule.copy = CopyMethod::Scalar;
   schedule.ctasPerSm = 2;
-  EXPECT_EQ(toString(schedule), "mma_sync gather 128x128x32 stages 4 consumers 2x4 ctas_per_sm 2");
+  EXPECT_EQ(toString(schedule), "mma_sync scalar 128x128x32 stages 4 consumers 2x4 ctas_per_sm 2");
   schedule = wgmma128x256();
   schedule.cluster = 1;
   schedule.concurrentTiles = 3;

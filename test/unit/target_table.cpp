@@ -55,7 +55,7 @@ TEST(TargetTable, RowsAreConsistent) {
       EXPECT_TRUE(rate.chainShare > 0 && rate.chainShare <= 1);
       EXPECT_TRUE(hasCopyFor(chip, infoOf(rate.instruction))) << infoOf(rate.instruction).name;
     }
-    EXPECT_TRUE(chip.copies.contains(CopyMethod::Gather)) << "operands that nothing else can copy";
+    EXPECT_TRUE(chip.copies.contains(CopyMethod::Scalar)) << "operands that nothing else can copy";
     EXPECT_NE(chip.find(MatrixInstruction::MmaSync), nullptr) << "blocks that are too small for anything else";
     EXPECT_TRUE(chip.ptxFeature.starts_with("ptx"));
     EXPECT_EQ(chip.sharedMemoryPerCta + chip.reservedSharedMemoryPerCta, chip.sharedMemoryPerMultiprocessor);

@@ -484,7 +484,7 @@ typedef struct sparsec_stage_info_s {
   uint32_t concurrent_tiles;         /* tiles that a CTA works on side by side: each is a worker's */
   uint32_t tile_m, tile_n, tile_k;
   uint32_t slots;     /* of its ring */
-  uint32_t raster;    /* tile rows in a raster group: without a plan, and in plans of nearly dense patterns */
+  uint32_t group_m;   /* tile rows in a group of the raster: without a plan, and in plans of nearly dense patterns */
   uint32_t flags;     /* of sparsec_stage_flag_t */
   uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */

@@ -198,7 +198,7 @@ static llvm::json::Object describeStage(const KernelView &view, const sparsec_st
       {"stages", stage.slots},
       {"cluster", stage.cluster},
       {"ctas_per_sm", stage.ctas_per_sm},
-      {"raster", stage.raster},
+      {"group_m", stage.group_m},
       {"registers", measured(stage.registers)},
       {"static_shared_memory", measured(stage.static_shared_memory)},
       {"dynamic_shared_memory", stage.dynamic_shared_memory},
