@@ -44,6 +44,7 @@ private:
 
   ProgramOp program;
   SmallVector<Range> ofTile, ofCta;
+  llvm::DenseSet<std::pair<Operation *, int64_t>> stagings; // by role and offset
   bool isAligned = true;
 };
 
@@ -73,11 +74,11 @@ void SharedMemoryRanges::addRing(RingOp ring) {
         "the barriers of a ring have");
 }
 
-/// Every group of the role has its buffers.
+/// Every group of the role has its buffers, which all its stores may use in turn.
 void SharedMemoryRanges::addStaging(StoreOp store) {
   auto role = store->getParentOfType<RoleOp>();
   std::optional<ArrayRef<int64_t>> staging = store.getStaging();
-  if (!staging || staging->size() != 3 || !role)
+  if (!staging || staging->size() != 3 || !role || !stagings.insert({role, (*staging)[0]}).second)
     return;
   int64_t elementBytes = store.getResult().getType().getElementTypeBitWidth() / 8;
   int64_t rows = cast<AccumulatorType>(store.getAccumulator().getType()).getRows();

@@ -56,6 +56,8 @@ void ClusterRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(get
 void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "begin"); }
 void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "next"); }
 
+void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
+
 void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFirst(), "first");
   setName(getEnd(), "end");
@@ -149,6 +151,18 @@ LogicalResult RoleOp::verify() {
   return success();
 }
 
+LogicalResult SizeOp::verify() {
+  // size_c1
+  auto tensor = dyn_cast<RankedTensorType>(getSource().getType());
+  if (!tensor && !isa<BsrType>(getSource().getType()))
+    return emitOpError("expects a tensor or a !sparsec.bsr, but got ") << getSource().getType();
+  // size_c2
+  int64_t rank = tensor ? tensor.getRank() : 2;
+  if (int64_t(getDimension()) < 0 || int64_t(getDimension()) >= rank)
+    return emitOpError("expects a dimension from 0 to ") << rank - 1 << ", but got " << getDimension();
+  return success();
+}
+
 LogicalResult WalkBlocksOp::verify() {
   // walk_blocks_c1
   if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
@@ -199,9 +213,10 @@ LogicalResult ProductOp::verify() {
   auto fragment = dyn_cast<FragmentType>(getA().getType());
   int64_t rows = view ? view.getRows() : fragment.getRows();
   int64_t depthOfA = view ? view.getColumns() : fragment.getColumns();
+  if (view && view.getMajor() == Major::mn)
+    std::swap(rows, depthOfA);
   // product_c1
-  bool fits = (!view || view.getMajor() == Major::k) && depthOfA == depth &&
-              shapeOf(getType()) == std::pair(rows, columns) &&
+  bool fits = depthOfA == depth && shapeOf(getType()) == std::pair(rows, columns) &&
               (!getAccumulator() || shapeOf(getAccumulator().getType()) == std::pair(rows, columns));
   if (!fits) {
     auto error = emitOpError("expects A of M x K, B of K x N, an accumulator and a result of M x N, but got ")
@@ -295,6 +310,18 @@ LogicalResult KeyLoopOp::verifyRegions() {
   return verifyYield(*this);
 }
 
+LogicalResult StoreOp::verify() {
+  // store_c3
+  int64_t rank = getPattern() ? 3 : 2;
+  if (getResult().getType().getRank() != rank)
+    return emitOpError("expects a result of rank ")
+           << rank << (getPattern() ? " for blocks" : "") << ", but got " << getResult().getType();
+  // store_c4
+  if (bool(getPattern()) != getBlockStride().has_value())
+    return emitOpError("expects a block_stride for blocks, and none without them");
+  return success();
+}
+
 LogicalResult StoreOp::verifyRegions() {
   // store_c1
   Type f32 = Float32Type::get(getContext());
@@ -323,6 +350,14 @@ LogicalResult CopyOp::verify() {
   // copy_c3
   if (tensor && getBlockColumn())
     return emitOpError("expects a block column only for blocks of a matrix, but got one for ") << tensor;
+  // copy_c5
+  if (getAt() && !getRows() && !getColumns())
+    return emitOpError("expects rows or columns that begin at a place");
+  // copy_c6
+  if (std::optional<uint64_t> columns = getColumns();
+      columns && (!tensor || int64_t(*columns) < 1 || int64_t(*columns) > buffer->getColumns()))
+    return emitOpError("expects columns to be from 1 to the ")
+           << buffer->getColumns() << " of the buffer, for a tensor";
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)
@@ -349,6 +384,9 @@ static LogicalResult verifyMessages(Operation *op, Value ring, TypeRange message
 }
 
 LogicalResult PostOp::verify() {
+  // post_c2
+  if (getEmpty() && getBytes())
+    return emitOpError("expects no bytes for an empty slot");
   // post_c1
   return verifyMessages(*this, getRing(), getMessages().getTypes());
 }

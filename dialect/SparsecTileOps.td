@@ -171,17 +171,36 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the
     first column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the
     tile.
+
+    With `blocks` the result is the array of values of a pattern, and the accumulators of the group have blocks of the
+    pattern side by side, one every `block_stride` columns: those from the first number up to the end.
   }];
   let arguments = (ins Sparsec_AccumulatorType:$accumulator, AnyRankedTensor:$result, I32:$block_row, I32:$row,
     I32:$column, Optional<I32>:$group, Optional<I32>:$group_row, Optional<I32>:$group_column,
+    Optional<I32>:$first_block, Optional<I32>:$end_block, Optional<Sparsec_BsrType>:$pattern,
     Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
+    OptionalAttr<I64Attr>:$block_stride,
     UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
-    (`part` $group^ `at` `(` $group_row `,` $group_column `)`)? (`with` `(` $extras^ `:` type($extras) `)`)?
+    (`part` $group^ `at` `(` $group_row `,` $group_column `)`)?
+    (`blocks` `(` $first_block^ `to` $end_block `of` $pattern `:` type($pattern) `)`)?
+    (`with` `(` $extras^ `:` type($extras) `)`)?
     attr-dict-with-keyword `:` type($accumulator) `->` type($result) $epilogue
   }];
+  // A tile of a dense result.
+  let builders = [OpBuilder<(ins "::mlir::Value":$accumulator, "::mlir::Value":$result, "::mlir::Value":$block_row,
+                                 "::mlir::Value":$row, "::mlir::Value":$column, "::mlir::Value":$group,
+                                 "::mlir::Value":$group_row, "::mlir::Value":$group_column,
+                                 "::mlir::ValueRange":$extras, "::mlir::ArrayAttr":$broadcast, "int64_t":$block_rows,
+                                 "bool":$transposed, "bool":$staged, "::mlir::DenseI64ArrayAttr":$staging), [{
+    ::mlir::Value none;
+    build($_builder, $_state, accumulator, result, block_row, row, column, group, group_row, group_column,
+          /*first_block=*/none, /*end_block=*/none, /*pattern=*/none, extras, broadcast, block_rows,
+          /*block_stride=*/::mlir::IntegerAttr(), transposed, staged, staging);
+  }]>];
+  let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
 
@@ -250,6 +269,19 @@ def Sparsec_ClusterRankOp : Sparsec_Op<"cluster_rank", [Pure, Sparsec_NamesResul
   }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_SizeOp : Sparsec_Op<"size", [Pure, Sparsec_NamesResults]> {
+  let summary = "The size of a dimension of a tensor or of a block-sparse matrix.";
+  let description = [{
+    ```mlir
+    %size = sparsec.size %a {dimension = 1 : i64} : tensor<?x?xbf16>
+    ```
+  }];
+  let arguments = (ins AnyType:$source, I64Attr:$dimension);
+  let results = (outs I32:$result);
+  let assemblyFormat = "$source attr-dict `:` type($source)";
+  let hasVerifier = 1;
 }
 
 def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
@@ -330,7 +362,8 @@ def Sparsec_ViewOrFragment : AnyTypeOf<[Sparsec_ViewType, Sparsec_FragmentType]>
 def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> {
   let summary = "Issues accumulator + A B over the depth of one slot.";
   let description = [{
-    A is M x K, B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or for A a fragment in registers.
+    A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or for A a
+    fragment in registers.
     Without an accumulator the sum starts at zero. `depth` is the number of K elements that count. Products complete in
     the order in which they were issued, so that an accumulator may be pending.
 
@@ -402,18 +435,26 @@ def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {
   let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
 }
 
-def Sparsec_PostOp : Sparsec_Op<"post", []> {
+def Sparsec_PostOp : Sparsec_Op<"post", [AttrSizedOperandSegments]> {
   let summary = "Producer: announces the bytes of all buffers of a slot.";
   let description = [{
     The slot is full when the copies have brought as many bytes as its buffers have. With `empty` there are no copies,
-    and the slot is full at once. Two messages (i32) may go with the slot: those that wait for it can read them.
+    and the slot is full at once. With `bytes` it announces so many: the copies fill only a part of the buffers. Two
+    messages (i32) may go with the slot: those that wait for it can read them.
 
     ```mlir
     sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$messages, UnitAttr:$empty);
-  let assemblyFormat = "$ring `[` $cursor `]` (`(` $messages^ `)`)? attr-dict `:` type($ring)";
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$messages,
+    Optional<I32>:$bytes, UnitAttr:$empty);
+  let assemblyFormat = [{
+    $ring `[` $cursor `]` (`(` $messages^ `)`)? (`bytes` `(` $bytes^ `)`)? attr-dict `:` type($ring)
+  }];
+  // All bytes of the buffers.
+  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$cursor, "::mlir::ValueRange":$messages,
+                                 "bool":$empty),
+                            [{ build($_builder, $_state, ring, cursor, messages, ::mlir::Value(), empty); }]>];
   let hasVerifier = 1;
 }
 
@@ -424,7 +465,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     number of the block, the row and the column inside it. Elements beyond the source, or beyond the block, become zero;
     with `block_column` also those of the block beyond the columns of the matrix. `multicast` copies bring the same
     bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
-    these rows of the buffer, and all without it.
+    these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
+    it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
 
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_column(%column) to %ring[%c] {index = 0 : i64, multicast}
@@ -432,12 +474,19 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Optional<I32>:$block_column,
-    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, I64Attr:$index, UnitAttr:$multicast,
-    OptionalAttr<DenseI64ArrayAttr>:$rows);
+    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index, UnitAttr:$multicast,
+    OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns);
   let assemblyFormat = [{
-    $source `[` $coordinates `]` (`block_column` `(` $block_column^ `)`)? `to` $ring `[` $cursor `]` attr-dict
-    `:` type($source) `,` type($ring)
+    $source `[` $coordinates `]` (`block_column` `(` $block_column^ `)`)? `to` $ring `[` $cursor `]`
+    (`at` `(` $at^ `)`)? attr-dict `:` type($source) `,` type($ring)
   }];
+  // A part whose place is known, or all of the buffer.
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$coordinates,
+                                 "::mlir::Value":$block_column, "::mlir::Value":$ring, "::mlir::Value":$cursor,
+                                 "int64_t":$index, "bool":$multicast, "::mlir::DenseI64ArrayAttr":$rows), [{
+    build($_builder, $_state, source, coordinates, block_column, ring, cursor, /*at=*/::mlir::Value(), index,
+          multicast, rows, /*columns=*/::mlir::IntegerAttr());
+  }]>];
   let hasVerifier = 1;
 }
 

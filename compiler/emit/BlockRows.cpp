@@ -62,7 +62,9 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
 }
 
 void BlockRows::emitStore(StoreOp op) {
-  TilePosition position{values.one(op.getBlockRow()), values.one(op.getRow()), values.one(op.getColumn())};
+  TilePosition position{values.one(op.getBlockRow()), values.one(op.getRow()),
+                        values.one(op.getColumn()),   values.one(op.getFirstBlock()),
+                        values.one(op.getEndBlock()), int64_t(op.getBlockStride().value_or(0))};
   AccumulatorFragment fragment;
   fragment.slabs = 1;
   fragment.groups = cast<AccumulatorType>(op.getAccumulator().getType()).getColumns() / 8;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ops of programs of roles that only sparsec.spmm has: block rows, and the store of a tile.
+// The ops of programs of roles that only products have: block rows, and the store of a tile.
 
 #ifndef SPARSEC_EMIT_BLOCK_ROWS_H
 #define SPARSEC_EMIT_BLOCK_ROWS_H

@@ -140,6 +140,7 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
     if (type)
       matrix = type;
   };
+  program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
   program.walk([&](CopyOp copy) { addSource(copy.getSource()); });
   program.walk([&](PrefetchOperandOp copy) { addSource(copy.getSource()); });
   program.walk([&](ChainOp chain) { denseTransposed = chain.getXTransposed(); });
@@ -161,8 +162,12 @@ Value ProgramContext::localMemory(int64_t count) {
     b.setInsertionPointToStart(thread.getParentBlock());
     local = LLVM::AllocaOp::create(b, b.pointerType(AddressSpace::generic), b.getF32Type(), b.i64(count));
   }
-  [[maybe_unused]] auto size = local.getArraySize().getDefiningOp<arith::ConstantIntOp>();
-  assert(size.value() == count && "a thread has the same number of values everywhere");
+  // Stores of accumulators of several sizes share it.
+  if (local.getArraySize().getDefiningOp<arith::ConstantIntOp>().value() < count) {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPoint(local);
+    local.getArraySizeMutable().assign(b.i64(count));
+  }
   return local;
 }
 
@@ -170,7 +175,8 @@ Value ProgramContext::localMemory(int64_t count) {
 // Tile loop
 //===----------------------------------------------------------------------===//
 
-/// Tile row and panel of position `tile` of the raster: groups of `group_m` tile rows, inside a group panel after panel.
+/// Tile row and panel of position `tile` of the raster: groups of `group_m` tile rows, inside a group panel after
+/// panel.
 static KernelBuilder::Values rasterPosition(ProgramContext &context, Value tile, Value tileRows, Value panels) {
   KernelBuilder &b = context.b;
   // At most all rows: the number of tiles fits 32 bits, and so does that of a group. One row is there.

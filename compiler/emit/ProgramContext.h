@@ -61,7 +61,8 @@ private:
   mlir::LLVM::AllocaOp local;
 };
 
-/// The program of a spmm. Operand numbers are kernel argument numbers.
+/// The program of a spmm or a sddmm. Operand numbers are kernel argument numbers. The matrix of a sddmm is its pattern,
+/// and the dense operand, which has the columns, is B.
 struct SpmmContext : ProgramContext {
   SpmmContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 
@@ -84,6 +85,9 @@ struct TilePosition {
   mlir::Value blockRow;   // index of the block row
   mlir::Value rowInBlock; // first row of the tile inside the block row
   mlir::Value column;     // first column of this CTA
+  // The columns of a sddmm are blocks of the pattern: their numbers, and the columns from one to the next. Else null.
+  mlir::Value firstBlock, endBlock;
+  int64_t blockStride = 0;
 };
 
 using TileRowBody =

@@ -146,6 +146,7 @@ void ProgramEmitter::emitOp(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](TileLoopOp loop) { emitTileLoop(loop); })
       .Case([&](scf::IfOp branch) { emitIf(branch); })
+      .Case([&](scf::ForOp loop) { emitFor(loop); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
       .Case([&](GroupOp group) { emitGroup(group); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
@@ -155,7 +156,11 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](PostOp post) { emitPost(post); })
       .Case([&](CopyOp copy) {
         emitTensorCopy(context, copy, ringOf(copy.getRing()), slotOf(copy.getCursor()),
-                       values.flat(copy.getCoordinates()), values.one(copy.getBlockColumn()));
+                       values.flat(copy.getCoordinates()), values.one(copy.getBlockColumn()), values.one(copy.getAt()));
+      })
+      .Case([&](SizeOp size) {
+        int64_t argument = cast<BlockArgument>(size.getSource()).getArgNumber();
+        values.set(size, context.parameters.get(ParameterKind::size, argument, size.getDimension()));
       })
       .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
@@ -221,6 +226,17 @@ void ProgramEmitter::emitIf(scf::IfOp branch) {
   values.assign(branch.getResults(), results);
 }
 
+void ProgramEmitter::emitFor(scf::ForOp loop) {
+  Values results =
+      b.forLoop(values.one(loop.getLowerBound()), values.one(loop.getUpperBound()), values.one(loop.getStep()),
+                values.flat(loop.getInitArgs()), [&](Value index, ValueRange carried) {
+                  values.set(loop.getInductionVar(), index);
+                  values.assign(loop.getRegionIterArgs(), carried);
+                  return emitBlock(*loop.getBody());
+                });
+  values.assign(loop.getResults(), results);
+}
+
 void ProgramEmitter::emitWhile(scf::WhileOp loop) {
   Values inits = values.flat(loop.getInits());
   auto emitted = scf::WhileOp::create(b, values.flatTypes(loop.getResultTypes()), inits);
@@ -259,7 +275,7 @@ void ProgramEmitter::emitPost(PostOp op) {
   if (op.getEmpty())
     ptx::mbarrierArrive(b, ring.fullBarrier(slot.slot), arith::ConstantOp::create(b, b.getBoolAttr(true)));
   else
-    ring.expect(slot);
+    ring.expect(slot, values.one(op.getBytes()));
 }
 
 void ProgramEmitter::emitWait(WaitOp op) {

@@ -43,6 +43,7 @@ private:
   void emitArithmetic(mlir::Operation &op);
   void emitTileLoop(TileLoopOp loop);
   void emitIf(mlir::scf::IfOp branch);
+  void emitFor(mlir::scf::ForOp loop);
   void emitWhile(mlir::scf::WhileOp loop);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
   void emitGroup(GroupOp op);

@@ -101,9 +101,8 @@ void ptx::mbarrierInit(KernelBuilder &b, Value barrier, int64_t count) {
   NVVM::MBarrierInitOp::create(b, barrier, b.i32(count), /*predicate=*/Value());
 }
 void ptx::mbarrierInitFence(KernelBuilder &b) { NVVM::FenceMbarrierInitOp::create(b); }
-void ptx::mbarrierExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes) {
-  inlineAsm(b, {}, {barrier, b.i32(bytes)}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r",
-            Effects::memory);
+void ptx::mbarrierExpectBytes(KernelBuilder &b, Value barrier, Value bytes) {
+  inlineAsm(b, {}, {barrier, bytes}, "mbarrier.arrive.expect_tx.shared::cta.b64 _, [$0], $1;", "r,r", Effects::memory);
 }
 void ptx::mbarrierWait(KernelBuilder &b, Value barrier, Value parity) {
   // The hint is the longest time (in nanoseconds) the hardware may suspend the thread before it tries again.
@@ -167,16 +166,17 @@ Value ptx::wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits) {
 void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
 
-Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor,
-                 bool bNMajor, bool accumulate) {
+Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, bool aMMajor,
+                 Value bDescriptor, bool bNMajor, bool accumulate) {
   MLIRContext *context = b.getContext();
   auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
-  // In the op "row" on B means that N is contiguous (the instruction's transpose bit is set).
+  // In the op "col" on A means that M is contiguous, "row" on B that N is (the instruction's transpose bits are set).
+  auto layoutA = aMMajor ? NVVM::MMALayout::col : NVVM::MMALayout::row;
   auto layoutB = bNMajor ? NVVM::MMALayout::row : NVVM::MMALayout::col;
   return NVVM::WgmmaMmaAsyncOp::create(
       b, accumulators.getType(), accumulators, a, bDescriptor, NVVM::MMAShapeAttr::get(context, 64, n, 16), type, type,
       NVVM::WGMMATypes::f32, accumulate ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero, NVVM::WGMMAScaleIn::one,
-      NVVM::WGMMAScaleIn::one, NVVM::MMALayout::row, layoutB, NVVM::MMAIntOverflowAttr());
+      NVVM::WGMMAScaleIn::one, layoutA, layoutB, NVVM::MMAIntOverflowAttr());
 }
 
 Value ptx::wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a,

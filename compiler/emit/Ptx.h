@@ -43,8 +43,8 @@ void storeRelaxed(KernelBuilder &b, Value pointer, Value value);
 
 // mbarrier (9.7.13.15). Pointers are to shared memory.
 void mbarrierInit(KernelBuilder &b, Value barrier, int64_t count);
-void mbarrierInitFence(KernelBuilder &b);                                 // fence.mbarrier_init.release.cluster
-void mbarrierExpectBytes(KernelBuilder &b, Value barrier, int64_t bytes); // arrive.expect_tx
+void mbarrierInitFence(KernelBuilder &b);                               // fence.mbarrier_init.release.cluster
+void mbarrierExpectBytes(KernelBuilder &b, Value barrier, Value bytes); // arrive.expect_tx
 /// Blocks until the phase with this parity is complete.
 void mbarrierWait(KernelBuilder &b, Value barrier, Value parity);
 /// mbarrier.arrive if the predicate holds.
@@ -76,10 +76,10 @@ int64_t wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes);
 Value wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
 /// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
-/// bNMajor: B lies with its N dimension contiguous (MN-major).
+/// aMMajor, bNMajor: A lies with its M dimension contiguous, B with its N dimension (MN-major).
 /// Without `accumulate` the accumulators' values do not count.
-Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, Value bDescriptor, bool bNMajor,
-            bool accumulate = true);
+Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, bool aMMajor, Value bDescriptor,
+            bool bNMajor, bool accumulate = true);
 /// The same with A in four registers of pairs, as those of mma.
 Value wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a, Value bDescriptor,
                          bool bNMajor, bool accumulate = true);

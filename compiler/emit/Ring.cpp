@@ -42,11 +42,12 @@ void Ring::initBarriers(int64_t releases) {
 /// The empty barrier's first phase completes with the first release, so the producer waits for the phase before.
 void Ring::waitUntilFree(State state) { ptx::mbarrierWait(b, emptyBarrier(state.slot), b.bitXor(state.phase, 1)); }
 
-void Ring::expect(State state) {
-  int64_t bytes = 0;
+void Ring::expect(State state, Value bytes) {
+  int64_t all = 0;
   for (size_t buffer = 0; buffer < op.getType().getBuffers().size(); ++buffer)
-    bytes += slotBytes(buffer);
-  ptx::mbarrierExpectBytes(b, fullBarrier(state.slot), bytes);
+    all += slotBytes(buffer);
+  Value barrier = fullBarrier(state.slot);
+  ptx::mbarrierExpectBytes(b, barrier, bytes ? bytes : b.i32(all));
 }
 
 void Ring::setMessages(Value slot, ValueRange messages) {

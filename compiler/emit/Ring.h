@@ -41,8 +41,8 @@ public:
   mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slot, 1); }
   /// Producer: waits until the slot is free.
   void waitUntilFree(State state);
-  /// Producer: tells the slot's full barrier the bytes of all buffers to expect.
-  void expect(State state);
+  /// Producer: tells the slot's full barrier the bytes to expect, or those of all buffers where `bytes` is null.
+  void expect(State state, mlir::Value bytes);
   /// Two messages (i32) beside the slot, from the producer to the consumers: written before `expect`, read after
   /// `wait`.
   void setMessages(mlir::Value slot, mlir::ValueRange messages);

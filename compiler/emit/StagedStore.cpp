@@ -15,15 +15,15 @@ constexpr int64_t warpgroupRows = 64;
 
 /// A warpgroup's results leave in chunks of `columns` columns. A chunk lies in a staging buffer as its tensor store
 /// wants it: 64 rows of `columns` elements, or for an N x M result `columns` rows of 64 elements, in the swizzle of its
-/// row length.
+/// row length. Of the values of blocks, a chunk is a part of one block, whose rows end where those of the block do.
 class StagedStore {
 public:
   StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
               Value consumer)
-      : context(context), b(context.b), fragment(fragment), at(context, position, fragment),
-        epilogue(context, store, at, fragment), consumer(consumer), transposed(store.getTransposed()),
-        element(store.getResult().getType().getElementType()), columns((*store.getStaging())[1]),
-        buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
+      : context(context), b(context.b), position(position), fragment(fragment),
+        at(makeCoordinates(context, position, fragment)), epilogue(context, store, *at, fragment), consumer(consumer),
+        transposed(store.getTransposed()), element(store.getResult().getType().getElementType()),
+        columns((*store.getStaging())[1]), buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
         rowBytes(transposed ? 2 * warpgroupRows : 2 * columns) {
     // Addresses are computed here, once per tile: kept from tile to tile they would take registers that the
     // accumulators need.
@@ -49,20 +49,34 @@ public:
       writeChunk(chunk, buffer);
       ptx::proxyFence(b);
       barrier();
-      b.ifThen(leaderStores(), [&] { storeChunk(chunk, buffer); });
+      b.ifThen(isLeader, [&] {
+        if (Value isThere = condition(chunk))
+          b.ifThen(isThere, [&] { storeChunk(chunk, buffer); });
+        else
+          storeChunk(chunk, buffer);
+        // Also without a store: every chunk has a group, so that the wait for a buffer counts that of its last store.
+        ptx::bulkCommit(b);
+      });
     }
   }
 
 private:
   void barrier() { ptx::barrierNamed(b, b.add(consumer, 1), 128); }
 
-  /// Rows below the end of the block row belong to the next one.
-  Value leaderStores() {
+  /// When a chunk is stored; null if always. Rows below the end of the block row belong to the next one, and blocks at
+  /// the end may not be there.
+  Value condition(int64_t chunk) {
     int64_t blockRows = context.matrix.getBlockRows();
-    if (blockRows % context.schedule.getTileM() == 0)
-      return isLeader;
-    return b.logicalAnd(isLeader, b.less(rowInBlock, blockRows));
+    Value isInRow, isBlock;
+    if (blockRows % context.schedule.getTileM() != 0)
+      isInRow = b.less(rowInBlock, blockRows);
+    if (position.firstBlock)
+      isBlock = b.less(blockOf(chunk), position.endBlock);
+    return isInRow && isBlock ? b.logicalAnd(isInRow, isBlock) : isInRow ? isInRow : isBlock;
   }
+
+  /// The number of the block that a chunk is a part of.
+  Value blockOf(int64_t chunk) { return b.add(position.firstBlock, chunk * columns / position.blockStride); }
 
   /// Address of 16 bytes: unit `unit` of row `row` of a swizzled buffer.
   Value swizzled(Value buffer, Value row, Value unit) {
@@ -96,19 +110,22 @@ private:
   void storeChunk(int64_t chunk, Value buffer) {
     SmallVector<int64_t> box{columns, warpgroupRows};
     Values coordinates{b.add(firstColumn, chunk * columns), firstRow};
-    if (transposed) {
+    if (position.firstBlock) {
+      box.push_back(1);
+      coordinates = {b.i32(chunk * columns % position.blockStride), rowInBlock, blockOf(chunk)};
+    } else if (transposed) {
       std::swap(box[0], box[1]);
       std::swap(coordinates[0], coordinates[1]);
     }
     auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.resultArgument, rowBytes, box);
     ptx::tensorStore(b, context.parameters.tensorMap(map), buffer, coordinates);
-    ptx::bulkCommit(b);
   }
 
   SpmmContext &context;
   KernelBuilder &b;
+  TilePosition position;
   AccumulatorFragment &fragment;
-  ElementCoordinates at;
+  std::unique_ptr<ElementCoordinates> at;
   TileEpilogue epilogue;
   Value consumer;
   bool transposed;

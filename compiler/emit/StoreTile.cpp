@@ -49,14 +49,75 @@ Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
   return valid;
 }
 
+namespace {
+/// Columns are blocks side by side. A group of 8 columns is in one block.
+class BlockCoordinates : public ElementCoordinates {
+public:
+  BlockCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment)
+      : ElementCoordinates(context, position, fragment), context(context), position(position), productRow(row),
+        inColumn(column) {
+    rowCount = b.mul(position.endBlock, blockRows);
+    columnCount = b.i32(context.matrix.getBlockColumns());
+  }
+
+  void beginGroup(int64_t group, Value zero) override {
+    beginBlock(b.add(position.firstBlock, 8 * group / position.blockStride), zero);
+    groupColumn = ptx::opaque(b, b.add(inColumn, 8 * group % position.blockStride));
+  }
+
+  void beginElement(Value element) override {
+    ElementCoordinates::beginElement(element);
+    Value slabRow = b.sub(groupRow, productRow), inTile = b.sub(groupColumn, inColumn);
+    beginBlock(b.add(position.firstBlock, b.divide(inTile, position.blockStride)), Value());
+    groupRow = b.add(groupRow, slabRow);
+    productGroupRow = b.add(productGroupRow, slabRow);
+    groupColumn = b.add(inColumn, b.modulo(inTile, position.blockStride));
+  }
+
+  Value ofRow(int64_t slab, int64_t half) override {
+    return b.minimum(b.add(productGroupRow, 16 * slab + 8 * half), b.sub(context.rows(), 1));
+  }
+  Value ofColumn(int64_t element) override {
+    Value columns = context.parameters.get(ParameterKind::col_idx, context.matrixArgument);
+    Value blockColumn = b.loadElement(b.i32Type(), columns, b.minimum(block, b.sub(position.endBlock, 1)));
+    Value first = b.mul(blockColumn, context.matrix.getBlockColumns());
+    return b.minimum(b.add(first, clampedN(element)), b.sub(context.columns(), 1));
+  }
+  Value rowIsValid(int64_t slab, int64_t half) override {
+    Value valid = b.less(block, position.endBlock);
+    Value inBlock = b.less(b.add(rowInBlock, 16 * slab + 8 * half), blockRows);
+    return masksBlockRow ? b.logicalAnd(valid, inBlock) : valid;
+  }
+
+private:
+  void beginBlock(Value number, Value zero) {
+    block = ptx::opaque(b, zero ? b.bitOr(number, zero) : number);
+    groupRow = b.add(b.mul(block, blockRows), rowInBlock);
+    productGroupRow = productRow;
+  }
+
+  SpmmContext &context;
+  TilePosition position;
+  Value productRow, inColumn; // of the product, and in the tile
+  Value block, productGroupRow;
+};
+} // namespace
+
+std::unique_ptr<ElementCoordinates> sparsec::makeCoordinates(SpmmContext &context, const TilePosition &position,
+                                                             AccumulatorFragment &fragment) {
+  if (position.firstBlock)
+    return std::make_unique<BlockCoordinates>(context, position, fragment);
+  return std::make_unique<ElementCoordinates>(context, position, fragment);
+}
+
 //===----------------------------------------------------------------------===//
 // Epilogue
 //===----------------------------------------------------------------------===//
 
 ExtraOperand::ExtraOperand(SpmmContext &context, StoreOp store, Value operand, Broadcast broadcast)
     : context(context), broadcast(broadcast), transposed(store.getTransposed()),
-      inPairs(context.program.getAlignment() >= 16 &&
-              (broadcast == Broadcast::per_column || (broadcast == Broadcast::full && !transposed))),
+      inPairs(context.program.getAlignment() >= 16 && ((broadcast == Broadcast::per_column && !store.getPattern()) ||
+                                                       (broadcast == Broadcast::full && !transposed))),
       // A tensor store takes only rows of whole 16-byte units; those of an N x M result are not along N.
       maybeOddWidth(!store.getStaged() || transposed), argument(cast<BlockArgument>(operand).getArgNumber()),
       type(operand.getType()) {}
@@ -72,9 +133,9 @@ Value ExtraOperand::element(ElementCoordinates &at, int64_t slab, int64_t half, 
   case Broadcast::scalar:
     return cached(inTile, {0, 0}, [&] { return scalar(); });
   case Broadcast::per_row:
-    return cached(inTile, {slab, half}, [&] { return load(at.clampedM(slab, half)); });
+    return cached(inTile, {slab, half}, [&] { return load(at.ofRow(slab, half)); });
   case Broadcast::per_column:
-    return inPairs ? pair(at, slab, 0)[index] : cached(inGroup, {0, index}, [&] { return load(at.clampedN(index)); });
+    return inPairs ? pair(at, slab, 0)[index] : cached(inGroup, {0, index}, [&] { return load(at.ofColumn(index)); });
   case Broadcast::full:
     return inPairs ? pair(at, slab, half)[index] : full(at, slab, half, index);
   }
@@ -86,9 +147,9 @@ Value ExtraOperand::element(ElementCoordinates &at) {
   case Broadcast::scalar:
     return scalar();
   case Broadcast::per_row:
-    return load(at.clampedM(0, 0));
+    return load(at.ofRow(0, 0));
   case Broadcast::per_column:
-    return load(at.clampedN(0));
+    return load(at.ofColumn(0));
   case Broadcast::full:
     return full(at, 0, 0, 0);
   }
@@ -121,7 +182,7 @@ ArrayRef<Value> ExtraOperand::pair(ElementCoordinates &at, int64_t slab, int64_t
 
 Value ExtraOperand::offset(Value outer, Value inner) {
   KernelBuilder &b = context.b;
-  Value stride = context.parameters.get(ParameterKind::stride, argument, 0);
+  Value stride = context.parameters.get(ParameterKind::stride, argument, cast<RankedTensorType>(type).getRank() - 2);
   return b.add(b.mul(b.extend(outer), stride), b.extend(inner));
 }
 
@@ -227,7 +288,8 @@ public:
       : b(context.b), element(store.getResult().getType().getElementType()), transposed(store.getTransposed()),
         wide(!transposed && context.program.getAlignment() >= 16),
         base(context.parameters.get(ParameterKind::pointer, context.resultArgument)),
-        stride(context.parameters.get(ParameterKind::stride, context.resultArgument, 0)) {}
+        stride(context.parameters.get(ParameterKind::stride, context.resultArgument,
+                                      store.getResult().getType().getRank() - 2)) {}
 
   void storePair(ElementCoordinates &at, int64_t slab, int64_t half, Value first, Value second) {
     Value rowValid = at.rowIsValid(slab, half);
@@ -268,7 +330,8 @@ private:
 
 void sparsec::emitDirectStore(SpmmContext &context, StoreOp store, const TilePosition &position,
                               AccumulatorFragment &fragment) {
-  ElementCoordinates at(context, position, fragment);
+  std::unique_ptr<ElementCoordinates> coordinates = makeCoordinates(context, position, fragment);
+  ElementCoordinates &at = *coordinates;
   TileEpilogue epilogue(context, store, at, fragment);
   DirectStore direct(context, store);
   epilogue.begin();

@@ -11,31 +11,40 @@
 
 namespace sparsec {
 
-/// Coordinates in the result of the elements that this thread holds, one group of 8 columns at a time.
+/// Coordinates in the result of the elements that this thread holds, one group of 8 columns at a time. The values of
+/// blocks are a matrix too: that of all their rows, one block after the other.
 class ElementCoordinates {
 public:
   ElementCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment);
+  virtual ~ElementCoordinates() = default;
 
   /// What follows is about this group. Its addresses are computed here and not kept from group to group: with those of
   /// all groups at once in registers, accumulators would spill. `zero` is an i32 that they shall wait for, or null.
-  void beginGroup(int64_t group, mlir::Value zero = mlir::Value());
+  virtual void beginGroup(int64_t group, mlir::Value zero = mlir::Value());
 
   mlir::Value m(int64_t slab, int64_t half) { return b.add(groupRow, 16 * slab + 8 * half); }
   mlir::Value n(int64_t element) { return b.add(groupColumn, element); }
   /// Inside the matrix, for loads whose value is not used otherwise.
   mlir::Value clampedM(int64_t slab, int64_t half) { return b.minimum(m(slab, half), b.sub(rowCount, 1)); }
   mlir::Value clampedN(int64_t element) { return b.minimum(n(element), b.sub(columnCount, 1)); }
+  /// The elements of a vector with one for each row or column of the product, for such loads.
+  virtual mlir::Value ofRow(int64_t slab, int64_t half) { return clampedM(slab, half); }
+  virtual mlir::Value ofColumn(int64_t element) { return clampedN(element); }
   /// What follows is about one element, slab 0, half 0 and element 0 of its group: the only one of a group of one.
-  void beginElement(mlir::Value element);
-  mlir::Value rowIsValid(int64_t slab, int64_t half);
+  virtual void beginElement(mlir::Value element);
+  virtual mlir::Value rowIsValid(int64_t slab, int64_t half);
   mlir::Value columnIsValid(int64_t element) { return b.less(n(element), columnCount); }
 
-private:
+protected:
   KernelBuilder &b;
   mlir::Value rowCount, columnCount, rowInBlock, row, column, groupRow, groupColumn;
   int64_t blockRows, groups;
   bool masksBlockRow;
 };
+
+/// Those of a store; of blocks where the position has some.
+std::unique_ptr<ElementCoordinates> makeCoordinates(SpmmContext &context, const TilePosition &position,
+                                                    AccumulatorFragment &fragment);
 
 /// One extra operand of the epilogue. What depends only on the row or on nothing is loaded once; neighbours in memory
 /// are loaded in pairs where the variant's alignment allows it.

@@ -27,7 +27,7 @@ public:
     if (getOperation().isAttention())
       assignAttention(getOperation());
     else
-      assignSpmm(getOperation());
+      assignProduct(getOperation());
   }
 
 private:
@@ -52,7 +52,7 @@ private:
     program.setSharedMemoryAttr(b.getI64IntegerAttr(layout.total));
   }
 
-  void assignSpmm(ProgramOp program) {
+  void assignProduct(ProgramOp program) {
     Builder b(&getContext());
     RingOp ring = *program.getBody().getOps<RingOp>().begin();
     auto element = cast<BufferType>(ring.getType().getBuffers().front()).getElementType();
@@ -66,9 +66,10 @@ private:
     ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset, layout.xOffset}));
     if (layout.barrierBytes > 0)
       ring.setBarrierOffsetAttr(b.getI64IntegerAttr(layout.barrierOffset));
-    if (store.getStaged())
-      store.setStagingAttr(
-          b.getDenseI64ArrayAttr({layout.stagingOffset, layout.stagingColumns, layout.stagingBuffers}));
+    for (StoreOp each : stores)
+      if (each.getStaged())
+        each.setStagingAttr(
+            b.getDenseI64ArrayAttr({layout.stagingOffset, layout.stagingColumns, layout.stagingBuffers}));
     program.setSharedMemoryAttr(b.getI64IntegerAttr(layout.total));
   }
 };

@@ -92,7 +92,8 @@ Value sparsec::emitWgmmaProduct(KernelBuilder &b, PendingType type, WgmmaOperand
   Value ofA = descriptorOf(b, a), ofX = descriptorOf(b, x);
   return issueProduct(b, type, sum, depth, [&](int64_t k, bool accumulates, Value sum) {
     return ptx::wgmma(b, type.getColumns(), view.getElementType(), sum, b.add(ofA, depthOffset(a, k)),
-                      b.add(ofX, depthOffset(x, k)), view.getMajor() == Major::mn, accumulates);
+                      a.view.getType().getMajor() == Major::mn, b.add(ofX, depthOffset(x, k)),
+                      view.getMajor() == Major::mn, accumulates);
   });
 }
 

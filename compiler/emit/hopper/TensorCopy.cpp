@@ -21,10 +21,11 @@ public:
       : context(context), b(context.b), copy(copy), ring(ring), slot(slot),
         argument(cast<BlockArgument>(copy.getSource()).getArgNumber()), buffer(copy.getIndex()) {}
 
-  void copyTensor(ValueRange coordinates);
+  void copyTensor(ValueRange coordinates, Value place);
   void copyBlock(ValueRange coordinates, Value column);
 
 private:
+  void load(Value destination, Value map, Values at, Value full, int64_t boxRows, int64_t cluster);
   Value mapOfBlocks(ArrayRef<int64_t> box, Value column);
   TensorMapAttr mapOf(TensorMapKind kind, ArrayRef<int64_t> box) {
     return TensorMapAttr::get(b.getContext(), kind, argument, panelBytes, box);
@@ -38,27 +39,44 @@ private:
   int64_t argument, buffer;
 };
 
-/// A box for each panel of the buffer and each part of the rows that a box can have.
-void TensorCopy::copyTensor(ValueRange coordinates) {
+/// A box for each panel of the buffer and each part of the rows that a box can have. With multicast each CTA of the
+/// cluster loads its share of the rows of a box for all of them. Rows of one panel, as those of K-major operands are,
+/// and columns of whole panels of 64 rows, as those of MN-major operands are, both lie `panelBytes` apart: so does what
+/// begins at `place`.
+void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   int64_t bufferRows = ring.bufferRows(buffer), firstRow = 0, rows = bufferRows;
   if (std::optional<ArrayRef<int64_t>> part = copy.getRows()) {
     firstRow = (*part)[0];
     rows = (*part)[1];
   }
-  int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts;
+  int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
+  int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts / cluster;
+  int64_t columns = copy.getColumns().value_or(ring.bufferColumns(buffer));
   int64_t inner = panelBytes / ring.elementBytes(buffer);
   SmallVector<int64_t> box{inner, boxRows};
   box.resize(coordinates.size(), 1);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
   Value map = context.parameters.tensorMap(mapOf(TensorMapKind::dense, box));
-  for (int64_t panel = 0; panel < ring.bufferColumns(buffer) / inner; ++panel)
+  if (place)
+    destination = b.byteOffset(destination, b.mul(place, panelBytes));
+  for (int64_t panel = 0; panel < columns / inner; ++panel)
     for (int64_t part = 0; part < parts; ++part) {
       Values at(llvm::reverse(coordinates)); // innermost first
       at[0] = b.add(at[0], panel * inner);
-      at[1] = b.add(at[1], part * boxRows);
-      int64_t offset = (panel * bufferRows + firstRow + part * boxRows) * panelBytes;
-      ptx::tensorLoad(b, b.byteOffset(destination, offset), map, at, full);
+      at[1] = b.add(at[1], part * boxRows * cluster);
+      int64_t offset = (panel * bufferRows + firstRow + part * boxRows * cluster) * panelBytes;
+      load(b.byteOffset(destination, offset), map, at, full, boxRows, cluster);
     }
+}
+
+/// One box; with several CTAs this CTA's share of theirs, which have `boxRows` each.
+void TensorCopy::load(Value destination, Value map, Values at, Value full, int64_t boxRows, int64_t cluster) {
+  if (cluster == 1)
+    return ptx::tensorLoad(b, destination, map, at, full);
+  Value rank = ptx::clusterRank(b);
+  at[1] = b.add(at[1], b.mul(rank, boxRows));
+  destination = b.byteOffset(destination, b.mul(rank, boxRows * panelBytes));
+  ptx::tensorLoadMulticast(b, destination, map, at, full, (1 << cluster) - 1);
 }
 
 /// Rows of one block: {columns, rows, blocks}.
@@ -67,13 +85,7 @@ void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
   int64_t boxRows = ring.bufferRows(buffer) / cluster;
   Value map = mapOfBlocks({ring.bufferColumns(buffer), boxRows, 1}, column);
   Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
-  Values at(llvm::reverse(coordinates));
-  if (cluster == 1)
-    return ptx::tensorLoad(b, destination, map, at, full);
-  Value rank = ptx::clusterRank(b);
-  at[1] = b.add(at[1], b.mul(rank, boxRows));
-  destination = b.byteOffset(destination, b.mul(rank, boxRows * panelBytes));
-  ptx::tensorLoadMulticast(b, destination, map, at, full, (1 << cluster) - 1);
+  load(destination, map, Values(llvm::reverse(coordinates)), full, boxRows, cluster);
 }
 
 /// Elements beyond K do not count, but a NaN among them would in the product with the zeros of X. The map of blocks
@@ -91,10 +103,10 @@ Value TensorCopy::mapOfBlocks(ArrayRef<int64_t> box, Value column) {
 } // namespace
 
 void sparsec::emitTensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot, ValueRange coordinates,
-                             Value blockColumn) {
+                             Value blockColumn, Value place) {
   TensorCopy emitter(context, copy, ring, slot);
   if (isa<BsrType>(copy.getSource().getType()))
     emitter.copyBlock(coordinates, blockColumn);
   else
-    emitter.copyTensor(coordinates);
+    emitter.copyTensor(coordinates, place);
 }
