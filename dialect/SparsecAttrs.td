@@ -32,6 +32,18 @@ def Sparsec_DenseLayoutAttr : Sparsec_EnumAttr<Sparsec_DenseLayout, "dense_layou
   }];
 }
 
+def Sparsec_LeftLayout : I32EnumAttr<"LeftLayout", "order of the dimensions of the left dense operand A", [
+    I32EnumAttrCase<"mk", 1>, I32EnumAttrCase<"km", 2>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_LeftLayoutAttr : Sparsec_EnumAttr<Sparsec_LeftLayout, "left_layout"> {
+  let summary = "Order of the dimensions of the left dense operand A of sddmm.";
+  let description = [{
+    `mk`: M x K, K contiguous. `km`: K x M, M contiguous.
+  }];
+}
+
 def Sparsec_ResultLayout : I32EnumAttr<"ResultLayout", "order of the dimensions of the result Y", [
     I32EnumAttrCase<"mn", 1>, I32EnumAttrCase<"nm", 2>]> {
   let cppNamespace = "::sparsec";

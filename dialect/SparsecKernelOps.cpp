@@ -205,7 +205,8 @@ LogicalResult KernelOp::verifyRegions() {
   // kernel_c1
   Block &block = getBody().front();
   if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
-    return emitOpError("expects its body to be one anchor op (sparsec.spmm or sparsec.attention) and sparsec.return");
+    return emitOpError("expects its body to be one anchor op (sparsec.spmm, sparsec.sddmm or sparsec.attention) and "
+                       "sparsec.return");
   for (Operation &op : block)
     if (failed(verifyAttributes(&op)))
       return failure();
@@ -247,12 +248,19 @@ static ParseResult parseLayout(OpAsmParser &parser, Attr &layout, StringRef choi
   return parser.parseRParen();
 }
 
-/// %x, %bias per_row, %residual full x_layout(nk) y_layout(nm)
-static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &dense,
-                                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
-                                   DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout) {
-  if (parser.parseOperand(dense))
-    return failure();
+/// keyword(value), where it is not the default.
+template <typename Attr, typename Layout, typename Symbolize>
+static ParseResult parseOptionalLayout(OpAsmParser &parser, StringRef keyword, Attr &layout, Layout otherwise,
+                                       StringRef choices, Symbolize symbolize) {
+  layout = Attr::get(parser.getContext(), otherwise);
+  if (failed(parser.parseOptionalKeyword(keyword)))
+    return success();
+  return parseLayout(parser, layout, choices, symbolize);
+}
+
+/// , %bias per_row, %residual full
+static ParseResult parseExtras(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras,
+                               ArrayAttr &broadcast) {
   SmallVector<Attribute> broadcasts;
   while (succeeded(parser.parseOptionalComma())) {
     StringRef keyword;
@@ -268,27 +276,54 @@ static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedO
     broadcasts.push_back(BroadcastAttr::get(parser.getContext(), *symbol));
   }
   broadcast = parser.getBuilder().getArrayAttr(broadcasts);
-
-  xLayout = DenseLayoutAttr::get(parser.getContext(), DenseLayout::kn);
-  yLayout = ResultLayoutAttr::get(parser.getContext(), ResultLayout::mn);
-  if (succeeded(parser.parseOptionalKeyword("x_layout")) &&
-      parseLayout(parser, xLayout, "kn or nk", [](StringRef s) { return symbolizeDenseLayout(s); }))
-    return failure();
-  if (succeeded(parser.parseOptionalKeyword("y_layout")) &&
-      parseLayout(parser, yLayout, "mn or nm", [](StringRef s) { return symbolizeResultLayout(s); }))
-    return failure();
   return success();
+}
+
+static void printExtras(OpAsmPrinter &printer, OperandRange extras, ArrayAttr broadcast) {
+  for (auto [extra, attribute] : llvm::zip(extras, broadcast))
+    printer << ", " << extra << " " << stringifyBroadcast(cast<BroadcastAttr>(attribute).getValue());
+}
+
+/// %x, %bias per_row, %residual full x_layout(nk) y_layout(nm)
+static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &dense,
+                                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
+                                   DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout) {
+  return failure(parser.parseOperand(dense) || parseExtras(parser, extras, broadcast) ||
+                 parseOptionalLayout(parser, "x_layout", xLayout, DenseLayout::kn, "kn or nk",
+                                     [](StringRef s) { return symbolizeDenseLayout(s); }) ||
+                 parseOptionalLayout(parser, "y_layout", yLayout, ResultLayout::mn, "mn or nm",
+                                     [](StringRef s) { return symbolizeResultLayout(s); }));
 }
 
 static void printSpmmInputs(OpAsmPrinter &printer, Operation *, Value dense, OperandRange extras, ArrayAttr broadcast,
                             DenseLayoutAttr xLayout, ResultLayoutAttr yLayout) {
   printer << dense;
-  for (auto [extra, attribute] : llvm::zip(extras, broadcast))
-    printer << ", " << extra << " " << stringifyBroadcast(cast<BroadcastAttr>(attribute).getValue());
+  printExtras(printer, extras, broadcast);
   if (xLayout.getValue() != DenseLayout::kn)
     printer << " x_layout(" << stringifyDenseLayout(xLayout.getValue()) << ")";
   if (yLayout.getValue() != ResultLayout::mn)
     printer << " y_layout(" << stringifyResultLayout(yLayout.getValue()) << ")";
+}
+
+/// %b, %scale scalar, %old full a_layout(km) b_layout(kn)
+static ParseResult parseSddmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &right,
+                                    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
+                                    LeftLayoutAttr &aLayout, DenseLayoutAttr &bLayout) {
+  return failure(parser.parseOperand(right) || parseExtras(parser, extras, broadcast) ||
+                 parseOptionalLayout(parser, "a_layout", aLayout, LeftLayout::mk, "mk or km",
+                                     [](StringRef s) { return symbolizeLeftLayout(s); }) ||
+                 parseOptionalLayout(parser, "b_layout", bLayout, DenseLayout::nk, "kn or nk",
+                                     [](StringRef s) { return symbolizeDenseLayout(s); }));
+}
+
+static void printSddmmInputs(OpAsmPrinter &printer, Operation *, Value right, OperandRange extras, ArrayAttr broadcast,
+                             LeftLayoutAttr aLayout, DenseLayoutAttr bLayout) {
+  printer << right;
+  printExtras(printer, extras, broadcast);
+  if (aLayout.getValue() != LeftLayout::mk)
+    printer << " a_layout(" << stringifyLeftLayout(aLayout.getValue()) << ")";
+  if (bLayout.getValue() != DenseLayout::nk)
+    printer << " b_layout(" << stringifyDenseLayout(bLayout.getValue()) << ")";
 }
 
 /// (%acc: f32, %b: f32) { ... }
@@ -306,15 +341,95 @@ static void printElementRegion(OpAsmPrinter &printer, Operation *, Region &regio
 }
 
 //===----------------------------------------------------------------------===//
-// sparsec.spmm: verification
+// Epilogues and their operands
 //===----------------------------------------------------------------------===//
 
-/// M, N and K as far as the types of an spmm say; kDynamic where they do not.
 namespace {
-struct SpmmSizes {
-  int64_t m, n, k;
+/// M, N and the shape of the result as far as the types of an op say; kDynamic where they do not.
+struct ResultSizes {
+  int64_t m, n;
+  SmallVector<int64_t> result;
 };
 } // namespace
+
+/// The shape that an extra operand must have.
+static SmallVector<int64_t> getExtraShape(Broadcast broadcast, const ResultSizes &sizes) {
+  switch (broadcast) {
+  case Broadcast::per_row:
+    return {sizes.m};
+  case Broadcast::per_column:
+    return {sizes.n};
+  case Broadcast::scalar:
+    return {};
+  case Broadcast::full:
+    return sizes.result;
+  }
+  llvm_unreachable("unknown broadcast");
+}
+
+template <typename Op> static LogicalResult verifyExtra(Op op, unsigned index, const ResultSizes &sizes) {
+  Type type = op.getExtras()[index].getType();
+  Broadcast broadcast = op.getBroadcastOf(index);
+  if (broadcast == Broadcast::scalar && type.isF32())
+    return success();
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  // spmm_c13, sddmm_c13
+  Type element = tensor ? tensor.getElementType() : Type();
+  if (!element || (!element.isF32() && !element.isF16() && !element.isBF16()))
+    return op.emitOpError("expects extra operand ")
+           << index << " to be " << (broadcast == Broadcast::scalar ? "f32 or " : "")
+           << "a ranked tensor of f32, f16 or bf16, but got " << type;
+  // per_row: spmm_c9, sddmm_c9; per_column: spmm_c10, sddmm_c10; scalar: spmm_c11, sddmm_c11; full: spmm_c12, sddmm_c12
+  SmallVector<int64_t> expected = getExtraShape(broadcast, sizes);
+  bool agrees = tensor.getRank() == int64_t(expected.size()) &&
+                llvm::all_of(llvm::zip_equal(tensor.getShape(), expected),
+                             [](auto pair) { return agree(std::get<0>(pair), std::get<1>(pair)).has_value(); });
+  if (!agrees)
+    return op.emitOpError("expects extra operand ") << index << ", " << stringifyBroadcast(broadcast) << ", to be "
+                                                    << (broadcast == Broadcast::scalar ? "f32 or " : "")
+                                                    << RankedTensorType::get(expected, element) << ", but got " << type;
+  return success();
+}
+
+/// More would not leave an epilogue the registers that it needs on a GPU.
+static constexpr size_t maximalExtras = 16;
+// A full one takes two parameters of a machine kernel, its pointer and its stride; everything else takes at most 16.
+static_assert(2 * maximalExtras + 16 <= SPARSEC_MAX_PARAMETERS);
+
+template <typename Op> static LogicalResult verifyExtras(Op op, const ResultSizes &sizes) {
+  // spmm_c14, sddmm_c14
+  if (op.getBroadcast().size() != op.getExtras().size())
+    return op.emitOpError("expects one broadcast per extra operand, but got ")
+           << op.getBroadcast().size() << " for " << op.getExtras().size();
+  // spmm_c21, sddmm_c21
+  if (op.getExtras().size() > maximalExtras)
+    return op.emitOpError("expects at most ") << maximalExtras << " extra operands, but got " << op.getExtras().size();
+  for (unsigned index = 0; index < op.getExtras().size(); ++index)
+    if (failed(verifyExtra(op, index, sizes)))
+      return failure();
+  // spmm_c15, sddmm_c15
+  if (!op.hasEpilogue() && !op.getExtras().empty())
+    return op.emitOpError("expects an epilogue region where there are extra operands");
+  return success();
+}
+
+template <typename Op> static LogicalResult verifyEpilogue(Op op) {
+  if (!op.hasEpilogue())
+    return success();
+  Type f32 = Float32Type::get(op.getContext());
+  SmallVector<Type> argumentTypes{f32};
+  for (Type type : op.getExtras().getTypes())
+    argumentTypes.push_back(getElementTypeOrSelf(type));
+  // spmm_c16, spmm_c17, sddmm_c16, sddmm_c17
+  if (failed(verifyRegionSignature(op, op.getEpilogue(), "epilogue", argumentTypes, f32)))
+    return failure();
+  // spmm_c18, spmm_c20, sddmm_c18, sddmm_c20; spmm_c19 and sddmm_c19 are the trait IsolatedFromAbove
+  return verifyRegionOps(op.getEpilogue(), "an epilogue", RegionOps::Floats);
+}
+
+//===----------------------------------------------------------------------===//
+// sparsec.spmm: verification
+//===----------------------------------------------------------------------===//
 
 static LogicalResult verifyElementTypes(SpmmOp op) {
   Type element = op.getMatrix().getType().getElementType();
@@ -332,7 +447,7 @@ static LogicalResult verifyElementTypes(SpmmOp op) {
   return success();
 }
 
-static FailureOr<SpmmSizes> verifySizes(SpmmOp op) {
+static FailureOr<ResultSizes> verifySizes(SpmmOp op) {
   RankedTensorType x = op.getDense().getType(), y = op.getResult().getType();
   // spmm_c4
   if (x.getRank() != 2)
@@ -357,90 +472,79 @@ static FailureOr<SpmmSizes> verifySizes(SpmmOp op) {
   std::optional<int64_t> m = agree(matrixM, resultM);
   if (!m)
     return op.emitOpError("expects Y to have M = ") << matrixM << ", the rows of W, but got " << resultM;
-  return SpmmSizes{*m, *n, *k};
+  return ResultSizes{*m, *n, yTransposed ? SmallVector<int64_t>{*n, *m} : SmallVector<int64_t>{*m, *n}};
 }
-
-/// The shape that extra operand `index` must have.
-static SmallVector<int64_t> getExtraShape(SpmmOp op, unsigned index, const SpmmSizes &sizes) {
-  switch (op.getBroadcastOf(index)) {
-  case Broadcast::per_row:
-    return {sizes.m};
-  case Broadcast::per_column:
-    return {sizes.n};
-  case Broadcast::scalar:
-    return {};
-  case Broadcast::full:
-    if (op.getYLayout() == ResultLayout::nm)
-      return {sizes.n, sizes.m};
-    return {sizes.m, sizes.n};
-  }
-  llvm_unreachable("unknown broadcast");
-}
-
-static LogicalResult verifyExtra(SpmmOp op, unsigned index, const SpmmSizes &sizes) {
-  Type type = op.getExtras()[index].getType();
-  Broadcast broadcast = op.getBroadcastOf(index);
-  if (broadcast == Broadcast::scalar && type.isF32())
-    return success();
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  // spmm_c13
-  Type element = tensor ? tensor.getElementType() : Type();
-  if (!element || (!element.isF32() && !element.isF16() && !element.isBF16()))
-    return op.emitOpError("expects extra operand ")
-           << index << " to be " << (broadcast == Broadcast::scalar ? "f32 or " : "")
-           << "a ranked tensor of f32, f16 or bf16, but got " << type;
-  // spmm_c9 (per_row), spmm_c10 (per_column), spmm_c11 (scalar), spmm_c12 (full)
-  SmallVector<int64_t> expected = getExtraShape(op, index, sizes);
-  bool agrees = tensor.getRank() == int64_t(expected.size()) &&
-                llvm::all_of(llvm::zip_equal(tensor.getShape(), expected),
-                             [](auto pair) { return agree(std::get<0>(pair), std::get<1>(pair)).has_value(); });
-  if (!agrees)
-    return op.emitOpError("expects extra operand ") << index << ", " << stringifyBroadcast(broadcast) << ", to be "
-                                                    << (broadcast == Broadcast::scalar ? "f32 or " : "")
-                                                    << RankedTensorType::get(expected, element) << ", but got " << type;
-  return success();
-}
-
-/// More would not leave an epilogue the registers that it needs on a GPU.
-static constexpr size_t maximalExtras = 16;
-// A full one takes two parameters of a machine kernel, its pointer and its stride; everything else takes at most 16.
-static_assert(2 * maximalExtras + 16 <= SPARSEC_MAX_PARAMETERS);
 
 LogicalResult SpmmOp::verify() {
   if (failed(verifyElementTypes(*this)))
     return failure();
-  FailureOr<SpmmSizes> sizes = verifySizes(*this);
-  if (failed(sizes))
-    return failure();
-  // spmm_c14
-  if (getBroadcast().size() != getExtras().size())
-    return emitOpError("expects one broadcast per extra operand, but got ")
-           << getBroadcast().size() << " for " << getExtras().size();
-  // spmm_c21
-  if (getExtras().size() > maximalExtras)
-    return emitOpError("expects at most ") << maximalExtras << " extra operands, but got " << getExtras().size();
-  for (unsigned index = 0; index < getExtras().size(); ++index)
-    if (failed(verifyExtra(*this, index, *sizes)))
-      return failure();
-  // spmm_c15
-  if (!hasEpilogue() && !getExtras().empty())
-    return emitOpError("expects an epilogue region where there are extra operands");
+  FailureOr<ResultSizes> sizes = verifySizes(*this);
+  return failed(sizes) ? failure() : verifyExtras(*this, *sizes);
+}
+
+LogicalResult SpmmOp::verifyRegions() { return verifyEpilogue(*this); }
+
+//===----------------------------------------------------------------------===//
+// sparsec.sddmm
+//===----------------------------------------------------------------------===//
+
+void SddmmOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region, setName, {"acc", "extra"});
+}
+
+static LogicalResult verifyElementTypes(SddmmOp op) {
+  Type left = op.getLeft().getType().getElementType(), right = op.getRight().getType().getElementType();
+  Type result = op.getResult().getType().getElementType();
+  // sddmm_c1
+  if (right != left)
+    return op.emitOpError("expects B to have the element type of A, ") << left << ", but got " << right;
+  // sddmm_c2
+  if (!left.isBF16() && !left.isF16())
+    return op.emitOpError("expects A to be of bf16 or f16, but got ") << left << ", which has no lowering yet";
+  // sddmm_c3
+  if (!result.isBF16() && !result.isF16() && !result.isF32())
+    return op.emitOpError("expects S to be of bf16, f16 or f32, but got ") << result;
   return success();
 }
 
-LogicalResult SpmmOp::verifyRegions() {
-  if (!hasEpilogue())
-    return success();
-  Type f32 = Float32Type::get(getContext());
-  SmallVector<Type> argumentTypes{f32};
-  for (Type type : getExtras().getTypes())
-    argumentTypes.push_back(getElementTypeOrSelf(type));
-  // spmm_c16, spmm_c17
-  if (failed(verifyRegionSignature(*this, getEpilogue(), "epilogue", argumentTypes, f32)))
-    return failure();
-  // spmm_c18, spmm_c20; spmm_c19 is the trait IsolatedFromAbove
-  return verifyRegionOps(getEpilogue(), "an epilogue", RegionOps::Floats);
+static FailureOr<ResultSizes> verifySizes(SddmmOp op) {
+  BsrType pattern = op.getPattern().getType();
+  RankedTensorType a = op.getLeft().getType(), b = op.getRight().getType(), s = op.getResult().getType();
+  // sddmm_c4
+  if (a.getRank() != 2)
+    return op.emitOpError("expects A to have rank 2, but got ") << a;
+  if (b.getRank() != 2)
+    return op.emitOpError("expects B to have rank 2, but got ") << b;
+  // sddmm_c5
+  if (s.getRank() != 3 || s.getDimSize(1) != pattern.getBlockRows() || s.getDimSize(2) != pattern.getBlockColumns())
+    return op.emitOpError("expects S to be blocks x ")
+           << pattern.getBlockRows() << " x " << pattern.getBlockColumns() << ", but got " << s;
+  // sddmm_c6
+  unsigned rowDimension = op.getRowDimension(), columnDimension = op.getColumnDimension();
+  int64_t leftK = a.getDimSize(1 - rowDimension), rightK = b.getDimSize(1 - columnDimension);
+  if (!agree(leftK, rightK))
+    return op.emitOpError("expects B to have K = ") << leftK << ", as A has, but got " << rightK;
+  // sddmm_c7
+  std::optional<int64_t> n = agree(pattern.getColumns(), b.getDimSize(columnDimension));
+  if (!n)
+    return op.emitOpError("expects B to have N = ")
+           << pattern.getColumns() << ", the columns of the pattern, but got " << b.getDimSize(columnDimension);
+  // sddmm_c8
+  std::optional<int64_t> m = agree(pattern.getRows(), a.getDimSize(rowDimension));
+  if (!m)
+    return op.emitOpError("expects A to have M = ")
+           << pattern.getRows() << ", the rows of the pattern, but got " << a.getDimSize(rowDimension);
+  return ResultSizes{*m, *n, llvm::to_vector(s.getShape())};
 }
+
+LogicalResult SddmmOp::verify() {
+  if (failed(verifyElementTypes(*this)))
+    return failure();
+  FailureOr<ResultSizes> sizes = verifySizes(*this);
+  return failed(sizes) ? failure() : verifyExtras(*this, *sizes);
+}
+
+LogicalResult SddmmOp::verifyRegions() { return verifyEpilogue(*this); }
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #define GET_OP_CLASSES

@@ -15,7 +15,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-// The op that a kernel is about: spmm, attention, later other products.
+// The op that a kernel is about: spmm, sddmm, attention, later other products.
 def Sparsec_AnchorOp : NativeOpTrait<"AnchorOp"> {
   let cppNamespace = "::sparsec";
 }
@@ -27,9 +27,9 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "One entry point: typed, named arguments, one anchor op, named results.";
   let description = [{
-    `results = anchor(arguments)`. The body is one anchor op (`sparsec.spmm` or `sparsec.attention`) over the kernel's
-    arguments and `sparsec.return`. The names of arguments and results are part of the program: the runtime and
-    `sparsec-run` call them by these names, in every syntax.
+    `results = anchor(arguments)`. The body is one anchor op (`sparsec.spmm`, `sparsec.sddmm` or `sparsec.attention`)
+    over the kernel's arguments and `sparsec.return`. The names of arguments and results are part of the program: the
+    runtime and `sparsec-run` call them by these names, in every syntax.
 
     - Arguments: `!sparsec.bsr<...>`, `!sparsec.pattern<...>`, ranked tensors of bf16, f16, f32, f8E4M3FN, f8E5M2 or
       i32, and `f32` by value. The last dimension of a tensor is contiguous; the strides of the others are given at run
@@ -87,14 +87,14 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
 
 def Sparsec_YieldOp : Sparsec_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["SpmmOp", "AttentionOp", "StoreOp", "TileLoopOp", "BlockLoopOp", "WalkBlocksOp", "KeyLoopOp",
-                 "WalkKeysOp", "SoftmaxOp", "TileSoftmaxOp"]>, // yield_c1
+    ParentOneOf<["SpmmOp", "SddmmOp", "AttentionOp", "StoreOp", "TileLoopOp", "BlockLoopOp", "WalkBlocksOp",
+                 "KeyLoopOp", "WalkKeysOp", "SoftmaxOp", "TileSoftmaxOp"]>, // yield_c1
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
-    In an epilogue region: the one f32 that is rounded to the result (`spmm_c17`). In the score region of attention: the
-    new score (`attention_c15`); in its mask region: whether the key is visible (`attention_c17`). In a loop: the values
-    carried to the next step.
+    In an epilogue region: the one f32 that is rounded to the result (`spmm_c17`, `sddmm_c17`). In the score region of
+    attention: the new score (`attention_c15`); in its mask region: whether the key is visible (`attention_c17`). In a
+    loop: the values carried to the next step.
 
     ```mlir
     sparsec.yield %sum : f32
@@ -156,6 +156,69 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
       return ::mlir::cast<::sparsec::BroadcastAttr>(getBroadcast()[index]).getValue();
     }
     bool hasEpilogue() { return !getEpilogue().empty(); }
+  }];
+}
+
+def Sparsec_SddmmOp : Sparsec_Op<"sddmm", [
+    Pure, Sparsec_AnchorOp, SingleBlock, HasParent<"KernelOp">,
+    IsolatedFromAbove, // sddmm_c19
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "S = epilogue(A B^T) at the blocks of a pattern: a dense product sampled by a block-sparse matrix.";
+  let description = [{
+    Block b of the pattern, in block row i and block column j, gets the product of the rows of A in i and the rows of B
+    in j: `acc[b, p, q] = sum over k of A[i r + p, k] * B[j c + q, k]` in f32,
+    `S[b, p, q] = epilogue(acc[b, p, q], extra operands)`, rounded to the element type of S (to nearest even). Without a
+    region the epilogue is the identity. S is an array of values for the pattern: with its `row_ptr` and `col_idx` it is
+    a block-sparse matrix.
+
+    | operand | type | shape |
+    |---|---|---|
+    | `pattern` | `!sparsec.bsr` of any element type | M x N; its values are not read |
+    | A (`left`) | tensor of bf16 or f16 | `a_layout(mk)`, the default: M x K; `a_layout(km)`: K x M |
+    | B (`right`) | tensor of A's element type | `b_layout(nk)`, the default: N x K; `b_layout(kn)`: K x N |
+    | extra operands | tensors of f32, f16, bf16; `f32` | `per_row`: M; `per_column`: N; `scalar`: none; `full`: as S |
+    | S (`result`) | tensor of bf16, f16 or f32 | blocks x r x c |
+
+    Sizes may be `?`; M, N and K need not be multiples of the block. A `full` operand is another array of values of the
+    same pattern, and may be the memory of S.
+
+    The region is that of `sparsec.spmm`. It is evaluated once for every element of S. An element of a stored block
+    beyond M or N has an accumulator of zero, and the last element of a `per_row` or `per_column` operand.
+
+    Constraints: `sddmm_c1` to `sddmm_c21`.
+
+    ```mlir
+    %0 = sparsec.sddmm %p, %a, %b, %alpha scalar, %old full a_layout(km) b_layout(kn)
+        epilogue (%acc: f32, %s: f32, %o: bf16) {
+      %wide = arith.extf %o : bf16 to f32
+      %sum = math.fma %acc, %s, %wide : f32
+      sparsec.yield %sum : f32
+    } : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xbf16>, f32, tensor<?x64x64xbf16>)
+        -> tensor<?x64x64xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Sparsec_BsrType:$pattern, AnyRankedTensor:$left, AnyRankedTensor:$right, Variadic<AnyType>:$extras,
+    DefaultValuedAttr<Sparsec_LeftLayoutAttr, "::sparsec::LeftLayout::mk">:$a_layout,
+    DefaultValuedAttr<Sparsec_DenseLayoutAttr, "::sparsec::DenseLayout::nk">:$b_layout,
+    DefaultValuedAttr<Sparsec_BroadcastArrayAttr, "{}">:$broadcast);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region AnyRegion:$epilogue);
+  let assemblyFormat = [{
+    $pattern `,` $left `,` custom<SddmmInputs>($right, $extras, $broadcast, $a_layout, $b_layout) attr-dict
+    (`epilogue` custom<ElementRegion>($epilogue)^)? `:` functional-type(operands, results)
+  }];
+  let hasRegionVerifier = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The broadcast of extra operand `index`.
+    ::sparsec::Broadcast getBroadcastOf(unsigned index) {
+      return ::mlir::cast<::sparsec::BroadcastAttr>(getBroadcast()[index]).getValue();
+    }
+    bool hasEpilogue() { return !getEpilogue().empty(); }
+    /// The dimension of A that is M, and the one of B that is N; the other one is K.
+    unsigned getRowDimension() { return getALayout() == ::sparsec::LeftLayout::mk ? 0 : 1; }
+    unsigned getColumnDimension() { return getBLayout() == ::sparsec::DenseLayout::nk ? 0 : 1; }
   }];
 }
 

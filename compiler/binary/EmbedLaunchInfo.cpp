@@ -2,10 +2,10 @@
 // sparsec-embed-launch-info: what the kernel ops and the attributes of the machine kernels say becomes the bytes of a
 // constant global, which the runtime reads from the finished image.
 
-#include "ElementwiseRegion.h"
 #include "LaunchInfoWriter.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
+#include "StepWriter.h"
 #include "TargetInfo.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -91,6 +91,8 @@ static_assert(uint32_t(Broadcast::per_row) == SPARSEC_BROADCAST_PER_ROW &&
               uint32_t(Broadcast::full) == SPARSEC_BROADCAST_FULL);
 static_assert(uint32_t(DenseLayout::kn) == SPARSEC_LAYOUT_ROW_MAJOR &&
               uint32_t(DenseLayout::nk) == SPARSEC_LAYOUT_TRANSPOSED &&
+              uint32_t(LeftLayout::mk) == SPARSEC_LAYOUT_ROW_MAJOR &&
+              uint32_t(LeftLayout::km) == SPARSEC_LAYOUT_TRANSPOSED &&
               uint32_t(ResultLayout::mn) == SPARSEC_LAYOUT_ROW_MAJOR &&
               uint32_t(ResultLayout::nm) == SPARSEC_LAYOUT_TRANSPOSED);
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
@@ -136,6 +138,17 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Spm
   return list.take();
 }
 
+static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SddmmOp sddmm) {
+  OperandList list(kernel);
+  list.add(SPARSEC_SDDMM_PATTERN, sddmm.getPattern());
+  list.add(SPARSEC_SDDMM_LEFT, sddmm.getLeft(), static_cast<uint32_t>(sddmm.getALayout()));
+  list.add(SPARSEC_SDDMM_RIGHT, sddmm.getRight(), static_cast<uint32_t>(sddmm.getBLayout()));
+  for (auto [index, extra] : llvm::enumerate(sddmm.getExtras()))
+    list.add(SPARSEC_SDDMM_EXTRA, extra, SPARSEC_LAYOUT_NONE, static_cast<uint32_t>(sddmm.getBroadcastOf(index)));
+  list.addResult(SPARSEC_SDDMM_RESULT, 0);
+  return list.take();
+}
+
 static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, AttentionOp attention) {
   OperandList list(kernel);
   list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery());
@@ -163,128 +176,40 @@ static uint32_t firstExtra(ArrayRef<sparsec_operand_info_t> operands, uint32_t s
 // Regions
 //===----------------------------------------------------------------------===//
 
-static uint32_t getStepOpcode(Operation &op) {
-  if (auto round = dyn_cast<arith::TruncFOp>(op))
-    return isa<BFloat16Type>(round.getType()) ? SPARSEC_STEP_ROUND_BF16 : SPARSEC_STEP_ROUND_F16;
-  if (hasIntegers(op) || isa<ElementOp>(op)) {
-    uint32_t opcode = TypeSwitch<Operation *, uint32_t>(&op)
-#define SPARSEC_INTEGER_OP(op, opcode) .Case([](op) { return SPARSEC_STEP_##opcode; })
-#include "ElementwiseOps.def"
-                          .Default(0u);
-    if (opcode)
-      return opcode;
-  }
-  return TypeSwitch<Operation *, uint32_t>(&op)
-#define SPARSEC_ELEMENTWISE_OP(op, opcode) .Case([](op) { return SPARSEC_STEP_##opcode; })
-#include "ElementwiseOps.def"
-      .Default(0u);
-}
-
-static double getImmediate(TypedAttr value) {
-  if (auto number = dyn_cast<FloatAttr>(value))
-    return number.getValueAsDouble();
-  if (auto flag = dyn_cast<BoolAttr>(value))
-    return flag.getValue();
-  return cast<IntegerAttr>(value).getInt();
-}
-
-namespace {
-
-/// A region as a list of steps. Values get numbers: first the arguments of the region, then the steps.
-class StepWriter {
-public:
-  explicit StepWriter(uint32_t firstStep) : firstStep(firstStep) {}
-
-  void number(Value value, uint32_t number) { numbers[value] = number; }
-  /// `tensor`, an argument of the region, is operand `operand` of the operation.
-  void nameTensor(Value tensor, uint32_t operand) { tensors[tensor] = operand; }
-  std::vector<sparsec_step_info_t> write(Region &region);
-
-private:
-  uint32_t add(const sparsec_step_info_t &step);
-  sparsec_step_info_t describe(Operation &op);
-  sparsec_step_info_t describeElement(ElementOp element);
-
-  uint32_t firstStep;
-  DenseMap<Value, uint32_t> numbers, tensors;
-  std::vector<sparsec_step_info_t> steps;
-};
-
-} // namespace
-
-/// Returns the number of the step's value.
-uint32_t StepWriter::add(const sparsec_step_info_t &step) {
-  steps.push_back(step);
-  return firstStep + steps.size() - 1;
-}
-
-sparsec_step_info_t StepWriter::describe(Operation &op) {
-  if (auto element = dyn_cast<ElementOp>(op))
-    return describeElement(element);
-  sparsec_step_info_t step = {};
-  step.op = getStepOpcode(op);
-  if (auto constant = dyn_cast<arith::ConstantOp>(op))
-    step.immediate = getImmediate(constant.getValue());
-  uint32_t *operands[] = {&step.a, &step.b, &step.c};
-  for (auto [index, operand] : llvm::enumerate(op.getOperands()))
-    *operands[index] = numbers.lookup(operand);
-  if (auto compare = dyn_cast<arith::CmpFOp>(op))
-    step.c = static_cast<uint32_t>(compare.getPredicate());
-  if (auto compare = dyn_cast<arith::CmpIOp>(op))
-    step.c = static_cast<uint32_t>(compare.getPredicate());
-  return step;
-}
-
-/// The indices of a load have consecutive numbers: copies where they have not.
-sparsec_step_info_t StepWriter::describeElement(ElementOp element) {
-  SmallVector<uint32_t> indices;
-  for (Value index : element.getIndices())
-    indices.push_back(numbers.lookup(index));
-  uint32_t first = indices.empty() ? 0 : indices.front();
-  bool areConsecutive =
-      llvm::all_of(llvm::enumerate(indices), [&](auto index) { return index.value() == first + index.index(); });
-  if (!areConsecutive) {
-    first = firstStep + steps.size();
-    for (uint32_t index : indices)
-      add({SPARSEC_STEP_COPY, index, 0, 0, 0.0});
-  }
-  return {getStepOpcode(*element), tensors.lookup(element.getTensor()), first, 0, 0.0};
-}
-
-std::vector<sparsec_step_info_t> StepWriter::write(Region &region) {
-  Block &body = region.front();
-  for (Operation &op : body.without_terminator()) {
-    sparsec_step_info_t step = describe(op);
-    numbers[op.getResult(0)] = add(step);
-  }
-  // The last step is the result: repeat the yielded value where it is another one.
-  uint32_t yielded = numbers.lookup(body.getTerminator()->getOperand(0));
-  if (steps.empty() || yielded != firstStep + steps.size() - 1)
-    add({SPARSEC_STEP_COPY, yielded, 0, 0, 0.0});
-  return std::move(steps);
-}
-
 /// Whether a region gives back its first value.
 static bool isIdentity(Region &region) {
   return region.empty() || region.front().getTerminator()->getOperand(0) == region.getArgument(0);
+}
+
+/// The epilogue of a product, if it is not the identity. Its operands are those in `extraSlot`.
+static void addEpilogue(OperationRecord &record, Region &region, uint32_t extraSlot) {
+  if (isIdentity(region))
+    return;
+  RegionRecord epilogue;
+  epilogue.slot = SPARSEC_REGION_EPILOGUE;
+  epilogue.inputs.push_back({SPARSEC_INPUT_ACCUMULATOR, 0});
+  for (uint32_t index : llvm::seq<uint32_t>(region.getNumArguments() - 1))
+    epilogue.inputs.push_back({SPARSEC_INPUT_OPERAND, firstExtra(record.operands, extraSlot) + index});
+  StepWriter writer(epilogue.inputs.size());
+  for (BlockArgument argument : region.getArguments())
+    writer.number(argument, argument.getArgNumber());
+  epilogue.steps = writer.write(region);
+  record.regions.push_back(std::move(epilogue));
 }
 
 static OperationRecord describeOperation(KernelOp kernel, SpmmOp spmm) {
   OperationRecord record;
   record.kind = SPARSEC_OPERATION_SPMM;
   record.operands = describeOperands(kernel, spmm);
-  if (isIdentity(spmm.getEpilogue()))
-    return record;
-  RegionRecord epilogue;
-  epilogue.slot = SPARSEC_REGION_EPILOGUE;
-  epilogue.inputs.push_back({SPARSEC_INPUT_ACCUMULATOR, 0});
-  for (uint32_t index : llvm::seq<uint32_t>(spmm.getExtras().size()))
-    epilogue.inputs.push_back({SPARSEC_INPUT_OPERAND, firstExtra(record.operands, SPARSEC_SPMM_EXTRA) + index});
-  StepWriter writer(epilogue.inputs.size());
-  for (BlockArgument argument : spmm.getEpilogue().getArguments())
-    writer.number(argument, argument.getArgNumber());
-  epilogue.steps = writer.write(spmm.getEpilogue());
-  record.regions.push_back(std::move(epilogue));
+  addEpilogue(record, spmm.getEpilogue(), SPARSEC_SPMM_EXTRA);
+  return record;
+}
+
+static OperationRecord describeOperation(KernelOp kernel, SddmmOp sddmm) {
+  OperationRecord record;
+  record.kind = SPARSEC_OPERATION_SDDMM;
+  record.operands = describeOperands(kernel, sddmm);
+  addEpilogue(record, sddmm.getEpilogue(), SPARSEC_SDDMM_EXTRA);
   return record;
 }
 
@@ -329,9 +254,8 @@ static OperationRecord describeOperation(KernelOp kernel, AttentionOp attention)
 }
 
 static OperationRecord describeOperation(KernelOp kernel) {
-  if (auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor()))
-    return describeOperation(kernel, spmm);
-  return describeOperation(kernel, cast<AttentionOp>(kernel.getAnchor()));
+  return TypeSwitch<Operation *, OperationRecord>(kernel.getAnchor())
+      .Case<SpmmOp, SddmmOp, AttentionOp>([&](auto anchor) { return describeOperation(kernel, anchor); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -448,9 +372,9 @@ public:
   FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
 
 private:
-  bool isAttention() const { return kernel.operation.kind == SPARSEC_OPERATION_ATTENTION; }
   const sparsec_operand_info_t &operandIn(uint32_t slot) const;
   uint32_t argumentIn(uint32_t slot) const { return operandIn(slot).argument; }
+  uint32_t blockRowsIn(uint32_t slot) const { return kernel.arguments[argumentIn(slot)].block_rows; }
   /// The number of tiles that cover a dimension and do not cross blocks.
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
   void describeGrid(StageRecord &stage) const;
@@ -472,20 +396,39 @@ sparsec_extent_info_t VariantDescriber::tilesOf(uint32_t slot, uint32_t dimensio
 
 void VariantDescriber::describeGrid(StageRecord &stage) const {
   const sparsec_stage_info_t &info = stage.info;
-  if (isAttention()) {
+  switch (kernel.operation.kind) {
+  case SPARSEC_OPERATION_ATTENTION:
     stage.rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
     stage.panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, info.tile_m, info.tile_m)};
     return;
+  case SPARSEC_OPERATION_SPMM: {
+    uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
+    uint32_t panel = info.cluster * info.tile_n;
+    stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, 0, blockRowsIn(SPARSEC_SPMM_MATRIX), info.tile_m)};
+    stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
+    return;
   }
-  uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
-  uint32_t panel = info.cluster * info.tile_n;
-  uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SPMM_MATRIX)].block_rows;
-  stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, 0, blockRows, info.tile_m)};
-  stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
+  case SPARSEC_OPERATION_SDDMM: {
+    uint32_t columns = kernel.arguments[argumentIn(SPARSEC_SDDMM_PATTERN)].block_columns;
+    bool isTransposed = operandIn(SPARSEC_SDDMM_RIGHT).layout == SPARSEC_LAYOUT_TRANSPOSED;
+    // A tile of the host has one block, without a stride.
+    uint32_t blocks = std::max(info.tile_n / uint32_t(blockStride(columns, isTransposed)), 1u);
+    uint32_t panel = info.cluster * blocks * columns;
+    // Blocks are written as a whole, also where M cuts them: all block rows have as many tile rows.
+    uint32_t blockRows = blockRowsIn(SPARSEC_SDDMM_PATTERN);
+    stage.rows = {tilesOf(SPARSEC_SDDMM_PATTERN, 0, blockRows, blockRows),
+                  tilesOf(SPARSEC_SDDMM_RESULT, 1, blockRows, info.tile_m)};
+    stage.panels = {tilesOf(SPARSEC_SDDMM_PATTERN, 1, panel, panel)};
+    return;
+  }
+  }
+  llvm_unreachable("all operations are covered");
 }
 
-/// Whether a machine kernel touches single elements of an operand only.
+/// Whether a machine kernel touches at most single elements of an operand.
 static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
+  if (kind == SPARSEC_OPERATION_SDDMM)
+    return slot == SPARSEC_SDDMM_PATTERN;
   return kind == SPARSEC_OPERATION_ATTENTION && (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_EXTRA);
 }
 

@@ -55,6 +55,57 @@ Value HostBuilder::indexParameter(ParameterKind kind, int64_t argument, int64_t 
 }
 
 //===----------------------------------------------------------------------===//
+// Operands of products
+//===----------------------------------------------------------------------===//
+
+HostBuilder::Matrix HostBuilder::matrixParameter(int64_t argument, Type elementType, bool transposed) {
+  Value data = parameter(pointer, ParameterKind::pointer, argument);
+  Value stride = parameter(i64, ParameterKind::stride, argument, 0);
+  return {data, stride, elementType, transposed};
+}
+
+HostBuilder::Matrix HostBuilder::matrixParameter(Value operand, bool transposed) {
+  return matrixParameter(argumentOf(operand), cast<RankedTensorType>(operand.getType()).getElementType(), transposed);
+}
+
+Value HostBuilder::elementAddress(const Matrix &matrix, Value row, Value column) {
+  if (matrix.transposed)
+    std::swap(row, column);
+  return address(matrix.elementType, matrix.data, add(multiply(row, matrix.stride), column));
+}
+
+/// A full operand lies as the result does. That of rank 3 is a matrix of all rows of its blocks.
+HostBuilder::Extra HostBuilder::extraParameter(Value operand, Broadcast broadcast, const Matrix &result) {
+  int64_t argument = argumentOf(operand);
+  Extra extra{broadcast, {}, {}};
+  auto type = dyn_cast<RankedTensorType>(operand.getType());
+  if (!type)
+    extra.value = parameter(f32, ParameterKind::scalar, argument);
+  else if (broadcast == Broadcast::full && type.getRank() == 2)
+    extra.matrix = matrixParameter(operand, result.transposed);
+  else
+    extra.matrix = {parameter(pointer, ParameterKind::pointer, argument), result.stride, type.getElementType()};
+  return extra;
+}
+
+Value HostBuilder::extraElement(const Extra &extra, const ExtraPosition &at) {
+  if (extra.value)
+    return extra.value;
+  Type type = extra.matrix.elementType;
+  switch (extra.broadcast) {
+  case Broadcast::per_row:
+    return load(type, extra.matrix.data, at.row);
+  case Broadcast::per_column:
+    return load(type, extra.matrix.data, at.column);
+  case Broadcast::scalar:
+    return load(type, extra.matrix.data, constant(0));
+  case Broadcast::full:
+    return LLVM::LoadOp::create(b, type, elementAddress(extra.matrix, at.fullRow, at.fullColumn));
+  }
+  llvm_unreachable("all broadcasts are handled");
+}
+
+//===----------------------------------------------------------------------===//
 // Small words
 //===----------------------------------------------------------------------===//
 

@@ -13,6 +13,7 @@ namespace sparsec {
 
 /// The function of type sparsec_host_kernel_t that computes the kernel, before the builder's insertion point.
 mlir::LLVM::LLVMFuncOp emitHostSpmm(KernelOp kernel, SpmmOp spmm);
+mlir::LLVM::LLVMFuncOp emitHostSddmm(KernelOp kernel, SddmmOp sddmm);
 mlir::LLVM::LLVMFuncOp emitHostAttention(KernelOp kernel, AttentionOp attention);
 
 class HostBuilder {
@@ -32,6 +33,26 @@ protected:
     int64_t m, n, k;
   };
 
+  /// A matrix in memory: element (i, j) is at data + i * stride + j, or at data + j * stride + i when transposed.
+  struct Matrix {
+    Value data, stride;
+    Type elementType;
+    bool transposed = false;
+  };
+
+  /// One extra operand of an epilogue: `matrix` for full operands, `value` for an f32 by value.
+  struct Extra {
+    Broadcast broadcast;
+    Matrix matrix;
+    Value value;
+  };
+
+  /// Where the extra operands of one element have theirs.
+  struct ExtraPosition {
+    Value row, column;         // of vectors
+    Value fullRow, fullColumn; // of full operands as matrices
+  };
+
   explicit HostBuilder(KernelOp kernel) : kernel(kernel), b(kernel.getLoc(), kernel) {}
 
   /// Starts the function; the builder stands in its first block.
@@ -47,6 +68,13 @@ protected:
   Value sizeParameter(int64_t argument, int64_t dimension) {
     return indexParameter(ParameterKind::size, argument, dimension);
   }
+
+  // Operands of products.
+  Matrix matrixParameter(Value operand, bool transposed);
+  Matrix matrixParameter(int64_t argument, Type elementType, bool transposed);
+  Value elementAddress(const Matrix &matrix, Value row, Value column);
+  Extra extraParameter(Value operand, Broadcast broadcast, const Matrix &result);
+  Value extraElement(const Extra &extra, const ExtraPosition &at);
 
   /// Constants stand once, at the start of the function.
   Value constant(mlir::TypedAttr attribute);

@@ -19,20 +19,6 @@ using namespace sparsec;
 
 namespace {
 
-/// A matrix in memory: element (i, j) is at data + i * stride + j, or at data + j * stride + i when transposed.
-struct Matrix {
-  Value data, stride;
-  Type elementType;
-  bool transposed;
-};
-
-/// One extra operand of the epilogue: `matrix` for full operands, `value` for an f32 by value.
-struct Extra {
-  Broadcast broadcast;
-  Matrix matrix;
-  Value value;
-};
-
 /// The part of the result that one tile covers.
 struct Tile {
   Value blockRow, firstRow, firstColumn;
@@ -46,9 +32,6 @@ public:
   LLVM::LLVMFuncOp emit();
 
 private:
-  // Parameters.
-  Matrix matrixParameter(int64_t argument, Type elementType, bool transposed);
-  Extra extraParameter(unsigned index);
   void emitParameters();
 
   // The computation.
@@ -57,8 +40,6 @@ private:
   void emitUnpack(const Tile &tile, Value firstK, Value depth);
   void emitMultiply(const Tile &tile, Value block, Value depth);
   void emitEpilogue(const Tile &tile);
-  Value extraElement(const Extra &extra, Value row, Value column);
-  Value elementAddress(const Matrix &matrix, Value row, Value column);
 
   SpmmOp spmm;
   BsrType matrixType;
@@ -70,35 +51,9 @@ private:
 
 } // namespace
 
-Value SpmmEmitter::elementAddress(const Matrix &matrix, Value row, Value column) {
-  if (matrix.transposed)
-    std::swap(row, column);
-  return address(matrix.elementType, matrix.data, add(multiply(row, matrix.stride), column));
-}
-
 //===----------------------------------------------------------------------===//
 // Parameters
 //===----------------------------------------------------------------------===//
-
-Matrix SpmmEmitter::matrixParameter(int64_t argument, Type elementType, bool transposed) {
-  Value data = parameter(pointer, ParameterKind::pointer, argument);
-  Value stride = parameter(i64, ParameterKind::stride, argument, 0);
-  return {data, stride, elementType, transposed};
-}
-
-Extra SpmmEmitter::extraParameter(unsigned index) {
-  Value operand = spmm.getExtras()[index];
-  int64_t argument = argumentOf(operand);
-  Extra extra{spmm.getBroadcastOf(index), {}, {}};
-  auto type = dyn_cast<RankedTensorType>(operand.getType());
-  if (!type)
-    extra.value = parameter(f32, ParameterKind::scalar, argument);
-  else if (extra.broadcast == Broadcast::full)
-    extra.matrix = matrixParameter(argument, type.getElementType(), result.transposed);
-  else
-    extra.matrix = {parameter(pointer, ParameterKind::pointer, argument), {}, type.getElementType(), false};
-  return extra;
-}
 
 void SpmmEmitter::emitParameters() {
   int64_t matrixArgument = argumentOf(spmm.getMatrix());
@@ -108,16 +63,14 @@ void SpmmEmitter::emitParameters() {
   colIdx = parameter(pointer, ParameterKind::col_idx, matrixArgument);
   rowCount = sizeParameter(matrixArgument, 0);
   depth = sizeParameter(matrixArgument, 1);
-  dense =
-      matrixParameter(argumentOf(spmm.getDense()), cast<RankedTensorType>(spmm.getDense().getType()).getElementType(),
-                      spmm.getXLayout() == DenseLayout::nk);
+  dense = matrixParameter(spmm.getDense(), spmm.getXLayout() == DenseLayout::nk);
   bool transposed = spmm.getYLayout() == ResultLayout::nm;
   result =
       matrixParameter(resultArgument, cast<RankedTensorType>(spmm.getResult().getType()).getElementType(), transposed);
   columnCount = sizeParameter(resultArgument, transposed ? 0 : 1);
   panels = indexParameter(ParameterKind::tile_panels);
   for (unsigned index = 0; index < spmm.getExtras().size(); ++index)
-    extras.push_back(extraParameter(index));
+    extras.push_back(extraParameter(spmm.getExtras()[index], spmm.getBroadcastOf(index), result));
 }
 
 //===----------------------------------------------------------------------===//
@@ -160,30 +113,13 @@ void SpmmEmitter::emitBlock(const Tile &tile, Value block) {
   emitMultiply(tile, block, blockDepth);
 }
 
-Value SpmmEmitter::extraElement(const Extra &extra, Value row, Value column) {
-  if (extra.value)
-    return extra.value;
-  Type type = extra.matrix.elementType;
-  switch (extra.broadcast) {
-  case Broadcast::per_row:
-    return load(type, extra.matrix.data, row);
-  case Broadcast::per_column:
-    return load(type, extra.matrix.data, column);
-  case Broadcast::scalar:
-    return load(type, extra.matrix.data, constant(0));
-  case Broadcast::full:
-    return LLVM::LoadOp::create(b, type, elementAddress(extra.matrix, row, column));
-  }
-  llvm_unreachable("all broadcasts are handled");
-}
-
 void SpmmEmitter::emitEpilogue(const Tile &tile) {
   auto store = [&](Value tileRow, Value tileColumn) {
     Value row = add(tile.firstRow, tileRow), column = add(tile.firstColumn, tileColumn);
     Value sum = load(f32, bufferRow(accumulator, tileRow), tileColumn);
     SmallVector<Value> elements;
     for (const Extra &extra : extras)
-      elements.push_back(extraElement(extra, row, column));
+      elements.push_back(extraElement(extra, {row, column, row, column}));
     Value value = fromF32(inlineEpilogue(b, spmm.getEpilogue(), sum, elements), result.elementType);
     LLVM::StoreOp::create(b, value, elementAddress(result, row, column));
   };

@@ -28,14 +28,17 @@ static StageRange usefulStages(CopyMethod copy) {
 }
 
 /// Gives the schedule what follows from its tile: as many stages as are useful and fit, and the group of tile rows.
-static Schedule complete(Schedule schedule, const ProblemDescription &problem, const Chip &chip) {
+template <typename Description>
+static Schedule complete(Schedule schedule, const Description &problem, const Chip &chip) {
   schedule.groupM = chooseGroupM(schedule, problem, chip);
   auto [least, most] = usefulStages(schedule.copy);
   chooseStages(schedule, problem, chip, least, most);
   return schedule;
 }
 
-static void addWgmmaCandidates(const ProblemDescription &problem, const Chip &chip, CopyMethod copy,
+/// The columns of a consumer are multiples of `stride`.
+template <typename Description>
+static void addWgmmaCandidates(const Description &problem, const Chip &chip, CopyMethod copy, int64_t stride,
                                std::vector<Schedule> &schedules) {
   struct Consumers {
     int64_t m, n, columns;
@@ -44,13 +47,16 @@ static void addWgmmaCandidates(const ProblemDescription &problem, const Chip &ch
   constexpr Consumers tiles[] = {{2, 1, 256}, {2, 1, 128}, {2, 1, 64}, {1, 2, 256}, {1, 2, 128}, {1, 2, 64}};
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   for (const Consumers &consumers : tiles) {
+    int64_t columns = consumers.columns / stride * stride;
+    if (columns == 0)
+      continue;
     for (int64_t cluster : {1, 2}) {
       for (int64_t ctasPerSm : {1, 2}) {
         Schedule schedule;
         schedule.instruction = info.instruction;
         schedule.copy = copy;
         schedule.tileM = consumers.m * info.m;
-        schedule.tileN = consumers.n * consumers.columns;
+        schedule.tileN = consumers.n * columns;
         schedule.tileK = granule(info, problem.elementType);
         schedule.consumersM = consumers.m;
         schedule.consumersN = consumers.n;
@@ -137,12 +143,21 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
     if (!copy || !fillsInstruction(rate.instruction, problem))
       continue;
     if (rate.instruction == MatrixInstruction::Wgmma)
-      addWgmmaCandidates(problem, chip, *copy, schedules);
+      addWgmmaCandidates(problem, chip, *copy, /*stride=*/1, schedules);
     else
       addMmaSyncCandidates(problem, chip, *copy, schedules);
     // A slower instruction would be of no use.
     break;
   }
+  return schedules;
+}
+
+std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &problem, const Chip &chip,
+                                                  int64_t alignment) {
+  std::vector<Schedule> schedules;
+  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
+  if (copy && chip.find(MatrixInstruction::Wgmma))
+    addWgmmaCandidates(problem, chip, *copy, problem.blockStride, schedules);
   return schedules;
 }
 

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedules that are worth a look, and the best of them. Pure functions.
 //
-// A description says what a kernel computes: ProblemDescription for spmm, AttentionDescription for attention. Each of
-// them has the functions candidateSchedules, checkFit, estimatedRegisters and estimateCost. Both share everything else.
+// A description says what a kernel computes: ProblemDescription for spmm, SampledDescription for sddmm,
+// AttentionDescription for attention. Each of them has the functions candidateSchedules, checkFit, estimatedRegisters
+// and estimateCost. They share everything else.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
 #define SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
@@ -31,6 +32,7 @@ std::optional<CopyMethod> copyFor(MatrixInstruction instruction, const Chip &chi
 /// All schedules to consider when pointers and row strides are multiples of `alignment` bytes. Each has as many stages
 /// as are useful and fit.
 std::vector<Schedule> candidateSchedules(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
+std::vector<Schedule> candidateSchedules(const SampledDescription &problem, const Chip &chip, int64_t alignment);
 
 /// Those that fit first, the cheapest at the front; what is equal keeps its order.
 void sortByCost(std::vector<Candidate> &candidates);

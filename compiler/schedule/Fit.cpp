@@ -282,3 +282,14 @@ Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &proble
     fit = checkSharedMemory(schedule, sharedMemoryLayout(schedule, problem).total, chip);
   return fit;
 }
+
+/// Only wgmma has a program for it yet, and a consumer computes whole blocks.
+Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin) {
+  if (schedule.instruction != MatrixInstruction::Wgmma)
+    return broken(Limit::Instruction,
+                  fmt::format("expects instruction = {} for sddmm, but got {}", infoOf(MatrixInstruction::Wgmma).name,
+                              infoOf(schedule.instruction).name));
+  const ProblemDescription &product = problem;
+  return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, problem.blockStride),
+                      checkFit(schedule, product, chip, origin)});
+}

@@ -49,6 +49,13 @@ int64_t sparsec::chunks(const Schedule &schedule, int64_t blockColumns) {
   return (blockColumns + schedule.tileK - 1) / schedule.tileK;
 }
 
+int64_t sparsec::blockStride(int64_t blockColumns, bool isTransposed) {
+  constexpr int64_t columnsOfPanel = 64;
+  if (isTransposed && columnsOfPanel % blockColumns == 0)
+    return blockColumns;
+  return (blockColumns + columnsOfPanel - 1) / columnsOfPanel * columnsOfPanel;
+}
+
 int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
   return schedule.tileK > blockColumns ? schedule.tileK / blockColumns : 1;
 }

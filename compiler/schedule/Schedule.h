@@ -33,7 +33,21 @@ struct ProblemDescription {
   int64_t epilogueBytes = 0;
   /// The kernel has an epilogue region.
   bool hasEpilogue = false;
+  /// Every 64 columns of a tile lie together in the result, as tensor stores write them.
+  bool storesInBoxes = true;
 };
+
+/// What is known about a dense product A B^T that is sampled at the blocks of a pattern: that of the product of A,
+/// whose rows are dense, and of as many columns as are stored in a row of blocks. A tile has blocks of one block row.
+struct SampledDescription : ProblemDescription {
+  /// Columns of a tile from one block to the next.
+  int64_t blockStride = 0;
+};
+
+/// The columns of a tile from one block to the next, where each block brings `blockColumns` of B. With K contiguous
+/// (`isTransposed`) blocks lie side by side. Otherwise copies bring 64 columns at a time, and so they do for blocks
+/// that do not fill such 64 columns.
+int64_t blockStride(int64_t blockColumns, bool isTransposed);
 
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
 struct Schedule {

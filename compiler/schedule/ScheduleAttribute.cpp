@@ -58,6 +58,20 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
   return problem;
 }
 
+static void setIfStatic(int64_t &size, int64_t value) {
+  if (!ShapedType::isDynamic(value))
+    size = value;
+}
+
+/// Bytes that an epilogue reads for each element of the result.
+template <typename Op> static int64_t epilogueBytesOf(Op op) {
+  int64_t bytes = 0;
+  for (unsigned i = 0; i < op.getExtras().size(); ++i)
+    if (op.getBroadcastOf(i) == Broadcast::full)
+      bytes += bytesOfType(getElementTypeOrSelf(op.getExtras()[i].getType()));
+  return bytes;
+}
+
 ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   auto matrix = cast<BsrType>(spmm.getMatrix().getType());
   auto dense = cast<RankedTensorType>(spmm.getDense().getType());
@@ -71,15 +85,35 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   problem.blockColumns = matrix.getBlockColumns();
   problem.xTransposed = xTransposed;
   problem.hasEpilogue = spmm.hasEpilogue();
-  auto setIfStatic = [](int64_t &size, int64_t value) {
-    if (!ShapedType::isDynamic(value))
-      size = value;
-  };
   setIfStatic(problem.m, matrix.getRows());
   setIfStatic(problem.k, matrix.getColumns());
   setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));
-  for (unsigned i = 0; i < spmm.getExtras().size(); ++i)
-    if (spmm.getBroadcastOf(i) == Broadcast::full)
-      problem.epilogueBytes += bytesOfType(getElementTypeOrSelf(spmm.getExtras()[i].getType()));
+  problem.epilogueBytes = epilogueBytesOf(spmm);
+  return problem;
+}
+
+SampledDescription sparsec::describeProblem(SddmmOp sddmm, double density) {
+  const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma);
+  BsrType pattern = sddmm.getPattern().getType();
+  RankedTensorType left = sddmm.getLeft().getType(), result = sddmm.getResult().getType();
+  int64_t m = assumedSize, n = assumedSize;
+  setIfStatic(m, pattern.getRows());
+  setIfStatic(n, pattern.getColumns());
+
+  SampledDescription problem;
+  problem.elementType = toElementType(left.getElementType());
+  problem.outputBytes = bytesOfType(result.getElementType());
+  problem.xTransposed = sddmm.getBLayout() == DenseLayout::nk;
+  problem.hasEpilogue = sddmm.hasEpilogue();
+  problem.epilogueBytes = epilogueBytesOf(sddmm);
+  problem.storesInBoxes = pattern.getBlockColumns() % 64 == 0;
+  problem.blockStride = blockStride(pattern.getBlockColumns(), problem.xTransposed);
+  // Rows of A are dense, and walked as deep as a stage is. An instruction has the rows of a small block, and more.
+  problem.density = 1;
+  problem.blockColumns = granule(wgmma, problem.elementType);
+  problem.blockRows = std::max<int64_t>(pattern.getBlockRows(), wgmma.m);
+  problem.m = (m + pattern.getBlockRows() - 1) / pattern.getBlockRows() * problem.blockRows;
+  problem.n = std::max<int64_t>(int64_t(double(n) * density), problem.blockStride);
+  setIfStatic(problem.k, left.getDimSize(1 - sddmm.getRowDimension()));
   return problem;
 }

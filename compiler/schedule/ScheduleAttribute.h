@@ -20,6 +20,8 @@ ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);
 
 /// The problem as far as types tell; sizes that are `?` keep their assumed value.
 ProblemDescription describeProblem(SpmmOp spmm);
+/// `density` is the expected fraction of blocks that are there.
+SampledDescription describeProblem(SddmmOp sddmm, double density);
 AttentionDescription describeProblem(AttentionOp attention);
 
 } // namespace sparsec

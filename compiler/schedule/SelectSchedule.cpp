@@ -75,7 +75,7 @@ LogicalResult Selection::run() {
       return kernel.emitOpError() << "fallback_schedule expects copy = scalar, but got " << infoOf(fallback.copy).name;
     if (failed(expectFit("fallback_schedule", fallback)))
       return failure();
-  } else if (requiredAlignment(schedule, elementBytes) > elementBytes) {
+  } else if (requiredAlignment(schedule, elementBytes) > elementBytes && !rank(elementBytes).empty()) {
     kernel.setFallbackScheduleAttr(choose(elementBytes, refusedFallbacks));
   }
   if (!table.empty())
@@ -141,12 +141,21 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       LogicalResult selected = success();
       if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
         selected = SelectionFor(kernel, describeProblem(attention), *chip).run();
+      else if (auto sddmm = dyn_cast<SddmmOp>(kernel.getAnchor()))
+        selected = select(kernel, describeProblem(sddmm, expectDensity), *chip);
       else
         selected = SelectionFor(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip).run();
       if (failed(selected))
         return failure();
     }
     return success();
+  }
+
+  LogicalResult select(KernelOp kernel, const SampledDescription &problem, const Chip &chip) {
+    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
+      return kernel.emitOpError("expects the host or a chip with wgmma and tma for sparsec.sddmm, but got ")
+             << chip.name << ", for which it has no lowering yet";
+    return SelectionFor(kernel, problem, chip).run();
   }
 
   ProblemDescription withHints(ProblemDescription problem) {

@@ -8,6 +8,10 @@ bool sparsec::usesStagedStore(const Schedule &schedule, int64_t blockRows, int64
   return schedule.copy == CopyMethod::Tma && outputBytes == 2 && blockRows % infoOf(schedule.instruction).m == 0;
 }
 
+bool sparsec::usesStagedStore(const Schedule &schedule, const ProblemDescription &problem) {
+  return problem.storesInBoxes && usesStagedStore(schedule, problem.blockRows, problem.outputBytes);
+}
+
 SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t elementBytes, bool stagedStore) {
   // Tiles of wgmma are multiples of 64 rows of 128 bytes, others of 16 x 16 elements: every slot starts at a multiple
   // of 1024 bytes (where the 128-byte swizzle begins again) or of 128 bytes without padding.
@@ -31,6 +35,5 @@ SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t
 }
 
 SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, const ProblemDescription &problem) {
-  return sharedMemoryLayout(schedule, bytesOf(problem.elementType),
-                            usesStagedStore(schedule, problem.blockRows, problem.outputBytes));
+  return sharedMemoryLayout(schedule, bytesOf(problem.elementType), usesStagedStore(schedule, problem));
 }

@@ -33,6 +33,8 @@ struct SharedMemoryLayout {
 /// into the next block row.
 bool usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t outputBytes);
 
+bool usesStagedStore(const Schedule &schedule, const ProblemDescription &problem);
+
 SharedMemoryLayout sharedMemoryLayout(const Schedule &schedule, int64_t elementBytes, bool stagedStore);
 
 /// The layout for a problem, with the store it implies.

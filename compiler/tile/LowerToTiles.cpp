@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form.
+// Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form;
+// that of sparsec.sddmm has roles from the start.
 
 #include "Passes.h"
 #include "ProgramBuilder.h"
@@ -30,15 +31,30 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   for (Type type : kernel.getResultTypes())
     results.push_back(body->addArgument(type, kernel.getLoc()));
 
+  buildBody(b);
+}
+
+void ProgramBuilder::buildBody(ImplicitLocOpBuilder &b) {
   auto tileLoop = TileLoopOp::create(b);
   Block &tile = tileLoop.getBody().front();
   b.setInsertionPoint(tile.getTerminator());
   buildTile(b, tile.getArgument(0), tile.getArgument(1));
 }
 
+void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) {
+  // An epilogue sees nothing from outside. A mapping of its own, because several stores may have the same one.
+  IRMapping arguments;
+  if (!epilogue.empty())
+    return epilogue.cloneInto(&store.getEpilogue(), arguments);
+  OpBuilder::InsertionGuard guard(b);
+  Block *body = b.createBlock(&store.getEpilogue());
+  YieldOp::create(b, store.getLoc(), ValueRange{body->addArgument(b.getF32Type(), store.getLoc())});
+}
+
 static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) {
   return TypeSwitch<Operation *, std::unique_ptr<ProgramBuilder>>(kernel.getAnchor())
       .Case([&](SpmmOp spmm) { return makeSpmmBuilder(kernel, spmm, schedule); })
+      .Case([&](SddmmOp sddmm) { return makeSddmmBuilder(kernel, sddmm, schedule); })
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
 

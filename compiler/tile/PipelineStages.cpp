@@ -99,7 +99,9 @@ public:
   using PipelineStagesPassBase::PipelineStagesPassBase;
   void runOnOperation() override {
     ProgramOp program = getOperation();
-    if (program.getSchedule().getCopy() == Copy::tma) {
+    if (!program.getBody().getOps<RoleOp>().empty()) {
+      tidy(program); // it was built with roles
+    } else if (program.getSchedule().getCopy() == Copy::tma) {
       program.isAttention() ? splitAttentionRoles(program) : splitSpmmRoles(program);
       tidy(program);
     } else if (program.isAttention()) {

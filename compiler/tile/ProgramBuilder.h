@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Building the program of one kernel under one schedule, in values form. What is the same for every anchor op is here.
+// Building the program of one kernel under one schedule, in values form or of roles. What is the same for every anchor
+// op is here.
 
 #ifndef SPARSEC_COMPILER_TILE_PROGRAMBUILDER_H
 #define SPARSEC_COMPILER_TILE_PROGRAMBUILDER_H
@@ -21,8 +22,12 @@ public:
   void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant);
 
 protected:
-  /// What happens for one tile.
-  virtual void buildTile(mlir::ImplicitLocOpBuilder &b, mlir::Value tileRow, mlir::Value panel) = 0;
+  /// The ops of the program: in values form a loop over tiles.
+  virtual void buildBody(mlir::ImplicitLocOpBuilder &b);
+  /// What happens for one tile, in values form.
+  virtual void buildTile(mlir::ImplicitLocOpBuilder & /*b*/, mlir::Value /*tileRow*/, mlir::Value /*panel*/) {}
+  /// Gives a store the epilogue of its kernel, the identity where it has none.
+  void setEpilogue(mlir::OpBuilder &b, StoreOp store, mlir::Region &epilogue);
   /// The element type that is copied to shared memory.
   virtual mlir::Type elementType() = 0;
 
@@ -34,6 +39,7 @@ protected:
 
 /// The builder for the kernel's anchor op.
 std::unique_ptr<ProgramBuilder> makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
+std::unique_ptr<ProgramBuilder> makeSddmmBuilder(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 
 } // namespace sparsec

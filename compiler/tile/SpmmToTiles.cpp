@@ -79,13 +79,7 @@ void SpmmBuilder::buildStore(ImplicitLocOpBuilder &b, const TileCoordinates &at,
                                /*group_row=*/Value(), /*group_column=*/Value(), extras, spmm.getBroadcast(),
                                matrix.getBlockRows(), /*transposed=*/spmm.getYLayout() == ResultLayout::nm, staged,
                                /*staging=*/DenseI64ArrayAttr());
-  if (spmm.hasEpilogue()) {
-    spmm.getEpilogue().cloneInto(&store.getEpilogue(), mapping);
-    return;
-  }
-  OpBuilder::InsertionGuard guard(b);
-  Block *body = b.createBlock(&store.getEpilogue());
-  YieldOp::create(b, ValueRange{body->addArgument(b.getF32Type(), b.getLoc())});
+  setEpilogue(b, store, spmm.getEpilogue());
 }
 
 } // namespace

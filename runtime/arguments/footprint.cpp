@@ -61,7 +61,9 @@ ArgumentMemory::ArgumentMemory(const sparsec_argument_t &argument) {
   case SPARSEC_ARGUMENT_BSR: {
     const sparsec_blocks_t &matrix = blocksOf(argument);
     uint64_t blockBytes = uint64_t(matrix.block_rows) * matrix.block_columns * dtypeBytes(enumValue(matrix.dtype));
-    add("values", footprintOf(matrix.values, uint64_t(matrix.capacity) * blockBytes));
+    // A pattern may be without.
+    if (matrix.values)
+      add("values", footprintOf(matrix.values, uint64_t(matrix.capacity) * blockBytes));
     addLists(matrix);
     return;
   }

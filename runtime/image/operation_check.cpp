@@ -5,6 +5,8 @@
 #include "image/record_check.h"
 #include "operations/kernel_shape.h"
 
+#include <algorithm>
+
 namespace sparsec::runtime {
 
 namespace {
@@ -81,6 +83,8 @@ Status OperationChecker::checkOperand(uint32_t number) {
 Status OperationChecker::checkBroadcast(uint32_t number) {
   const sparsec_operand_info_t &operand = operands[number];
   const sparsec_argument_info_t &argument = argumentOf(number);
+  const SlotRule &result =
+      *std::find_if(rule.slots.begin(), rule.slots.end(), [](auto &slot) { return slot.isResult; });
   bool isDense = argument.kind == SPARSEC_ARGUMENT_DENSE, hasLayout = operand.layout != SPARSEC_LAYOUT_NONE;
   bool isGood = false;
   switch (operand.broadcast) {
@@ -92,7 +96,7 @@ Status OperationChecker::checkBroadcast(uint32_t number) {
     isGood = argument.rank == 0 && !hasLayout;
     break;
   case SPARSEC_BROADCAST_FULL:
-    isGood = isDense && argument.rank == 2 && hasLayout;
+    isGood = isDense && argument.rank == result.rank && hasLayout == result.hasLayout;
     break;
   }
   if (isGood)

@@ -19,8 +19,16 @@ constexpr SlotRule spmmSlots[] = {
     {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
     {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
 };
-constexpr RegionRule spmmRegions[] = {
+constexpr RegionRule epilogueRegions[] = {
     {SPARSEC_REGION_EPILOGUE, "epilogue", setOf(SPARSEC_INPUT_ACCUMULATOR, SPARSEC_INPUT_OPERAND), false},
+};
+
+constexpr SlotRule sddmmSlots[] = {
+    {SPARSEC_SDDMM_PATTERN, "pattern", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SDDMM_LEFT, "left operand", 1, 1, dense, floats, 2, false, true, false},
+    {SPARSEC_SDDMM_RIGHT, "right operand", 1, 1, dense, floats, 2, false, true, false},
+    {SPARSEC_SDDMM_RESULT, "result", 1, 1, dense, floats, 3, true, false, false},
+    {SPARSEC_SDDMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
 };
 
 constexpr SlotRule attentionSlots[] = {
@@ -47,7 +55,8 @@ constexpr RegionRule attentionRegions[] = {
 };
 
 constexpr OperationRule operations[] = {
-    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, spmmRegions},
+    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, epilogueRegions},
+    {SPARSEC_OPERATION_SDDMM, "sddmm", SPARSEC_SDDMM_EXTRA, sddmmSlots, {}, epilogueRegions},
     {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
      attentionRegions},
 };

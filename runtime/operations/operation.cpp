@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "operations/operation.h"
+#include "arguments/blocks.h"
 #include "arguments/overlap.h"
+#include "arguments/strides.h"
 
 #include <algorithm>
 #include <iterator>
 
 namespace sparsec::runtime {
 
-static const Operation *const operations[] = {&spmmOperation, &attentionOperation};
+static const Operation *const operations[] = {&spmmOperation, &sddmmOperation, &attentionOperation};
 
 const Operation &operationOf(const sparsec_kernel_s &kernel) {
   return **std::find_if(std::begin(operations), std::end(operations),
@@ -28,7 +30,7 @@ Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
     Dimensions dimensions = operation.dimensions(operand);
     learn(dimensions[0], matrix.rows);
     learn(dimensions[1], matrix.columns);
-    learn(&Problem::blocks, matrix.capacity);
+    learn(dimensions[2], matrix.capacity);
   }
   for (const sparsec_operand_info_t &operand : kernel.operands()) {
     if (arguments[operand.argument].kind != SPARSEC_ARGUMENT_DENSE)
@@ -93,6 +95,40 @@ TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &st
           extentProduct(kernel, panels, problem)};
 }
 
+Status checkBlockMatrix(const Checked &argument) {
+  const sparsec_argument_info_t &info = argument.info;
+  const sparsec_blocks_t &matrix = argument.blocks();
+  SPARSEC_RETURN_IF_ERROR(checkBlocks(matrix, argument.subject()));
+  SPARSEC_RETURN_IF_ERROR(argument.checkType(enumValue(matrix.dtype)));
+  if (matrix.encoding != SPARSEC_PATTERN_INDEX_ARRAYS)
+    return argument.refuse("expects encoding ", int(SPARSEC_PATTERN_INDEX_ARRAYS), " (index arrays), but got ",
+                           int(matrix.encoding));
+  if (matrix.batches != 1 || matrix.heads != 1)
+    return argument.refuse("expects 1 batch and 1 head, but got ", matrix.batches, " and ", matrix.heads);
+  if (matrix.partial.starts)
+    return argument.refuse("expects partial.starts to be NULL: blocks with values are full");
+  if (matrix.rows != 0 && !matrix.full.starts)
+    return argument.refuse("full.starts is NULL");
+  if (matrix.block_rows != int32_t(info.block_rows) || matrix.block_columns != int32_t(info.block_columns))
+    return argument.refuse("expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
+                           matrix.block_rows, " x ", matrix.block_columns);
+  int64_t sizes[] = {matrix.rows, matrix.columns};
+  for (int d = 0; d < 2; ++d)
+    if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
+      return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
+  return {};
+}
+
+Status checkRowStride(const CheckedOperand &operand) {
+  if (operand.info.rank != 2)
+    return {};
+  const sparsec_dense_t &tensor = operand.dense();
+  if (usesStride(tensor, 0) && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
+    return operand.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
+                          ", but got ", tensor.strides[0]);
+  return {};
+}
+
 static Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem,
                            Use use) {
   const Operation &operation = operationOf(kernel);
@@ -111,7 +147,9 @@ static Status checkOperand(const sparsec_kernel_s &kernel, const CheckedOperand 
     SPARSEC_RETURN_IF_ERROR(operand.checkLastStride());
     SPARSEC_RETURN_IF_ERROR(operation.checkStrides(operand));
   }
-  return use == Use::reference && kernel.isResult(operand.number) ? Status() : operand.checkPointer();
+  bool isUsed =
+      operand.operand.slot != operation.unreadSlot && !(use == Use::reference && kernel.isResult(operand.number));
+  return isUsed ? operand.checkPointer() : Status();
 }
 
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,

@@ -31,7 +31,8 @@ struct Operation {
   uint32_t kind; // sparsec_operation_kind_t
   /// The sizes that a launch must have in common with its plan.
   std::span<const NamedSize> planSizes;
-  bool hasLse; // there is a second result, whether or not a kernel writes it
+  bool hasLse;         // there is a second result, whether or not a kernel writes it
+  uint32_t unreadSlot; // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
 
   /// The sizes that the kernel itself fixes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
@@ -51,9 +52,15 @@ struct Operation {
                       RowRange rows, const ReferenceRows &out);
 };
 
-extern const Operation spmmOperation, attentionOperation;
+extern const Operation spmmOperation, sddmmOperation, attentionOperation;
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);
+
+/// A block-sparse matrix against its record: block, sizes, and one full list for every block row.
+Status checkBlockMatrix(const Checked &argument);
+
+/// Rows of a matrix that do not reach into each other. Other ranks have no such rule.
+Status checkRowStride(const CheckedOperand &operand);
 
 /// The product of extents, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one of their sizes open.
 int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem);

@@ -3,7 +3,6 @@
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
-#include "arguments/strides.h"
 #include "reference/spmm.h"
 
 namespace sparsec::runtime {
@@ -22,7 +21,7 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   bool isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
   switch (operand.slot) {
   case SPARSEC_SPMM_MATRIX:
-    return {sizeM, sizeK};
+    return {sizeM, sizeK, &Problem::blocks};
   case SPARSEC_SPMM_DENSE:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }
@@ -38,42 +37,8 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   return isTransposed ? Dimensions{sizeN, sizeM} : Dimensions{sizeM, sizeN};
 }
 
-Status checkMatrix(const Checked &argument) {
-  const sparsec_argument_info_t &info = argument.info;
-  const sparsec_blocks_t &matrix = argument.blocks();
-  SPARSEC_RETURN_IF_ERROR(checkBlocks(matrix, argument.subject()));
-  SPARSEC_RETURN_IF_ERROR(argument.checkType(enumValue(matrix.dtype)));
-  if (matrix.encoding != SPARSEC_PATTERN_INDEX_ARRAYS)
-    return argument.refuse("expects encoding ", int(SPARSEC_PATTERN_INDEX_ARRAYS), " (index arrays), but got ",
-                           int(matrix.encoding));
-  if (matrix.batches != 1 || matrix.heads != 1)
-    return argument.refuse("expects 1 batch and 1 head, but got ", matrix.batches, " and ", matrix.heads);
-  if (matrix.partial.starts)
-    return argument.refuse("expects partial.starts to be NULL: blocks with values are full");
-  if (matrix.rows != 0 && !matrix.full.starts)
-    return argument.refuse("full.starts is NULL");
-  if (matrix.block_rows != int32_t(info.block_rows) || matrix.block_columns != int32_t(info.block_columns))
-    return argument.refuse("expects blocks of ", info.block_rows, " x ", info.block_columns, ", but got ",
-                           matrix.block_rows, " x ", matrix.block_columns);
-  int64_t sizes[] = {matrix.rows, matrix.columns};
-  for (int d = 0; d < 2; ++d)
-    if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
-      return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
-  return {};
-}
-
 Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {
-  return operand.operand.slot == SPARSEC_SPMM_MATRIX ? checkMatrix(operand) : Status();
-}
-
-Status checkStrides(const CheckedOperand &operand) {
-  if (operand.info.rank != 2)
-    return {};
-  const sparsec_dense_t &tensor = operand.dense();
-  if (usesStride(tensor, 0) && (tensor.strides[0] < tensor.sizes[1] || tensor.strides[0] > INT32_MAX))
-    return operand.refuse("expects stride 0 to be at least its width, ", tensor.sizes[1], ", and at most ", INT32_MAX,
-                          ", but got ", tensor.strides[0]);
-  return {};
+  return operand.operand.slot == SPARSEC_SPMM_MATRIX ? checkBlockMatrix(operand) : Status();
 }
 
 /// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
@@ -118,10 +83,11 @@ constexpr Operation spmmOperation = {
     .kind = SPARSEC_OPERATION_SPMM,
     .planSizes = planSizes,
     .hasLse = false,
+    .unreadSlot = 0,
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
     .checkSizes = checkSizes,
-    .checkStrides = checkStrides,
+    .checkStrides = checkRowStride,
     .tileLists = tileLists,
     .periodicLists = periodicLists,
     .reference = runSpmmReference,

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "spmm.h"
+#include "epilogue.h"
 #include "numbers.h"
-#include "region.h"
-#include "steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +26,6 @@ public:
 
 private:
   void readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const;
-  double readExtra(const sparsec_operand_info_t &operand, int64_t m, int64_t n) const;
 
   /// Columns of X that are widened to double at a time.
   static constexpr int64_t panelWidth = 512;
@@ -74,45 +72,18 @@ void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnit
   }
 }
 
-/// The element of an epilogue operand that belongs to result element (m, n).
-double Product::readExtra(const sparsec_operand_info_t &operand, int64_t m, int64_t n) const {
-  const sparsec_argument_t &argument = arguments[operand.argument];
-  if (argument.kind == SPARSEC_ARGUMENT_SCALAR)
-    return scalarOf(argument);
-  const sparsec_dense_t &tensor = denseOf(argument);
-  int64_t index = 0;
-  switch (operand.broadcast) {
-  case SPARSEC_BROADCAST_PER_ROW:
-    index = m;
-    break;
-  case SPARSEC_BROADCAST_PER_COLUMN:
-    index = n;
-    break;
-  case SPARSEC_BROADCAST_FULL:
-    index = operand.layout == SPARSEC_LAYOUT_TRANSPOSED ? n * tensor.strides[0] + m : m * tensor.strides[0] + n;
-    break;
-  }
-  return readElement(tensor.data, tensor.dtype, index);
-}
-
 Status Product::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
-  Region epilogue(kernel, arguments, SPARSEC_REGION_EPILOGUE);
+  Epilogue epilogue(kernel, arguments, SPARSEC_SPMM_EXTRA);
   if (epilogue.isEmpty())
     return {};
-  const auto operands = kernel.operands();
-  std::vector<double> elements(operands.size()); // by operand
-  RegionInputs inputs;
-  inputs.operands = elements.data();
+  auto fullIndex = [](const sparsec_operand_info_t &operand, const sparsec_dense_t &tensor, int64_t m, int64_t n) {
+    return operand.layout == SPARSEC_LAYOUT_TRANSPOSED ? n * tensor.strides[0] + m : m * tensor.strides[0] + n;
+  };
   for (int64_t m = begin; m < end; ++m)
     for (int64_t n = 0; n < problem.columns; ++n) {
-      for (uint32_t i = 0; i < operands.size(); ++i)
-        if (operands[i].slot == SPARSEC_SPMM_EXTRA)
-          elements[i] = readExtra(operands[i], m, n);
       const int64_t element = (m - begin) * problem.columns + n;
-      double error = magnitude ? referenceTolerance * magnitude[element] : 0.0;
-      SPARSEC_RETURN_IF_ERROR(epilogue.evaluate(inputs, y[element], magnitude ? &error : nullptr));
-      if (magnitude)
-        magnitude[element] = error / referenceTolerance;
+      SPARSEC_RETURN_IF_ERROR(
+          epilogue.apply({m, n, fullIndex, m, n}, y[element], magnitude ? &magnitude[element] : nullptr));
     }
   return {};
 }

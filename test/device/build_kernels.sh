@@ -55,7 +55,10 @@ for arch in ${archs//,/ }; do
   [[ $arch == host || $arch == *a ]] || flags+=" --embed-ptx"
   rm -f "$out/$arch"/*"$suffix"
   for source in "$sources"/*.mlir; do
-    printf '%s\t%s\t%s\n' "$source" "$flags" "$out/$arch/$(basename "$source" .mlir)$suffix" >>"$jobs"
+    # Chips without wgmma have no lowering of sddmm yet.
+    refusable=''
+    [[ $source != */sddmm_* || $arch == host || $arch == *a ]] || refusable=may-be-refused
+    printf '%s\t%s\t%s\t%s\n' "$source" "$flags" "$out/$arch/$(basename "$source" .mlir)$suffix" "$refusable" >>"$jobs"
   done
   [[ -d $out/schedules/$arch ]] || continue
   mkdir -p "$out/${arch}_schedules"

@@ -6,14 +6,16 @@ import random
 import unittest
 
 import attention_kernels
+import epilogue_regions
 import generate_kernels as generator
 import scheduled_kernels
+import sddmm_kernels
 
 
 class Coverage(unittest.TestCase):
     def check_meetings(self, coverage, strength):
         factors = [generator.DTYPES, generator.BLOCKS, generator.LAYOUTS, generator.RESULTS,
-                   list(generator.EPILOGUES)]
+                   list(epilogue_regions.EPILOGUES)]
         self.check_table(generator.select(coverage), factors, strength)
 
     def check_table(self, kernels, factors, strength, may_meet=lambda positions, values: True):
@@ -35,8 +37,8 @@ class Coverage(unittest.TestCase):
         self.assertGreaterEqual(len(names), 2 * 6 * 4 * 2 * 6)
 
     def test_every_region_names_its_operands(self):
-        for epilogue, operands in generator.EPILOGUES.items():
-            region = "\n".join(generator.REGIONS.get(epilogue, []))
+        for epilogue, operands in epilogue_regions.EPILOGUES.items():
+            region = "\n".join(epilogue_regions.REGIONS.get(epilogue, []))
             for name, _, _ in operands:
                 self.assertIn(f"%{name}_element", region, epilogue)
 
@@ -60,6 +62,14 @@ class Coverage(unittest.TestCase):
             lines = "\n".join(line for body in regions.bodies.values() for line in body)
             for operand, _ in regions.operands:
                 self.assertIn(f"%{operand}_region[", lines, name)
+
+    def test_sddmm_has_every_two_features(self):
+        self.check_table(sddmm_kernels.select("pairs"), sddmm_kernels.FACTORS, 2)
+
+    def test_sddmm_names_differ_and_are_not_too_long(self):
+        names = [sddmm_kernels.name_of(kernel) for kernel in sddmm_kernels.select("triples")]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual(max(map(len, names)), 63)
 
     def test_scheduled_kernels(self):
         rng = random.Random("1")

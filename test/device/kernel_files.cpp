@@ -34,11 +34,15 @@ void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_i
   auto dtype = static_cast<sparsec_dtype_t>(argument.dtype);
   auto layout = static_cast<sparsec_layout_t>(operand.layout);
   auto is = [&](sparsec_operation_kind_t kind, uint32_t slot) { return record.kind == kind && operand.slot == slot; };
-  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_MATRIX) || is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_QUERY))
+  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_MATRIX) || is(SPARSEC_OPERATION_SDDMM, SPARSEC_SDDMM_LEFT) ||
+      is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_QUERY))
     record.dtype = dtype;
-  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_DENSE))
+  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_DENSE) || is(SPARSEC_OPERATION_SDDMM, SPARSEC_SDDMM_RIGHT))
     record.denseLayout = layout;
-  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_RESULT) || is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_RESULT)) {
+  if (is(SPARSEC_OPERATION_SDDMM, SPARSEC_SDDMM_LEFT))
+    record.leftLayout = layout;
+  if (is(SPARSEC_OPERATION_SPMM, SPARSEC_SPMM_RESULT) || is(SPARSEC_OPERATION_SDDMM, SPARSEC_SDDMM_RESULT) ||
+      is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_RESULT)) {
     record.resultLayout = layout;
     record.resultDtype = dtype;
   }

@@ -26,7 +26,8 @@ struct KernelRecord {
   sparsec_dtype_t dtype; // of all inputs
   /// Of the matrix; of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
-  sparsec_layout_t denseLayout, resultLayout; // SpMM
+  sparsec_layout_t denseLayout, resultLayout; // SpMM; the layout of B is the dense one of SDDMM
+  sparsec_layout_t leftLayout;                // SDDMM
   sparsec_dtype_t resultDtype;
   int64_t headDimension; // attention, as all below
   bool isCausal, hasWindow, hasMask, hasScale, hasLse;

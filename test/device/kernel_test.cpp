@@ -20,6 +20,18 @@ sparsec_module_t moduleOf(const KernelFile &file) {
   return module.get();
 }
 
+testing::Test *makeTest(const KernelFile &file, const KernelRecord &record) {
+  switch (record.kind) {
+  case SPARSEC_OPERATION_SPMM:
+    return makeSpmmTest(file, record);
+  case SPARSEC_OPERATION_SDDMM:
+    return makeSddmmTest(file, record);
+  case SPARSEC_OPERATION_ATTENTION:
+    return makeAttentionTest(file, record);
+  }
+  throw std::runtime_error(record.name + " computes an operation that has no test");
+}
+
 } // namespace
 
 void KernelTest::checkRefusal() const {
@@ -51,10 +63,7 @@ int registerKernelTests(bool forCuda, bool forHost) {
       if (!(file.isForHost() ? forHost : forCuda))
         continue;
       testing::RegisterTest(file.group.c_str(), record.name.c_str(), nullptr, nullptr, __FILE__, __LINE__,
-                            [&file, &record]() -> testing::Test * {
-                              bool isSpmm = record.kind == SPARSEC_OPERATION_SPMM;
-                              return isSpmm ? makeSpmmTest(file, record) : makeAttentionTest(file, record);
-                            });
+                            [&file, &record]() -> testing::Test * { return makeTest(file, record); });
       ++count;
     }
   return count;

@@ -36,6 +36,7 @@ private:
 };
 
 KernelTest *makeSpmmTest(const KernelFile &file, const KernelRecord &record);
+KernelTest *makeSddmmTest(const KernelFile &file, const KernelRecord &record);
 KernelTest *makeAttentionTest(const KernelFile &file, const KernelRecord &record);
 
 } // namespace sparsec::device_test

@@ -43,6 +43,8 @@ BlockPattern cropFilePattern(int64_t blockRows, int64_t blockColumns) {
   });
 }
 
+} // namespace
+
 BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns) {
   // The last block column, which is often cut by the edge of the matrix, is always met.
   auto keepRandom = [&](int64_t i, int64_t j) {
@@ -72,6 +74,8 @@ BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns
   }
   throw std::logic_error("unknown pattern");
 }
+
+namespace {
 
 void fillValues(Problem &problem) {
   int64_t blockSize = problem.blockRows * problem.blockColumns;

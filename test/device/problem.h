@@ -40,6 +40,9 @@ struct Problem {
   std::vector<double> productMagnitude; // M x N: sum of |w x|
 };
 
+/// So many block rows and columns.
+harness::BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns);
+
 /// The problem of these parameters. Problems are kept while type and block stay the same.
 std::shared_ptr<const Problem> getProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
                                           const Shape &shape, PatternKind kind);

@@ -271,6 +271,48 @@ LaunchInfoBuilder cudaLinear() {
   return info;
 }
 
+LaunchInfoBuilder cudaSampled() {
+  enum { p, a, b, old, alpha, s };
+  LaunchInfoBuilder info;
+  info.header = cudaHeader();
+  auto pattern = makeArgument("p", SPARSEC_ARGUMENT_BSR, SPARSEC_DTYPE_F16, 2);
+  pattern.block_rows = 16;
+  pattern.block_columns = 32;
+  info.arguments = {pattern,
+                    makeArgument("a", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F16, 2),
+                    makeArgument("b", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F16, 2),
+                    makeArgument("old", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F32, 3),
+                    makeArgument("alpha", SPARSEC_ARGUMENT_SCALAR, SPARSEC_DTYPE_F32, 0),
+                    makeArgument("s", SPARSEC_ARGUMENT_DENSE, SPARSEC_DTYPE_F32, 3)};
+  for (uint32_t values : {old, s}) {
+    info.arguments[values].sizes[1] = 16;
+    info.arguments[values].sizes[2] = 32;
+  }
+  info.operands = {{SPARSEC_SDDMM_PATTERN, p, 0, 0},
+                   {SPARSEC_SDDMM_LEFT, a, SPARSEC_LAYOUT_ROW_MAJOR, 0},
+                   {SPARSEC_SDDMM_RIGHT, b, SPARSEC_LAYOUT_TRANSPOSED, 0},
+                   {SPARSEC_SDDMM_EXTRA, old, 0, SPARSEC_BROADCAST_FULL},
+                   {SPARSEC_SDDMM_EXTRA, alpha, 0, SPARSEC_BROADCAST_SCALAR},
+                   {SPARSEC_SDDMM_RESULT, s, 0, 0}};
+  info.operations = {{SPARSEC_OPERATION_SDDMM, 0, 6, 0, 0, 0, 1, 0}};
+  info.regions = {{SPARSEC_REGION_EPILOGUE, 0, 3, 0, 1, 0}};
+  info.inputs = {{SPARSEC_INPUT_ACCUMULATOR, 0}, {SPARSEC_INPUT_OPERAND, 3}, {SPARSEC_INPUT_OPERAND, 4}};
+  info.steps = {{SPARSEC_STEP_FMA, 0, 2, 1, 0}}; // acc * alpha + old
+  sparsec_stage_info_t stage = makeStage("sampled", 128, 40000, 1, 64, 64);
+  stage.tile_m = 16;
+  stage.ctas_per_sm = 1;
+  stage.group_m = 2;
+  stage.row_first = 0, stage.row_count = 1, stage.panel_first = 1, stage.panel_count = 1;
+  info.extents = {{p, SPARSEC_FIELD_SIZE, 0, 16, 16, 0}, {p, SPARSEC_FIELD_SIZE, 1, 64, 64, 0}};
+  addVariant(info, 16, stage,
+             {field(p, SPARSEC_FIELD_FULL_STARTS), field(p, SPARSEC_FIELD_FULL_INDICES), field(a, SPARSEC_FIELD_DATA),
+              field(b, SPARSEC_FIELD_DATA), other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILE_OFFSETS),
+              other(SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_TILES)},
+             {{a, 16, 1, 0}, {b, 16, 1, 0}});
+  addKernel(info, "sampled", 1);
+  return info;
+}
+
 namespace {
 
 std::vector<sparsec_argument_info_t> attentionArguments() {

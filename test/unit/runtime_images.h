@@ -59,6 +59,11 @@ void updateBundleChecksum(ByteVector &bundle);
 /// 64 x 256 x 64, cluster 2. Variant 1: alignment 2, pointers, tile 64 x 128 x 32.
 LaunchInfoBuilder cudaLinear();
 
+/// s = alpha * (a b^T) + old at the blocks of p: arguments p (f16, blocks 16 x 32), a (M, K), b (N, K) (f16), old (f32,
+/// an array of values), alpha (f32 by value) and s (f32), all sizes dynamic, for compute capability 9.0 exactly. One
+/// variant: alignment 16, pointers, tiles of 16 rows and two blocks, groups of two tile rows.
+LaunchInfoBuilder cudaSampled();
+
 /// Attention with everything: arguments q, k, v (bf16), pattern (blocks of 64 queries x 128 keys), scale, slopes (f32,
 /// rank 1), ids (i32, rank 2), o (bf16) and lse; head dimension 64, all other sizes dynamic, for compute capability 9.0
 /// exactly. Score: s + slopes[head] * (k - q). Mask: ids[batch, q] == ids[batch, k]. One variant with pointers,

@@ -49,6 +49,7 @@ std::optional<unsigned> sparsec::getRank(StringRef name) {
       mlir::math::MathDialect::getDialectNamespace(),
       KernelOp::getOperationName(),
       SpmmOp::getOperationName(),
+      SddmmOp::getOperationName(),
       AttentionOp::getOperationName(),
       ReturnOp::getOperationName(),
       YieldOp::getOperationName(),

@@ -29,7 +29,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 2
-#define SPARSEC_LAUNCH_INFO_MINOR 0
+#define SPARSEC_LAUNCH_INFO_MINOR 1
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -61,6 +61,7 @@ typedef enum sparsec_argument_kind_e {
 typedef enum sparsec_operation_kind_e {
   SPARSEC_OPERATION_SPMM = 1,      /* Y = epilogue(W X): sparsec_spmm_slot_t */
   SPARSEC_OPERATION_ATTENTION = 2, /* O = softmax(score(scale Q K^T)) V: sparsec_attention_slot_t */
+  SPARSEC_OPERATION_SDDMM = 3,     /* S = epilogue(A B^T) at the blocks of a pattern: sparsec_sddmm_slot_t */
 } sparsec_operation_kind_t;
 
 /* The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE. */
@@ -70,6 +71,20 @@ typedef enum sparsec_spmm_slot_e {
   SPARSEC_SPMM_RESULT = 3, /* Y: (M, N) or (N, M) */
   SPARSEC_SPMM_EXTRA = 4,  /* an operand of the epilogue region; see sparsec_broadcast_t */
 } sparsec_spmm_slot_t;
+
+/*
+ * The operands of a dense product sampled by a block-sparse matrix. Region:
+ * SPARSEC_REGION_EPILOGUE. S has a value for every element of a stored block, in
+ * the order of the blocks. An element beyond M or N has an accumulator of 0, and
+ * the last element of a per_row or per_column operand.
+ */
+typedef enum sparsec_sddmm_slot_e {
+  SPARSEC_SDDMM_PATTERN = 1, /* the block-sparse matrix, M x N; its values are not read */
+  SPARSEC_SDDMM_LEFT = 2,    /* A: (M, K) or (K, M) */
+  SPARSEC_SDDMM_RIGHT = 3,   /* B: (K, N) or (N, K) */
+  SPARSEC_SDDMM_RESULT = 4,  /* S: (blocks, block rows, block columns) */
+  SPARSEC_SDDMM_EXTRA = 5,   /* an operand of the epilogue region; see sparsec_broadcast_t */
+} sparsec_sddmm_slot_t;
 
 /*
  * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes:
@@ -99,8 +114,8 @@ typedef enum sparsec_region_slot_e {
 
 /* What a value is that a region gets. */
 typedef enum sparsec_input_kind_e {
-  SPARSEC_INPUT_ACCUMULATOR = 1, /* f32: the element of W X */
-  SPARSEC_INPUT_OPERAND = 2,     /* the element of operand `operand` that belongs to the element of Y */
+  SPARSEC_INPUT_ACCUMULATOR = 1, /* f32: the element of W X, or of A B^T */
+  SPARSEC_INPUT_OPERAND = 2,     /* the element of operand `operand` that belongs to the element of Y or S */
   SPARSEC_INPUT_SCORE = 3,       /* f32: scale * q . k */
   SPARSEC_INPUT_BATCH = 4,       /* i32, as all below */
   SPARSEC_INPUT_HEAD = 5,
@@ -122,14 +137,14 @@ typedef enum sparsec_broadcast_e {
   SPARSEC_BROADCAST_PER_ROW = 1,    /* rank 1, size M: element m */
   SPARSEC_BROADCAST_PER_COLUMN = 2, /* rank 1, size N: element n */
   SPARSEC_BROADCAST_SCALAR = 3,     /* rank 0 tensor or f32 by value */
-  SPARSEC_BROADCAST_FULL = 4,       /* rank 2, shape and layout of the result */
+  SPARSEC_BROADCAST_FULL = 4,       /* shape and layout of the result */
 } sparsec_broadcast_t;
 
 /* Order of the two dimensions of a rank-2 operand. The last one is contiguous. */
 typedef enum sparsec_layout_e {
   SPARSEC_LAYOUT_NONE = 0,
-  SPARSEC_LAYOUT_ROW_MAJOR = 1,  /* X as (K, N); Y as (M, N) */
-  SPARSEC_LAYOUT_TRANSPOSED = 2, /* X as (N, K); Y as (N, M) */
+  SPARSEC_LAYOUT_ROW_MAJOR = 1,  /* X and B as (K, N); Y as (M, N); A as (M, K) */
+  SPARSEC_LAYOUT_TRANSPOSED = 2, /* X and B as (N, K); Y as (N, M); A as (K, M) */
 } sparsec_layout_t;
 
 typedef enum sparsec_target_kind_e {
@@ -375,9 +390,9 @@ typedef struct sparsec_operation_info_s {
 /* An operand is a kernel argument in a slot. An argument may be in several slots (Q and K), an extra's slot may have
  * several operands. */
 typedef struct sparsec_operand_info_s {
-  uint32_t slot;      /* sparsec_spmm_slot_t, sparsec_attention_slot_t */
+  uint32_t slot;      /* sparsec_spmm_slot_t, sparsec_sddmm_slot_t, sparsec_attention_slot_t */
   uint32_t argument;  /* of the kernel, 0 = first */
-  uint32_t layout;    /* sparsec_layout_t: of X, Y and full extras */
+  uint32_t layout;    /* sparsec_layout_t: of X, Y, A, B, and full extras of spmm */
   uint32_t broadcast; /* sparsec_broadcast_t: of extras of an epilogue */
 } sparsec_operand_info_t;
 
@@ -401,7 +416,8 @@ typedef struct sparsec_input_info_s {
 
 /*
  * A way to run a kernel. The runtime takes the first variant whose requirements
- * the call meets; the last one requires no more than elements that are aligned.
+ * the call meets. The last one of spmm and attention requires no more than
+ * elements that are aligned; sddmm has no such variant on a GPU yet.
  */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
@@ -465,6 +481,13 @@ typedef struct sparsec_extent_info_s {
  * where s = ceil(block_rows / tile_m) (so a tile never crosses a block row). Panel
  * p covers columns [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank
  * q in the cluster owns columns [(p * cluster + q) * tile_n, ...).
+ *
+ * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
+ * where M cuts it. Panel p of a tile row has stored blocks
+ * p * b up to (p + 1) * b of its block row, as far as there are so many, where
+ * the extent of the panels has blocks of b * block columns. There are as many
+ * panels as a full block row has. The CTAs of a cluster, and the warpgroups that
+ * lie side by side in a CTA, share out the blocks of a panel evenly.
  *
  * Attention: tile row b * H + h is head h of batch b; its panels are blocks of
  * tile_m queries. tile_n keys are taken at a time, tile_k is D. GPU kernels count

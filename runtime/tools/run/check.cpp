@@ -29,15 +29,13 @@ bool isWithinBound(double got, double exact, double magnitude, const readers::Fl
   return std::fabs(got - exact) <= bound;
 }
 
-/// The second result of attention.
-static bool isLse(const HostArgument &result) { return result.info->rank == 3; }
-
 namespace {
 /// A result of the kernel: rows as the reference counts them.
 struct ResultView {
   const HostArgument &argument;
   int64_t width;
   readers::FloatFormat format;
+  bool isFirst; // the second one is the LSE
 
   /// Element (row, column) in its own layout.
   double at(int64_t row, int64_t column) const {
@@ -45,7 +43,6 @@ struct ResultView {
     int64_t index = isTransposed ? column * argument.sizes[1] + row : row * width + column;
     return runtime::readElement(argument.elements.data(), sparsec_dtype_t(argument.info->dtype), index);
   }
-  bool isFirst() const { return !isLse(argument); }
 };
 } // namespace
 
@@ -57,7 +54,8 @@ static llvm::Expected<std::vector<ResultView>> viewResults(const HostArguments &
     auto format = readers::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
     if (!format)
       return failure("expects a result of type f32, f16 or bf16");
-    results.push_back({argument, isLse(argument) ? 1 : host.problem().columns, *format});
+    bool isFirst = results.empty();
+    results.push_back({argument, isFirst ? host.problem().columns : 1, *format, isFirst});
   }
   return results;
 }
@@ -139,7 +137,7 @@ static llvm::Error computeExact(sparsec_kernel_t kernel, const ArgumentArray &vi
                                 RowRange range, Exact &exact) {
   exact.values.resize((range.end - range.begin) * result.width);
   exact.magnitude.resize(exact.values.size());
-  auto *run = result.isFirst() ? sparsec_reference_run : sparsec_reference_lse;
+  auto *run = result.isFirst ? sparsec_reference_run : sparsec_reference_lse;
   return toError(
       run(kernel, views.data(), views.size(), range.begin, range.end, exact.values.data(), exact.magnitude.data()));
 }
@@ -153,9 +151,9 @@ static void compareRows(const ResultView &result, RowRange range, const Exact &e
   for (int64_t row = range.begin; row < range.end; ++row)
     for (int64_t column = 0; column < result.width; ++column, ++index) {
       double got = result.at(row, column), value = exact.values[index];
-      if (result.isFirst() && std::isfinite(value))
+      if (result.isFirst && std::isfinite(value))
         total.largestExact = std::max(total.largestExact, std::fabs(value));
-      if (result.isFirst() && std::isfinite(value) && std::isfinite(got))
+      if (result.isFirst && std::isfinite(value) && std::isfinite(got))
         total.largestError = std::max(total.largestError, std::fabs(got - value));
       if (isWithinBound(got, value, exact.magnitude[index], result.format))
         continue;

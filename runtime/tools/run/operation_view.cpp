@@ -10,33 +10,52 @@ namespace sparsec::run {
 // Products
 //===----------------------------------------------------------------------===//
 
-static void describeProduct(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
-  const readers::BlockMatrix &matrix = host.of(SPARSEC_SPMM_MATRIX)->matrix;
-  const runtime::Problem &problem = host.problem();
+/// A product of M x N with a sum over K, of which one has a block-sparse matrix. `width` is that of what multiplies its
+/// stored elements.
+static void describeProduct(const readers::BlockMatrix &matrix, int64_t m, int64_t k, int64_t n, int64_t width,
+                            Report &report) {
   const auto [blockRows, blockColumns, dtype] = matrix.format;
   double places = double(matrix.blockRowCount()) * double(matrix.blockColumnCount());
   double stored = double(matrix.blockCount()) * double(blockRows * blockColumns);
   double density = places == 0.0 ? 0.0 : double(matrix.blockCount()) / places;
   double fillIn = matrix.nonzeros == 0 ? 1.0 : stored / double(matrix.nonzeros);
   report.columns = {
-      {"shape MxKxN", 18, fmt::format("{}x{}x{}", problem.rows, problem.depth, problem.columns)},
+      {"shape MxKxN", 18, fmt::format("{}x{}x{}", m, k, n)},
       {"block", 8, fmt::format("{}x{}", blockRows, blockColumns)},
       {"nnzb", 8, fmt::format("{}", matrix.blockCount())},
       {"density", 8, fmt::format("{:.4f}", density)},
       {"fill-in", 8, fmt::format("{:.2f}", fillIn)},
   };
-  report.members = llvm::json::Object{{"m", problem.rows},
-                                      {"k", problem.depth},
-                                      {"n", problem.columns},
+  report.members = llvm::json::Object{{"m", m},
+                                      {"k", k},
+                                      {"n", n},
                                       {"block", llvm::json::Array{blockRows, blockColumns}},
                                       {"nnzb", matrix.blockCount()},
                                       {"density", density},
                                       {"fill_in", fillIn}};
-  report.operations = 2.0 * stored * double(problem.columns);
+  report.operations = 2.0 * stored * double(width);
 }
 
-static RowsToCheck rowsOfProduct(const HostArguments &host) {
+static void describeSpmm(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
+  const runtime::Problem &problem = host.problem();
+  describeProduct(host.of(SPARSEC_SPMM_MATRIX)->matrix, problem.rows, problem.depth, problem.columns, problem.columns,
+                  report);
+}
+
+static void describeSddmm(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
+  const runtime::Problem &problem = host.problem();
+  describeProduct(host.of(SPARSEC_SDDMM_PATTERN)->matrix, problem.patternRows, problem.depth, problem.patternColumns,
+                  problem.depth, report);
+}
+
+static RowsToCheck rowsOfSpmm(const HostArguments &host) {
   return rowsToCheck(host.of(SPARSEC_SPMM_MATRIX)->matrix, host.problem().columns);
+}
+
+/// The reference reads the columns of a block once for all its rows.
+static RowsToCheck rowsOfSddmm(const HostArguments &host) {
+  const runtime::Problem &problem = host.problem();
+  return {problem.resultRows(), double(problem.columns) * double(problem.depth), 0, problem.rows};
 }
 
 //===----------------------------------------------------------------------===//
@@ -94,7 +113,8 @@ static RowsToCheck rowsOfAttention(const HostArguments &host) {
 //===----------------------------------------------------------------------===//
 
 static const OperationView operationViews[] = {
-    {&runtime::spmmOperation, rowsOfProduct, describeProduct},
+    {&runtime::spmmOperation, rowsOfSpmm, describeSpmm},
+    {&runtime::sddmmOperation, rowsOfSddmm, describeSddmm},
     {&runtime::attentionOperation, rowsOfAttention, describeAttention},
 };
 

@@ -1,0 +1,29 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule
+// Hand-written schedules of sddmm that cannot work.
+
+// expected-error @+1 {{schedule expects instruction = wgmma for sddmm, but got mma_sync}}
+sparsec.kernel @instruction(%p: !sparsec.bsr<?x?xbf16, block = 64x64>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x64x64xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
+  %s = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x64xbf16>
+  sparsec.return %s : tensor<?x64x64xbf16>
+}
+
+// -----
+
+// A group computes whole blocks.
+// expected-error @+1 {{schedule expects tile_n / consumers_n to be a multiple of 128, but got 64}}
+sparsec.kernel @columns(%p: !sparsec.bsr<?x?xbf16, block = 64x128>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x64x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %s = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x128>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x128xbf16>
+  sparsec.return %s : tensor<?x64x128xbf16>
+}
+
+// -----
+
+// Blocks that do not fill 64 columns of B begin at multiples of 64 where N is contiguous.
+// expected-error @+1 {{schedule expects tile_n / consumers_n to be a multiple of 64, but got 32}}
+sparsec.kernel @stride(%p: !sparsec.bsr<?x?xbf16, block = 64x32>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x64x32xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 32, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
+  %s = sparsec.sddmm %p, %a, %b b_layout(kn) : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x32xbf16>
+  sparsec.return %s : tensor<?x64x32xbf16>
+}
