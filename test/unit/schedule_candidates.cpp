@@ -233,3 +233,34 @@ TEST(ScheduleChoice, EveryProblemGetsAScheduleThatFits) {
               ASSERT_TRUE(chunks(winner.schedule, columns) == 1 || blocksPerStep(winner.schedule, columns) == 1);
             }
 }
+
+TEST(ScheduleChoice, BlocksOfATileBeginAtMultiplesOfTheirStride) {
+  EXPECT_EQ(blockStride(16, /*isTransposed=*/true), 16);
+  EXPECT_EQ(blockStride(16, /*isTransposed=*/false), 64);
+  EXPECT_EQ(blockStride(48, /*isTransposed=*/true), 64) << "48 does not divide 64";
+  EXPECT_EQ(blockStride(112, /*isTransposed=*/true), 128);
+  for (int64_t whole : {64, 128, 192, 256})
+    EXPECT_EQ(blockStride(whole, /*isTransposed=*/false), whole);
+}
+
+TEST(ScheduleChoice, EverySampledProductGetsAScheduleThatFits) {
+  for (int64_t rows = 16; rows <= 256; rows += 16)
+    for (int64_t columns = 16; columns <= 256; columns += 16)
+      for (bool isTransposed : {true, false}) {
+        SampledDescription problem;
+        problem.blockRows = std::max<int64_t>(rows, 64);
+        problem.blockColumns = 64;
+        problem.density = 1;
+        problem.xTransposed = isTransposed;
+        problem.storesInBoxes = columns % 64 == 0;
+        problem.blockStride = blockStride(columns, isTransposed);
+        SCOPED_TRACE(testing::Message() << rows << "x" << columns << (isTransposed ? " nk" : " kn"));
+        std::vector<Candidate> candidates = rankCandidates(problem, hopper(), 16);
+        ASSERT_FALSE(candidates.empty());
+        const Schedule &schedule = candidates.front().schedule;
+        EXPECT_TRUE(candidates.front().fit.ok()) << candidates.front().fit.message;
+        EXPECT_EQ(schedule.tileN / schedule.consumersN % problem.blockStride, 0);
+        EXPECT_TRUE(candidateSchedules(problem, hopper(), 2).empty()) << "only tensor copies have a program";
+        EXPECT_TRUE(candidateSchedules(problem, ada(), 16).empty());
+      }
+}
