@@ -131,7 +131,7 @@ def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
   let summary = "A ring of `stages` slots in shared memory; every slot holds the same list of buffers.";
   let description = [{
     Producers fill slots in turn, consumers drain them in the same order. Which slot is next is a value,
-    `!sparsec.cursor`, where the ops of a ring name one, and else state of the role.
+    `!sparsec.cursor`.
 
     ```mlir
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
@@ -151,6 +151,24 @@ def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
     %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
+}
+
+def Sparsec_StepsType : Sparsec_Type<"Steps", "steps"> {
+  let summary = "A walk in steps: how to get from one step to the next.";
+  let description = [{
+    The result of `sparsec.block_steps` or `sparsec.key_steps`.
+  }];
+}
+
+def Sparsec_StepType : Sparsec_Type<"Step", "step"> {
+  let summary = "A step of a walk, as so many i32 that a loop carries.";
+  let description = [{
+    ```mlir
+    %step = sparsec.first_step %steps : <4>
+    ```
+  }];
+  let parameters = (ins "int64_t":$values);
+  let assemblyFormat = "`<` $values `>`";
 }
 
 def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
