@@ -28,7 +28,7 @@ extern "C" {
 
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
-#define SPARSEC_LAUNCH_INFO_MAJOR 2
+#define SPARSEC_LAUNCH_INFO_MAJOR 3
 #define SPARSEC_LAUNCH_INFO_MINOR 0
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
@@ -320,6 +320,7 @@ typedef enum sparsec_table_id_e {
   SPARSEC_TABLE_TENSOR_MAPS = 14,
   SPARSEC_TABLE_EXTENTS = 15,
   SPARSEC_TABLE_AUXILIARIES = 16,
+  SPARSEC_TABLE_PLAN_COSTS = 17,
 } sparsec_table_id_t;
 
 /* An entry of the directory. Tables begin at multiples of 8 bytes. */
@@ -407,7 +408,8 @@ typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
   uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run */
   uint32_t workspace_first, workspace_count;
-  uint32_t stage_first, stage_count;    /* machine kernels that run one after the other */
+  uint32_t stage_first, stage_count; /* machine kernels that run one after the other */
+  uint32_t plan_cost_first, plan_cost_count;
   uint32_t alignment;                   /* bytes: the largest that its requirements ask for */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
@@ -419,6 +421,24 @@ typedef struct sparsec_requirement_info_s {
   uint32_t width_alignment; /* bytes: the size of its last dimension is a multiple */
   uint32_t reserved;
 } sparsec_requirement_info_t;
+
+/*
+ * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
+ * chip and on the matrix instruction. A variant has each number of its operation once. Host plans have no tile lists
+ * and use none of them.
+ */
+typedef enum sparsec_plan_cost_key_e {
+  /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */
+  SPARSEC_PLAN_COST_TILE_OVERHEAD = 1,
+  /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
+   * instead of whole panels. 101: never. */
+  SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
+} sparsec_plan_cost_key_t;
+
+typedef struct sparsec_plan_cost_info_s {
+  uint32_t key; /* sparsec_plan_cost_key_t */
+  uint32_t value;
+} sparsec_plan_cost_info_t;
 
 typedef enum sparsec_lifetime_e {
   SPARSEC_LIFETIME_LAUNCH = 1, /* its contents mean something during a launch only */
@@ -594,7 +614,7 @@ static_assert(sizeof(sparsec_attribute_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_region_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_input_info_t) == 8, "file format");
 static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_variant_info_t) == 160, "file format");
+static_assert(sizeof(sparsec_variant_info_t) == 168, "file format");
 static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_stage_info_t) == 208, "file format");
@@ -602,6 +622,7 @@ static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
 static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_auxiliary_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_plan_cost_info_t) == 8, "file format");
 static_assert(sizeof(sparsec_bundle_t) == 40, "file format");
 static_assert(sizeof(sparsec_bundle_entry_t) == 104, "file format");
 #endif

@@ -47,6 +47,7 @@ template <> inline constexpr sparsec_table_id_t tableOf<sparsec_parameter_info_t
 template <> inline constexpr sparsec_table_id_t tableOf<sparsec_tensor_map_info_t> = SPARSEC_TABLE_TENSOR_MAPS;
 template <> inline constexpr sparsec_table_id_t tableOf<sparsec_extent_info_t> = SPARSEC_TABLE_EXTENTS;
 template <> inline constexpr sparsec_table_id_t tableOf<sparsec_auxiliary_info_t> = SPARSEC_TABLE_AUXILIARIES;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_plan_cost_info_t> = SPARSEC_TABLE_PLAN_COSTS;
 
 /// Records of a table, or a range of them: `for (const sparsec_kernel_info_t &kernel : records)`. Steps by the size
 /// that the file gives, which a newer compiler may have grown.
