@@ -23,6 +23,13 @@ constexpr RegionRule spmmRegions[] = {
     {SPARSEC_REGION_EPILOGUE, "epilogue", setOf(SPARSEC_INPUT_ACCUMULATOR, SPARSEC_INPUT_OPERAND), false},
 };
 
+// Plans compare costs in 16 bits.
+constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX};
+constexpr PlanCostRule spmmPlanCosts[] = {
+    tileOverhead,
+    {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101},
+};
+
 constexpr SlotRule attentionSlots[] = {
     {SPARSEC_ATTENTION_QUERY, "query", 1, 1, dense, floats, 4, false, false, false},
     {SPARSEC_ATTENTION_KEY, "key", 1, 1, dense, floats, 4, false, false, false},
@@ -46,10 +53,12 @@ constexpr RegionRule attentionRegions[] = {
     {SPARSEC_REGION_MASK, "mask", positions, true},
 };
 
+constexpr PlanCostRule attentionPlanCosts[] = {tileOverhead};
+
 constexpr OperationRule operations[] = {
-    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, spmmRegions},
+    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, spmmRegions, spmmPlanCosts},
     {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
-     attentionRegions},
+     attentionRegions, attentionPlanCosts},
 };
 
 } // namespace
@@ -71,6 +80,13 @@ const SlotRule *findSlot(const OperationRule &operation, uint32_t slot) {
 const RegionRule *findRegion(const OperationRule &operation, uint32_t slot) {
   for (const RegionRule &rule : operation.regions)
     if (rule.slot == slot)
+      return &rule;
+  return nullptr;
+}
+
+const PlanCostRule *findPlanCost(const OperationRule &operation, uint32_t key) {
+  for (const PlanCostRule &rule : operation.planCosts)
+    if (rule.key == key)
       return &rule;
   return nullptr;
 }
