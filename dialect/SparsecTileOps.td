@@ -498,16 +498,18 @@ def Sparsec_BarrierOp : Sparsec_Op<"barrier"> {
   let assemblyFormat = "attr-dict";
 }
 
-def Sparsec_CommitCopiesOp : Sparsec_Op<"commit_copies"> {
-  let summary = "Makes a group of the copies that this thread has started since the last group.";
+def Sparsec_CopyGroupOp : Sparsec_Op<"copy_group", [SingleBlock, NoTerminator]> {
+  let summary = "Starts the copies of its body, if the condition holds, as a group that sparsec.await_copies counts.";
   let description = [{
-    A group may be empty (cp.async.commit_group, PTX ISA 9.7.9.25.3.2).
+    Without the condition the group is empty (cp.async.commit_group, PTX ISA 9.7.9.25.3.2).
 
     ```mlir
-    sparsec.commit_copies
+    sparsec.copy_group if %exists {
     ```
   }];
-  let assemblyFormat = "attr-dict";
+  let arguments = (ins Optional<I1>:$condition);
+  let regions = (region SizedRegion<1>:$body);
+  let assemblyFormat = "(`if` $condition^)? attr-dict-with-keyword $body";
 }
 
 def Sparsec_AwaitCopiesOp : Sparsec_Op<"await_copies"> {

@@ -176,7 +176,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
       .Case([&](PostOp post) { emitPost(post); })
       .Case([&](CopyOp copy) { chip->emitCopy(copy); })
-      .Case([&](CommitCopiesOp) { ptx::copyAsyncCommit(b); })
+      .Case([&](CopyGroupOp group) { emitCopyGroup(group); })
       .Case([&](AwaitCopiesOp await) { ptx::copyAsyncWait(b, await.getOutstanding()); })
       .Case([&](BarrierOp) { ptx::barrierCta(b); })
       .Case([&](WaitOp wait) { emitWait(wait); })
@@ -288,6 +288,17 @@ void ProgramEmitter::emitGroup(GroupOp op) {
     threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
   }
   values.set(op, ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)));
+}
+
+/// Single elements are copied by loads and stores, which are complete at once: they make no group.
+void ProgramEmitter::emitCopyGroup(CopyGroupOp op) {
+  Block &body = op.getBody().front();
+  if (op.getCondition())
+    b.ifThen(values.one(op.getCondition()), [&] { emitBlock(body); });
+  else
+    emitBlock(body);
+  if (context.schedule.getCopy() == Copy::cp_async)
+    ptx::copyAsyncCommit(b);
 }
 
 void ProgramEmitter::emitPost(PostOp op) {

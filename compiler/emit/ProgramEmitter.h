@@ -55,6 +55,7 @@ private:
   void emitWhile(mlir::scf::WhileOp loop);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
   void emitGroup(GroupOp op);
+  void emitCopyGroup(CopyGroupOp op);
   void emitPost(PostOp op);
   void emitWait(WaitOp op);
   void emitRelease(ReleaseOp op);

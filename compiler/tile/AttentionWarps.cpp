@@ -63,7 +63,7 @@ private:
   Progress begin();
   Progress nextStep(const Progress &progress);
   void softmaxStep(Progress &progress, const Step &step);
-  void startCopies(Value keyStep, Value keySlot, Value valueStep, Value valueSlot);
+  void copyTogether(function_ref<void()> makeCopies);
   void copyStep(Value source, Value ring, Value step, Value slot);
   void awaitCopies(int64_t outstanding);
   Value advance(Progress &progress);
@@ -142,11 +142,16 @@ AttentionWarps::Progress AttentionWarps::begin() {
   Progress progress;
   progress.upcoming.push_back(firstNumber);
   progress.step = first;
-  CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
-                 parts.queryRing, queryCursor, /*index=*/0);
   Value begin = CursorOp::create(b, parts.keyRing), slot = begin, previousSlot;
   for (int64_t i = 0; i < stages; ++i) {
-    startCopies(progress.upcoming[i], slot, i > 0 ? progress.upcoming[i - 1] : Value(), previousSlot);
+    copyTogether([&] {
+      if (i == 0)
+        CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
+                       parts.queryRing, queryCursor, /*index=*/0);
+      copyStep(parts.key, parts.keyRing, progress.upcoming[i], slot);
+      if (i > 0)
+        copyStep(parts.value, parts.valueRing, progress.upcoming[i - 1], previousSlot);
+    });
     progress.upcoming.push_back(advance(progress));
     previousSlot = slot;
     slot = NextOp::create(b, parts.keyRing, slot);
@@ -174,7 +179,10 @@ bool AttentionWarps::keepsQueries() {
 AttentionWarps::Progress AttentionWarps::nextStep(const Progress &progress) {
   Progress next = progress;
   awaitCopies(stages - 2);
-  startCopies(progress.upcoming[stages], progress.slot, progress.upcoming[stages - 1], progress.previousSlot);
+  copyTogether([&] {
+    copyStep(parts.key, parts.keyRing, progress.upcoming[stages], progress.slot);
+    copyStep(parts.value, parts.valueRing, progress.upcoming[stages - 1], progress.previousSlot);
+  });
   softmaxStep(next, stepOf(progress.upcoming[0]));
   Value probabilities = fragmentOf(next.scores);
   next.slot = NextOp::create(b, parts.keyRing, progress.slot);
@@ -206,15 +214,15 @@ Value AttentionWarps::advance(Progress &progress) {
   return ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, progress.step).getResult(0);
 }
 
-/// Starts the copies of the keys of a step and, unless it is null, of the values of another, where the steps exist.
-void AttentionWarps::startCopies(Value keyStep, Value keySlot, Value valueStep, Value valueSlot) {
-  copyStep(parts.key, parts.keyRing, keyStep, keySlot);
-  if (valueStep)
-    copyStep(parts.value, parts.valueRing, valueStep, valueSlot);
-  if (isAsynchronous())
-    CommitCopiesOp::create(b);
+/// Makes a group of copies.
+void AttentionWarps::copyTogether(function_ref<void()> makeCopies) {
+  auto group = CopyGroupOp::create(b, /*condition=*/Value());
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&group.getBody());
+  makeCopies();
 }
 
+/// Copies keys or values of a step, if it exists.
 void AttentionWarps::copyStep(Value source, Value ring, Value step, Value slot) {
   auto branch = scf::IfOp::create(b, exists(step), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);

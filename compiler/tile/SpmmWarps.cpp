@@ -116,17 +116,15 @@ Value SpmmWarps::countSteps(const Tile &tile) {
   return multiply(b, blocks, blockLoop.getChunks());
 }
 
-/// Starts the copies of step `number`, if there is one. A group of copies may be empty.
+/// Starts the copies of step `number`, if there is one.
 SpmmWarps::NextCopies SpmmWarps::startCopies(const Tile &tile, Value number, const NextCopies &next) {
   Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, count);
-  auto branch = scf::IfOp::create(b, exists, /*withElseRegion=*/false);
+  auto group = CopyGroupOp::create(b, exists);
   {
     OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
+    b.createBlock(&group.getBody());
     copyStep(tile, next);
   }
-  if (isAsynchronous())
-    CommitCopiesOp::create(b);
   return {NextOp::create(b, ring, next.slot), NextStepOp::create(b, next.step.getType(), steps, next.step)};
 }
 

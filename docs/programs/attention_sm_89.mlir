@@ -33,77 +33,79 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
         // All warps are done with the slots of the tile before.
         sparsec.barrier
         %begin = sparsec.cursor %query_ring : !ring
-        sparsec.copy %arg0[%batch, %head, %query, %c0_i32] to %query_ring[%begin] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring
         %begin_0 = sparsec.cursor %key_ring : !ring1
-        %5 = arith.cmpi sge, %1, %c0_i32 : i32
-        scf.if %5 {
-          %key, %partial = sparsec.key_block %1 {keys = 32 : i64}
-          sparsec.copy %arg1[%batch, %key_head, %key, %c0_i32] to %key_ring[%begin_0] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+        // Q and K of step 0. Then K of step 1 with V of step 0.
+        sparsec.copy_group {
+          sparsec.copy %arg0[%batch, %head, %query, %c0_i32] to %query_ring[%begin] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring
+          %15 = arith.cmpi sge, %1, %c0_i32 : i32
+          scf.if %15 {
+            %key, %partial = sparsec.key_block %1 {keys = 32 : i64}
+            sparsec.copy %arg1[%batch, %key_head, %key, %c0_i32] to %key_ring[%begin_0] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+          }
         }
-        sparsec.commit_copies
-        %6 = sparsec.next_step %steps[%0] : <3>
-        // Then K of step 1 with V of step 0.
-        %7 = sparsec.read_step %steps[%6] : <3> -> i32
+        %5 = sparsec.next_step %steps[%0] : <3>
+        %6 = sparsec.read_step %steps[%5] : <3> -> i32
         %next = sparsec.next %key_ring[%begin_0] : !ring1
-        %8 = arith.cmpi sge, %7, %c0_i32 : i32
-        scf.if %8 {
-          %key, %partial = sparsec.key_block %7 {keys = 32 : i64}
-          sparsec.copy %arg1[%batch, %key_head, %key, %c0_i32] to %key_ring[%next] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+        sparsec.copy_group {
+          %15 = arith.cmpi sge, %6, %c0_i32 : i32
+          scf.if %15 {
+            %key, %partial = sparsec.key_block %6 {keys = 32 : i64}
+            sparsec.copy %arg1[%batch, %key_head, %key, %c0_i32] to %key_ring[%next] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+          }
+          %16 = arith.cmpi sge, %1, %c0_i32 : i32
+          scf.if %16 {
+            %key, %partial = sparsec.key_block %1 {keys = 32 : i64}
+            sparsec.copy %arg2[%batch, %key_head, %key, %c0_i32] to %value_ring[%begin_0] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+          }
         }
-        %9 = arith.cmpi sge, %1, %c0_i32 : i32
-        scf.if %9 {
-          %key, %partial = sparsec.key_block %1 {keys = 32 : i64}
-          sparsec.copy %arg2[%batch, %key_head, %key, %c0_i32] to %value_ring[%begin_0] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
-        }
-        sparsec.commit_copies
-        // The walk is ahead of the work: step 2, whose copies the first round starts.
-        %10 = sparsec.next_step %steps[%6] : <3>
-        %11 = sparsec.read_step %steps[%10] : <3> -> i32
+        %7 = sparsec.next_step %steps[%5] : <3>
+        %8 = sparsec.read_step %steps[%7] : <3> -> i32
         // Q and K of step 0 are there. Queries stay in registers.
         sparsec.await_copies {outstanding = 1 : i64}
         sparsec.barrier
-        %12 = sparsec.load_fragment %q_view[%begin] : <16, 128, bf16, k> -> <16, 128, bf16>
-        %13 = sparsec.product %12, %k_view[%begin_0] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, <32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
-        %14 = sparsec.zero : !sparsec.accumulator<16, 128>
-        %15 = sparsec.softmax_begin of %softmax : <16>
+        %9 = sparsec.load_fragment %q_view[%begin] : <16, 128, bf16, k> -> <16, 128, bf16>
+        %10 = sparsec.product %9, %k_view[%begin_0] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, <32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
+        %11 = sparsec.zero : !sparsec.accumulator<16, 128>
+        %12 = sparsec.softmax_begin of %softmax : <16>
         // Step j: its scores are there, which the round before has multiplied.
-        %16:9 = scf.while (%slot = %begin_0, %previous_slot = %next, %step = %10, %scores = %13, %output = %14, %rows = %15, %upcoming = %1, %upcoming_1 = %7, %upcoming_2 = %11) : (!cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32) -> (!cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32) {
-          %18 = arith.cmpi sge, %upcoming, %c0_i32 : i32
-          scf.condition(%18) %slot, %previous_slot, %step, %scores, %output, %rows, %upcoming, %upcoming_1, %upcoming_2 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32
+        %13:9 = scf.while (%slot = %begin_0, %previous_slot = %next, %step = %7, %scores = %10, %output = %11, %rows = %12, %upcoming = %1, %upcoming_1 = %6, %upcoming_2 = %8) : (!cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32) -> (!cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32) {
+          %15 = arith.cmpi sge, %upcoming, %c0_i32 : i32
+          scf.condition(%15) %slot, %previous_slot, %step, %scores, %output, %rows, %upcoming, %upcoming_1, %upcoming_2 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32
         } do {
         ^bb0(%slot: !cursor, %previous_slot: !cursor, %step: !sparsec.step<3>, %scores: !sparsec.accumulator<16, 32>, %output: !sparsec.accumulator<16, 128>, %rows: !sparsec.softmax_state<16>, %upcoming: i32, %upcoming_1: i32, %upcoming_2: i32):
           // K of step j + 1 and V of step j are there, and all warps are done with the slots of step j - 1.
           sparsec.await_copies {outstanding = 0 : i64}
           sparsec.barrier
-          %18 = arith.cmpi sge, %upcoming_2, %c0_i32 : i32
-          scf.if %18 {
-            %key_5, %partial_6 = sparsec.key_block %upcoming_2 {keys = 32 : i64}
-            // Into the slots of step j - 1: K of step j + 2, V of step j + 1.
-            sparsec.copy %arg1[%batch, %key_head, %key_5, %c0_i32] to %key_ring[%slot] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+          sparsec.copy_group {
+            %21 = arith.cmpi sge, %upcoming_2, %c0_i32 : i32
+            scf.if %21 {
+              %key_5, %partial_6 = sparsec.key_block %upcoming_2 {keys = 32 : i64}
+              // Into the slots of step j - 1: K of step j + 2, V of step j + 1.
+              sparsec.copy %arg1[%batch, %key_head, %key_5, %c0_i32] to %key_ring[%slot] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+            }
+            %22 = arith.cmpi sge, %upcoming_1, %c0_i32 : i32
+            scf.if %22 {
+              %key_5, %partial_6 = sparsec.key_block %upcoming_1 {keys = 32 : i64}
+              sparsec.copy %arg2[%batch, %key_head, %key_5, %c0_i32] to %value_ring[%previous_slot] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
+            }
           }
-          %19 = arith.cmpi sge, %upcoming_1, %c0_i32 : i32
-          scf.if %19 {
-            %key_5, %partial_6 = sparsec.key_block %upcoming_1 {keys = 32 : i64}
-            sparsec.copy %arg2[%batch, %key_head, %key_5, %c0_i32] to %value_ring[%previous_slot] {index = 0 : i64} : tensor<?x?x?x128xbf16>, !ring1
-          }
-          sparsec.commit_copies
           %key, %partial = sparsec.key_block %upcoming {keys = 32 : i64}
           // The softmax of step j does not depend on the scores of step j + 1, which share its instruction slots.
           %scores_3, %raised, %rescaling = sparsec.row_maximum %softmax, %scores, %rows at(%key) partial(%partial) : <16, 32>, <16>
-          %20 = sparsec.rescale %output by %rescaling : <16, 128>
+          %15 = sparsec.rescale %output by %rescaling : <16, 128>
           %probabilities, %summed = sparsec.exponentiate %softmax, %scores_3, %raised at(%key) partial(%partial) : <16, 32>, <16>
-          %21 = sparsec.to_fragment %probabilities : <16, 32> -> <16, 32, bf16>
+          %16 = sparsec.to_fragment %probabilities : <16, 32> -> <16, 32, bf16>
           %next_4 = sparsec.next %key_ring[%slot] : !ring1
-          %22 = sparsec.product %12, %k_view[%next_4] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, <32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
+          %17 = sparsec.product %9, %k_view[%next_4] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, <32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
           // O += P V of step j.
-          %23 = sparsec.product %21, %v_view[%slot], %20 {depth = 32 : i64} : !sparsec.fragment<16, 32, bf16>, <32, 128, bf16, mn>, !sparsec.accumulator<16, 128> -> !sparsec.accumulator<16, 128>
-          %24 = sparsec.next_step %steps[%step] : <3>
-          %25 = sparsec.read_step %steps[%24] : <3> -> i32
-          scf.yield %next_4, %slot, %24, %22, %23, %summed, %upcoming_1, %upcoming_2, %25 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32
+          %18 = sparsec.product %16, %v_view[%slot], %15 {depth = 32 : i64} : !sparsec.fragment<16, 32, bf16>, <32, 128, bf16, mn>, !sparsec.accumulator<16, 128> -> !sparsec.accumulator<16, 128>
+          %19 = sparsec.next_step %steps[%step] : <3>
+          %20 = sparsec.read_step %steps[%19] : <3> -> i32
+          scf.yield %next_4, %slot, %19, %17, %18, %summed, %upcoming_1, %upcoming_2, %20 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32
         }
         // l = 0 marks rows that saw no key.
-        %17 = sparsec.sum_rows %16#5 : <16>
-        scf.yield %16#4, %17 : !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>
+        %14 = sparsec.sum_rows %13#5 : <16>
+        scf.yield %13#4, %14 : !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>
       } else {
         %5 = sparsec.zero : !sparsec.accumulator<16, 128>
         %6 = sparsec.softmax_begin of %softmax : <16>

@@ -41,15 +41,14 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
         // The copies of the first three steps.
         %10:2 = scf.for %arg3 = %c0_i32 to %c3_i32 step %c1_i32 iter_args(%free_slot = %begin, %step = %9) -> (!cursor, !sparsec.step<3>)  : i32 {
           %13 = arith.cmpi slt, %arg3, %8 : i32
-          scf.if %13 {
+          // A group of copies for every step, so that groups can be counted. It is empty behind the last step.
+          sparsec.copy_group if %13 {
             %15:3 = sparsec.read_step %steps[%step] : <3> -> i32, i32, i32
             sparsec.copy %arg0[%15#0, %c0_i32, %15#1] block_columns(%15#2) to %ring[%free_slot] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
             %16 = arith.muli %15#2, %c64_i32 : i32
             %17 = arith.addi %16, %15#1 : i32
             sparsec.copy %arg1[%17, %4] to %ring[%free_slot] {index = 1 : i64} : tensor<?x?xbf16>, !ring
           }
-          // A group of copies for every step, so that groups can be counted. It may be empty.
-          sparsec.commit_copies
           %next = sparsec.next %ring[%free_slot] : !ring
           %14 = sparsec.next_step %steps[%step] : <3>
           scf.yield %next, %14 : !cursor, !sparsec.step<3>
@@ -63,14 +62,13 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
           sparsec.barrier
           %13 = arith.addi %arg3, %c3_i32 : i32
           %14 = arith.cmpi slt, %13, %8 : i32
-          scf.if %14 {
+          sparsec.copy_group if %14 {
             %17:3 = sparsec.read_step %steps[%step] : <3> -> i32, i32, i32
             sparsec.copy %arg0[%17#0, %c0_i32, %17#1] block_columns(%17#2) to %ring[%free_slot] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
             %18 = arith.muli %17#2, %c64_i32 : i32
             %19 = arith.addi %18, %17#1 : i32
             sparsec.copy %arg1[%19, %4] to %ring[%free_slot] {index = 1 : i64} : tensor<?x?xbf16>, !ring
           }
-          sparsec.commit_copies
           %next = sparsec.next %ring[%free_slot] : !ring
           %15 = sparsec.next_step %steps[%step] : <3>
           // 32 of K by ldmatrix and mma.sync, complete at once.

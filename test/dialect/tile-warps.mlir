@@ -33,16 +33,24 @@ gpu.module @kernels {
         %step = sparsec.first_step %steps : <4>
         // CHECK-NEXT: %[[STEP:.*]] = sparsec.next_step %steps[%[[FIRST]]] : <4>
         %next = sparsec.next_step %steps[%step] : <4>
-        // CHECK-NEXT: %[[READ:.*]]:4 = sparsec.read_step %steps[%[[STEP]]] : <4> -> i32, i32, i32, i32
-        %block, %k, %column, %second = sparsec.read_step %steps[%next] : <4> -> i32, i32, i32, i32
-        // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %{{.*}}, %[[READ]]#1] block_columns(%[[READ]]#2, %[[READ]]#3) to %ring[%begin] {index = 0 : i64}
-        sparsec.copy %w[%block, %c0, %k] block_columns(%column, %second) to %ring[%slot] {index = 0 : i64}
-            : !sparsec.bsr<?x?xf16, block = 16x16>, !ring
-        // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#2, %panel] parts(%[[READ]]#3) to %ring[%begin] {index = 1 : i64, part_dimension = 0 : i64}
-        sparsec.copy %x[%column, %panel] parts(%second) to %ring[%slot] {index = 1 : i64, part_dimension = 0 : i64}
-            : tensor<?x?xf16>, !ring
-        // CHECK-NEXT: sparsec.commit_copies
-        sparsec.commit_copies
+        // CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %first, %end : i32
+        %exists = arith.cmpi slt, %first, %end : i32
+        // CHECK-NEXT: sparsec.copy_group if %[[EXISTS]] {
+        sparsec.copy_group if %exists {
+          // CHECK-NEXT: %[[READ:.*]]:4 = sparsec.read_step %steps[%[[STEP]]] : <4> -> i32, i32, i32, i32
+          %block, %k, %column, %second = sparsec.read_step %steps[%next] : <4> -> i32, i32, i32, i32
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %{{.*}}, %[[READ]]#1] block_columns(%[[READ]]#2, %[[READ]]#3) to %ring[%begin] {index = 0 : i64}
+          sparsec.copy %w[%block, %c0, %k] block_columns(%column, %second) to %ring[%slot] {index = 0 : i64}
+              : !sparsec.bsr<?x?xf16, block = 16x16>, !ring
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#2, %panel] parts(%[[READ]]#3) to %ring[%begin] {index = 1 : i64, part_dimension = 0 : i64}
+          sparsec.copy %x[%column, %panel] parts(%second) to %ring[%slot] {index = 1 : i64, part_dimension = 0 : i64}
+              : tensor<?x?xf16>, !ring
+        }
+        // CHECK-NEXT: }
+        // CHECK-NEXT: sparsec.copy_group {
+        sparsec.copy_group {
+        }
+        // CHECK-NEXT: }
         // CHECK-NEXT: sparsec.await_copies {outstanding = 0 : i64}
         sparsec.await_copies {outstanding = 0 : i64}
         // CHECK-NEXT: sparsec.barrier

@@ -75,7 +75,7 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
 // CHECK: arith.minsi [[ROW]], [[LAST]]
 // CHECK: [[VALID:%[0-9]+]] = arith.select [[EXISTS]], %c8_i32{{[_0-9]*}}, %c0_i32{{[_0-9]*}} : i32
 // CHECK: [[ANY:%[0-9]+]] = arith.cmpi sgt, [[VALID]], %c0_i32{{[_0-9]*}} : i32
-// CHECK-COUNT-8: arith.select [[ANY]], %{{[0-9]+}}, %c0_i16 : i16
+// CHECK-COUNT-8: arith.select [[ANY]], %{{[0-9]+}}, %c0_i16{{[_0-9]*}} : i16
 // CHECK: llvm.store %{{.*}} {alignment = 16 : i64} : vector<8xi16>, !llvm.ptr<3>
 // CHECK-NOT: nvvm.cp.async
 // CHECK: nvvm.barrier

@@ -126,9 +126,10 @@ gpu.module @kernels {
       %c = sparsec.cursor %ring : <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
       sparsec.tile_loop {
       ^bb0(%tile_row: i32, %panel: i32):
-        sparsec.copy %w[%tile_row, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 16x32>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-        sparsec.copy %x[%zero, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-        sparsec.commit_copies
+        sparsec.copy_group {
+          sparsec.copy %w[%tile_row, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 16x32>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+          sparsec.copy %x[%zero, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+        }
         sparsec.await_copies {outstanding = 0 : i64}
         sparsec.barrier
         %sum = sparsec.product %a[%c], %b[%c] {depth = 32 : i64} : !sparsec.view<16, 32, bf16, k>, <32, 16, bf16, mn> -> !sparsec.accumulator<16, 16>
@@ -161,8 +162,9 @@ gpu.module @kernels {
       %c = sparsec.cursor %ring : <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
       sparsec.tile_loop {
       ^bb0(%tile_row: i32, %panel: i32):
-        sparsec.copy %w[%tile_row, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 16x32>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-        sparsec.commit_copies
+        sparsec.copy_group {
+          sparsec.copy %w[%tile_row, %zero, %zero] to %ring[%c] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 16x32>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+        }
         sparsec.copy %x[%zero, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
         sparsec.barrier
         sparsec.await_copies {outstanding = 0 : i64}

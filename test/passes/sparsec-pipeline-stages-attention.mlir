@@ -242,16 +242,17 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: %[[HAS_STEPS:.*]] = arith.cmpi sge, %[[N0]], %c0_i32
 // CHECK-NEXT: scf.if %[[HAS_STEPS]]
 // CHECK-NEXT: sparsec.barrier
-// CHECK: sparsec.copy %[[Q1]][%batch, %head, %query, %c0_i32] to %query_ring
+// CHECK: sparsec.copy_group {
+// CHECK-NEXT: sparsec.copy %[[Q1]][%batch, %head, %query, %c0_i32] to %query_ring
 // CHECK: sparsec.copy %[[K1]]
 // CHECK-NOT: sparsec.copy %[[V1]]
-// CHECK: sparsec.commit_copies
+// CHECK: sparsec.copy_group {
 // CHECK: sparsec.copy %[[K1]]
 // CHECK: sparsec.copy %[[V1]]
-// CHECK: sparsec.commit_copies
+// CHECK: sparsec.copy_group {
 // CHECK: sparsec.copy %[[K1]]
 // CHECK: sparsec.copy %[[V1]]
-// CHECK: sparsec.commit_copies
+// CHECK-NOT: sparsec.copy_group
 // CHECK: sparsec.await_copies {outstanding = 2 : i64}
 // CHECK-NEXT: sparsec.barrier
 // Two steps' scores and the output leave no registers for the queries.
@@ -262,13 +263,15 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK: ^bb0(%[[SLOT:.*]]: !cursor, %[[PREVIOUS:.*]]: !cursor, %[[STEP:.*]]: !sparsec.step<3>, %[[PRODUCTS:.*]]: !sparsec.accumulator<16, 64>, %[[OUTPUT:.*]]: !sparsec.accumulator<16, 128>, %[[ROWS:.*]]: !sparsec.softmax_state<16>, %[[N0:.*]]: i32, %[[N1:.*]]: i32, %[[N2:.*]]: i32, %[[N3:.*]]: i32):
 // CHECK-NEXT: sparsec.await_copies {outstanding = 1 : i64}
 // CHECK-NEXT: sparsec.barrier
+// CHECK-NEXT: sparsec.copy_group {
 // CHECK-NEXT: %[[E3:.*]] = arith.cmpi sge, %[[N3]], %c0_i32
 // CHECK-NEXT: scf.if %[[E3]] {
 // CHECK-NEXT: %[[KEY3:.*]], %{{.*}} = sparsec.key_block %[[N3]] {keys = 64 : i64}
 // CHECK-NEXT: sparsec.copy %[[K1]][%batch, %key_head, %[[KEY3]], %c0_i32] to %key_ring[%[[SLOT]]]
 // CHECK: %[[KEY2:.*]], %{{.*}} = sparsec.key_block %[[N2]] {keys = 64 : i64}
-// CHECK-NEXT: sparsec.copy %[[V1]][%batch, %key_head, %[[KEY2]], %c0_i32] to %value_ring[%[[PREVIOUS]]]
-// CHECK: sparsec.commit_copies
+// CHECK-NEXT: sparsec.copy %[[V1]][%batch, %key_head, %[[KEY2]], %c0_i32] to %value_ring[%[[PREVIOUS]]] {index = 0 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: }
 // CHECK-NEXT: %[[KEY:.*]], %[[PARTIAL:.*]] = sparsec.key_block %[[N0]] {keys = 64 : i64}
 // CHECK-NEXT: %[[SCORES:.*]], %[[RAISED:.*]], %[[RESCALING:.*]] = sparsec.row_maximum %softmax, %[[PRODUCTS]], %[[ROWS]] at(%[[KEY]]) partial(%[[PARTIAL]])
 // CHECK-NEXT: %[[RESCALED:.*]] = sparsec.rescale %[[OUTPUT]] by %[[RESCALING]]
@@ -291,10 +294,9 @@ sparsec.kernel @warps(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
-// Smaller heads leave registers for the queries. A soft cap bounds the scores, so that m is fixed. Scalar copies make no
-// groups.
+// Smaller heads leave registers for the queries. A soft cap bounds the scores, so that m is fixed. Nothing waits for
+// scalar copies.
 // CHECK-LABEL: sparsec.program @queries_in_registers
-// CHECK-NOT: sparsec.commit_copies
 // CHECK-NOT: sparsec.await_copies
 // CHECK: %[[QUERIES:.*]] = sparsec.load_fragment
 // CHECK-NEXT: sparsec.product %[[QUERIES]], %{{.*}} : !sparsec.fragment<16, 64, bf16>

@@ -77,13 +77,12 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK-NEXT: sparsec.barrier
 // CHECK-NEXT: %[[LATER:.*]] = arith.addi %[[INDEX]], %c3_i32
 // CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %[[COUNT]]
-// CHECK-NEXT: scf.if %[[EXISTS]] {
+// CHECK-NEXT: sparsec.copy_group if %[[EXISTS]] {
 // CHECK-NEXT: %[[READ:.*]]:3 = sparsec.read_step %steps[%[[STEP]]]
 // CHECK-NEXT: sparsec.copy %[[W]][%[[READ]]#0, %c0_i32, %[[READ]]#1] block_columns(%[[READ]]#2) to %ring[%[[FREE]]] {index = 0 : i64}
 // CHECK-NEXT: %[[K:.*]] = arith.muli %[[READ]]#2, %c32_i32
 // CHECK-NEXT: sparsec.copy %[[X]][%[[K]], %[[COLUMN]]] to %ring[%[[FREE]]] {index = 1 : i64}
 // CHECK-NEXT: }
-// CHECK-NEXT: sparsec.commit_copies
 // CHECK: %[[NEXT_SUM:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[B]][%[[SLOT]]], %[[SUM0]] {depth = 32 : i64}
 // CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %ring[%[[SLOT]]]
 // CHECK-NEXT: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}, %[[NEXT_SUM]]
@@ -109,10 +108,9 @@ sparsec.kernel @two_blocks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// A block of 64 columns in two steps, by loads and stores: there are no groups of copies to make or to wait for. K never
-// ends inside a block, so that A has no block columns.
+// A block of 64 columns in two steps, by loads and stores: there are no copies to wait for. K never ends inside a block,
+// so that A has no block columns.
 // CHECK-LABEL: sparsec.program @scalar
-// CHECK-NOT: sparsec.commit_copies
 // CHECK-NOT: sparsec.await_copies
 // CHECK: sparsec.block_steps {{.*}} {blocks = 1 : i64, chunk_columns = 32 : i64, chunks = 2 : i64}
 // CHECK: arith.muli %{{.*}}, %c2_i32
