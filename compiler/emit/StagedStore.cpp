@@ -49,19 +49,25 @@ public:
       writeChunk(chunk, buffer);
       ptx::proxyFence(b);
       barrier();
-      b.ifThen(leaderStores(), [&] { storeChunk(chunk, buffer); });
+      b.ifThen(isLeader, [&] {
+        if (Value isInRow = condition())
+          b.ifThen(isInRow, [&] { storeChunk(chunk, buffer); });
+        else
+          storeChunk(chunk, buffer);
+        // Also without a store: every chunk has a group, so that the wait for a buffer counts that of its last store.
+        ptx::bulkCommit(b);
+      });
     }
   }
 
 private:
   void barrier() { ptx::barrierNamed(b, b.add(consumer, 1), 128); }
 
-  /// Rows below the end of the block row belong to the next one.
-  Value leaderStores() {
+  /// When the chunks of the tile are stored; null if always. Rows below the end of the block row belong to the next
+  /// one.
+  Value condition() {
     int64_t blockRows = context.matrix.getBlockRows();
-    if (blockRows % context.schedule.getTileM() == 0)
-      return isLeader;
-    return b.logicalAnd(isLeader, b.less(rowInBlock, blockRows));
+    return blockRows % context.schedule.getTileM() == 0 ? Value() : b.less(rowInBlock, blockRows);
   }
 
   /// Address of 16 bytes: unit `unit` of row `row` of a swizzled buffer.
@@ -102,7 +108,6 @@ private:
     }
     auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::dense, context.resultArgument, rowBytes, box);
     ptx::tensorStore(b, context.parameters.tensorMap(map), buffer, coordinates);
-    ptx::bulkCommit(b);
   }
 
   SpmmContext &context;
