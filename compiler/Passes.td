@@ -56,11 +56,11 @@ def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
 }
 
 def PipelineStagesPass : Pass<"sparsec-pipeline-stages", "::sparsec::ProgramOp"> {
-  let summary = "Puts a ring of shared-memory stages between loads and chains";
+  let summary = "Makes roles of a program, with rings of shared-memory stages between copies and products";
   let description = [{
-    Values form to pipeline form. With `copy = tma` the loops are split into a producer and a consumer role that meet at
-    the ring; otherwise one role prefetches `stages - 1` steps ahead. Attention gets a ring for the queries, and one for
-    keys and values or one each.
+    Values form to roles. With `copy = tma` a producer and a consumer role meet at the ring; otherwise all warps are one
+    role, which starts copies up to `stages - 1` steps ahead. Attention gets a ring for the queries, and one for keys
+    and values or one each.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::arith::ArithDialect", "::mlir::scf::SCFDialect"];
 }

@@ -125,4 +125,25 @@ LogicalResult SharedMemoryRanges::verify() {
 
 } // namespace
 
-LogicalResult ProgramOp::verifyRegions() { return SharedMemoryRanges(*this).verify(); }
+/// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA.
+static LogicalResult verifyWarps(RoleOp role) {
+  auto program = cast<ProgramOp>(role->getParentOp());
+  // program_c5
+  if (!llvm::hasSingleElement(program.getBody().getOps<RoleOp>()))
+    return role.emitOpError("expects a role of warps to be the only role of its program");
+  // program_c6
+  auto walk = role.walk([](Operation *op) {
+    if (!isa<AcquireOp, PostOp, WaitOp, ReleaseOp>(op))
+      return WalkResult::advance();
+    op->emitOpError("expects another role to share the ring with: a role of warps has none");
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
+LogicalResult ProgramOp::verifyRegions() {
+  for (RoleOp role : getBody().getOps<RoleOp>())
+    if (role.getUnit() == RoleUnit::warp && failed(verifyWarps(role)))
+      return failure();
+  return SharedMemoryRanges(*this).verify();
+}

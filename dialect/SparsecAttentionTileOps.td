@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Tile ops that only attention needs, in the same forms as those of SparsecTileOps.td. A tile is a block of queries of
-// one batch and head, or half of one. The values form and programs of one role walk its key blocks by `key_loop`,
-// programs of roles by `walk_keys`.
+// one batch and head, or half of one. The values form walks its key blocks by `key_loop`, programs of roles by
+// `walk_keys` or `key_steps`.
 
 #ifndef SPARSEC_ATTENTION_TILE_OPS_TD
 #define SPARSEC_ATTENTION_TILE_OPS_TD
@@ -43,20 +43,6 @@ def Sparsec_LoadRowsOp : Sparsec_Op<"load_rows", [Pure]> {
   let arguments = (ins AnyRankedTensor:$source, Sparsec_TileType:$tile, Optional<Sparsec_BlockType>:$block);
   let results = (outs Sparsec_BufferType:$result);
   let assemblyFormat = "$source `[` $tile (`,` $block^)? `]` attr-dict `:` type($source) `->` type($result)";
-}
-
-def Sparsec_CopyRowsOp : Sparsec_Op<"copy_rows", []> {
-  let summary = "Copies what sparsec.load_rows gives into the current slot, or starts an asynchronous copy of it.";
-  let description = [{
-    ```mlir
-    sparsec.copy_rows %keys[%tile, %block] to %ring : tensor<?x?x?x128xbf16>, <6, [!sparsec.buffer<64, 128, bf16>]>
-    ```
-  }];
-  let arguments = (ins AnyRankedTensor:$source, Sparsec_TileType:$tile, Optional<Sparsec_BlockType>:$block,
-    Sparsec_RingType:$ring);
-  let assemblyFormat = [{
-    $source `[` $tile (`,` $block^)? `]` `to` $ring attr-dict `:` type($source) `,` type($ring)
-  }];
 }
 
 def Sparsec_SoftmaxBeginOp : Sparsec_Op<"softmax_begin", [Pure]> {
@@ -175,10 +161,10 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
   let summary = "Walks the key blocks that a tile of queries sees, in steps of `blocks` blocks.";
   let description = [{
     The walk visits the blocks of the lists that `causal` and `window` leave to some query of the tile. Without lists it
-    visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which has `rows` of them. The body's
-    arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1 where the
-    mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
-    2^25, a block beyond all keys.
+    visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which
+    has `rows` of them. The body's arguments are the blocks of the step and the carried values. A block is an i32: twice
+    its number, plus 1 where the mask region applies (`sparsec.key_block` reads it). With two blocks the last step may
+    have one: then the second is 2^25, a block beyond all keys.
 
     ```mlir
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
@@ -200,6 +186,28 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+}
+
+def Sparsec_KeyStepsOp : Sparsec_Op<"key_steps", [Pure, Sparsec_NamesResults,
+    DeclareOpInterfaceMethods<Sparsec_StepsOpInterface>]> {
+  let summary = "The same walk for roles of warps, in steps of `keys` keys: a block, or a part of one.";
+  let description = [{
+    `sparsec.read_step` gives one i32: twice the number of the step among all groups of `keys` keys of the head, plus 1
+    where the mask region applies, as `sparsec.key_block` reads it; behind the last step -1. The entry of the lists for
+    the step after the next is loaded when the walk comes to a step.
+
+    ```mlir
+    %steps = sparsec.key_steps %lists at %first {causal, keys = 32 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
+    ```
+  }];
+  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, I64Attr:$rows, I64Attr:$keys,
+    UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end);
+  let results = (outs Sparsec_StepsType:$result);
+  let assemblyFormat = "($lists^)? `at` $first attr-dict";
+  let extraClassDeclaration = [{
+    /// This number in place of a step says that the walk has ended.
+    static constexpr int64_t end = -1;
+  }];
 }
 
 def Sparsec_KeyBlockOp : Sparsec_Op<"key_block", [Pure, Sparsec_NamesResults]> {

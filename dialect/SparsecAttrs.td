@@ -13,7 +13,7 @@ class Sparsec_Attr<string name, string attrMnemonic, list<Trait> traits = []>
   let mnemonic = attrMnemonic;
 }
 
-// An enum as an attribute of its own: #sparsec.broadcast<per_row>.
+// An enum that is an attribute of its own, such as #sparsec.broadcast<per_row>.
 class Sparsec_EnumAttr<EnumInfo enum, string attrMnemonic> : EnumAttr<Sparsec_Dialect, enum, attrMnemonic> {
   let assemblyFormat = "`<` $value `>`";
 }
@@ -28,7 +28,7 @@ def Sparsec_DenseLayout : I32EnumAttr<"DenseLayout", "order of the dimensions of
 def Sparsec_DenseLayoutAttr : Sparsec_EnumAttr<Sparsec_DenseLayout, "dense_layout"> {
   let summary = "Order of the dimensions of the dense operand X.";
   let description = [{
-    `kn`: K x N, N contiguous. `nk`: N x K, K contiguous, as the activations of a linear layer are.
+    `kn`: K x N, with N contiguous. `nk`: N x K, with K contiguous. The activations of a linear layer have this order.
   }];
 }
 
@@ -52,7 +52,7 @@ def Sparsec_ResultLayout : I32EnumAttr<"ResultLayout", "order of the dimensions 
 def Sparsec_ResultLayoutAttr : Sparsec_EnumAttr<Sparsec_ResultLayout, "result_layout"> {
   let summary = "Order of the dimensions of the result Y.";
   let description = [{
-    `mn`: M x N, N contiguous. `nm`: N x M, M contiguous, as the result of a linear layer is.
+    `mn`: M x N, with N contiguous. `nm`: N x M, with M contiguous. The result of a linear layer has this order.
   }];
 }
 
@@ -63,9 +63,9 @@ def Sparsec_Broadcast : I32EnumAttr<"Broadcast", "which elements of an extra ope
   let genSpecializedAttr = 0;
 }
 def Sparsec_BroadcastAttr : Sparsec_EnumAttr<Sparsec_Broadcast, "broadcast"> {
-  let summary = "Which elements of an extra operand belong to result element (m, n).";
+  let summary = "The element of an extra operand that belongs to result element (m, n).";
   let description = [{
-    `per_row`: element m; `per_column`: element n; `scalar`: the only one; `full`: element (m, n), in the layout of Y.
+    `per_row`: element m. `per_column`: element n. `scalar`: the only element. `full`: element (m, n), in Y's layout.
   }];
 }
 def Sparsec_BroadcastArrayAttr : TypedArrayAttrBase<Sparsec_BroadcastAttr, "array of broadcasts">;
@@ -82,8 +82,8 @@ def Sparsec_Copy : I32EnumAttr<"Copy", "how operands reach shared memory", [
 def Sparsec_TargetAttr : Sparsec_Attr<"Target", "target"> {
   let summary = "The chip a module is compiled for: `#sparsec.target<\"sm_90a\">`.";
   let description = [{
-    The name of a row of the chip table (`compiler/target/Targets.def`), or `host`. Facts about the chip live in that
-    table, not here. `sparsec-attach-target` refuses a name that is not in the table.
+    The name of a row of the chip table (`compiler/target/Targets.def`), or `host`. Only that table has facts about the
+    chip. `sparsec-attach-target` refuses a name that is not in the table.
 
     ```mlir
     module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
@@ -96,29 +96,33 @@ def Sparsec_TargetAttr : Sparsec_Attr<"Target", "target"> {
 def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
   let summary = "How a kernel is tiled, pipelined and mapped to the chip.";
   let description = [{
-    Written by the pass `sparsec-select-schedule`, or by hand on `sparsec.kernel` (then it wins; one that does not fit
-    is an error). Every other pass only applies it.
+    The pass `sparsec-select-schedule` writes a schedule. If `sparsec.kernel` has a schedule that was written by hand,
+    the pass takes that one. A schedule that does not fit is an error. Every other pass only applies the schedule.
 
-    - `instruction`, `copy`: the matrix instruction and the way operands reach shared memory (`tma`: tensor memory
-      accelerator; `cp_async`: 16-byte asynchronous copies; `scalar`: element by element, for any alignment).
-    - `tile_m` x `tile_n`: result elements of one CTA; `tile_k`: depth of one stage. `tile_k` larger than the block's
-      columns puts `tile_k / c` blocks into one stage, smaller cuts a block into chunks.
+    - `instruction`, `copy`: the matrix instruction, and the copy that brings operands to shared memory (`tma`: the
+      tensor memory accelerator; `cp_async`: asynchronous copies of 16 bytes; `scalar`: element by element, for any
+      alignment).
+    - `tile_m` x `tile_n`: result elements of one CTA. `tile_k`: depth of one stage. If `tile_k` is larger than the
+      block's columns c, one stage has `tile_k / c` blocks. If it is smaller, it cuts a block into chunks.
     - `stages`: slots of the ring.
-    - `consumers_m` x `consumers_n`: the grid of consumers over the tile: warpgroups (wgmma) or warps (mma_sync).
+    - `consumers_m` x `consumers_n`: the grid of consumers over the tile. A consumer is a warpgroup (wgmma) or a warp
+      (mma_sync).
     - `cluster`: CTAs that share one tile row and get A by multicast.
-    - `concurrent_tiles`: tiles that a CTA works on side by side, each with consumers, a producer and rings of its own
-      (attention; else 1).
-    - `producer_registers`, `consumer_registers`: per thread; 0 leaves the compiler's count. wgmma: of the two roles, by
-      setmaxnreg. mma_sync: `consumer_registers` is the most that a thread may use.
-    - `group_m`: tile rows that share a column panel at a time when there is no plan.
-    - `ctas_per_sm`: CTAs that are meant to be resident on one SM.
+    - `concurrent_tiles`: tiles that a CTA computes side by side. Each has consumers, a producer and rings of its own.
+      Products have 1.
+    - `producer_registers`, `consumer_registers`: registers of a thread. With 0 the compiler chooses the number. wgmma:
+      setmaxnreg sets the numbers of the two roles. mma_sync: a thread uses at most `consumer_registers`.
+    - `group_m`: tile rows of a group, which share a column panel. Launches without a plan and plans of nearly dense
+      patterns use groups.
+    - `ctas_per_sm`: CTAs that should be resident on one SM.
 
-    In attention the tile is a block of queries or half of one, and `tile_n` keys are a step: one or two key blocks
-    (wgmma) or a part of one (mma_sync, a multiple of 32). `tile_k` is the head dimension, `consumers_m` the queries
-    over 64 (wgmma) or 16 (mma_sync), `consumers_n` 1. `stages`: slots of keys or values (wgmma), of each (mma_sync).
+    In attention the tile is a block of queries or half of one. A step takes `tile_n` keys: one or two key blocks
+    (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head dimension. `consumers_m` is the
+    number of queries divided by 64 (wgmma) or 16 (mma_sync), and `consumers_n` is 1. `stages` is the number of slots
+    for keys and values together (wgmma), or for each of the two (mma_sync).
 
-    Constraints: `schedule_c1` to `schedule_c3` for what holds on every chip; the limits of a chip (shared memory,
-    registers, the largest instruction) are checked by `sparsec-select-schedule`.
+    Constraints: `schedule_c1` to `schedule_c3` hold on every chip. `sparsec-select-schedule` checks the limits of a
+    chip (shared memory, registers, the largest instruction).
 
     ```mlir
     #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64,
@@ -152,8 +156,8 @@ def Sparsec_ParameterKind : I32EnumAttr<"ParameterKind", "where the runtime take
 def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
   let summary = "One parameter of a machine kernel: a sparsec_parameter_info_t of launch_info.h.";
   let description = [{
-    `kind` says where the runtime takes the parameter from, `argument` which argument of the kernel (0 = first) and
-    `index` which dimension, tensor map, plan section, workspace, input or field of a pattern (sparsec_field_t), where
+    `kind` is the source of the parameter. `argument` is the number of an argument of the kernel (0 = first). `index` is
+    the number of a dimension, tensor map, plan section, workspace, input or field of a pattern (sparsec_field_t), if
     the kind has one. Constraint: `parameter_c1`.
 
     ```mlir
@@ -175,9 +179,9 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
   let summary = "How the runtime encodes a tensor map: a sparsec_tensor_map_info_t of launch_info.h.";
   let description = [{
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
-    `box` is what one copy brings, in elements, innermost dimension first: a size per dimension for `dense` (2 to 5), 3
-    for `bsr_values` (block columns, block rows, blocks) and `bsr_edge_values` (the same of blocks that K cuts: columns
-    beyond K arrive as zero). Constraints: `tensor_map_c1` to `tensor_map_c4`.
+    `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size per
+    dimension (2 to 5). For `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the
+    same 3, for blocks that K cuts; columns beyond K arrive as zero. Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir
     #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>
@@ -196,7 +200,7 @@ def Sparsec_WorkspaceKind : I32EnumAttr<"WorkspaceKind", "what a machine kernel 
 def Sparsec_WorkspaceAttr : Sparsec_Attr<"Workspace", "workspace"> {
   let summary = "Device memory that a launch may bring: a sparsec_workspace_info_t of launch_info.h.";
   let description = [{
-    `bytes` of memory. A `tile_counter` is zero before the first launch, and every launch leaves it so for the next one.
+    `bytes` is the size of the memory. A `tile_counter` is zero before the first launch and after every launch.
     Constraint: `workspace_c1`.
 
     ```mlir
@@ -214,10 +218,10 @@ def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel 
   let genSpecializedAttr = 0;
 }
 def Sparsec_AuxiliaryKindAttr : Sparsec_EnumAttr<Sparsec_AuxiliaryKind, "auxiliary"> {
-  let summary = "What a machine kernel does that is none of a variant.";
+  let summary = "What a machine kernel does that belongs to no variant.";
   let description = [{
-    `pattern_builder` writes the lists of a pattern from the mask region, `block_mask_reader` from the state of every
-    block.
+    A `pattern_builder` writes the lists of a pattern from the mask region. A `block_mask_reader` writes them from the
+    state of every block.
   }];
 }
 

@@ -33,6 +33,8 @@ template <typename ConcreteOp> class AnchorOp : public mlir::OpTrait::TraitBase<
 
 } // namespace sparsec
 
+#include "SparsecInterfaces.h.inc"
+
 #define GET_OP_CLASSES
 #include "SparsecOps.h.inc"
 

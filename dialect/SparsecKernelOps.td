@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Kernel ops: what a kernel computes. No chip, no threads.
+// Kernel ops: what a kernel computes. They know no chip and no threads.
 
 #ifndef SPARSEC_KERNEL_OPS_TD
 #define SPARSEC_KERNEL_OPS_TD
@@ -15,7 +15,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-// The op that a kernel is about: spmm, sddmm, attention, later other products.
+// The op that defines what a kernel computes: spmm, sddmm or attention, later other products.
 def Sparsec_AnchorOp : NativeOpTrait<"AnchorOp"> {
   let cppNamespace = "::sparsec";
 }
@@ -25,17 +25,17 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     FunctionOpInterface,           // kernel_c9, by the module's symbol table
     HasParent<"::mlir::ModuleOp">, // kernel_c10
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
-  let summary = "One entry point: typed, named arguments, one anchor op, named results.";
+  let summary = "An entry point with typed and named arguments, one anchor op, and named results.";
   let description = [{
-    `results = anchor(arguments)`. The body is one anchor op (`sparsec.spmm`, `sparsec.sddmm` or `sparsec.attention`)
-    over the kernel's arguments and `sparsec.return`. The names of arguments and results are part of the program: the
-    runtime and `sparsec-run` call them by these names, in every syntax.
+    `results = anchor(arguments)`. The body consists of one anchor op (`sparsec.spmm`, `sparsec.sddmm` or
+    `sparsec.attention`) over the kernel's arguments, and of `sparsec.return`. The names of arguments and results are
+    part of the program, in every syntax. The runtime and `sparsec-run` use these names.
 
     - Arguments: `!sparsec.bsr<...>`, `!sparsec.pattern<...>`, ranked tensors of bf16, f16, f32, f8E4M3FN, f8E5M2 or
-      i32, and `f32` by value. The last dimension of a tensor is contiguous; the strides of the others are given at run
-      time.
-    - Results: ranked tensors of the same element types except i32, written to memory that the caller owns.
-    - `schedule`, `fallback_schedule`: how to compute it, see `#sparsec.schedule`. Both optional.
+      i32, and `f32` by value. The last dimension of a tensor is contiguous. The caller gives the strides of the others
+      at run time.
+    - Results: ranked tensors of the same element types except i32. The kernel writes them to memory of the caller.
+    - `schedule`, `fallback_schedule`: the way to compute the results, see `#sparsec.schedule`. Both are optional.
 
     Constraints: `kernel_c1` to `kernel_c13`.
 
@@ -63,7 +63,7 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// The op that the kernel is about.
+    /// The op that defines what the kernel computes.
     ::mlir::Operation *getAnchor() { return &getBody().front().front(); }
   }];
 }
@@ -74,7 +74,7 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
     ]> {
   let summary = "Ends a kernel and gives its results.";
   let description = [{
-    The operands are the results of the anchor op, in order, and have the types that the kernel declares
+    The operands are the results of the anchor op, in their order. They have the types that the kernel declares
     (`kernel_c3`).
 
     ```mlir
@@ -92,9 +92,9 @@ def Sparsec_YieldOp : Sparsec_Op<"yield", [
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
-    In an epilogue region: the one f32 that is rounded to the result (`spmm_c17`, `sddmm_c17`). In the score region of
-    attention: the new score (`attention_c15`); in its mask region: whether the key is visible (`attention_c17`). In a
-    loop: the values carried to the next step.
+    An epilogue region gives one f32, which is rounded to the result (`spmm_c17`, `sddmm_c17`). The score region of
+    attention gives the new score (`attention_c15`). Its mask region says whether the key is visible (`attention_c17`).
+    A loop gives the values that it carries to the next step.
 
     ```mlir
     sparsec.yield %sum : f32
@@ -102,7 +102,7 @@ def Sparsec_YieldOp : Sparsec_Op<"yield", [
   }];
   let arguments = (ins Variadic<AnyType>:$operands);
   let assemblyFormat = "attr-dict ($operands^ `:` type($operands))?";
-  // Loops that carry nothing end without naming it.
+  // A loop that carries no values ends without operands.
   let builders = [OpBuilder<(ins), [{ build($_builder, $_state, ::mlir::ValueRange()); }]>];
 }
 
@@ -124,9 +124,9 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
 
     Sizes may be `?`; M, N and K need not be multiples of the block.
 
-    The region gets the f32 accumulator and one element of every extra operand, and yields one f32. It holds ops of
-    `ElementwiseOps.def` only, and sees nothing from outside. It is evaluated once for every element of Y, also where a
-    block row is empty (the accumulator is then zero).
+    The region gets the f32 accumulator and one element of every extra operand, and yields one f32. It has only ops of
+    `ElementwiseOps.def`, and uses no values from outside. The kernel evaluates it once for every element of Y, also in
+    an empty block row, where the accumulator is zero.
 
     Constraints: `spmm_c1` to `spmm_c20`.
 
@@ -232,7 +232,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "O = softmax(score(scale Q K^T), masked) V: attention over the blocks of a pattern.";
   let description = [{
-    For every batch b and head h, with g = h / (H / Hkv) the head of the keys and values that belongs to h:
+    For every batch b and head h, where g = h / (H / Hkv) is the head of the keys and values that belongs to h:
 
     `s[q, k] = score(scale * sum over d of Q[b, h, q, d] * K[b, g, k, d])`,
     `O[b, h, q] = sum over visible k of exp(s[q, k]) * V[b, g, k] / sum over visible k of exp(s[q, k])`,
@@ -248,21 +248,22 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
     | LSE (`lse`) | tensor of f32, optional | B x H x Sq |
 
-    The order of dimensions is a logical one: strides are given at run time, with D contiguous. All sizes but D may be
-    `?`, and none needs to be a multiple of a block.
+    The order of dimensions is a logical one: the caller gives the strides at run time, and D is contiguous. All sizes
+    but D may be `?`, and none needs to be a multiple of a block.
 
-    Query q stands at position `p = q + Skv - Sq` among the keys (aligned at the bottom right). Key k is visible to it
-    if all that is there says so:
-    - `pattern`: the list of partial or the list of full blocks of q's block, of this batch and head, holds k's block;
+    Query q has the position `p = q + Skv - Sq` among the keys (aligned at the bottom right). Key k is visible to it if
+    each of these that the op has allows it:
+    - `pattern`: the list of partial or the list of full blocks of q's block, for this batch and head, has k's block;
     - `causal`: k <= p;
     - `window = [left, right]`: p - left <= k <= p + right, where -1 is no limit;
-    - the `mask` region, which is not asked in full blocks. Without a pattern no block is full.
+    - the `mask` region: it yields true. It does not apply in full blocks. Without a pattern no block is full.
 
     A query that sees no key gets O = 0 and LSE = -inf. A score of -inf hides its key.
 
-    The regions get the score (`score` only), the batch, the head, the query and the key as i32, and the extra operands
-    as tensors that `sparsec.element` reads. They hold ops of `ElementwiseOps.def` only, and see nothing from outside.
-    How often and for which elements of visited blocks they are evaluated is not defined.
+    The regions get the batch, the head, the query and the key as i32, and the extra operands as tensors that
+    `sparsec.element` reads. The `score` region also gets the score, as its first argument. The regions have only ops of
+    `ElementwiseOps.def`, and use no values from outside. It is not defined how often a kernel evaluates them, and for
+    which elements of visited blocks.
 
     Constraints: `attention_c1` to `attention_c21`.
 
@@ -303,7 +304,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     int64_t getHeadDimension() {
       return ::mlir::cast<::mlir::RankedTensorType>(getQuery().getType()).getDimSize(3);
     }
-    /// Limits of the window, -1 where there is none.
+    /// The limits of the window. -1 is no limit.
     int64_t getWindowLeft() { return getWindow() ? (*getWindow())[0] : -1; }
     int64_t getWindowRight() { return getWindow() ? (*getWindow())[1] : -1; }
     bool hasScore() { return !getScore().empty(); }
@@ -316,10 +317,10 @@ def Sparsec_ElementOp : Sparsec_Op<"element", [
     ParentOneOf<["AttentionOp", "SoftmaxOp", "TileSoftmaxOp"]>, // element_c1
     TypesMatchWith<"result is of the element type of the tensor", "tensor", "result",
                    "::mlir::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
-  let summary = "One element of an extra operand, in a region of attention.";
+  let summary = "Reads one element of an extra operand, in a region of attention.";
   let description = [{
-    Every index must be inside the tensor; one that is not is an error of the caller, which nothing finds. Elements of
-    f16 and bf16 are then converted by `arith.extf`. Constraints: `element_c1`, `element_c2`.
+    Every index must be inside the tensor. An index outside is an error of the caller that a kernel does not detect. The
+    region then converts elements of f16 and bf16 with `arith.extf`. Constraints: `element_c1`, `element_c2`.
 
     ```mlir
     %slope = sparsec.element %t[%h] : tensor<?xf32>

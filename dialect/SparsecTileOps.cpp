@@ -5,6 +5,10 @@
 #include "OpHelpers.h"
 #include "SparsecDialect.h"
 
+#include "llvm/Support/MathExtras.h"
+
+#include "SparsecInterfaces.cpp.inc"
+
 using namespace mlir;
 using namespace sparsec;
 
@@ -45,10 +49,6 @@ void WalkKeysOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn se
   nameArguments(region, setName, names);
 }
 
-void PrefetchOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  nameArguments(region, setName, {"block", "chunk"});
-}
-
 void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "tile"); }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
@@ -65,8 +65,11 @@ void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   for (Value result : getResults())
-    setName(result, getCursor() ? "message" : "buffer");
+    setName(result, "message");
 }
+
+void BlockStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
+void KeyStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
 
 void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getBatch(), "batch");
@@ -92,10 +95,7 @@ static LogicalResult verifyBodyArguments(Operation *op, ArrayRef<Type> expected)
 }
 
 bool ProgramOp::isAttention() {
-  return walk([](Operation *op) {
-           return isa<KeyLoopOp, WalkKeysOp>(op) ? WalkResult::interrupt() : WalkResult::advance();
-         })
-      .wasInterrupted();
+  return walk([](StoreRowsOp) { return WalkResult::interrupt(); }).wasInterrupted();
 }
 
 static LogicalResult verifyResultsOfInits(Operation *op, TypeRange inits) {
@@ -123,6 +123,9 @@ LogicalResult TileLoopOp::verify() {
   // tile_loop_c2
   if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
     return failure();
+  // tile_loop_c4
+  if (getPeriodic() && getCounter())
+    return emitOpError("expects periodic or counter, but not both");
   // tile_loop_c1
   return verifyCoordinates(*this, 2, getInits().getTypes());
 }
@@ -132,8 +135,8 @@ LogicalResult TileLoopOp::verifyRegions() {
   return verifyYield(*this);
 }
 
-void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits, bool counter) {
-  build(builder, state, inits.getTypes(), inits, counter);
+void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange inits) {
+  build(builder, state, inits.getTypes(), inits, /*periodic=*/false, /*counter=*/false);
   OpBuilder::InsertionGuard guard(builder);
   Type i32 = builder.getI32Type();
   Block *body = builder.createBlock(state.regions.front().get());
@@ -147,7 +150,7 @@ void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange ini
 LogicalResult RoleOp::verify() {
   // role_c1
   if (int64_t(getCount()) < 1 || (getUnit() == RoleUnit::thread && int64_t(getCount()) != 1))
-    return emitOpError("expects 1 thread or at least 1 warpgroup, but got ") << getCount();
+    return emitOpError("expects 1 thread, or at least 1 warp or warpgroup, but got ") << getCount();
   return success();
 }
 
@@ -231,6 +234,11 @@ LogicalResult ProductOp::verify() {
   // product_c3
   if (bool(view) != bool(getACursor()))
     return emitOpError("expects a cursor for a view as A, and none for a fragment");
+  // product_c4
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  bool isPending = isa<PendingType>(getType());
+  if (program && isPending != (program.getSchedule().getInstruction() == Instruction::wgmma))
+    return emitOpError("expects a pending result with wgmma and an accumulator with mma_sync, but got ") << getType();
   return success();
 }
 
@@ -337,6 +345,44 @@ LogicalResult StoreOp::verifyRegions() {
   return success();
 }
 
+/// Whether A or X may be gathered from several blocks: by threads, but not by a tensor copy.
+static bool mayGather(Operation *op) {
+  auto program = op->getParentOfType<ProgramOp>();
+  return !program || program.getSchedule().getCopy() != Copy::tma;
+}
+
+static LogicalResult verifyBlockColumns(CopyOp op, BufferType buffer) {
+  size_t columns = op.getBlockColumns().size();
+  auto matrix = dyn_cast<BsrType>(op.getSource().getType());
+  if (!matrix && columns > 0)
+    return op.emitOpError("expects block columns only for blocks of a matrix, but got some for ")
+           << op.getSource().getType();
+  int64_t blocks = matrix && mayGather(op) ? std::max<int64_t>(buffer.getColumns() / matrix.getBlockColumns(), 1) : 1;
+  if (blocks > 1 ? int64_t(columns) != blocks : columns > 1)
+    return op.emitOpError("expects the columns of its ") << blocks << " blocks, but got " << columns;
+  return success();
+}
+
+static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
+  std::optional<uint64_t> dimension = op.getPartDimension();
+  if (!dimension && op.getParts().empty())
+    return success();
+  int64_t parts = op.getParts().size() + 1;
+  bool isPlain = isa<RankedTensorType>(op.getSource().getType()) && op.getCoordinates().size() == 2 && !op.getRows();
+  bool isDimension = dimension && (*dimension == 0 || *dimension == 1);
+  int64_t extent = isDimension && *dimension == 0 ? buffer.getRows() : buffer.getColumns();
+  if (!isPlain || !isDimension || parts == 1 || extent % parts != 0 || !mayGather(op))
+    return op.emitOpError("expects parts of a dimension of a matrix, in a role of warps, which divide ")
+           << buffer << ", but got " << parts;
+  return success();
+}
+
+void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, ValueRange coordinates, Value ring,
+                   Value cursor, int64_t index) {
+  build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, ring, cursor, /*at=*/Value(), index,
+        /*multicast=*/false, /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(), /*part_dimension=*/IntegerAttr());
+}
+
 LogicalResult CopyOp::verify() {
   // copy_c1
   FailureOr<BufferType> buffer = bufferAt(*this, getRing().getType(), getIndex());
@@ -348,12 +394,15 @@ LogicalResult CopyOp::verify() {
   if (getCoordinates().size() != rank)
     return emitOpError("expects ") << rank << " coordinates, but got " << getCoordinates().size();
   // copy_c3
-  if (tensor && getBlockColumn())
-    return emitOpError("expects a block column only for blocks of a matrix, but got one for ") << tensor;
+  if (failed(verifyBlockColumns(*this, *buffer)))
+    return failure();
   // copy_c5
+  if (failed(verifyParts(*this, *buffer)))
+    return failure();
+  // copy_c6
   if (getAt() && !getRows() && !getColumns())
     return emitOpError("expects rows or columns that begin at a place");
-  // copy_c6
+  // copy_c7
   if (std::optional<uint64_t> columns = getColumns();
       columns && (!tensor || int64_t(*columns) < 1 || int64_t(*columns) > buffer->getColumns()))
     return emitOpError("expects columns to be from 1 to the ")
@@ -377,8 +426,7 @@ static bool mayHaveMessages(Value ring) {
 
 /// `messages` are those that the op writes or reads: none or two.
 static LogicalResult verifyMessages(Operation *op, Value ring, TypeRange messages) {
-  bool areNumbers = llvm::all_of(messages, [](Type type) { return isa<IntegerType>(type); });
-  if (messages.empty() || (messages.size() == 2 && areNumbers && mayHaveMessages(ring)))
+  if (messages.empty() || (messages.size() == 2 && mayHaveMessages(ring)))
     return success();
   return op->emitOpError("expects no message, or two of a ring with messages, but got ") << messages.size();
 }
@@ -391,21 +439,54 @@ LogicalResult PostOp::verify() {
   return verifyMessages(*this, getRing(), getMessages().getTypes());
 }
 
-LogicalResult PrefetchOperandOp::verify() {
-  // prefetch_operand_c1
-  return bufferAt(*this, getRing().getType(), getIndex());
+LogicalResult WaitOp::verify() {
+  // wait_c1
+  return verifyMessages(*this, getRing(), getResultTypes());
 }
 
-LogicalResult WaitOp::verify() {
-  // wait_c2
-  if (getCursor())
-    return verifyMessages(*this, getRing(), getResultTypes());
-  // wait_c1
-  TypeRange buffers(getRing().getType().getBuffers());
-  if (getResultTypes() != buffers)
-    return emitOpError("expects the buffers of the ring, (") << buffers << "), but got (" << getResultTypes() << ")";
+LogicalResult AwaitCopiesOp::verify() {
+  // await_copies_c1
+  if (int64_t(getOutstanding()) < 0)
+    return emitOpError("expects outstanding to be at least 0, but got ") << int64_t(getOutstanding());
   return success();
 }
+
+int64_t BlockStepsOp::getStepValues() { return 2 + int64_t(getBlocks()); } // block, chunk, columns
+int64_t BlockStepsOp::getReadValues() { return 2 + int64_t(getBlocks()); }
+int64_t KeyStepsOp::getStepValues() { return 3; } // step, position in the lists, candidate
+int64_t KeyStepsOp::getReadValues() { return 1; }
+
+LogicalResult BlockStepsOp::verify() {
+  int64_t blocks = getBlocks(), chunks = getChunks(), columns = getMatrix().getType().getBlockColumns();
+  // block_steps_c1
+  if (blocks < 1 || chunks < 1 || (blocks > 1 && chunks > 1))
+    return emitOpError("expects blocks and chunks to be at least 1 and one of them to be 1, but got ")
+           << blocks << " and " << chunks;
+  // block_steps_c2
+  if (int64_t(getChunkColumns()) < 1 || llvm::divideCeil(columns, getChunkColumns()) != uint64_t(chunks))
+    return emitOpError("expects ") << chunks << " chunks to cover the " << columns << " columns of a block, but got "
+                                   << getChunkColumns() << " columns of a chunk";
+  return success();
+}
+
+/// `read` are the results of a read_step, or null.
+static LogicalResult verifyStepOf(Operation *op, Value steps, StepType step, std::optional<size_t> read) {
+  auto walk = steps.getDefiningOp<StepsOpInterface>();
+  // step_c1
+  if (!walk)
+    return op->emitOpError("expects steps from the op that defines them");
+  // step_c2
+  if (step.getValues() != walk.getStepValues())
+    return op->emitOpError("expects a step of ") << walk.getStepValues() << " values, but got " << step;
+  // step_c3
+  if (read && int64_t(*read) != walk.getReadValues())
+    return op->emitOpError("expects ") << walk.getReadValues() << " results, but got " << *read;
+  return success();
+}
+
+LogicalResult FirstStepOp::verify() { return verifyStepOf(*this, getSteps(), getType(), {}); }
+LogicalResult NextStepOp::verify() { return verifyStepOf(*this, getSteps(), getType(), {}); }
+LogicalResult ReadStepOp::verify() { return verifyStepOf(*this, getSteps(), getStep().getType(), getResults().size()); }
 
 LogicalResult WalkKeysOp::verify() {
   // walk_keys_c1
@@ -453,18 +534,6 @@ LogicalResult StoreRowsOp::verify() {
   if (!isTile && !isQuery)
     return emitOpError("expects a tile, or the batch, the head and the first query, but got (") << at << ")";
   return success();
-}
-
-LogicalResult PrefetchOp::verify() {
-  // prefetch_c1
-  int64_t stages = getRing().getType().getStages();
-  if (int64_t(getAhead()) < 0 || int64_t(getAhead()) >= stages)
-    return emitOpError("expects ahead to be from 0 to stages - 1 = ") << stages - 1 << ", but got " << getAhead();
-  // prefetch_c2
-  SmallVector<Type> arguments{BlockType::get(getContext())};
-  if (!isa<KeyLoopOp>((*this)->getParentOp()))
-    arguments.push_back(IntegerType::get(getContext(), 32));
-  return verifyBodyArguments(*this, arguments);
 }
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages, ArrayRef<Type> buffers) {

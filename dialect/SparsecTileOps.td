@@ -3,17 +3,17 @@
 // the blocks of a tile's row. Two forms:
 //
 //   values    (after sparsec-lower-to-tiles)    load, chain, store: what happens, as if by one thread
-//   pipeline  (after sparsec-pipeline-stages)   a ring of shared-memory slots between copies and products: either two
-//             roles, producer and consumer, or one role that prefetches `ahead` steps
+//   roles     (after sparsec-pipeline-stages)   what the threads of the machine do, in its order, with rings of
+//             shared-memory slots between copies and products (docs/tile-programs.md)
 //
-// The emitters turn the pipeline form into NVVM. Programs of roles (`sparsec.role`) say what the machine does in its
-// order and are emitted op by op (docs/tile-programs.md); the others are emitted as a whole.
+// The emitter turns the second form into NVVM, op by op.
 
 #ifndef SPARSEC_TILE_OPS_TD
 #define SPARSEC_TILE_OPS_TD
 
 include "SparsecDialect.td"
 include "SparsecAttrs.td"
+include "SparsecInterfaces.td"
 include "SparsecTypes.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
@@ -58,7 +58,8 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
   let description = [{
     The body's arguments are the tile row and the panel of the tile (i32; launch_info.h, sparsec_stage_info_t) and the
     carried values. CTA (or cluster) w of W takes the tiles that the plan lists for it, or the tiles w, w + W, ... of
-    the raster. With `counter` a worker is one of the tiles of a CTA, and takes the next tile that the launch's counter
+    the raster. With `periodic` the plan may list the tiles of a period of panels, which are those of every further
+    period too. With `counter` a worker is one of the tiles of a CTA, and takes the next tile that the launch's counter
     gives, where it has one: that of the next tile is read when a tile begins.
 
     ```mlir
@@ -66,13 +67,13 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
     ^bb0(%tile_row: i32, %panel: i32):
     ```
   }];
-  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$counter);
+  let arguments = (ins Variadic<AnyType>:$inits, UnitAttr:$periodic, UnitAttr:$counter);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
     (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword (`->` type($results)^)? $body
   }];
-  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits, CArg<"bool", "false">:$counter)>];
+  let builders = [OpBuilder<(ins CArg<"::mlir::ValueRange", "{}">:$inits)>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
 }
@@ -205,12 +206,13 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
 }
 
 def Sparsec_RingOp : Sparsec_Op<"ring", [Sparsec_NamesResults]> {
-  let summary = "Shared memory for the ring: every stage holds all buffers; barriers where roles are split.";
+  let summary = "Shared memory for the ring: every stage holds all buffers.";
   let description = [{
     `offsets` (bytes, one per buffer, of stage 0; stages follow one another per buffer), and `barrier_offset` are
-    set by `sparsec-assign-shared-memory`. With `messages` every slot also has two i32 that producers write and
-    consumers read. All threads of a consumer read them, so that each of its warps releases a slot. `name` is the name
-    of the ring in dumps.
+    set by `sparsec-assign-shared-memory`. A ring between roles has barriers. A ring of a role of warps has none:
+    its threads wait for their copies and then for each other. With `messages` every slot also has two i32 that
+    producers write and consumers read. All threads of a consumer read them, so that each of its warps releases a
+    slot. `name` is the name of the ring in dumps.
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$name, UnitAttr:$messages, OptionalAttr<DenseI64ArrayAttr>:$offsets,
     OptionalAttr<I64Attr>:$barrier_offset);
@@ -219,7 +221,7 @@ def Sparsec_RingOp : Sparsec_Op<"ring", [Sparsec_NamesResults]> {
 }
 
 def Sparsec_RoleUnit : I32EnumAttr<"RoleUnit", "what a group of a role is", [
-    I32EnumAttrCase<"thread", 1>, I32EnumAttrCase<"warpgroup", 128>]> {
+    I32EnumAttrCase<"thread", 1>, I32EnumAttrCase<"warp", 32>, I32EnumAttrCase<"warpgroup", 128>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -231,7 +233,8 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
     the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. If a CTA has
     several tiles side by side, each tile has its own groups. The group of a role of one thread is then the first thread
-    of one warp. `registers` per thread by setmaxnreg, 0 leaves the compiler's count.
+    of one warp. A role of warps is the only one of its program. `registers` per thread by setmaxnreg, 0 leaves the
+    compiler's count.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {
@@ -244,13 +247,15 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let extraClassDeclaration = [{
     /// Warpgroups that the role takes for `tiles` tiles side by side.
     int64_t getWarpgroups(int64_t tiles) { return getUnit() == RoleUnit::warpgroup ? tiles * int64_t(getCount()) : 1; }
+    int64_t getThreadsOfGroup() { return static_cast<int64_t>(getUnit()); }
   }];
 }
 
 def Sparsec_GroupOp : Sparsec_Op<"group", [Pure, Sparsec_NamesResults]> {
   let summary = "The number of this group in its role.";
   let description = [{
-    Inside a loop it is read anew, so that no register keeps it meanwhile.
+    Inside a loop it is read anew, so that no register keeps it meanwhile. In a role of warps, so is the number of the
+    thread: all that follows in the loop computes its addresses from there on.
 
     ```mlir
     %group = sparsec.group
@@ -363,18 +368,18 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   let summary = "Issues accumulator + A B over the depth of one slot.";
   let description = [{
     A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or for A a
-    fragment in registers.
-    Without an accumulator the sum starts at zero. `depth` is the number of K elements that count. Products complete in
-    the order in which they were issued, so that an accumulator may be pending.
+    fragment in registers. Without an accumulator the sum starts at zero. `depth` is the number of K elements that
+    count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
+    accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
-        : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+        : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
     ```
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewType:$b,
     Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, I64Attr:$depth);
-  let results = (outs Sparsec_PendingType:$result);
+  let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
@@ -463,94 +468,163 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
   let description = [{
     The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
     number of the block, the row and the column inside it. Elements beyond the source, or beyond the block, become zero;
-    with `block_column` also those of the block beyond the columns of the matrix. `multicast` copies bring the same
+    with `block_columns` also those of the block beyond the columns of the matrix. `multicast` copies bring the same
     bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
     it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
 
+    The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. They can
+    also gather the columns of a buffer of A, or the depth of a buffer of X, from several places. A buffer with n times
+    the columns of a block takes n blocks that follow one another in the list; there are then n `block_columns`. With
+    `parts` the dimension `part_dimension` of the buffer has equal parts: the first begins at the coordinate, the others
+    at `parts`.
+
     ```mlir
-    sparsec.copy %w[%block, %row, %k] block_column(%column) to %ring[%c] {index = 0 : i64, multicast}
+    sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}
         : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
-  let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Optional<I32>:$block_column,
-    Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index, UnitAttr:$multicast,
-    OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns);
+  let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,
+    Variadic<I32>:$parts, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index,
+    UnitAttr:$multicast, OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
+    OptionalAttr<I64Attr>:$part_dimension);
   let assemblyFormat = [{
-    $source `[` $coordinates `]` (`block_column` `(` $block_column^ `)`)? `to` $ring `[` $cursor `]`
-    (`at` `(` $at^ `)`)? attr-dict `:` type($source) `,` type($ring)
+    $source `[` $coordinates `]` (`block_columns` `(` $block_columns^ `)`)? (`parts` `(` $parts^ `)`)?
+    `to` $ring `[` $cursor `]` (`at` `(` $at^ `)`)? attr-dict `:` type($source) `,` type($ring)
   }];
-  // A part whose place is known, or all of the buffer.
-  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$coordinates,
-                                 "::mlir::Value":$block_column, "::mlir::Value":$ring, "::mlir::Value":$cursor,
-                                 "int64_t":$index, "bool":$multicast, "::mlir::DenseI64ArrayAttr":$rows), [{
-    build($_builder, $_state, source, coordinates, block_column, ring, cursor, /*at=*/::mlir::Value(), index,
-          multicast, rows, /*columns=*/::mlir::IntegerAttr());
-  }]>];
+  let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$coordinates, "::mlir::Value":$ring,
+    "::mlir::Value":$cursor, "int64_t":$index)>];
   let hasVerifier = 1;
 }
-
-def Sparsec_PrefetchOperandOp : Sparsec_Op<"prefetch_operand", []> {
-  let summary = "Starts the copy of one operand of one step into buffer `index` of the current slot.";
-  let description = [{
-    What `sparsec.load` gives in the values form, without waiting for it.
-
-    ```mlir
-    sparsec.prefetch_operand x %x[%tile, %later, %later_chunk] to %ring[1] {blocks_per_step = 2 : i64}
-        : tensor<?x?xf16>, <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
-    ```
-  }];
-  let arguments = (ins AnyType:$source, Sparsec_TileType:$tile, Sparsec_BlockType:$block, I32:$chunk,
-    Sparsec_RingType:$ring, I64Attr:$index, Sparsec_OperandAttr:$operand, I64Attr:$blocks_per_step);
-  let assemblyFormat = [{
-    `` $operand $source `[` $tile `,` $block `,` $chunk `]` `to` $ring `[` $index `]` attr-dict
-    `:` type($source) `,` type($ring)
-  }];
-  let hasVerifier = 1;
-}
-
-def Sparsec_BufferOrMessage : AnyTypeOf<[Sparsec_BufferType, I32]>;
 
 def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
-  let summary = "Consumer: waits until a slot is full.";
+  let summary = "Consumer: waits until the slot of the cursor is full.";
   let description = [{
-    The slot of the cursor; the results are its two messages, or none. Without a cursor the next slot, and the results
-    are its buffers, one for each of the ring.
+    The results are the two messages of the slot, or none.
 
     ```mlir
     %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16>]> -> i32, i32
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor);
-  let results = (outs Variadic<Sparsec_BufferOrMessage>:$results);
-  let assemblyFormat = "$ring (`[` $cursor^ `]`)? attr-dict `:` type($ring) (`->` type($results)^)?";
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
+  let results = (outs Variadic<I32>:$results);
+  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring) (`->` type($results)^)?";
   let hasVerifier = 1;
 }
 
-def Sparsec_ReleaseOp : Sparsec_Op<"release", [AttrSizedOperandSegments]> {
-  let summary = "Consumer: the slot may be filled again.";
+def Sparsec_ReleaseOp : Sparsec_Op<"release"> {
+  let summary = "Consumer: the slot of the cursor may be filled again, if the condition holds.";
   let description = [{
-    The slot of the cursor, if the condition holds; the products that read it are complete. Without a cursor the current
-    slot, once the chains that read it are complete.
+    The products that read the slot are complete.
 
     ```mlir
     sparsec.release %ring[%previous] if %has_previous
         : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, Optional<Sparsec_CursorType>:$cursor, Optional<I1>:$condition);
-  let assemblyFormat = "$ring (`[` $cursor^ `]`)? (`if` $condition^)? attr-dict `:` type($ring)";
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I1>:$condition);
+  let assemblyFormat = "$ring `[` $cursor `]` (`if` $condition^)? attr-dict `:` type($ring)";
 }
 
-def Sparsec_PrefetchOp : Sparsec_Op<"prefetch", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {
-  let summary = "One role: fills the slot of the step `ahead` steps later, if there is one.";
+//===----------------------------------------------------------------------===//
+// Roles of warps
+//===----------------------------------------------------------------------===//
+
+def Sparsec_BarrierOp : Sparsec_Op<"barrier"> {
+  let summary = "All threads of the CTA wait for one another, and see what each of them has written to shared memory.";
   let description = [{
-    The body's arguments are the block and, in a block loop, the chunk of that step. The loop around it also runs the
-    body for the first `ahead` steps before it starts.
+    ```mlir
+    sparsec.barrier
+    ```
   }];
-  let arguments = (ins Sparsec_RingType:$ring, I64Attr:$ahead);
+  let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_CopyGroupOp : Sparsec_Op<"copy_group", [SingleBlock, NoTerminator]> {
+  let summary = "Starts the copies of its body, if the condition holds, as a group that sparsec.await_copies counts.";
+  let description = [{
+    Without the condition the group is empty (cp.async.commit_group, PTX ISA 9.7.9.25.3.2).
+
+    ```mlir
+    sparsec.copy_group if %exists {
+    ```
+  }];
+  let arguments = (ins Optional<I1>:$condition);
   let regions = (region SizedRegion<1>:$body);
-  let assemblyFormat = "$ring attr-dict-with-keyword `:` type($ring) $body";
+  let assemblyFormat = "(`if` $condition^)? attr-dict-with-keyword $body";
+}
+
+def Sparsec_AwaitCopiesOp : Sparsec_Op<"await_copies"> {
+  let summary = "Waits until at most the last `outstanding` groups of copies of this thread are on their way.";
+  let description = [{
+    The thread then sees its own copies. `sparsec.barrier` makes those of all threads visible.
+
+    ```mlir
+    sparsec.await_copies {outstanding = 0 : i64}
+    ```
+  }];
+  let arguments = (ins I64Attr:$outstanding);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
+def Sparsec_BlockStepsOp : Sparsec_Op<"block_steps", [Pure, Sparsec_NamesResults,
+    DeclareOpInterfaceMethods<Sparsec_StepsOpInterface>]> {
+  let summary = "A walk over blocks of a matrix by their numbers: `blocks` at a time, or one in `chunks` parts.";
+  let description = [{
+    `sparsec.read_step` gives the number of the step's first block, the first column inside it, and the block column of
+    each block of the step (`col_idx`). A block from `end` on has the first block column beyond the matrix. The columns
+    are loaded when the walk comes to the step. A chunk has `chunk_columns` columns of a block; the last one of a block
+    may have less.
+
+    ```mlir
+    %steps = sparsec.block_steps %w from %first to %end {blocks = 2 : i64, chunks = 1 : i64, chunk_columns = 16 : i64}
+        : <?x?xf16, block = 16x16>
+    ```
+  }];
+  let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, I64Attr:$blocks, I64Attr:$chunks,
+    I64Attr:$chunk_columns);
+  let results = (outs Sparsec_StepsType:$result);
+  let assemblyFormat = "$matrix `from` $first `to` $end attr-dict `:` type($matrix)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_FirstStepOp : Sparsec_Op<"first_step"> {
+  let summary = "The first step of a walk.";
+  let description = [{
+    ```mlir
+    %step = sparsec.first_step %steps : <4>
+    ```
+  }];
+  let arguments = (ins Sparsec_StepsType:$steps);
+  let results = (outs Sparsec_StepType:$result);
+  let assemblyFormat = "$steps attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_NextStepOp : Sparsec_Op<"next_step", [AllTypesMatch<["step", "result"]>]> {
+  let summary = "The step after this one.";
+  let description = [{
+    ```mlir
+    %next = sparsec.next_step %steps[%step] : <4>
+    ```
+  }];
+  let arguments = (ins Sparsec_StepsType:$steps, Sparsec_StepType:$step);
+  let results = (outs Sparsec_StepType:$result);
+  let assemblyFormat = "$steps `[` $step `]` attr-dict `:` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_ReadStepOp : Sparsec_Op<"read_step"> {
+  let summary = "What a step visits: the results that the op which defines the walk lists.";
+  let description = [{
+    ```mlir
+    %block, %k, %column, %second = sparsec.read_step %steps[%next] : <4> -> i32, i32, i32, i32
+    ```
+  }];
+  let arguments = (ins Sparsec_StepsType:$steps, Sparsec_StepType:$step);
+  let results = (outs Variadic<I32>:$results);
+  let assemblyFormat = "$steps `[` $step `]` attr-dict `:` type($step) `->` type($results)";
   let hasVerifier = 1;
 }
 

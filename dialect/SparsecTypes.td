@@ -22,13 +22,13 @@ def Sparsec_Major : I32EnumAttr<"Major", "which dimension of an operand is conti
 def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
   let summary = "A block-sparse matrix: `!sparsec.bsr<?x?xbf16, block = 64x64>`.";
   let description = [{
-    `M x K` elements in dense blocks of `r x c`; blocks that are absent are zero. Stored as BSR: `row_ptr` (i32,
-    ceil(M / r) + 1), `col_idx` (i32, one per block, any order within a row) and `values` (blocks x r x c, row-major).
-    M and K may be `?`; they need not be multiples of the block. A block at the lower or right edge is stored in full;
-    its elements beyond M or K do not count.
+    The matrix has `M x K` elements in dense blocks of `r x c`. Absent blocks are zero. The format is BSR: `row_ptr`
+    (i32, ceil(M / r) + 1), `col_idx` (i32, one per block, in any order within a row) and `values` (blocks x r x c,
+    row-major). M and K may be `?`, and need not be multiples of the block. The caller stores a block at the lower or
+    right edge in full. Its elements beyond M or K do not count.
 
-    `elt` is bf16, f16, f8E4M3FN or f8E5M2 (the last two have no lowering yet: `spmm_c2`). r and c are multiples of 16
-    up to 256. Constraints: `bsr_c1` to `bsr_c4`.
+    The elements are bf16, f16, f8E4M3FN or f8E5M2. The last two have no lowering yet (`spmm_c2`). r and c are multiples
+    of 16 up to 256. Constraints: `bsr_c1` to `bsr_c4`.
 
     ```mlir
     !sparsec.bsr<?x4096xf16, block = 128x112>
@@ -48,12 +48,12 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
 }
 
 def Sparsec_PatternType : Sparsec_Type<"Pattern", "pattern"> {
-  let summary = "Which blocks of keys every block of queries visits: `!sparsec.pattern<128x64>`.";
+  let summary = "The blocks of keys that every block of queries visits: `!sparsec.pattern<128x64>`.";
   let description = [{
-    Lists of key blocks for every batch, head and query block: blocks of `queryBlock` queries and `keyBlock` keys, each
-    64 or 128. There are two lists, of partial and of full blocks. How they lie in memory, how long they are and over
-    which batches and heads they are broadcast is known at run time only (sparsec_blocks_t of runtime.h). Constraint:
-    `pattern_c1`.
+    A pattern has lists of key blocks for every batch, head and query block. A block has `queryBlock` queries and
+    `keyBlock` keys, each 64 or 128. There are two lists: one of partial and one of full blocks. Their order in memory,
+    their lengths, and the batches and heads that share them are known at run time only (sparsec_blocks_t of runtime.h).
+    Constraint: `pattern_c1`.
 
     ```mlir
     !sparsec.pattern<128x64>
@@ -67,7 +67,7 @@ def Sparsec_PatternType : Sparsec_Type<"Pattern", "pattern"> {
 def Sparsec_AccumulatorType : Sparsec_Type<"Accumulator", "accumulator"> {
   let summary = "The f32 result tile of one CTA, spread over the registers of its consumers.";
   let description = [{
-    `rows x columns` sums. Consumers own parts of it by their place in the grid of consumers.
+    The tile has `rows x columns` sums. The place of a consumer in the grid of consumers determines its part.
 
     ```mlir
     !sparsec.accumulator<128, 256>
@@ -80,7 +80,7 @@ def Sparsec_AccumulatorType : Sparsec_Type<"Accumulator", "accumulator"> {
 def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
   let summary = "One operand tile of one stage in shared memory: `!sparsec.buffer<128, 64, bf16>`.";
   let description = [{
-    `rows x columns` elements, columns contiguous, in the swizzle of the copy that fills it.
+    The tile has `rows x columns` elements, with columns contiguous, in the swizzle of the copy that fills it.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";
@@ -89,7 +89,7 @@ def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
 def Sparsec_FragmentType : Sparsec_Type<"Fragment", "fragment"> {
   let summary = "An operand tile in the registers of the consumers: `!sparsec.fragment<128, 64, bf16>`.";
   let description = [{
-    `rows x columns` elements; a consumer holds its rows of the tile, as the A operand of a chain.
+    The tile has `rows x columns` elements. A consumer holds its rows of the tile, as the A operand of a chain.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";
@@ -107,31 +107,31 @@ def Sparsec_SoftmaxStateType : Sparsec_Type<"SoftmaxState", "softmax_state"> {
 }
 
 def Sparsec_RescalingType : Sparsec_Type<"Rescaling", "rescaling"> {
-  let summary = "How the output of a softmax has to follow its m: alpha of every row, and whether any row needs it.";
+  let summary = "The factors that the output of a softmax needs: alpha of every row, and whether any row needs it.";
   let description = [{
-    alpha = 2^(old m - new m), the factor of `sparsec.rescale`.
+    alpha is 2^(old m - new m), the factor of `sparsec.rescale`.
   }];
 }
 
 def Sparsec_TileSoftmaxType : Sparsec_Type<"TileSoftmax", "tile_softmax"> {
-  let summary = "The softmax of a tile of queries: its regions, with what they load for the tile.";
+  let summary = "The softmax of a tile of queries: its regions, with the elements that they load for the tile.";
   let description = [{
-    The result of `sparsec.tile_softmax`.
+    `sparsec.tile_softmax` gives a value of this type.
   }];
 }
 
 def Sparsec_KeyListsType : Sparsec_Type<"KeyLists", "key_lists"> {
-  let summary = "The lists of key blocks that a tile of queries sees: where they begin and how long they are.";
+  let summary = "The lists of key blocks that a tile of queries sees: their beginnings and their lengths.";
   let description = [{
-    The result of `sparsec.key_lists`.
+    `sparsec.key_lists` gives a value of this type.
   }];
 }
 
 def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
-  let summary = "A ring of `stages` slots in shared memory; every slot holds the same list of buffers.";
+  let summary = "A ring of `stages` slots in shared memory, each with the same list of buffers.";
   let description = [{
-    Producers fill slots in turn, consumers drain them in the same order. Which slot is next is a value,
-    `!sparsec.cursor`, where the ops of a ring name one, and else state of the role.
+    Producers fill slots in turn, and consumers read them in the same order. Which slot is next is a value,
+    `!sparsec.cursor`.
 
     ```mlir
     %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
@@ -143,7 +143,7 @@ def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
 }
 
 def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
-  let summary = "A position in a ring: a slot, and the parity of the phase that the slot is in.";
+  let summary = "A position in a ring: a slot, and the parity of its phase.";
   let description = [{
     A role carries a cursor for each ring that it uses. Producers and consumers visit the slots in the same order.
 
@@ -153,11 +153,29 @@ def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
   }];
 }
 
+def Sparsec_StepsType : Sparsec_Type<"Steps", "steps"> {
+  let summary = "A walk in steps: how to get from one step to the next.";
+  let description = [{
+    The result of `sparsec.block_steps` or `sparsec.key_steps`.
+  }];
+}
+
+def Sparsec_StepType : Sparsec_Type<"Step", "step"> {
+  let summary = "A step of a walk, as so many i32 that a loop carries.";
+  let description = [{
+    ```mlir
+    %step = sparsec.first_step %steps : <4>
+    ```
+  }];
+  let parameters = (ins "int64_t":$values);
+  let assemblyFormat = "`<` $values `>`";
+}
+
 def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
   let summary = "The part of a ring's buffer that a product reads, in every slot.";
   let description = [{
-    `rows x columns` elements. `k` says that the columns are the dimension that the product sums over (K), `mn` that the
-    rows are. With wgmma it is the matrix descriptor of slot 0.
+    The part has `rows x columns` elements. `k` means that the product sums over the columns (K). `mn` means that it
+    sums over the rows. With wgmma a view is the matrix descriptor of slot 0.
 
     ```mlir
     %b = sparsec.view %ring columns(%c0) {index = 1 : i64}
@@ -172,7 +190,7 @@ def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
 def Sparsec_PendingType : Sparsec_Type<"Pending", "pending"> {
   let summary = "An accumulator to which an issued product still writes.";
   let description = [{
-    Only a further product may take it before `sparsec.await` gives the accumulator.
+    Before `sparsec.await` gives the accumulator, only a further product may take it.
 
     ```mlir
     !sparsec.pending<64, 256>
@@ -185,14 +203,14 @@ def Sparsec_PendingType : Sparsec_Type<"Pending", "pending"> {
 def Sparsec_TileType : Sparsec_Type<"Tile", "tile"> {
   let summary = "A result tile: a tile row (part of one block row) and a column panel.";
   let description = [{
-    Tile row t and panel p cover the rows and columns that launch_info.h gives at sparsec_variant_info_t.
+    launch_info.h defines the rows and columns of tile row t and panel p (sparsec_stage_info_t).
   }];
 }
 
 def Sparsec_BlockType : Sparsec_Type<"Block", "block"> {
   let summary = "A position in the list of blocks of a block row, with its block column.";
   let description = [{
-    Where the values of the block begin in `values`, and which rows of X it multiplies.
+    It determines where the values of the block begin in `values`, and which rows of X the block multiplies.
   }];
 }
 

@@ -2,10 +2,9 @@
 // sparsec-embed-launch-info: what the kernel ops and the attributes of the machine kernels say becomes the bytes of a
 // constant global, which the runtime reads from the finished image.
 
-#include "LaunchInfoWriter.h"
+#include "OperationRecords.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
-#include "StepWriter.h"
 #include "TargetInfo.h"
 
 #include "llvm/ADT/MapVector.h"
@@ -81,20 +80,10 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
 }
 
 //===----------------------------------------------------------------------===//
-// Operations
+// Machine kernels
 //===----------------------------------------------------------------------===//
 
 // The dialect's enums and those of the launch info have the same numbers.
-static_assert(uint32_t(Broadcast::per_row) == SPARSEC_BROADCAST_PER_ROW &&
-              uint32_t(Broadcast::per_column) == SPARSEC_BROADCAST_PER_COLUMN &&
-              uint32_t(Broadcast::scalar) == SPARSEC_BROADCAST_SCALAR &&
-              uint32_t(Broadcast::full) == SPARSEC_BROADCAST_FULL);
-static_assert(uint32_t(DenseLayout::kn) == SPARSEC_LAYOUT_ROW_MAJOR &&
-              uint32_t(DenseLayout::nk) == SPARSEC_LAYOUT_TRANSPOSED &&
-              uint32_t(LeftLayout::mk) == SPARSEC_LAYOUT_ROW_MAJOR &&
-              uint32_t(LeftLayout::km) == SPARSEC_LAYOUT_TRANSPOSED &&
-              uint32_t(ResultLayout::mn) == SPARSEC_LAYOUT_ROW_MAJOR &&
-              uint32_t(ResultLayout::nm) == SPARSEC_LAYOUT_TRANSPOSED);
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
               uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
@@ -102,165 +91,6 @@ static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
               uint32_t(AuxiliaryKind::block_mask_reader) == SPARSEC_AUXILIARY_BLOCK_MASK_READER);
-
-namespace {
-/// Collects the operands of an anchor.
-class OperandList {
-public:
-  explicit OperandList(KernelOp kernel) : firstResult(kernel.getArgumentTypes().size()) {}
-
-  void add(uint32_t slot, Value operand, uint32_t layout = SPARSEC_LAYOUT_NONE,
-           uint32_t broadcast = SPARSEC_BROADCAST_NONE) {
-    operands.push_back({slot, cast<BlockArgument>(operand).getArgNumber(), layout, broadcast});
-  }
-  /// Result `number` of the kernel.
-  void addResult(uint32_t slot, uint32_t number, uint32_t layout = SPARSEC_LAYOUT_NONE) {
-    operands.push_back({slot, firstResult + number, layout, SPARSEC_BROADCAST_NONE});
-  }
-  std::vector<sparsec_operand_info_t> take() { return std::move(operands); }
-
-private:
-  uint32_t firstResult;
-  std::vector<sparsec_operand_info_t> operands;
-};
-} // namespace
-
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SpmmOp spmm) {
-  OperandList list(kernel);
-  auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
-  list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix());
-  list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
-  for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
-    auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
-    list.add(SPARSEC_SPMM_EXTRA, extra, broadcast == SPARSEC_BROADCAST_FULL ? yLayout : 0, broadcast);
-  }
-  list.addResult(SPARSEC_SPMM_RESULT, 0, yLayout);
-  return list.take();
-}
-
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SddmmOp sddmm) {
-  OperandList list(kernel);
-  list.add(SPARSEC_SDDMM_PATTERN, sddmm.getPattern());
-  list.add(SPARSEC_SDDMM_LEFT, sddmm.getLeft(), static_cast<uint32_t>(sddmm.getALayout()));
-  list.add(SPARSEC_SDDMM_RIGHT, sddmm.getRight(), static_cast<uint32_t>(sddmm.getBLayout()));
-  for (auto [index, extra] : llvm::enumerate(sddmm.getExtras()))
-    list.add(SPARSEC_SDDMM_EXTRA, extra, SPARSEC_LAYOUT_NONE, static_cast<uint32_t>(sddmm.getBroadcastOf(index)));
-  list.addResult(SPARSEC_SDDMM_RESULT, 0);
-  return list.take();
-}
-
-static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, AttentionOp attention) {
-  OperandList list(kernel);
-  list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery());
-  list.add(SPARSEC_ATTENTION_KEY, attention.getKey());
-  list.add(SPARSEC_ATTENTION_VALUE, attention.getValue());
-  if (attention.getPattern())
-    list.add(SPARSEC_ATTENTION_PATTERN, attention.getPattern());
-  if (attention.getScale())
-    list.add(SPARSEC_ATTENTION_SCALE, attention.getScale());
-  for (Value extra : attention.getExtras())
-    list.add(SPARSEC_ATTENTION_EXTRA, extra);
-  list.addResult(SPARSEC_ATTENTION_RESULT, 0);
-  if (attention.getLse())
-    list.addResult(SPARSEC_ATTENTION_LSE, 1);
-  return list.take();
-}
-
-/// Number of the first extra among the operands.
-static uint32_t firstExtra(ArrayRef<sparsec_operand_info_t> operands, uint32_t slot) {
-  const auto *found = llvm::find_if(operands, [&](const auto &operand) { return operand.slot == slot; });
-  return found - operands.begin();
-}
-
-//===----------------------------------------------------------------------===//
-// Regions
-//===----------------------------------------------------------------------===//
-
-/// Whether a region gives back its first value.
-static bool isIdentity(Region &region) {
-  return region.empty() || region.front().getTerminator()->getOperand(0) == region.getArgument(0);
-}
-
-/// The epilogue of a product, if it is not the identity. Its operands are those in `extraSlot`.
-static void addEpilogue(OperationRecord &record, Region &region, uint32_t extraSlot) {
-  if (isIdentity(region))
-    return;
-  RegionRecord epilogue;
-  epilogue.slot = SPARSEC_REGION_EPILOGUE;
-  epilogue.inputs.push_back({SPARSEC_INPUT_ACCUMULATOR, 0});
-  for (uint32_t index : llvm::seq<uint32_t>(region.getNumArguments() - 1))
-    epilogue.inputs.push_back({SPARSEC_INPUT_OPERAND, firstExtra(record.operands, extraSlot) + index});
-  StepWriter writer(epilogue.inputs.size());
-  for (BlockArgument argument : region.getArguments())
-    writer.number(argument, argument.getArgNumber());
-  epilogue.steps = writer.write(region);
-  record.regions.push_back(std::move(epilogue));
-}
-
-static OperationRecord describeOperation(KernelOp kernel, SpmmOp spmm) {
-  OperationRecord record;
-  record.kind = SPARSEC_OPERATION_SPMM;
-  record.operands = describeOperands(kernel, spmm);
-  addEpilogue(record, spmm.getEpilogue(), SPARSEC_SPMM_EXTRA);
-  return record;
-}
-
-static OperationRecord describeOperation(KernelOp kernel, SddmmOp sddmm) {
-  OperationRecord record;
-  record.kind = SPARSEC_OPERATION_SDDMM;
-  record.operands = describeOperands(kernel, sddmm);
-  addEpilogue(record, sddmm.getEpilogue(), SPARSEC_SDDMM_EXTRA);
-  return record;
-}
-
-/// A region of attention: its values come first, then the tensors that it loads from.
-static RegionRecord describeRegion(Region &region, sparsec_region_slot_t slot,
-                                   ArrayRef<sparsec_operand_info_t> operands) {
-  static constexpr sparsec_input_info_t values[] = {{SPARSEC_INPUT_SCORE, 0},
-                                                    {SPARSEC_INPUT_BATCH, 0},
-                                                    {SPARSEC_INPUT_HEAD, 0},
-                                                    {SPARSEC_INPUT_QUERY, 0},
-                                                    {SPARSEC_INPUT_KEY, 0}};
-  ArrayRef inputs = ArrayRef(values).drop_front(slot == SPARSEC_REGION_MASK ? 1 : 0);
-  uint32_t extra = firstExtra(operands, SPARSEC_ATTENTION_EXTRA);
-  RegionRecord record;
-  record.slot = slot;
-  record.inputs = inputs;
-  StepWriter writer(inputs.size());
-  for (BlockArgument argument : region.getArguments()) {
-    uint32_t number = argument.getArgNumber();
-    if (number < inputs.size())
-      writer.number(argument, number);
-    else
-      writer.nameTensor(argument, extra + number - inputs.size());
-  }
-  record.steps = writer.write(region);
-  return record;
-}
-
-static OperationRecord describeOperation(KernelOp kernel, AttentionOp attention) {
-  OperationRecord record;
-  record.kind = SPARSEC_OPERATION_ATTENTION;
-  record.operands = describeOperands(kernel, attention);
-  record.attributes = {{SPARSEC_ATTRIBUTE_HEAD_DIMENSION, 0, attention.getHeadDimension()},
-                       {SPARSEC_ATTRIBUTE_CAUSAL, 0, attention.getCausal()},
-                       {SPARSEC_ATTRIBUTE_WINDOW_LEFT, 0, attention.getWindowLeft()},
-                       {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, 0, attention.getWindowRight()}};
-  if (!isIdentity(attention.getScore()))
-    record.regions.push_back(describeRegion(attention.getScore(), SPARSEC_REGION_SCORE, record.operands));
-  if (!attention.getMask().empty())
-    record.regions.push_back(describeRegion(attention.getMask(), SPARSEC_REGION_MASK, record.operands));
-  return record;
-}
-
-static OperationRecord describeOperation(KernelOp kernel) {
-  return TypeSwitch<Operation *, OperationRecord>(kernel.getAnchor())
-      .Case<SpmmOp, SddmmOp, AttentionOp>([&](auto anchor) { return describeOperation(kernel, anchor); });
-}
-
-//===----------------------------------------------------------------------===//
-// Machine kernels
-//===----------------------------------------------------------------------===//
 
 static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) {
   auto attribute = op->getAttrOfType<IntegerAttr>(name);
@@ -366,7 +196,8 @@ namespace {
 /// Makes the records of a kernel's variants from their functions and from the kernel's other records.
 class VariantDescriber {
 public:
-  explicit VariantDescriber(const KernelRecord &kernel) : kernel(kernel) {}
+  /// `chip` is null for the host.
+  VariantDescriber(const KernelRecord &kernel, const Chip *chip) : kernel(kernel), chip(chip) {}
 
   FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
   FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
@@ -379,8 +210,10 @@ private:
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
   void describeGrid(StageRecord &stage) const;
   std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment) const;
+  FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function) const;
 
   const KernelRecord &kernel;
+  const Chip *chip;
 };
 } // namespace
 
@@ -457,9 +290,30 @@ std::vector<sparsec_requirement_info_t> VariantDescriber::describeRequirements(c
   return requirements;
 }
 
+/// On a chip they depend on the matrix instruction, which the schedule names.
+FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanCosts(LLVM::LLVMFuncOp function) const {
+  PlanCosts costs = hostPlanCosts;
+  if (chip) {
+    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+    const InstructionRate *rate = schedule ? chip->find(toSchedule(schedule).instruction) : nullptr;
+    if (!rate)
+      return function.emitOpError("expects the attribute sparsec.schedule with a matrix instruction of ")
+             << chip->name << ", but got " << (schedule ? stringifyInstruction(schedule.getInstruction()) : "none");
+    costs = rate->planCosts;
+  }
+  if (kernel.operation.kind == SPARSEC_OPERATION_SDDMM)
+    return std::vector<sparsec_plan_cost_info_t>();
+  if (isAttention())
+    return std::vector<sparsec_plan_cost_info_t>{
+        {SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.attentionTileOverhead)}};
+  return std::vector<sparsec_plan_cost_info_t>{{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
+                                               {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
+}
+
 FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp function) {
   FailureOr<StageRecord> stage = describeStage(function);
-  if (failed(stage))
+  FailureOr<std::vector<sparsec_plan_cost_info_t>> planCosts = describePlanCosts(function);
+  if (failed(stage) || failed(planCosts))
     return failure();
   describeGrid(*stage);
   VariantRecord variant;
@@ -475,6 +329,7 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
       variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
     }
   variant.stages.push_back(std::move(*stage));
+  variant.planCosts = std::move(*planCosts);
   return variant;
 }
 
@@ -509,7 +364,7 @@ struct MachineKernels {
 };
 using MachineKernelsOf = llvm::StringMap<MachineKernels>;
 
-static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &functions,
+static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &functions, const Chip *chip,
                                     std::vector<KernelRecord> &records) {
   auto found = functions.find(kernel.getName());
   if (found == functions.end() || found->second.variants.empty())
@@ -520,7 +375,7 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
   record.info.result_count = kernel.getResultTypes().size();
   record.arguments = describeArguments(kernel);
   record.operation = describeOperation(kernel);
-  VariantDescriber describer(record);
+  VariantDescriber describer(record, chip);
   for (auto [position, function] : found->second.variants) {
     FailureOr<VariantRecord> variant = describer.describeVariant(function);
     if (failed(variant))
@@ -580,7 +435,7 @@ struct EmbedLaunchInfoPass : sparsec::impl::EmbedLaunchInfoPassBase<EmbedLaunchI
 
     std::vector<KernelRecord> records;
     for (auto kernel : llvm::make_early_inc_range(module.getOps<KernelOp>())) {
-      if (failed(describeKernel(kernel, *functions, records)))
+      if (failed(describeKernel(kernel, *functions, findChip(target.getChip()), records)))
         return signalPassFailure();
       kernel.erase();
     }

@@ -15,7 +15,7 @@ using namespace sparsec;
 
 namespace {
 /// As many as sparsec_table_id_t has.
-constexpr uint32_t tableCount = SPARSEC_TABLE_AUXILIARIES;
+constexpr uint32_t tableCount = SPARSEC_TABLE_PLAN_COSTS;
 
 /// The record tables, in the order of their numbers.
 struct Tables {
@@ -35,6 +35,7 @@ struct Tables {
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
   std::vector<sparsec_extent_info_t> extents;
   std::vector<sparsec_auxiliary_info_t> auxiliaries;
+  std::vector<sparsec_plan_cost_info_t> planCosts;
 
   void add(const KernelRecord &kernel);
   std::string write() const;
@@ -128,6 +129,7 @@ void Tables::add(const VariantRecord &variant) {
   info.stage_count = variant.stages.size();
   for (const StageRecord &stage : variant.stages)
     add(stage);
+  append(planCosts, variant.planCosts, info.plan_cost_first, info.plan_cost_count);
   variants.push_back(info);
 }
 
@@ -154,7 +156,7 @@ std::string Tables::write() const {
     return std::move(writer.bytes);
   };
   return writeAll(TableWriter(tableCount), kernels, arguments, operations, operands, attributes, regions, inputs, steps,
-                  variants, requirements, workspaces, stages, parameters, tensorMaps, extents, auxiliaries);
+                  variants, requirements, workspaces, stages, parameters, tensorMaps, extents, auxiliaries, planCosts);
 }
 
 std::string sparsec::writeLaunchInfo(sparsec_launch_info_t header, ArrayRef<KernelRecord> kernels) {

@@ -37,6 +37,7 @@ struct VariantRecord {
   std::vector<sparsec_requirement_info_t> requirements;
   std::vector<WorkspaceRecord> workspaces;
   std::vector<StageRecord> stages;
+  std::vector<sparsec_plan_cost_info_t> planCosts;
 };
 
 struct AuxiliaryRecord {

@@ -19,12 +19,11 @@ static int64_t limit(int64_t limit) { return limit < (int64_t(1) << 30) ? limit 
 
 Value sparsec::patternOf(ProgramOp program) {
   Value pattern;
-  program.walk([&](KeyLoopOp loop) { pattern = loop.getPattern(); });
   program.walk([&](KeyListsOp lists) { pattern = lists.getPattern(); });
   return pattern;
 }
 
-template <typename Op> void AttentionContext::describeSoftmax(Op op) {
+void AttentionContext::describeSoftmax(TileSoftmaxOp op) {
   softmax = {&op.getScore(), &op.getMask(), op.getExtras(), op.getScale()};
   if (auto window = op.getWindow()) {
     windowLeft = limit((*window)[0]);
@@ -36,17 +35,14 @@ template <typename Op> void AttentionContext::describeSoftmax(Op op) {
 
 AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
-  program.walk([&](SoftmaxOp op) { describeSoftmax(op); });
   program.walk([&](TileSoftmaxOp op) { describeSoftmax(op); });
   SmallVector<int64_t> sources; // Q, K and V in this order
   RingType queries;
-  auto addCopy = [&](auto copy) {
+  program.walk([&](CopyOp copy) {
     if (sources.empty())
       queries = copy.getRing().getType();
     sources.push_back(argumentNumber(copy.getSource()));
-  };
-  program.walk([&](CopyRowsOp copy) { addCopy(copy); });
-  program.walk([&](CopyOp copy) { addCopy(copy); });
+  });
   query = sources[0];
   key = sources[1];
   value = sources.back();
@@ -159,8 +155,6 @@ KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
 }
 
 KeyLists AttentionContext::keyLists(const QueryTile &tile) {
-  if (!pattern)
-    return {};
   Value patternHeads = patternField(SPARSEC_FIELD_HEADS);
   Value batch = b.select(b.equal(patternField(SPARSEC_FIELD_BATCHES), 1), b.i32(0), tile.batch);
   Value head = b.select(b.equal(patternHeads, 1), b.i32(0), tile.head);

@@ -67,12 +67,8 @@ struct AttentionContext : ProgramContext {
   QueryTile tile(mlir::Value tileRow, mlir::Value panel);
   /// The key blocks that causal and window leave to some query of the tile; none: begin >= end.
   KeyBlocks reachableBlocks(const QueryTile &tile);
-  /// Empty without a pattern.
+  /// Those of the program's pattern.
   KeyLists keyLists(const QueryTile &tile);
-  /// Whether the last reachable block comes first where there is no pattern: scores that depend on distances, as
-  /// ALiBi's, are largest there, so that the softmax replaces its row maximum less often.
-  bool startsAtEnd() { return !softmax.score->empty(); }
-
   // What causal, window and the number of keys let a query see: the keys from a first one, null without a limit at the
   // left, up to an end.
   mlir::Value firstInReach(mlir::Value query);
@@ -102,7 +98,7 @@ struct AttentionContext : ProgramContext {
   ScoreForm scoreForm;
 
 private:
-  template <typename Op> void describeSoftmax(Op op);
+  void describeSoftmax(TileSoftmaxOp op);
   mlir::Value loadExtra(ElementOp element, mlir::ValueRange indices);
   llvm::DenseMap<mlir::Operation *, mlir::Value> tileElements; // of sparsec.element ops
   struct KeyList {

@@ -3,7 +3,6 @@
 #include "AttentionStore.h"
 
 #include "Ptx.h"
-#include "UnitLayout.h"
 
 #include "mlir/Dialect/Math/IR/Math.h"
 
@@ -14,6 +13,8 @@ using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 static constexpr double ln2 = 0.6931471805599453;
+/// The widest store.
+static constexpr int64_t vectorBytes = 16;
 
 namespace {
 
@@ -49,7 +50,7 @@ void RowStore::storeOutput(ValueRange output, int64_t half) {
   auto scaled = [&](int64_t group, int64_t i) -> Value {
     return arith::MulFOp::create(b, output[4 * group + 2 * half + i], inverse);
   };
-  if (context.program.getAlignment() < unitBytes)
+  if (context.program.getAlignment() < vectorBytes)
     storeElements(row, element, scaled);
   else if (element.isF32())
     storePairs(row, element, scaled);

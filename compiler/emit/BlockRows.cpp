@@ -2,6 +2,7 @@
 
 #include "BlockRows.h"
 
+#include "BlockSteps.h"
 #include "Ptx.h"
 #include "StagedStore.h"
 #include "StoreTile.h"
@@ -12,12 +13,16 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t rowsOfWarp = 16;
+static constexpr int64_t rowsOfSlab = 16;
 
 bool BlockRows::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](RowBlocksOp blocks) { return emitRowBlocks(blocks), true; })
       .Case([&](WalkBlocksOp walk) { return emitWalk(walk), true; })
+      .Case([&](BlockStepsOp op) {
+        Value first = values.one(op.getFirst()), end = values.one(op.getEnd());
+        return program.setWalk(op, std::make_unique<BlockSteps>(context, op, first, end)), true;
+      })
       .Case([&](StoreOp store) { return emitStore(store), true; })
       .Default(false);
 }
@@ -65,14 +70,19 @@ void BlockRows::emitStore(StoreOp op) {
   TilePosition position{values.one(op.getBlockRow()), values.one(op.getRow()),
                         values.one(op.getColumn()),   values.one(op.getFirstBlock()),
                         values.one(op.getEndBlock()), int64_t(op.getBlockStride().value_or(0))};
+  AccumulatorType type = op.getAccumulator().getType();
+  bool isWarp = op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp;
   AccumulatorFragment fragment;
-  fragment.slabs = 1;
-  fragment.groups = cast<AccumulatorType>(op.getAccumulator().getType()).getColumns() / 8;
-  fragment.values = b.unpack(values.one(op.getAccumulator()));
-  // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
-  // that the accumulators need.
-  Value warp = b.shiftRight(ptx::opaque(b, program.threadInGroup), 5);
-  fragment.row = b.add(values.one(op.getGroupRow()), b.mul(warp, rowsOfWarp));
+  fragment.slabs = isWarp ? type.getRows() / rowsOfSlab : 1;
+  fragment.groups = type.getColumns() / 8;
+  fragment.values = values.sums(op.getAccumulator());
+  fragment.row = values.one(op.getGroupRow());
+  if (!isWarp) {
+    // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
+    // that the accumulators need. Each warp of a warpgroup has a slab.
+    Value warp = b.shiftRight(ptx::opaque(b, program.threadInGroup), 5);
+    fragment.row = b.add(fragment.row, b.mul(warp, rowsOfSlab));
+  }
   fragment.column = values.one(op.getGroupColumn());
   if (op.getStaged())
     emitStagedStore(context, op, position, fragment, values.one(op.getGroup()));

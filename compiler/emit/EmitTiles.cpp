@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions. Programs of roles are emitted op by
-// op (ProgramEmitter.cpp), the others as a whole (Multistage.cpp, AttentionMultistage.cpp).
+// Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions, op by op (ProgramEmitter.cpp).
 
-#include "AttentionMultistage.h"
 #include "BlockMaskReader.h"
 #include "BlockRows.h"
-#include "Multistage.h"
 #include "Passes.h"
 #include "PatternBuilder.h"
 #include "PatternLists.h"
@@ -32,15 +29,11 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
                          Attribute(), /*alignment=*/1024, static_cast<unsigned>(AddressSpace::shared));
 }
 
-int64_t threadCount(ProgramOp program) {
-  return hasRoles(program) ? threadsOfRoles(program) : threadsOfWarps(program.getSchedule());
-}
-
 /// What the launch info and ptxas need to know of the function.
 void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   Builder b(function.getContext());
   ScheduleAttr schedule = program.getSchedule();
-  int64_t threads = threadCount(program);
+  int64_t threads = threadsOfRoles(program);
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
@@ -60,7 +53,10 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }
 
-void finish(ProgramContext &context) {
+template <typename Family, typename Context> void emitBody(Context &context) {
+  ProgramEmitter emitter(context);
+  Family family(context, emitter);
+  emitter.emit(family);
   LLVM::ReturnOp::create(context.b, ValueRange());
   context.parameters.finish();
 }
@@ -85,24 +81,10 @@ void emitProgram(ProgramOp program) {
     if (program.getVariant() == 0)
       emitAuxiliaries(program);
     AttentionContext context(program, function, b);
-    if (hasRoles(program)) {
-      ProgramEmitter emitter(context);
-      SoftmaxSteps steps(context, emitter);
-      emitter.emit(steps);
-    } else {
-      emitAttentionMultistage(context);
-    }
-    finish(context);
+    emitBody<SoftmaxSteps>(context);
   } else {
     SpmmContext context(program, function, b);
-    if (hasRoles(program)) {
-      ProgramEmitter emitter(context);
-      BlockRows rows(context, emitter);
-      emitter.emit(rows);
-    } else {
-      emitMultistage(context);
-    }
-    finish(context);
+    emitBody<BlockRows>(context);
   }
   setAttributes(function, program);
   program.erase();

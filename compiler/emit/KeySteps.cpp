@@ -8,14 +8,18 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-KeySteps::KeySteps(AttentionContext &context, const QueryTile &tile)
-    : context(context), b(context.b), reachable(context.reachableBlocks(tile)), lists(context.keyLists(tile)) {}
+KeySteps::KeySteps(AttentionContext &context, KeyStepsOp op, const QueryTile &tile, const KeyLists *lists)
+    : context(context), b(context.b), op(op), reachable(context.reachableBlocks(tile)), hasLists(lists),
+      lists(lists ? *lists : KeyLists()) {}
 
-KeySteps::State KeySteps::begin() {
-  if (!context.pattern)
-    return {b.i32(-1), reachable.begin, reachable.begin};
-  return {b.i32(-1), b.i32(0), lists.firstBlock};
+Values KeySteps::first() {
+  Value before = b.i32(KeyStepsOp::end);
+  if (hasLists)
+    return packState(after({before, b.i32(0), lists.firstBlock}));
+  return packState(after({before, reachable.begin, reachable.begin}));
 }
+
+Values KeySteps::next(ValueRange step) { return packState(after(unpackState<State>(step))); }
 
 /// The block at a position; any number after the last one.
 Value KeySteps::blockAt(Value position) {
@@ -24,7 +28,7 @@ Value KeySteps::blockAt(Value position) {
       [&] { return Values{b.i32(0)}; })[0];
 }
 
-KeySteps::State KeySteps::next(const State &state) {
+KeySteps::State KeySteps::after(const State &state) {
   if (chunks() == 1)
     return nextBlock(state);
   Value isLast = b.equal(b.bitAnd(b.shiftRight(state.step, 1), chunks() - 1), chunks() - 1); // -1 too
@@ -35,12 +39,12 @@ KeySteps::State KeySteps::next(const State &state) {
 
 /// The first chunk of the next reachable block.
 KeySteps::State KeySteps::nextBlock(const State &state) {
-  if (context.pattern)
+  if (hasLists)
     return nextInLists(state);
   Value fromEnd = b.sub(b.sub(b.add(reachable.begin, reachable.end), 1), state.position);
-  Value step = b.add(b.mul(context.startsAtEnd() ? fromEnd : state.position, 2), 1);
+  Value step = b.add(b.mul(op.getFromEnd() ? fromEnd : state.position, 2), 1);
   Value next = b.add(state.position, 1);
-  return {b.select(b.less(state.position, reachable.end), step, b.i32(-1)), next, next};
+  return {b.select(b.less(state.position, reachable.end), step, b.i32(KeyStepsOp::end)), next, next};
 }
 
 KeySteps::State KeySteps::nextInLists(const State &state) {
@@ -61,5 +65,5 @@ KeySteps::State KeySteps::nextInLists(const State &state) {
   Value isPartial = b.select(b.less(found.position, lists.partialCount), b.i32(1), b.i32(0));
   Value step = b.add(b.mul(found.block, 2 * chunks()), isPartial);
   Value next = b.add(found.position, 1);
-  return {b.select(b.less(found.position, lists.count), step, b.i32(-1)), next, blockAt(next)};
+  return {b.select(b.less(found.position, lists.count), step, b.i32(KeyStepsOp::end)), next, blockAt(next)};
 }

@@ -121,7 +121,6 @@ Values PatternBuilderEmitter::appendRound(Value list, Value seen, Value block, V
 
 bool sparsec::hasPatternBuilder(ProgramOp program) {
   bool hasMask = false;
-  program.walk([&](SoftmaxOp softmax) { hasMask = !softmax.getMask().empty(); });
   program.walk([&](TileSoftmaxOp softmax) { hasMask = !softmax.getMask().empty(); });
   return hasMask && hasPattern(program);
 }

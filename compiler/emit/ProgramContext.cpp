@@ -121,16 +121,6 @@ ProgramContext::ProgramContext(ProgramOp program, LLVM::LLVMFuncOp function, Ker
   thread = ptx::threadIndex(b);
 }
 
-void ProgramContext::commitCopies() {
-  if (schedule.getCopy() == Copy::cp_async)
-    ptx::copyAsyncCommit(b);
-}
-
-void ProgramContext::waitForCopies(int64_t pending) {
-  if (schedule.getCopy() == Copy::cp_async)
-    ptx::copyAsyncWait(b, pending);
-}
-
 SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
   auto addSource = [&](Value source) {
@@ -142,19 +132,10 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
   };
   program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
   program.walk([&](CopyOp copy) { addSource(copy.getSource()); });
-  program.walk([&](PrefetchOperandOp copy) { addSource(copy.getSource()); });
-  program.walk([&](ChainOp chain) { denseTransposed = chain.getXTransposed(); });
   program.walk([&](ProductOp product) { denseTransposed = product.getB().getType().getMajor() == Major::k; });
   program.walk([&](StoreOp store) { resultArgument = cast<BlockArgument>(store.getResult()).getArgNumber(); });
   element = matrix.getElementType();
 }
-
-bool SpmmContext::mayCutBlocks() {
-  auto dense = cast<RankedTensorType>(program.getBody().getArgument(denseArgument).getType());
-  return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(denseTransposed ? 1 : 0));
-}
-
-int64_t SpmmContext::tilesPerBlockRow() const { return llvm::divideCeil(matrix.getBlockRows(), schedule.getTileM()); }
 
 Value ProgramContext::localMemory(int64_t count) {
   if (!local) {
@@ -320,30 +301,4 @@ KernelBuilder::Values sparsec::emitTilesByCounter(ProgramContext &context, Value
       });
   result.pop_back();
   return result;
-}
-
-/// A tile's place in the result, from its tile row and panel.
-static TilePosition tilePosition(SpmmContext &context, Value tileRow, Value panel) {
-  KernelBuilder &b = context.b;
-  int64_t slabs = context.tilesPerBlockRow(), cluster = context.schedule.getCluster();
-  TilePosition position;
-  position.blockRow = b.divide(tileRow, slabs);
-  position.rowInBlock = b.mul(b.sub(tileRow, b.mul(position.blockRow, slabs)), context.schedule.getTileM());
-  if (cluster > 1)
-    panel = b.add(b.mul(panel, cluster), ptx::clusterRank(b));
-  position.column = b.mul(panel, context.schedule.getTileN());
-  return position;
-}
-
-KernelBuilder::Values sparsec::emitTileLoop(SpmmContext &context, ValueRange carried, TileBody body) {
-  return emitRounds(context, carried, [&](Value tileRow, Value panel, ValueRange state) {
-    return body(tilePosition(context, tileRow, panel), state);
-  });
-}
-
-RowBlocks sparsec::emitRowBlocks(SpmmContext &context, const TilePosition &position) {
-  KernelBuilder &b = context.b;
-  Value rowPtr = context.parameters.get(ParameterKind::row_ptr, context.matrixArgument);
-  return {b.loadElement(b.i32Type(), rowPtr, position.blockRow),
-          b.loadElement(b.i32Type(), rowPtr, b.add(position.blockRow, 1))};
 }

@@ -48,12 +48,6 @@ struct ProgramContext {
   mlir::Value sharedMemory; // base of dynamic shared memory
   mlir::Value thread;       // index in the CTA
 
-  // Copies to shared memory by all threads: cp.async runs on in groups, while scalar copies (loads and stores of
-  // single elements) are done when their code has run, so that a barrier is all that they need.
-  void commitCopies();
-  /// Waits for all groups but the last `pending`.
-  void waitForCopies(int64_t pending);
-
   /// Memory of this thread for `count` f32, which is the same at every call.
   mlir::Value localMemory(int64_t count);
 
@@ -74,10 +68,6 @@ struct SpmmContext : ProgramContext {
   mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
   mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
   mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, 1); }
-  /// Whether K may end inside a block.
-  bool mayCutBlocks();
-  /// Tiles along M that one block row is cut into.
-  int64_t tilesPerBlockRow() const;
 };
 
 /// Where a tile lies. All i32.
@@ -92,7 +82,6 @@ struct TilePosition {
 
 using TileRowBody =
     llvm::function_ref<KernelBuilder::Values(mlir::Value tileRow, mlir::Value panel, mlir::ValueRange carried)>;
-using TileBody = llvm::function_ref<KernelBuilder::Values(const TilePosition &, mlir::ValueRange carried)>;
 
 /// The tiles of a worker: those of the plan's list where there is one, else every `workers`-th tile of a raster that
 /// keeps `group_m` tile rows together. All i32.
@@ -113,15 +102,6 @@ KernelBuilder::Values emitRounds(ProgramContext &context, mlir::ValueRange carri
 /// tiles as they become free.
 KernelBuilder::Values emitTilesByCounter(ProgramContext &context, mlir::Value tileOfCta, mlir::ValueRange carried,
                                          TileRowBody body);
-/// emitRounds for a spmm, with the position of the CTA's tile in the result.
-KernelBuilder::Values emitTileLoop(SpmmContext &context, mlir::ValueRange carried, TileBody body);
-
-/// The range of positions in col_idx and values of a block row.
-struct RowBlocks {
-  mlir::Value first, last;
-};
-RowBlocks emitRowBlocks(SpmmContext &context, const TilePosition &position);
-
 /// The accumulators of one warp: 16-row slabs x groups of 8 columns x 4 values, in the register layout that mma.sync
 /// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 lie in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values
 /// 2, 3 eight rows below.

@@ -3,8 +3,8 @@
 #include "ProgramEmitter.h"
 
 #include "Ptx.h"
-#include "hopper/Products.h"
-#include "hopper/TensorCopy.h"
+#include "ampere/AmpereOps.h"
+#include "hopper/HopperOps.h"
 
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
@@ -24,15 +24,36 @@ static constexpr int64_t mostReads = 64;
 // Roles
 //===----------------------------------------------------------------------===//
 
+ProgramEmitter::ProgramEmitter(ProgramContext &context)
+    : context(context), b(context.b), values(b, context.schedule.getInstruction()) {
+  if (context.schedule.getInstruction() == Instruction::wgmma)
+    chip = std::make_unique<HopperOps>(*this);
+  else
+    chip = std::make_unique<AmpereOps>(*this);
+}
+
+ProgramEmitter::~ProgramEmitter() = default;
+
 void ProgramEmitter::emit(FamilyOps &ops) {
   family = &ops;
+  auto roles = llvm::to_vector(context.program.getBody().getOps<RoleOp>());
+  if (roles.front().getUnit() == RoleUnit::warp)
+    return emitWarps(roles.front());
   initBarriers();
   warpgroup = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 7));
   threadInGroup = b.bitAnd(context.thread, threadsOfWarpgroup - 1);
-  emitRolesFrom(llvm::to_vector(context.program.getBody().getOps<RoleOp>()), /*firstWarpgroup=*/0);
+  emitRolesFrom(roles, /*firstWarpgroup=*/0);
   // A CTA must not exit while others of its cluster may still write into its shared memory or arrive at its barriers.
   if (context.schedule.getCluster() > 1)
     ptx::barrierCluster(b);
+}
+
+/// All warps of the CTA are groups of one role.
+void ProgramEmitter::emitWarps(RoleOp role) {
+  tileOfCta = b.i32(0);
+  makeRings(tileOfCta);
+  threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
+  emitBlock(role.getBody().front());
 }
 
 void ProgramEmitter::makeRings(Value tile) {
@@ -145,8 +166,8 @@ Values ProgramEmitter::emitBlock(Block &block) {
 void ProgramEmitter::emitOp(Operation &op) {
   TypeSwitch<Operation *>(&op)
       .Case([&](TileLoopOp loop) { emitTileLoop(loop); })
-      .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::ForOp loop) { emitFor(loop); })
+      .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
       .Case([&](GroupOp group) { emitGroup(group); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
@@ -154,31 +175,27 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](NextOp next) { values.set(next, packState(ringOf(next.getRing()).advance(slotOf(next.getCursor())))); })
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
       .Case([&](PostOp post) { emitPost(post); })
-      .Case([&](CopyOp copy) {
-        emitTensorCopy(context, copy, ringOf(copy.getRing()), slotOf(copy.getCursor()),
-                       values.flat(copy.getCoordinates()), values.one(copy.getBlockColumn()), values.one(copy.getAt()));
-      })
+      .Case([&](CopyOp copy) { chip->emitCopy(copy); })
+      .Case([&](CopyGroupOp group) { emitCopyGroup(group); })
+      .Case([&](AwaitCopiesOp await) { ptx::copyAsyncWait(b, await.getOutstanding()); })
+      .Case([&](BarrierOp) { ptx::barrierCta(b); })
       .Case([&](SizeOp size) {
         int64_t argument = cast<BlockArgument>(size.getSource()).getArgNumber();
         values.set(size, context.parameters.get(ParameterKind::size, argument, size.getDimension()));
       })
       .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
-      .Case([&](ViewOp view) {
-        values.set(view, emitWgmmaView(b, view, ringOf(view.getRing()), values.one(view.getRow()),
-                                       values.one(view.getColumn())));
-      })
-      .Case([&](ZeroOp zero) {
-        values.set(zero, LLVM::ZeroOp::create(b, values.flatTypes(zero.getType())[0]).getResult());
-      })
-      .Case([&](LoadFragmentOp load) { emitLoadFragment(load); })
+      .Case([&](FirstStepOp op) { values.set(op, walks[op.getSteps()]->first()); })
+      .Case([&](NextStepOp op) { values.set(op, walks[op.getSteps()]->next(values.of(op.getStep()))); })
+      .Case([&](ReadStepOp op) { values.assign(op.getResults(), walks[op.getSteps()]->read(values.of(op.getStep()))); })
+      .Case([&](ViewOp view) { chip->emitView(view); })
+      .Case([&](ZeroOp zero) { values.set(zero, values.zeroSums(zero.getType())); })
+      .Case([&](LoadFragmentOp load) { chip->emitLoadFragment(load); })
       .Case([&](ToFragmentOp op) {
-        values.set(op, ptx::packPairs(b, op.getType().getElementType(), b.unpack(values.one(op.getAccumulator()))));
+        values.set(op, ptx::packPairs(b, op.getType().getElementType(), values.sums(op.getAccumulator())));
       })
-      .Case([&](ProductOp product) { emitProduct(product); })
-      .Case([&](AwaitOp await) {
-        values.set(await, ptx::wgmmaWait(b, await.getOutstanding(), values.one(await.getPending())));
-      })
+      .Case([&](ProductOp product) { chip->emitProduct(product); })
+      .Case([&](AwaitOp await) { chip->emitAwait(await); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
       .Case([&](TurnWaitOp op) {
@@ -212,8 +229,23 @@ void ProgramEmitter::emitTileLoop(TileLoopOp loop) {
     return emitBlock(body);
   };
   Values inits = values.flat(loop.getInits());
-  Values results = loop.getCounter() ? emitTilesByCounter(context, tileOfCta, inits, emitTile)
-                                     : emitRounds(context, inits, emitTile);
+  // The body may read the thread anew, which nothing behind the loop can use.
+  auto outside = std::pair(context.thread, threadInGroup);
+  Values results = loop.getCounter()    ? emitTilesByCounter(context, tileOfCta, inits, emitTile)
+                   : loop.getPeriodic() ? emitRounds(context, inits, emitTile)
+                                        : emitTileRows(context, inits, emitTile);
+  std::tie(context.thread, threadInGroup) = outside;
+  values.assign(loop.getResults(), results);
+}
+
+void ProgramEmitter::emitFor(scf::ForOp loop) {
+  auto bound = [&](Value value) { return values.one(value); };
+  Values results = b.forLoop(bound(loop.getLowerBound()), bound(loop.getUpperBound()), bound(loop.getStep()),
+                             values.flat(loop.getInitArgs()), [&](Value index, ValueRange carried) {
+                               values.set(loop.getInductionVar(), index);
+                               values.assign(loop.getRegionIterArgs(), carried);
+                               return emitBlock(*loop.getBody());
+                             });
   values.assign(loop.getResults(), results);
 }
 
@@ -224,17 +256,6 @@ void ProgramEmitter::emitIf(scf::IfOp branch) {
       values.one(branch.getCondition()), values.flatTypes(branch.getResultTypes()),
       [&] { return emitBlock(*branch.thenBlock()); }, [&] { return emitBlock(*branch.elseBlock()); });
   values.assign(branch.getResults(), results);
-}
-
-void ProgramEmitter::emitFor(scf::ForOp loop) {
-  Values results =
-      b.forLoop(values.one(loop.getLowerBound()), values.one(loop.getUpperBound()), values.one(loop.getStep()),
-                values.flat(loop.getInitArgs()), [&](Value index, ValueRange carried) {
-                  values.set(loop.getInductionVar(), index);
-                  values.assign(loop.getRegionIterArgs(), carried);
-                  return emitBlock(*loop.getBody());
-                });
-  values.assign(loop.getResults(), results);
 }
 
 void ProgramEmitter::emitWhile(scf::WhileOp loop) {
@@ -264,7 +285,24 @@ Values ProgramEmitter::emitRegion(Region &region, Region &into) {
 
 void ProgramEmitter::emitGroup(GroupOp op) {
   bool isInLoop = !isa<RoleOp>(op->getParentOp());
-  values.set(op, isInLoop ? ptx::opaque(b, group) : group);
+  if (op->getParentOfType<RoleOp>().getUnit() != RoleUnit::warp)
+    return values.set(op, isInLoop ? ptx::opaque(b, group) : group);
+  if (isInLoop) {
+    context.thread = ptx::opaque(b, context.thread);
+    threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
+  }
+  values.set(op, ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)));
+}
+
+/// Single elements are copied by loads and stores, which are complete at once: they make no group.
+void ProgramEmitter::emitCopyGroup(CopyGroupOp op) {
+  Block &body = op.getBody().front();
+  if (op.getCondition())
+    b.ifThen(values.one(op.getCondition()), [&] { emitBlock(body); });
+  else
+    emitBlock(body);
+  if (context.schedule.getCopy() == Copy::cp_async)
+    ptx::copyAsyncCommit(b);
 }
 
 void ProgramEmitter::emitPost(PostOp op) {
@@ -304,27 +342,6 @@ void ProgramEmitter::emitRelease(ReleaseOp op) {
     ptx::mbarrierArrive(b, empty, releases);
 }
 
-void ProgramEmitter::emitLoadFragment(LoadFragmentOp op) {
-  auto view = op.getView().getDefiningOp<ViewOp>();
-  values.set(op, emitWgmmaFragment(b, view, ringOf(view.getRing()), slotOf(op.getCursor()).slot,
-                                   values.one(view.getRow()), threadInGroup));
-}
-
-void ProgramEmitter::emitProduct(ProductOp op) {
-  auto operandOf = [&](Value view, Value cursor) -> WgmmaOperand {
-    auto viewOp = view.getDefiningOp<ViewOp>();
-    return {values.one(view), viewOp, ringOf(viewOp.getRing()), slotOf(cursor).slot};
-  };
-  WgmmaOperand x = operandOf(op.getB(), op.getBCursor());
-  Value sum = values.one(op.getAccumulator());
-  PendingType type = op.getType();
-  if (op.getACursor())
-    sum = emitWgmmaProduct(b, type, operandOf(op.getA(), op.getACursor()), x, sum, op.getDepth());
-  else
-    sum = emitWgmmaProduct(b, type, values.of(op.getA()), x, sum, op.getDepth());
-  values.set(op, sum);
-}
-
 //===----------------------------------------------------------------------===//
 // Turns and the issuer
 //===----------------------------------------------------------------------===//
@@ -359,11 +376,11 @@ void ProgramEmitter::emitIssueBegin(IssueBeginOp op) {
   setIssuer(*op.getOffset(), self);
 }
 
-bool sparsec::hasRoles(ProgramOp program) { return !program.getBody().getOps<RoleOp>().empty(); }
-
 int64_t sparsec::threadsOfRoles(ProgramOp program) {
-  int64_t warpgroups = 0;
+  int64_t threads = 0;
   for (RoleOp role : program.getBody().getOps<RoleOp>())
-    warpgroups += role.getWarpgroups(program.getSchedule().getConcurrentTiles());
-  return threadsOfWarpgroup * warpgroups;
+    threads += role.getUnit() == RoleUnit::warp
+                   ? threadsOfWarp * int64_t(role.getCount())
+                   : threadsOfWarpgroup * role.getWarpgroups(program.getSchedule().getConcurrentTiles());
+  return threads;
 }

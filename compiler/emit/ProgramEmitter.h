@@ -7,20 +7,27 @@
 
 #include "ProgramValues.h"
 #include "Ring.h"
+#include "StepWalk.h"
 
 #include "mlir/Dialect/SCF/IR/SCF.h"
 
 namespace sparsec {
 
+class ChipOps;
 class FamilyOps;
 
 class ProgramEmitter {
 public:
-  explicit ProgramEmitter(ProgramContext &context) : context(context), b(context.b), values(b) {}
+  explicit ProgramEmitter(ProgramContext &context);
+  ~ProgramEmitter();
 
   void emit(FamilyOps &ops);
   /// Emits the ops of a block. The values of the terminator's operands come back.
   KernelBuilder::Values emitBlock(mlir::Block &block);
+
+  Ring &ringOf(mlir::Value ring) { return rings.find(ring)->second; }
+  Ring::State slotOf(mlir::Value cursor) { return values.state<Ring::State>(cursor); }
+  void setWalk(mlir::Value steps, std::unique_ptr<StepWalk> walk) { walks[steps] = std::move(walk); }
 
   ProgramContext &context;
   KernelBuilder &b;
@@ -29,6 +36,7 @@ public:
 
 private:
   // Roles.
+  void emitWarps(RoleOp role);
   void initBarriers();
   int64_t releasesOf(RingOp ring);
   void emitRolesFrom(llvm::ArrayRef<RoleOp> roles, int64_t firstWarpgroup);
@@ -42,16 +50,15 @@ private:
   void emitOp(mlir::Operation &op);
   void emitArithmetic(mlir::Operation &op);
   void emitTileLoop(TileLoopOp loop);
-  void emitIf(mlir::scf::IfOp branch);
   void emitFor(mlir::scf::ForOp loop);
+  void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
   void emitGroup(GroupOp op);
+  void emitCopyGroup(CopyGroupOp op);
   void emitPost(PostOp op);
   void emitWait(WaitOp op);
   void emitRelease(ReleaseOp op);
-  void emitLoadFragment(LoadFragmentOp op);
-  void emitProduct(ProductOp op);
 
   // Turns and the issuer.
   int64_t threadsOfTurns(mlir::Operation *op);
@@ -60,14 +67,33 @@ private:
   void setIssuer(int64_t offset, mlir::Value issuer);
   mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }
 
-  Ring &ringOf(mlir::Value ring) { return rings.find(ring)->second; }
-  Ring::State slotOf(mlir::Value cursor) { return values.state<Ring::State>(cursor); }
-
+  std::unique_ptr<ChipOps> chip;
   FamilyOps *family = nullptr;
+  llvm::DenseMap<mlir::Value, std::unique_ptr<StepWalk>> walks;
   llvm::DenseMap<mlir::Value, Ring> rings; // of the role that is emitted
   mlir::Value warpgroup;
   // In the role that is emitted now: the number of the tile in the CTA, and the number of the group in its role.
   mlir::Value tileOfCta, group;
+};
+
+/// The ops that chips translate in their own ways.
+class ChipOps {
+public:
+  explicit ChipOps(ProgramEmitter &program)
+      : context(program.context), b(program.b), program(program), values(program.values) {}
+  virtual ~ChipOps() = default;
+
+  virtual void emitCopy(CopyOp op) = 0;
+  virtual void emitView(ViewOp op) = 0;
+  virtual void emitLoadFragment(LoadFragmentOp op) = 0;
+  virtual void emitProduct(ProductOp op) = 0;
+  virtual void emitAwait(AwaitOp op) = 0;
+
+protected:
+  ProgramContext &context;
+  KernelBuilder &b;
+  ProgramEmitter &program;
+  ProgramValues &values;
 };
 
 /// The ops that only one family has.
@@ -85,9 +111,7 @@ protected:
   ProgramValues &values;
 };
 
-/// Whether a program consists of roles.
-bool hasRoles(ProgramOp program);
-/// Threads of a CTA of such a program.
+/// Threads of a CTA.
 int64_t threadsOfRoles(ProgramOp program);
 
 } // namespace sparsec

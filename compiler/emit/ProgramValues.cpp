@@ -3,15 +3,19 @@
 #include "ProgramValues.h"
 
 #include "AttentionContext.h"
-#include "hopper/Products.h"
-
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-constexpr int64_t rowsOfThread = 2;
+constexpr int64_t rowsOfThread = 2, elementsOfRegister = 2;
+
+/// Elements of a value that a group of threads shares.
+static int64_t elementCount(Type type) {
+  return TypeSwitch<Type, int64_t>(type).Case<AccumulatorType, PendingType, FragmentType>(
+      [](auto shared) { return shared.getRows() * shared.getColumns(); });
+}
 
 Values ProgramValues::flat(ValueRange all) const {
   Values result;
@@ -26,9 +30,17 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
   for (Type type : types)
     TypeSwitch<Type>(type)
         .Case([&](CursorType) { result.append(2, i32); })
-        .Case<AccumulatorType, PendingType>(
-            [&](auto sum) { result.push_back(wgmmaSumType(b, sum.getRows(), sum.getColumns())); })
-        .Case([&](FragmentType fragment) { result.append(wgmmaFragmentRegisters(fragment), i32); })
+        .Case<AccumulatorType, PendingType>([&](Type sum) {
+          SmallVector<Type> registers(sumCount(sum), f32);
+          if (areSumsInStruct())
+            result.push_back(LLVM::LLVMStructType::getLiteral(b.getContext(), registers));
+          else
+            llvm::append_range(result, registers);
+        })
+        .Case([&](FragmentType fragment) {
+          result.append(elementCount(fragment) / threadsOfGroup() / elementsOfRegister, i32);
+        })
+        .Case([&](StepType step) { result.append(step.getValues(), i32); })
         .Case([&](SoftmaxStateType) { result.append(2 * rowsOfThread, f32); }) // m and l
         .Case([&](RescalingType) {                                             // whether it is needed, and alpha
           result.push_back(b.getI1Type());
@@ -45,4 +57,20 @@ void ProgramValues::assign(ValueRange all, ValueRange emitted) {
     set(value, emitted.take_front(count));
     emitted = emitted.drop_front(count);
   }
+}
+
+int64_t ProgramValues::sumCount(Type type) const { return elementCount(type) / threadsOfGroup(); }
+
+Values ProgramValues::sums(Value accumulator) const {
+  return areSumsInStruct() ? b.unpack(one(accumulator)) : Values(of(accumulator));
+}
+
+Values ProgramValues::zeroSums(Type type) const {
+  if (areSumsInStruct())
+    return {LLVM::ZeroOp::create(b, flatTypes(type)[0])};
+  return Values(sumCount(type), b.f32(0));
+}
+
+Values ProgramValues::fromSums(ValueRange sums) const {
+  return areSumsInStruct() ? Values{b.pack(sums)} : Values(sums);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The values of a tile program, and what they are in the kernel: each becomes no, one or several values. A cursor is a
-// slot and the parity of its phase, an accumulator a struct of registers. Loops and branches carry them side by side.
+// slot and the parity of its phase, an accumulator the registers of a thread. Loops and branches carry them side by
+// side.
 
 #ifndef SPARSEC_EMIT_PROGRAM_VALUES_H
 #define SPARSEC_EMIT_PROGRAM_VALUES_H
@@ -14,7 +15,7 @@ namespace sparsec {
 
 class ProgramValues {
 public:
-  explicit ProgramValues(KernelBuilder &b) : b(b) {}
+  ProgramValues(KernelBuilder &b, Instruction instruction) : b(b), instruction(instruction) {}
 
   mlir::ArrayRef<mlir::Value> of(mlir::Value value) const { return values.find(value)->second; }
   /// The value of one that has exactly one; null for null.
@@ -27,8 +28,20 @@ public:
   /// Gives values of the program their parts of `emitted`, each as many as its type has.
   void assign(mlir::ValueRange of, mlir::ValueRange emitted);
 
+  // The f32 of a thread of an accumulator or a pending one. wgmma takes them as one struct, mma.sync one by one.
+  int64_t sumCount(mlir::Type type) const;
+  KernelBuilder::Values sums(mlir::Value accumulator) const;
+  KernelBuilder::Values zeroSums(mlir::Type type) const;
+  /// An accumulator that has these f32.
+  KernelBuilder::Values fromSums(mlir::ValueRange sums) const;
+
 private:
+  /// Threads that share an accumulator or a fragment.
+  int64_t threadsOfGroup() const { return instruction == Instruction::wgmma ? 128 : 32; }
+  bool areSumsInStruct() const { return instruction == Instruction::wgmma; }
+
   KernelBuilder &b;
+  Instruction instruction;
   llvm::DenseMap<mlir::Value, KernelBuilder::Values> values;
 };
 

@@ -9,11 +9,6 @@ using namespace sparsec;
 
 static constexpr int64_t barrierBytes = 8;
 
-Value Ring::nextSlot(Value slot) {
-  Value next = b.add(slot, 1);
-  return b.select(b.equal(next, stages()), b.i32(0), next);
-}
-
 Ring::State Ring::advance(State state) {
   Value next = b.add(state.slot, 1);
   Value wraps = b.equal(next, stages());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The ring of shared-memory slots between copies and chains, as the emitters see it: where a slot lies, and for two
+// The ring of shared-memory slots between copies and products, as the emitter sees it: where a slot is, and for two
 // roles the barriers by which it changes hands. Slot s has a full barrier (its copies have arrived) and an empty
 // barrier (all consumers are done with it). Both roles walk the slots in the same order, so that a slot and the parity
 // of its phase are all the state they need.
@@ -13,7 +13,6 @@ namespace sparsec {
 
 class Ring {
 public:
-  Ring(ProgramContext &context, RingOp op) : Ring(context, op, context.sharedMemory) {}
   /// Where a CTA works on several tiles, each has a part of shared memory, from `base` on.
   Ring(ProgramContext &context, RingOp op, mlir::Value base) : b(context.b), op(op), base(base) {}
 
@@ -25,11 +24,10 @@ public:
   };
   State begin() { return {b.i32(0), b.i32(0)}; }
   State advance(State state);
-  /// The slot after this one, where there is no phase to keep.
-  mlir::Value nextSlot(mlir::Value slot);
 
   int64_t bufferRows(int64_t buffer) { return bufferType(buffer).getRows(); }
   int64_t bufferColumns(int64_t buffer) { return bufferType(buffer).getColumns(); }
+  mlir::Type elementType(int64_t buffer) { return bufferType(buffer).getElementType(); }
   int64_t elementBytes(int64_t buffer) { return bufferType(buffer).getElementType().getIntOrFloatBitWidth() / 8; }
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);

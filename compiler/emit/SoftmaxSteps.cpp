@@ -3,6 +3,7 @@
 #include "SoftmaxSteps.h"
 
 #include "AttentionStore.h"
+#include "KeySteps.h"
 #include "KeyWalk.h"
 
 #include "llvm/ADT/TypeSwitch.h"
@@ -11,13 +12,14 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t rowsOfWarp = 16, threadsOfGroup = 128;
+static constexpr int64_t rowsOfWarp = 16;
 
 bool SoftmaxSteps::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](QueryTileOp op) { return emitQueryTile(op), true; })
       .Case([&](KeyListsOp op) { return emitKeyLists(op), true; })
       .Case([&](WalkKeysOp op) { return emitWalk(op), true; })
+      .Case([&](KeyStepsOp op) { return emitKeySteps(op), true; })
       .Case([&](KeyBlockOp op) { return emitKeyBlock(op), true; })
       .Case([&](TileSoftmaxOp op) { return emitTileSoftmax(op), true; })
       .Case([&](SoftmaxBeginOp op) { return values.set(op, packState(softmaxOf(op.getSoftmax()).begin())), true; })
@@ -88,6 +90,15 @@ void SoftmaxSteps::emitWalk(WalkKeysOp op) {
   unpack(op.getResults(), results);
 }
 
+void SoftmaxSteps::emitKeySteps(KeyStepsOp op) {
+  QueryTile tile;
+  tile.first = values.one(op.getFirst());
+  KeyLists lists;
+  if (op.getLists())
+    lists = values.state<KeyLists>(op.getLists());
+  program.setWalk(op, std::make_unique<KeySteps>(context, op, tile, op.getLists() ? &lists : nullptr));
+}
+
 void SoftmaxSteps::emitKeyBlock(KeyBlockOp op) {
   Value block = values.one(op.getBlock());
   values.set(op.getKey(), b.mul(b.shiftRight(block, 1), op.getKeys()));
@@ -126,16 +137,15 @@ template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op) {
 }
 
 void SoftmaxSteps::emitScoreBias(ScoreBiasOp op) {
-  AccumulatorType type = op.getType();
-  int64_t count = type.getRows() * type.getColumns() / threadsOfGroup;
-  values.set(op, b.pack(softmaxOf(op.getSoftmax()).initialProducts(positionsOf(op), count)));
+  int64_t count = values.sumCount(op.getType());
+  values.set(op, values.fromSums(softmaxOf(op.getSoftmax()).initialProducts(positionsOf(op), count)));
 }
 
 void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
-  Values scores = b.unpack(values.one(op.getProducts()));
+  Values scores = values.sums(op.getProducts());
   RowState rows = rowsOf(op.getState());
   Rescaling rescaling = softmaxOf(op.getSoftmax()).beginStep(positionsOf(op), scores, rows);
-  values.set(op.getScores(), b.pack(scores));
+  values.set(op.getScores(), values.fromSums(scores));
   values.set(op.getRaised(), packState(rows));
   Values parts{rescaling.isNeeded};
   llvm::append_range(parts, rescaling.alpha);
@@ -144,19 +154,19 @@ void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
 
 void SoftmaxSteps::emitExponentiate(ExponentiateOp op) {
   RowState rows = rowsOf(op.getState());
-  Values scores = b.unpack(values.one(op.getScores()));
+  Values scores = values.sums(op.getScores());
   Values probabilities = softmaxOf(op.getSoftmax()).finishStep(positionsOf(op), scores, rows);
-  values.set(op.getProbabilities(), b.pack(probabilities));
+  values.set(op.getProbabilities(), values.fromSums(probabilities));
   values.set(op.getSummed(), packState(rows));
 }
 
 void SoftmaxSteps::emitRescale(RescaleOp op) {
-  Value output = values.one(op.getOutput());
   ArrayRef<Value> parts = values.of(op.getRescaling());
   Rescaling rescaling = {parts.front(), Values(parts.drop_front())};
   Values rescaled = b.ifThenElse(
-      rescaling.isNeeded, output.getType(), [&] { return Values{b.pack(rescaling.apply(b, b.unpack(output)))}; },
-      [&] { return Values{output}; });
+      rescaling.isNeeded, values.flatTypes(op.getType()),
+      [&] { return values.fromSums(rescaling.apply(b, values.sums(op.getOutput()))); },
+      [&] { return Values(values.of(op.getOutput())); });
   values.set(op, rescaled);
 }
 
@@ -165,5 +175,5 @@ void SoftmaxSteps::emitStore(StoreRowsOp op) {
   tile.batch = values.one(op.getAt()[0]);
   tile.head = values.one(op.getAt()[1]);
   Value query = b.add(values.one(op.getAt()[2]), threadRow());
-  emitAttentionStore(context, tile, query, b.unpack(values.one(op.getOutput())), rowsOf(op.getState()));
+  emitAttentionStore(context, tile, query, values.sums(op.getOutput()), rowsOf(op.getState()));
 }

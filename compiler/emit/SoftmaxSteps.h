@@ -20,6 +20,7 @@ private:
   void emitQueryTile(QueryTileOp op);
   void emitKeyLists(KeyListsOp op);
   void emitWalk(WalkKeysOp op);
+  void emitKeySteps(KeyStepsOp op);
   void emitKeyBlock(KeyBlockOp op);
   void emitTileSoftmax(TileSoftmaxOp op);
   void emitScoreBias(ScoreBiasOp op);

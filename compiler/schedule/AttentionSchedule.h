@@ -22,12 +22,12 @@ struct AttentionDescription {
   bool regionsNeedRegisters = false;
 };
 
-/// What one of the tiles of a CTA has in shared memory. Offsets and sizes in bytes. With TMA values lie in the slots of
-/// the keys, which have barriers; with one role they have as many slots of their own.
+/// The shared memory of one of the tiles of a CTA. Offsets and sizes in bytes. With TMA, keys and values share the
+/// slots of one ring, which has barriers. With one role, values have as many slots of their own.
 struct AttentionSharedMemory {
   int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
   int64_t tileBytes;    // from one tile's to the next one's
-  int64_t issuerOffset; // with TMA, behind several tiles: the i32 that tells which of them has products issued
+  int64_t issuerOffset; // with TMA, behind several tiles: the i32 that tells which of them issues products
   int64_t total;        // of the CTA
 };
 

@@ -15,13 +15,25 @@
 
 namespace sparsec {
 
-/// How fast a chip runs one of its matrix instructions.
+/// The numbers of sparsec_plan_cost_key_t (launch_info.h), which the runtime's plans use.
+struct PlanCosts {
+  /// The time that a tile of a product, and one of attention, takes beyond its own steps, in steps: to fill the
+  /// pipeline and to write the result.
+  int64_t spmmTileOverhead;
+  int64_t attentionTileOverhead;
+  /// A product that stores at least this percentage of the blocks is faster in groups of tile rows than in whole
+  /// panels. 101: never.
+  int64_t groupedDensity;
+};
+
+/// How fast a chip runs one of its matrix instructions, and the plan costs of kernels with this instruction.
 struct InstructionRate {
   MatrixInstruction instruction;
   /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators.
   double flopsPerClock;
   /// The share of this rate that a long chain of products reaches.
   double chainShare;
+  PlanCosts planCosts;
 };
 
 /// The matrix instructions of a chip, the fastest first.
@@ -106,6 +118,10 @@ struct Chip {
 
 /// The name of the target that has no chip: kernels become loops for the processor.
 inline constexpr std::string_view hostTarget = "host";
+
+/// The runtime gives the tiles of a host kernel to threads as they become free. Its plans have no lists that these
+/// numbers could change.
+inline constexpr PlanCosts hostPlanCosts = {.spmmTileOverhead = 0, .attentionTileOverhead = 0, .groupedDensity = 101};
 
 /// All rows of the table.
 std::span<const Chip> chips();

@@ -4,25 +4,21 @@
 // while the second product runs. Probabilities go from the accumulator layout of the first product straight into the A
 // registers of the second one (PTX ISA 9.7.15.5.1).
 
-#include "AttentionParts.h"
-#include "ScoreForm.h"
+#include "AttentionRole.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
-#include "mlir/IR/IRMapping.h"
 
 using namespace mlir;
 using namespace sparsec;
 
 namespace {
 
-constexpr int64_t rowsOfGroup = 64; // of a warpgroup
+constexpr int64_t rowsOfWarpgroup = 64;
 
-class AttentionConsumer {
+class AttentionConsumer : public AttentionRole {
 public:
-  AttentionConsumer(ImplicitLocOpBuilder &b, AttentionParts &parts)
-      : b(b), parts(parts), schedule(parts.schedule), form(parts.softmax.getScore(), parts.element),
-        context(b.getContext()) {}
+  AttentionConsumer(ImplicitLocOpBuilder &b, AttentionParts &parts) : AttentionRole(b, parts, rowsOfWarpgroup) {}
 
   void build();
 
@@ -51,15 +47,9 @@ private:
 
     SmallVector<Value> values() const { return {keys, output, rows}; }
   };
-  /// The blocks of a step: their first keys, and whether the mask region applies.
-  struct Step {
-    SmallVector<Value> keys, partial;
-  };
 
-  void makeViews();
   NextTile waitForTile(Value queries, Value keys);
   NextTile buildTile(const NextTile &next);
-  Value makeSoftmax(QueryTileOp tile);
   FinishedTile buildSteps(const NextTile &tile, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
   Progress firstStep(const NextTile &tile, ValueRange messages);
@@ -67,8 +57,9 @@ private:
   Progress waitForStep(Progress progress, Value cursor);
   Value issueScores(const NextTile &tile, Value keys, ValueRange messages);
   Value issueOutput(Value probabilities, Value cursor, Value output);
-  Step stepOf(ValueRange messages);
-  Value fragmentOf(Value probabilities);
+  Step stepOf(ValueRange messages) {
+    return AttentionRole::stepOf(messages.take_front(parts.blocksPerStep), parts.keyBlock);
+  }
   void beginProducts();
   void endProducts();
   void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
@@ -78,9 +69,6 @@ private:
     return arith::CmpIOp::create(b, arith::CmpIPredicate::ne, value, i32(b, number));
   }
   Value sums(Value pending, int64_t outstanding);
-  SmallVector<Value> loop(ValueRange inits, ArrayRef<StringRef> names, function_ref<Value(ValueRange)> condition,
-                          function_ref<SmallVector<Value>(ValueRange)> body);
-
   /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
   /// half as much of shared memory.
   bool keepsQueries() { return schedule.getTileN() == 64 && parts.headDimension == 128; }
@@ -92,18 +80,7 @@ private:
   /// nothing.
   bool yieldsToIssuer() { return schedule.getConcurrentTiles() > 2 && !form.hasFixedShift(); }
 
-  Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.headDimension); }
-  Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }
-  Type stateType() { return SoftmaxStateType::get(context, rowsOfGroup); }
-
-  ImplicitLocOpBuilder &b;
-  AttentionParts &parts;
-  ScheduleAttr schedule;
-  ScoreForm form;
-  MLIRContext *context;
-  Value group, groupRow; // the group's number, and its first row in the tile
-  Value queryView, keyView, valueView;
-  Value softmax, keptQueries; // of the tile; the second is null where products read queries from shared memory
+  Value keptQueries; // of the tile; null where products read queries from shared memory
 };
 
 void AttentionConsumer::build() {
@@ -122,38 +99,6 @@ void AttentionConsumer::build() {
       [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
 }
 
-void AttentionConsumer::makeViews() {
-  group = GroupOp::create(b);
-  groupRow = named(multiply(b, group, rowsOfGroup), "group_row");
-  auto view = [&](StringRef name, Value ring, Value row, int64_t rows, Major major) -> Value {
-    auto type = ViewType::get(context, rows, parts.headDimension, parts.element, major);
-    return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);
-  };
-  queryView = view("q_view", parts.queryRing, groupRow, rowsOfGroup, Major::k);
-  keyView = view("k_view", parts.keyRing, Value(), schedule.getTileN(), Major::k);
-  valueView = view("v_view", parts.keyRing, Value(), schedule.getTileN(), Major::mn);
-}
-
-SmallVector<Value> AttentionConsumer::loop(ValueRange inits, ArrayRef<StringRef> names,
-                                           function_ref<Value(ValueRange)> condition,
-                                           function_ref<SmallVector<Value>(ValueRange)> body) {
-  auto loop = scf::WhileOp::create(b, inits.getTypes(), inits);
-  OpBuilder::InsertionGuard guard(b);
-  auto makeBlock = [&](Region &region) -> ValueRange {
-    SmallVector<Location> locations(inits.size(), b.getLoc());
-    Block *block = b.createBlock(&region, {}, inits.getTypes(), locations);
-    for (auto [argument, name] : llvm::zip(block->getArguments(), names))
-      named(argument, name);
-    return block->getArguments();
-  };
-  ValueRange before = makeBlock(loop.getBefore());
-  Value goesOn = condition(before);
-  scf::ConditionOp::create(b, goesOn, before);
-  ValueRange after = makeBlock(loop.getAfter());
-  scf::YieldOp::create(b, body(after));
-  return SmallVector<Value>(loop.getResults());
-}
-
 AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value keys) {
   auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.queryRing, queries);
   return {queries, keys, wait.getResult(0), wait.getResult(1)};
@@ -163,8 +108,7 @@ AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value 
 AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
   auto tile = QueryTileOp::create(b, parts.query, parts.key, next.tileRow, next.panel, schedule.getTileM());
   if (keepsQueries()) {
-    auto type = FragmentType::get(context, rowsOfGroup, parts.headDimension, parts.element);
-    keptQueries = LoadFragmentOp::create(b, type, queryView, next.queries);
+    keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, next.queries);
     release(parts.queryRing, next.queries);
   }
   auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, next.keys);
@@ -185,16 +129,6 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
                       store.getResult(), store.getLse());
   Value queries = NextOp::create(b, parts.queryRing, next.queries);
   return waitForTile(queries, branch.getResult(0));
-}
-
-Value AttentionConsumer::makeSoftmax(QueryTileOp tile) {
-  SoftmaxOp op = parts.softmax;
-  auto made = TileSoftmaxOp::create(b, tile.getBatch(), tile.getHead(), tile.getFirst(), groupRow, op.getScale(),
-                                    op.getExtras(), op.getCausal(), op.getWindowAttr());
-  IRMapping mapping;
-  op.getScore().cloneInto(&made.getScore(), mapping);
-  op.getMask().cloneInto(&made.getMask(), mapping);
-  return made;
 }
 
 /// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
@@ -241,9 +175,9 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, V
     scores = maximum.getScores();
     progress.rows = maximum.getRaised();
   }
-  auto exponentials = ExponentiateOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
-  progress.probabilities = fragmentOf(exponentials.getProbabilities());
-  progress.rows = exponentials.getSummed();
+  Exponentials exponentials = exponentiate(scores, progress.rows, step);
+  progress.probabilities = fragmentOf(exponentials.probabilities);
+  progress.rows = exponentials.rows;
   progress.output = ZeroOp::create(b, outputType());
   return waitForStep(progress, tile.keys);
 }
@@ -262,12 +196,7 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
 
   Step step = stepOf(messages);
   Progress next;
-  Value probabilities;
-  auto exponentiate = [&](Value scores, Value rows) {
-    auto exponentials = ExponentiateOp::create(b, softmax, scores, rows, step.keys, step.partial);
-    probabilities = exponentials.getProbabilities();
-    next.rows = exponentials.getSummed();
-  };
+  Exponentials exponentials;
   auto complete = [&] {
     next.output = sums(output, /*outstanding=*/0);
     release(parts.keyRing, values);
@@ -276,35 +205,22 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   // them anyhow, and conversions share the instruction slots with them instead. Conversions replace the operands of the
   // product, which must be complete.
   if (form.hasFixedShift()) {
-    exponentiate(scores, progress.rows);
+    exponentials = exponentiate(scores, progress.rows, step);
     complete();
   } else {
     auto maximum = RowMaximumOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
     complete();
     next.output = RescaleOp::create(b, outputType(), next.output, maximum.getRescaling());
-    exponentiate(maximum.getScores(), maximum.getRaised());
+    exponentials = exponentiate(maximum.getScores(), maximum.getRaised(), step);
   }
-  next.probabilities = fragmentOf(probabilities);
+  next.rows = exponentials.rows;
+  next.probabilities = fragmentOf(exponentials.probabilities);
   return waitForStep(next, values);
-}
-
-AttentionConsumer::Step AttentionConsumer::stepOf(ValueRange messages) {
-  Step step;
-  for (Value message : messages.take_front(parts.blocksPerStep)) {
-    auto block = KeyBlockOp::create(b, message, parts.keyBlock);
-    step.keys.push_back(block.getKey());
-    step.partial.push_back(block.getPartial());
-  }
-  return step;
 }
 
 /// Q K of a step. A linear bias is what the sums start from.
 Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRange messages) {
-  Value bias;
-  if (form.bias) {
-    Step step = stepOf(messages);
-    bias = ScoreBiasOp::create(b, scoreType(), softmax, step.keys, step.partial);
-  }
+  Value bias = biasOf(stepOf(messages));
   auto type = PendingType::get(context, rowsOfGroup, schedule.getTileN());
   return ProductOp::create(b, type, keepsQueries() ? keptQueries : queryView, keepsQueries() ? Value() : tile.queries,
                            keyView, keys, bias, parts.headDimension);
@@ -320,11 +236,6 @@ Value AttentionConsumer::issueOutput(Value probabilities, Value cursor, Value ou
 Value AttentionConsumer::sums(Value pending, int64_t outstanding) {
   auto type = cast<PendingType>(pending.getType());
   return AwaitOp::create(b, AccumulatorType::get(context, type.getRows(), type.getColumns()), pending, outstanding);
-}
-
-Value AttentionConsumer::fragmentOf(Value probabilities) {
-  return ToFragmentOp::create(b, FragmentType::get(context, rowsOfGroup, schedule.getTileN(), parts.element),
-                              probabilities);
 }
 
 void AttentionConsumer::beginProducts() {

@@ -17,6 +17,11 @@ inline constexpr int64_t endOfList = -1;
 
 struct AttentionParts {
   explicit AttentionParts(ProgramOp program);
+  mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, mlir::StringRef name, int64_t stages, int64_t rows,
+                       bool hasMessages);
+  /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the
+  /// diagonal: from there m rises less often.
+  bool startsAtEnd() { return !keyLoop.getPattern() && !softmax.getScore().empty(); }
 
   ScheduleAttr schedule;
   TileLoopOp tileLoop;
@@ -26,9 +31,9 @@ struct AttentionParts {
   mlir::Value query, key, value;
   mlir::Type element;
   int64_t headDimension;
-  int64_t keyBlock;      // keys of a block
-  int64_t blocksPerStep; // 1 or 2
-  mlir::Value queryRing, keyRing;
+  int64_t keyBlock;                          // keys of a block
+  int64_t blocksPerStep;                     // 1 or 2
+  mlir::Value queryRing, keyRing, valueRing; // keys and values may share one
 };
 
 // The bodies of the roles, at the insertion point.

@@ -38,7 +38,8 @@ private:
 
 void AttentionProducer::build() {
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
-  auto loop = TileLoopOp::create(b, ValueRange{queries, keys}, /*counter=*/true);
+  auto loop = TileLoopOp::create(b, ValueRange{queries, keys});
+  loop.setCounter(true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(&loop.getBody().front());
@@ -57,8 +58,7 @@ void AttentionProducer::buildTile(ValueRange arguments) {
   AcquireOp::create(b, parts.queryRing, queries);
   PostOp::create(b, parts.queryRing, queries, ValueRange{tileRow, panel}, /*empty=*/false);
   CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
-                 /*block_column=*/Value(), parts.queryRing, queries, /*index=*/0, /*multicast=*/false,
-                 DenseI64ArrayAttr());
+                 parts.queryRing, queries, /*index=*/0);
   keys = walkKeys(tile, lists, keys);
   YieldOp::create(b, ValueRange{NextOp::create(b, parts.queryRing, queries), keys});
 }
@@ -67,11 +67,9 @@ void AttentionProducer::buildTile(ValueRange arguments) {
 Value AttentionProducer::walkKeys(QueryTileOp tile, Value lists, Value cursor) {
   SmallVector<Value> inits{cursor};
   inits.append(parts.blocksPerStep, none());
-  // Scores that depend on distances, as those of ALiBi, are largest near the diagonal: from there m rises less often.
-  bool fromEnd = !lists && !parts.softmax.getScore().empty();
-  auto walk =
-      WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.getFirst(), inits, parts.schedule.getTileM(),
-                         parts.blocksPerStep, parts.keyLoop.getCausal(), parts.keyLoop.getWindowAttr(), fromEnd);
+  auto walk = WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.getFirst(), inits,
+                                 parts.schedule.getTileM(), parts.blocksPerStep, parts.keyLoop.getCausal(),
+                                 parts.keyLoop.getWindowAttr(), parts.startsAtEnd());
   {
     OpBuilder::InsertionGuard guard(b);
     SmallVector<Type> types(parts.blocksPerStep, b.getI32Type());
@@ -115,10 +113,10 @@ Value AttentionProducer::sendRows(Value source, QueryTileOp tile, ValueRange blo
   AcquireOp::create(b, parts.keyRing, cursor);
   PostOp::create(b, parts.keyRing, cursor, messages, /*empty=*/false);
   for (auto [index, row] : llvm::enumerate(rows)) {
-    auto part = b.getDenseI64ArrayAttr({int64_t(index) * parts.keyBlock, parts.keyBlock});
-    CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), row, i32(b, 0)}, /*block_column=*/Value(),
-                   parts.keyRing, cursor, /*index=*/0, /*multicast=*/false,
-                   rows.size() > 1 ? part : DenseI64ArrayAttr());
+    auto copy = CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), row, i32(b, 0)}, parts.keyRing,
+                               cursor, /*index=*/0);
+    if (rows.size() > 1)
+      copy.setRows(ArrayRef<int64_t>{int64_t(index) * parts.keyBlock, parts.keyBlock});
   }
   return next(cursor);
 }

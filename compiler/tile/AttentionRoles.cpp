@@ -34,9 +34,10 @@ AttentionParts::AttentionParts(ProgramOp program)
   blocksPerStep = schedule.getTileN() / keyBlock;
 }
 
-static Value makeRing(ImplicitLocOpBuilder &b, AttentionParts &parts, StringRef name, int64_t stages, int64_t rows) {
-  auto buffer = BufferType::get(b.getContext(), rows, parts.headDimension, parts.element);
-  return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), /*messages=*/true,
+Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t stages, int64_t rows,
+                               bool hasMessages) {
+  auto buffer = BufferType::get(b.getContext(), rows, headDimension, element);
+  return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), hasMessages,
                         DenseI64ArrayAttr(), IntegerAttr());
 }
 
@@ -45,8 +46,10 @@ void sparsec::splitAttentionRoles(ProgramOp program) {
   ScheduleAttr schedule = parts.schedule;
   ImplicitLocOpBuilder b(program.getLoc(), program.getContext());
   b.setInsertionPoint(parts.tileLoop);
-  parts.queryRing = makeRing(b, parts, "query_ring", queryStages(toSchedule(schedule)), schedule.getTileM());
-  parts.keyRing = makeRing(b, parts, "key_ring", schedule.getStages(), schedule.getTileN());
+  int64_t stagesOfQueries = queryStages(toSchedule(schedule));
+  parts.queryRing = parts.makeRing(b, "query_ring", stagesOfQueries, schedule.getTileM(), /*hasMessages=*/true);
+  parts.keyRing = parts.makeRing(b, "key_ring", schedule.getStages(), schedule.getTileN(), /*hasMessages=*/true);
+  parts.valueRing = parts.keyRing;
   makeRole(b, "consumer", RoleUnit::warpgroup, schedule.getConsumersM(), schedule.getConsumerRegisters(),
            [&] { buildAttentionConsumer(b, parts); });
   makeRole(b, "producer", RoleUnit::thread, 1, schedule.getProducerRegisters(),

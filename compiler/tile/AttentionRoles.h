@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Attention with two roles: the pipeline form of a program of sparsec.attention for TMA.
+// Attention with two roles, in programs of sparsec.attention for TMA.
 
 #ifndef SPARSEC_COMPILER_TILE_ATTENTIONROLES_H
 #define SPARSEC_COMPILER_TILE_ATTENTIONROLES_H

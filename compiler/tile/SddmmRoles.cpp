@@ -102,6 +102,7 @@ void SddmmBuilder::buildBody(ImplicitLocOpBuilder &b) {
 void SddmmBuilder::forEachTile(ImplicitLocOpBuilder &b, TileBody body) {
   Value begin = CursorOp::create(b, ring);
   auto loop = TileLoopOp::create(b, ValueRange{begin});
+  loop.setPeriodic(true);
   OpBuilder::InsertionGuard guard(b);
   Block &block = loop.getBody().front();
   b.setInsertionPointToStart(&block);
@@ -160,8 +161,8 @@ void SddmmBuilder::buildProducer(ImplicitLocOpBuilder &b) {
       SmallVector<Value> coordinates{row, k};
       if (isLeftTransposed())
         std::swap(coordinates[0], coordinates[1]);
-      CopyOp::create(b, operand(sddmm.getLeft()), coordinates, /*block_column=*/Value(), ring, cursor, /*index=*/0,
-                     /*multicast=*/int64_t(schedule.getCluster()) > 1, DenseI64ArrayAttr());
+      auto copy = CopyOp::create(b, operand(sddmm.getLeft()), coordinates, ring, cursor, /*index=*/0);
+      copy.setMulticast(int64_t(schedule.getCluster()) > 1);
       for (auto [column, range] : llvm::enumerate(blocks))
         copyBlocks(b, range, int64_t(column), k, cursor);
       return {NextOp::create(b, ring, cursor)};
@@ -200,8 +201,10 @@ void SddmmBuilder::copyBlocks(ImplicitLocOpBuilder &b, Range blocks, int64_t gro
     columns = b.getI64IntegerAttr(stride());
     std::swap(coordinates[0], coordinates[1]);
   }
-  CopyOp::create(b, operand(sddmm.getRight()), coordinates, /*block_column=*/Value(), ring, cursor, at, /*index=*/1,
-                 /*multicast=*/false, rows, columns);
+  auto copy = CopyOp::create(b, operand(sddmm.getRight()), coordinates, ring, cursor, /*index=*/1);
+  copy.getAtMutable().assign(at);
+  copy.setRowsAttr(rows);
+  copy.setColumnsAttr(columns);
   YieldOp::create(b);
 }
 

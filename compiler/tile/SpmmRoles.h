@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products with two roles: the pipeline form of a program of sparsec.spmm for TMA.
+// Products with two roles, in programs of sparsec.spmm for TMA.
 
 #ifndef SPARSEC_COMPILER_TILE_SPMMROLES_H
 #define SPARSEC_COMPILER_TILE_SPMMROLES_H

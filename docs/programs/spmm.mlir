@@ -17,13 +17,13 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
     %group = sparsec.group
     %0 = arith.divui %group, %c2_i32 : i32
     %1 = arith.muli %0, %c64_i32 : i32
-    %a = sparsec.view %ring rows(%1) {index = 0 : i64} : !ring -> <64, 64, bf16, k>
     %2 = arith.remui %group, %c2_i32 : i32
     %3 = arith.muli %2, %c256_i32 : i32
+    %a = sparsec.view %ring rows(%1) {index = 0 : i64} : !ring -> <64, 64, bf16, k>
     %x = sparsec.view %ring columns(%3) {index = 1 : i64} : !ring -> <64, 256, bf16, mn>
     %begin = sparsec.cursor %ring : !ring
     // The tiles of this CTA: those of the plan, or of the fixed order.
-    %4 = sparsec.tile_loop init(%begin : !cursor) -> !cursor {
+    %4 = sparsec.tile_loop init(%begin : !cursor) attributes {periodic} -> !cursor {
     ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
       %5 = arith.muli %panel, %c512_i32 : i32
       // row_ptr[tile_row] and row_ptr[tile_row + 1]
@@ -36,7 +36,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
         ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !cursor, %slot_1: !cursor):
           %15 = arith.cmpi sgt, %block, %first : i32
           sparsec.wait %ring[%slot_1] : !ring
-          %16 = sparsec.product %a[%slot_1], %x[%slot_1], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+          %16 = sparsec.product %a[%slot_1], %x[%slot_1], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
           %17 = sparsec.await %16 {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
           sparsec.release %ring[%previous] if %15 : !ring
           %next = sparsec.next %ring[%slot_1] : !ring
@@ -72,7 +72,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
     %c64_i32 = arith.constant 64 : i32
     %c0_i32 = arith.constant 0 : i32
     %begin = sparsec.cursor %ring : !ring
-    %0 = sparsec.tile_loop init(%begin : !cursor) -> !cursor {
+    %0 = sparsec.tile_loop init(%begin : !cursor) attributes {periodic} -> !cursor {
     ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
       %1 = arith.muli %panel, %c512_i32 : i32
       %first, %end = sparsec.row_blocks %arg0[%tile_row] : <?x?xbf16, block = 64x64>
@@ -81,7 +81,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
         // The slot is free when both groups have released it, and full when the bytes of both copies are there.
         sparsec.acquire %ring[%slot_0] : !ring
         sparsec.post %ring[%slot_0] : !ring
-        sparsec.copy %arg0[%block, %c0_i32, %c0_i32] block_column(%column) to %ring[%slot_0] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
+        sparsec.copy %arg0[%block, %c0_i32, %c0_i32] block_columns(%column) to %ring[%slot_0] {index = 0 : i64} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
         %3 = arith.muli %column, %c64_i32 : i32
         sparsec.copy %arg1[%3, %1] to %ring[%slot_0] {index = 1 : i64} : tensor<?x?xbf16>, !ring
         %next = sparsec.next %ring[%slot_0] : !ring

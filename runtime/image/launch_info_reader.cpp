@@ -56,7 +56,8 @@ constexpr size_t recordSizes[] = {0,
                                   sizeof(sparsec_parameter_info_t),
                                   sizeof(sparsec_tensor_map_info_t),
                                   sizeof(sparsec_extent_info_t),
-                                  sizeof(sparsec_auxiliary_info_t)};
+                                  sizeof(sparsec_auxiliary_info_t),
+                                  sizeof(sparsec_plan_cost_info_t)};
 static_assert(std::size(recordSizes) == tableCount + 1);
 
 } // namespace

@@ -25,7 +25,7 @@ constexpr int64_t maxSize = SPARSEC_MAX_SIZE;
 static_assert(maxSize + maxTile == INT32_MAX);
 
 /// Number of sparsec_table_id_t, from 1 on.
-constexpr uint32_t tableCount = SPARSEC_TABLE_AUXILIARIES;
+constexpr uint32_t tableCount = SPARSEC_TABLE_PLAN_COSTS;
 
 class LaunchInfo {
 public:
@@ -76,6 +76,9 @@ public:
   }
   Records<sparsec_stage_info_t> stagesOf(const sparsec_variant_info_t &variant) const {
     return all<sparsec_stage_info_t>().slice(variant.stage_first, variant.stage_count);
+  }
+  Records<sparsec_plan_cost_info_t> planCostsOf(const sparsec_variant_info_t &variant) const {
+    return all<sparsec_plan_cost_info_t>().slice(variant.plan_cost_first, variant.plan_cost_count);
   }
   Records<sparsec_parameter_info_t> parametersOf(const sparsec_stage_info_t &stage) const {
     return all<sparsec_parameter_info_t>().slice(stage.parameter_first, stage.parameter_count);

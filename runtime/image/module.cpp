@@ -38,6 +38,13 @@ int64_t sparsec_kernel_s::attribute(sparsec_attribute_key_t key) const {
   return 0;
 }
 
+uint32_t sparsec_kernel_s::planCost(const sparsec_variant_info_t &variant, sparsec_plan_cost_key_t key) const {
+  for (const sparsec_plan_cost_info_t &cost : module->info.planCostsOf(variant))
+    if (cost.key == uint32_t(key))
+      return cost.value;
+  return 0;
+}
+
 const sparsec_region_info_t *sparsec_kernel_s::region(sparsec_region_slot_t slot) const {
   for (const sparsec_region_info_t &region : module->info.regionsOf(operation()))
     if (region.slot == uint32_t(slot))

@@ -55,6 +55,8 @@ struct sparsec_kernel_s {
   uint32_t of(uint32_t slot) const;
   /// An attribute that the operation has.
   int64_t attribute(sparsec_attribute_key_t key) const;
+  /// A plan cost that every variant of the operation has.
+  uint32_t planCost(const sparsec_variant_info_t &variant, sparsec_plan_cost_key_t key) const;
   /// Null if the kernel has no such region.
   const sparsec_region_info_t *region(sparsec_region_slot_t slot) const;
 };

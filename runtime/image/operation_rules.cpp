@@ -31,6 +31,13 @@ constexpr SlotRule sddmmSlots[] = {
     {SPARSEC_SDDMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
 };
 
+// Plans compare costs in 16 bits.
+constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX};
+constexpr PlanCostRule spmmPlanCosts[] = {
+    tileOverhead,
+    {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101},
+};
+
 constexpr SlotRule attentionSlots[] = {
     {SPARSEC_ATTENTION_QUERY, "query", 1, 1, dense, floats, 4, false, false, false},
     {SPARSEC_ATTENTION_KEY, "key", 1, 1, dense, floats, 4, false, false, false},
@@ -54,11 +61,13 @@ constexpr RegionRule attentionRegions[] = {
     {SPARSEC_REGION_MASK, "mask", positions, true},
 };
 
+constexpr PlanCostRule attentionPlanCosts[] = {tileOverhead};
+
 constexpr OperationRule operations[] = {
-    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, epilogueRegions},
-    {SPARSEC_OPERATION_SDDMM, "sddmm", SPARSEC_SDDMM_EXTRA, sddmmSlots, {}, epilogueRegions},
+    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, epilogueRegions, spmmPlanCosts},
+    {SPARSEC_OPERATION_SDDMM, "sddmm", SPARSEC_SDDMM_EXTRA, sddmmSlots, {}, epilogueRegions, {}},
     {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
-     attentionRegions},
+     attentionRegions, attentionPlanCosts},
 };
 
 } // namespace
@@ -80,6 +89,13 @@ const SlotRule *findSlot(const OperationRule &operation, uint32_t slot) {
 const RegionRule *findRegion(const OperationRule &operation, uint32_t slot) {
   for (const RegionRule &rule : operation.regions)
     if (rule.slot == slot)
+      return &rule;
+  return nullptr;
+}
+
+const PlanCostRule *findPlanCost(const OperationRule &operation, uint32_t key) {
+  for (const PlanCostRule &rule : operation.planCosts)
+    if (rule.key == key)
       return &rule;
   return nullptr;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The slots, attributes and regions of each operation of launch_info.h, in one table with their names. The checks of a
-// launch info walk it.
+// The slots, attributes, regions and plan costs of each operation of launch_info.h, in one table with their names. The
+// checks of a launch info walk it.
 
 #ifndef SPARSEC_RUNTIME_OPERATION_RULES_H
 #define SPARSEC_RUNTIME_OPERATION_RULES_H
@@ -44,6 +44,13 @@ struct RegionRule {
   bool hasIntegers; // 32-bit integers, and loads
 };
 
+/// A number that the plans of the operation use.
+struct PlanCostRule {
+  uint32_t key;
+  const char *name;
+  uint32_t least, most;
+};
+
 struct OperationRule {
   uint32_t kind;
   const char *name;
@@ -51,6 +58,7 @@ struct OperationRule {
   std::span<const SlotRule> slots;
   std::span<const AttributeRule> attributes; // each is there once
   std::span<const RegionRule> regions;       // each is there at most once
+  std::span<const PlanCostRule> planCosts;   // each variant has each once
 };
 
 /// Null if there is no such operation.
@@ -58,6 +66,7 @@ const OperationRule *findOperation(uint32_t kind);
 /// Null if the operation has no such slot.
 const SlotRule *findSlot(const OperationRule &operation, uint32_t slot);
 const RegionRule *findRegion(const OperationRule &operation, uint32_t slot);
+const PlanCostRule *findPlanCost(const OperationRule &operation, uint32_t key);
 
 } // namespace sparsec::runtime
 

@@ -264,6 +264,29 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
   return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count);
 }
 
+Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_plan_cost_info_t>("plan costs of " + name, variant.plan_cost_first,
+                                                                       variant.plan_cost_count));
+  const OperationRule &rule = *findOperation(records.operation().kind);
+  auto costs = records.info.planCostsOf(variant);
+  for (const sparsec_plan_cost_info_t &cost : costs) {
+    const PlanCostRule *known = findPlanCost(rule, cost.key);
+    if (!known)
+      return records.unknown(std::string("plan cost of ") + rule.name, cost.key);
+    if (cost.value < known->least || cost.value > known->most)
+      return records.broken("the ", known->name, " of ", name, " is ", cost.value, ", ", known->least, " to ",
+                            known->most, " is expected");
+  }
+  for (const PlanCostRule &known : rule.planCosts) {
+    uint32_t found = 0;
+    for (const sparsec_plan_cost_info_t &cost : costs)
+      found += cost.key == known.key;
+    if (found != 1)
+      return records.broken("the ", known.name, " of ", name, " is there ", found, " times");
+  }
+  return {};
+}
+
 Status checkVariant(const KernelRecords &records, uint32_t number) {
   const LaunchInfo &info = records.info;
   const sparsec_variant_info_t &variant = info.variantsOf(records.kernel)[number];
@@ -277,6 +300,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
                                                                        variant.workspace_count));
   for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))
     SPARSEC_RETURN_IF_ERROR(checkWorkspace(records, workspace, name));
+  SPARSEC_RETURN_IF_ERROR(checkPlanCosts(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(
       records.checkRange<sparsec_stage_info_t>("stages of " + name, variant.stage_first, variant.stage_count));
   if (variant.stage_count == 0)

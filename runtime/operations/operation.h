@@ -15,7 +15,8 @@ namespace sparsec::runtime {
 /// The input of an operation that makes the tile lists of one variant.
 struct TileListRequest {
   const sparsec_kernel_s &kernel;
-  const sparsec_stage_info_t &stage;
+  const sparsec_variant_info_t &variant;
+  const sparsec_stage_info_t &stage; // of the variant, the one that follows the plan
   const Problem &problem;
   TileGrid grid;
   int64_t workers;                // 1 to the number of tiles

@@ -43,7 +43,8 @@ Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &ope
 
 /// A fallback has smaller tiles, so that its list takes longer to make than the preferred variant's. It may stay
 /// coarser: neighbouring tiles that lie in one panel of the preferred variant go together, as long as every worker gets
-/// enough units to even out the load.
+/// enough units to even out the load. How many are enough is a matter of the algorithm, not of the chip: with 16, loads
+/// that differ by a unit differ by a sixteenth at most.
 int64_t panelsPerUnit(const TileListRequest &request) {
   constexpr int64_t unitsPerWorker = 16;
   auto panelColumns = [](const sparsec_stage_info_t &stage) { return int64_t(stage.tile_n) * stage.cluster; };
@@ -60,7 +61,9 @@ TileListInput listInput(const TileListRequest &request) {
           ceilDivide(matrix.block_columns, request.stage.tile_k),
           request.workers,
           std::max<int64_t>(request.stage.group_m, 1),
-          /*panelsPerUnit=*/1};
+          /*panelsPerUnit=*/1,
+          request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD),
+          request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_GROUPED_DENSITY)};
 }
 
 TileLists tileLists(const TileListRequest &request) {

@@ -9,14 +9,13 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// Filling the pipeline and writing the result cost about as much as two steps.
-constexpr uint32_t tileOverhead = 2;
-
 /// The costs of tiles, in steps.
 class TileCosts {
 public:
   explicit TileCosts(const TileListRequest &request)
-      : window(keyWindow(request.kernel)), stage(request.stage), problem(request.problem), pattern(request.blocks) {}
+      : window(keyWindow(request.kernel)),
+        tileOverhead(request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD)), stage(request.stage),
+        problem(request.problem), pattern(request.blocks) {}
 
   uint32_t of(int64_t batch, int64_t head, int64_t firstQuery) const {
     KeyRange keys = reachable(firstQuery);
@@ -48,6 +47,7 @@ private:
   }
 
   const KeyWindow window;
+  const uint32_t tileOverhead;
   const sparsec_stage_info_t &stage;
   const Problem &problem;
   const sparsec_blocks_t *pattern;

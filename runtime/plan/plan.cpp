@@ -100,10 +100,11 @@ bool takesPeriod(const LaunchInfo &info, const Stage &stage) {
 }
 
 /// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
-TileLists makeLists(const sparsec_kernel_s &kernel, const Stage &stage, const Problem &problem, const TileGrid &grid,
-                    int64_t workers, const HostLists &hostLists) {
+TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
+                    const TileGrid &grid, int64_t workers, const HostLists &hostLists) {
   const Operation &operation = operationOf(kernel);
-  TileListRequest request = {kernel, *stage.info, problem, grid, workers, hostLists.blocks()};
+  const Stage &stage = variant.first();
+  TileListRequest request = {kernel, *variant.info, *stage.info, problem, grid, workers, hostLists.blocks()};
   if (isComplete(operation, problem) && !hostLists.areMissing()) {
     // The last CTA's teams all look for a list.
     int64_t teams = stage.info->concurrent_tiles;
@@ -129,7 +130,7 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
   if (device.isHost() || part.tiles == 0)
     return;
   part.hasWorkspaces = true;
-  lists = makeLists(kernel, stage, problem, grid, part.workers, hostLists);
+  lists = makeLists(kernel, variant, problem, grid, part.workers, hostLists);
   if (lists.tiles.empty()) {
     if (hasTileCounter(kernel, *variant.info))
       part.order = SPARSEC_TILE_ORDER_COUNTER;

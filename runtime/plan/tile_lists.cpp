@@ -10,11 +10,11 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// Measured: from this density on, groups of rows (`group_m` of the schedule) are faster than whole panels.
-constexpr double groupedDensity = 0.7;
-/// Filling the pipeline and writing the result cost about as much as two stages.
-constexpr uint32_t tileOverhead = 2;
-/// Tiles per worker at the end of the order that are sorted by cost.
+// These two numbers belong to the algorithm, not to a chip: they decide how level the loads become. The numbers that
+// were measured on a chip are in the input.
+
+/// Tiles per worker at the end of the order that are sorted by cost. The worker with the least load gets the costly
+/// ones first, so that the loads end level. All tiles before them keep the order that shares operands in the L2 cache.
 constexpr int64_t sortedTilesPerWorker = 4;
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
 constexpr int64_t tilesPerPeriod = 64;
@@ -24,14 +24,14 @@ std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
   for (int64_t row = 0; row < input.grid.tileRows; ++row) {
     int64_t blockRow = row / input.grid.tilesPerBlockRow;
     int64_t blocks = input.rowPtr[blockRow + 1] - input.rowPtr[blockRow];
-    costs[row] = uint32_t(std::min<int64_t>(blocks * input.chunksPerBlock + tileOverhead, UINT32_MAX));
+    costs[row] = uint32_t(std::min<int64_t>(blocks * input.chunksPerBlock + input.tileOverhead, UINT32_MAX));
   }
   return costs;
 }
 
 bool isNearlyDense(const TileListInput &input) {
   double blocks = std::max(1.0, double(input.blockRows) * double(input.blockColumns));
-  return double(input.rowPtr[input.blockRows]) / blocks >= groupedDensity;
+  return 100 * double(input.rowPtr[input.blockRows]) >= double(input.groupedDensity) * blocks;
 }
 
 /// Costs are compared to 16 bits, which keeps what has an entry for every cost small whatever the matrix.

@@ -23,6 +23,8 @@ struct TileListInput {
   int64_t workers;        // 1 to the number of tiles
   int64_t groupRows;      // tile rows of a group in nearly dense patterns
   int64_t panelsPerUnit;  // neighbouring panels of a tile row that stay together
+  uint32_t tileOverhead;  // see sparsec_plan_cost_key_t, as the field below
+  uint32_t groupedDensity;
 };
 
 struct TileLists {

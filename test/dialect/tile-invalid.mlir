@@ -258,86 +258,6 @@ module @ring_c2 attributes {sparsec.type = !sparsec.ring<3, [!sparsec.buffer<16,
 // -----
 
 gpu.module @kernels {
-  sparsec.program @prefetch_operand_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    sparsec.tile_loop {
-    ^bb0(%tile_row: i32, %panel: i32):
-      %tile = sparsec.tile %tile_row, %panel
-      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
-      ^bb0(%block: !sparsec.block, %chunk: i32):
-        // expected-error @+1 {{'sparsec.prefetch_operand' op expects the index of one of the ring's 2 buffers, but got 2}}
-        sparsec.prefetch_operand a %w[%tile, %block, %chunk] to %ring[2] {blocks_per_step = 1} : !sparsec.bsr<?x?xbf16, block = 16x32>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-        sparsec.yield
-      }
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @wait_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    sparsec.tile_loop {
-    ^bb0(%tile_row: i32, %panel: i32):
-      %tile = sparsec.tile %tile_row, %panel
-      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
-      ^bb0(%block: !sparsec.block, %chunk: i32):
-        // expected-error @+1 {{'sparsec.wait' op expects the buffers of the ring, ('!sparsec.buffer<16, 32, bf16>', '!sparsec.buffer<32, 64, bf16>'), but got ('!sparsec.buffer<16, 32, bf16>')}}
-        %a = sparsec.wait %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> !sparsec.buffer<16, 32, bf16>
-        sparsec.yield
-      }
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @prefetch_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    sparsec.tile_loop {
-    ^bb0(%tile_row: i32, %panel: i32):
-      %tile = sparsec.tile %tile_row, %panel
-      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
-      ^bb0(%block: !sparsec.block, %chunk: i32):
-        // expected-error @+1 {{'sparsec.prefetch' op expects ahead to be from 0 to stages - 1 = 2, but got 3}}
-        sparsec.prefetch %ring attributes {ahead = 3} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> {
-        ^bb0(%b: !sparsec.block, %c: i32):
-        }
-        sparsec.yield
-      }
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @prefetch_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
-  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    sparsec.tile_loop {
-    ^bb0(%tile_row: i32, %panel: i32):
-      %tile = sparsec.tile %tile_row, %panel
-      sparsec.block_loop %w at %tile attributes {blocks_per_step = 1, chunks = 1} : <?x?xbf16, block = 16x32> {
-      ^bb0(%block: !sparsec.block, %chunk: i32):
-        // expected-error @+1 {{'sparsec.prefetch' op expects the arguments of its body to be ('!sparsec.block', 'i32'), but got ('!sparsec.block')}}
-        sparsec.prefetch %ring attributes {ahead = 2} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> {
-        ^bb0(%b: !sparsec.block):
-        }
-        sparsec.yield
-      }
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   sparsec.program @key_loop_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>} {
     sparsec.tile_loop {
     ^bb0(%tile_row: i32, %panel: i32):
@@ -405,26 +325,6 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @prefetch_c2_of_keys attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1>} {
-    %ring = sparsec.ring : <3, [!sparsec.buffer<64, 64, bf16>]>
-    sparsec.tile_loop {
-    ^bb0(%tile_row: i32, %panel: i32):
-      %tile = sparsec.tile %tile_row, %panel
-      sparsec.key_loop at %tile {
-      ^bb0(%block: !sparsec.block):
-        // expected-error @+1 {{'sparsec.prefetch' op expects the arguments of its body to be ('!sparsec.block'), but got ('!sparsec.block', 'i32')}}
-        sparsec.prefetch %ring attributes {ahead = 2} : <3, [!sparsec.buffer<64, 64, bf16>]> {
-        ^bb0(%b: !sparsec.block, %c: i32):
-        }
-        sparsec.yield
-      }
-    }
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   sparsec.program @tile_loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
@@ -457,7 +357,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @role_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    // expected-error @+1 {{'sparsec.role' op expects 1 thread or at least 1 warpgroup, but got 2}}
+    // expected-error @+1 {{'sparsec.role' op expects 1 thread, or at least 1 warp or warpgroup, but got 2}}
     sparsec.role "producer" thread(2) registers(0) {
     }
   }
@@ -468,7 +368,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @role_c1_none attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
-    // expected-error @+1 {{'sparsec.role' op expects 1 thread or at least 1 warpgroup, but got 0}}
+    // expected-error @+1 {{'sparsec.role' op expects 1 thread, or at least 1 warp or warpgroup, but got 0}}
     sparsec.role "consumer" warpgroup(0) registers(0) {
     }
   }
@@ -567,7 +467,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 64, bf16, k>', '!sparsec.view<64, 128, bf16, mn>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
-    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 64> -> <64, 64>
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
   }
 }
 
@@ -582,7 +482,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 128, bf16, mn>', '!sparsec.view<64, 64, bf16, k>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
-    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : !sparsec.view<64, 128, bf16, mn>, <64, 64, bf16, k>, !sparsec.pending<64, 64> -> <64, 64>
+    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : !sparsec.view<64, 128, bf16, mn>, <64, 64, bf16, k>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
   }
 }
 
@@ -597,7 +497,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 128>
     // expected-error @+1 {{'sparsec.product' op expects a depth from 1 to 64, but got 80}}
-    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 128> -> <64, 128>
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 128> -> !sparsec.pending<64, 128>
   }
 }
 
@@ -670,19 +570,19 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects a block column only for blocks of a matrix, but got one for 'tensor<?x?xbf16>'}}
-    sparsec.copy %x[%zero, %zero] block_column(%zero) to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects block columns only for blocks of a matrix, but got some for 'tensor<?x?xbf16>'}}
+    sparsec.copy %x[%zero, %zero] block_columns(%zero) to %ring[%begin] {index = 1} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
   }
 }
 
 // -----
 
 gpu.module @kernels {
-  sparsec.program @wait_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @wait_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>
     // expected-error @+1 {{'sparsec.wait' op expects no message, or two of a ring with messages, but got 1}}
-    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> !sparsec.buffer<64, 64, bf16>
+    %a = sparsec.wait %ring[%begin] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> i32
   }
 }

@@ -2,7 +2,7 @@
 // RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
 // RUN: sparsec-opt -mlir-print-op-generic %s | sparsec-opt | FileCheck %s
 
-// A product in pipeline form with two roles: a producer fills the ring, consumers drain it.
+// A product with two roles: a producer fills the ring, consumers drain it.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4,
                               consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40,
@@ -49,9 +49,9 @@ gpu.module @kernels {
           %has_previous = arith.cmpi sgt, %block, %first : i32
           // CHECK: sparsec.wait %[[RING]][%[[C]]] : !ring{{[0-9]*}}{{$}}
           sparsec.wait %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: %[[P:.*]] = sparsec.product %[[A]][%[[C]]], %[[B]][%[[C]]], %[[SUM]] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+          // CHECK-NEXT: %[[P:.*]] = sparsec.product %[[A]][%[[C]]], %[[B]][%[[C]]], %[[SUM]] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
           %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
-              : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> <64, 256>
+              : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
           // CHECK-NEXT: %[[PENDING:.*]] = sparsec.await %[[P]] {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
           %pending = sparsec.await %p {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
           // CHECK-NEXT: sparsec.release %[[RING]][%[[PREVIOUS]]] if %{{.*}} : !ring
@@ -98,8 +98,8 @@ gpu.module @kernels {
           sparsec.acquire %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
           // CHECK-NEXT: sparsec.post %[[RING]][%[[C]]] : !ring
           sparsec.post %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: sparsec.copy %{{.*}}[%block, %{{.*}}, %{{.*}}] block_column(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 128x64>, !ring
-          sparsec.copy %w[%block, %row, %k] block_column(%column) to %ring[%c] {index = 0 : i64, multicast}
+          // CHECK-NEXT: sparsec.copy %{{.*}}[%block, %{{.*}}, %{{.*}}] block_columns(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 128x64>, !ring
+          sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}
               : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
           // CHECK-NEXT: sparsec.copy %{{.*}}[%column, %panel] to %[[RING]][%[[C]]] {index = 1 : i64} : tensor<?x?xbf16>, !ring
           sparsec.copy %x[%column, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>

@@ -20,7 +20,7 @@ ALLOWED = {
     "compiler/schedule": ["dialect", "compiler", "compiler/target"],
     "compiler/tile": ["dialect", "compiler", "compiler/target", "compiler/schedule"],
     "compiler/emit": ["dialect", "compiler", "compiler/target", "compiler/schedule", "compiler/tile",
-                      "compiler/emit/hopper", "compiler/emit/softmax"],
+                      "compiler/emit/ampere", "compiler/emit/hopper", "compiler/emit/softmax"],
     "compiler/binary": ["dialect", "compiler", "compiler/target", "compiler/schedule"],
     "compiler": ["dialect", "compiler/target", "compiler/schedule", "compiler/tile", "compiler/emit",
                  "compiler/binary", "compiler/include/sparsec"],
@@ -79,7 +79,22 @@ def problems_of(root):
                 yield f"{file}: may not include {targets[0]}"
 
 
+def unbuilt(root):
+    """Sources that no CMakeLists.txt beside them or above them names: a test in such a file never runs. The names of
+    the programs in test/fuzz/ are made from those of the readers."""
+    for file in sorted(root.rglob("*.cpp")):
+        name = str(file.relative_to(root))
+        if name.startswith(("compiler/", "dialect/", "runtime/", "bench/", "test/device/", "test/unit/")):
+            lists = [folder / "CMakeLists.txt" for folder in file.parents if folder.is_relative_to(root)]
+            texts = [path.read_text() for path in lists if path.is_file()]
+            if not any(re.search(rf"(^|[\s/(]){re.escape(file.name)}\b", text) for text in texts):
+                yield name
+
+
 class Structure(unittest.TestCase):
+    def test_every_source_is_built(self):
+        self.assertEqual(list(unbuilt(ROOT)), [])
+
     def test_includes_go_to_the_left(self):
         problems = list(problems_of(ROOT))
         self.assertFalse(problems, "\n" + "\n".join(problems))
@@ -123,6 +138,15 @@ class Rules(unittest.TestCase):
         self.check("compiler/binary/Bundle.cpp", "plan.h", "may not include runtime/plan/plan.h")
         self.check("runtime/plan/plan.cpp", "Passes.h", "may not include compiler/Passes.h")
         self.check("runtime/tools/run.cpp", "Passes.h", "may not include compiler/Passes.h")
+
+    def test_a_source_that_is_not_built_is_found(self):
+        with tempfile.TemporaryDirectory() as folder:
+            unit = pathlib.Path(folder) / "test" / "unit"
+            unit.mkdir(parents=True)
+            for name in ("one_test.cpp", "another_one_test.cpp"):
+                (unit / name).touch()
+            (unit / "CMakeLists.txt").write_text("add_executable(tests\n  another_one_test.cpp)\n")
+            self.assertEqual(list(unbuilt(pathlib.Path(folder))), ["test/unit/one_test.cpp"])
 
     def test_libraries(self):
         self.check("runtime/plan/plan.cpp", "llvm/ADT/ArrayRef.h", "may not include llvm/ADT/ArrayRef.h")

@@ -37,9 +37,9 @@ sparsec.kernel @narrow(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: t
 // much for values.
 // CHECK-LABEL: sparsec.program @one_role
 // CHECK-SAME: shared_memory = 49152 : i64
-// CHECK: sparsec.ring {offsets = array<i64: 0>} : ![[$ONE_QUERY]]
-// CHECK: sparsec.ring {offsets = array<i64: 16384>} : ![[$ONE_KEY]]
-// CHECK: sparsec.ring {offsets = array<i64: 32768>} : ![[$ONE_KEY]]
+// CHECK: sparsec.ring {name = "query_ring", offsets = array<i64: 0>} : ![[$ONE_QUERY]]
+// CHECK: sparsec.ring {name = "key_ring", offsets = array<i64: 16384>} : ![[$ONE_KEY]]
+// CHECK: sparsec.ring {name = "value_ring", offsets = array<i64: 32768>} : ![[$ONE_KEY]]
 sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
     -> (o: tensor<?x?x?x128xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1>} {
   %o = sparsec.attention %q, %k, %v

@@ -64,7 +64,42 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>) -> tensor<?x?xf16>
     sparsec.return %y : tensor<?x?xf16>
   }
-  llvm.func @copy_0() attributes {sparsec.kernel = @copy, sparsec.parameters = []} {
+  llvm.func @copy_0() attributes {sparsec.kernel = @copy, sparsec.parameters = [],
+        sparsec.schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64,
+          tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
     llvm.return
+  }
+}
+
+// -----
+
+// What a plan counts with depends on the chip and on its instruction.
+module attributes {sparsec.target = #sparsec.target<"sm_89">} {
+  sparsec.kernel @copy(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
+    %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>) -> tensor<?x?xf16>
+    sparsec.return %y : tensor<?x?xf16>
+  }
+  gpu.module @kernels {
+    // expected-error @below {{expects the attribute sparsec.schedule with a matrix instruction of sm_89, but got none}}
+    llvm.func @copy_0() attributes {sparsec.kernel = @copy, sparsec.parameters = []} {
+      llvm.return
+    }
+  }
+}
+
+// -----
+
+module attributes {sparsec.target = #sparsec.target<"sm_89">} {
+  sparsec.kernel @copy(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
+    %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>) -> tensor<?x?xf16>
+    sparsec.return %y : tensor<?x?xf16>
+  }
+  gpu.module @kernels {
+    // expected-error @below {{sparsec.schedule with a matrix instruction of sm_89, but got wgmma}}
+    llvm.func @copy_0() attributes {sparsec.kernel = @copy, sparsec.parameters = [],
+        sparsec.schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64,
+          stages = 2, consumers_m = 1, consumers_n = 1>} {
+      llvm.return
+    }
   }
 }

@@ -12,7 +12,9 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
     sparsec.return %y : tensor<?x?xf16>
   }
   gpu.module @kernels {
-    llvm.func @copy_0() attributes {sparsec.kernel = @copy, sparsec.variant = 0 : i64, sparsec.parameters = []} {
+    llvm.func @copy_0() attributes {sparsec.kernel = @copy, sparsec.variant = 0 : i64, sparsec.parameters = [],
+        sparsec.schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64,
+          tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 1>} {
       llvm.return
     }
   }

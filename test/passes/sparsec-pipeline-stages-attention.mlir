@@ -221,37 +221,100 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
 
-// One role: a ring for the queries, whose copy nothing waits for but the wait, and one each for keys and values. A block
-// of 128 keys takes two steps; the copies of a later step start once its slot is free, which waiting says.
-// CHECK-LABEL: sparsec.program @one_role
-// CHECK-NEXT: ^bb0(%[[Q1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN1:[a-z0-9]+]]: !sparsec.pattern<128x128>,
-// CHECK-NEXT: %[[QUERY_RING:.*]] = sparsec.ring : ![[$ONE_ROLE_QUERY]]
-// CHECK-NEXT: %[[KEY_RING:.*]] = sparsec.ring : ![[$ONE_ROLE_KEYS]]
-// CHECK-NEXT: %[[VALUE_RING:.*]] = sparsec.ring : ![[$ONE_ROLE_KEYS]]
-// CHECK-NEXT: sparsec.tile_loop
-// CHECK: sparsec.copy_rows %[[Q1]][%tile] to %[[QUERY_RING]]
-// CHECK-NEXT: %[[QUERIES:.*]] = sparsec.wait %[[QUERY_RING]]
-// CHECK: sparsec.key_loop of %[[PATTERN1]] : !sparsec.pattern<128x128> at %tile init(
-// CHECK-SAME: attributes {causal, chunks = 2 : i64}
-// CHECK: %[[KEYS:.*]] = sparsec.wait %[[KEY_RING]]
-// CHECK-NEXT: sparsec.prefetch %[[KEY_RING]] attributes {ahead = 2 : i64} : ![[$ONE_ROLE_KEYS]] {
-// CHECK-NEXT: ^bb0(%[[LATER:.*]]: !sparsec.block):
-// CHECK-NEXT: sparsec.copy_rows %[[K1]][%tile, %[[LATER]]] to %[[KEY_RING]]
-// CHECK: sparsec.chain %[[QUERIES]], %[[KEYS]],
-// CHECK-NEXT: sparsec.release %[[KEY_RING]]
-// CHECK: sparsec.softmax
-// CHECK: %[[VALUES:.*]] = sparsec.wait %[[VALUE_RING]]
-// CHECK-NEXT: sparsec.prefetch %[[VALUE_RING]] attributes {ahead = 2 : i64}
-// CHECK: sparsec.copy_rows %[[V1]][%tile,
-// CHECK: sparsec.fragment_chain %{{.*}}, %[[VALUES]],
-// CHECK-NEXT: sparsec.release %[[VALUE_RING]]
-// CHECK: sparsec.release %[[QUERY_RING]]
-// CHECK-NEXT: sparsec.store_rows
-sparsec.kernel @one_role(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
+// With cp.async all warps are one role. Queries, keys and values have a ring each. A block of 128 keys takes two steps.
+// The keys of a step are copied with the values of the step before. Step j turns its scores into probabilities, and then
+// multiplies the keys of step j + 1 and the values of step j.
+// CHECK-LABEL: sparsec.program @warps
+// CHECK-NEXT: ^bb0(%[[Q1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[K1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[V1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>, %[[PATTERN1:[a-z0-9]+]]: !sparsec.pattern<128x128>, %[[O1:[a-z0-9]+]]: tensor<?x?x?x128xbf16>):
+// CHECK-NEXT: %query_ring = sparsec.ring {name = "query_ring"} : ![[$ONE_ROLE_QUERY]]
+// CHECK-NEXT: %key_ring = sparsec.ring {name = "key_ring"} : ![[$ONE_ROLE_KEYS]]
+// CHECK-NEXT: %value_ring = sparsec.ring {name = "value_ring"} : ![[$ONE_ROLE_KEYS]]
+// CHECK-NEXT: sparsec.role "all" warp(8) registers(0) {
+// CHECK: sparsec.tile_loop {
+// CHECK: %[[ROW1:.*]] = arith.muli %group, %c16_i32
+// CHECK-NEXT: %[[A1:.*]] = sparsec.view %query_ring rows(%[[ROW1]]) {index = 0 : i64} : {{.*}} -> <16, 128, bf16, k>
+// CHECK-NEXT: %[[B1:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
+// CHECK-NEXT: %[[C1:.*]] = sparsec.view %value_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
+// CHECK: %lists = sparsec.key_lists %[[PATTERN1]][%batch, %head, %query]
+// CHECK-NEXT: %steps = sparsec.key_steps %lists at %query {causal, keys = 64 : i64, rows = 128 : i64}
+// CHECK: %[[S0:.*]] = sparsec.first_step %steps : <3>
+// CHECK-NEXT: %[[N0:.*]] = sparsec.read_step %steps[%[[S0]]] : <3> -> i32
+// CHECK-NEXT: %[[HAS_STEPS:.*]] = arith.cmpi sge, %[[N0]], %c0_i32
+// CHECK-NEXT: scf.if %[[HAS_STEPS]]
+// CHECK-NEXT: sparsec.barrier
+// CHECK: sparsec.copy_group {
+// CHECK-NEXT: sparsec.copy %[[Q1]][%batch, %head, %query, %c0_i32] to %query_ring
+// CHECK: sparsec.copy %[[K1]]
+// CHECK-NOT: sparsec.copy %[[V1]]
+// CHECK: sparsec.copy_group {
+// CHECK: sparsec.copy %[[K1]]
+// CHECK: sparsec.copy %[[V1]]
+// CHECK: sparsec.copy_group {
+// CHECK: sparsec.copy %[[K1]]
+// CHECK: sparsec.copy %[[V1]]
+// CHECK-NOT: sparsec.copy_group
+// CHECK: sparsec.await_copies {outstanding = 2 : i64}
+// CHECK-NEXT: sparsec.barrier
+// Two steps' scores and the output leave no registers for the queries.
+// CHECK-NEXT: sparsec.product %[[A1]][%{{.*}}], %[[B1]][%{{.*}}] {depth = 128 : i64}
+// CHECK: scf.while
+// CHECK: %[[GOES_ON:.*]] = arith.cmpi sge, %{{.*}}, %c0_i32
+// CHECK-NEXT: scf.condition(%[[GOES_ON]])
+// CHECK: ^bb0(%[[SLOT:.*]]: !cursor, %[[PREVIOUS:.*]]: !cursor, %[[STEP:.*]]: !sparsec.step<3>, %[[PRODUCTS:.*]]: !sparsec.accumulator<16, 64>, %[[OUTPUT:.*]]: !sparsec.accumulator<16, 128>, %[[ROWS:.*]]: !sparsec.softmax_state<16>, %[[N0:.*]]: i32, %[[N1:.*]]: i32, %[[N2:.*]]: i32, %[[N3:.*]]: i32):
+// CHECK-NEXT: sparsec.await_copies {outstanding = 1 : i64}
+// CHECK-NEXT: sparsec.barrier
+// CHECK-NEXT: sparsec.copy_group {
+// CHECK-NEXT: %[[E3:.*]] = arith.cmpi sge, %[[N3]], %c0_i32
+// CHECK-NEXT: scf.if %[[E3]] {
+// CHECK-NEXT: %[[KEY3:.*]], %{{.*}} = sparsec.key_block %[[N3]] {keys = 64 : i64}
+// CHECK-NEXT: sparsec.copy %[[K1]][%batch, %key_head, %[[KEY3]], %c0_i32] to %key_ring[%[[SLOT]]]
+// CHECK: %[[KEY2:.*]], %{{.*}} = sparsec.key_block %[[N2]] {keys = 64 : i64}
+// CHECK-NEXT: sparsec.copy %[[V1]][%batch, %key_head, %[[KEY2]], %c0_i32] to %value_ring[%[[PREVIOUS]]] {index = 0 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: }
+// CHECK-NEXT: %[[KEY:.*]], %[[PARTIAL:.*]] = sparsec.key_block %[[N0]] {keys = 64 : i64}
+// CHECK-NEXT: %[[SCORES:.*]], %[[RAISED:.*]], %[[RESCALING:.*]] = sparsec.row_maximum %softmax, %[[PRODUCTS]], %[[ROWS]] at(%[[KEY]]) partial(%[[PARTIAL]])
+// CHECK-NEXT: %[[RESCALED:.*]] = sparsec.rescale %[[OUTPUT]] by %[[RESCALING]]
+// CHECK-NEXT: %[[EXP:.*]], %[[SUMMED:.*]] = sparsec.exponentiate %softmax, %[[SCORES]], %[[RAISED]]
+// CHECK-NEXT: %[[P:.*]] = sparsec.to_fragment %[[EXP]]
+// CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[SLOT]]]
+// CHECK-NEXT: %[[NEXT_SCORES:.*]] = sparsec.product %[[A1]][%{{.*}}], %[[B1]][%[[NEXT]]] {depth = 128 : i64}
+// CHECK-NEXT: %[[NEXT_OUTPUT:.*]] = sparsec.product %[[P]], %[[C1]][%[[SLOT]]], %[[RESCALED]] {depth = 64 : i64}
+// CHECK-NEXT: %[[S:.*]] = sparsec.next_step %steps[%[[STEP]]]
+// CHECK-NEXT: %[[N4:.*]] = sparsec.read_step %steps[%[[S]]]
+// CHECK-NEXT: scf.yield %[[NEXT]], %[[SLOT]], %[[S]], %[[NEXT_SCORES]], %[[NEXT_OUTPUT]], %[[SUMMED]], %[[N1]], %[[N2]], %[[N3]], %[[N4]]
+// CHECK: sparsec.sum_rows
+// CHECK: sparsec.store_rows %{{.*}} to %[[O1]][%batch, %head, %{{.*}} : i32, i32, i32]
+sparsec.kernel @warps(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
                          %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 3, consumers_m = 8, consumers_n = 1>} {
   %o = sparsec.attention %q, %k, %v pattern(%p) causal
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>)
     -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Smaller heads leave registers for the queries. A soft cap bounds the scores, so that m is fixed. Nothing waits for
+// scalar copies.
+// CHECK-LABEL: sparsec.program @queries_in_registers
+// CHECK-NOT: sparsec.await_copies
+// CHECK: %[[QUERIES:.*]] = sparsec.load_fragment
+// CHECK-NEXT: sparsec.product %[[QUERIES]], %{{.*}} : !sparsec.fragment<16, 64, bf16>
+// CHECK: scf.while
+// CHECK: sparsec.barrier
+// CHECK-NOT: sparsec.row_maximum
+// CHECK-NOT: sparsec.rescale
+// CHECK: sparsec.exponentiate
+// CHECK: sparsec.product %[[QUERIES]],
+sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
+    -> (o: tensor<?x?x?x64xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %cap = arith.constant 20.0 : f32
+    %ratio = arith.divf %s, %cap fastmath<arcp,reassoc> : f32
+    %tanh = math.tanh %ratio fastmath<afn> : f32
+    %r = arith.mulf %tanh, %cap : f32
+    sparsec.yield %r : f32
+  }
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
 }

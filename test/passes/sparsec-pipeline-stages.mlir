@@ -42,7 +42,7 @@
 // CHECK: ^bb0(%block: i32, %column: i32, %[[C:.*]]: !cursor):
 // CHECK-NEXT: sparsec.acquire %[[RING]][%[[C]]]
 // CHECK-NEXT: sparsec.post %[[RING]][%[[C]]]
-// CHECK: sparsec.copy %[[W]][%block, %{{.*}}, %{{.*}}] block_column(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast}
+// CHECK: sparsec.copy %[[W]][%block, %{{.*}}, %{{.*}}] block_columns(%column) to %[[RING]][%[[C]]] {index = 0 : i64, multicast}
 // CHECK: %[[K:.*]] = arith.muli %column, %c128_i32
 // CHECK: sparsec.copy %[[X]][%[[K]], %{{.*}}] to %[[RING]][%[[C]]] {index = 1 : i64}
 // CHECK: %[[NEXT:.*]] = sparsec.next %[[RING]][%[[C]]]
@@ -55,17 +55,73 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Otherwise one role: a step waits, then prefetches stages - 1 steps ahead, then multiplies.
-// CHECK-LABEL: sparsec.program @one_role
-// CHECK: %[[RING:.*]] = sparsec.ring
-// CHECK-NOT: sparsec.role
-// CHECK: sparsec.wait %[[RING]]
-// CHECK: sparsec.prefetch %[[RING]] attributes {ahead = 3 : i64}
-// CHECK: sparsec.prefetch_operand a
-// CHECK: sparsec.prefetch_operand x
-// CHECK: sparsec.chain
-// CHECK: sparsec.release %[[RING]]
-sparsec.kernel @one_role(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 4>} {
+// With cp.async all warps are one role, which copies for itself: the steps of a tile begin with the copies of the first
+// three, and each then starts those of the third step after it. A block is one step, and needs no check of its own.
+// CHECK-LABEL: sparsec.program @warps
+// CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 32x32>, %[[X:.*]]: tensor<?x?xbf16>, %[[Y:.*]]: tensor<?x?xbf16>):
+// CHECK-NEXT: %ring = sparsec.ring : !ring
+// CHECK-NEXT: sparsec.role "all" warp(4) registers(0) {
+// CHECK: %[[WARP_COLUMN:.*]] = arith.remui %group, %c4_i32
+// CHECK-NEXT: %[[COLUMN_OF_WARP:.*]] = arith.muli %[[WARP_COLUMN]], %c32_i32
+// CHECK-NEXT: %[[A:.*]] = sparsec.view %ring rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <32, 32, bf16, k>
+// CHECK-NEXT: %[[B:.*]] = sparsec.view %ring columns(%[[COLUMN_OF_WARP]]) {index = 1 : i64} : {{.*}} -> <32, 32, bf16, mn>
+// CHECK-NEXT: sparsec.tile_loop attributes {periodic} {
+// CHECK: %[[COLUMN:.*]] = arith.muli %panel, %c128_i32
+// CHECK: %[[SUM:.*]] = scf.if %{{.*}} -> (!sparsec.accumulator<32, 32>) {
+// CHECK-NEXT: sparsec.barrier
+// CHECK-NEXT: %steps = sparsec.block_steps %[[W]] from %first to %end {blocks = 1 : i64, chunk_columns = 32 : i64, chunks = 1 : i64}
+// CHECK-NEXT: %[[COUNT:.*]] = arith.subi %end, %first
+// CHECK: %[[STARTED:.*]]:2 = scf.for %{{.*}} = %c0_i32 to %c3_i32
+// CHECK: scf.for %[[INDEX:.*]] = %c0_i32 to %[[COUNT]] step %c1_i32 iter_args(%[[SLOT:.*]] = %begin, %[[FREE:.*]] = %[[STARTED]]#0, %[[STEP:.*]] = %[[STARTED]]#1, %[[SUM0:.*]] = %{{.*}})
+// CHECK-NEXT: sparsec.await_copies {outstanding = 2 : i64}
+// CHECK-NEXT: sparsec.barrier
+// CHECK-NEXT: %[[LATER:.*]] = arith.addi %[[INDEX]], %c3_i32
+// CHECK-NEXT: %[[EXISTS:.*]] = arith.cmpi slt, %[[LATER]], %[[COUNT]]
+// CHECK-NEXT: sparsec.copy_group if %[[EXISTS]] {
+// CHECK-NEXT: %[[READ:.*]]:3 = sparsec.read_step %steps[%[[STEP]]]
+// CHECK-NEXT: sparsec.copy %[[W]][%[[READ]]#0, %c0_i32, %[[READ]]#1] block_columns(%[[READ]]#2) to %ring[%[[FREE]]] {index = 0 : i64}
+// CHECK-NEXT: %[[K:.*]] = arith.muli %[[READ]]#2, %c32_i32
+// CHECK-NEXT: sparsec.copy %[[X]][%[[K]], %[[COLUMN]]] to %ring[%[[FREE]]] {index = 1 : i64}
+// CHECK-NEXT: }
+// CHECK: %[[NEXT_SUM:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[B]][%[[SLOT]]], %[[SUM0]] {depth = 32 : i64}
+// CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %ring[%[[SLOT]]]
+// CHECK-NEXT: scf.yield %[[NEXT]], %{{.*}}, %{{.*}}, %[[NEXT_SUM]]
+// CHECK: sparsec.store %[[SUM]] to %[[Y]][%tile_row, %c0_i32, %[[COLUMN]]] part %group at(
+// CHECK-NOT: sparsec.load
+sparsec.kernel @warps(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 4>} {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Two blocks of 16 columns fill a step. The rows of X come from two places, or with X as N x K the columns do.
+// CHECK-LABEL: sparsec.program @two_blocks
+// CHECK: sparsec.block_steps {{.*}} {blocks = 2 : i64, chunk_columns = 16 : i64, chunks = 1 : i64}
+// CHECK: arith.addi %{{.*}}, %c1_i32
+// CHECK-NEXT: arith.divui %{{.*}}, %c2_i32
+// CHECK: %[[READ:.*]]:4 = sparsec.read_step
+// CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, {{.*}} block_columns(%[[READ]]#2, %[[READ]]#3)
+// CHECK: %[[K0:.*]] = arith.muli %[[READ]]#2, %c16_i32
+// CHECK-NEXT: %[[K1:.*]] = arith.muli %[[READ]]#3, %c16_i32
+// CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %[[K0]]] parts(%[[K1]]) to {{.*}} {index = 1 : i64, part_dimension = 1 : i64}
+sparsec.kernel @two_blocks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// A block of 64 columns in two steps, by loads and stores: there are no copies to wait for. K never ends inside a block,
+// so that A has no block columns.
+// CHECK-LABEL: sparsec.program @scalar
+// CHECK-NOT: sparsec.await_copies
+// CHECK: sparsec.block_steps {{.*}} {blocks = 1 : i64, chunk_columns = 32 : i64, chunks = 2 : i64}
+// CHECK: arith.muli %{{.*}}, %c2_i32
+// CHECK: %[[READ:.*]]:3 = sparsec.read_step
+// CHECK-NEXT: sparsec.copy %{{.*}}[%[[READ]]#0, %c0_i32, %[[READ]]#1] to %ring
+// CHECK: %[[BEGIN:.*]] = arith.muli %[[READ]]#2, %c64_i32
+// CHECK-NEXT: %[[K:.*]] = arith.addi %[[BEGIN]], %[[READ]]#1
+// CHECK-NEXT: sparsec.copy %{{.*}}[%[[K]], %{{.*}}] to %ring
+// CHECK: sparsec.barrier
+// CHECK: sparsec.product
+sparsec.kernel @scalar(%w: !sparsec.bsr<?x128xbf16, block = 64x64>, %x: tensor<128x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 128, tile_k = 32, stages = 2, consumers_m = 1, consumers_n = 4>} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x128xbf16, block = 64x64>, tensor<128x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

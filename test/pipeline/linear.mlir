@@ -30,10 +30,10 @@
 // RUN: sparsec %s --emit=tile | FileCheck %s --check-prefix=TILE
 // TILE-LABEL: gpu.module
 // TILE: sparsec.program
-// TILE: sparsec.chain
+// TILE: sparsec.product
 // RUN: sparsec %s --emit=nvvm | FileCheck %s --check-prefix=NVVM
 // NVVM-LABEL: gpu.module
-// NVVM-NOT: sparsec.chain
+// NVVM-NOT: sparsec.product
 // NVVM: llvm.func @linear
 // RUN: sparsec-opt %s --sparsec-gpu-pipeline | FileCheck %s --check-prefix=LLVM --implicit-check-not='{{sparsec\.(kernel|spmm|program) }}' --implicit-check-not=scf. --implicit-check-not=arith. --implicit-check-not=math. --implicit-check-not=unrealized_conversion_cast
 // LLVM: llvm.mlir.global external constant @sparsec_launch_info

@@ -8,7 +8,7 @@ from harness import describe
 from schedule_fields import CHIPS
 
 DIMENSIONS = [64, 128]
-KERNELS_PER_MODULE = 6
+KERNELS_PER_MODULE = 5
 MOST_OPS = 20
 # Seconds for a module on a busy machine.
 MOST_SECONDS = 600
@@ -61,8 +61,9 @@ def random_kernel(rng, name):
 
 
 def kernels_of(case):
-    """Chips take turns, and so do modules of single ops, until each op had its turn, and modules of trees."""
-    turn, is_tree = case.number // len(CHIPS) // 2, case.number // len(CHIPS) % 2
+    """Chips take turns. Modules of single ops and modules of trees alternate, from chip to chip and for each chip from
+    turn to turn, until each op had its turn on each chip."""
+    turn, is_tree = case.number // len(CHIPS) // 2, (case.number // len(CHIPS) + case.number % len(CHIPS)) % 2
     alone = ALONE[turn * KERNELS_PER_MODULE:][:KERNELS_PER_MODULE]
     if alone and not is_tree:
         return [kernel_alone(case.rng, f"k{index}", *which) for index, which in enumerate(alone)]
@@ -70,7 +71,7 @@ def kernels_of(case):
 
 
 def check_chips(case):
-    chip, kernels = CHIPS[case.number % len(CHIPS)], kernels_of(case)
+    chip, kernels = list(CHIPS)[case.number % len(CHIPS)], kernels_of(case)
     (case.folder / "kernels.mlir").write_text("\n".join(kernel.text() for kernel in kernels))
     outcome = case.run("sparsec", "kernels.mlir", f"--arch={chip}", "-o", "kernels.cubin", seconds=MOST_SECONDS)
     case.expect(outcome.code == 0 and not outcome.errors,

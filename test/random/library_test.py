@@ -22,6 +22,7 @@ import harness
 import intervals
 import random_test
 import regions
+import schedule_fields
 import schedules
 import spmm
 import texts
@@ -243,6 +244,14 @@ class Cases(unittest.TestCase):
         self.assertEqual(text("1", 5), text("1", 5))
         self.assertNotEqual(text("1", 5), text("1", 6))
         self.assertNotEqual(text("1", 5), text("2", 5))
+
+    def test_schedules_are_for_all_chips_of_the_table(self):
+        chips = schedule_fields.CHIPS
+        self.assertEqual(len(chips), schedule_fields.TABLE.read_text().count(".name = "))
+        self.assertEqual(chips["sm_90a"], (227 << 10, True))
+        self.assertEqual(chips["sm_89"], (99 << 10, False))
+        # As many cases as the short run has.
+        self.assertEqual({schedule_fields.chip_of(number) for number in range(20)}, set(chips))
 
     def test_too_few_hits_are_a_failure(self):
         kind = random_test.Kind(None, "sharp", "elements", 0.5)

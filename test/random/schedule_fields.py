@@ -1,8 +1,30 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The fields of random hand-written schedules that keep the rules of dialect/SPEC.md and of the chips, as far as these
 can be told without the kernel. Needs nothing but Python: test/device has such kernels, too."""
+import collections
+import pathlib
+import re
 
-CHIPS = ["sm_90a", "sm_89"]
+TABLE = pathlib.Path(__file__).resolve().parents[2] / "compiler" / "target" / "Targets.def"
+
+Chip = collections.namedtuple("Chip", "memory has_wgmma")  # bytes of shared memory for a CTA
+
+
+def read_chips(text):
+    """What schedules depend on, by the name of the chip: from the rows of the compiler's table."""
+    rows = re.split(r"^\{$", text, flags=re.MULTILINE)[1:]
+    return {re.search(r'\.name = "(\w+)"', row)[1]:
+            Chip(int(re.search(r"\.sharedMemoryPerCta = (\d+)", row)[1]), "MatrixInstruction::Wgmma" in row)
+            for row in rows}
+
+
+CHIPS = read_chips(TABLE.read_text())
+
+
+def chip_of(number):
+    """The chip of a case. Every second case has a chip with wgmma, whose schedules have the most fields."""
+    group = [name for name, chip in CHIPS.items() if chip.has_wgmma == (number % 2 == 0)]
+    return group[number // 2 % len(group)]
 
 
 def attribute(fields):
@@ -57,7 +79,7 @@ def attention_mma_sync(rng, blocks, dimension):
 def product(rng, chip, block):
     """For a product with blocks of this size."""
     def draw():
-        is_wgmma = chip == "sm_90a" and min(block) >= 64 and rng.random() < 0.7
+        is_wgmma = CHIPS[chip].has_wgmma and min(block) >= 64 and rng.random() < 0.7
         fields = finish(rng, product_wgmma(rng, block) if is_wgmma else product_mma_sync(rng))
         ring = fields["stages"] * fields["tile_k"] * (fields["tile_m"] + fields["tile_n"])
         results = fields["tile_m"] * fields["tile_n"]
@@ -69,7 +91,7 @@ def product(rng, chip, block):
 def attention(rng, chip, blocks, dimension):
     """For attention with blocks of the pattern, or None, and a head dimension."""
     def draw():
-        choose = attention_wgmma if chip == "sm_90a" and rng.random() < 0.7 else attention_mma_sync
+        choose = attention_wgmma if CHIPS[chip].has_wgmma and rng.random() < 0.7 else attention_mma_sync
         fields = finish(rng, choose(rng, blocks, dimension))
         tiles = fields.get("concurrent_tiles", 1)
         rings = 1 if fields["copy"] == "tma" else 2
@@ -102,7 +124,8 @@ def fits(chip, fields, elements, values):
         return False
     if 128 * counts[0] + consumer_threads * counts[1] > at_launch * threads:
         return False
-    memory = {"sm_90a": 220 << 10, "sm_89": 96 << 10}[chip]
+    # A small part is for barriers.
+    memory = CHIPS[chip].memory * 31 // 32
     return (threads <= 1024 and 2 * elements * ctas <= memory
             and values // consumer_threads + 40 <= (counts[1] or at_launch))
 

@@ -40,7 +40,7 @@ def base_text(rng):
     if rng.random() < 0.5:
         return rng.choice(SEEDS)
     if rng.random() < 0.3:
-        return schedules.random_kernel(rng, rng.choice(schedule_fields.CHIPS)).text()
+        return schedules.random_kernel(rng, rng.choice(list(schedule_fields.CHIPS))).text()
     if rng.random() < 0.5:
         return spmm.random_kernel(rng, "k", tame=False).text()
     return attention.random_kernel(rng, "k", tame=False).text()

@@ -3,6 +3,7 @@
 
 #include "LaunchInfoWriter.h"
 #include "Passes.h"
+#include "TargetInfo.h"
 
 #include "mlir/Parser/Parser.h"
 #include "mlir/Pass/PassManager.h"
@@ -116,6 +117,14 @@ protected:
       EXPECT_EQ(std::tie(extent.argument, extent.field, extent.dimension, extent.block, extent.tile),
                 std::tie(want.argument, want.field, want.dimension, want.block, want.tile))
           << "extent " << index;
+    }
+  }
+
+  void expectPlanCosts(const sparsec_variant_info_t &variant, ArrayRef<sparsec_plan_cost_info_t> expected) {
+    ASSERT_EQ(variant.plan_cost_count, expected.size());
+    for (auto [index, want] : llvm::enumerate(expected)) {
+      const sparsec_plan_cost_info_t &cost = all<sparsec_plan_cost_info_t>()[variant.plan_cost_first + index];
+      EXPECT_EQ(std::tie(cost.key, cost.value), std::tie(want.key, want.value)) << "plan cost " << index;
     }
   }
 
@@ -233,6 +242,17 @@ TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
   EXPECT_EQ(variant(1).alignment, 2u);
   EXPECT_EQ(second.dynamic_shared_memory, 0u);
   EXPECT_EQ(second.concurrent_tiles, 1u);
+}
+
+/// Those of the chip's row for the matrix instruction.
+TEST_F(EmbedLaunchInfo, PlanCosts) {
+  const Chip &chip = *findChip("sm_90a");
+  const MatrixInstruction instructions[] = {MatrixInstruction::Wgmma, MatrixInstruction::MmaSync};
+  for (unsigned index : {0, 1}) {
+    const PlanCosts &costs = chip.find(instructions[index])->planCosts;
+    expectPlanCosts(variant(index), {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
+                                     {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}});
+  }
 }
 
 TEST_F(EmbedLaunchInfo, GridIsOfTilesThatDoNotCrossBlocks) {
@@ -435,6 +455,11 @@ TEST_F(EmbedAttention, Requirements) {
     EXPECT_EQ(requirement.argument, want);
     EXPECT_EQ(requirement.alignment, 16u);
   }
+}
+
+/// Plans of products alone have groups.
+TEST_F(EmbedAttention, PlanCosts) {
+  expectPlanCosts(variant(0), {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(hostPlanCosts.attentionTileOverhead)}});
 }
 
 TEST_F(EmbedAttention, Workspace) {

@@ -55,6 +55,8 @@ std::string makeLaunchInfo() {
       {{0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, SPARSEC_WORKSPACE_TILE_COUNTER}, {}},
       {{0, 0, 2, SPARSEC_LIFETIME_LAUNCH, 0, SPARSEC_WORKSPACE_SCRATCH}, {{3, SPARSEC_FIELD_SIZE, 0, 1, 1, 0}}}};
   kernels[1].variants[1].stages.push_back(makeStage("second_1_combine", 0));
+  kernels[1].variants[0].planCosts = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, 1}};
+  kernels[1].variants[1].planCosts = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, 3}, {SPARSEC_PLAN_COST_GROUPED_DENSITY, 70}};
   kernels[1].auxiliaries = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, makeStage("second_pattern", 1)}};
   sparsec_launch_info_t target = {};
   setText(target.target, "sm_90a");
@@ -92,7 +94,7 @@ TEST(LaunchInfoWriter, TablesFollowEachOther) {
     EXPECT_EQ(table.offset % 8, 0u);
     end = table.offset + table.count * table.record_size;
   }
-  EXPECT_EQ(id, uint32_t(SPARSEC_TABLE_AUXILIARIES));
+  EXPECT_EQ(id, uint32_t(SPARSEC_TABLE_PLAN_COSTS));
   EXPECT_EQ(end, bytes.size());
 }
 
@@ -143,6 +145,11 @@ TEST(LaunchInfoWriter, VariantsNameTheirRecords) {
   EXPECT_EQ(variants[2].stage_first, 2u);
   EXPECT_EQ(variants[2].stage_count, 2u);
   EXPECT_EQ(variants[2].workspace_count, 2u);
+  EXPECT_EQ(variants[0].plan_cost_count, 0u);
+  EXPECT_EQ(variants[2].plan_cost_first, 1u);
+  ASSERT_EQ(variants[2].plan_cost_count, 2u);
+  EXPECT_EQ(tableOfBytes<sparsec_plan_cost_info_t>(bytes)[2].key, uint32_t(SPARSEC_PLAN_COST_GROUPED_DENSITY));
+  EXPECT_EQ(tableOfBytes<sparsec_plan_cost_info_t>(bytes)[2].value, 70u);
   auto workspaces = tableOfBytes<sparsec_workspace_info_t>(bytes);
   EXPECT_EQ(workspaces[0].extent_count, 0u);
   ASSERT_EQ(workspaces[1].extent_count, 1u);

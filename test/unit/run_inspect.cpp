@@ -27,7 +27,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 2.0, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 3.1, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"
@@ -90,7 +90,13 @@ TEST(Inspect, AttentionAsJson) {
   EXPECT_EQ(*kernel.getObject("region_steps"), (llvm::json::Object{{"score", 4}, {"mask", 7}}));
   const llvm::json::Object &variant = *(*kernel.getArray("variants"))[0].getAsObject();
   EXPECT_EQ(variant.getInteger("alignment"), 2);
+  EXPECT_EQ(*variant.getObject("plan_costs"), (llvm::json::Object{{"tile overhead in steps", 2}}));
   EXPECT_EQ((*variant.getArray("machine_kernels"))[0].getAsObject()->getString("symbol"), "attention_any");
+}
+
+TEST(Inspect, PlanCosts) {
+  EXPECT_THAT(inspect(cudaLinear()),
+              HasSubstr("      plan costs     tile overhead in steps: 2, grouped density in percent: 70\n"));
 }
 
 TEST(Inspect, WhateverIsReadCanBePrinted) {

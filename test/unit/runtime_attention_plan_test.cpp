@@ -136,6 +136,18 @@ TEST_F(AttentionPlan, SaysWhatItIs) {
   EXPECT_GT(info().milliseconds, 0);
 }
 
+/// What a tile costs beyond its steps is in the image.
+TEST_F(AttentionPlan, HasTheCostsOfItsVariant) {
+  for (auto [overhead, balance] : {std::pair(0u, 2.5 / 4), {2u, 4.5 / 6}, {100u, 102.5 / 104}}) {
+    LaunchInfoBuilder causal = withoutPattern(plannedAttention());
+    causal.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;
+    causal.planCost(SPARSEC_PLAN_COST_TILE_OVERHEAD) = overhead;
+    load(causal);
+    create({1, 1, 256, 256});
+    EXPECT_DOUBLE_EQ(info().balance, balance) << "4, 3, 2 and 1 steps, and " << overhead;
+  }
+}
+
 TEST_F(AttentionPlan, EveryTileOnce) {
   for (uint32_t concurrentTiles : {1, 2, 3, 4})
     for (auto encoding : encodings) {

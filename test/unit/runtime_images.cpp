@@ -38,12 +38,12 @@ void pad(ByteVector &bytes, size_t alignment) {
 
 ByteVector LaunchInfoBuilder::build() const {
   sparsec_launch_info_t final = header;
-  constexpr uint32_t tableCount = SPARSEC_TABLE_AUXILIARIES;
+  constexpr uint32_t tableCount = SPARSEC_TABLE_PLAN_COSTS;
   ByteVector bytes(sizeof(final) + tableCount * sizeof(sparsec_table_info_t));
   std::vector<sparsec_table_info_t> directory;
   auto appendAll = [&](const auto &...tables) { (appendTable(bytes, directory, tables), ...); };
   appendAll(kernels, arguments, operations, operands, attributes, regions, inputs, steps, variants, requirements,
-            workspaces, stages, parameters, tensorMaps, extents, auxiliaries);
+            workspaces, stages, parameters, tensorMaps, extents, auxiliaries, planCosts);
   final.total_size = uint32_t(bytes.size());
   final.directory_offset = sizeof(final);
   final.directory_count = tableCount;
@@ -62,6 +62,11 @@ sparsec_operand_info_t &LaunchInfoBuilder::operandOf(uint32_t argument) {
 sparsec_attribute_info_t &LaunchInfoBuilder::attribute(sparsec_attribute_key_t key) {
   return *std::find_if(attributes.begin(), attributes.end(),
                        [&](const auto &attribute) { return attribute.key == uint32_t(key); });
+}
+
+uint32_t &LaunchInfoBuilder::planCost(sparsec_plan_cost_key_t key) {
+  return std::find_if(planCosts.begin(), planCosts.end(), [&](const auto &cost) { return cost.key == uint32_t(key); })
+      ->value;
 }
 
 void LaunchInfoBuilder::setTile(uint32_t stage, uint32_t m, uint32_t n) {
@@ -192,7 +197,7 @@ constexpr sparsec_parameter_info_t other(sparsec_source_t source, uint32_t index
   return {uint32_t(source), index, 0, 0};
 }
 
-/// Appends a variant with one stage.
+/// Appends a variant with one stage, and the plan costs of its operation.
 void addVariant(LaunchInfoBuilder &info, uint32_t alignment, sparsec_stage_info_t stage,
                 const std::vector<sparsec_parameter_info_t> &parameters,
                 const std::vector<sparsec_requirement_info_t> &requirements) {
@@ -207,6 +212,11 @@ void addVariant(LaunchInfoBuilder &info, uint32_t alignment, sparsec_stage_info_
   variant.stage_first = uint32_t(info.stages.size());
   variant.stage_count = 1;
   info.stages.push_back(stage);
+  variant.plan_cost_first = uint32_t(info.planCosts.size());
+  info.planCosts.push_back({SPARSEC_PLAN_COST_TILE_OVERHEAD, 2});
+  if (info.operations[0].kind == SPARSEC_OPERATION_SPMM)
+    info.planCosts.push_back({SPARSEC_PLAN_COST_GROUPED_DENSITY, 70});
+  variant.plan_cost_count = uint32_t(info.planCosts.size()) - variant.plan_cost_first;
   info.variants.push_back(variant);
 }
 

@@ -33,12 +33,15 @@ struct LaunchInfoBuilder {
   std::vector<sparsec_tensor_map_info_t> tensorMaps;
   std::vector<sparsec_extent_info_t> extents;
   std::vector<sparsec_auxiliary_info_t> auxiliaries;
+  std::vector<sparsec_plan_cost_info_t> planCosts;
 
   ByteVector build() const;
 
   /// The operand that the argument is.
   sparsec_operand_info_t &operandOf(uint32_t argument);
   sparsec_attribute_info_t &attribute(sparsec_attribute_key_t key);
+  /// The value of a plan cost of variant 0.
+  uint32_t &planCost(sparsec_plan_cost_key_t key);
   /// Changes the size of a stage's tiles, and its grid with it.
   void setTile(uint32_t stage, uint32_t m, uint32_t n);
   /// Adds a copy of variant 0 and of its stage; returns the number of the stage.

@@ -89,13 +89,13 @@ TEST(LaunchInfo, ChangedBytesWithAGoodChecksumAreReadOrRefused) {
 
 TEST(LaunchInfo, VersionsAreNamed) {
   EXPECT_STATUS(parse(withHeader([](auto &header) { header.major = 7, header.minor = 3; })),
-                SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 2.x");
+                SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 3.x");
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
   EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 9; }));
   EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 9, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 2.9 and kernel 0 uses operation 77");
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 3.9 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -105,7 +105,7 @@ TEST(LaunchInfo, HeaderFieldsAreChecked) {
   } cases[] = {
       {"magic", [](auto &h) { h.magic ^= 1; }},
       {"truncated", [](auto &h) { h.total_size = 8; }},
-      {"a directory of 16 entries of 8 bytes", [](auto &h) { h.directory_size = 8; }},
+      {"a directory of 17 entries of 8 bytes", [](auto &h) { h.directory_size = 8; }},
       {"does not lie within", [](auto &h) { h.directory_count = 0x7fffffff; }},
       {"does not lie within", [](auto &h) { h.directory_offset = 0; }},
       {"does not lie within", [](auto &h) { h.directory_offset += 4; }},
@@ -318,6 +318,27 @@ TEST(LaunchInfo, RecordsAreChecked) {
     EXPECT_STATUS(parseChanged(change), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
+TEST(LaunchInfo, PlanCostsAreChecked) {
+  struct {
+    const char *message;
+    std::function<void(LaunchInfoBuilder &)> change;
+  } cases[] = {
+      {"plan costs of variant 1 2 + 3 of 4", [](auto &i) { i.variants[1].plan_cost_count = 3; }},
+      {"unknown plan cost of spmm 3", [](auto &i) { i.planCosts[1].key = 3; }},
+      {"the tile overhead in steps of variant 1 is 65536, 0 to 65535 is expected",
+       [](auto &i) { i.planCosts[2].value = 65536; }},
+      {"the grouped density in percent of variant 0 is 102, 0 to 101 is expected",
+       [](auto &i) { i.planCosts[1].value = 102; }},
+      {"the grouped density in percent of variant 0 is there 0 times",
+       [](auto &i) { i.variants[0].plan_cost_count = 1; }},
+      {"the tile overhead in steps of variant 0 is there 2 times", [](auto &i) { i.planCosts[1] = i.planCosts[0]; }},
+  };
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseChanged(change), SPARSEC_STATUS_INVALID_IMAGE, message);
+  EXPECT_OK(parseChanged([](auto &i) { i.planCosts[0].value = 65535, i.planCosts[1].value = 101; }));
+  EXPECT_OK(parseChanged([](auto &i) { i.planCosts[0].value = i.planCosts[1].value = 0; }));
+}
+
 TEST(LaunchInfo, HostKernelsHaveNoTensorMaps) {
   EXPECT_STATUS(parseChanged([](auto &info) { makeHostInfo(info); }), SPARSEC_STATUS_INVALID_IMAGE,
                 "parameter 0 of variant 0 is tensor map 0");
@@ -327,7 +348,7 @@ TEST(LaunchInfo, FilesOfVersion1AreNamed) {
   // Their header was longer and began with the same fields.
   ByteVector bytes = withHeader([](auto &header) { header.major = 1, header.minor = 1; });
   EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_VERSION_MISMATCH,
-                "launch info has version 1.1, but this runtime reads version 2.x: compile the kernel again");
+                "launch info has version 1.1, but this runtime reads version 3.x: compile the kernel again");
 }
 
 Status parseChangedAttention(const std::function<void(LaunchInfoBuilder &)> &change) {
@@ -356,7 +377,7 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
   EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 9, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 2.9 and kernel 0 uses score step 300");
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 3.9 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {
@@ -372,6 +393,9 @@ TEST(LaunchInfo, AttentionRecordsAreChecked) {
       {"window to the right is -3", [](auto &i) { i.attributes[3].value = -3; }},
       {"attribute 'causal' is there 0 times", [](auto &i) { i.operations[0].attribute_count = 1; }},
       {"unknown attribute of attention 5", [](auto &i) { i.attributes[1].key = 5; }},
+      {"unknown plan cost of attention 2", [](auto &i) { i.planCosts[0].key = SPARSEC_PLAN_COST_GROUPED_DENSITY; }},
+      {"the tile overhead in steps of variant 0 is there 0 times", [](auto &i) { i.variants[0].plan_cost_count = 0; }},
+      {"the tile overhead in steps of variant 0 is 65536", [](auto &i) { i.planCosts[0].value = 65536; }},
       {"unknown region of attention 1", [](auto &i) { i.regions[0].slot = SPARSEC_REGION_EPILOGUE; }},
       {"score steps 8 + 4 of 11", [](auto &i) { i.regions[0].step_first = 8; }},
       {"mask steps 4 + 8 of 11", [](auto &i) { i.regions[1].step_count = 8; }},

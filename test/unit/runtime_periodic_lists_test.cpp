@@ -28,7 +28,7 @@ std::vector<std::pair<uint32_t, uint32_t>> walk(const uint32_t *offsets, const T
 class Lists {
 public:
   Lists(const std::vector<int> &rowLengths, int64_t blockColumns, int64_t period, int64_t workers,
-        int64_t tilesPerBlockRow = 1)
+        int64_t tilesPerBlockRow = 1, uint32_t groupedDensity = 70)
       : workers(workers), tilesPerBlockRow(tilesPerBlockRow), rowLengths(rowLengths) {
     std::vector<int32_t> rowPtr(1);
     for (int length : rowLengths)
@@ -40,7 +40,9 @@ public:
                                /*chunksPerBlock=*/1,
                                workers,
                                /*groupRows=*/16,
-                               /*panelsPerUnit=*/1});
+                               /*panelsPerUnit=*/1,
+                               /*tileOverhead=*/2,
+                               groupedDensity});
   }
 
   int64_t rows() const { return int64_t(rowLengths.size()) * tilesPerBlockRow; }
@@ -163,6 +165,8 @@ TEST(PeriodicLists, FirstTilesGoToTheFirstWorkers) {
 TEST(PeriodicLists, NoneWhereTheRasterIsBetter) {
   EXPECT_TRUE(Lists(std::vector<int>(32, 7), 10, 2, 4).lists.tiles.empty()) << "density 0.7";
   EXPECT_FALSE(Lists(std::vector<int>(32, 6), 10, 2, 4).lists.tiles.empty());
+  EXPECT_TRUE(Lists(std::vector<int>(32, 6), 10, 2, 4, 1, /*groupedDensity=*/60).lists.tiles.empty());
+  EXPECT_FALSE(Lists(std::vector<int>(32, 10), 10, 2, 4, 1, /*groupedDensity=*/101).lists.tiles.empty());
   EXPECT_TRUE(Lists({}, 10, 2, 4).lists.tiles.empty()) << "no rows";
 }
 
@@ -342,6 +346,18 @@ TEST_F(OpenWidth, NoListsForNearlyDenseAndForNoRows) {
   arguments[w].blocks.full.starts = nullptr;
   ASSERT_OK(createOpenPlan());
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_FIXED);
+}
+
+/// The density is a number of the image.
+TEST_F(OpenWidth, ListsForTheDenseWhereTheImageSaysSo) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.planCost(SPARSEC_PLAN_COST_GROUPED_DENSITY) = 101;
+  load(info);
+  setArguments(128, 192, 1000);
+  setPattern({{0, 1, 2}, {0, 1, 2}});
+  ASSERT_OK(createOpenPlan());
+  EXPECT_EQ(planInfo(0).order, SPARSEC_TILE_ORDER_LISTS);
+  EXPECT_EQ(planInfo(1).order, SPARSEC_TILE_ORDER_FIXED) << "the fallback has 70 %";
 }
 
 TEST_F(OpenWidth, TimeForALargePattern) {

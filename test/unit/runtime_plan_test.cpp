@@ -24,7 +24,8 @@ std::vector<int32_t> rowPtrOf(const std::vector<int> &rowLengths) {
 
 /// Lists of a pattern with these row lengths, one tile row for each block row.
 TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int64_t panels, int64_t workers,
-                  int64_t tilesPerBlockRow = 1, int64_t panelsPerUnit = 1) {
+                  int64_t tilesPerBlockRow = 1, int64_t panelsPerUnit = 1, uint32_t tileOverhead = 2,
+                  uint32_t groupedDensity = 70) {
   std::vector<int32_t> rowPtr = rowPtrOf(rowLengths);
   auto rows = int64_t(rowLengths.size());
   return makeTileLists({rowPtr.data(),
@@ -34,7 +35,9 @@ TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int6
                         1,
                         workers,
                         /*groupRows=*/16,
-                        panelsPerUnit});
+                        panelsPerUnit,
+                        tileOverhead,
+                        groupedDensity});
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> tilesOf(const TileLists &lists, size_t worker) {
@@ -105,9 +108,35 @@ TEST(TileLists, LoadIsBalanced) {
   EXPECT_DOUBLE_EQ(listsOf({9, 0}, 100, 1, 2).balance, 6.5 / 11);
 }
 
+TEST(TileLists, OverheadCountsAsSteps) {
+  auto balance = [](uint32_t overhead) { return listsOf({9, 0}, 100, 1, 2, 1, 1, overhead).balance; };
+  EXPECT_DOUBLE_EQ(balance(0), 4.5 / 9);
+  EXPECT_DOUBLE_EQ(balance(9), 13.5 / 18);
+}
+
+TEST(TileLists, GroupsFromAnyDensityOn) {
+  auto isGrouped = [](int length, uint32_t density) {
+    return tilesOf(listsOf(std::vector<int>(32, length), 10, 2, 1, 1, 1, 2, density), 0)[16] == std::pair(0u, 1u);
+  };
+  EXPECT_TRUE(isGrouped(6, 60));
+  EXPECT_FALSE(isGrouped(6, 61));
+  EXPECT_TRUE(isGrouped(0, 0));
+  EXPECT_TRUE(isGrouped(10, 100));
+  EXPECT_FALSE(isGrouped(10, 101)) << "never";
+}
+
 TEST(TileLists, DeepBlocksCountTheirChunks) {
   std::vector<int32_t> rowPtr = {0, 2, 2};
-  TileLists lists = makeTileLists({rowPtr.data(), 2, 100, {1, 2, 1}, 4, 2, /*groupRows=*/16, /*panelsPerUnit=*/1});
+  TileLists lists = makeTileLists({rowPtr.data(),
+                                   2,
+                                   100,
+                                   {1, 2, 1},
+                                   4,
+                                   2,
+                                   /*groupRows=*/16,
+                                   /*panelsPerUnit=*/1,
+                                   /*tileOverhead=*/2,
+                                   /*groupedDensity=*/70});
   EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10) << "2 blocks of 4 stages and 2 for the rest, against 2";
 }
 
@@ -157,6 +186,31 @@ TEST_F(Plan, SaysWhatItIs) {
   EXPECT_GT(info.milliseconds, 0);
   EXPECT_EQ(planInfo(1).tiles, 16);
   EXPECT_EQ(workspaceBytes(), 0u);
+}
+
+/// What was measured on a chip is in the image.
+TEST_F(Plan, HasTheCostsOfItsVariant) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.planCost(SPARSEC_PLAN_COST_TILE_OVERHEAD) = 0;
+  load(info);
+  ASSERT_OK(createPlan(arguments));
+  EXPECT_DOUBLE_EQ(planInfo(0).balance, 1.5 / 2) << "costs 2, 1, 2, 1";
+  EXPECT_DOUBLE_EQ(planInfo(1).balance, 5.0 / 6) << "the fallback has costs of its own: two steps a block, and 2";
+}
+
+TEST_F(Plan, GroupsTilesFromTheDensityOfItsVariantOn) {
+  // Whole panels begin with the longest row, groups of one row with the first row.
+  auto firstRow = [&](uint32_t density) {
+    LaunchInfoBuilder info = cudaLinear();
+    info.planCost(SPARSEC_PLAN_COST_GROUPED_DENSITY) = density;
+    load(info);
+    setArguments(5 * 64, 192, 512 * 80);
+    setPattern({{0}, {0}, {0}, {0}, {0, 1}}); // 6 of 15 blocks: 40 %
+    EXPECT_OK(createPlan(arguments));
+    return static_cast<const Tile *>(plan->variants[0].sections[SPARSEC_PLAN_TILES])->row;
+  };
+  EXPECT_EQ(firstRow(41), 4u);
+  EXPECT_EQ(firstRow(40), 0u);
 }
 
 /// The fallback has a panel of 128 columns where the preferred variant's cluster has one of 512.

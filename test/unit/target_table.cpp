@@ -15,6 +15,13 @@ static bool hasCopyFor(const Chip &chip, const MatrixInstructionInfo &instructio
   });
 }
 
+/// A row without plan costs has zeros: groups at any density.
+static void expectPlanCosts(const PlanCosts &costs) {
+  EXPECT_TRUE(costs.spmmTileOverhead > 0 && costs.spmmTileOverhead < 100);
+  EXPECT_TRUE(costs.attentionTileOverhead > 0 && costs.attentionTileOverhead < 100);
+  EXPECT_TRUE(costs.groupedDensity > 0 && costs.groupedDensity <= 101);
+}
+
 TEST(TargetTable, FindsChipsByName) {
   ASSERT_NE(findChip("sm_90a"), nullptr);
   EXPECT_EQ(findChip("sm_90a")->name, "sm_90a");
@@ -53,6 +60,7 @@ TEST(TargetTable, RowsAreConsistent) {
       EXPECT_LT(rate.flopsPerClock, slowest) << "the fastest first";
       slowest = rate.flopsPerClock;
       EXPECT_TRUE(rate.chainShare > 0 && rate.chainShare <= 1);
+      expectPlanCosts(rate.planCosts);
       EXPECT_TRUE(hasCopyFor(chip, infoOf(rate.instruction))) << infoOf(rate.instruction).name;
     }
     EXPECT_TRUE(chip.copies.contains(CopyMethod::Scalar)) << "operands that nothing else can copy";

@@ -9,14 +9,13 @@ using namespace mlir;
 using namespace sparsec;
 
 static constexpr int64_t depthOfInstruction = 16, threadsOfWarpgroup = 128;
-/// Elements of 16 bits.
-static constexpr int64_t elementsOfRegister = 2;
 /// The unit of descriptors.
 static constexpr int64_t descriptorBytes = 16;
 /// Core matrices are 8 rows of a panel.
 static constexpr int64_t groupBytes = 8 * panelBytes;
 
-Type sparsec::wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns) {
+/// The struct of an accumulator of `rows x columns`.
+static Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns) {
   SmallVector<Type> elements(rows * columns / threadsOfWarpgroup, b.getF32Type());
   return LLVM::LLVMStructType::getLiteral(b.getContext(), elements);
 }
@@ -48,10 +47,6 @@ static int64_t depthOffset(WgmmaOperand operand, int64_t k) {
   int64_t bytes = k * operand.ring.elementBytes(index);
   int64_t panel = bytes / panelBytes * operand.ring.bufferRows(index) * panelBytes;
   return (panel + bytes % panelBytes) / descriptorBytes;
-}
-
-int64_t sparsec::wgmmaFragmentRegisters(FragmentType type) {
-  return type.getRows() * type.getColumns() / threadsOfWarpgroup / elementsOfRegister;
 }
 
 /// Each warp has 16 rows; 16 x 16 elements are four registers. Lanes 0 to 15 point to the rows, the others to the same

@@ -9,9 +9,6 @@
 
 namespace sparsec {
 
-/// The struct of an accumulator or a pending one of `rows x columns`.
-mlir::Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns);
-
 /// `row` and `column`: first element of the view in its buffer, or null.
 mlir::Value emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value row, mlir::Value column);
 
@@ -23,8 +20,6 @@ struct WgmmaOperand {
   mlir::Value slot;
 };
 
-/// Registers of a thread that hold an A operand.
-int64_t wgmmaFragmentRegisters(FragmentType type);
 /// Loads the A operand of a view, whose first row in the buffer is `row` or null, from a slot.
 KernelBuilder::Values emitWgmmaFragment(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value slot, mlir::Value row,
                                         mlir::Value threadInGroup);

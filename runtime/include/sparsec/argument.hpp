@@ -11,7 +11,7 @@
 
 namespace sparsec {
 
-/// A zero struct of the C interface that has its size, for a function to fill.
+/// A struct of the C interface that is zero but for its size, for a function to fill.
 template <typename Struct> Struct sized() {
   Struct result = {};
   result.size = sizeof(result);
@@ -20,13 +20,13 @@ template <typename Struct> Struct sized() {
 
 /// A kernel argument with its view; views and numbers convert to it.
 struct Argument {
-  /// One that a plan leaves open.
+  /// Makes an argument that is open in a plan.
   Argument() : kind(0), scalar(0) {}
   Argument(const sparsec_blocks_t &blocks) : kind(sparsec_argument_blocks(&blocks).kind), blocks(blocks) {}
   Argument(const sparsec_dense_t &dense) : kind(SPARSEC_ARGUMENT_DENSE), dense(dense) {}
   Argument(double scalar) : kind(SPARSEC_ARGUMENT_SCALAR), scalar(scalar) {}
 
-  /// For the C interface; valid as long as this object stays where it is.
+  /// The argument of the C interface. It is valid as long as this object is not moved or destroyed.
   sparsec_argument_t handle() const {
     if (kind == SPARSEC_ARGUMENT_SCALAR)
       return sparsec_argument_scalar(scalar);
@@ -42,7 +42,8 @@ struct Argument {
   };
 };
 
-/// Arguments for the C interface; valid as long as they. Allocates nothing for up to 16 of them.
+/// Arguments for the C interface. They are valid as long as the arguments they are made from. The constructor allocates
+/// nothing for up to 16 of them.
 class ArgumentArray {
 public:
   ArgumentArray(const Argument *arguments, size_t count) : count(count), more(count > inlineCount ? count : 0) {

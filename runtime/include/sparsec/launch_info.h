@@ -3,19 +3,18 @@
  * launch_info.h: the one header that the compiler and the runtime share.
  *
  * Every image that the compiler writes (a GPU cubin or a host object) holds one
- * constant global named SPARSEC_LAUNCH_INFO_SYMBOL. It starts with
- * sparsec_launch_info_t, which is followed by a directory of tables and by the
- * tables. It can be read from the ELF file without a GPU, and it says all that a
- * launch needs: the kernels, their arguments, what each computes (its
- * operation), and the variants among which the runtime chooses.
+ * constant global with the name SPARSEC_LAUNCH_INFO_SYMBOL. It consists of a
+ * sparsec_launch_info_t, a directory of tables, and the tables. A program can read
+ * it from the ELF file without a GPU. It holds all facts that a launch needs: the
+ * kernels, their arguments, what each computes (its operation), and the variants
+ * among which the runtime chooses.
  *
- * All fields are little-endian and naturally aligned, all offsets are in bytes
+ * All fields are little-endian and naturally aligned. All offsets are in bytes
  * from the start of the launch info. Strings are zero-terminated and
- * zero-padded. A record that refers to records of another table gives the number
- * of the first one and how many they are. Readers refuse another major version
- * and accept a larger minor version: records only grow at their end (the
- * directory says how large they are), and tables that a reader does not know are
- * for newer ones.
+ * zero-padded. A record that refers to records of another table has the number of
+ * the first one and their count. Readers refuse another major version. They accept
+ * a larger minor version: records only grow at their end, the directory has their
+ * size, and readers skip tables that they do not know.
  */
 #ifndef SPARSEC_LAUNCH_INFO_H
 #define SPARSEC_LAUNCH_INFO_H
@@ -28,14 +27,14 @@ extern "C" {
 
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
-#define SPARSEC_LAUNCH_INFO_MAJOR 2
+#define SPARSEC_LAUNCH_INFO_MAJOR 3
 #define SPARSEC_LAUNCH_INFO_MINOR 1
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
 #define SPARSEC_MAX_RANK 5
 #define SPARSEC_MAX_PARAMETERS 128  /* of a machine kernel */
-#define SPARSEC_MAX_SIZE 2147418111 /* of a dimension: rounded up to a tile of up to 65536 it fits an int32_t */
+#define SPARSEC_MAX_SIZE 2147418111 /* of a dimension; rounded up to a tile of up to 65536 it fits an int32_t */
 #define SPARSEC_DYNAMIC (-1)        /* a size that is known only at run time */
 
 /* Element types. The values are part of the file format. */
@@ -49,15 +48,15 @@ typedef enum sparsec_dtype_e {
   SPARSEC_DTYPE_I32 = 6, /* operands of regions, indices of patterns */
 } sparsec_dtype_t;
 
-/* What kind of value the caller passes for a kernel argument. */
+/* The kind of value that the caller passes for a kernel argument. */
 typedef enum sparsec_argument_kind_e {
   SPARSEC_ARGUMENT_BSR = 1,     /* a block-sparse matrix: sparsec_blocks_t */
   SPARSEC_ARGUMENT_DENSE = 2,   /* a dense tensor of rank 0 to 5: sparsec_dense_t */
   SPARSEC_ARGUMENT_SCALAR = 3,  /* one f32 by value */
-  SPARSEC_ARGUMENT_PATTERN = 4, /* which key blocks each query block visits: sparsec_blocks_t */
+  SPARSEC_ARGUMENT_PATTERN = 4, /* the key blocks that each query block visits: sparsec_blocks_t */
 } sparsec_argument_kind_t;
 
-/* What a kernel computes. The meaning of its operands, regions and attributes stands at the slots. */
+/* What a kernel computes. The comments of the slots define its operands, regions and attributes. */
 typedef enum sparsec_operation_kind_e {
   SPARSEC_OPERATION_SPMM = 1,      /* Y = epilogue(W X): sparsec_spmm_slot_t */
   SPARSEC_OPERATION_ATTENTION = 2, /* O = softmax(score(scale Q K^T)) V: sparsec_attention_slot_t */
@@ -88,36 +87,38 @@ typedef enum sparsec_sddmm_slot_e {
 
 /*
  * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes:
- * those of sparsec_attribute_key_t. Query q stands at position p = q + Skv - Sq
- * among the keys. Key k is visible to it if the pattern's list of q's block holds
- * k's block (no pattern: always), k <= p when causal,
- * p - window_left <= k <= p + window_right (a limit of -1 is none), and, in
- * blocks of the partial lists (no pattern: always), the mask region says so.
+ * all of sparsec_attribute_key_t. Query q has the position p = q + Skv - Sq among
+ * the keys. Key k is visible to it if all of this holds:
+ * - the pattern's list of q's block has k's block, or there is no pattern;
+ * - k <= p, if the attention is causal;
+ * - p - window_left <= k <= p + window_right, where -1 is no limit;
+ * - the mask region gives 1, if k's block is in a partial list or there is no
+ *   pattern.
  */
 typedef enum sparsec_attention_slot_e {
   SPARSEC_ATTENTION_QUERY = 1,   /* Q: (B, H, Sq, D) */
   SPARSEC_ATTENTION_KEY = 2,     /* K: (B, Hkv, Skv, D), H a multiple of Hkv */
-  SPARSEC_ATTENTION_VALUE = 3,   /* V: as K */
-  SPARSEC_ATTENTION_RESULT = 4,  /* O: as Q */
+  SPARSEC_ATTENTION_VALUE = 3,   /* V: the shape of K */
+  SPARSEC_ATTENTION_RESULT = 4,  /* O: the shape of Q */
   SPARSEC_ATTENTION_LSE = 5,     /* second result: log of the sum of exponentials, (B, H, Sq) f32 */
   SPARSEC_ATTENTION_PATTERN = 6, /* the block pattern */
   SPARSEC_ATTENTION_SCALE = 7,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
-  SPARSEC_ATTENTION_EXTRA = 8,   /* an operand of the regions, read element by element */
+  SPARSEC_ATTENTION_EXTRA = 8,   /* an operand of the regions, which read it element by element */
 } sparsec_attention_slot_t;
 
-/* Where an operation has no region of its slot, nothing changes: Y is the accumulator, all pairs are visible. */
+/* Without a region of a slot the operation does nothing there: Y is the accumulator, and all pairs are visible. */
 typedef enum sparsec_region_slot_e {
   SPARSEC_REGION_EPILOGUE = 1, /* gives an element of Y */
   SPARSEC_REGION_SCORE = 2,    /* gives the new score of a query and a key */
-  SPARSEC_REGION_MASK = 3,     /* 0: the pair of a query and a key is not visible */
+  SPARSEC_REGION_MASK = 3,     /* gives 0 if the pair of a query and a key is not visible */
 } sparsec_region_slot_t;
 
-/* What a value is that a region gets. */
+/* The kind of value that a region gets. */
 typedef enum sparsec_input_kind_e {
   SPARSEC_INPUT_ACCUMULATOR = 1, /* f32: the element of W X, or of A B^T */
-  SPARSEC_INPUT_OPERAND = 2,     /* the element of operand `operand` that belongs to the element of Y or S */
+  SPARSEC_INPUT_OPERAND = 2,     /* the element of operand `operand` for the element of Y or S */
   SPARSEC_INPUT_SCORE = 3,       /* f32: scale * q . k */
-  SPARSEC_INPUT_BATCH = 4,       /* i32, as all below */
+  SPARSEC_INPUT_BATCH = 4,       /* i32, like all below */
   SPARSEC_INPUT_HEAD = 5,
   SPARSEC_INPUT_QUERY = 6,
   SPARSEC_INPUT_KEY = 7,
@@ -131,7 +132,7 @@ typedef enum sparsec_attribute_key_e {
   SPARSEC_ATTRIBUTE_WINDOW_RIGHT = 4,   /* -1: no limit */
 } sparsec_attribute_key_t;
 
-/* Which elements of an epilogue operand belong to result element (m, n). */
+/* The element of an epilogue operand that the region gets for result element (m, n). */
 typedef enum sparsec_broadcast_e {
   SPARSEC_BROADCAST_NONE = 0,       /* not an epilogue operand */
   SPARSEC_BROADCAST_PER_ROW = 1,    /* rank 1, size M: element m */
@@ -153,9 +154,9 @@ typedef enum sparsec_target_kind_e {
 } sparsec_target_kind_t;
 
 /*
- * Where the runtime takes a machine-kernel parameter from. A GPU kernel receives
- * the parameters in their order (CUDA Driver API parameter array). A host kernel
- * receives a pointer to an array of 8-byte slots in this order.
+ * The source from which the runtime takes a machine-kernel parameter. A GPU kernel
+ * gets the parameters in their order (CUDA Driver API parameter array). A host
+ * kernel gets a pointer to an array of 8-byte slots in this order.
  */
 typedef enum sparsec_source_e {
   SPARSEC_SOURCE_ARGUMENT = 1,     /* `field` of argument `index` of the kernel */
@@ -164,18 +165,18 @@ typedef enum sparsec_source_e {
   SPARSEC_SOURCE_WORKSPACE = 4,    /* pointer to workspace `index` of the variant, or null */
   SPARSEC_SOURCE_TILE_ROWS = 5,    /* i32: tile rows of the stage's grid */
   SPARSEC_SOURCE_PANELS = 6,       /* i32: panels of the stage's grid */
-  SPARSEC_SOURCE_INPUT = 7,        /* pointer `index` of those that the call of an auxiliary kernel gives, see there */
-  SPARSEC_SOURCE_PERIOD = 8,       /* i32: panels of the plan's lists, see SPARSEC_PLAN_TILES; else as PANELS */
+  SPARSEC_SOURCE_INPUT = 7,        /* pointer `index` that the call of an auxiliary kernel passes, see there */
+  SPARSEC_SOURCE_PERIOD = 8,       /* i32: panels of the plan's lists, see SPARSEC_PLAN_TILES; else those of PANELS */
 } sparsec_source_t;
 
-/* What of an argument. Fields of blocks are those of sparsec_blocks_t. */
+/* A field of an argument. The fields of blocks are those of sparsec_blocks_t. */
 typedef enum sparsec_field_e {
   SPARSEC_FIELD_DATA = 1,         /* pointer: data of a dense tensor, values of blocks */
   SPARSEC_FIELD_SIZE = 2,         /* i32: of `dimension`; of blocks 0: rows, 1: columns */
   SPARSEC_FIELD_STRIDE = 3,       /* i64: elements, of `dimension` of a dense tensor */
   SPARSEC_FIELD_SCALAR = 4,       /* f32 */
-  SPARSEC_FIELD_FULL_STARTS = 5,  /* pointer, as the three below; null: all lists are empty */
-  SPARSEC_FIELD_FULL_INDICES = 6, /* of a BSR operand these two are row_ptr and col_idx */
+  SPARSEC_FIELD_FULL_STARTS = 5,  /* pointer, like the three below; null: all lists are empty */
+  SPARSEC_FIELD_FULL_INDICES = 6, /* row_ptr and col_idx of a BSR operand are these two */
   SPARSEC_FIELD_PARTIAL_STARTS = 7,
   SPARSEC_FIELD_PARTIAL_INDICES = 8,
   SPARSEC_FIELD_ENCODING = 9,  /* i32: sparsec_pattern_encoding_t */
@@ -184,30 +185,30 @@ typedef enum sparsec_field_e {
   SPARSEC_FIELD_CAPACITY = 12, /* i64 */
 } sparsec_field_t;
 
-/* How the lists of a pattern lie in memory. */
+/* The order of a pattern's lists in memory. */
 typedef enum sparsec_pattern_encoding_e {
   /* starts[rows of all batches and heads + 1]: list i is indices[starts[i]] up to indices[starts[i + 1]]. */
   SPARSEC_PATTERN_INDEX_ARRAYS = 1,
   /* starts[rows of all batches and heads] holds counts: list i is indices[i * capacity] up to
-   * indices[i * capacity + starts[i]]. What a FlexAttention BlockMask holds. */
+   * indices[i * capacity + starts[i]]. A FlexAttention BlockMask has such lists. */
   SPARSEC_PATTERN_PADDED_LISTS = 2,
 } sparsec_pattern_encoding_t;
 
 /* Whether a block of queries visits a block of keys. */
 typedef enum sparsec_block_state_e {
   SPARSEC_BLOCK_EMPTY = 0,   /* not visited */
-  SPARSEC_BLOCK_FULL = 1,    /* visited; the mask region is not asked */
-  SPARSEC_BLOCK_PARTIAL = 2, /* visited, where the mask region says so */
+  SPARSEC_BLOCK_FULL = 1,    /* visited, without the mask region */
+  SPARSEC_BLOCK_PARTIAL = 2, /* visited; the mask region decides for each pair */
 } sparsec_block_state_t;
 
 /* Sections of a plan. Later kernel families add sections (word streams, packed
- * values, reordered rows); kernels that do not name them are unaffected. */
+ * values, reordered rows). They do not affect kernels that do not name them. */
 typedef enum sparsec_plan_section_e {
-  /* uint32[workers + 1]: worker w (a CTA, or a cluster of CTAs) owns the tiles
+  /* uint32[workers + 1]: worker w (a CTA, a cluster of CTAs, or a concurrent tile of a CTA) owns the tiles
    * [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_TILE_OFFSETS = 0,
-  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. Lists may hold the tiles of a period of panels
-   * only, if the stage takes SPARSEC_SOURCE_PERIOD: workers run their lists for the panels from 0, from the period,
+  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. If the stage takes SPARSEC_SOURCE_PERIOD, lists
+   * may hold the tiles of a period of panels only. Workers then run their lists for the panels from 0, from the period,
    * from twice the period on, and so on up to the result's end. In such lists panels ascend, so that the first tile
    * beyond the result is the end of a round. */
   SPARSEC_PLAN_TILES = 1,
@@ -224,16 +225,16 @@ typedef enum sparsec_swizzle_e {
 typedef enum sparsec_tensor_map_kind_e {
   SPARSEC_TENSOR_MAP_DENSE = 1,      /* the argument's rank: its dimensions, last one first */
   SPARSEC_TENSOR_MAP_BSR_VALUES = 2, /* rank 3: {block columns, block rows, blocks} */
-  /* The same memory for blocks of the last block column where K cuts them: {K mod block columns, or block columns where
-   * that is 0, block rows, blocks}. Copies fill what lies beyond K with zeros. */
+  /* The same memory, for blocks of the last block column that K cuts: {K mod block columns, or block columns if that is
+   * 0, block rows, blocks}. Copies write zeros for the elements beyond K. */
   SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES = 3,
 } sparsec_tensor_map_kind_t;
 
 /*
  * A region is a list of steps in static single assignment form, so that the
- * reference can evaluate it in double. Values 0 up to the number of inputs are
- * the inputs, the value after them is the result of the first step, and so on.
- * The last step's value is the result. Comparisons and logic give 0 or 1.
+ * reference can evaluate it in double. The first values are the inputs, the value
+ * after them is the result of the first step, and so on. The result of the region
+ * is the value of the last step. Comparisons and logic give 0 or 1.
  */
 typedef enum sparsec_step_op_e {
   SPARSEC_STEP_CONSTANT = 1, /* immediate */
@@ -271,7 +272,7 @@ typedef enum sparsec_step_op_e {
   SPARSEC_STEP_AND = 66,
   SPARSEC_STEP_OR = 67,
   SPARSEC_STEP_XOR = 68,
-  /* 32-bit integers, as in arith: sums and products wrap. */
+  /* 32-bit integers with the rules of arith: sums and products wrap. */
   SPARSEC_STEP_I32_ADD = 96,
   SPARSEC_STEP_I32_SUBTRACT = 97,
   SPARSEC_STEP_I32_MULTIPLY = 98,
@@ -287,11 +288,11 @@ typedef enum sparsec_step_op_e {
   SPARSEC_STEP_I32_COMPARE = 108,     /* c = predicate number of arith.cmpi */
   SPARSEC_STEP_I32_TO_F32 = 109,      /* arith.sitofp */
   SPARSEC_STEP_F32_TO_I32 = 110,      /* arith.fptosi */
-  /* An element of operand a of the operation; its indices are the values b, b + 1, ... (as many as its rank). */
+  /* Loads an element of operand a of the operation. Its indices are the values b, b + 1, ..., one a dimension. */
   SPARSEC_STEP_LOAD = 128,
 } sparsec_step_op_t;
 
-/* As arith.cmpf: O = false if unordered, U = true if unordered. */
+/* The predicates of arith.cmpf: those with O are false if unordered, those with U are true if unordered. */
 typedef enum sparsec_compare_e {
   SPARSEC_COMPARE_FALSE = 0,
   SPARSEC_COMPARE_OEQ = 1,
@@ -335,6 +336,7 @@ typedef enum sparsec_table_id_e {
   SPARSEC_TABLE_TENSOR_MAPS = 14,
   SPARSEC_TABLE_EXTENTS = 15,
   SPARSEC_TABLE_AUXILIARIES = 16,
+  SPARSEC_TABLE_PLAN_COSTS = 17,
 } sparsec_table_id_t;
 
 /* An entry of the directory. Tables begin at multiples of 8 bytes. */
@@ -347,7 +349,7 @@ typedef struct sparsec_launch_info_s {
   uint64_t magic;        /* SPARSEC_LAUNCH_INFO_MAGIC */
   uint16_t major, minor; /* SPARSEC_LAUNCH_INFO_MAJOR, _MINOR */
   uint32_t total_size;   /* bytes of the launch info with all tables */
-  /* CRC-32 (IEEE 802.3) of the image: the ELF file or the PTX text with its zero. Where the launch info lies inside the
+  /* CRC-32 (IEEE 802.3) of the image: the ELF file or the PTX text with its zero. If the launch info is inside the
    * image, both checksums count as zero. */
   uint32_t image_checksum;
   uint32_t checksum;           /* CRC-32 of the total_size bytes with this field zero */
@@ -362,7 +364,7 @@ typedef struct sparsec_launch_info_s {
 /* One sparsec.kernel. Its arguments are the inputs in order, then the results. */
 typedef struct sparsec_kernel_info_s {
   char name[SPARSEC_SYMBOL_LENGTH];
-  uint32_t operation; /* what it computes */
+  uint32_t operation; /* the number of its operation */
   uint32_t argument_first, argument_count;
   uint32_t result_count;                 /* of the arguments, at their end */
   uint32_t variant_first, variant_count; /* in order of preference */
@@ -387,7 +389,7 @@ typedef struct sparsec_operation_info_s {
   uint32_t reserved;
 } sparsec_operation_info_t;
 
-/* An operand is a kernel argument in a slot. An argument may be in several slots (Q and K), an extra's slot may have
+/* An operand is a kernel argument in a slot. An argument may be in several slots (Q and K). The slot of extras may have
  * several operands. */
 typedef struct sparsec_operand_info_s {
   uint32_t slot;      /* sparsec_spmm_slot_t, sparsec_sddmm_slot_t, sparsec_attention_slot_t */
@@ -416,19 +418,20 @@ typedef struct sparsec_input_info_s {
 
 /*
  * A way to run a kernel. The runtime takes the first variant whose requirements
- * the call meets. The last one of spmm and attention requires no more than
- * elements that are aligned; sddmm has no such variant on a GPU yet.
+ * the call meets. The last variant of spmm and attention requires only that
+ * elements are aligned; sddmm has no such variant on a GPU yet.
  */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
   uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run */
   uint32_t workspace_first, workspace_count;
-  uint32_t stage_first, stage_count;    /* machine kernels that run one after the other */
-  uint32_t alignment;                   /* bytes: the largest that its requirements ask for */
+  uint32_t stage_first, stage_count; /* machine kernels that run one after the other */
+  uint32_t plan_cost_first, plan_cost_count;
+  uint32_t alignment;                   /* bytes: the largest of its requirements */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
 
-/* What a variant asks of an argument: tensor maps and cp.async move whole units of 16 bytes. */
+/* What a variant requires of an argument: tensor maps and cp.async move whole units of 16 bytes. */
 typedef struct sparsec_requirement_info_s {
   uint32_t argument;        /* of the kernel */
   uint32_t alignment;       /* bytes: its pointer and the strides between its rows are multiples */
@@ -436,22 +439,41 @@ typedef struct sparsec_requirement_info_s {
   uint32_t reserved;
 } sparsec_requirement_info_t;
 
+/*
+ * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
+ * chip and on the matrix instruction. A variant has each number of its operation once. Host plans have no tile lists
+ * and use none of them.
+ */
+typedef enum sparsec_plan_cost_key_e {
+  /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */
+  SPARSEC_PLAN_COST_TILE_OVERHEAD = 1,
+  /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
+   * instead of whole panels. 101: never. */
+  SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
+} sparsec_plan_cost_key_t;
+
+typedef struct sparsec_plan_cost_info_s {
+  uint32_t key; /* sparsec_plan_cost_key_t */
+  uint32_t value;
+} sparsec_plan_cost_info_t;
+
 typedef enum sparsec_lifetime_e {
-  SPARSEC_LIFETIME_LAUNCH = 1, /* its contents mean something during a launch only */
-  /* A launch leaves in it what it found, and the next one needs that. */
+  SPARSEC_LIFETIME_LAUNCH = 1, /* only the launch that runs uses its contents */
+  /* The contents are the same after a launch as before it, and the next launch needs them. */
   SPARSEC_LIFETIME_LAUNCHES = 2,
 } sparsec_lifetime_t;
 
 /* How a variant uses a workspace. */
 typedef enum sparsec_workspace_kind_e {
   SPARSEC_WORKSPACE_SCRATCH = 1, /* scratch memory of a launch */
-  /* One u32, how many tiles are taken. Launches whose plan has no tile lists get it, to take tiles as workers become
-   * free; others get null. Zero before and after every launch: SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
+  /* One u32: the number of tiles that workers have taken. Launches whose plan has no tile lists get it, so that workers
+   * take tiles as they become free. Other launches get null. It is zero before and after every launch:
+   * SPARSEC_LIFETIME_LAUNCHES, is_zeroed, no extents. */
   SPARSEC_WORKSPACE_TILE_COUNTER = 2,
 } sparsec_workspace_kind_t;
 
-/* Device memory that a launch may bring: element_bytes times the product of its extents. Without it a variant does
- * without. */
+/* Device memory that a launch may bring. Its size is element_bytes times the product of its extents. A variant also
+ * runs without it. */
 typedef struct sparsec_workspace_info_s {
   uint32_t extent_first, extent_count;
   uint32_t element_bytes;
@@ -461,9 +483,10 @@ typedef struct sparsec_workspace_info_s {
 } sparsec_workspace_info_t;
 
 /*
- * A number of things of a call: ceil(size / block) * ceil(block / tile), where
- * size is a field of an argument, but of no operand of regions. Tiles of `tile` elements that do not cross
- * blocks of `block`. The product of several is a number of all combinations.
+ * A number of tiles of a call: ceil(size / block) * ceil(block / tile). The tiles
+ * have `tile` elements and do not cross blocks of `block`. size is a field of an
+ * argument that is no operand of regions. The product of several extents is the
+ * number of all combinations.
  */
 typedef struct sparsec_extent_info_s {
   uint32_t argument;  /* of the kernel */
@@ -474,8 +497,8 @@ typedef struct sparsec_extent_info_s {
 } sparsec_extent_info_t;
 
 /*
- * One machine kernel. Its grid has tile_rows x panels tiles, each a product of
- * extents.
+ * One machine kernel. Its grid has tile_rows x panels tiles. Each of these two
+ * numbers is a product of extents.
  *
  * SpMM: tile row t covers rows [(t mod s) * tile_m, ...) of block row t / s,
  * where s = ceil(block_rows / tile_m) (so a tile never crosses a block row). Panel
@@ -487,10 +510,10 @@ typedef struct sparsec_extent_info_s {
  * p * b up to (p + 1) * b of its block row, as far as there are so many, where
  * the extent of the panels has blocks of b * block columns. There are as many
  * panels as a full block row has. The CTAs of a cluster, and the warpgroups that
- * lie side by side in a CTA, share out the blocks of a panel evenly.
+ * are side by side in a CTA, share out the blocks of a panel evenly.
  *
- * Attention: tile row b * H + h is head h of batch b; its panels are blocks of
- * tile_m queries. tile_n keys are taken at a time, tile_k is D. GPU kernels count
+ * Attention: tile row b * H + h is head h of batch b. Its panels are blocks of
+ * tile_m queries. A step takes tile_n keys, and tile_k is D. GPU kernels count
  * panels from the last block of queries on.
  *
  * Auxiliary kernels have a tile for every list of the pattern: their tile rows.
@@ -503,36 +526,37 @@ typedef struct sparsec_stage_info_s {
   uint32_t threads;                  /* CUDA: threads in a CTA */
   uint32_t dynamic_shared_memory;    /* bytes */
   uint32_t cluster;                  /* CTAs in a cluster; compiled in as .reqnctapercluster */
-  uint32_t ctas_per_sm;              /* CTAs that are meant to be resident on one SM; 0: as many as the tiles need */
-  uint32_t concurrent_tiles;         /* tiles that a CTA works on side by side: each is a worker's */
+  uint32_t ctas_per_sm;              /* CTAs that should be resident on one SM; 0: as many as the tiles need */
+  uint32_t concurrent_tiles;         /* tiles that a CTA computes side by side, each as a worker of its own */
   uint32_t tile_m, tile_n, tile_k;
-  uint32_t slots;     /* of its ring */
-  uint32_t group_m;   /* tile rows in a group of the raster: without a plan, and in plans of nearly dense patterns */
-  uint32_t flags;     /* of sparsec_stage_flag_t */
-  uint32_t registers; /* per thread as ptxas reports, 0 = unknown */
+  uint32_t slots;                /* of its ring */
+  uint32_t group_m;              /* tile rows in a group, without a plan and in plans of nearly dense patterns */
+  uint32_t flags;                /* of sparsec_stage_flag_t */
+  uint32_t registers;            /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */
   uint32_t spill_bytes;          /* as ptxas reports */
 } sparsec_stage_info_t;
 
 typedef enum sparsec_stage_flag_e {
-  /* The kernel waits by itself for the stage before it (griddepcontrol.wait): it may be launched early. */
+  /* The kernel waits by itself for the stage before it (griddepcontrol.wait), so the runtime may launch it early. */
   SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
 } sparsec_stage_flag_t;
 
 typedef struct sparsec_parameter_info_s {
   uint32_t source;    /* sparsec_source_t */
-  uint32_t index;     /* argument, tensor map record, plan section or workspace, where the source has one */
+  uint32_t index;     /* argument, tensor map record, plan section or workspace, if the source has one */
   uint32_t field;     /* sparsec_field_t of an argument, else 0 */
   uint32_t dimension; /* of a size or stride, else 0 */
 } sparsec_parameter_info_t;
 
 /* A machine kernel beside those of the variants. */
 typedef enum sparsec_auxiliary_kind_e {
-  /* Writes the padded lists of a pattern from the mask region, in ascending order. Of the arguments it takes Sq and Skv
-   * (dimension 2 of Q and of K), the fields of the pattern and the operands of the region. */
+  /* Writes the padded lists of a pattern from the mask region, in ascending order. It takes Sq and Skv (dimension 2 of
+   * Q and of K), the fields of the pattern and the operands of the region from the arguments. */
   SPARSEC_AUXILIARY_PATTERN_BUILDER = 1,
-  /* Writes them from a block mask, input 0: one sparsec_block_state_t, a byte, for every block of keys of every list,
-   * in the order of the lists. Of the arguments it takes Skv (dimension 2 of K) and the fields of the pattern. */
+  /* Writes them from a block mask, input 0. The mask has one byte, a sparsec_block_state_t, for every block of keys of
+   * every list, in the order of the lists. The kernel takes Skv (dimension 2 of K) and the fields of the pattern from
+   * the arguments. */
   SPARSEC_AUXILIARY_BLOCK_MASK_READER = 2,
 } sparsec_auxiliary_kind_t;
 
@@ -552,8 +576,8 @@ typedef struct sparsec_tensor_map_info_s {
 
 /*
  * A bundle holds several images: `sparsec --arch=sm_90a,sm_89,host`. It starts
- * with sparsec_bundle_t; the entries follow. The runtime takes the best image
- * for the device: an exact cubin, else a PTX image of a lower capability.
+ * with a sparsec_bundle_t. The entries follow. The runtime takes the best image
+ * for the device: among those that run on it, the one of the highest capability.
  */
 #define SPARSEC_BUNDLE_MAGIC 0x4c444e4243525053ull /* "SPRCBNDL" */
 #define SPARSEC_BUNDLE_MAJOR 2
@@ -583,19 +607,19 @@ typedef struct sparsec_bundle_entry_s {
 } sparsec_bundle_entry_t;
 
 /*
- * Host images are ELF relocatable objects (x86-64) whose only relocations in
+ * Host images are ELF relocatable objects (x86-64). The only relocations in their
  * loaded sections are R_X86_64_64, so that the runtime can load them without a
- * linker. Every variant symbol has this type and computes the tiles
- * [tile_begin, tile_end) of tile_rows x panels, tile = tile row * panels + panel
- * (attention: see sparsec_stage_info_t). Different tiles may run on different
- * threads.
+ * linker. The symbol of every stage has this type. It computes the tiles
+ * [tile_begin, tile_end) of tile_rows x panels, where
+ * tile = tile row * panels + panel (see sparsec_stage_info_t). Several threads may
+ * compute different tiles at once.
  */
 typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_begin, int64_t tile_end);
 
 /*
- * The functions of the process that a host image may refer to: the compiler
- * writes no object that refers to another name, and the runtime loads none.
- * FUNCTION(name) stands for each.
+ * The functions of the process that a host image may call. The compiler writes no
+ * object that refers to another name, and the runtime loads none. The macro expands
+ * to FUNCTION(name) for each function.
  */
 /* clang-format off */
 #define SPARSEC_HOST_FUNCTIONS(FUNCTION)                                           \
@@ -617,7 +641,7 @@ static_assert(sizeof(sparsec_attribute_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_region_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_input_info_t) == 8, "file format");
 static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_variant_info_t) == 160, "file format");
+static_assert(sizeof(sparsec_variant_info_t) == 168, "file format");
 static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_stage_info_t) == 208, "file format");
@@ -625,6 +649,7 @@ static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
 static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_auxiliary_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_plan_cost_info_t) == 8, "file format");
 static_assert(sizeof(sparsec_bundle_t) == 40, "file format");
 static_assert(sizeof(sparsec_bundle_entry_t) == 104, "file format");
 #endif

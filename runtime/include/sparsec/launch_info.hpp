@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 /*
  * launch_info.hpp: the tables of a (checked) launch info by the type of their
- * records, and the sizes of element types. Header only; every function is as
- * fast as a look into the directory.
+ * records, and the sizes of element types. Header only. No function takes longer
+ * than a search of the directory.
  */
 #ifndef SPARSEC_LAUNCH_INFO_HPP
 #define SPARSEC_LAUNCH_INFO_HPP
@@ -13,7 +13,7 @@
 
 namespace sparsec {
 
-/// Bytes of an element of a sparsec_dtype_t; 0 of SPARSEC_DTYPE_NONE and of a number that is no type.
+/// Bytes of an element of a sparsec_dtype_t. They are 0 for SPARSEC_DTYPE_NONE and for a number that is no type.
 constexpr size_t dtypeBytes(uint32_t dtype) {
   switch (dtype) {
   case SPARSEC_DTYPE_F32:
@@ -47,9 +47,10 @@ template <> inline constexpr sparsec_table_id_t tableOf<sparsec_parameter_info_t
 template <> inline constexpr sparsec_table_id_t tableOf<sparsec_tensor_map_info_t> = SPARSEC_TABLE_TENSOR_MAPS;
 template <> inline constexpr sparsec_table_id_t tableOf<sparsec_extent_info_t> = SPARSEC_TABLE_EXTENTS;
 template <> inline constexpr sparsec_table_id_t tableOf<sparsec_auxiliary_info_t> = SPARSEC_TABLE_AUXILIARIES;
+template <> inline constexpr sparsec_table_id_t tableOf<sparsec_plan_cost_info_t> = SPARSEC_TABLE_PLAN_COSTS;
 
-/// Records of a table, or a range of them: `for (const sparsec_kernel_info_t &kernel : records)`. Steps by the size
-/// that the file gives, which a newer compiler may have grown.
+/// Records of a table, or a range of them: `for (const sparsec_kernel_info_t &kernel : records)`. Iterators step by the
+/// record size of the file, because a newer compiler may have made the records longer.
 template <typename Record> class Records {
 public:
   class Iterator {
@@ -86,7 +87,7 @@ private:
   uint32_t count = 0, recordSize = sizeof(Record);
 };
 
-/// All records of a type. A table that is not there is empty.
+/// All records of a type. There are none if the table is missing.
 template <typename Record> Records<Record> recordsOf(const sparsec_launch_info_t &info) {
   const char *base = reinterpret_cast<const char *>(&info);
   for (const auto &table :

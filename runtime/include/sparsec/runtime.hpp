@@ -7,7 +7,7 @@
 //   sparsec::Plan plan(kernel, {w, x, y});
 //   kernel.launch(&plan, {w, x, y}, stream);
 //
-// Objects own their handle and move; destroy modules, buffers and plans before the device that they came from.
+// An object owns its handle and can be moved. Destroy modules, buffers and plans before the device that made them.
 
 #ifndef SPARSEC_RUNTIME_HPP
 #define SPARSEC_RUNTIME_HPP
@@ -31,7 +31,7 @@ struct DLManagedTensorVersioned;
 
 namespace sparsec {
 
-/// A failed call: what() is its message.
+/// The exception of a failed call. what() is the message of the call.
 class Error : public std::runtime_error {
 public:
   Error(sparsec_status_code_t code, const std::string &message) : std::runtime_error(message), statusCode(code) {}
@@ -41,7 +41,7 @@ private:
   sparsec_status_code_t statusCode;
 };
 
-/// Throws when the status is an error; frees it.
+/// Throws if the status is an error, and frees it.
 inline void check(sparsec_status_t status) {
   if (!status)
     return;
@@ -84,7 +84,7 @@ public:
     options.flags = flags;
     return open(options);
   }
-  /// threadCount 0 = all cores.
+  /// With a threadCount of 0 the device uses all cores.
   static Device host(int threadCount = 0) {
     auto options = sized<sparsec_device_options_t>();
     options.kind = SPARSEC_TARGET_HOST;
@@ -116,7 +116,7 @@ public:
   Buffer(const Device &device, size_t bytes) : device(device.handle()), sizeInBytes(bytes) {
     check(sparsec_memory_allocate(this->device, bytes, &memory));
   }
-  /// A copy of host memory.
+  /// Makes a copy of host memory.
   template <typename Element>
   Buffer(const Device &device, const std::vector<Element> &elements)
       : Buffer(device, elements.size() * sizeof(Element)) {
@@ -151,7 +151,7 @@ private:
 class Plan;
 class Workspace;
 
-/// A kernel of a module; valid as long as the module.
+/// A kernel of a module. It is valid as long as the module.
 class Kernel {
 public:
   explicit Kernel(sparsec_kernel_t handle) : kernel(handle) {}
@@ -200,8 +200,8 @@ private:
 /// A block pattern with the lists that it owns, in memory of the device. A launch takes it as an argument.
 class Pattern {
 public:
-  /// From one sparsec_block_state_t for every batch, head, query block and key block. The shape (sparsec_blocks_pattern
-  /// makes one) says how the lists are encoded.
+  /// Makes a pattern from one sparsec_block_state_t for every batch, head, query block and key block. The shape
+  /// (sparsec_blocks_pattern makes one) has the encoding of the lists.
   Pattern(const Device &device, const sparsec_blocks_t &shape, const std::vector<uint8_t> &blockMask) {
     uint64_t rows = blocks(shape.rows, shape.block_rows), columns = blocks(shape.columns, shape.block_columns);
     if (uint64_t expected = uint64_t(shape.batches) * uint64_t(shape.heads) * rows * columns;
@@ -212,7 +212,7 @@ public:
     check(sparsec_pattern_from_block_mask(&shape, blockMask.data(), device.handle(), &handle));
     owner.reset(handle);
   }
-  /// From the mask region of a kernel; see sparsec_pattern_from_predicate.
+  /// Makes a pattern from the mask region of a kernel; see sparsec_pattern_from_predicate.
   Pattern(const Device &device, const sparsec_blocks_t &shape, const Kernel &kernel,
           std::initializer_list<Argument> hostArguments = {}) {
     const ArgumentArray arguments(hostArguments);
@@ -222,19 +222,20 @@ public:
     owner.reset(handle);
   }
 
-  /// Lists with room for all blocks, empty until update() writes them; see sparsec_pattern_buffer_create.
+  /// Makes lists with room for all blocks. They are empty until update() writes them; see
+  /// sparsec_pattern_buffer_create.
   Pattern(const Device &device, const sparsec_blocks_t &shape) {
     sparsec_pattern_buffer_t handle;
     check(sparsec_pattern_buffer_create(&shape, device.handle(), &handle));
     owner.reset(handle);
   }
 
-  /// From one sparsec_block_state_t for every block, in memory of the device. The kernel has a pattern with such
-  /// blocks.
+  /// Writes the lists from one sparsec_block_state_t for every block, in memory of the device. The kernel has a pattern
+  /// with such blocks.
   void update(const Kernel &kernel, const uint8_t *blockMask, void *stream = nullptr) const {
     check(sparsec_pattern_update_from_block_mask(owner.get(), kernel.handle(), blockMask, stream));
   }
-  /// From the mask region of a kernel, with its operands in memory of the device.
+  /// Writes the lists from the mask region of a kernel. Its operands are in memory of the device.
   void update(const Kernel &kernel, std::initializer_list<Argument> arguments = {}, void *stream = nullptr) const {
     const ArgumentArray array(arguments);
     check(sparsec_pattern_update_from_predicate(owner.get(), kernel.handle(), array.data(), array.size(), stream));
@@ -254,10 +255,10 @@ private:
   detail::Owner<sparsec_pattern_buffer_t, sparsec_pattern_buffer_destroy> owner;
 };
 
-/// Who computes which tiles.
+/// A plan says which worker computes which tiles.
 class Plan {
 public:
-  /// For launches with these arguments, of which any may be open; see sparsec_plan_create.
+  /// Makes a plan for launches with these arguments. Any of them may be open; see sparsec_plan_create.
   Plan(const Kernel &kernel, std::initializer_list<Argument> arguments, void *stream = nullptr,
        const sparsec_allocator_t *allocator = nullptr) {
     const ArgumentArray array(arguments);
@@ -275,7 +276,7 @@ public:
     check(sparsec_plan_info(handle(), variant, &result));
     return result;
   }
-  /// The arguments of the launch, as in a plan, tell what the plan leaves open; see sparsec_plan_workspace_bytes.
+  /// Sizes that are open in the plan come from the arguments of the launch; see sparsec_plan_workspace_bytes.
   size_t workspaceBytes(std::initializer_list<Argument> arguments = {}) const {
     const ArgumentArray array(arguments);
     size_t bytes = 0;
@@ -288,7 +289,7 @@ private:
   detail::Owner<sparsec_plan_t, sparsec_plan_destroy> owner;
 };
 
-/// The workspace of launches that do not overlap, zero as they want it.
+/// The workspace of launches that do not overlap. The constructor sets it to zero, as launches need it.
 class Workspace {
 public:
   Workspace(const Device &device, size_t bytes) : buffer(device, std::vector<char>(bytes)) {}
@@ -316,8 +317,8 @@ inline void Kernel::launch(const Plan *plan, std::initializer_list<Argument> arg
   check(sparsec_launch_with_options(kernel, plan ? plan->handle() : nullptr, array.data(), array.size(), &options));
 }
 
-/// A launch that is prepared once; see sparsec_launcher_create. The plan and the workspace may be null, and must
-/// outlive it.
+/// A launch that is prepared once; see sparsec_launcher_create. The plan and the workspace may be null. They must
+/// outlive the launcher.
 class Launcher {
 public:
   Launcher(const Kernel &kernel, const Plan *plan, std::initializer_list<Argument> arguments,
@@ -330,7 +331,7 @@ public:
     owner.reset(handle);
   }
   void run(void *stream = nullptr) const { check(sparsec_launcher_run(handle(), stream)); }
-  /// Other memory and scalars for the next runs, in arguments of the same sizes and strides.
+  /// Gives the next runs other memory and scalars, in arguments of the same sizes and strides.
   void rebind(std::initializer_list<Argument> arguments) {
     const ArgumentArray array(arguments);
     check(sparsec_launcher_rebind(handle(), array.data(), array.size()));

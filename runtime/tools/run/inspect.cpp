@@ -89,6 +89,9 @@ struct KernelView {
   Records<sparsec_stage_info_t> stages(const sparsec_variant_info_t &variant) const {
     return slice<sparsec_stage_info_t>(variant.stage_first, variant.stage_count);
   }
+  Records<sparsec_plan_cost_info_t> planCosts(const sparsec_variant_info_t &variant) const {
+    return slice<sparsec_plan_cost_info_t>(variant.plan_cost_first, variant.plan_cost_count);
+  }
   Records<sparsec_auxiliary_info_t> auxiliaries() const {
     return slice<sparsec_auxiliary_info_t>(kernel.auxiliary_first, kernel.auxiliary_count);
   }
@@ -219,6 +222,9 @@ static llvm::json::Object describeWorkspace(const KernelView &view, const sparse
 
 static llvm::json::Object describeVariant(const KernelView &view, const sparsec_variant_info_t &variant) {
   llvm::json::Array stages, workspaces;
+  llvm::json::Object planCosts;
+  for (const sparsec_plan_cost_info_t &cost : view.planCosts(variant))
+    planCosts[runtime::findPlanCost(view.rule, cost.key)->name] = cost.value;
   for (const sparsec_stage_info_t &stage : view.stages(variant))
     stages.push_back(describeStage(view, stage));
   for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
@@ -226,7 +232,8 @@ static llvm::json::Object describeVariant(const KernelView &view, const sparsec_
   return llvm::json::Object{{"schedule", nameOf(variant.schedule).str()},
                             {"alignment", variant.alignment},
                             {"machine_kernels", std::move(stages)},
-                            {"workspaces", std::move(workspaces)}};
+                            {"workspaces", std::move(workspaces)},
+                            {"plan_costs", std::move(planCosts)}};
 }
 
 static llvm::json::Object describeKernel(const ImageView &image, const sparsec_kernel_info_t &kernel) {
@@ -302,6 +309,14 @@ static void printWorkspace(llvm::raw_ostream &stream, const KernelView &view,
   printLine(stream, "workspace", text + (workspace.is_zeroed ? ", zero before the first launch" : ""));
 }
 
+static void printPlanCosts(llvm::raw_ostream &stream, const KernelView &view, const sparsec_variant_info_t &variant) {
+  std::string text;
+  for (const sparsec_plan_cost_info_t &cost : view.planCosts(variant))
+    text +=
+        fmt::format("{}{}: {}", text.empty() ? "" : ", ", runtime::findPlanCost(view.rule, cost.key)->name, cost.value);
+  printLine(stream, "plan costs", text);
+}
+
 static void printStage(llvm::raw_ostream &stream, const KernelView &view, const sparsec_stage_info_t &stage) {
   auto line = [&](const char *label, const std::string &text) { printLine(stream, label, text); };
   bool isMeasured = view.image.isMeasured();
@@ -336,6 +351,7 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
     printLine(stream, "alignment", fmt::format("{} bytes", variant.alignment));
     for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
       printWorkspace(stream, view, workspace);
+    printPlanCosts(stream, view, variant);
     for (const sparsec_stage_info_t &stage : view.stages(variant))
       printStage(stream, view, stage);
   }

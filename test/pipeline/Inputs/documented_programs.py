@@ -10,10 +10,12 @@ import subprocess
 import sys
 import textwrap
 
-LONGEST = {"spmm": 80}  # lines that a reader takes in at once
-KERNELS = {
-    "spmm": "bench/kernels/spmm_bf16_64x64_kn_mn.mlir",
-    "attention": "bench/attention/attention_bf16_128_128x128.mlir",
+LONGEST = {"spmm": 80, "spmm_sm_89": 80}  # lines that a reader takes in at once
+KERNELS = {  # and the chip
+    "spmm": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_90a"),
+    "spmm_sm_89": ("bench/kernels/spmm_bf16_64x64_kn_mn.mlir", "sm_89"),
+    "attention": ("bench/attention/attention_bf16_128_128x128.mlir", "sm_90a"),
+    "attention_sm_89": ("bench/attention/attention_bf16_128_64x64.mlir", "sm_89"),
 }
 
 
@@ -36,8 +38,8 @@ def documented(path):
 def main():
     sparsec, root = sys.argv[1], pathlib.Path(sys.argv[2])
     differs = False
-    for name, kernel in KERNELS.items():
-        text = subprocess.run([sparsec, root / kernel, "--arch=sm_90a", "--emit=tile", "-o", "-"], check=True,
+    for name, (kernel, chip) in KERNELS.items():
+        text = subprocess.run([sparsec, root / kernel, f"--arch={chip}", "--emit=tile", "-o", "-"], check=True,
                               capture_output=True, text=True).stdout
         program, shown = first_program(text), documented(root / "docs" / "programs" / f"{name}.mlir")
         if program != shown:

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies by threads and products by mma.sync.
+
+#ifndef SPARSEC_EMIT_AMPERE_AMPERE_OPS_H
+#define SPARSEC_EMIT_AMPERE_AMPERE_OPS_H
+
+#include "ProgramEmitter.h"
+#include "ampere/Products.h"
+
+namespace sparsec {
+
+class AmpereOps : public ChipOps {
+public:
+  using ChipOps::ChipOps;
+
+  void emitCopy(CopyOp op) override;
+  /// A view is where its products look it up.
+  void emitView(ViewOp) override {}
+  void emitLoadFragment(LoadFragmentOp op) override;
+  void emitProduct(ProductOp op) override;
+  /// Products are complete at once.
+  void emitAwait(AwaitOp) override { llvm_unreachable("no product by mma.sync is pending"); }
+
+private:
+  MmaOperand operandOf(mlir::Value view, mlir::Value cursor);
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_AMPERE_AMPERE_OPS_H

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ampere/BufferLayout.h"
+
+#include "Ptx.h"
+
+#include "llvm/Support/MathExtras.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+/// A vector is stored at its number xor a key of the row, chosen so that the same vector of 8 consecutive rows is in 8
+/// different groups of 4 banks: ldmatrix reads those together.
+Value BufferLayout::swizzleKey(Value row) {
+  int64_t vectors = vectorsOfRow();
+  if (vectors >= 8)
+    return b.bitAnd(row, 7);
+  return b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / vectors)), vectors - 1);
+}
+
+int64_t BufferLayout::swizzleKey(int64_t row) {
+  int64_t vectors = vectorsOfRow();
+  return vectors >= 8 ? row % 8 : row / (8 / vectors) % vectors;
+}
+
+Value BufferLayout::address(Value slot, const Place &place) {
+  Value lane = b.add(b.mul(place.row, vectorsOfRow() * vectorBytes),
+                     b.mul(b.bitXor(place.vector, swizzleKey(place.row)), vectorBytes));
+  // Rows begin at multiples of 128 bytes, or of their size: the xor stays inside the row and can come last.
+  int64_t flipped = swizzleKey(place.constantRow) ^ (place.constantVector % 8);
+  Value pointer = b.flipAddressBits(b.byteOffset(ring.slotPointer(buffer, slot), lane), flipped * vectorBytes);
+  int64_t constantVectors = place.constantRow * vectorsOfRow() + place.constantVector / 8 * 8;
+  return b.byteOffset(pointer, constantVectors * vectorBytes);
+}
+
+/// Matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses row j of matrix i.
+Values BufferLayout::loadA(Value slot, Value lane, Value row, int64_t constantRow, int64_t k) {
+  Place place{b.add(row, b.bitAnd(lane, 15)), b.shiftRight(lane, 4), constantRow, 2 * k};
+  return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/false);
+}
+
+/// For each group of 8 columns the matrices of the first and second 8 of K.
+Values BufferLayout::loadB(Value slot, Value lane, Value column, int64_t pair, int64_t k, Major major) {
+  Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);
+  if (major == Major::k) {
+    Place place{b.add(column, b.add(b.mul(group, 8), inMatrix)), upper, 16 * pair, 2 * k};
+    return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/false);
+  }
+  Place place{b.add(b.mul(upper, 8), inMatrix), b.add(b.shiftRight(column, 3), group), 16 * k, 2 * pair};
+  return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/true);
+}

@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Where the elements of a buffer are that threads fill and ldmatrix reads: rows of 16-byte vectors (8 elements),
+// swizzled.
+
+#ifndef SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
+#define SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
+
+#include "Ring.h"
+
+namespace sparsec {
+
+inline constexpr int64_t vectorElements = 8;
+inline constexpr int64_t vectorBytes = 16;
+
+class BufferLayout {
+public:
+  BufferLayout(KernelBuilder &b, Ring &ring, int64_t buffer) : b(b), ring(ring), buffer(buffer) {}
+
+  /// A vector of the buffer: `vector + constantVector` of row `row + constantRow`. The two vectors have no bit in
+  /// common, nor have the rows up to bit 2, so that a constant costs at most one instruction.
+  struct Place {
+    mlir::Value row, vector;
+    int64_t constantRow = 0, constantVector = 0;
+  };
+  /// Its address in shared memory.
+  mlir::Value address(mlir::Value slot, const Place &place);
+  int64_t rows() { return ring.bufferRows(buffer); }
+  int64_t vectorsOfRow() { return ring.bufferColumns(buffer) / vectorElements; }
+
+  // Operands of mma.sync m16n8k16, by all lanes of a warp. `k` counts 16 of K.
+
+  /// A (M x K): 16 rows from `row + constantRow` on.
+  KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow, int64_t k);
+  /// B: 16 columns from `column + 16 * pair` on, two registers for each 8 of them. The buffer holds it as K x N (`mn`)
+  /// or as N x K (`k`).
+  KernelBuilder::Values loadB(mlir::Value slot, mlir::Value lane, mlir::Value column, int64_t pair, int64_t k,
+                              Major major);
+
+private:
+  mlir::Value swizzleKey(mlir::Value row);
+  int64_t swizzleKey(int64_t row);
+
+  KernelBuilder &b;
+  Ring &ring;
+  int64_t buffer;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H

@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "ampere/Products.h"
+
+#include "Ptx.h"
+#include "ampere/BufferLayout.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+static constexpr int64_t depthOfInstruction = 16, rowsOfInstruction = 16, columnsOfInstruction = 8;
+static constexpr int64_t registersOfA = 4, registersOfB = 2, sumsOfInstruction = 4;
+/// ldmatrix brings the B operands of two instructions.
+static constexpr int64_t columnsOfLoad = 2 * columnsOfInstruction;
+
+/// The A operands of all rows, 16 of K from 16 * k on.
+static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
+  BufferLayout layout(b, a.ring, a.view.getIndex());
+  Values registers;
+  for (int64_t row = 0; row < a.view.getType().getRows(); row += rowsOfInstruction)
+    llvm::append_range(registers, layout.loadA(a.slot, a.lane, a.row, row, k));
+  return registers;
+}
+
+Values sparsec::loadMmaFragment(KernelBuilder &b, MmaOperand a) {
+  Values fragment;
+  for (int64_t k = 0; k < a.view.getType().getColumns() / depthOfInstruction; ++k)
+    llvm::append_range(fragment, loadRows(b, a, k));
+  return fragment;
+}
+
+/// `operandsOfA(k)` gives the A operands of all rows. Each B operand is loaded once, for all of them.
+static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulators, int64_t depth,
+                          function_ref<Values(int64_t k)> operandsOfA) {
+  ViewType view = x.view.getType();
+  BufferLayout layout(b, x.ring, x.view.getIndex());
+  bool isTransposed = view.getMajor() == Major::k;
+  int64_t columns = isTransposed ? view.getRows() : view.getColumns();
+  int64_t groups = columns / columnsOfInstruction, slabs = accumulators.size() / sumsOfInstruction / groups;
+  Values sums(accumulators);
+  for (int64_t k = 0; k < depth / depthOfInstruction; ++k) {
+    Values a = operandsOfA(k);
+    for (int64_t pair = 0; pair < columns / columnsOfLoad; ++pair) {
+      Values loaded = layout.loadB(x.slot, x.lane, isTransposed ? x.row : x.column, pair, k, view.getMajor());
+      for (int64_t slab = 0; slab < slabs; ++slab)
+        for (int64_t half = 0; half < 2; ++half) {
+          int64_t group = slab * groups + 2 * pair + half;
+          auto sum = MutableArrayRef<Value>(sums).slice(group * sumsOfInstruction, sumsOfInstruction);
+          Values result = ptx::mma(b, view.getElementType(), ArrayRef(a).slice(slab * registersOfA, registersOfA),
+                                   ArrayRef(loaded).slice(half * registersOfB, registersOfB), sum);
+          llvm::copy(result, sum.begin());
+        }
+    }
+  }
+  return sums;
+}
+
+Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth) {
+  return emitProduct(b, x, sums, depth, [&](int64_t k) { return loadRows(b, a, k); });
+}
+
+Values sparsec::emitMmaProduct(KernelBuilder &b, ValueRange a, MmaOperand x, ValueRange sums, int64_t depth) {
+  int64_t count = a.size() * depthOfInstruction / depth;
+  return emitProduct(b, x, sums, depth, [&](int64_t k) { return Values(a.slice(k * count, count)); });
+}

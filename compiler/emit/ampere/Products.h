@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Products by ldmatrix and mma.sync m16n8k16, by one warp. Accumulators are the f32 of AccumulatorFragment.
+
+#ifndef SPARSEC_EMIT_AMPERE_PRODUCTS_H
+#define SPARSEC_EMIT_AMPERE_PRODUCTS_H
+
+#include "Ring.h"
+
+namespace sparsec {
+
+/// The part of a slot that a view shows: its first row and column in the buffer.
+struct MmaOperand {
+  ViewOp view;
+  Ring &ring;
+  mlir::Value slot, row, column, lane;
+};
+
+/// All registers of an A operand: 16 of K after 16 of K, in each 16 rows after 16 rows.
+KernelBuilder::Values loadMmaFragment(KernelBuilder &b, MmaOperand a);
+
+// sums + A X over `depth` elements of K. A is a view, of which 16 of K at a time are loaded, or the registers of a
+// fragment.
+KernelBuilder::Values emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, mlir::ValueRange sums,
+                                     int64_t depth);
+KernelBuilder::Values emitMmaProduct(KernelBuilder &b, mlir::ValueRange a, MmaOperand x, mlir::ValueRange sums,
+                                     int64_t depth);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_AMPERE_PRODUCTS_H

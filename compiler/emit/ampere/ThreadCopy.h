@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// sparsec.copy by all threads of a CTA, 8 elements (a vector of 16 bytes) at a time: cp.async where the operands are
+// aligned, element by element where they are not. A copy whose elements all exist, as nearly all do, skips the checks.
+
+#ifndef SPARSEC_EMIT_AMPERE_THREAD_COPY_H
+#define SPARSEC_EMIT_AMPERE_THREAD_COPY_H
+
+#include "ProgramEmitter.h"
+#include "ampere/BufferLayout.h"
+
+namespace sparsec {
+
+class ThreadCopy {
+public:
+  ThreadCopy(ProgramEmitter &program, CopyOp op);
+  virtual ~ThreadCopy() = default;
+  void emit();
+
+protected:
+  /// A position in a dimension of the buffer: lane + constant, where 0 <= lane < range. The split lets the part be
+  /// known at compile time where all lanes agree.
+  struct Position {
+    mlir::Value lane;
+    int64_t constant, range;
+  };
+  /// Where a position is: in which of the parts of the dimension, and how far behind its begin.
+  struct InPart {
+    mlir::Value part, offset;
+  };
+  /// A vector in memory: `valid` of its 8 elements exist, from base[index] on (i64). A readable one can be read as a
+  /// whole even where that is 0.
+  struct Source {
+    mlir::Value base, index, valid;
+    bool isReadable = false;
+  };
+  /// How the threads cover the buffer: in pass i a thread copies vector `vector` of row `row + i * rows`.
+  struct Passes {
+    int64_t count, rows;
+    mlir::Value row, vector;
+  };
+
+  /// i1, or null where all elements of the copy always exist.
+  virtual mlir::Value isWhole() = 0;
+  /// The addresses that a thread reads in a copy whose elements all exist, one for each pass. They share their
+  /// instruction slots with the products, so that a vector should cost one cp.async and one addition.
+  virtual KernelBuilder::Values wholeSources(const Passes &passes) = 0;
+  virtual Source source(const Position &row, const Position &column) = 0;
+
+  InPart locate(const Position &position, int64_t extent, int64_t parts);
+  /// values[part]
+  mlir::Value select(mlir::ValueRange all, mlir::Value part);
+  mlir::Value argument(ParameterKind kind, int64_t index = 0) { return context.parameters.get(kind, number, index); }
+
+  ProgramContext &context;
+  KernelBuilder &b;
+  ProgramValues &values;
+  CopyOp op;
+  Ring &ring;
+  BufferLayout layout;
+  mlir::Value slot;
+  int64_t number; // of the kernel argument
+  mlir::Type element;
+
+private:
+  Passes passes();
+  bool hasWholePasses();
+  void emitWhole();
+  void emitChecked();
+  void copyVector(mlir::Value destination, const Source &source);
+  void copyElements(mlir::Value destination, const Source &source);
+
+  int64_t threads;
+};
+
+/// Makes the copy of an op: of blocks of a matrix, or of a tensor.
+std::unique_ptr<ThreadCopy> makeThreadCopy(ProgramEmitter &program, CopyOp op);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_AMPERE_THREAD_COPY_H

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "hopper/HopperOps.h"
+
+#include "Ptx.h"
+#include "hopper/Products.h"
+#include "hopper/TensorCopy.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+void HopperOps::emitCopy(CopyOp op) {
+  Value column = op.getBlockColumns().empty() ? Value() : values.one(op.getBlockColumns().front());
+  emitTensorCopy(context, op, program.ringOf(op.getRing()), program.slotOf(op.getCursor()),
+                 values.flat(op.getCoordinates()), column, values.one(op.getAt()));
+}
+
+void HopperOps::emitView(ViewOp op) {
+  values.set(op,
+             emitWgmmaView(b, op, program.ringOf(op.getRing()), values.one(op.getRow()), values.one(op.getColumn())));
+}
+
+void HopperOps::emitLoadFragment(LoadFragmentOp op) {
+  auto view = op.getView().getDefiningOp<ViewOp>();
+  values.set(op, emitWgmmaFragment(b, view, program.ringOf(view.getRing()), program.slotOf(op.getCursor()).slot,
+                                   values.one(view.getRow()), program.threadInGroup));
+}
+
+void HopperOps::emitProduct(ProductOp op) {
+  auto operandOf = [&](Value view, Value cursor) -> WgmmaOperand {
+    auto viewOp = view.getDefiningOp<ViewOp>();
+    return {values.one(view), viewOp, program.ringOf(viewOp.getRing()), program.slotOf(cursor).slot};
+  };
+  WgmmaOperand x = operandOf(op.getB(), op.getBCursor());
+  Value sum = values.one(op.getAccumulator());
+  auto type = cast<PendingType>(op.getType());
+  if (op.getACursor())
+    sum = emitWgmmaProduct(b, type, operandOf(op.getA(), op.getACursor()), x, sum, op.getDepth());
+  else
+    sum = emitWgmmaProduct(b, type, values.of(op.getA()), x, sum, op.getDepth());
+  values.set(op, sum);
+}
+
+void HopperOps::emitAwait(AwaitOp op) {
+  values.set(op, ptx::wgmmaWait(b, op.getOutstanding(), values.one(op.getPending())));
+}

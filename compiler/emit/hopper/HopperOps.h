@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Copies by the tensor memory accelerator and products by wgmma.
+
+#ifndef SPARSEC_EMIT_HOPPER_HOPPER_OPS_H
+#define SPARSEC_EMIT_HOPPER_HOPPER_OPS_H
+
+#include "ProgramEmitter.h"
+
+namespace sparsec {
+
+class HopperOps : public ChipOps {
+public:
+  using ChipOps::ChipOps;
+
+  void emitCopy(CopyOp op) override;
+  void emitView(ViewOp op) override;
+  void emitLoadFragment(LoadFragmentOp op) override;
+  void emitProduct(ProductOp op) override;
+  void emitAwait(AwaitOp op) override;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_HOPPER_HOPPER_OPS_H

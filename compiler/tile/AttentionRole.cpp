@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "AttentionRole.h"
+
+#include "mlir/Dialect/SCF/IR/SCF.h"
+#include "mlir/IR/IRMapping.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+void AttentionRole::makeViews() {
+  group = GroupOp::create(b);
+  groupRow = named(multiply(b, group, rowsOfGroup), "group_row");
+  auto view = [&](StringRef name, Value ring, Value row, int64_t rows, Major major) -> Value {
+    auto type = ViewType::get(context, rows, parts.headDimension, parts.element, major);
+    return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);
+  };
+  queryView = view("q_view", parts.queryRing, groupRow, rowsOfGroup, Major::k);
+  keyView = view("k_view", parts.keyRing, Value(), schedule.getTileN(), Major::k);
+  valueView = view("v_view", parts.valueRing, Value(), schedule.getTileN(), Major::mn);
+}
+
+Value AttentionRole::makeSoftmax(QueryTileOp tile) {
+  SoftmaxOp op = parts.softmax;
+  auto made = TileSoftmaxOp::create(b, tile.getBatch(), tile.getHead(), tile.getFirst(), groupRow, op.getScale(),
+                                    op.getExtras(), op.getCausal(), op.getWindowAttr());
+  IRMapping mapping;
+  op.getScore().cloneInto(&made.getScore(), mapping);
+  op.getMask().cloneInto(&made.getMask(), mapping);
+  return made;
+}
+
+AttentionRole::Step AttentionRole::stepOf(ValueRange blocks, int64_t keys) {
+  Step step;
+  for (Value message : blocks) {
+    auto block = KeyBlockOp::create(b, message, keys);
+    step.keys.push_back(block.getKey());
+    step.partial.push_back(block.getPartial());
+  }
+  return step;
+}
+
+AttentionRole::Exponentials AttentionRole::exponentiate(Value scores, Value rows, const Step &step) {
+  auto exponentials = ExponentiateOp::create(b, softmax, scores, rows, step.keys, step.partial);
+  return {exponentials.getProbabilities(), exponentials.getSummed()};
+}
+
+Value AttentionRole::fragmentOf(Value probabilities) {
+  return ToFragmentOp::create(b, FragmentType::get(context, rowsOfGroup, schedule.getTileN(), parts.element),
+                              probabilities);
+}
+
+Value AttentionRole::biasOf(const Step &step) {
+  return form.bias ? ScoreBiasOp::create(b, scoreType(), softmax, step.keys, step.partial) : Value();
+}
+
+AttentionRole::Values AttentionRole::loop(ValueRange inits, ArrayRef<StringRef> names,
+                                          function_ref<Value(ValueRange)> condition,
+                                          function_ref<Values(ValueRange)> body) {
+  auto loop = scf::WhileOp::create(b, inits.getTypes(), inits);
+  OpBuilder::InsertionGuard guard(b);
+  auto makeBlock = [&](Region &region) -> ValueRange {
+    SmallVector<Location> locations(inits.size(), b.getLoc());
+    Block *block = b.createBlock(&region, {}, inits.getTypes(), locations);
+    for (BlockArgument argument : block->getArguments())
+      named(argument, names[std::min<size_t>(argument.getArgNumber(), names.size() - 1)]);
+    return block->getArguments();
+  };
+  ValueRange before = makeBlock(loop.getBefore());
+  Value goesOn = condition(before);
+  scf::ConditionOp::create(b, goesOn, before);
+  ValueRange after = makeBlock(loop.getAfter());
+  scf::YieldOp::create(b, body(after));
+  return Values(loop.getResults());
+}

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// What the roles that multiply have in common in the programs of attention on all chips.
+
+#ifndef SPARSEC_COMPILER_TILE_ATTENTIONROLE_H
+#define SPARSEC_COMPILER_TILE_ATTENTIONROLE_H
+
+#include "AttentionParts.h"
+#include "ScoreForm.h"
+
+namespace sparsec {
+
+class AttentionRole {
+protected:
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  /// A group of the role has `rowsOfGroup` queries of the tile.
+  AttentionRole(mlir::ImplicitLocOpBuilder &b, AttentionParts &parts, int64_t rowsOfGroup)
+      : b(b), parts(parts), schedule(parts.schedule), form(parts.softmax.getScore(), parts.element),
+        context(b.getContext()), rowsOfGroup(rowsOfGroup) {}
+
+  /// The blocks of a step: their first keys, and whether the mask region applies.
+  struct Step {
+    Values keys, partial;
+  };
+  /// The probabilities of a step, and the state after it.
+  struct Exponentials {
+    mlir::Value probabilities, rows;
+  };
+
+  void makeViews();
+  mlir::Value makeSoftmax(QueryTileOp tile);
+  /// `keys` are those of a block.
+  Step stepOf(mlir::ValueRange blocks, int64_t keys);
+  Exponentials exponentiate(mlir::Value scores, mlir::Value rows, const Step &step);
+  mlir::Value fragmentOf(mlir::Value probabilities);
+  /// The sums that the scores of a step start from: a linear bias, or null.
+  mlir::Value biasOf(const Step &step);
+  /// A loop whose last name is that of all further values.
+  Values loop(mlir::ValueRange inits, mlir::ArrayRef<mlir::StringRef> names,
+              mlir::function_ref<mlir::Value(mlir::ValueRange)> condition,
+              mlir::function_ref<Values(mlir::ValueRange)> body);
+
+  mlir::Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.headDimension); }
+  mlir::Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }
+  mlir::Type stateType() { return SoftmaxStateType::get(context, rowsOfGroup); }
+  mlir::Type queryFragmentType() { return FragmentType::get(context, rowsOfGroup, parts.headDimension, parts.element); }
+
+  mlir::ImplicitLocOpBuilder &b;
+  AttentionParts &parts;
+  ScheduleAttr schedule;
+  ScoreForm form;
+  mlir::MLIRContext *context;
+  int64_t rowsOfGroup;
+  mlir::Value group, groupRow; // the group's number, and its first row in the tile
+  mlir::Value queryView, keyView, valueView;
+  mlir::Value softmax; // of the tile
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TILE_ATTENTIONROLE_H

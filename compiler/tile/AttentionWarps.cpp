@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// All warps are one role. Each has 16 queries of the tile and all keys of a step. Two rings, of keys and of values.
+// Step j turns its scores, which the step before has multiplied, into probabilities, and needs the keys of step j + 1
+// and the values of step j:
+//
+//   copies of Q and K0; then of K(i), V(i - 1) for i = 1 .. stages - 1
+//   scores of step 0
+//   for each step j: wait for K(j + 1), V(j); barrier of the CTA; copies of K(j + stages), V(j + stages - 1), into the
+//     slots that step j - 1 has left; softmax of step j; scores of step j + 1; O += P V(j)
+//
+// so that the softmax and the scores, which do not depend on each other, can share the instruction slots. The last step
+// multiplies keys that nobody needs: any number will do.
+//
+// The order of the work inside a CTA is that of FlashAttention-2 (Dao, 2023, section 3.3). Probabilities go from the
+// accumulator layout of the first product straight into the A registers of the second one.
+
+#include "AttentionWarps.h"
+
+#include "AttentionRole.h"
+#include "AttentionSchedule.h"
+#include "ScheduleAttribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+constexpr int64_t rowsOfWarp = 16, threadsOfWarp = 32;
+constexpr int64_t elementsOfRegister = 2; // of 16 bits
+constexpr int64_t mostResident = 128;     // registers that hold something from step to step
+constexpr int64_t valuesOfStep = 3;
+
+class AttentionWarps : public AttentionRole {
+public:
+  AttentionWarps(ImplicitLocOpBuilder &b, AttentionParts &parts)
+      : AttentionRole(b, parts, rowsOfWarp), stages(schedule.getStages()) {}
+
+  void build();
+
+private:
+  /// What a warp carries from step to step.
+  struct Progress {
+    Value slot, previousSlot; // of this step and of the one before, in both rings
+    Value step;               // the last of the upcoming ones
+    Value scores, output;     // accumulators
+    Value rows;               // m and l
+    Values upcoming;          // this step and the `stages` after it, as sparsec.read_step gives them
+
+    Values values() const;
+    static Progress of(ValueRange values);
+  };
+  /// A tile after its last step.
+  struct FinishedTile {
+    Value output, rows;
+  };
+
+  void buildTile(Value tileRow, Value panel);
+  FinishedTile buildSteps();
+  Progress begin();
+  Progress nextStep(const Progress &progress);
+  void softmaxStep(Progress &progress, const Step &step);
+  void copyTogether(function_ref<void()> makeCopies);
+  void copyStep(Value source, Value ring, Value step, Value slot);
+  void awaitCopies(int64_t outstanding);
+  Value advance(Progress &progress);
+  Value multiplyKeys(Value slot, Value step);
+  bool keepsQueries();
+  Value exists(Value step) { return arith::CmpIOp::create(b, arith::CmpIPredicate::sge, step, i32(b, 0)); }
+  Step stepOf(Value step) { return AttentionRole::stepOf(step, schedule.getTileN()); }
+  bool isAsynchronous() { return schedule.getCopy() == Copy::cp_async; }
+
+  int64_t stages;
+  QueryTileOp tile;
+  Value steps, first, firstNumber; // the walk of the tile, and its first step
+  Value queryCursor, keptQueries;
+};
+
+AttentionWarps::Values AttentionWarps::Progress::values() const {
+  Values all{slot, previousSlot, step, scores, output, rows};
+  llvm::append_range(all, upcoming);
+  return all;
+}
+
+AttentionWarps::Progress AttentionWarps::Progress::of(ValueRange values) {
+  return {values[0], values[1], values[2], values[3], values[4], values[5], Values(values.drop_front(6))};
+}
+
+void AttentionWarps::build() {
+  auto loop = TileLoopOp::create(b);
+  b.setInsertionPointToStart(&loop.getBody().front());
+  buildTile(loop.getBody().getArgument(0), loop.getBody().getArgument(1));
+}
+
+/// Addresses that depend on the thread alone are computed for every tile: in registers of the whole kernel they would
+/// leave too few for the steps.
+void AttentionWarps::buildTile(Value tileRow, Value panel) {
+  makeViews();
+  tile = QueryTileOp::create(b, parts.query, parts.key, tileRow, panel, schedule.getTileM());
+  Value lists;
+  if (Value pattern = parts.keyLoop.getPattern())
+    lists = KeyListsOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst());
+  steps = KeyStepsOp::create(b, lists, tile.getFirst(), schedule.getTileM(), schedule.getTileN(),
+                             parts.keyLoop.getCausal(), parts.keyLoop.getWindowAttr(), parts.startsAtEnd());
+  softmax = makeSoftmax(tile);
+  first = FirstStepOp::create(b, StepType::get(context, valuesOfStep), steps);
+  firstNumber = ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, first).getResult(0);
+
+  auto branch =
+      scf::IfOp::create(b, TypeRange{outputType(), stateType()}, exists(firstNumber), /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    FinishedTile finished = buildSteps();
+    scf::YieldOp::create(b, ValueRange{finished.output, finished.rows});
+    b.setInsertionPointToStart(branch.elseBlock());
+    Value none = ZeroOp::create(b, outputType());
+    scf::YieldOp::create(b, ValueRange{none, SoftmaxBeginOp::create(b, stateType(), softmax)});
+  }
+  StoreRowsOp store = parts.store;
+  Value query = add(b, tile.getFirst(), groupRow);
+  StoreRowsOp::create(b, branch.getResult(0), branch.getResult(1), ValueRange{tile.getBatch(), tile.getHead(), query},
+                      store.getResult(), store.getLse());
+}
+
+/// The steps of a list that has some.
+AttentionWarps::FinishedTile AttentionWarps::buildSteps() {
+  Progress last = Progress::of(loop(
+      begin().values(), {"slot", "previous_slot", "step", "scores", "output", "rows", "upcoming"},
+      [&](ValueRange progress) { return exists(Progress::of(progress).upcoming[0]); },
+      [&](ValueRange progress) { return nextStep(Progress::of(progress)).values(); }));
+  return {last.output, SumRowsOp::create(b, stateType(), last.rows)};
+}
+
+/// The copies that the steps do not start, and the scores of the first step.
+AttentionWarps::Progress AttentionWarps::begin() {
+  BarrierOp::create(b); // all warps are done with the slots of the previous tile
+  queryCursor = CursorOp::create(b, parts.queryRing);
+  Progress progress;
+  progress.upcoming.push_back(firstNumber);
+  progress.step = first;
+  Value begin = CursorOp::create(b, parts.keyRing), slot = begin, previousSlot;
+  for (int64_t i = 0; i < stages; ++i) {
+    copyTogether([&] {
+      if (i == 0)
+        CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
+                       parts.queryRing, queryCursor, /*index=*/0);
+      copyStep(parts.key, parts.keyRing, progress.upcoming[i], slot);
+      if (i > 0)
+        copyStep(parts.value, parts.valueRing, progress.upcoming[i - 1], previousSlot);
+    });
+    progress.upcoming.push_back(advance(progress));
+    previousSlot = slot;
+    slot = NextOp::create(b, parts.keyRing, slot);
+  }
+  awaitCopies(stages - 1);
+  if (keepsQueries())
+    keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, queryCursor);
+
+  progress.slot = begin;
+  progress.previousSlot = previousSlot;
+  progress.scores = multiplyKeys(begin, progress.upcoming[0]);
+  progress.output = ZeroOp::create(b, outputType());
+  progress.rows = SoftmaxBeginOp::create(b, stateType(), softmax);
+  return progress;
+}
+
+/// Whether the queries stay in registers for all steps: with two steps' scores and the output they must leave room for
+/// addresses and for what the instructions in flight need.
+bool AttentionWarps::keepsQueries() {
+  auto sums = [&](int64_t columns) { return rowsOfWarp * columns / threadsOfWarp; };
+  int64_t operands = sums(parts.headDimension) / elementsOfRegister;
+  return sums(parts.headDimension) + 2 * sums(schedule.getTileN()) + operands <= mostResident;
+}
+
+AttentionWarps::Progress AttentionWarps::nextStep(const Progress &progress) {
+  Progress next = progress;
+  awaitCopies(stages - 2);
+  copyTogether([&] {
+    copyStep(parts.key, parts.keyRing, progress.upcoming[stages], progress.slot);
+    copyStep(parts.value, parts.valueRing, progress.upcoming[stages - 1], progress.previousSlot);
+  });
+  softmaxStep(next, stepOf(progress.upcoming[0]));
+  Value probabilities = fragmentOf(next.scores);
+  next.slot = NextOp::create(b, parts.keyRing, progress.slot);
+  next.previousSlot = progress.slot;
+  next.scores = multiplyKeys(next.slot, progress.upcoming[1]);
+  next.output = ProductOp::create(b, outputType(), probabilities, /*a_cursor=*/Value(), valueView, progress.slot,
+                                  next.output, schedule.getTileN());
+  next.upcoming.erase(next.upcoming.begin());
+  next.upcoming.push_back(advance(next));
+  return next;
+}
+
+/// Replaces the scores by probabilities.
+void AttentionWarps::softmaxStep(Progress &progress, const Step &step) {
+  if (!form.hasFixedShift()) {
+    auto maximum = RowMaximumOp::create(b, softmax, progress.scores, progress.rows, step.keys, step.partial);
+    progress.output = RescaleOp::create(b, outputType(), progress.output, maximum.getRescaling());
+    progress.scores = maximum.getScores();
+    progress.rows = maximum.getRaised();
+  }
+  Exponentials exponentials = exponentiate(progress.scores, progress.rows, step);
+  progress.scores = exponentials.probabilities;
+  progress.rows = exponentials.rows;
+}
+
+/// Goes to the step after the last upcoming one.
+Value AttentionWarps::advance(Progress &progress) {
+  progress.step = NextStepOp::create(b, progress.step.getType(), steps, progress.step);
+  return ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, progress.step).getResult(0);
+}
+
+/// Makes a group of copies.
+void AttentionWarps::copyTogether(function_ref<void()> makeCopies) {
+  auto group = CopyGroupOp::create(b, /*condition=*/Value());
+  OpBuilder::InsertionGuard guard(b);
+  b.createBlock(&group.getBody());
+  makeCopies();
+}
+
+/// Copies keys or values of a step, if it exists.
+void AttentionWarps::copyStep(Value source, Value ring, Value step, Value slot) {
+  auto branch = scf::IfOp::create(b, exists(step), /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value key = stepOf(step).keys[0];
+  CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), key, i32(b, 0)}, ring, slot, /*index=*/0);
+}
+
+/// After it all threads see the copies but those of the last groups.
+void AttentionWarps::awaitCopies(int64_t outstanding) {
+  if (isAsynchronous())
+    AwaitCopiesOp::create(b, outstanding);
+  BarrierOp::create(b);
+}
+
+/// Q K of a step.
+Value AttentionWarps::multiplyKeys(Value slot, Value step) {
+  bool keeps = keepsQueries();
+  return ProductOp::create(b, scoreType(), keeps ? keptQueries : queryView, keeps ? Value() : queryCursor, keyView,
+                           slot, biasOf(stepOf(step)), parts.headDimension);
+}
+
+} // namespace
+
+void sparsec::makeAttentionWarps(ProgramOp program) {
+  AttentionParts parts(program);
+  ScheduleAttr schedule = parts.schedule;
+  ImplicitLocOpBuilder b(program.getLoc(), program.getContext());
+  b.setInsertionPoint(parts.tileLoop);
+  auto ring = [&](StringRef name, int64_t stages, int64_t rows) {
+    return parts.makeRing(b, name, stages, rows, /*hasMessages=*/false);
+  };
+  parts.queryRing = ring("query_ring", queryStages(toSchedule(schedule)), schedule.getTileM());
+  parts.keyRing = ring("key_ring", schedule.getStages(), schedule.getTileN());
+  parts.valueRing = ring("value_ring", schedule.getStages(), schedule.getTileN());
+  makeRole(b, "all", RoleUnit::warp, schedule.getTileM() / rowsOfWarp, /*registers=*/0,
+           [&] { AttentionWarps(b, parts).build(); });
+  parts.tileLoop.erase();
+}

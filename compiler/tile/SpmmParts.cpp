@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SpmmParts.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
+    : schedule(program.getSchedule()), tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
+      blockLoop(*tileLoop.getBody().getOps<BlockLoopOp>().begin()),
+      store(*tileLoop.getBody().getOps<StoreOp>().begin()), chain(*blockLoop.getBody().getOps<ChainOp>().begin()),
+      matrix(blockLoop.getMatrix().getType()), b(program.getLoc(), program.getContext()),
+      loads(llvm::to_vector(blockLoop.getBody().getOps<LoadOp>())), rowsOfGroup(rowsOfGroup) {}
+
+void SpmmParts::makeRing() {
+  SmallVector<Type> buffers = llvm::map_to_vector(loads, [](LoadOp load) -> Type { return load.getType(); });
+  ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
+                        /*messages=*/false, DenseI64ArrayAttr(), IntegerAttr());
+}
+
+bool SpmmParts::mayCutBlocks() {
+  auto dense = cast<RankedTensorType>(loads[1].getSource().getType());
+  return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(isTransposed() ? 1 : 0));
+}
+
+void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, ValueRange carried)> body) {
+  auto loop = TileLoopOp::create(b, inits);
+  loop.setPeriodic(true);
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = loop.getBody().front();
+  block.clear(); // a loop that carries nothing has its terminator already
+  b.setInsertionPointToStart(&block);
+  Tile tile;
+  tile.at = tileCoordinates(b, schedule, matrix, block.getArgument(0), block.getArgument(1));
+  auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
+  tile.firstBlock = blocks.getFirst();
+  tile.endBlock = blocks.getEnd();
+  YieldOp::create(b, body(tile, block.getArguments().drop_front(2)));
+}
+
+Value SpmmParts::viewOfA(Value row) {
+  auto type = ViewType::get(b.getContext(), rowsOfGroup, schedule.getTileK(), matrix.getElementType(), Major::k);
+  return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), "a");
+}
+
+Value SpmmParts::viewOfX(Value column) {
+  Type element = matrix.getElementType();
+  MLIRContext *context = b.getContext();
+  ViewOp view;
+  if (isTransposed()) {
+    auto type = ViewType::get(context, columnsOfGroup(), schedule.getTileK(), element, Major::k);
+    view = ViewOp::create(b, type, ring, /*row=*/column, /*column=*/Value(), /*index=*/1);
+  } else {
+    auto type = ViewType::get(context, schedule.getTileK(), columnsOfGroup(), element, Major::mn);
+    view = ViewOp::create(b, type, ring, /*row=*/Value(), column, /*index=*/1);
+  }
+  return named(view, "x");
+}
+
+SpmmParts::Values SpmmParts::coordinatesOfX(Value k, Value column) {
+  return isTransposed() ? Values{column, k} : Values{k, column};
+}
+
+SpmmParts::GroupPart SpmmParts::partOf(Value group) {
+  Value row = multiply(b, divide(b, group, schedule.getConsumersN()), rowsOfGroup);
+  Value column = multiply(b, remainder(b, group, schedule.getConsumersN()), columnsOfGroup());
+  return {group, row, column};
+}
+
+void SpmmParts::storeTile(const Tile &tile, const GroupPart &part, Value sum) {
+  store->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
+  store.getAccumulatorMutable().assign(sum);
+  store.getBlockRowMutable().assign(tile.at.blockRow);
+  store.getRowMutable().assign(tile.at.row);
+  store.getColumnMutable().assign(tile.at.column);
+  store.getGroupMutable().assign(part.group);
+  store.getGroupRowMutable().assign(part.row);
+  store.getGroupColumnMutable().assign(part.column);
+}

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The parts of a product in values form, and what its programs of roles have in common on all chips.
+
+#ifndef SPARSEC_COMPILER_TILE_SPMMPARTS_H
+#define SPARSEC_COMPILER_TILE_SPMMPARTS_H
+
+#include "RoleBuilding.h"
+#include "SparsecDialect.h"
+
+namespace sparsec {
+
+class SpmmParts {
+protected:
+  /// A group of the role that multiplies has `rowsOfGroup` rows of the tile.
+  SpmmParts(ProgramOp program, int64_t rowsOfGroup);
+
+  struct Tile {
+    TileCoordinates at;
+    mlir::Value firstBlock, endBlock; // of its block row
+  };
+  using Values = llvm::SmallVector<mlir::Value>;
+
+  void makeRing();
+  /// The tile loop. The body gives what is carried.
+  void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
+  mlir::Value viewOfA(mlir::Value row);
+  mlir::Value viewOfX(mlir::Value column);
+  /// Coordinates in X, as K x N or as N x K.
+  Values coordinatesOfX(mlir::Value k, mlir::Value column);
+  /// A group, and the first row and column of its part of the tile.
+  struct GroupPart {
+    mlir::Value group, row, column;
+  };
+  GroupPart partOf(mlir::Value group);
+  void storeTile(const Tile &tile, const GroupPart &part, mlir::Value sum);
+
+  int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
+  int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
+  mlir::Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
+  bool isTransposed() { return chain.getXTransposed(); }
+  /// Whether K may end inside a block.
+  bool mayCutBlocks();
+
+  ScheduleAttr schedule;
+  TileLoopOp tileLoop;
+  BlockLoopOp blockLoop;
+  StoreOp store;
+  ChainOp chain;
+  BsrType matrix;
+  mlir::ImplicitLocOpBuilder b;
+  llvm::SmallVector<LoadOp> loads; // A, X
+  int64_t rowsOfGroup;
+  mlir::Value ring;
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TILE_SPMMPARTS_H

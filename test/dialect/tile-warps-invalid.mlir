@@ -1,0 +1,299 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+
+// Constraints of roles of warps, and of the ops that only they have.
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    sparsec.role "other" thread(1) registers(0) {
+    }
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program}}
+    sparsec.role "all" warp(4) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    sparsec.role "all" warp(4) registers(0) {
+      // expected-error @+1 {{'sparsec.acquire' op expects another role to share the ring with: a role of warps has none}}
+      sparsec.acquire %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c6_post attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    sparsec.role "all" warp(4) registers(0) {
+      // expected-error @+1 {{'sparsec.post' op expects another role to share the ring with: a role of warps has none}}
+      sparsec.post %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c6_wait attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    sparsec.role "all" warp(4) registers(0) {
+      // expected-error @+1 {{'sparsec.wait' op expects another role to share the ring with: a role of warps has none}}
+      sparsec.wait %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c6_release attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    sparsec.role "all" warp(4) registers(0) {
+      // expected-error @+1 {{'sparsec.release' op expects another role to share the ring with: a role of warps has none}}
+      sparsec.release %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @role_c1_warp attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects 1 thread, or at least 1 warp or warpgroup, but got 0}}
+    sparsec.role "all" warp(0) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @tile_loop_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.tile_loop' op expects periodic or counter, but not both}}
+    sparsec.tile_loop attributes {periodic, counter} {
+    ^bb0(%tile_row: i32, %panel: i32):
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    %a = sparsec.view %ring {index = 0} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> <16, 32, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> <32, 64, bf16, mn>
+    // expected-error @+1 {{'sparsec.product' op expects a pending result with wgmma and an accumulator with mma_sync, but got '!sparsec.pending<16, 64>'}}
+    %p = sparsec.product %a[%c], %b[%c] {depth = 32} : !sparsec.view<16, 32, bf16, k>, <32, 64, bf16, mn> -> !sparsec.pending<16, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c3_blocks attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects the columns of its 2 blocks, but got 1}}
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c3_tma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects the columns of its 1 blocks, but got 2}}
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <2, [!sparsec.buffer<64, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 3}}
+    sparsec.copy %x[%zero, %zero] parts(%zero, %zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c5_dimension attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 2} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c5_none attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 1}}
+    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1, part_dimension = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c5_no_dimension attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c5_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0, rows = array<i64: 0, 16>} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c5_tma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @await_copies_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.await_copies' op expects outstanding to be at least 0, but got -1}}
+    sparsec.await_copies {outstanding = -1}
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_steps_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.block_steps' op expects blocks and chunks to be at least 1 and one of them to be 1, but got 2 and 2}}
+    %steps = sparsec.block_steps %w from %zero to %zero {blocks = 2, chunks = 2, chunk_columns = 8} : <?x?xbf16, block = 16x16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @block_steps_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.block_steps' op expects 1 chunks to cover the 16 columns of a block, but got 8 columns of a chunk}}
+    %steps = sparsec.block_steps %w from %zero to %zero {blocks = 2, chunks = 1, chunk_columns = 8} : <?x?xbf16, block = 16x16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @step_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %steps = sparsec.key_steps at %zero {keys = 64, rows = 64}
+    // expected-error @+1 {{'sparsec.first_step' op expects a step of 3 values, but got '!sparsec.step<4>'}}
+    %step = sparsec.first_step %steps : <4>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @step_c2_next attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %steps = sparsec.key_steps at %zero {keys = 64, rows = 64}
+    %others = sparsec.block_steps %w from %zero to %zero {blocks = 2, chunks = 1, chunk_columns = 16} : <?x?xbf16, block = 16x16>
+    %step = sparsec.first_step %steps : <3>
+    // expected-error @+1 {{'sparsec.next_step' op expects a step of 4 values, but got '!sparsec.step<3>'}}
+    %next = sparsec.next_step %others[%step] : <3>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @step_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %steps = sparsec.key_steps at %zero {keys = 64, rows = 64}
+    %step = sparsec.first_step %steps : <3>
+    // expected-error @+1 {{'sparsec.read_step' op expects 1 results, but got 2}}
+    %number, %other = sparsec.read_step %steps[%step] : <3> -> i32, i32
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @step_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%steps: !sparsec.steps):
+    // expected-error @+1 {{'sparsec.first_step' op expects steps from the op that defines them}}
+    %step = sparsec.first_step %steps : <3>
+  }
+}
