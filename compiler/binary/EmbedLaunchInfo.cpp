@@ -303,7 +303,7 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
   }
   if (kernel.operation.kind == SPARSEC_OPERATION_SDDMM)
     return std::vector<sparsec_plan_cost_info_t>();
-  if (isAttention())
+  if (kernel.operation.kind == SPARSEC_OPERATION_ATTENTION)
     return std::vector<sparsec_plan_cost_info_t>{
         {SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.attentionTileOverhead)}};
   return std::vector<sparsec_plan_cost_info_t>{{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
