@@ -213,7 +213,8 @@ void addVariant(LaunchInfoBuilder &info, uint32_t alignment, sparsec_stage_info_
   variant.stage_count = 1;
   info.stages.push_back(stage);
   variant.plan_cost_first = uint32_t(info.planCosts.size());
-  info.planCosts.push_back({SPARSEC_PLAN_COST_TILE_OVERHEAD, 2});
+  if (info.operations[0].kind != SPARSEC_OPERATION_SDDMM)
+    info.planCosts.push_back({SPARSEC_PLAN_COST_TILE_OVERHEAD, 2});
   if (info.operations[0].kind == SPARSEC_OPERATION_SPMM)
     info.planCosts.push_back({SPARSEC_PLAN_COST_GROUPED_DENSITY, 70});
   variant.plan_cost_count = uint32_t(info.planCosts.size()) - variant.plan_cost_first;
