@@ -67,7 +67,7 @@ struct AttentionContext : ProgramContext {
   QueryTile tile(mlir::Value tileRow, mlir::Value panel);
   /// The key blocks that causal and window leave to some query of the tile; none: begin >= end.
   KeyBlocks reachableBlocks(const QueryTile &tile);
-  /// Those of the program's pattern.
+  /// The lists of key blocks in the program's pattern.
   KeyLists keyLists(const QueryTile &tile);
   // What causal, window and the number of keys let a query see: the keys from a first one, null without a limit at the
   // left, up to an end.

@@ -12,7 +12,7 @@ namespace sparsec {
 
 /// About how many instructions an op of a region becomes.
 int64_t instructionsOf(mlir::Operation &op);
-/// Those of a whole region, for one value.
+/// About how many instructions a whole region becomes, for one value.
 int64_t instructionsOf(mlir::Region &region);
 
 /// Whether a region is to be in a loop.

@@ -432,7 +432,7 @@ struct LowerMathPass : sparsec::impl::LowerMathPassBase<LowerMathPass> {
   }
 
 private:
-  /// Those of machine kernels and of functions that they call: the epilogue of a sparsec.kernel describes the
+  /// The math ops of machine kernels and of functions that they call: the epilogue of a sparsec.kernel describes the
   /// interface.
   SmallVector<Operation *> getMathOps() {
     SmallVector<Operation *> mathOps;

@@ -42,7 +42,7 @@ protected:
   bool masksBlockRow;
 };
 
-/// Those of a store; of blocks where the position has some.
+/// The coordinates of the elements of a store, or those of elements in blocks where the position has a block.
 std::unique_ptr<ElementCoordinates> makeCoordinates(SpmmContext &context, const TilePosition &position,
                                                     AccumulatorFragment &fragment);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the roles that multiply have in common in the programs of attention on all chips.
+// The base of the roles that multiply in programs of attention, for all chips.
 
 #ifndef SPARSEC_COMPILER_TILE_ATTENTIONROLE_H
 #define SPARSEC_COMPILER_TILE_ATTENTIONROLE_H

@@ -42,7 +42,7 @@ public:
   void build();
 
 private:
-  /// What a warp carries from step to step.
+  /// The state that a warp carries from step to step.
   struct Progress {
     Value slot, previousSlot; // of this step and of the one before, in both rings
     Value step;               // the last of the upcoming ones

@@ -171,7 +171,7 @@ void SddmmBuilder::buildProducer(ImplicitLocOpBuilder &b) {
   });
 }
 
-/// Those of A, and of the blocks of this CTA.
+/// The bytes that this CTA receives in a step: those of A, and those of its blocks.
 Value SddmmBuilder::announcedBytes(ImplicitLocOpBuilder &b, const Tile &tile) {
   Value ofCta = multiply(b, tile.share, schedule.getConsumersN()), rest = tile.count;
   if (int64_t(schedule.getCluster()) > 1) {

@@ -82,7 +82,7 @@ gpu.module @kernels {
     }
   }
 
-  // As little as an op can have.
+  // The ops with the fewest operands and attributes that are legal.
   // CHECK: sparsec.program @least
   sparsec.program @least attributes {kernel = @least, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%queries: tensor<?x?x?x128xbf16>, %keys: tensor<?x?x?x128xbf16>, %o: tensor<?x?x?x128xbf16>):

@@ -9,7 +9,7 @@
 // CHECK-DAG: ![[$THREE_KEY:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, f16>]>
 
 // Two slots of queries: 2 * 128 * 128 * 2 = 65536. 6 slots of keys or values: 6 * 64 * 128 * 2 = 98304, up to 163840. The
-// control words of the queries: 2 * 24 = 48. Those of the others: 6 * 24 = 144.
+// control words of the queries: 2 * 24 = 48. The control words of keys and values: 6 * 24 = 144.
 // CHECK-LABEL: sparsec.program @wide
 // CHECK-SAME: shared_memory = 164032 : i64
 // CHECK: sparsec.ring {barrier_offset = 163840 : i64, messages, name = "query_ring", offsets = array<i64: 0>} : ![[$WIDE_QUERY]]

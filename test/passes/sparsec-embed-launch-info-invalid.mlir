@@ -73,7 +73,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_89">} {
 
 // -----
 
-// What a plan counts with depends on the chip and on its instruction.
+// The costs of a plan depend on the chip and on its instruction.
 module attributes {sparsec.target = #sparsec.target<"sm_89">} {
   sparsec.kernel @copy(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
     %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>) -> tensor<?x?xf16>

@@ -86,7 +86,7 @@ sparsec.kernel @softcap_f16(%q: tensor<?x?x?x128xf16>, %k: tensor<?x?x?x128xf16>
   sparsec.return %o : tensor<?x?x?x128xf16>
 }
 
-// Of three teams with a soft cap none looks at who issues products.
+// With three consumer groups and a soft cap, no group looks at who issues products.
 sparsec.kernel @softcap_64(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
     -> (o: tensor<?x?x?x64xbf16>) {
   %o = sparsec.attention %q, %k, %v score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {

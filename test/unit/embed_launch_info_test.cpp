@@ -244,7 +244,7 @@ TEST_F(EmbedLaunchInfo, VariantsAreInOrderOfPreference) {
   EXPECT_EQ(second.concurrent_tiles, 1u);
 }
 
-/// Those of the chip's row for the matrix instruction.
+/// The plan costs of the chip's row for the matrix instruction.
 TEST_F(EmbedLaunchInfo, PlanCosts) {
   const Chip &chip = *findChip("sm_90a");
   const MatrixInstruction instructions[] = {MatrixInstruction::Wgmma, MatrixInstruction::MmaSync};

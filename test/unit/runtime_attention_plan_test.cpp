@@ -136,7 +136,7 @@ TEST_F(AttentionPlan, SaysWhatItIs) {
   EXPECT_GT(info().milliseconds, 0);
 }
 
-/// What a tile costs beyond its steps is in the image.
+/// The image holds the cost of a tile beyond its steps.
 TEST_F(AttentionPlan, HasTheCostsOfItsVariant) {
   for (auto [overhead, balance] : {std::pair(0u, 2.5 / 4), {2u, 4.5 / 6}, {100u, 102.5 / 104}}) {
     LaunchInfoBuilder causal = withoutPattern(plannedAttention());

@@ -188,7 +188,7 @@ TEST_F(Plan, SaysWhatItIs) {
   EXPECT_EQ(workspaceBytes(), 0u);
 }
 
-/// What was measured on a chip is in the image.
+/// The image holds the costs that were measured on a chip.
 TEST_F(Plan, HasTheCostsOfItsVariant) {
   LaunchInfoBuilder info = cudaLinear();
   info.planCost(SPARSEC_PLAN_COST_TILE_OVERHEAD) = 0;

@@ -166,7 +166,7 @@ bool TensorCopy::changesInLoop(Value coordinate) {
   return loop && loop->isAncestor(coordinate.getParentBlock()->getParentOp());
 }
 
-/// What a loop around the copy does not change comes first, so that it is computed before the loop.
+/// The values that a loop around the copy does not change are emitted first, so that they can move out of the loop.
 Values TensorCopy::wholeSources(const Passes &passes) {
   int64_t rowsOfPart = extentOfPart(0), columnsOfPart = extentOfPart(1);
   Values rows = begins(0), columns = begins(1);

@@ -23,7 +23,7 @@ protected:
     mlir::Value lane;
     int64_t constant, range;
   };
-  /// Where a position is: in which of the parts of the dimension, and how far behind its begin.
+  /// A position in a dimension: the part that holds it, and its offset from the begin of that part.
   struct InPart {
     mlir::Value part, offset;
   };
@@ -33,7 +33,7 @@ protected:
     mlir::Value base, index, valid;
     bool isReadable = false;
   };
-  /// How the threads cover the buffer: in pass i a thread copies vector `vector` of row `row + i * rows`.
+  /// The way in which the threads cover the buffer: in pass i a thread copies vector `vector` of row `row + i * rows`.
   struct Passes {
     int64_t count, rows;
     mlir::Value row, vector;

@@ -56,7 +56,7 @@ typedef enum sparsec_argument_kind_e {
   SPARSEC_ARGUMENT_PATTERN = 4, /* the key blocks that each query block visits: sparsec_blocks_t */
 } sparsec_argument_kind_t;
 
-/* What a kernel computes. The comments of the slots define its operands, regions and attributes. */
+/* The function that a kernel computes. The comments of the slots define its operands, regions and attributes. */
 typedef enum sparsec_operation_kind_e {
   SPARSEC_OPERATION_SPMM = 1,      /* Y = epilogue(W X): sparsec_spmm_slot_t */
   SPARSEC_OPERATION_ATTENTION = 2, /* O = softmax(score(scale Q K^T)) V: sparsec_attention_slot_t */
@@ -431,7 +431,7 @@ typedef struct sparsec_variant_info_s {
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
 } sparsec_variant_info_t;
 
-/* What a variant requires of an argument: tensor maps and cp.async move whole units of 16 bytes. */
+/* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */
 typedef struct sparsec_requirement_info_s {
   uint32_t argument;        /* of the kernel */
   uint32_t alignment;       /* bytes: its pointer and the strides between its rows are multiples */

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The verifier of a program: which parts of shared memory its ops use. The labels in the comments are those of SPEC.md.
+// The verifier of a program checks its roles of warps, and the parts of shared memory that its ops use. The labels in
+// the comments are those of SPEC.md.
 
 #include "SparsecDialect.h"
 
