@@ -28,7 +28,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 3
-#define SPARSEC_LAUNCH_INFO_MINOR 1
+#define SPARSEC_LAUNCH_INFO_MINOR 2
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -212,6 +212,29 @@ typedef enum sparsec_plan_section_e {
    * from twice the period on, and so on up to the result's end. In such lists panels ascend, so that the first tile
    * beyond the result is the end of a round. */
   SPARSEC_PLAN_TILES = 1,
+  /*
+   * The sections of windows. A window has g block rows, one for each consumer group of a CTA, which share the columns of
+   * X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows has a
+   * block, in ascending order. They are counted from 0 in every window, and so are its blocks.
+   */
+  /* int32[windows * g]: the block row of each group, every block row once; -1: none. */
+  SPARSEC_PLAN_WINDOW_ROWS = 2,
+  /* int32[windows + 1]: window w has the columns [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_COLUMNS. */
+  SPARSEC_PLAN_COLUMN_OFFSETS = 3,
+  /* uint32[columns + 1]: 8 * block column + the number of groups that have no step for this column. A reader may load
+   * one entry more than there are. */
+  SPARSEC_PLAN_COLUMNS = 4,
+  /* int32[windows + 1]: window w has the blocks [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_BLOCKS. */
+  SPARSEC_PLAN_BLOCK_OFFSETS = 5,
+  /* {int32 block, int32 block column}[blocks + 1]: the number of each block in the matrix, by column, then by group. */
+  SPARSEC_PLAN_BLOCKS = 6,
+  /* int32[windows * g + 1]: group i of window w has the steps [offsets[g * w + i], offsets[g * w + i + 1]). */
+  SPARSEC_PLAN_STEP_OFFSETS = 7,
+  /* uint32[steps + 1]: the number of the column in the window + 65536 * the number of the block in the window. 65535 as
+   * the block: a step that multiplies nothing, only waits for the column. Plans have such steps so that a group never
+   * skips `slots` columns or more, from window to window too: at most slots / 2 at a window's end, and at most
+   * slots - slots / 2 - 1 at its begin. Every group has a step in every window that has columns. */
+  SPARSEC_PLAN_STEPS = 8,
 } sparsec_plan_section_t;
 
 typedef enum sparsec_swizzle_e {
@@ -450,6 +473,8 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
    * instead of whole panels. 101: never. */
   SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
+  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. */
+  SPARSEC_PLAN_COST_COLUMN = 3,
 } sparsec_plan_cost_key_t;
 
 typedef struct sparsec_plan_cost_info_s {
@@ -504,6 +529,10 @@ typedef struct sparsec_extent_info_s {
  * where s = ceil(block_rows / tile_m) (so a tile never crosses a block row). Panel
  * p covers columns [p * cluster * tile_n, (p + 1) * cluster * tile_n): CTA of rank
  * q in the cluster owns columns [(p * cluster + q) * tile_n, ...).
+ *
+ * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of
+ * the plan. tile_m is a multiple of the block rows, and there are
+ * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X.
  *
  * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
  * where M cuts it. Panel p of a tile row has stored blocks
