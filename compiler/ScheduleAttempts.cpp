@@ -11,10 +11,12 @@ using namespace mlir;
 using namespace sparsec;
 
 /// The attributes of a kernel that belong to its variants: those of a schedule, and of what has been refused.
-static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule"};
-static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute};
+static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule", "planned_schedules"};
+static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute,
+                                                      refusedPlannedSchedulesAttribute};
+static constexpr size_t plannedAttribute = 2;
 
-using Visit = llvm::function_ref<void(StringRef kernel, size_t number, const sparsec_variant_info_t &variant,
+using Visit = llvm::function_ref<void(StringRef kernel, size_t attribute, const sparsec_variant_info_t &variant,
                                       Records<sparsec_stage_info_t> stages)>;
 
 static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
@@ -22,9 +24,10 @@ static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
   auto variants = recordsOf<sparsec_variant_info_t>(info);
   auto stages = recordsOf<sparsec_stage_info_t>(info);
   for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(info))
-    for (uint32_t number : llvm::seq(kernel.variant_count)) {
+    for (uint32_t number = 0, unplanned = 0; number < kernel.variant_count; ++number) {
       const sparsec_variant_info_t &variant = variants[kernel.variant_first + number];
-      visit(kernel.name, number, variant, stages.slice(variant.stage_first, variant.stage_count));
+      size_t attribute = variant.required_sections != 0 ? plannedAttribute : unplanned++;
+      visit(kernel.name, attribute, variant, stages.slice(variant.stage_first, variant.stage_count));
     }
 }
 
@@ -54,13 +57,13 @@ void ScheduleAttempts::apply(ModuleOp copy) const {
 /// All problems of a variant are one reason.
 bool ScheduleAttempts::refuse(ArrayRef<PtxasProblem> problems, ArrayRef<char> launchInfo) {
   bool isOneLeft = false;
-  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const auto &variant, auto stages) {
+  forEachVariant(launchInfo, [&](StringRef kernel, size_t attribute, const auto &variant, auto stages) {
     std::string reason;
     for (const PtxasProblem &problem : problems)
       if (concerns(problem, stages))
         reason += (reason.empty() ? "" : "; ") + problem.reason;
     if (!reason.empty())
-      isOneLeft |= refuse({kernel.str(), number}, {variant.schedule, reason});
+      isOneLeft |= refuse({kernel.str(), attribute}, {variant.schedule, reason});
   });
   return isOneLeft;
 }
@@ -81,12 +84,12 @@ bool ScheduleAttempts::refuse(const Key &key, const Refusal &refusal) {
 
 LogicalResult ScheduleAttempts::reportRefusalsByHand(ArrayRef<char> launchInfo) {
   LogicalResult result = success();
-  forEachVariant(launchInfo, [&](StringRef kernel, size_t number, const auto &variant, auto /*stages*/) {
-    auto found = variants.find({kernel.str(), number});
+  forEachVariant(launchInfo, [&](StringRef kernel, size_t attribute, const auto &variant, auto /*stages*/) {
+    auto found = variants.find({kernel.str(), attribute});
     if (found == variants.end() || !found->second.byHand)
       return;
     result = source.lookupSymbol<KernelOp>(kernel).emitOpError()
-             << scheduleAttributes[number] << " expects one that ptxas takes, such as " << variant.schedule
+             << scheduleAttributes[attribute] << " expects one that ptxas takes, such as " << variant.schedule
              << ", but got " << found->second.byHand->schedule << ": " << found->second.byHand->reason;
   });
   return result;

@@ -37,7 +37,7 @@ private:
     std::optional<Refusal> byHand;
     std::vector<Refusal> chosen;
   };
-  /// The name of a kernel and the number of a variant.
+  /// The name of a kernel, and the number of the attribute that holds a variant's schedule.
   using Key = std::pair<std::string, size_t>;
 
   bool refuse(const Key &key, const Refusal &refusal);

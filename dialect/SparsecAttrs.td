@@ -93,6 +93,25 @@ def Sparsec_TargetAttr : Sparsec_Attr<"Target", "target"> {
   let assemblyFormat = "`<` $chip `>`";
 }
 
+def Sparsec_Walk : I32EnumAttr<"Walk", "what the steps of a tile are", [
+    I32EnumAttrCase<"blocks", 1>, I32EnumAttrCase<"windows", 2>]> {
+  let cppNamespace = "::sparsec";
+}
+
+// A plan's sections that programs read op by op. The values are those of sparsec_plan_section_t.
+def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
+    I32EnumAttrCase<"window_rows", 2>, I32EnumAttrCase<"column_offsets", 3>, I32EnumAttrCase<"columns", 4>,
+    I32EnumAttrCase<"block_offsets", 5>, I32EnumAttrCase<"blocks", 6>, I32EnumAttrCase<"step_offsets", 7>,
+    I32EnumAttrCase<"steps", 8>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_PlanSectionAttr : EnumAttr<Sparsec_Dialect, Sparsec_PlanSection, "plan_section">;
+
+class Sparsec_DefaultedEnumParameter<EnumInfo enum, string value> : EnumParameter<enum> {
+  let defaultValue = value;
+}
+
 def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
   let summary = "How a kernel is tiled, pipelined and mapped to the chip.";
   let description = [{
@@ -115,13 +134,17 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `group_m`: tile rows of a group, which share a column panel. Launches without a plan and plans of nearly dense
       patterns use groups.
     - `ctas_per_sm`: CTAs that should be resident on one SM.
+    - `walk`: the steps of a tile. `blocks`: the tile has rows of one block row, and its steps are the blocks of this
+      row. `windows`: each of the `consumers_m` consumers has a block row of its own, and the tile loads every column of
+      X that one of them needs once. Such a schedule needs the window sections of a plan (launch_info.h).
+    - `block_stages`: with `windows`, the slots of the ring of blocks. `stages` are those of X.
 
     In attention the tile is a block of queries or half of one. A step takes `tile_n` keys: one or two key blocks
     (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head dimension. `consumers_m` is the
     number of queries divided by 64 (wgmma) or 16 (mma_sync), and `consumers_n` is 1. `stages` is the number of slots
     for keys and values together (wgmma), or for each of the two (mma_sync).
 
-    Constraints: `schedule_c1` to `schedule_c3` hold on every chip. `sparsec-select-schedule` checks the limits of a
+    Constraints: `schedule_c1` to `schedule_c4` hold on every chip. `sparsec-select-schedule` checks the limits of a
     chip (shared memory, registers, the largest instruction).
 
     ```mlir
@@ -140,7 +163,9 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     DefaultValuedParameter<"int64_t", "0">:$consumer_registers,
     DefaultValuedParameter<"int64_t", "16">:$group_m,
     DefaultValuedParameter<"int64_t", "1">:$ctas_per_sm,
-    DefaultValuedParameter<"int64_t", "1">:$concurrent_tiles);
+    DefaultValuedParameter<"int64_t", "1">:$concurrent_tiles,
+    Sparsec_DefaultedEnumParameter<Sparsec_Walk, "Walk::blocks">:$walk,
+    DefaultValuedParameter<"int64_t", "0">:$block_stages);
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
 }

@@ -121,7 +121,8 @@ LogicalResult PatternType::verify(function_ref<InFlightDiagnostic()> emitError, 
 LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError, Instruction, Copy, int64_t tileM,
                                    int64_t tileN, int64_t tileK, int64_t stages, int64_t consumersM, int64_t consumersN,
                                    int64_t cluster, int64_t producerRegisters, int64_t consumerRegisters,
-                                   int64_t groupM, int64_t ctasPerSm, int64_t concurrentTiles) {
+                                   int64_t groupM, int64_t ctasPerSm, int64_t concurrentTiles, Walk walk,
+                                   int64_t blockStages) {
   struct Number {
     StringRef name;
     int64_t value, largest;
@@ -148,6 +149,11 @@ LogicalResult ScheduleAttr::verify(function_ref<InFlightDiagnostic()> emitError,
        {std::pair("producer_registers", producerRegisters), std::pair("consumer_registers", consumerRegisters)})
     if (value != 0 && (value < 24 || value > 256 || value % 8 != 0))
       return emitError() << "expects " << name << " to be 0 or a multiple of 8 from 24 to 256, but got " << value;
+  // schedule_c4
+  int64_t least = walk == Walk::windows ? 2 : 0, most = walk == Walk::windows ? 32 : 0;
+  if (blockStages < least || blockStages > most)
+    return emitError() << "expects block_stages to be from 2 to 32 with walk = windows, and 0 without, but got "
+                       << blockStages;
   return success();
 }
 

@@ -182,6 +182,16 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
+SmallVector<ScheduleAttr> KernelOp::getSchedules() {
+  SmallVector<ScheduleAttr> schedules;
+  if (ArrayAttr planned = getPlannedSchedulesAttr())
+    llvm::append_range(schedules, planned.getAsRange<ScheduleAttr>());
+  for (ScheduleAttr schedule : {getScheduleAttr(), getFallbackScheduleAttr()})
+    if (schedule)
+      schedules.push_back(schedule);
+  return schedules;
+}
+
 LogicalResult KernelOp::verify() {
   if (failed(verifyNames(*this)) || failed(verifyAttributes(*this)))
     return failure();

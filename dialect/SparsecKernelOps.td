@@ -36,8 +36,9 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
       at run time.
     - Results: ranked tensors of the same element types except i32. The kernel writes them to memory of the caller.
     - `schedule`, `fallback_schedule`: the way to compute the results, see `#sparsec.schedule`. Both are optional.
+    - `planned_schedules`: other ways, for launches whose plan has the sections that they need, in order of preference.
 
-    Constraints: `kernel_c1` to `kernel_c13`.
+    Constraints: `kernel_c1` to `kernel_c14`.
 
     ```mlir
     sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
@@ -53,6 +54,7 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     StrArrayAttr:$result_names,
     OptionalAttr<Sparsec_ScheduleAttr>:$schedule,
     OptionalAttr<Sparsec_ScheduleAttr>:$fallback_schedule,
+    OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$planned_schedules,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
@@ -63,6 +65,8 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
+    /// Those of all variants, in order of preference.
+    ::llvm::SmallVector<::sparsec::ScheduleAttr> getSchedules();
     /// The op that defines what the kernel computes.
     ::mlir::Operation *getAnchor() { return &getBody().front().front(); }
   }];

@@ -2,4 +2,5 @@
 // Everything, for mlir-tblgen.
 include "SparsecKernelOps.td"
 include "SparsecTileOps.td"
+include "SparsecRingOps.td"
 include "SparsecAttentionTileOps.td"

@@ -154,6 +154,11 @@ LogicalResult RoleOp::verify() {
   return success();
 }
 
+size_t RoleOp::countSharers(ArrayRef<RoleOp> roles) {
+  auto threads = roles.take_while([](RoleOp role) { return role.getUnit() == RoleUnit::thread; });
+  return std::max<size_t>(threads.size(), 1);
+}
+
 LogicalResult SizeOp::verify() {
   // size_c1
   auto tensor = dyn_cast<RankedTensorType>(getSource().getType());
@@ -239,6 +244,11 @@ LogicalResult ProductOp::verify() {
   bool isPending = isa<PendingType>(getType());
   if (program && isPending != (program.getSchedule().getInstruction() == Instruction::wgmma))
     return emitOpError("expects a pending result with wgmma and an accumulator with mma_sync, but got ") << getType();
+  // product_c5
+  if (std::optional<uint64_t> part = getColumns();
+      part && (!isPending || int64_t(*part) < 8 || int64_t(*part) % 8 != 0 || columns % int64_t(*part) != 0))
+    return emitOpError("expects columns to be a multiple of 8 that divides the ")
+           << columns << " of a pending accumulator, but got " << *part;
   return success();
 }
 
@@ -253,10 +263,25 @@ LogicalResult LoadFragmentOp::verify() {
   return success();
 }
 
+/// Only products by wgmma are in flight.
+static LogicalResult verifyOutstanding(Operation *op, int64_t outstanding) {
+  if (outstanding < 0 || outstanding > 7)
+    return op->emitOpError("expects outstanding to be from 0 to 7, but got ") << outstanding;
+  auto program = op->getParentOfType<ProgramOp>();
+  if (program && program.getSchedule().getInstruction() != Instruction::wgmma)
+    return op->emitOpError("expects products by wgmma, which complete later: those of mma_sync are complete at once");
+  return success();
+}
+
+LogicalResult AwaitProductsOp::verify() {
+  // await_products_c1
+  return verifyOutstanding(*this, getOutstanding());
+}
+
 LogicalResult AwaitOp::verify() {
   // await_c1
-  if (int64_t(getOutstanding()) < 0 || int64_t(getOutstanding()) > 7)
-    return emitOpError("expects outstanding to be from 0 to 7, but got ") << getOutstanding();
+  if (failed(verifyOutstanding(*this, getOutstanding())))
+    return failure();
   // await_c2
   if (shapeOf(getType()) != shapeOf(getPending().getType()))
     return emitOpError("expects a result of the size of its operand, ")
@@ -437,6 +462,21 @@ LogicalResult PostOp::verify() {
     return emitOpError("expects no bytes for an empty slot");
   // post_c1
   return verifyMessages(*this, getRing(), getMessages().getTypes());
+}
+
+LogicalResult RingOp::verify() {
+  // ring_c1
+  if (std::optional<uint64_t> releases = getReleases(); releases && (int64_t(*releases) < 1 || getMessages()))
+    return emitOpError("expects releases to be at least 1, for a ring without messages, but got ") << *releases;
+  return success();
+}
+
+LogicalResult ReleaseOp::verify() {
+  // release_c1
+  auto role = (*this)->getParentOfType<RoleOp>();
+  if (getGroups() && (getCondition() || (role && role.getUnit() != RoleUnit::thread)))
+    return emitOpError("expects a role of one thread, and no condition, to release a slot for other groups");
+  return success();
 }
 
 LogicalResult WaitOp::verify() {

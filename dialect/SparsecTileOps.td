@@ -205,21 +205,6 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
   let hasRegionVerifier = 1;
 }
 
-def Sparsec_RingOp : Sparsec_Op<"ring", [Sparsec_NamesResults]> {
-  let summary = "Shared memory for the ring: every stage holds all buffers.";
-  let description = [{
-    `offsets` (bytes, one per buffer, of stage 0; stages follow one another per buffer), and `barrier_offset` are
-    set by `sparsec-assign-shared-memory`. A ring between roles has barriers. A ring of a role of warps has none:
-    its threads wait for their copies and then for each other. With `messages` every slot also has two i32 that
-    producers write and consumers read. All threads of a consumer read them, so that each of its warps releases a
-    slot. `name` is the name of the ring in dumps.
-  }];
-  let arguments = (ins OptionalAttr<StrAttr>:$name, UnitAttr:$messages, OptionalAttr<DenseI64ArrayAttr>:$offsets,
-    OptionalAttr<I64Attr>:$barrier_offset);
-  let results = (outs Sparsec_RingType:$result);
-  let assemblyFormat = "attr-dict `:` type($result)";
-}
-
 def Sparsec_RoleUnit : I32EnumAttr<"RoleUnit", "what a group of a role is", [
     I32EnumAttrCase<"thread", 1>, I32EnumAttrCase<"warp", 32>, I32EnumAttrCase<"warpgroup", 128>]> {
   let cppNamespace = "::sparsec";
@@ -231,9 +216,9 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let summary = "Groups of threads that run the body next to the other roles of the program.";
   let description = [{
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
-    the CTA in their order; a role of one thread takes a warpgroup, of which the first thread works. If a CTA has
-    several tiles side by side, each tile has its own groups. The group of a role of one thread is then the first thread
-    of one warp. A role of warps is the only one of its program. `registers` per thread by setmaxnreg, 0 leaves the
+    the CTA in their order. Roles of one thread that follow one another share a warpgroup, in which each has a warp and
+    is its first thread. If a CTA has several tiles side by side, each tile has its own groups. The group of a role of
+    one thread is then the first thread of one warp, and the only such role of its program. A role of warps is the only one of its program. `registers` per thread by setmaxnreg, 0 leaves the
     compiler's count.
 
     ```mlir
@@ -245,8 +230,10 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let assemblyFormat = "$name `` $unit `(` $count `)` `registers` `(` $registers `)` attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
-    /// Warpgroups that the role takes for `tiles` tiles side by side.
+    /// Warpgroups that the role takes for `tiles` tiles side by side, maybe together with others.
     int64_t getWarpgroups(int64_t tiles) { return getUnit() == RoleUnit::warpgroup ? tiles * int64_t(getCount()) : 1; }
+    /// How many of these roles share the warpgroup of the first one.
+    static size_t countSharers(::mlir::ArrayRef<RoleOp> roles);
     int64_t getThreadsOfGroup() { return static_cast<int64_t>(getUnit()); }
   }];
 }
@@ -289,6 +276,18 @@ def Sparsec_SizeOp : Sparsec_Op<"size", [Pure, Sparsec_NamesResults]> {
   let hasVerifier = 1;
 }
 
+def Sparsec_ReadPlanOp : Sparsec_Op<"read_plan", [Pure]> {
+  let summary = "An entry of a section of the plan (launch_info.h, sparsec_plan_section_t).";
+  let description = [{
+    ```mlir
+    %row = sparsec.read_plan window_rows[%i]
+    ```
+  }];
+  let arguments = (ins Sparsec_PlanSectionAttr:$section, I32:$index);
+  let results = (outs I32:$result);
+  let assemblyFormat = "`` $section `[` $index `]` attr-dict";
+}
+
 def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
   let summary = "The blocks of a block row: their first number, and the one after the last.";
   let description = [{
@@ -320,30 +319,6 @@ def Sparsec_WalkBlocksOp : Sparsec_Op<"walk_blocks", [SingleBlock, Sparsec_Names
   let hasRegionVerifier = 1;
 }
 
-def Sparsec_CursorOp : Sparsec_Op<"cursor", [Pure, Sparsec_NamesResults]> {
-  let summary = "The cursor at which every role begins.";
-  let description = [{
-    ```mlir
-    %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring);
-  let results = (outs Sparsec_CursorType:$result);
-  let assemblyFormat = "$ring attr-dict `:` type($ring)";
-}
-
-def Sparsec_NextOp : Sparsec_Op<"next", [Pure, Sparsec_NamesResults]> {
-  let summary = "The cursor of the slot after this one.";
-  let description = [{
-    ```mlir
-    %next = sparsec.next %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
-  let results = (outs Sparsec_CursorType:$result);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
-}
-
 def Sparsec_ViewOp : Sparsec_Op<"view", [Pure, AttrSizedOperandSegments]> {
   let summary = "The part of a buffer of the ring that this group's products read.";
   let description = [{
@@ -370,7 +345,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or for A a
     fragment in registers. Without an accumulator the sum starts at zero. `depth` is the number of K elements that
     count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
-    accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator.
+    accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
+    instruction has all columns of the accumulator, or `columns` of them.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -378,12 +354,19 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     ```
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewType:$b,
-    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, I64Attr:$depth);
+    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, I64Attr:$depth,
+    OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
+  // An instruction has all columns.
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$a, "::mlir::Value":$a_cursor,
+                                 "::mlir::Value":$b, "::mlir::Value":$b_cursor, "::mlir::Value":$accumulator,
+                                 "int64_t":$depth), [{
+    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, depth, /*columns=*/::mlir::IntegerAttr());
+  }]>];
   let hasVerifier = 1;
 }
 
@@ -417,6 +400,20 @@ def Sparsec_AwaitOp : Sparsec_Op<"await", []> {
   let hasVerifier = 1;
 }
 
+def Sparsec_AwaitProductsOp : Sparsec_Op<"await_products", []> {
+  let summary = "Waits as sparsec.await does, for products whose accumulators stay pending.";
+  let description = [{
+    Slots that complete products have read may be released.
+
+    ```mlir
+    sparsec.await_products {outstanding = 1 : i64}
+    ```
+  }];
+  let arguments = (ins I64Attr:$outstanding);
+  let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
+}
+
 def Sparsec_DrainStoresOp : Sparsec_Op<"drain_stores", []> {
   let summary = "Waits until the staged stores of this group are complete.";
   let description = [{
@@ -427,40 +424,6 @@ def Sparsec_DrainStoresOp : Sparsec_Op<"drain_stores", []> {
     ```
   }];
   let assemblyFormat = "attr-dict";
-}
-
-def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {
-  let summary = "Producer: waits until all consumers have released the slot of the cursor.";
-  let description = [{
-    ```mlir
-    sparsec.acquire %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
-}
-
-def Sparsec_PostOp : Sparsec_Op<"post", [AttrSizedOperandSegments]> {
-  let summary = "Producer: announces the bytes of all buffers of a slot.";
-  let description = [{
-    The slot is full when the copies have brought as many bytes as its buffers have. With `empty` there are no copies,
-    and the slot is full at once. With `bytes` it announces so many: the copies fill only a part of the buffers. Two
-    messages (i32) may go with the slot: those that wait for it can read them.
-
-    ```mlir
-    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$messages,
-    Optional<I32>:$bytes, UnitAttr:$empty);
-  let assemblyFormat = [{
-    $ring `[` $cursor `]` (`(` $messages^ `)`)? (`bytes` `(` $bytes^ `)`)? attr-dict `:` type($ring)
-  }];
-  // All bytes of the buffers.
-  let builders = [OpBuilder<(ins "::mlir::Value":$ring, "::mlir::Value":$cursor, "::mlir::ValueRange":$messages,
-                                 "bool":$empty),
-                            [{ build($_builder, $_state, ring, cursor, messages, ::mlir::Value(), empty); }]>];
-  let hasVerifier = 1;
 }
 
 def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
@@ -495,35 +458,6 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$coordinates, "::mlir::Value":$ring,
     "::mlir::Value":$cursor, "int64_t":$index)>];
   let hasVerifier = 1;
-}
-
-def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
-  let summary = "Consumer: waits until the slot of the cursor is full.";
-  let description = [{
-    The results are the two messages of the slot, or none.
-
-    ```mlir
-    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16>]> -> i32, i32
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
-  let results = (outs Variadic<I32>:$results);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring) (`->` type($results)^)?";
-  let hasVerifier = 1;
-}
-
-def Sparsec_ReleaseOp : Sparsec_Op<"release"> {
-  let summary = "Consumer: the slot of the cursor may be filled again, if the condition holds.";
-  let description = [{
-    The products that read the slot are complete.
-
-    ```mlir
-    sparsec.release %ring[%previous] if %has_previous
-        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I1>:$condition);
-  let assemblyFormat = "$ring `[` $cursor `]` (`if` $condition^)? attr-dict `:` type($ring)";
 }
 
 //===----------------------------------------------------------------------===//

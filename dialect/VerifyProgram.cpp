@@ -71,7 +71,9 @@ void SharedMemoryRanges::addRing(RingOp ring) {
       isAligned &= !hasTensorCopies() || offset % swizzleAlignment == 0;
     }
   if (std::optional<uint64_t> offset = ring.getBarrierOffset())
-    add(ofTile, *offset, product({type.getStages(), 2 * barrierBytes + (ring.getMessages() ? messageBytes : 0)}),
+    add(ofTile, *offset,
+        product({ring.getFullBarriers() + type.getStages(), barrierBytes}) +
+            product({type.getStages(), ring.getMessages() ? messageBytes : 0}),
         "the barriers of a ring have");
 }
 
@@ -142,7 +144,22 @@ static LogicalResult verifyWarps(RoleOp role) {
   return failure(walk.wasInterrupted());
 }
 
+/// Roles of one thread that follow one another have a warp each of a warpgroup.
+static LogicalResult verifyThreads(ProgramOp program) {
+  constexpr size_t warpsOfWarpgroup = 4;
+  size_t most = int64_t(program.getSchedule().getConcurrentTiles()) > 1 ? 1 : warpsOfWarpgroup;
+  auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
+  for (size_t first = 0; first < roles.size(); first += RoleOp::countSharers(ArrayRef(roles).drop_front(first)))
+    // program_c7
+    if (size_t sharers = RoleOp::countSharers(ArrayRef(roles).drop_front(first)); sharers > most)
+      return roles[first].emitOpError("expects at most ")
+             << most << " roles of one thread that follow one another, but got " << sharers;
+  return success();
+}
+
 LogicalResult ProgramOp::verifyRegions() {
+  if (failed(verifyThreads(*this)))
+    return failure();
   for (RoleOp role : getBody().getOps<RoleOp>())
     if (role.getUnit() == RoleUnit::warp && failed(verifyWarps(role)))
       return failure();

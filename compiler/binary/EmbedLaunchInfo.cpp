@@ -87,6 +87,13 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
               uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
+static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
+              uint32_t(PlanSection::column_offsets) == SPARSEC_PLAN_COLUMN_OFFSETS &&
+              uint32_t(PlanSection::columns) == SPARSEC_PLAN_COLUMNS &&
+              uint32_t(PlanSection::block_offsets) == SPARSEC_PLAN_BLOCK_OFFSETS &&
+              uint32_t(PlanSection::blocks) == SPARSEC_PLAN_BLOCKS &&
+              uint32_t(PlanSection::step_offsets) == SPARSEC_PLAN_STEP_OFFSETS &&
+              uint32_t(PlanSection::steps) == SPARSEC_PLAN_STEPS);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -210,7 +217,7 @@ private:
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
   void describeGrid(StageRecord &stage) const;
   std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment) const;
-  FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function) const;
+  FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function, bool hasWindows) const;
 
   const KernelRecord &kernel;
   const Chip *chip;
@@ -227,6 +234,20 @@ sparsec_extent_info_t VariantDescriber::tilesOf(uint32_t slot, uint32_t dimensio
   return {argumentIn(slot), SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
 }
 
+/// The sections of a plan without which a machine kernel cannot run: those of windows.
+static uint32_t requiredSections(const StageRecord &stage) {
+  constexpr uint32_t optional = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
+  uint32_t sections = 0;
+  for (const sparsec_parameter_info_t &parameter : stage.parameters)
+    if (parameter.source == SPARSEC_SOURCE_PLAN_SECTION)
+      sections |= 1u << parameter.index;
+  return sections & ~optional;
+}
+
+static bool hasWindows(const StageRecord &stage) {
+  return (requiredSections(stage) & 1u << SPARSEC_PLAN_WINDOW_ROWS) != 0;
+}
+
 void VariantDescriber::describeGrid(StageRecord &stage) const {
   const sparsec_stage_info_t &info = stage.info;
   switch (kernel.operation.kind) {
@@ -237,7 +258,8 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
   case SPARSEC_OPERATION_SPMM: {
     uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
     uint32_t panel = info.cluster * info.tile_n;
-    stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, 0, blockRowsIn(SPARSEC_SPMM_MATRIX), info.tile_m)};
+    uint32_t rowsOfUnit = hasWindows(stage) ? info.tile_m : blockRowsIn(SPARSEC_SPMM_MATRIX);
+    stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, 0, rowsOfUnit, info.tile_m)};
     stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
     return;
   }
@@ -291,7 +313,8 @@ std::vector<sparsec_requirement_info_t> VariantDescriber::describeRequirements(c
 }
 
 /// On a chip they depend on the matrix instruction, which the schedule names.
-FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanCosts(LLVM::LLVMFuncOp function) const {
+FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanCosts(LLVM::LLVMFuncOp function,
+                                                                                    bool hasWindows) const {
   PlanCosts costs = hostPlanCosts;
   if (chip) {
     auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
@@ -306,17 +329,23 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
   if (kernel.operation.kind == SPARSEC_OPERATION_ATTENTION)
     return std::vector<sparsec_plan_cost_info_t>{
         {SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.attentionTileOverhead)}};
-  return std::vector<sparsec_plan_cost_info_t>{{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
-                                               {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
+  std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
+                                                {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
+  if (hasWindows)
+    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(costs.windowColumn)});
+  return keys;
 }
 
 FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp function) {
   FailureOr<StageRecord> stage = describeStage(function);
-  FailureOr<std::vector<sparsec_plan_cost_info_t>> planCosts = describePlanCosts(function);
-  if (failed(stage) || failed(planCosts))
+  if (failed(stage))
+    return failure();
+  FailureOr<std::vector<sparsec_plan_cost_info_t>> planCosts = describePlanCosts(function, hasWindows(*stage));
+  if (failed(planCosts))
     return failure();
   describeGrid(*stage);
   VariantRecord variant;
+  variant.info.required_sections = requiredSections(*stage);
   auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);

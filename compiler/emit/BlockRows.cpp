@@ -85,7 +85,7 @@ void BlockRows::emitStore(StoreOp op) {
   }
   fragment.column = values.one(op.getGroupColumn());
   if (op.getStaged())
-    emitStagedStore(context, op, position, fragment, values.one(op.getGroup()));
+    emitStagedStore(context, op, position, fragment, values.one(op.getGroup()), values.one(op.getGroupRow()));
   else
     emitDirectStore(context, op, position, fragment);
 }

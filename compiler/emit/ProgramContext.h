@@ -65,6 +65,10 @@ struct SpmmContext : ProgramContext {
   bool denseTransposed; // X is N x K
   mlir::Type element;   // of W and X
 
+  /// Whether a tile may reach below the end of its block row.
+  bool crossesBlockRows() {
+    return schedule.getWalk() == Walk::blocks && matrix.getBlockRows() % schedule.getTileM() != 0;
+  }
   mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
   mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
   mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, 1); }

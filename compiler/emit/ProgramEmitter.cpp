@@ -70,7 +70,7 @@ void ProgramEmitter::initBarriers() {
     for (int64_t tile = 0; tile < int64_t(context.schedule.getConcurrentTiles()); ++tile) {
       makeRings(b.i32(tile));
       for (RingOp ring : context.program.getBody().getOps<RingOp>())
-        ringOf(ring).initBarriers(releasesOf(ring) * context.schedule.getCluster());
+        ringOf(ring).initBarriers(releasesOf(ring) * releasingCtas(ring));
     }
     ptx::mbarrierInitFence(b);
     IssueBeginOp issue;
@@ -86,6 +86,8 @@ void ProgramEmitter::initBarriers() {
 
 /// Arrivals of this CTA by which a slot of a ring is released: one of every group, or of every warp (see RingOp).
 int64_t ProgramEmitter::releasesOf(RingOp ring) {
+  if (std::optional<uint64_t> releases = ring.getReleases())
+    return *releases;
   int64_t groups = 0;
   for (RoleOp role : context.program.getBody().getOps<RoleOp>()) {
     bool releases = role.walk([&](ReleaseOp op) {
@@ -97,35 +99,48 @@ int64_t ProgramEmitter::releasesOf(RingOp ring) {
   return ring.getMessages() ? groups * warpsOfWarpgroup : groups;
 }
 
+/// A copy with multicast writes into the slots of all CTAs of the cluster: all have to release them.
+int64_t ProgramEmitter::releasingCtas(RingOp ring) {
+  bool isShared = false;
+  context.program.walk([&](CopyOp copy) { isShared |= copy.getMulticast() && copy.getRing() == ring.getResult(); });
+  return isShared ? int64_t(context.schedule.getCluster()) : 1;
+}
+
 /// The first role has the warpgroups from `firstWarpgroup` on, and so on.
 void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgroup) {
   RoleOp first = roles.front();
-  if (roles.size() == 1)
-    return emitRole(first, firstWarpgroup);
+  size_t sharers = RoleOp::countSharers(roles);
+  if (sharers == roles.size())
+    return emitRoles(roles, firstWarpgroup);
   int64_t end = firstWarpgroup + first.getWarpgroups(context.schedule.getConcurrentTiles());
   b.ifThenElse(
       b.less(warpgroup, end), TypeRange(),
       [&] {
-        emitRole(first, firstWarpgroup);
+        emitRoles(roles.take_front(sharers), firstWarpgroup);
         return Values();
       },
       [&] {
-        emitRolesFrom(roles.drop_front(), end);
+        emitRolesFrom(roles.drop_front(sharers), end);
         return Values();
       });
 }
 
-void ProgramEmitter::emitRole(RoleOp role, int64_t firstWarpgroup) {
-  bool isThread = role.getUnit() == RoleUnit::thread;
-  if (role.getRegisters())
-    ptx::setRegisters(b, role.getRegisters(), /*increase=*/!isThread);
-  placeGroup(role, firstWarpgroup);
-  makeRings(tileOfCta);
-  Block &body = role.getBody().front();
-  if (isThread)
-    b.ifThen(isThreadOfRole(firstWarpgroup), [&] { emitBlock(body); });
-  else
-    emitBlock(body);
+/// Roles of one thread each that share a warpgroup, or another role.
+void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup) {
+  RoleOp first = sharers.front();
+  bool isThread = first.getUnit() == RoleUnit::thread;
+  if (first.getRegisters())
+    ptx::setRegisters(b, first.getRegisters(), /*increase=*/!isThread);
+  for (size_t warp = 0; warp < sharers.size(); ++warp) {
+    RoleOp role = sharers[warp];
+    placeGroup(role, firstWarpgroup);
+    makeRings(tileOfCta);
+    Block &body = role.getBody().front();
+    if (isThread)
+      b.ifThen(isThreadOfRole(warpsOfWarpgroup * firstWarpgroup + warp), [&] { emitBlock(body); });
+    else
+      emitBlock(body);
+  }
 }
 
 /// Each of the tiles side by side in a CTA has `count` warpgroups of the role, one tile after the other. In a role of
@@ -144,10 +159,10 @@ void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
   }
 }
 
-Value ProgramEmitter::isThreadOfRole(int64_t firstWarpgroup) {
+Value ProgramEmitter::isThreadOfRole(int64_t firstWarp) {
   int64_t tiles = context.schedule.getConcurrentTiles();
   if (tiles == 1)
-    return b.equal(context.thread, threadsOfWarpgroup * firstWarpgroup);
+    return b.equal(context.thread, threadsOfWarp * firstWarp);
   Value isFirstLane = b.equal(b.bitAnd(context.thread, threadsOfWarp - 1), 0);
   return b.logicalAnd(isFirstLane, b.less(tileOfCta, tiles));
 }
@@ -171,7 +186,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
       .Case([&](GroupOp group) { emitGroup(group); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
-      .Case([&](CursorOp cursor) { values.set(cursor, packState(ringOf(cursor.getRing()).begin())); })
+      .Case([&](CursorOp cursor) { emitCursor(cursor); })
       .Case([&](NextOp next) { values.set(next, packState(ringOf(next.getRing()).advance(slotOf(next.getCursor())))); })
       .Case([&](AcquireOp acquire) { ringOf(acquire.getRing()).waitUntilFree(slotOf(acquire.getCursor())); })
       .Case([&](PostOp post) { emitPost(post); })
@@ -183,7 +198,11 @@ void ProgramEmitter::emitOp(Operation &op) {
         int64_t argument = cast<BlockArgument>(size.getSource()).getArgNumber();
         values.set(size, context.parameters.get(ParameterKind::size, argument, size.getDimension()));
       })
+      .Case([&](ReadPlanOp read) { emitReadPlan(read); })
       .Case([&](WaitOp wait) { emitWait(wait); })
+      .Case([&](IsFullOp op) {
+        values.set(op, ptx::anyInWarp(b, ringOf(op.getRing()).isFull(slotOf(op.getCursor()))));
+      })
       .Case([&](ReleaseOp release) { emitRelease(release); })
       .Case([&](FirstStepOp op) { values.set(op, walks[op.getSteps()]->first()); })
       .Case([&](NextStepOp op) { values.set(op, walks[op.getSteps()]->next(values.of(op.getStep()))); })
@@ -196,6 +215,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       })
       .Case([&](ProductOp product) { chip->emitProduct(product); })
       .Case([&](AwaitOp await) { chip->emitAwait(await); })
+      .Case([&](AwaitProductsOp await) { chip->emitAwaitProducts(await); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
       .Case([&](TurnWaitOp op) {
@@ -305,6 +325,16 @@ void ProgramEmitter::emitCopyGroup(CopyGroupOp op) {
     ptx::copyAsyncCommit(b);
 }
 
+void ProgramEmitter::emitCursor(CursorOp op) {
+  Ring &ring = ringOf(op.getRing());
+  values.set(op, packState(op.getPosition() ? ring.at(values.one(op.getPosition())) : ring.begin()));
+}
+
+void ProgramEmitter::emitReadPlan(ReadPlanOp op) {
+  Value section = context.parameters.get(ParameterKind::plan_section, 0, static_cast<int64_t>(op.getSection()));
+  values.set(op, b.loadElement(b.i32Type(), section, values.one(op.getIndex())));
+}
+
 void ProgramEmitter::emitPost(PostOp op) {
   Ring &ring = ringOf(op.getRing());
   Ring::State slot = slotOf(op.getCursor());
@@ -327,10 +357,13 @@ void ProgramEmitter::emitWait(WaitOp op) {
 /// Thread q of the group tells CTA q of the cluster. All threads read the messages of a slot, and no matrix instruction
 /// orders these reads before the release: so lane q of every warp releases a slot with messages, after its whole warp.
 void ProgramEmitter::emitRelease(ReleaseOp op) {
-  bool hasMessages = op.getRing().getDefiningOp<RingOp>().getMessages();
+  auto ring = op.getRing().getDefiningOp<RingOp>();
+  if (op.getGroups())
+    return releaseForOthers(ring, op);
+  bool hasMessages = ring.getMessages();
   if (hasMessages)
     ptx::barrierWarp(b);
-  int64_t cluster = context.schedule.getCluster();
+  int64_t cluster = releasingCtas(ring);
   Value releaser = hasMessages ? b.bitAnd(context.thread, threadsOfWarp - 1) : threadInGroup;
   Value releases = b.less(releaser, cluster);
   if (op.getCondition())
@@ -340,6 +373,12 @@ void ProgramEmitter::emitRelease(ReleaseOp op) {
     ptx::mbarrierArriveRemote(b, empty, b.bitAnd(releaser, cluster - 1), releases);
   else
     ptx::mbarrierArrive(b, empty, releases);
+}
+
+/// By one thread, in its CTA.
+void ProgramEmitter::releaseForOthers(RingOp ring, ReleaseOp op) {
+  Value groups = values.one(op.getGroups()), empty = ringOf(ring).emptyBarrier(slotOf(op.getCursor()).slot);
+  b.ifThen(b.less(b.i32(0), groups), [&] { ptx::mbarrierArriveFor(b, empty, groups); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -378,9 +417,10 @@ void ProgramEmitter::emitIssueBegin(IssueBeginOp op) {
 
 int64_t sparsec::threadsOfRoles(ProgramOp program) {
   int64_t threads = 0;
-  for (RoleOp role : program.getBody().getOps<RoleOp>())
-    threads += role.getUnit() == RoleUnit::warp
-                   ? threadsOfWarp * int64_t(role.getCount())
-                   : threadsOfWarpgroup * role.getWarpgroups(program.getSchedule().getConcurrentTiles());
+  auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
+  for (size_t i = 0; i < roles.size(); i += RoleOp::countSharers(ArrayRef(roles).drop_front(i)))
+    threads += roles[i].getUnit() == RoleUnit::warp
+                   ? threadsOfWarp * int64_t(roles[i].getCount())
+                   : threadsOfWarpgroup * roles[i].getWarpgroups(program.getSchedule().getConcurrentTiles());
   return threads;
 }

@@ -39,10 +39,12 @@ private:
   void emitWarps(RoleOp role);
   void initBarriers();
   int64_t releasesOf(RingOp ring);
+  /// CTAs in which a slot of a ring is released.
+  int64_t releasingCtas(RingOp ring);
   void emitRolesFrom(llvm::ArrayRef<RoleOp> roles, int64_t firstWarpgroup);
-  void emitRole(RoleOp role, int64_t firstWarpgroup);
+  void emitRoles(llvm::ArrayRef<RoleOp> sharers, int64_t firstWarpgroup);
   void placeGroup(RoleOp role, int64_t firstWarpgroup);
-  mlir::Value isThreadOfRole(int64_t firstWarpgroup);
+  mlir::Value isThreadOfRole(int64_t firstWarp);
   /// The rings of a tile of the CTA.
   void makeRings(mlir::Value tileOfCta);
 
@@ -56,9 +58,12 @@ private:
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
   void emitGroup(GroupOp op);
   void emitCopyGroup(CopyGroupOp op);
+  void emitCursor(CursorOp op);
+  void emitReadPlan(ReadPlanOp op);
   void emitPost(PostOp op);
   void emitWait(WaitOp op);
   void emitRelease(ReleaseOp op);
+  void releaseForOthers(RingOp ring, ReleaseOp op);
 
   // Turns and the issuer.
   int64_t threadsOfTurns(mlir::Operation *op);
@@ -88,6 +93,7 @@ public:
   virtual void emitLoadFragment(LoadFragmentOp op) = 0;
   virtual void emitProduct(ProductOp op) = 0;
   virtual void emitAwait(AwaitOp op) = 0;
+  virtual void emitAwaitProducts(AwaitProductsOp op) = 0;
 
 protected:
   ProgramContext &context;

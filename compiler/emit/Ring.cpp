@@ -11,20 +11,30 @@ static constexpr int64_t barrierBytes = 8;
 
 Ring::State Ring::advance(State state) {
   Value next = b.add(state.slot, 1);
-  Value wraps = b.equal(next, stages());
+  Value wraps = b.equal(next, fullBarriers());
   return {b.select(wraps, b.i32(0), next), b.select(wraps, b.bitXor(state.phase, 1), state.phase)};
+}
+
+Ring::State Ring::at(Value position) {
+  return {b.modulo(position, fullBarriers()), b.bitAnd(b.divide(position, fullBarriers()), 1)};
+}
+
+Value Ring::slotOf(Value slot) {
+  if (!op.getSkips())
+    return slot;
+  return b.select(b.less(slot, stages()), slot, b.sub(slot, stages()));
 }
 
 int64_t Ring::slotBytes(int64_t buffer) { return bufferRows(buffer) * bufferColumns(buffer) * elementBytes(buffer); }
 
 Value Ring::slotPointer(int64_t buffer, Value slot) {
   Value first = b.byteOffset(base, (*op.getOffsets())[buffer]);
-  return b.byteOffset(first, b.mul(slot, slotBytes(buffer)));
+  return b.byteOffset(first, b.mul(slotOf(slot), slotBytes(buffer)));
 }
 
-Value Ring::barrier(Value slot, int64_t kind) {
-  int64_t offset = *op.getBarrierOffset() + kind * barrierBytes * stages();
-  return b.byteOffset(b.byteOffset(base, offset), b.mul(slot, barrierBytes));
+Value Ring::barrier(Value number, int64_t first) {
+  int64_t offset = *op.getBarrierOffset() + barrierBytes * first;
+  return b.byteOffset(b.byteOffset(base, offset), b.mul(number, barrierBytes));
 }
 
 void Ring::initBarriers(int64_t releases) {
@@ -32,10 +42,16 @@ void Ring::initBarriers(int64_t releases) {
     ptx::mbarrierInit(b, fullBarrier(b.i32(slot)), 1);
     ptx::mbarrierInit(b, emptyBarrier(b.i32(slot)), releases);
   }
+  for (int64_t second = stages(); second < fullBarriers(); ++second)
+    ptx::mbarrierInit(b, fullBarrier(b.i32(second)), 1);
 }
 
-/// The empty barrier's first phase completes with the first release, so the producer waits for the phase before.
-void Ring::waitUntilFree(State state) { ptx::mbarrierWait(b, emptyBarrier(state.slot), b.bitXor(state.phase, 1)); }
+/// The empty barrier's first phase completes with the first release, so the producer waits for the phase before. Where
+/// states go through the slots twice, the empty barriers complete two phases meanwhile.
+void Ring::waitUntilFree(State state) {
+  Value phase = op.getSkips() ? b.select(b.less(state.slot, stages()), b.i32(0), b.i32(1)) : state.phase;
+  ptx::mbarrierWait(b, emptyBarrier(state.slot), b.bitXor(phase, 1));
+}
 
 void Ring::expect(State state, Value bytes) {
   int64_t all = 0;
@@ -46,12 +62,14 @@ void Ring::expect(State state, Value bytes) {
 }
 
 void Ring::setMessages(Value slot, ValueRange messages) {
-  LLVM::StoreOp::create(b, b.vector(messages), barrier(slot, 2));
+  LLVM::StoreOp::create(b, b.vector(messages), messagePointer(slot));
 }
 
 KernelBuilder::Values Ring::messages(Value slot) {
-  Value pair = b.load(VectorType::get(2, b.i32Type()), barrier(slot, 2));
+  Value pair = b.load(VectorType::get(2, b.i32Type()), messagePointer(slot));
   return {LLVM::ExtractElementOp::create(b, pair, b.i32(0)), LLVM::ExtractElementOp::create(b, pair, b.i32(1))};
 }
 
 void Ring::wait(State state) { ptx::mbarrierWait(b, fullBarrier(state.slot), state.phase); }
+
+Value Ring::isFull(State state) { return ptx::mbarrierTest(b, fullBarrier(state.slot), state.phase); }

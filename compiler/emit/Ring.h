@@ -23,12 +23,16 @@ public:
     auto fields() { return std::tie(slot, phase); }
   };
   State begin() { return {b.i32(0), b.i32(0)}; }
+  /// That of a position, counted from the begin.
+  State at(mlir::Value position);
   State advance(State state);
 
   int64_t bufferRows(int64_t buffer) { return bufferType(buffer).getRows(); }
   int64_t bufferColumns(int64_t buffer) { return bufferType(buffer).getColumns(); }
   mlir::Type elementType(int64_t buffer) { return bufferType(buffer).getElementType(); }
   int64_t elementBytes(int64_t buffer) { return bufferType(buffer).getElementType().getIntOrFloatBitWidth() / 8; }
+  /// The slot of a state whose consumers may skip positions: such states go through the slots twice.
+  mlir::Value slotOf(mlir::Value slot);
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
@@ -36,7 +40,7 @@ public:
   /// Makes the barriers, by one thread: one producer arrives at a full barrier, `releases` threads at an empty one.
   void initBarriers(int64_t releases);
   mlir::Value fullBarrier(mlir::Value slot) { return barrier(slot, 0); }
-  mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slot, 1); }
+  mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slotOf(slot), fullBarriers()); }
   /// Producer: waits until the slot is free.
   void waitUntilFree(State state);
   /// Producer: tells the slot's full barrier the bytes to expect, or those of all buffers where `bytes` is null.
@@ -47,10 +51,15 @@ public:
   KernelBuilder::Values messages(mlir::Value slot);
   /// Consumer: waits for the copies of the slot.
   void wait(State state);
+  /// Whether they are there already.
+  mlir::Value isFull(State state);
 
 private:
   BufferType bufferType(int64_t buffer) { return mlir::cast<BufferType>(op.getType().getBuffers()[buffer]); }
-  mlir::Value barrier(mlir::Value slot, int64_t kind);
+  /// Barrier `number` of those from barrier `first` on.
+  mlir::Value barrier(mlir::Value number, int64_t first);
+  mlir::Value messagePointer(mlir::Value slot) { return barrier(slotOf(slot), fullBarriers() + stages()); }
+  int64_t fullBarriers() { return op.getFullBarriers(); }
   int64_t stages() { return op.getType().getStages(); }
 
   KernelBuilder &b;

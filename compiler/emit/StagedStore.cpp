@@ -19,7 +19,7 @@ constexpr int64_t warpgroupRows = 64;
 class StagedStore {
 public:
   StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
-              Value consumer)
+              Value consumer, Value groupRow)
       : context(context), b(context.b), position(position), fragment(fragment),
         at(makeCoordinates(context, position, fragment)), epilogue(context, store, *at, fragment), consumer(consumer),
         transposed(store.getTransposed()), element(store.getResult().getType().getElementType()),
@@ -33,8 +33,7 @@ public:
     lane = b.bitAnd(thread, 31);
     staging = b.byteOffset(b.byteOffset(context.sharedMemory, (*store.getStaging())[0]),
                            b.mul(consumer, buffers * bufferBytes));
-    Value consumerRow = b.divide(consumer, context.schedule.getConsumersN());
-    rowInBlock = b.add(position.rowInBlock, b.mul(consumerRow, warpgroupRows));
+    rowInBlock = b.add(position.rowInBlock, groupRow);
     firstRow = b.add(b.mul(position.blockRow, context.matrix.getBlockRows()), rowInBlock);
     firstColumn = b.add(position.column, fragment.column);
   }
@@ -68,7 +67,7 @@ private:
   Value condition(int64_t chunk) {
     int64_t blockRows = context.matrix.getBlockRows();
     Value isInRow, isBlock;
-    if (blockRows % context.schedule.getTileM() != 0)
+    if (context.crossesBlockRows())
       isInRow = b.less(rowInBlock, blockRows);
     if (position.firstBlock)
       isBlock = b.less(blockOf(chunk), position.endBlock);
@@ -137,6 +136,6 @@ private:
 } // namespace
 
 void sparsec::emitStagedStore(SpmmContext &context, StoreOp store, const TilePosition &position,
-                              AccumulatorFragment &fragment, Value consumer) {
-  StagedStore(context, store, position, fragment, consumer).emit();
+                              AccumulatorFragment &fragment, Value consumer, Value groupRow) {
+  StagedStore(context, store, position, fragment, consumer, groupRow).emit();
 }

@@ -9,9 +9,9 @@
 
 namespace sparsec {
 
-/// For results of 16 bits. `consumer` is the index of the warpgroup.
+/// For results of 16 bits. `consumer` is the index of the warpgroup, `groupRow` the first row of its part of the tile.
 void emitStagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
-                     mlir::Value consumer);
+                     mlir::Value consumer, mlir::Value groupRow);
 
 } // namespace sparsec
 

@@ -19,7 +19,7 @@ ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition 
     : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
       groups(fragment.groups),
       // Rows of the tile below the end of the block row belong to the next one.
-      masksBlockRow(blockRows % context.schedule.getTileM() != 0) {
+      masksBlockRow(context.crossesBlockRows()) {
   // Not kept from tile to tile: the registers belong to the accumulators.
   Value lane = ptx::opaque(b, b.bitAnd(context.thread, 31));
   rowInBlock = b.add(b.add(position.rowInBlock, fragment.row), b.shiftRight(lane, 2));

@@ -152,6 +152,30 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   return schedules;
 }
 
+/// Three block rows, and as wide as registers allow: few columns of X for many products.
+std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
+  constexpr int64_t alignment = 16, rowsOfWindow = 3, mostStages = 5, leastStages = 3;
+  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
+  if (!copy || !chip.find(MatrixInstruction::Wgmma))
+    return {};
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
+  Schedule schedule;
+  schedule.instruction = info.instruction;
+  schedule.copy = *copy;
+  schedule.walk = TileWalk::Windows;
+  schedule.tileM = rowsOfWindow * info.m;
+  schedule.tileN = 256;
+  schedule.tileK = granule(info, problem.elementType);
+  schedule.consumersM = rowsOfWindow;
+  schedule.blockStages = 8;
+  schedule.cluster = 2;
+  shareRegisters(schedule, 32, chip);
+  chooseStages(schedule, problem, chip, leastStages, mostStages);
+  if (!checkFit(schedule, problem, chip, Origin::HandWritten).ok())
+    return {};
+  return {schedule};
+}
+
 std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &problem, const Chip &chip,
                                                   int64_t alignment) {
   std::vector<Schedule> schedules;

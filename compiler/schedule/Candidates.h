@@ -34,6 +34,9 @@ std::optional<CopyMethod> copyFor(MatrixInstruction instruction, const Chip &chi
 std::vector<Schedule> candidateSchedules(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
 std::vector<Schedule> candidateSchedules(const SampledDescription &problem, const Chip &chip, int64_t alignment);
 
+/// The schedules for launches whose plan has the sections that they need, in order of preference.
+std::vector<Schedule> plannedSchedules(const ProblemDescription &problem, const Chip &chip);
+
 /// Those that fit first, the cheapest at the front; what is equal keeps its order.
 void sortByCost(std::vector<Candidate> &candidates);
 

@@ -9,6 +9,7 @@
 using namespace sparsec;
 
 static constexpr int64_t leastStages = 2;
+static constexpr int64_t mostBlockStages = 32; // schedule_c4
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
@@ -192,7 +193,28 @@ static Fit checkSlotRows(const Schedule &schedule, ElementType elementType) {
   return {};
 }
 
+/// A group of consumers has a block row. Full barriers of the ring of blocks come again after twice its slots, and a
+/// group may meanwhile have left out those of all groups for the columns that are in the ring of X (SpmmWindows.cpp).
+static Fit checkWindows(const Schedule &schedule, const ProblemDescription &problem) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  constexpr int64_t mostGroups = 7;
+  if (info.instruction != MatrixInstruction::Wgmma)
+    return broken(Limit::Instruction, fmt::format("expects instruction = {} for walk = windows, but got {}",
+                                                  infoOf(MatrixInstruction::Wgmma).name, info.name));
+  if (problem.blockRows != info.m || problem.blockColumns != schedule.tileK)
+    return broken(Limit::Geometry, fmt::format("expects blocks of {}x{} for walk = windows, but got {}x{}", info.m,
+                                               schedule.tileK, problem.blockRows, problem.blockColumns));
+  int64_t least = (schedule.consumersM * schedule.stages + 1) / 2;
+  return firstBroken({inRange("consumers_m", schedule.consumersM, 1, mostGroups),
+                      inRange("consumers_n", schedule.consumersN, 1, 1),
+                      multipleOf("tile_n", schedule.tileN, 128),
+                      inRange("block_stages", schedule.blockStages, least, mostBlockStages)});
+}
+
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {
+  if (schedule.walk == TileWalk::Windows)
+    if (Fit fit = checkWindows(schedule, problem); !fit.ok())
+      return fit;
   if (schedule.stages < leastStages)
     return broken(Limit::Geometry,
                   fmt::format("expects stages to be at least {}, but got {}", leastStages, schedule.stages));

@@ -21,6 +21,8 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
     text += fmt::format(" ctas_per_sm {}", schedule.ctasPerSm);
   if (schedule.concurrentTiles != defaults.concurrentTiles)
     text += fmt::format(" concurrent_tiles {}", schedule.concurrentTiles);
+  if (schedule.walk == TileWalk::Windows)
+    text += fmt::format(" windows block_stages {}", schedule.blockStages);
   return text;
 }
 

@@ -49,6 +49,9 @@ struct SampledDescription : ProblemDescription {
 /// that do not fill such 64 columns.
 int64_t blockStride(int64_t blockColumns, bool isTransposed);
 
+/// What the steps of a tile are. The values equal those of the dialect.
+enum class TileWalk { Blocks = 1, Windows = 2 };
+
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
 struct Schedule {
   MatrixInstruction instruction = MatrixInstruction::MmaSync;
@@ -65,6 +68,8 @@ struct Schedule {
   int64_t groupM = 16;
   int64_t ctasPerSm = 1;
   int64_t concurrentTiles = 1;
+  TileWalk walk = TileWalk::Blocks;
+  int64_t blockStages = 0;
 
   bool operator==(const Schedule &) const = default;
 };

@@ -23,6 +23,8 @@ Schedule sparsec::toSchedule(ScheduleAttr attribute) {
   schedule.groupM = attribute.getGroupM();
   schedule.ctasPerSm = attribute.getCtasPerSm();
   schedule.concurrentTiles = attribute.getConcurrentTiles();
+  schedule.walk = static_cast<TileWalk>(attribute.getWalk());
+  schedule.blockStages = attribute.getBlockStages();
   return schedule;
 }
 
@@ -30,7 +32,8 @@ ScheduleAttr sparsec::toAttribute(MLIRContext *context, const Schedule &schedule
   return ScheduleAttr::get(context, static_cast<Instruction>(schedule.instruction), static_cast<Copy>(schedule.copy),
                            schedule.tileM, schedule.tileN, schedule.tileK, schedule.stages, schedule.consumersM,
                            schedule.consumersN, schedule.cluster, schedule.producerRegisters,
-                           schedule.consumerRegisters, schedule.groupM, schedule.ctasPerSm, schedule.concurrentTiles);
+                           schedule.consumerRegisters, schedule.groupM, schedule.ctasPerSm, schedule.concurrentTiles,
+                           static_cast<Walk>(schedule.walk), schedule.blockStages);
 }
 
 static int64_t bytesOfType(Type elementType) { return elementType.getIntOrFloatBitWidth() / 8; }

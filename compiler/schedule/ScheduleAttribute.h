@@ -14,6 +14,7 @@ namespace sparsec {
 /// sparsec-select-schedule then takes the next one, and takes the attribute away.
 inline constexpr llvm::StringLiteral refusedSchedulesAttribute = "sparsec.refused_schedules";
 inline constexpr llvm::StringLiteral refusedFallbackSchedulesAttribute = "sparsec.refused_fallback_schedules";
+inline constexpr llvm::StringLiteral refusedPlannedSchedulesAttribute = "sparsec.refused_planned_schedules";
 
 Schedule toSchedule(ScheduleAttr attribute);
 ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);

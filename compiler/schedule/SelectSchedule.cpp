@@ -30,10 +30,13 @@ public:
 
 protected:
   virtual std::vector<Candidate> rank(int64_t alignment) const = 0;
+  /// Those for launches with a plan; the operation may have none.
+  virtual std::vector<Schedule> planned() const { return {}; }
   /// Says whether a schedule fits the problem and the chip. It may be written by hand.
   virtual Fit check(const Schedule &schedule) const = 0;
 
 private:
+  LogicalResult runPlanned();
   ScheduleAttr choose(int64_t alignment, ArrayAttr refused);
   void tabulate(const std::vector<Candidate> &candidates, const std::vector<size_t> &attempts, size_t attempt,
                 ArrayAttr refused, int64_t alignment);
@@ -52,6 +55,11 @@ public:
 
 private:
   std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
+  std::vector<Schedule> planned() const override {
+    if constexpr (std::is_same_v<Description, ProblemDescription>)
+      return plannedSchedules(problem, chip);
+    return {};
+  }
   Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
 
   const Description problem;
@@ -59,13 +67,39 @@ private:
 };
 } // namespace
 
+/// A schedule written by hand is the only one beside the fallback, unless others are written by hand too.
+LogicalResult Selection::runPlanned() {
+  auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedPlannedSchedulesAttribute));
+  if (!kernel.getPlannedSchedules() && !kernel.getSchedule()) {
+    SmallVector<Attribute> schedules;
+    std::vector<Schedule> all = planned();
+    for (const Schedule &schedule : ArrayRef(all).drop_front(std::min(refused ? refused.size() : 0, all.size())))
+      schedules.push_back(toAttribute(kernel.getContext(), schedule));
+    if (!schedules.empty())
+      kernel.setPlannedSchedulesAttr(ArrayAttr::get(kernel.getContext(), schedules));
+  }
+  if (ArrayAttr schedules = kernel.getPlannedSchedulesAttr())
+    for (auto attribute : schedules.getAsRange<ScheduleAttr>()) {
+      if (attribute.getWalk() != Walk::windows)
+        return kernel.emitOpError("expects walk = windows in planned_schedules, but got ")
+               << stringifyWalk(attribute.getWalk());
+      if (failed(expectFit("planned_schedules", toSchedule(attribute))))
+        return failure();
+    }
+  return success();
+}
+
 /// The schedule for 16-byte alignment, and one for any where it needs that.
 LogicalResult Selection::run() {
+  if (failed(runPlanned()))
+    return failure();
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSchedulesAttribute));
   auto refusedFallbacks = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedFallbackSchedulesAttribute));
   if (!kernel.getSchedule())
     kernel.setScheduleAttr(choose(/*alignment=*/16, refused));
   Schedule schedule = toSchedule(kernel.getScheduleAttr());
+  if (schedule.walk != TileWalk::Blocks)
+    return kernel.emitOpError("schedule expects walk = blocks, which needs no plan; others belong to planned_schedules");
   if (failed(expectFit("schedule", schedule)))
     return failure();
 

@@ -16,20 +16,27 @@ SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t
   // Tiles of wgmma are multiples of 64 rows of 128 bytes, others of 16 x 16 elements: every slot starts at a multiple
   // of 1024 bytes (where the 128-byte swizzle begins again) or of 128 bytes without padding.
   SharedMemoryLayout layout = {};
-  layout.aSlotBytes = schedule.tileM * schedule.tileK * elementBytes;
-  layout.xOffset = schedule.stages * layout.aSlotBytes;
+  bool isWindow = schedule.walk == TileWalk::Windows;
+  int64_t aRows = isWindow ? schedule.tileM / schedule.consumersM : schedule.tileM;
+  layout.aSlotBytes = aRows * schedule.tileK * elementBytes;
+  layout.xOffset = (isWindow ? schedule.blockStages : schedule.stages) * layout.aSlotBytes;
   layout.xSlotBytes = schedule.tileK * schedule.tileN * elementBytes;
   layout.stagingOffset = layout.xOffset + schedule.stages * layout.xSlotBytes;
   if (stagedStore) {
-    // Slots so large that a ring of four does not fit leave little room beside them.
-    bool isRoomy = schedule.stages >= 4;
+    // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings.
+    bool isRoomy = schedule.stages >= 4 && !isWindow;
     layout.stagingColumns = isRoomy ? 64 : 32;
     layout.stagingBuffers = isRoomy ? 2 : 1;
     layout.stagingBytes = schedule.consumersM * schedule.consumersN * layout.stagingBuffers *
                           infoOf(schedule.instruction).m * layout.stagingColumns * 2;
   }
   layout.barrierOffset = layout.stagingOffset + layout.stagingBytes;
+  layout.aBarrierOffset = layout.barrierOffset;
   layout.barrierBytes = hasProducer(schedule) ? 16 * schedule.stages : 0;
+  if (isWindow) {
+    layout.aBarrierOffset = layout.barrierOffset + 24 * schedule.stages;
+    layout.barrierBytes = 24 * (schedule.stages + schedule.blockStages);
+  }
   layout.total = layout.barrierOffset + layout.barrierBytes;
   return layout;
 }

@@ -23,8 +23,9 @@ struct SharedMemoryLayout {
   int64_t stagingBuffers;
   int64_t stagingBytes;
   /// Stage s has its full barrier at barrierOffset + 8 * s and its empty barrier `stages` barriers later. Only where
-  /// roles are split.
+  /// roles are split. With windows, X has its own and A too, and full barriers are twice as many as stages.
   int64_t barrierOffset;
+  int64_t aBarrierOffset;
   int64_t barrierBytes;
   int64_t total;
 };

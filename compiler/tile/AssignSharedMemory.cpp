@@ -54,7 +54,8 @@ private:
 
   void assignProduct(ProgramOp program) {
     Builder b(&getContext());
-    RingOp ring = *program.getBody().getOps<RingOp>().begin();
+    auto rings = llvm::to_vector(program.getBody().getOps<RingOp>());
+    RingOp ring = rings.front();
     auto element = cast<BufferType>(ring.getType().getBuffers().front()).getElementType();
 
     SmallVector<StoreOp> stores;
@@ -63,7 +64,13 @@ private:
 
     SharedMemoryLayout layout =
         sharedMemoryLayout(toSchedule(program.getSchedule()), element.getIntOrFloatBitWidth() / 8, store.getStaged());
-    ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset, layout.xOffset}));
+    if (rings.size() > 1) { // of X, and of blocks
+      ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.xOffset}));
+      rings[1].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset}));
+      rings[1].setBarrierOffset(layout.aBarrierOffset);
+    } else {
+      ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset, layout.xOffset}));
+    }
     if (layout.barrierBytes > 0)
       ring.setBarrierOffsetAttr(b.getI64IntegerAttr(layout.barrierOffset));
     for (StoreOp each : stores)

@@ -37,8 +37,7 @@ AttentionParts::AttentionParts(ProgramOp program)
 Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t stages, int64_t rows,
                                bool hasMessages) {
   auto buffer = BufferType::get(b.getContext(), rows, headDimension, element);
-  return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), hasMessages,
-                        DenseI64ArrayAttr(), IntegerAttr());
+  return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), hasMessages);
 }
 
 void sparsec::splitAttentionRoles(ProgramOp program) {

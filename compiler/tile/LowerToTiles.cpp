@@ -20,7 +20,11 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   // cp.async and TMA move 16 bytes at a time; a scalar copy reads single elements.
   int64_t elementBytes = elementType().getIntOrFloatBitWidth() / 8;
   int64_t alignment = schedule.getCopy() == Copy::scalar ? elementBytes : 16;
-  std::string name = kernel.getSymName().str() + (variant == 0 ? "" : "_unaligned");
+  std::string name = kernel.getSymName().str();
+  if (schedule.getWalk() == Walk::windows)
+    name += "_windows";
+  else if (schedule != kernel.getScheduleAttr())
+    name += "_unaligned";
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
                                    /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
@@ -53,7 +57,10 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
 
 static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) {
   return TypeSwitch<Operation *, std::unique_ptr<ProgramBuilder>>(kernel.getAnchor())
-      .Case([&](SpmmOp spmm) { return makeSpmmBuilder(kernel, spmm, schedule); })
+      .Case([&](SpmmOp spmm) {
+        return schedule.getWalk() == Walk::windows ? makeWindowBuilder(kernel, spmm, schedule)
+                                                   : makeSpmmBuilder(kernel, spmm, schedule);
+      })
       .Case([&](SddmmOp sddmm) { return makeSddmmBuilder(kernel, sddmm, schedule); })
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
@@ -77,9 +84,7 @@ public:
         return signalPassFailure();
       }
       int64_t variant = 0;
-      for (auto schedule : {kernel.getScheduleAttr(), kernel.getFallbackScheduleAttr()}) {
-        if (!schedule)
-          continue;
+      for (ScheduleAttr schedule : kernel.getSchedules()) {
         builder.setInsertionPointToEnd(gpuModule.getBody());
         makeBuilder(kernel, schedule)->build(builder, programs, variant++);
       }

@@ -101,3 +101,7 @@ TileCoordinates sparsec::tileCoordinates(ImplicitLocOpBuilder &b, ScheduleAttr s
   at.column = multiply(b, tileColumn, schedule.getTileN());
   return at;
 }
+
+bool sparsec::mayCutBlocks(BsrType matrix, RankedTensorType dense, bool isTransposed) {
+  return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(isTransposed ? 1 : 0));
+}

@@ -40,6 +40,9 @@ struct TileCoordinates {
 TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix,
                                 mlir::Value tileRow, mlir::Value panel);
 
+/// Whether K may end inside a block of the matrix, whose product with X has this type.
+bool mayCutBlocks(BsrType matrix, mlir::RankedTensorType dense, bool isTransposed);
+
 } // namespace sparsec
 
 #endif // SPARSEC_COMPILER_TILE_ROLEBUILDING_H

@@ -88,7 +88,7 @@ void SddmmBuilder::buildBody(ImplicitLocOpBuilder &b) {
   };
   Type buffers[] = {bufferOf(!isLeftTransposed(), m), bufferOf(problem.xTransposed, n)};
   ring = RingOp::create(b, RingType::get(context, schedule.getStages(), buffers), /*name=*/StringAttr(),
-                        /*messages=*/false, DenseI64ArrayAttr(), IntegerAttr());
+                        /*messages=*/false);
   int64_t consumers = schedule.getConsumersM() * schedule.getConsumersN();
   makeRole(b, "consumer", RoleUnit::warpgroup, consumers, schedule.getConsumerRegisters(), [&] { buildConsumer(b); });
   makeRole(b, "producer", RoleUnit::thread, 1, schedule.getProducerRegisters(), [&] { buildProducer(b); });

@@ -15,12 +15,11 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
 void SpmmParts::makeRing() {
   SmallVector<Type> buffers = llvm::map_to_vector(loads, [](LoadOp load) -> Type { return load.getType(); });
   ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
-                        /*messages=*/false, DenseI64ArrayAttr(), IntegerAttr());
+                        /*messages=*/false);
 }
 
 bool SpmmParts::mayCutBlocks() {
-  auto dense = cast<RankedTensorType>(loads[1].getSource().getType());
-  return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(isTransposed() ? 1 : 0));
+  return sparsec::mayCutBlocks(matrix, cast<RankedTensorType>(loads[1].getSource().getType()), isTransposed());
 }
 
 void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, ValueRange carried)> body) {

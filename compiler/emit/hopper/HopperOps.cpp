@@ -34,13 +34,17 @@ void HopperOps::emitProduct(ProductOp op) {
   WgmmaOperand x = operandOf(op.getB(), op.getBCursor());
   Value sum = values.one(op.getAccumulator());
   auto type = cast<PendingType>(op.getType());
+  WgmmaShape shape = {type.getRows(), type.getColumns(), int64_t(op.getColumns().value_or(type.getColumns())),
+                      int64_t(op.getDepth())};
   if (op.getACursor())
-    sum = emitWgmmaProduct(b, type, operandOf(op.getA(), op.getACursor()), x, sum, op.getDepth());
+    sum = emitWgmmaProduct(b, shape, operandOf(op.getA(), op.getACursor()), x, sum);
   else
-    sum = emitWgmmaProduct(b, type, values.of(op.getA()), x, sum, op.getDepth());
+    sum = emitWgmmaProduct(b, shape, values.of(op.getA()), x, sum);
   values.set(op, sum);
 }
 
 void HopperOps::emitAwait(AwaitOp op) {
   values.set(op, ptx::wgmmaWait(b, op.getOutstanding(), values.one(op.getPending())));
 }
+
+void HopperOps::emitAwaitProducts(AwaitProductsOp op) { ptx::wgmmaWait(b, op.getOutstanding()); }

@@ -36,7 +36,8 @@ Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value ro
 /// The descriptor of an operand in its slot.
 static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand) {
   int64_t slotBytes = operand.ring.slotBytes(operand.view.getIndex());
-  return b.add(operand.descriptor, b.extend(b.mul(operand.slot, slotBytes / descriptorBytes)));
+  Value slot = operand.ring.slotOf(operand.slot);
+  return b.add(operand.descriptor, b.extend(b.mul(slot, slotBytes / descriptorBytes)));
 }
 
 /// From the first element to element `k` of the depth, in units of descriptors.
@@ -68,38 +69,83 @@ KernelBuilder::Values sparsec::emitWgmmaFragment(KernelBuilder &b, ViewOp view, 
   return fragment;
 }
 
-/// `issue(k, accumulates, sum)` issues the instruction at element k of the depth.
-static Value issueProduct(KernelBuilder &b, PendingType type, Value sum, int64_t depth,
-                          llvm::function_ref<Value(int64_t k, bool accumulates, Value sum)> issue) {
-  bool hasSum = bool(sum);
-  if (!hasSum)
-    sum = LLVM::UndefOp::create(b, wgmmaSumType(b, type.getRows(), type.getColumns()));
-  ptx::wgmmaFence(b);
-  for (int64_t k = 0; k < depth; k += depthOfInstruction)
-    sum = issue(k, hasSum || k > 0, sum);
-  ptx::wgmmaCommit(b);
-  return sum;
+/// From the first column to column `column`, in units of descriptors.
+static int64_t columnOffset(WgmmaOperand operand, int64_t column) {
+  if (operand.view.getType().getMajor() == Major::k)
+    return column * panelBytes / descriptorBytes;
+  int64_t index = operand.view.getIndex();
+  return column * operand.ring.elementBytes(index) * operand.ring.bufferRows(index) / descriptorBytes;
 }
 
-Value sparsec::emitWgmmaProduct(KernelBuilder &b, PendingType type, WgmmaOperand a, WgmmaOperand x, Value sum,
-                                int64_t depth) {
+namespace {
+/// The parts of a sum that one instruction each has.
+class SumParts {
+public:
+  SumParts(KernelBuilder &b, WgmmaShape shape, Value sum) : b(b) {
+    int64_t parts = shape.columns / shape.instructionColumns;
+    if (!sum)
+      sums.assign(parts, LLVM::UndefOp::create(b, wgmmaSumType(b, shape.rows, shape.instructionColumns)));
+    else if (parts == 1)
+      sums.push_back(sum);
+    else
+      for (Values rest = b.unpack(sum); !rest.empty(); rest.erase(rest.begin(), rest.begin() + registersOf(shape)))
+        sums.push_back(b.pack(ValueRange(rest).take_front(registersOf(shape))));
+  }
+
+  Value &operator[](int64_t part) { return sums[part]; }
+
+  Value whole() {
+    if (sums.size() == 1)
+      return sums.front();
+    Values all;
+    for (Value sum : sums)
+      llvm::append_range(all, b.unpack(sum));
+    return b.pack(all);
+  }
+
+private:
+  using Values = KernelBuilder::Values;
+  static int64_t registersOf(WgmmaShape shape) { return shape.rows * shape.instructionColumns / threadsOfWarpgroup; }
+
+  KernelBuilder &b;
+  Values sums;
+};
+} // namespace
+
+/// `issue(k, column, accumulates, sum)` issues the instruction at element k of the depth for the columns from `column`
+/// on.
+static Value
+issueProduct(KernelBuilder &b, WgmmaShape shape, Value sum,
+             llvm::function_ref<Value(int64_t k, int64_t column, bool accumulates, Value sum)> issue) {
+  SumParts parts(b, shape, sum);
+  ptx::wgmmaFence(b);
+  for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
+    for (int64_t k = 0; k < shape.depth; k += depthOfInstruction) {
+      Value &part = parts[column / shape.instructionColumns];
+      part = issue(k, column, sum || k > 0, part);
+    }
+  ptx::wgmmaCommit(b);
+  return parts.whole();
+}
+
+Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, Value sum) {
   ViewType view = x.view.getType();
   Value ofA = descriptorOf(b, a), ofX = descriptorOf(b, x);
-  return issueProduct(b, type, sum, depth, [&](int64_t k, bool accumulates, Value sum) {
-    return ptx::wgmma(b, type.getColumns(), view.getElementType(), sum, b.add(ofA, depthOffset(a, k)),
-                      a.view.getType().getMajor() == Major::mn, b.add(ofX, depthOffset(x, k)),
+  return issueProduct(b, shape, sum, [&](int64_t k, int64_t column, bool accumulates, Value sum) {
+    return ptx::wgmma(b, shape.instructionColumns, view.getElementType(), sum, b.add(ofA, depthOffset(a, k)),
+                      a.view.getType().getMajor() == Major::mn, b.add(ofX, depthOffset(x, k) + columnOffset(x, column)),
                       view.getMajor() == Major::mn, accumulates);
   });
 }
 
-Value sparsec::emitWgmmaProduct(KernelBuilder &b, PendingType type, ValueRange a, WgmmaOperand x, Value sum,
-                                int64_t depth) {
+Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a, WgmmaOperand x, Value sum) {
   constexpr int64_t registersOfInstruction = 4;
   ViewType view = x.view.getType();
   Value ofX = descriptorOf(b, x);
-  return issueProduct(b, type, sum, depth, [&](int64_t k, bool accumulates, Value sum) {
+  return issueProduct(b, shape, sum, [&](int64_t k, int64_t column, bool accumulates, Value sum) {
     ValueRange registers = a.slice(k / depthOfInstruction * registersOfInstruction, registersOfInstruction);
-    return ptx::wgmmaFromRegisters(b, type.getColumns(), view.getElementType(), sum, registers,
-                                   b.add(ofX, depthOffset(x, k)), view.getMajor() == Major::mn, accumulates);
+    return ptx::wgmmaFromRegisters(b, shape.instructionColumns, view.getElementType(), sum, registers,
+                                   b.add(ofX, depthOffset(x, k) + columnOffset(x, column)),
+                                   view.getMajor() == Major::mn, accumulates);
   });
 }

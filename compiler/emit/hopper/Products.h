@@ -24,11 +24,15 @@ struct WgmmaOperand {
 KernelBuilder::Values emitWgmmaFragment(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value slot, mlir::Value row,
                                         mlir::Value threadInGroup);
 
-// Issues `depth` / 16 instructions as one group. `sum` is null where it starts at zero. A is a view or a fragment.
-mlir::Value emitWgmmaProduct(KernelBuilder &b, PendingType type, WgmmaOperand a, WgmmaOperand x, mlir::Value sum,
-                             int64_t depth);
-mlir::Value emitWgmmaProduct(KernelBuilder &b, PendingType type, mlir::ValueRange a, WgmmaOperand x, mlir::Value sum,
-                             int64_t depth);
+/// A product of rows x depth and depth x columns. An instruction has `instructionColumns` of the columns.
+struct WgmmaShape {
+  int64_t rows, columns, instructionColumns, depth;
+};
+
+// Issues `depth` / 16 instructions for each part of the columns, all as one group. `sum` is null where it starts at zero.
+// A is a view or a fragment.
+mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, mlir::Value sum);
+mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, mlir::ValueRange a, WgmmaOperand x, mlir::Value sum);
 
 } // namespace sparsec
 

@@ -1,0 +1,310 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The program of a spmm over windows of a plan. A window has one block row for each group of consumers. The columns of X
+// that any of these rows needs are loaded once, for all of them. X and the blocks of W have a ring and a producer each:
+//
+//   producer "x" copies the columns of the window, and releases each for the groups that have no step for it;
+//   producer "w" copies the blocks of the window, by column, then by row;
+//   a group follows the steps of its row. A step names its column and its block by their numbers in the window.
+//
+// A group keeps one product in flight. The slots of a product are released when the next one is issued, or earlier, if
+// the column of the next one is not there yet: the producer may need the slot to go on.
+//
+// A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never falls so far behind a
+// ring that phases of its barriers look alike.
+
+#include "ProgramBuilder.h"
+#include "RoleBuilding.h"
+#include "ScheduleAttribute.h"
+#include "SharedMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+namespace {
+
+// The words of the sections (launch_info.h, sparsec_plan_section_t).
+constexpr int64_t absentGroups = 8, numberBits = 16, noBlock = 65535;
+/// Accumulators and all else must fit the registers at launch for ptxas to take an instruction (C7602). Three groups of
+/// consumers have 128, and an instruction with 256 columns takes 128 for its accumulators alone.
+constexpr int64_t columnsOfInstruction = 128;
+
+class WindowBuilder : public ProgramBuilder {
+public:
+  WindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
+      : ProgramBuilder(kernel, schedule), spmm(spmm), matrix(spmm.getMatrix().getType()) {}
+
+private:
+  struct Tile {
+    Value window, column; // i32: the number of the window, and the first column of the result
+  };
+  struct Range {
+    Value first, end;
+  };
+  /// The state of a group from step to step.
+  struct Progress {
+    Value sum;
+    Value holds;         // i1: a product is in flight, and its slots are not released
+    Value column, block; // cursors of the step before
+    Value word;          // of this step
+
+    SmallVector<Value> values() const { return {sum, holds, column, block, word}; }
+    static Progress of(ValueRange values) { return {values[0], values[1], values[2], values[3], values[4]}; }
+  };
+  using TileBody = function_ref<SmallVector<Value>(const Tile &, ValueRange carried)>;
+
+  void buildBody(ImplicitLocOpBuilder &b) override;
+  Type elementType() override { return matrix.getElementType(); }
+
+  void forEachTile(ImplicitLocOpBuilder &b, ValueRange inits, TileBody body);
+  Range readRange(ImplicitLocOpBuilder &b, PlanSection offsets, Value index);
+  void buildColumnProducer(ImplicitLocOpBuilder &b);
+  void buildBlockProducer(ImplicitLocOpBuilder &b);
+  void buildConsumer(ImplicitLocOpBuilder &b);
+  SmallVector<Value> multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
+  Progress buildStep(ImplicitLocOpBuilder &b, const Progress &before, Value next, Value firstColumn, Value firstBlock);
+  void releaseEarly(ImplicitLocOpBuilder &b, const Progress &before, Value condition);
+  void storeRow(ImplicitLocOpBuilder &b, const Tile &tile, Value rowOfWindow, Value sum);
+
+  Value operand(Value kernelValue) { return mapping.lookup(kernelValue); }
+  bool isTransposed() { return spmm.getXLayout() == DenseLayout::nk; }
+  int64_t groups() { return schedule.getConsumersM(); }
+  int64_t columns() { return schedule.getTileN(); }
+  Type pendingType() { return PendingType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
+  Type sumType() { return AccumulatorType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
+
+  SpmmOp spmm;
+  BsrType matrix;
+  Value columnRing, blockRing;
+  Value viewOfBlock, viewOfX; // of the consumer role
+};
+
+void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
+  MLIRContext *context = b.getContext();
+  int64_t depth = schedule.getTileK();
+  auto makeRing = [&](StringRef name, int64_t stages, Type buffer, int64_t releases) -> Value {
+    return RingOp::create(b, RingType::get(context, stages, {buffer}), b.getStringAttr(name), /*messages=*/false,
+                          /*skips=*/true, b.getI64IntegerAttr(releases), DenseI64ArrayAttr(), IntegerAttr());
+  };
+  Type x = isTransposed() ? BufferType::get(context, columns(), depth, elementType())
+                          : BufferType::get(context, depth, columns(), elementType());
+  Type block = BufferType::get(context, matrix.getBlockRows(), depth, elementType());
+  columnRing = makeRing("column_ring", schedule.getStages(), x, groups());
+  blockRing = makeRing("block_ring", schedule.getBlockStages(), block, /*releases=*/1);
+  int64_t registers = schedule.getProducerRegisters();
+  makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(b); });
+  makeRole(b, "x", RoleUnit::thread, 1, registers, [&] { buildColumnProducer(b); });
+  makeRole(b, "w", RoleUnit::thread, 1, registers, [&] { buildBlockProducer(b); });
+}
+
+void WindowBuilder::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits, TileBody body) {
+  auto loop = TileLoopOp::create(b, inits);
+  loop.setPeriodic(true);
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = loop.getBody().front();
+  b.setInsertionPointToStart(&block);
+  Value panel = block.getArgument(1);
+  if (int64_t cluster = schedule.getCluster(); cluster > 1)
+    panel = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
+  Tile tile = {named(block.getArgument(0), "window"), named(multiply(b, panel, columns()), "column")};
+  YieldOp::create(b, body(tile, block.getArguments().drop_front(2)));
+}
+
+WindowBuilder::Range WindowBuilder::readRange(ImplicitLocOpBuilder &b, PlanSection offsets, Value index) {
+  Value first = ReadPlanOp::create(b, offsets, index);
+  return {first, ReadPlanOp::create(b, offsets, add(b, index, 1))};
+}
+
+//===----------------------------------------------------------------------===//
+// Producers
+//===----------------------------------------------------------------------===//
+
+/// The word of the next column is loaded while this one is copied.
+void WindowBuilder::buildColumnProducer(ImplicitLocOpBuilder &b) {
+  Value begin = CursorOp::create(b, columnRing);
+  forEachTile(b, begin, [&](const Tile &tile, ValueRange carried) {
+    Range columns = readRange(b, PlanSection::column_offsets, tile.window);
+    Value first = ReadPlanOp::create(b, PlanSection::columns, columns.first);
+    auto loop = scf::ForOp::create(b, columns.first, columns.end, i32(b, 1), ValueRange{carried[0], first});
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value slot = named(loop.getRegionIterArg(0), "slot"), word = named(loop.getRegionIterArg(1), "word");
+    Value next = ReadPlanOp::create(b, PlanSection::columns, add(b, loop.getInductionVar(), 1));
+    AcquireOp::create(b, columnRing, slot);
+    PostOp::create(b, columnRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
+    Value k = multiply(b, divide(b, word, absentGroups), matrix.getBlockColumns());
+    SmallVector<Value> at{k, tile.column};
+    if (isTransposed())
+      std::swap(at[0], at[1]);
+    CopyOp::create(b, operand(spmm.getDense()), at, columnRing, slot, /*index=*/0);
+    Value absent = named(remainder(b, word, absentGroups), "absent");
+    ReleaseOp::create(b, columnRing, slot, /*condition=*/Value(), absent);
+    scf::YieldOp::create(b, ValueRange{NextOp::create(b, columnRing, slot), next});
+    return SmallVector<Value>{loop.getResult(0)};
+  });
+}
+
+/// The CTAs of a cluster work on one window, so that they share its blocks.
+void WindowBuilder::buildBlockProducer(ImplicitLocOpBuilder &b) {
+  Value begin = CursorOp::create(b, blockRing);
+  bool mayCut = mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed());
+  forEachTile(b, begin, [&](const Tile &tile, ValueRange carried) {
+    Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
+    auto readBlock = [&](Value number) -> SmallVector<Value> {
+      Value entry = multiply(b, number, 2);
+      SmallVector<Value> read{ReadPlanOp::create(b, PlanSection::blocks, entry)};
+      if (mayCut)
+        read.push_back(ReadPlanOp::create(b, PlanSection::blocks, add(b, entry, 1)));
+      return read;
+    };
+    SmallVector<Value> inits{carried[0]};
+    llvm::append_range(inits, readBlock(blocks.first));
+    auto loop = scf::ForOp::create(b, blocks.first, blocks.end, i32(b, 1), inits);
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value slot = named(loop.getRegionIterArg(0), "slot"), block = named(loop.getRegionIterArg(1), "block");
+    SmallVector<Value> next = readBlock(add(b, loop.getInductionVar(), 1));
+    AcquireOp::create(b, blockRing, slot);
+    PostOp::create(b, blockRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
+    Value zero = i32(b, 0);
+    auto copy =
+        CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{block, zero, zero}, blockRing, slot, /*index=*/0);
+    copy.setMulticast(int64_t(schedule.getCluster()) > 1);
+    if (mayCut)
+      copy.getBlockColumnsMutable().assign(named(loop.getRegionIterArg(2), "column"));
+    SmallVector<Value> yielded{NextOp::create(b, blockRing, slot)};
+    llvm::append_range(yielded, next);
+    scf::YieldOp::create(b, yielded);
+    return SmallVector<Value>{loop.getResult(0)};
+  });
+}
+
+//===----------------------------------------------------------------------===//
+// Consumer
+//===----------------------------------------------------------------------===//
+
+void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
+  MLIRContext *context = b.getContext();
+  int64_t depth = schedule.getTileK();
+  auto typeOfBlock = ViewType::get(context, matrix.getBlockRows(), depth, elementType(), Major::k);
+  auto typeOfX = isTransposed() ? ViewType::get(context, columns(), depth, elementType(), Major::k)
+                                : ViewType::get(context, depth, columns(), elementType(), Major::mn);
+  Value first;
+  viewOfBlock = named(ViewOp::create(b, typeOfBlock, blockRing, /*row=*/first, /*column=*/first, /*index=*/0), "w");
+  viewOfX = named(ViewOp::create(b, typeOfX, columnRing, /*row=*/first, /*column=*/first, /*index=*/0), "x");
+  Value zero = i32(b, 0);
+  forEachTile(b, {zero, zero}, [&](const Tile &tile, ValueRange carried) {
+    Value firstColumn = named(carried[0], "first_column"), firstBlock = named(carried[1], "first_block");
+    // The group is read anew: kept from tile to tile it would take a register that the accumulators need.
+    auto rowOfWindow = [&] { return add(b, multiply(b, tile.window, groups()), GroupOp::create(b)); };
+    Range steps = readRange(b, PlanSection::step_offsets, rowOfWindow());
+    // The last wait belongs to the branch that has products in flight (see SpmmRoles.cpp).
+    Value hasSteps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, steps.first, steps.end);
+    auto branch = scf::IfOp::create(b, TypeRange{sumType()}, hasSteps, /*withElseRegion=*/true);
+    {
+      OpBuilder::InsertionGuard guard(b);
+      b.setInsertionPointToStart(branch.thenBlock());
+      scf::YieldOp::create(b, multiplyRow(b, steps, firstColumn, firstBlock));
+      b.setInsertionPointToStart(branch.elseBlock());
+      scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType())});
+    }
+    storeRow(b, tile, rowOfWindow(), branch.getResult(0));
+    Range columns = readRange(b, PlanSection::column_offsets, tile.window);
+    Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
+    return SmallVector<Value>{add(b, firstColumn, arith::SubIOp::create(b, columns.end, columns.first)),
+                              add(b, firstBlock, arith::SubIOp::create(b, blocks.end, blocks.first))};
+  });
+  DrainStoresOp::create(b);
+}
+
+/// Positions of the rings count from `firstColumn` and `firstBlock`, which are those of the window.
+SmallVector<Value> WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn,
+                                              Value firstBlock) {
+  Progress progress = {ZeroOp::create(b, pendingType()), arith::ConstantOp::create(b, b.getBoolAttr(false)),
+                       CursorOp::create(b, columnRing), CursorOp::create(b, blockRing),
+                       ReadPlanOp::create(b, PlanSection::steps, steps.first)};
+  auto loop = scf::ForOp::create(b, steps.first, steps.end, i32(b, 1), progress.values());
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Progress before = Progress::of(loop.getRegionIterArgs());
+    constexpr StringLiteral names[] = {"sum", "holds", "previous_column", "previous_block", "word"};
+    for (auto [value, name] : llvm::zip(before.values(), names))
+      named(value, name);
+    Value next = ReadPlanOp::create(b, PlanSection::steps, add(b, loop.getInductionVar(), 1));
+    scf::YieldOp::create(b, buildStep(b, before, next, firstColumn, firstBlock).values());
+  }
+  Progress last = Progress::of(loop.getResults());
+  Value sum = AwaitOp::create(b, sumType(), last.sum, /*outstanding=*/0);
+  ReleaseOp::create(b, columnRing, last.column, last.holds);
+  ReleaseOp::create(b, blockRing, last.block, last.holds);
+  return {sum};
+}
+
+WindowBuilder::Progress WindowBuilder::buildStep(ImplicitLocOpBuilder &b, const Progress &before, Value next,
+                                                 Value firstColumn, Value firstBlock) {
+  Value column = remainder(b, before.word, 1 << numberBits), block = divide(b, before.word, 1 << numberBits);
+  Value slot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
+  Value multiplies =
+      named(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock)), "multiplies");
+  Value isFull = IsFullOp::create(b, columnRing, slot);
+  Value mayHold = arith::AndIOp::create(b, isFull, multiplies);
+  Value mustRelease = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, before.holds, mayHold);
+  releaseEarly(b, before, mustRelease);
+  Value holds = arith::AndIOp::create(b, before.holds, mayHold);
+  WaitOp::create(b, TypeRange(), columnRing, slot);
+  auto branch = scf::IfOp::create(b, TypeRange{pendingType(), before.block.getType()}, multiplies,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  Value blockSlot = CursorOp::create(b, blockRing, add(b, firstBlock, block));
+  WaitOp::create(b, TypeRange(), blockRing, blockSlot);
+  Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, slot, before.sum,
+                                    schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
+  AwaitProductsOp::create(b, /*outstanding=*/1);
+  ReleaseOp::create(b, columnRing, before.column, holds);
+  ReleaseOp::create(b, blockRing, before.block, holds);
+  scf::YieldOp::create(b, ValueRange{product, blockSlot});
+  b.setInsertionPointToStart(branch.elseBlock());
+  ReleaseOp::create(b, columnRing, slot);
+  scf::YieldOp::create(b, ValueRange{before.sum, before.block});
+  return {branch.getResult(0), multiplies, slot, branch.getResult(1), next};
+}
+
+/// Completes the product in flight.
+void WindowBuilder::releaseEarly(ImplicitLocOpBuilder &b, const Progress &before, Value condition) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  AwaitProductsOp::create(b, /*outstanding=*/0);
+  ReleaseOp::create(b, columnRing, before.column);
+  ReleaseOp::create(b, blockRing, before.block);
+}
+
+/// The last window may have fewer rows than groups.
+void WindowBuilder::storeRow(ImplicitLocOpBuilder &b, const Tile &tile, Value rowOfWindow, Value sum) {
+  Value zero = i32(b, 0);
+  Value row = ReadPlanOp::create(b, PlanSection::window_rows, rowOfWindow);
+  auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, row, zero),
+                                  /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  SmallVector<Value> extras;
+  for (Value extra : spmm.getExtras())
+    extras.push_back(operand(extra));
+  int64_t resultBytes = cast<RankedTensorType>(results[0].getType()).getElementTypeBitWidth() / 8;
+  auto store = StoreOp::create(b, sum, results[0], row, /*row=*/zero, tile.column, GroupOp::create(b),
+                               /*group_row=*/zero, /*group_column=*/zero, extras, spmm.getBroadcast(),
+                               matrix.getBlockRows(), /*transposed=*/spmm.getYLayout() == ResultLayout::nm,
+                               usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes),
+                               /*staging=*/DenseI64ArrayAttr());
+  setEpilogue(b, store, spmm.getEpilogue());
+}
+
+} // namespace
+
+std::unique_ptr<ProgramBuilder> sparsec::makeWindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule) {
+  return std::make_unique<WindowBuilder>(kernel, spmm, schedule);
+}
