@@ -143,15 +143,15 @@ TEST_F(Sampled, OldValuesMayBeTheResult) {
   EXPECT_OK(launch());
   fake.calls.clear();
   refuses("argument 5 's': its memory overlaps data of argument 3 'old', but not element for element",
-          [this](auto &all) { all[old].dense.data = at(0x600010); });
+          [](auto &all) { all[old].dense.data = at(0x600010); });
   refuses("argument 5 's': its memory overlaps data of argument 1 'a'",
-          [this](auto &all) { all[a].dense.data = at(0x600010); });
+          [](auto &all) { all[a].dense.data = at(0x600010); });
 }
 
 TEST_F(Sampled, NoVariantTakesUnalignedFactors) {
   refuses("argument 1 'a': expects pointers and row strides that are multiples of 16 bytes: the kernel has no variant "
           "for less",
-          [this](auto &all) { all[a].dense.data = at(0x200002); });
+          [](auto &all) { all[a].dense.data = at(0x200002); });
 }
 
 TEST_F(Sampled, NothingIsLaunchedWithoutBlocks) {
