@@ -45,7 +45,7 @@ def Sparsec_CursorOp : Sparsec_Op<"cursor", [Pure, Sparsec_NamesResults]> {
 
     ```mlir
     %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    %c = sparsec.cursor %ring at(%position) : <4, [!sparsec.buffer<128, 64, bf16>]>
+    %c = sparsec.cursor %ring at(%position) : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Optional<I32>:$position);
@@ -122,7 +122,7 @@ def Sparsec_IsFullOp : Sparsec_Op<"is_full"> {
     A consumer may do something else before it waits (mbarrier.test_wait, PTX ISA 9.7.13.15.16).
 
     ```mlir
-    %full = sparsec.is_full %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>]>
+    %full = sparsec.is_full %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);

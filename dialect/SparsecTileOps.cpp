@@ -53,7 +53,9 @@ void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
 void ClusterRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "rank"); }
-void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "begin"); }
+void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getResult(), getPosition() ? "slot" : "begin");
+}
 void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "next"); }
 
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }

@@ -127,5 +127,20 @@ module @schedule_c3_large attributes {sparsec.attribute = #sparsec.schedule<inst
 
 // -----
 
+// expected-error @+1 {{expects block_stages to be from 2 to 32 with walk = windows, and 0 without, but got 1}}
+module @schedule_c4 attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 1>} {}
+
+// -----
+
+// expected-error @+1 {{expects block_stages to be from 2 to 32 with walk = windows, and 0 without, but got 33}}
+module @schedule_c4_most attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 33>} {}
+
+// -----
+
+// expected-error @+1 {{expects block_stages to be from 2 to 32 with walk = windows, and 0 without, but got 8}}
+module @schedule_c4_blocks attributes {sparsec.attribute = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, block_stages = 8>} {}
+
+// -----
+
 // expected-error @+1 {{expects consumer_registers to be 0 or a multiple of 8 from 24 to 256, but got 100}}
 module @schedule_c3_multiple attributes {sparsec.attribute = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 2, consumers_n = 2, consumer_registers = 100>} {}
