@@ -22,6 +22,8 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --case KEY=VALUE,.. only these cases; keys: block, density, layout, target, label (part of the file's name);
                       may be given more than once: any of them
   --plan LIST         with a plan for the case, with one for any width (open), without (default: with,without)
+  --pattern KIND      what plans are told of the pattern: static (it stays as it is, so that they may hold it in another
+                      order) or dynamic (default: static)
   --launches COUNT    timed launches of every case (default: 15, at least 11)
   --cublas FILE       the library to compare with (default: libcublas.so.13, .12, ...)
   --json FILE         also write the results there
@@ -85,20 +87,22 @@ void parsePlan(const std::string &text, Options &options) {
   }
 }
 
+bool parsePattern(const std::string &text) {
+  if (text != "static" && text != "dynamic")
+    exitWithUsage(fmt::format("--pattern expects static or dynamic, but got '{}'", text));
+  return text == "static";
+}
+
 } // namespace
 
 Options parseCommandLine(int argc, char **argv) {
-  static const option longOptions[] = {{"kernels", required_argument, nullptr, 'k'},
-                                       {"schedule-dir", required_argument, nullptr, 'd'},
-                                       {"size", required_argument, nullptr, 's'},
-                                       {"density", required_argument, nullptr, 'D'},
-                                       {"case", required_argument, nullptr, 'c'},
-                                       {"plan", required_argument, nullptr, 'p'},
-                                       {"launches", required_argument, nullptr, 'l'},
-                                       {"cublas", required_argument, nullptr, 'b'},
-                                       {"json", required_argument, nullptr, 'j'},
-                                       {"help", no_argument, nullptr, 'h'},
-                                       {}};
+  static const option longOptions[] = {
+      {"kernels", required_argument, nullptr, 'k'}, {"schedule-dir", required_argument, nullptr, 'd'},
+      {"size", required_argument, nullptr, 's'},    {"density", required_argument, nullptr, 'D'},
+      {"case", required_argument, nullptr, 'c'},    {"plan", required_argument, nullptr, 'p'},
+      {"pattern", required_argument, nullptr, 'P'}, {"launches", required_argument, nullptr, 'l'},
+      {"cublas", required_argument, nullptr, 'b'},  {"json", required_argument, nullptr, 'j'},
+      {"help", no_argument, nullptr, 'h'},          {}};
   Options options;
   for (int key; (key = getopt_long(argc, argv, "", longOptions, nullptr)) != -1;) {
     switch (key) {
@@ -119,6 +123,9 @@ Options parseCommandLine(int argc, char **argv) {
       break;
     case 'p':
       parsePlan(optarg, options);
+      break;
+    case 'P':
+      options.isPatternStatic = parsePattern(optarg);
       break;
     case 'l':
       options.launches = std::atoi(optarg);

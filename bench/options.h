@@ -18,6 +18,7 @@ struct Options {
   std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
   std::vector<std::map<std::string, std::string>> cases;
   bool withPlan = true, withOpenPlan = false, withoutPlan = true;
+  bool isPatternStatic = true; // plans may hold it in another order
   int launches = 15;
   std::string cublas, json;
 };

@@ -56,10 +56,10 @@ std::string jsonOf(const Row &row) {
   return fmt::format(
       R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
       R"("block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
-      R"("open_plan_ms": {:.4f}, "planned": {}, "open_planned": {}, "unplanned": {}}})",
+      R"("open_plan_ms": {:.4f}, "plan_columns": {}, "planned": {}, "open_planned": {}, "unplanned": {}}})",
       quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
       row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount, row.planMilliseconds,
-      row.openPlanMilliseconds, jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.unplanned));
+      row.openPlanMilliseconds, row.planColumns, jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.unplanned));
 }
 
 std::string jsonOf(const DenseRow &row, double flops) {

@@ -32,6 +32,7 @@ struct Row {
   double density;      // asked for
   int64_t blockCount;
   double planMilliseconds, openPlanMilliseconds; // host time to make each plan, 0 without it
+  int64_t planColumns;                           // of the windows of the first plan; 0: it has none
   std::optional<Measurement> planned, openPlanned, unplanned;
 
   double bestTeraflops() const;

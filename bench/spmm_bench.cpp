@@ -38,6 +38,8 @@ private:
   std::vector<Argument> makeArguments(const Candidate &candidate, const sparsec_blocks_t &matrix,
                                       const ProductSize &size) const;
   double timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const;
+  Plan makePlan(const Candidate &candidate, const std::vector<Argument> &arguments) const;
+  void describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const;
   void poisonResult() const;
 
   const Options &options;
@@ -89,6 +91,10 @@ std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const spa
           dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
 }
 
+Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &arguments) const {
+  return createPlan(candidate.kernel, arguments, nullptr, options.isPatternStatic ? SPARSEC_PLAN_STATIC_PATTERN : 0);
+}
+
 /// Launches of one block row and few columns, so that the device is never the slower side.
 double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const {
   ProductSize small = {candidate.blockRows, options.size.depth, 64};
@@ -97,7 +103,7 @@ double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool pl
   view.capacity = matrix.pattern.rowPtr[1];
   const auto arguments = makeArguments(candidate, view, small);
   const ArgumentArray array(arguments);
-  Plan plan = planned ? createPlan(candidate.kernel, arguments) : Plan();
+  Plan plan = planned ? makePlan(candidate, arguments) : Plan();
   return hostMicroseconds(stream, [&] {
     check(sparsec_launch(candidate.kernel, plan.get(), array.data(), array.size(), stream.handle()));
   });
@@ -127,6 +133,22 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
   return result;
 }
 
+/// The variant that launches with the plan, which may be null, take. A row describes that of its first measurement.
+void Bench::describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const {
+  if (!row.schedule.empty())
+    return;
+  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const ArgumentArray array(arguments);
+  size_t variantIndex = 0;
+  check(sparsec_launch_variant(candidate.kernel, plan.get(), array.data(), array.size(), &variantIndex));
+  const sparsec_stage_info_t *stage = sparsec_kernel_stage(candidate.kernel, variantIndex, 0);
+  row.schedule = sparsec_kernel_variant(candidate.kernel, variantIndex)->schedule;
+  row.registers = stage->registers;
+  row.sharedMemory = stage->dynamic_shared_memory + stage->static_shared_memory;
+  row.spillBytes = stage->spill_bytes;
+  row.planColumns = plan ? planInfo(plan, variantIndex).columns : 0;
+}
+
 Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected) {
   Row row = {};
   row.label = candidate.label;
@@ -136,28 +158,22 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   row.blockColumns = candidate.blockColumns;
   row.blockCount = matrix.view.capacity;
 
-  const auto arguments = makeArguments(candidate, matrix.view, options.size);
-  const ArgumentArray array(arguments);
-  size_t variantIndex = 0;
-  check(sparsec_launch_variant(candidate.kernel, array.data(), array.size(), &variantIndex));
-  const sparsec_stage_info_t *stage = sparsec_kernel_stage(candidate.kernel, variantIndex, 0);
-  row.schedule = sparsec_kernel_variant(candidate.kernel, variantIndex)->schedule;
-  row.registers = stage->registers;
-  row.sharedMemory = stage->dynamic_shared_memory + stage->static_shared_memory;
-  row.spillBytes = stage->spill_bytes;
-
   if (options.withPlan) {
-    Plan plan = createPlan(candidate.kernel, arguments);
+    Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, options.size));
+    describe(candidate, matrix, plan, row);
     row.planMilliseconds = planInfo(plan).milliseconds;
     row.planned = measure(candidate, matrix, expected, plan.get());
   }
   if (options.withOpenPlan) {
-    Plan plan = createPlan(candidate.kernel, {matrix.view, {}, {}});
+    Plan plan = makePlan(candidate, {matrix.view, {}, {}});
+    describe(candidate, matrix, plan, row);
     row.openPlanMilliseconds = planInfo(plan).milliseconds;
     row.openPlanned = measure(candidate, matrix, expected, plan.get());
   }
-  if (options.withoutPlan)
+  if (options.withoutPlan) {
+    describe(candidate, matrix, Plan(), row);
     row.unplanned = measure(candidate, matrix, expected, nullptr);
+  }
   return row;
 }
 

@@ -37,13 +37,15 @@ inline Module loadModule(sparsec_device_t device, const std::vector<char> &file)
   return Module(module);
 }
 
-/// Arguments may be open.
-inline Plan createPlan(sparsec_kernel_t kernel, const std::vector<Argument> &arguments, void *stream = nullptr) {
+/// Arguments may be open. The flags are of sparsec_plan_flag_t.
+inline Plan createPlan(sparsec_kernel_t kernel, const std::vector<Argument> &arguments, void *stream = nullptr,
+                       uint32_t flags = 0) {
   const ArgumentArray array(arguments);
   auto options = sized<sparsec_plan_options_t>();
   options.arguments = array.data();
   options.argument_count = array.size();
   options.stream = stream;
+  options.flags = flags;
   sparsec_plan_t plan = nullptr;
   check(sparsec_plan_create(kernel, &options, &plan));
   return Plan(plan);

@@ -2,6 +2,7 @@
 #include "arguments/blocks.h"
 #include "arguments/index_arrays.h"
 #include "arguments/memory_check.h"
+#include "image/checksum.h"
 #include "image/enum_values.h"
 #include "image/launch_info_reader.h"
 
@@ -158,6 +159,21 @@ Status checkBlocks(const sparsec_blocks_t &blocks, const Subject &subject) {
 
 Status checkBlockLists(const sparsec_blocks_t &blocks, const Subject &subject) {
   return ListChecker(blocks, subject).check();
+}
+
+uint32_t listChecksum(const sparsec_blocks_t &blocks) {
+  uint32_t checksum = 0;
+  auto add = [&](const void *data, size_t bytes) {
+    checksum = crc32(static_cast<const uint8_t *>(data), bytes, checksum);
+  };
+  for (const sparsec_block_lists_t *lists : {&blocks.full, &blocks.partial})
+    for (int64_t number = 0; number < listCount(blocks); ++number) {
+      const std::span<const int32_t> list = blockList(blocks, *lists, number);
+      const uint64_t size = list.size();
+      add(&size, sizeof(size));
+      add(list.data(), list.size_bytes());
+    }
+  return checksum;
 }
 
 Status ListCopies::download(const Device &device, const Subject &subject, sparsec_blocks_t &blocks, void *stream) {

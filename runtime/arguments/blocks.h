@@ -39,6 +39,10 @@ Status checkBlocks(const sparsec_blocks_t &blocks, const Subject &subject);
 /// of them twice in a block row. All arrays are in host memory.
 Status checkBlockLists(const sparsec_blocks_t &blocks, const Subject &subject);
 
+/// A checksum of what the lists of (checked) blocks say, entries in their order, whatever their encoding. All arrays
+/// are in host memory.
+uint32_t listChecksum(const sparsec_blocks_t &blocks);
+
 /// The lists of a pattern, copied from the memory of a device.
 class ListCopies {
 public:

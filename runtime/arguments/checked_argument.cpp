@@ -119,19 +119,24 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
   return {};
 }
 
-Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream) {
+Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const KnownLists &known,
+                           void *stream) {
   const Device &device = *kernel.module->device;
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (!isBlocks(arguments[i].kind))
       continue;
     sparsec_blocks_t blocks = blocksOf(arguments[i]);
-    bool isAlwaysChecked = device.isHost() && arguments[i].kind == SPARSEC_ARGUMENT_PATTERN;
+    const bool isKnown = i == known.argument;
+    bool isAlwaysChecked = device.isHost() && (arguments[i].kind == SPARSEC_ARGUMENT_PATTERN || isKnown);
     if (!isAlwaysChecked && !(blocks.flags & SPARSEC_BLOCKS_CHECK_LISTS))
       continue;
     ListCopies copies;
-    const Subject subject = checkedArgument(kernel, arguments, i).subject();
-    SPARSEC_RETURN_IF_ERROR(copies.download(device, subject, blocks, stream));
-    SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, subject));
+    const Checked argument = checkedArgument(kernel, arguments, i);
+    SPARSEC_RETURN_IF_ERROR(copies.download(device, argument.subject(), blocks, stream));
+    SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, argument.subject()));
+    if (isKnown && listChecksum(blocks) != known.checksum)
+      return argument.refuse("plan is for other index arrays: it was made with SPARSEC_PLAN_STATIC_PATTERN, so that "
+                             "all its launches have the same");
   }
   return {};
 }

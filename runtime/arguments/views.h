@@ -8,16 +8,27 @@
 #include "status.h"
 
 #include <algorithm>
+#include <cstddef>
 #include <cstring>
 
 namespace sparsec::runtime {
 
-/// All structs still have the size of their first version, so that a caller's struct of at least this size is read in
-/// place. A field that is added later needs a copy with zeros behind the caller's bytes.
+/// The size of a struct in the first version.
+template <typename Struct> constexpr size_t firstSize = sizeof(Struct);
+template <> inline constexpr size_t firstSize<sparsec_plan_info_t> = offsetof(sparsec_plan_info_t, windows);
+
+/// All structs that functions read still have the size of their first version, so that a caller's struct of at least
+/// this size is read in place. A field that is added later needs a copy with zeros behind the caller's bytes.
 template <typename Struct> Status checkStructSize(const Struct &value, const Subject &subject) {
-  if (value.size >= sizeof(Struct))
+  if (value.size >= firstSize<Struct>)
     return {};
-  return invalidArgument(subject, ": expects a size of at least ", sizeof(Struct), " bytes, but got ", value.size);
+  return invalidArgument(subject, ": expects a size of at least ", firstSize<Struct>, " bytes, but got ", value.size);
+}
+
+/// Fills a started output, as far as the caller knows the struct; the size stays that of the caller.
+template <typename Struct> void fillOutput(Struct &out, Struct value) {
+  value.size = out.size;
+  std::memcpy(static_cast<void *>(&out), &value, std::min(value.size, sizeof(Struct)));
 }
 
 /// A struct that a function fills: refuses one that is missing or too small, and clears what is known of it.
@@ -25,16 +36,8 @@ template <typename Struct> Status startOutput(Struct *out, const char *name) {
   if (!out)
     return invalidArgument(name, " is NULL");
   SPARSEC_RETURN_IF_ERROR(checkStructSize(*out, {name}));
-  size_t size = out->size;
-  *out = {};
-  out->size = size;
+  fillOutput(*out, Struct());
   return {};
-}
-
-/// Fills a started output; the size stays that of the caller.
-template <typename Struct> void fillOutput(Struct &out, Struct value) {
-  value.size = out.size;
-  out = value;
 }
 
 // The views of arguments whose kinds and sizes are checked.

@@ -32,10 +32,11 @@ constexpr SlotRule sddmmSlots[] = {
 };
 
 // Plans compare costs in 16 bits.
-constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX};
+constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX, false};
 constexpr PlanCostRule spmmPlanCosts[] = {
     tileOverhead,
-    {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101},
+    {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101, false},
+    {SPARSEC_PLAN_COST_COLUMN, "column cost in percent", 0, UINT16_MAX, true},
 };
 
 constexpr SlotRule attentionSlots[] = {

@@ -49,6 +49,7 @@ struct PlanCostRule {
   uint32_t key;
   const char *name;
   uint32_t least, most;
+  bool isOfWindows; // only variants that take windows need it
 };
 
 struct OperationRule {
@@ -58,7 +59,7 @@ struct OperationRule {
   std::span<const SlotRule> slots;
   std::span<const AttributeRule> attributes; // each is there once
   std::span<const RegionRule> regions;       // each is there at most once
-  std::span<const PlanCostRule> planCosts;   // each variant has each once
+  std::span<const PlanCostRule> planCosts;   // each variant has each that it needs once
 };
 
 /// Null if there is no such operation.

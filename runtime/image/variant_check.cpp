@@ -16,10 +16,11 @@ bool hasMemory(const sparsec_argument_info_t &argument) {
   return argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
 }
 
-/// The pointers that a machine kernel gets besides the arguments: the workspaces of its variant, or the inputs of an
-/// auxiliary kernel.
+/// The pointers that a machine kernel gets besides the arguments: the workspaces and plan sections of its variant, or
+/// the inputs of an auxiliary kernel.
 struct Surroundings {
   uint32_t workspaces = 0, inputs = 0;
+  uint32_t requiredSections = 0;
   bool isAuxiliary = false;
 };
 
@@ -35,6 +36,7 @@ public:
 private:
   Status checkCuda();
   Status checkParameter(uint32_t number);
+  Status checkSection(const sparsec_parameter_info_t &parameter, uint32_t number);
   Status checkField(const sparsec_parameter_info_t &parameter, uint32_t number);
   Status checkTensorMap(uint32_t number);
 
@@ -134,7 +136,7 @@ Status StageChecker::checkParameter(uint32_t number) {
     SPARSEC_RETURN_IF_ERROR(checkIndex("tensor map", info.isHost() ? 0 : info.all<sparsec_tensor_map_info_t>().size()));
     return checkTensorMap(parameter.index);
   case SPARSEC_SOURCE_PLAN_SECTION:
-    return parameter.index < planSectionCount ? Status() : records.unknown("plan section", parameter.index);
+    return checkSection(parameter, number);
   case SPARSEC_SOURCE_WORKSPACE:
     return checkIndex("workspace", surroundings.workspaces);
   case SPARSEC_SOURCE_INPUT:
@@ -145,6 +147,17 @@ Status StageChecker::checkParameter(uint32_t number) {
     return {};
   }
   return records.unknown("parameter source", parameter.source);
+}
+
+/// A kernel also runs without the tile lists. It gets null for them then, but not for another section.
+Status StageChecker::checkSection(const sparsec_parameter_info_t &parameter, uint32_t number) {
+  constexpr uint32_t tileLists = setOf(SPARSEC_PLAN_TILE_OFFSETS, SPARSEC_PLAN_TILES);
+  if (parameter.index >= planSectionCount)
+    return records.unknown("plan section", parameter.index);
+  if (isIn(tileLists | surroundings.requiredSections, parameter.index))
+    return {};
+  return records.broken("parameter ", number, " of ", name, " is plan section ", parameter.index,
+                        ", which is not required");
 }
 
 Status StageChecker::checkField(const sparsec_parameter_info_t &parameter, uint32_t number) {
@@ -281,9 +294,43 @@ Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t
     uint32_t found = 0;
     for (const sparsec_plan_cost_info_t &cost : costs)
       found += cost.key == known.key;
-    if (found != 1)
+    const bool isNeeded = !known.isOfWindows || takesWindows(variant);
+    if (found > 1 || (isNeeded && found == 0))
       return records.broken("the ", known.name, " of ", name, " is there ", found, " times");
   }
+  return {};
+}
+
+/// The machine kernel that follows the plan of a variant with windows: what a plan needs to make them.
+Status checkWindows(const KernelRecords &records, const sparsec_stage_info_t &stage, const std::string &name) {
+  constexpr uint32_t maxGroups = 7; // numbers of groups have three bits in SPARSEC_PLAN_COLUMNS
+  if (!findPlanCost(*findOperation(records.operation().kind), SPARSEC_PLAN_COST_COLUMN))
+    return records.broken(name, " takes windows, which ", findOperation(records.operation().kind)->name, " has not");
+  uint32_t matrix = 0;
+  while (records.arguments()[matrix].kind != SPARSEC_ARGUMENT_BSR)
+    ++matrix;
+  const uint32_t blockRows = records.arguments()[matrix].block_rows;
+  if (stage.tile_m % blockRows != 0 || stage.tile_m / blockRows > maxGroups)
+    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ", blockRows,
+                          " are expected");
+  if (stage.slots < 2)
+    return records.broken(name, " takes windows and has ", stage.slots, " slots, at least 2 are expected");
+  const auto extents = records.info.extents(stage.row_first, stage.row_count);
+  const bool areWindows = extents.size() == 1 && extents[0].argument == matrix && extents[0].dimension == 0 &&
+                          extents[0].tile == stage.tile_m && extents[0].block % stage.tile_m == 0;
+  if (!areWindows)
+    return records.broken(name, " takes windows, but its tile rows are not those of ", stage.tile_m, " rows of '",
+                          records.arguments()[matrix].name, "'");
+  return {};
+}
+
+/// Some variant runs without a plan.
+Status checkRequiredSections(const KernelRecords &records, uint32_t number, const std::string &name) {
+  const uint32_t required = records.info.variantsOf(records.kernel)[number].required_sections;
+  if (required >> planSectionCount != 0)
+    return records.unknown("required plan sections", required);
+  if (required != 0 && number + 1 == records.kernel.variant_count)
+    return records.broken(name, " requires plan sections, but the last variant must run without a plan");
   return {};
 }
 
@@ -294,8 +341,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   if (!std::memchr(variant.schedule, 0, sizeof(variant.schedule)))
     return records.broken("the schedule of ", name, " has no end");
   SPARSEC_RETURN_IF_ERROR(checkRequirements(records, variant, name));
-  if (uint32_t unknown = variant.required_sections >> planSectionCount; unknown != 0)
-    return records.unknown("required plan sections", variant.required_sections);
+  SPARSEC_RETURN_IF_ERROR(checkRequiredSections(records, number, name));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_workspace_info_t>("workspaces of " + name, variant.workspace_first,
                                                                        variant.workspace_count));
   for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))
@@ -306,11 +352,12 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   if (variant.stage_count == 0)
     return records.broken(name, " has no stage");
   for (const sparsec_stage_info_t &stage : info.stagesOf(variant)) {
-    const Surroundings surroundings = {.workspaces = variant.workspace_count};
+    const Surroundings surroundings = {.workspaces = variant.workspace_count,
+                                       .requiredSections = variant.required_sections};
     SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, surroundings).check());
     SPARSEC_RETURN_IF_ERROR(checkMapsAreAligned(records, variant, stage, name));
   }
-  return {};
+  return takesWindows(variant) ? checkWindows(records, info.stagesOf(variant)[0], name) : Status();
 }
 
 /// It runs on a GPU, and has somewhere to write and, to build a pattern, something to evaluate.

@@ -41,17 +41,25 @@ const sparsec_requirement_info_t *findUnmet(const sparsec_kernel_s &kernel, cons
   return nullptr;
 }
 
+bool hasSections(const sparsec_plan_s *plan, size_t variant, uint32_t required) {
+  return required == 0 || (plan && plan->variants[variant].hasSections(required));
+}
+
 } // namespace
 
-Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant) {
+Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
+                     size_t &outVariant) {
   const sparsec_requirement_info_t *unmet = nullptr;
   for (size_t i = 0; i < kernel.variants.size(); ++i) {
+    if (!hasSections(plan, i, kernel.variants[i].info->required_sections))
+      continue;
     unmet = findUnmet(kernel, kernel.variants[i], arguments);
     if (!unmet) {
       outVariant = i;
       return {};
     }
   }
+  // The last variant requires no sections.
   return checkedArgument(kernel, arguments, unmet->argument)
       .refuse("expects pointers and row strides that are multiples of ", kernel.variants.back().info->alignment,
               " bytes: the kernel has no variant for less");
@@ -69,8 +77,9 @@ Status checkRequirements(const sparsec_kernel_s &kernel, const Variant &variant,
 
 using namespace sparsec::runtime;
 
-sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_argument_t *arguments,
-                                        size_t argument_count, size_t *out_variant) {
+sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t plan,
+                                        const sparsec_argument_t *arguments, size_t argument_count,
+                                        size_t *out_variant) {
   return guarded([&]() -> Status {
     if (!out_variant)
       return invalidArgument("out_variant is NULL");
@@ -79,6 +88,8 @@ sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_a
       return invalidArgument("kernel is NULL");
     Problem problem;
     SPARSEC_RETURN_IF_ERROR(checkArguments(*kernel, arguments, argument_count, Use::launch, problem));
-    return chooseVariant(*kernel, arguments, *out_variant);
+    if (plan)
+      SPARSEC_RETURN_IF_ERROR(checkPlan(*kernel, *plan, problem));
+    return chooseVariant(*kernel, plan, arguments, *out_variant);
   });
 }

@@ -4,12 +4,14 @@
 #ifndef SPARSEC_RUNTIME_CHOOSE_VARIANT_H
 #define SPARSEC_RUNTIME_CHOOSE_VARIANT_H
 
-#include "image/module.h"
+#include "plan/plan.h"
 
 namespace sparsec::runtime {
 
-/// The first variant whose alignment the (checked) arguments have.
-Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t &outVariant);
+/// The first variant whose alignment the (checked) arguments have, and whose required sections are in the plan, which
+/// may be null.
+Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
+                     size_t &outVariant);
 
 /// Whether the (checked) arguments meet the requirements of a variant.
 Status checkRequirements(const sparsec_kernel_s &kernel, const Variant &variant, const sparsec_argument_t *arguments);

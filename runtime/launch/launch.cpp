@@ -12,16 +12,6 @@ namespace sparsec::runtime {
 
 namespace {
 
-Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem) {
-  if (plan.module.get() != kernel.module)
-    return invalidArgument("plan is for a kernel of another module, '", plan.kernel->info->name,
-                           "': a plan serves the kernel that it was made with");
-  if (plan.kernel != &kernel)
-    return invalidArgument("plan is for kernel '", plan.kernel->info->name, "', but the launch is of kernel '",
-                           kernel.info->name, "'");
-  return checkPlanSizes(plan, problem, "the launch has ");
-}
-
 Status checkOptions(const sparsec_launch_options_t &options, sparsec_plan_t plan, const Problem &problem) {
   constexpr Subject subject = {"options"};
   SPARSEC_RETURN_IF_ERROR(checkStructSize(options, subject));
@@ -52,7 +42,7 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   if (problem.isEmpty())
     return {};
   size_t number = 0;
-  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, arguments, number));
+  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, number));
   const VariantPlan *part = plan ? &plan->variants[number] : nullptr;
   outLaunch.emplace(Launch{kernel, kernel.variants[number], arguments, part, options.workspace, problem});
   return {};
@@ -129,7 +119,7 @@ Status launchKernel(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const s
                     size_t count, const sparsec_launch_options_t &options) {
   std::optional<Launch> launch;
   SPARSEC_RETURN_IF_ERROR(prepareLaunch(kernel, plan, arguments, count, options, launch));
-  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, options.stream));
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, plan ? plan->lists : KnownLists(), options.stream));
   if (!launch)
     return {};
   for (const Stage &each : launch->variant.stages) {

@@ -61,11 +61,13 @@ struct PreparedStage {
 } // namespace sparsec::runtime
 
 struct sparsec_launcher_s {
-  sparsec_launcher_s(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments)
-      : kernel(kernel), module(kernel.module->shared_from_this()), arguments(kernel, arguments) {}
+  sparsec_launcher_s(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const sparsec_argument_t *arguments)
+      : kernel(kernel), module(kernel.module->shared_from_this()), lists(plan ? plan->lists : KnownLists()),
+        arguments(kernel, arguments) {}
 
   const sparsec_kernel_s &kernel;
   std::shared_ptr<Module> module; // keeps the kernel and the device
+  const KnownLists lists;         // of the plan
   OwnArguments arguments;
   const Variant *variant = nullptr; // null where there is nothing to compute
   std::list<PreparedStage> stages;
@@ -89,7 +91,7 @@ Status createLauncher(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const
                       std::unique_ptr<sparsec_launcher_s> &outLauncher) {
   std::optional<Launch> launch;
   SPARSEC_RETURN_IF_ERROR(prepareLaunch(kernel, plan, arguments, count, options, launch));
-  auto launcher = std::make_unique<sparsec_launcher_s>(kernel, arguments);
+  auto launcher = std::make_unique<sparsec_launcher_s>(kernel, plan, arguments);
   if (launch) {
     launch->arguments = launcher->arguments.data();
     launcher->variant = &launch->variant;
@@ -114,7 +116,7 @@ Status runStages(sparsec_launcher_s &launcher, void *stream) {
 }
 
 Status runLauncher(sparsec_launcher_s &launcher, void *stream) {
-  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(launcher.kernel, launcher.arguments.data(), stream));
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(launcher.kernel, launcher.arguments.data(), launcher.lists, stream));
   if (launcher.stages.empty())
     return {};
   return onDevice(launcher, [&] { return runStages(launcher, stream); });

@@ -9,7 +9,15 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 2;
+constexpr uint32_t planSectionCount = 9;
+
+/// A set of sections as bits: those that describe windows.
+constexpr uint32_t windowSections = (2u << SPARSEC_PLAN_STEPS) - (1u << SPARSEC_PLAN_WINDOW_ROWS);
+
+/// Whether the tile rows of the variant are windows.
+constexpr bool takesWindows(const sparsec_variant_info_t &variant) {
+  return (variant.required_sections & windowSections) != 0;
+}
 
 /// Bytes; also between the workspaces of a variant.
 constexpr int64_t workspaceAlignment = 16;

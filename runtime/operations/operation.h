@@ -8,6 +8,7 @@
 #include "arguments/checked_argument.h"
 #include "operations/problem.h"
 #include "plan/tile_lists.h"
+#include "plan/windows.h"
 #include "reference/rows.h"
 
 namespace sparsec::runtime {
@@ -21,6 +22,7 @@ struct TileListRequest {
   TileGrid grid;
   int64_t workers;                // 1 to the number of tiles
   const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none
+  const Windows *windows;         // the tile rows of a variant that takes windows; null for others
 };
 
 /// The rows [begin, end) of the results, as the reference counts them.

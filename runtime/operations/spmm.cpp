@@ -52,18 +52,26 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);
 }
 
+/// Windows are never in groups of tile rows: the rows of a nearly dense pattern share columns already.
+TileListInput windowListInput(const TileListRequest &request, uint32_t tileOverhead) {
+  const uint32_t columnCost = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_COLUMN);
+  return {windowCosts(*request.windows, columnCost, tileOverhead), request.grid, request.workers,
+          /*groupRows=*/0, /*panelsPerUnit=*/1};
+}
+
 TileListInput listInput(const TileListRequest &request) {
+  const sparsec_kernel_s &kernel = request.kernel;
+  const uint32_t tileOverhead = kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD);
+  if (request.windows)
+    return windowListInput(request, tileOverhead);
   const sparsec_blocks_t &matrix = *request.blocks;
-  return {matrix.full.starts,
-          blockRowCount(matrix),
-          blockColumnCount(matrix),
-          request.grid,
-          ceilDivide(matrix.block_columns, request.stage.tile_k),
-          request.workers,
-          std::max<int64_t>(request.stage.group_m, 1),
-          /*panelsPerUnit=*/1,
-          request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD),
-          request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_GROUPED_DENSITY)};
+  const int32_t *rowPtr = matrix.full.starts;
+  const int64_t blockRows = blockRowCount(matrix);
+  const bool isGrouped = isNearlyDense(rowPtr ? rowPtr[blockRows] : 0, blockRows, blockColumnCount(matrix),
+                                       kernel.planCost(request.variant, SPARSEC_PLAN_COST_GROUPED_DENSITY));
+  const int64_t chunksPerBlock = ceilDivide(matrix.block_columns, request.stage.tile_k);
+  return {costsOfBlockRows(rowPtr, request.grid, chunksPerBlock, tileOverhead), request.grid, request.workers,
+          isGrouped ? std::max<int64_t>(request.stage.group_m, 1) : 0, /*panelsPerUnit=*/1};
 }
 
 TileLists tileLists(const TileListRequest &request) {

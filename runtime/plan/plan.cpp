@@ -27,6 +27,16 @@ Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const 
   return {};
 }
 
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem) {
+  if (plan.module.get() != kernel.module)
+    return invalidArgument("plan is for a kernel of another module, '", plan.kernel->info->name,
+                           "': a plan serves the kernel that it was made with");
+  if (plan.kernel != &kernel)
+    return invalidArgument("plan is for kernel '", plan.kernel->info->name, "', but the launch is of kernel '",
+                           kernel.info->name, "'");
+  return checkPlanSizes(plan, problem, "the launch has ");
+}
+
 int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {
   const VariantPlan &part = plan.variants[variant];
   const sparsec_variant_info_t &info = *plan.kernel->variants[variant].info;
@@ -50,8 +60,10 @@ namespace {
 Status checkOptions(const sparsec_plan_options_t &options) {
   constexpr Subject subject = {"options"};
   SPARSEC_RETURN_IF_ERROR(checkStructSize(options, subject));
-  if (options.flags != 0)
-    return invalidArgument(subject, ": expects flags of 0, but got ", options.flags);
+  constexpr uint32_t known = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST;
+  if ((options.flags & ~known) != 0)
+    return invalidArgument(subject, ": expects flags of 0 to ", known, " (sparsec_plan_flag_t), but got ",
+                           options.flags);
   return checkAllocator(options.allocator, {"allocator"});
 }
 
@@ -67,6 +79,7 @@ public:
       const Subject subject = checkedArgument(kernel, arguments, i).subject();
       SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, subject, *view, stream));
       SPARSEC_RETURN_IF_ERROR(checkBlockLists(*view, subject));
+      argument = i;
     }
     return {};
   }
@@ -75,11 +88,20 @@ public:
   bool areMissing() const { return isMissing; }
   /// Null where there are none.
   const sparsec_blocks_t *blocks() const { return view ? &*view : nullptr; }
+  /// For the checks of launches. Of lists that are there.
+  KnownLists known() const { return {argument, listChecksum(*view)}; }
 
 private:
   ListCopies copies;
   std::optional<sparsec_blocks_t> view;
+  uint32_t argument = noArgument;
   bool isMissing = false;
+};
+
+/// The arrays of one variant's sections. They stay until the sections are uploaded.
+struct VariantArrays {
+  Windows windows;
+  TileLists lists;
 };
 
 /// Whether all variants can count the tiles. Before lists are read: their memory is as large as the sizes say.
@@ -101,10 +123,11 @@ bool takesPeriod(const LaunchInfo &info, const Stage &stage) {
 
 /// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
 TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
-                    const TileGrid &grid, int64_t workers, const HostLists &hostLists) {
+                    const TileGrid &grid, int64_t workers, const HostLists &hostLists, const Windows &windows) {
   const Operation &operation = operationOf(kernel);
   const Stage &stage = variant.first();
-  TileListRequest request = {kernel, *variant.info, *stage.info, problem, grid, workers, hostLists.blocks()};
+  TileListRequest request = {kernel, *variant.info, *stage.info,        problem,
+                             grid,   workers,       hostLists.blocks(), windows.isEmpty() ? nullptr : &windows};
   if (isComplete(operation, problem) && !hostLists.areMissing()) {
     // The last CTA's teams all look for a list.
     int64_t teams = stage.info->concurrent_tiles;
@@ -116,9 +139,34 @@ TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, cons
   return isPeriodic ? operation.periodicLists(request) : TileLists();
 }
 
-/// Makes the plan of one variant, whose lists stay in `lists` until they are uploaded.
+/// The windows of a variant that takes them: none where the pattern is unknown or may change.
+Windows windowsOf(const Variant &variant, const HostLists &hostLists, uint32_t flags) {
+  const sparsec_blocks_t *blocks = hostLists.blocks();
+  if (!takesWindows(*variant.info) || !blocks || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    return {};
+  const sparsec_stage_info_t &stage = *variant.first().info;
+  return makeWindows({{blocks->full.starts, blocks->full.indices, blockRowCount(*blocks), blockColumnCount(*blocks)},
+                      stage.tile_m / blocks->block_rows,
+                      stage.slots,
+                      (flags & SPARSEC_PLAN_FAST) == 0});
+}
+
+void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part) {
+  part.windows = windows.count();
+  part.columns = windows.columnCount();
+  sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, windows.rows);
+  sections.add(part, SPARSEC_PLAN_COLUMN_OFFSETS, windows.columnOffsets);
+  sections.add(part, SPARSEC_PLAN_COLUMNS, windows.columns);
+  sections.add(part, SPARSEC_PLAN_BLOCK_OFFSETS, windows.blockOffsets);
+  sections.add(part, SPARSEC_PLAN_BLOCKS, windows.blocks);
+  sections.add(part, SPARSEC_PLAN_STEP_OFFSETS, windows.stepOffsets);
+  sections.add(part, SPARSEC_PLAN_STEPS, windows.steps);
+}
+
+/// Makes the plan of one variant.
 void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
-                 const HostLists &hostLists, TileLists &lists, SectionList &sections, VariantPlan &part) {
+                 const HostLists &hostLists, uint32_t flags, VariantArrays &arrays, SectionList &sections,
+                 VariantPlan &part) {
   const Device &device = *kernel.module->device;
   const Stage &stage = variant.first();
   const TileGrid grid = tileGrid(kernel, *stage.info, problem);
@@ -129,8 +177,16 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
   // The host hands tiles to threads as they become free: its plan is only the checked lists.
   if (device.isHost() || part.tiles == 0)
     return;
+  if (takesWindows(*variant.info)) {
+    arrays.windows = windowsOf(variant, hostLists, flags);
+    // Launches pass over a variant without its windows.
+    if (arrays.windows.isEmpty())
+      return;
+    addWindows(arrays.windows, sections, part);
+  }
   part.hasWorkspaces = true;
-  lists = makeLists(kernel, variant, problem, grid, part.workers, hostLists);
+  arrays.lists = makeLists(kernel, variant, problem, grid, part.workers, hostLists, arrays.windows);
+  const TileLists &lists = arrays.lists;
   if (lists.tiles.empty()) {
     if (hasTileCounter(kernel, *variant.info))
       part.order = SPARSEC_TILE_ORDER_COUNTER;
@@ -151,11 +207,14 @@ Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const
   SPARSEC_RETURN_IF_ERROR(checkTileCounts(kernel, plan.problem));
   HostLists hostLists;
   SPARSEC_RETURN_IF_ERROR(hostLists.read(kernel, arguments, options.stream));
+  if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0 && hostLists.blocks())
+    plan.lists = hostLists.known();
   SectionList sections;
-  std::vector<TileLists> lists(kernel.variants.size());
+  std::vector<VariantArrays> arrays(kernel.variants.size());
   plan.variants.resize(kernel.variants.size());
   for (size_t i = 0; i < kernel.variants.size(); ++i)
-    planVariant(kernel, kernel.variants[i], plan.problem, hostLists, lists[i], sections, plan.variants[i]);
+    planVariant(kernel, kernel.variants[i], plan.problem, hostLists, options.flags, arrays[i], sections,
+                plan.variants[i]);
   if (sections.bytes() == 0)
     return {};
   SPARSEC_RETURN_IF_ERROR(plan.memory.allocate(device, options.allocator, sections.bytes(), options.stream));
@@ -221,6 +280,8 @@ sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant, sparsec_
     info.workspace_bytes = workspaceBytes(*plan, plan->problem, variant);
     info.balance = part.balance;
     info.milliseconds = plan->milliseconds;
+    info.windows = part.windows;
+    info.columns = part.columns;
     fillOutput(*out_info, info);
     return {};
   });

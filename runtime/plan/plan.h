@@ -17,8 +17,17 @@ struct VariantPlan {
   int64_t period = SPARSEC_DYNAMIC;  // panels of lists that serve any number of panels
   double balance = 1;
   size_t bytes = 0;
+  int64_t windows = 0, columns = 0;            // how many windows there are, and the sum of their columns
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
   bool hasWorkspaces = false;                  // launches use those of the variant
+
+  /// Whether it has all sections of a set of bits.
+  bool hasSections(uint32_t set) const {
+    for (uint32_t section = 0; section < planSectionCount; ++section)
+      if ((set >> section & 1) != 0 && !sections[section])
+        return false;
+    return true;
+  }
 };
 
 /// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
@@ -53,12 +62,16 @@ struct sparsec_plan_s {
   sparsec_kernel_t kernel = nullptr;
   std::shared_ptr<sparsec::runtime::Module> module; // keeps the kernel and the device
   sparsec::runtime::Problem problem;                // of its launches; SPARSEC_DYNAMIC: open
+  sparsec::runtime::KnownLists lists;               // of its launches, where the pattern is static
   std::vector<sparsec::runtime::VariantPlan> variants;
   sparsec::runtime::Allocation memory; // holds all sections
   double milliseconds = 0;
 };
 
 namespace sparsec::runtime {
+
+/// Whether the plan is for launches of the kernel with these sizes.
+Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem);
 
 /// Whether sizes that both know are the same. `what` has those of the problem, in the message.
 Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what);

@@ -19,21 +19,6 @@ constexpr int64_t sortedTilesPerWorker = 4;
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
 constexpr int64_t tilesPerPeriod = 64;
 
-std::vector<uint32_t> tileRowCosts(const TileListInput &input) {
-  std::vector<uint32_t> costs(input.grid.tileRows);
-  for (int64_t row = 0; row < input.grid.tileRows; ++row) {
-    int64_t blockRow = row / input.grid.tilesPerBlockRow;
-    int64_t blocks = input.rowPtr[blockRow + 1] - input.rowPtr[blockRow];
-    costs[row] = uint32_t(std::min<int64_t>(blocks * input.chunksPerBlock + input.tileOverhead, UINT32_MAX));
-  }
-  return costs;
-}
-
-bool isNearlyDense(const TileListInput &input) {
-  double blocks = std::max(1.0, double(input.blockRows) * double(input.blockColumns));
-  return 100 * double(input.rowPtr[input.blockRows]) >= double(input.groupedDensity) * blocks;
-}
-
 /// Costs are compared to 16 bits, which keeps what has an entry for every cost small whatever the matrix.
 class ComparedCosts {
 public:
@@ -66,15 +51,14 @@ std::vector<uint32_t> sortRows(const std::vector<uint32_t> &rowCosts) {
 /// The units in the order in which they run; `panel` counts units. Rows of a panel go by falling cost, so that those
 /// that run together take about the same time and walk the panel together; groups of a nearly dense pattern stay as
 /// they are.
-std::vector<Tile> orderUnits(const TileListInput &input, const std::vector<uint32_t> &rowCosts) {
+std::vector<Tile> orderUnits(const TileListInput &input) {
   TileGrid grid = input.grid;
   grid.panels = ceilDivide(grid.panels, input.panelsPerUnit);
-  const bool isDense = isNearlyDense(input);
   std::vector<uint32_t> rows(grid.tileRows);
   std::iota(rows.begin(), rows.end(), 0);
-  if (!isDense)
-    rows = sortRows(rowCosts);
-  int64_t group = isDense ? input.groupRows : grid.tileRows;
+  if (input.groupRows == 0)
+    rows = sortRows(input.rowCosts);
+  int64_t group = input.groupRows != 0 ? input.groupRows : grid.tileRows;
   std::vector<Tile> units(grid.tiles());
   auto next = units.begin();
   for (int64_t first = 0; first < grid.tileRows; first += group) {
@@ -199,19 +183,33 @@ TileLists listTiles(const std::vector<Tile> &order, const std::vector<uint32_t> 
 
 } // namespace
 
+std::vector<uint32_t> costsOfBlockRows(const int32_t *rowPtr, const TileGrid &grid, int64_t chunksPerBlock,
+                                       uint32_t tileOverhead) {
+  std::vector<uint32_t> costs(grid.tileRows);
+  for (int64_t row = 0; row < grid.tileRows; ++row) {
+    int64_t blockRow = row / grid.tilesPerBlockRow;
+    int64_t blocks = rowPtr[blockRow + 1] - rowPtr[blockRow];
+    costs[row] = uint32_t(std::min<int64_t>(blocks * chunksPerBlock + tileOverhead, UINT32_MAX));
+  }
+  return costs;
+}
+
+bool isNearlyDense(int64_t blocks, int64_t blockRows, int64_t blockColumns, uint32_t groupedDensity) {
+  return 100 * double(blocks) >= double(groupedDensity) * std::max(1.0, double(blockRows) * double(blockColumns));
+}
+
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers) {
   levelEnd(order, costs, workers);
   return listTiles(order, costs, workers);
 }
 
 TileLists makeTileLists(const TileListInput &input) {
-  std::vector<uint32_t> rowCosts = tileRowCosts(input);
-  std::vector<Tile> units = orderUnits(input, rowCosts);
+  std::vector<Tile> units = orderUnits(input);
   std::vector<uint32_t> costs(units.size());
   for (size_t i = 0; i < units.size(); ++i)
-    costs[i] = rowCosts[units[i].row];
+    costs[i] = input.rowCosts[units[i].row];
   // Rows by falling cost end level as they are.
-  if (isNearlyDense(input))
+  if (input.groupRows != 0)
     levelEnd(units, costs, input.workers);
   return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
 }
@@ -224,9 +222,9 @@ int64_t choosePeriod(int64_t tileRows, int64_t workers) {
 }
 
 TileLists makePeriodicLists(const TileListInput &input) {
-  if (input.grid.tiles() == 0 || isNearlyDense(input))
+  if (input.grid.tiles() == 0 || input.groupRows != 0)
     return {};
-  std::vector<uint32_t> rowCosts = tileRowCosts(input), rows = sortRows(rowCosts);
+  const std::vector<uint32_t> rows = sortRows(input.rowCosts);
   std::vector<Tile> order;
   std::vector<uint32_t> costs;
   order.reserve(input.grid.tiles());
@@ -234,7 +232,7 @@ TileLists makePeriodicLists(const TileListInput &input) {
   for (int64_t panel = 0; panel < input.grid.panels; ++panel)
     for (uint32_t row : rows) {
       order.push_back({row, uint32_t(panel)});
-      costs.push_back(rowCosts[row]);
+      costs.push_back(input.rowCosts[row]);
     }
   TileLists lists = listTiles(order, costs, input.workers);
   lists.period = input.grid.panels;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The order in which result tiles run and the workers that run them. Pure functions of the pattern's row lengths.
+// The order in which result tiles run and the workers that run them. Pure functions of what the tile rows cost.
 
 #ifndef SPARSEC_RUNTIME_TILE_LISTS_H
 #define SPARSEC_RUNTIME_TILE_LISTS_H
@@ -16,16 +16,20 @@ struct Tile {
 static_assert(sizeof(Tile) == 8, "layout of SPARSEC_PLAN_TILES");
 
 struct TileListInput {
-  const int32_t *rowPtr; // host memory
-  int64_t blockRows, blockColumns;
+  std::vector<uint32_t> rowCosts; // of a tile, by tile row
   TileGrid grid;
-  int64_t chunksPerBlock; // stages that one block takes
-  int64_t workers;        // 1 to the number of tiles
-  int64_t groupRows;      // tile rows of a group in nearly dense patterns
-  int64_t panelsPerUnit;  // neighbouring panels of a tile row that stay together
-  uint32_t tileOverhead;  // see sparsec_plan_cost_key_t, as the field below
-  uint32_t groupedDensity;
+  int64_t workers;       // 1 to the number of tiles
+  int64_t groupRows;     // tile rows of a group; 0: there are no groups
+  int64_t panelsPerUnit; // neighbouring panels of a tile row that stay together
 };
+
+/// The costs of tile rows that lie in block rows, in steps: a block takes `chunksPerBlock` steps. See
+/// SPARSEC_PLAN_COST_TILE_OVERHEAD. The array is in host memory.
+std::vector<uint32_t> costsOfBlockRows(const int32_t *rowPtr, const TileGrid &grid, int64_t chunksPerBlock,
+                                       uint32_t tileOverhead);
+
+/// Whether the tiles go in groups: see SPARSEC_PLAN_COST_GROUPED_DENSITY.
+bool isNearlyDense(int64_t blocks, int64_t blockRows, int64_t blockColumns, uint32_t groupedDensity);
 
 struct TileLists {
   std::vector<uint32_t> offsets;    // [workers + 1]
@@ -39,8 +43,8 @@ struct TileLists {
 TileLists makeTileLists(std::vector<Tile> order, std::vector<uint32_t> costs, int64_t workers);
 
 /// All tile rows of a panel together, panel after panel, so that the rows share the panel of X in the L2 cache; in each
-/// panel the rows by falling cost. A nearly dense pattern goes in groups of tile rows, as a dense product does, with
-/// the last few tiles by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that
+/// panel the rows by falling cost. With `groupRows` in groups of tile rows, as a dense product does, with the last few
+/// tiles by falling cost. Where `panelsPerUnit` is above 1, all this is about units of so many tiles: that
 /// takes less time, and is a little less even.
 TileLists makeTileLists(const TileListInput &input);
 
@@ -48,8 +52,8 @@ TileLists makeTileLists(const TileListInput &input);
 /// again, each time a period further on, up to the first tile beyond the result. Panel after panel, in each the tile
 /// rows by falling cost, so that loads are level after every panel: they differ by at most the largest cost. The first
 /// tiles go to the workers 0, 1, ..., so that a result with fewer tiles needs no other workers. Empty where there are
-/// no tiles, and for a nearly dense pattern: its rows cost nearly the same, and the raster of the schedule is the
-/// better order.
+/// no tiles, and with `groupRows`: the rows of a nearly dense pattern cost nearly the same, and the raster of the
+/// schedule is the better order.
 TileLists makePeriodicLists(const TileListInput &input);
 
 /// The panels of a period that are enough to level the loads.

@@ -42,6 +42,10 @@ static cl::opt<std::string> device("device", cl::init("auto"), cl::value_desc("a
 static cl::opt<std::string> kernelName("kernel", cl::value_desc("name"), cl::cat(category),
                                        cl::desc("The kernel to run, when the file has several"));
 static cl::opt<bool> noPlan("no-plan", cl::cat(category), cl::desc("Launch without a plan"));
+static cl::opt<std::string> pattern("pattern", cl::init("static"), cl::value_desc("static|dynamic"), cl::cat(category),
+                                    cl::desc("What the plan is told of the pattern: it stays as it is, so that the\n"
+                                             "plan may hold it in another order (static, the default), or it may\n"
+                                             "change between launches (dynamic)"));
 static cl::opt<bool> inspect("inspect", cl::cat(category),
                              cl::desc("Print the launch info of the file and stop; needs no GPU"));
 static cl::opt<bool> json("json", cl::cat(category), cl::desc("Print JSON instead of a table"));
@@ -90,6 +94,7 @@ namespace {
 struct Request {
   DeviceRequest device;
   std::optional<CheckRequest> check;
+  PlanRequest plan;
   int64_t samples;
 };
 } // namespace
@@ -134,6 +139,11 @@ static std::string parseOptions(Request &request) {
     if (!request.check)
       return fmt::format("expects --check, --check=all or --check=ROWS, but got '{}'", check.getValue());
   }
+  if (pattern != "static" && pattern != "dynamic")
+    return fmt::format("expects --pattern=static or dynamic, but got '{}'", pattern.getValue());
+  request.plan = noPlan                ? PlanRequest::none
+                 : pattern == "static" ? PlanRequest::forStaticPattern
+                                       : PlanRequest::forDynamicPattern;
   if (llvm::StringRef(repeat).getAsInteger(10, request.samples) || request.samples < 0)
     return fmt::format("expects --repeat=SAMPLES, a number of 0 or more, but got '{}'", repeat.getValue());
   if (kernelName.getNumOccurrences() != 0 && kernelName.empty())
@@ -252,7 +262,7 @@ static llvm::Expected<bool> runFile(llvm::StringRef file, const Request &request
   }
 
   Report report = makeReport(*loaded, kernel, inputFile, *host);
-  auto execution = execute(*loaded, kernel, *host, !noPlan, request.samples);
+  auto execution = execute(*loaded, kernel, *host, request.plan, request.samples);
   if (!execution)
     return execution.takeError();
   report.execution = *execution;

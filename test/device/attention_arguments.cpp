@@ -215,7 +215,7 @@ void AttentionArguments::poisonResults() {
 size_t AttentionArguments::chosenVariant() const {
   const ArgumentArray array(arguments);
   size_t variant = 0;
-  check(sparsec_launch_variant(kernel, array.data(), array.size(), &variant));
+  check(sparsec_launch_variant(kernel, nullptr, array.data(), array.size(), &variant));
   return variant;
 }
 

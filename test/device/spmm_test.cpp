@@ -53,7 +53,7 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
   KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
   const ArgumentArray array(arguments.list());
   size_t variant = 0;
-  check(sparsec_launch_variant(kernel, array.data(), array.size(), &variant));
+  check(sparsec_launch_variant(kernel, nullptr, array.data(), array.size(), &variant));
   ASSERT_EQ(variant, arguments.expectedVariant());
   Plan plan = createPlan(kernel, arguments.list()), openPlan = createPlan(kernel, arguments.matrixOnly());
   for (bool planned : {true, false}) {

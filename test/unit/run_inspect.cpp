@@ -27,7 +27,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 3.1, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 3.2, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"
@@ -97,6 +97,19 @@ TEST(Inspect, AttentionAsJson) {
 TEST(Inspect, PlanCosts) {
   EXPECT_THAT(inspect(cudaLinear()),
               HasSubstr("      plan costs     tile overhead in steps: 2, grouped density in percent: 70\n"));
+}
+
+TEST(Inspect, RequiredSections) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.variants[0].required_sections = 1 << SPARSEC_PLAN_TILE_OFFSETS | 1 << SPARSEC_PLAN_TILES;
+  EXPECT_THAT(inspect(info), HasSubstr("      needs a plan   with tile offsets, tiles\n"));
+  EXPECT_THAT(inspect(cudaLinear()), ::testing::Not(HasSubstr("needs a plan")));
+  auto images = run::readImages(bytesOf(makeCubin(info.build())));
+  ASSERT_TRUE(bool(images));
+  std::string text;
+  llvm::raw_string_ostream(text) << run::describeImages(*images);
+  EXPECT_THAT(text, HasSubstr(R"("required_plan_sections":["tile offsets","tiles"])"));
+  EXPECT_THAT(text, HasSubstr(R"("required_plan_sections":[])"));
 }
 
 TEST(Inspect, WhateverIsReadCanBePrinted) {

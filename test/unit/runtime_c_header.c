@@ -75,7 +75,7 @@ AT(sparsec_plan_options_t, allocator, 32);
 AT(sparsec_plan_options_t, flags, 40);
 AT(sparsec_plan_options_t, reserved, 44);
 
-_Static_assert(sizeof(sparsec_plan_info_t) == 64, "the first version");
+_Static_assert(sizeof(sparsec_plan_info_t) == 80, "the first version had 64");
 AT(sparsec_plan_info_t, size, 0);
 AT(sparsec_plan_info_t, order, 8);
 AT(sparsec_plan_info_t, reserved, 12);
@@ -85,6 +85,8 @@ AT(sparsec_plan_info_t, bytes, 32);
 AT(sparsec_plan_info_t, workspace_bytes, 40);
 AT(sparsec_plan_info_t, balance, 48);
 AT(sparsec_plan_info_t, milliseconds, 56);
+AT(sparsec_plan_info_t, windows, 64);
+AT(sparsec_plan_info_t, columns, 72);
 
 _Static_assert(sizeof(sparsec_launch_options_t) == 40, "the first version");
 AT(sparsec_launch_options_t, size, 0);

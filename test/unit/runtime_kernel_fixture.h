@@ -88,7 +88,7 @@ protected:
 
   runtime::Status chooseVariant(size_t *variant) {
     const ArgumentArray array(arguments);
-    return runtime::Status(sparsec_launch_variant(kernel, array.data(), array.size(), variant));
+    return runtime::Status(sparsec_launch_variant(kernel, plan, array.data(), array.size(), variant));
   }
 
   static void *at(uintptr_t address) { return reinterpret_cast<void *>(address); }

@@ -139,9 +139,9 @@ TEST_F(Launch, NoVariantForTheAlignment) {
                 "argument 4 'y': expects pointers and row strides that are multiples of 16 bytes");
   size_t variant = 7;
   EXPECT_STATUS(chooseVariant(&variant), SPARSEC_STATUS_INVALID_ARGUMENT, "argument 4 'y'");
-  EXPECT_STATUS(sparsec_launch_variant(nullptr, arguments.data(), arguments.size(), &variant),
+  EXPECT_STATUS(sparsec_launch_variant(nullptr, nullptr, arguments.data(), arguments.size(), &variant),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
-  EXPECT_STATUS(sparsec_launch_variant(kernel, arguments.data(), arguments.size(), nullptr),
+  EXPECT_STATUS(sparsec_launch_variant(kernel, nullptr, arguments.data(), arguments.size(), nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "out_variant is NULL");
 }
 

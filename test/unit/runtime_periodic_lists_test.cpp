@@ -33,16 +33,10 @@ public:
     std::vector<int32_t> rowPtr(1);
     for (int length : rowLengths)
       rowPtr.push_back(rowPtr.back() + length);
-    lists = makePeriodicLists({rowPtr.data(),
-                               int64_t(rowLengths.size()),
-                               blockColumns,
-                               {tilesPerBlockRow, rows(), period},
-                               /*chunksPerBlock=*/1,
-                               workers,
-                               /*groupRows=*/16,
-                               /*panelsPerUnit=*/1,
-                               /*tileOverhead=*/2,
-                               groupedDensity});
+    const TileGrid grid = {tilesPerBlockRow, rows(), period};
+    const bool isGrouped = isNearlyDense(rowPtr.back(), int64_t(rowLengths.size()), blockColumns, groupedDensity);
+    lists = makePeriodicLists({costsOfBlockRows(rowPtr.data(), grid, /*chunksPerBlock=*/1, /*tileOverhead=*/2), grid,
+                               workers, isGrouped ? 16 : 0, /*panelsPerUnit=*/1});
   }
 
   int64_t rows() const { return int64_t(rowLengths.size()) * tilesPerBlockRow; }

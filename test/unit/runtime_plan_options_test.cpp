@@ -246,8 +246,9 @@ TEST_F(PlanOptions, BadOptionsAreRefused) {
   refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects a size of at least 48 bytes, but got 47", arguments,
               broken);
   broken = options;
-  broken.flags = 2;
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects flags of 0, but got 2", arguments, broken);
+  broken.flags = 4;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects flags of 0 to 3 (sparsec_plan_flag_t), but got 4",
+              arguments, broken);
   options.argument_count = 5;
   EXPECT_STATUS(sparsec_plan_create(kernel, &options, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "arguments is NULL");
   EXPECT_STATUS(sparsec_plan_create(nullptr, &options, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");

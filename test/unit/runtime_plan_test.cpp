@@ -28,16 +28,10 @@ TileLists listsOf(const std::vector<int> &rowLengths, int64_t blockColumns, int6
                   uint32_t groupedDensity = 70) {
   std::vector<int32_t> rowPtr = rowPtrOf(rowLengths);
   auto rows = int64_t(rowLengths.size());
-  return makeTileLists({rowPtr.data(),
-                        rows,
-                        blockColumns,
-                        {tilesPerBlockRow, rows * tilesPerBlockRow, panels},
-                        1,
-                        workers,
-                        /*groupRows=*/16,
-                        panelsPerUnit,
-                        tileOverhead,
-                        groupedDensity});
+  const TileGrid grid = {tilesPerBlockRow, rows * tilesPerBlockRow, panels};
+  const bool isGrouped = isNearlyDense(rowPtr.back(), rows, blockColumns, groupedDensity);
+  return makeTileLists({costsOfBlockRows(rowPtr.data(), grid, /*chunksPerBlock=*/1, tileOverhead), grid, workers,
+                        isGrouped ? 16 : 0, panelsPerUnit});
 }
 
 std::vector<std::pair<uint32_t, uint32_t>> tilesOf(const TileLists &lists, size_t worker) {
@@ -126,18 +120,12 @@ TEST(TileLists, GroupsFromAnyDensityOn) {
 }
 
 TEST(TileLists, DeepBlocksCountTheirChunks) {
-  std::vector<int32_t> rowPtr = {0, 2, 2};
-  TileLists lists = makeTileLists({rowPtr.data(),
-                                   2,
-                                   100,
-                                   {1, 2, 1},
-                                   4,
-                                   2,
-                                   /*groupRows=*/16,
-                                   /*panelsPerUnit=*/1,
-                                   /*tileOverhead=*/2,
-                                   /*groupedDensity=*/70});
-  EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10) << "2 blocks of 4 stages and 2 for the rest, against 2";
+  const std::vector<int32_t> rowPtr = {0, 2, 2};
+  const TileGrid grid = {1, 2, 1};
+  std::vector<uint32_t> costs = costsOfBlockRows(rowPtr.data(), grid, /*chunksPerBlock=*/4, /*tileOverhead=*/2);
+  EXPECT_EQ(costs, (std::vector<uint32_t>{10, 2})) << "2 blocks of 4 steps and 2 for the rest, against 2";
+  TileLists lists = makeTileLists({costs, grid, /*workers=*/2, /*groupRows=*/0, /*panelsPerUnit=*/1});
+  EXPECT_DOUBLE_EQ(lists.balance, (10 + 2) / 2.0 / 10);
 }
 
 /// The tiles and their costs are whatever the caller says.

@@ -213,9 +213,9 @@ typedef enum sparsec_plan_section_e {
    * beyond the result is the end of a round. */
   SPARSEC_PLAN_TILES = 1,
   /*
-   * The sections of windows. A window has g block rows, one for each consumer group of a CTA, which share the columns of
-   * X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows has a
-   * block, in ascending order. They are counted from 0 in every window, and so are its blocks.
+   * The sections of windows. A window has g block rows, one for each consumer group of a CTA, which share the columns
+   * of X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows
+   * has a block, in ascending order. They are counted from 0 in every window, and so are its blocks.
    */
   /* int32[windows * g]: the block row of each group, every block row once; -1: none. */
   SPARSEC_PLAN_WINDOW_ROWS = 2,
@@ -441,12 +441,14 @@ typedef struct sparsec_input_info_s {
 
 /*
  * A way to run a kernel. The runtime takes the first variant whose requirements
- * the call meets. The last variant of spmm and attention requires only that
- * elements are aligned; sddmm has no such variant on a GPU yet.
+ * the call meets, and whose required sections its plan has. The last variant
+ * requires no sections. That of spmm and attention requires only that elements are
+ * aligned; sddmm has no such variant on a GPU yet.
  */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
-  uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run */
+  uint32_t required_sections; /* bit s: without section s of a plan this variant cannot run. A machine kernel takes only
+                                 these sections and the tile lists */
   uint32_t workspace_first, workspace_count;
   uint32_t stage_first, stage_count; /* machine kernels that run one after the other */
   uint32_t plan_cost_first, plan_cost_count;
@@ -464,8 +466,8 @@ typedef struct sparsec_requirement_info_s {
 
 /*
  * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
- * chip and on the matrix instruction. A variant has each number of its operation once. Host plans have no tile lists
- * and use none of them.
+ * chip and on the matrix instruction. A variant has each number of its operation once; one without windows needs none
+ * that is for windows. Host plans have no tile lists and use none of them.
  */
 typedef enum sparsec_plan_cost_key_e {
   /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */

@@ -447,6 +447,16 @@ typedef struct sparsec_allocator_s {
   void (*free)(void *user_data, void *memory, size_t bytes, void *stream);
 } sparsec_allocator_t;
 
+typedef enum sparsec_plan_flag_e {
+  /* The pattern of the launches is that of the plan: its index arrays have the same contents in every launch, wherever
+   * they are. The plan may then hold the pattern in another order, in windows of block rows that share what they load
+   * (see SPARSEC_PLAN_WINDOW_ROWS), for the variants that can use it. Launches that check their lists, and launches on
+   * the host, refuse other contents. Other launches with other contents give wrong results. Values may change. */
+  SPARSEC_PLAN_STATIC_PATTERN = 1,
+  /* Makes the plan in less time: block rows share windows in their own order. */
+  SPARSEC_PLAN_FAST = 2,
+} sparsec_plan_flag_t;
+
 typedef struct sparsec_plan_options_s {
   size_t size; /* sizeof(sparsec_plan_options_t) */
   /* The arguments of the launches, in the kernel's order. Each may be open (kind 0), and so may sizes of dense tensors
@@ -456,7 +466,7 @@ typedef struct sparsec_plan_options_s {
   size_t argument_count;
   void *stream;                         /* as for launches */
   const sparsec_allocator_t *allocator; /* NULL: sparsec_memory_allocate and sparsec_memory_free */
-  uint32_t flags;                       /* 0 */
+  uint32_t flags;                       /* of sparsec_plan_flag_t; 0: none */
   uint32_t reserved;
 } sparsec_plan_options_t;
 
@@ -478,18 +488,25 @@ typedef struct sparsec_plan_info_s {
                                      a size is open that the workspace needs */
   double balance;                 /* mean load / largest load of the tiles in the lists, 1 is perfect */
   double milliseconds;            /* host time to make the plan for all variants, with copies */
+  /* The windows of a static pattern, and the sum of their columns; 0: there are none. A tile loads every column of its
+   * window once, for all rows of the window. The blocks of the matrix divided by `columns` is therefore the number of
+   * products for each column that is loaded: 1 if no rows share a column. */
+  int64_t windows, columns;
 } sparsec_plan_info_t;
 
 /*
  * Makes a plan. A plan says which worker computes which tiles of the result, in
- * which order. It makes launches faster whose tiles differ in cost. It never
- * changes a result.
+ * which order. It makes launches faster whose tiles differ in cost. It does not
+ * change the result of a variant. A plan of a static pattern
+ * (SPARSEC_PLAN_STATIC_PATTERN) may let launches take another variant, which may
+ * add in another order.
  *
  * The sizes of the arguments are part of the plan. A launch with other sizes is
  * refused. An open size may differ from launch to launch. The call checks lists of
  * blocks as sparsec_blocks_check does. The plan keeps no reference to them, nor to
  * the options. The values of a block-sparse operand may therefore change between
- * launches. The lists of a pattern may change too, but the balance is then worse.
+ * launches. Unless the pattern is static, its lists may change too, but the
+ * balance is then worse.
  *
  * If all sizes and the lists are known, the plan balances the tiles over the SMs by
  * their costs. It also does so for a product whose matrix is known and whose width
@@ -567,9 +584,11 @@ SPARSEC_API sparsec_status_t sparsec_launch_with_options(sparsec_kernel_t kernel
                                                          const sparsec_argument_t *arguments, size_t argument_count,
                                                          const sparsec_launch_options_t *options) SPARSEC_MUST_USE;
 
-/* Gives the index of the variant that a launch with these arguments takes. */
-SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, const sparsec_argument_t *arguments,
-                                                    size_t argument_count, size_t *out_variant) SPARSEC_MUST_USE;
+/* Gives the index of the variant that a launch with this plan, which may be NULL, and these arguments takes. A variant
+ * that needs sections of a plan (required_sections) is taken only with a plan that has them. */
+SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t plan,
+                                                    const sparsec_argument_t *arguments, size_t argument_count,
+                                                    size_t *out_variant) SPARSEC_MUST_USE;
 
 /* ---- Launchers ------------------------------------------------------------ */
 

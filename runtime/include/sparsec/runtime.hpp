@@ -258,15 +258,17 @@ private:
 /// A plan says which worker computes which tiles.
 class Plan {
 public:
-  /// Makes a plan for launches with these arguments. Any of them may be open; see sparsec_plan_create.
+  /// Makes a plan for launches with these arguments. Any of them may be open; see sparsec_plan_create. The flags are of
+  /// sparsec_plan_flag_t.
   Plan(const Kernel &kernel, std::initializer_list<Argument> arguments, void *stream = nullptr,
-       const sparsec_allocator_t *allocator = nullptr) {
+       const sparsec_allocator_t *allocator = nullptr, uint32_t flags = 0) {
     const ArgumentArray array(arguments);
     auto options = sized<sparsec_plan_options_t>();
     options.arguments = array.data();
     options.argument_count = array.size();
     options.stream = stream;
     options.allocator = allocator;
+    options.flags = flags;
     sparsec_plan_t handle;
     check(sparsec_plan_create(kernel.handle(), &options, &handle));
     owner.reset(handle);

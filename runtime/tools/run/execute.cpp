@@ -136,10 +136,11 @@ static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples)
   return Timing{median, times.front(), samples, launches};
 }
 
-static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const ArgumentArray &arguments) {
+static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const ArgumentArray &arguments, uint32_t flags) {
   auto options = sized<sparsec_plan_options_t>();
   options.arguments = arguments.data();
   options.argument_count = arguments.size();
+  options.flags = flags;
   sparsec_plan_t created = nullptr;
   if (llvm::Error error = toError(sparsec_plan_create(kernel, &options, &created)))
     return error;
@@ -147,24 +148,25 @@ static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const Argumen
 }
 
 llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
-                                  bool withPlan, int64_t samples) {
+                                  PlanRequest request, int64_t samples) {
   Execution execution;
   DeviceArguments arguments(loaded.device.get());
   if (llvm::Error error = arguments.upload(host))
     return error;
   const ArgumentArray views(arguments.views().data(), arguments.views().size());
-  size_t variant = 0;
-  if (llvm::Error error = toError(sparsec_launch_variant(kernel, views.data(), views.size(), &variant)))
-    return error;
-  execution.variant = sparsec_kernel_variant(kernel, variant);
-  execution.stage = sparsec_kernel_stage(kernel, variant, 0);
-
   OwnedPlan plan;
-  if (withPlan) {
-    auto made = makePlan(kernel, views);
+  if (request != PlanRequest::none) {
+    auto made = makePlan(kernel, views, request == PlanRequest::forStaticPattern ? SPARSEC_PLAN_STATIC_PATTERN : 0);
     if (!made)
       return made.takeError();
     plan = std::move(*made);
+  }
+  size_t variant = 0;
+  if (llvm::Error error = toError(sparsec_launch_variant(kernel, plan.get(), views.data(), views.size(), &variant)))
+    return error;
+  execution.variant = sparsec_kernel_variant(kernel, variant);
+  execution.stage = sparsec_kernel_stage(kernel, variant, 0);
+  if (plan) {
     execution.plan = sized<sparsec_plan_info_t>();
     if (llvm::Error error = toError(sparsec_plan_info(plan.get(), variant, &*execution.plan)))
       return error;

@@ -30,6 +30,9 @@ struct LoadedModule {
 /// for it.
 llvm::Expected<LoadedModule> loadModule(llvm::StringRef file, DeviceRequest request);
 
+/// --no-plan and --pattern.
+enum class PlanRequest { none, forStaticPattern, forDynamicPattern };
+
 struct Timing {
   double medianMilliseconds, minimumMilliseconds;
   int64_t samples, launchesPerSample;
@@ -46,7 +49,7 @@ struct Execution {
 /// time of a batch of launches and one synchronisation, divided by the launches. A batch takes about 20 ms, so that the
 /// cost of the synchronisation does not count.
 llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
-                                  bool withPlan, int64_t samples);
+                                  PlanRequest request, int64_t samples);
 
 } // namespace sparsec::run
 

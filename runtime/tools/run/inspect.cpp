@@ -34,7 +34,9 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
-static constexpr const char *planSectionNames[] = {"tile offsets", "tiles"};
+static constexpr const char *planSectionNames[] = {"tile offsets",   "tiles",        "window rows",
+                                                   "column offsets", "columns",      "block offsets",
+                                                   "blocks",         "step offsets", "steps"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
 static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
 static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};
@@ -220,6 +222,14 @@ static llvm::json::Object describeWorkspace(const KernelView &view, const sparse
                             {"zeroed", workspace.is_zeroed != 0}};
 }
 
+static std::vector<std::string> requiredSections(const sparsec_variant_info_t &variant) {
+  std::vector<std::string> names;
+  for (uint32_t section = 0; section < runtime::planSectionCount; ++section)
+    if ((variant.required_sections >> section & 1) != 0)
+      names.emplace_back(planSectionNames[section]);
+  return names;
+}
+
 static llvm::json::Object describeVariant(const KernelView &view, const sparsec_variant_info_t &variant) {
   llvm::json::Array stages, workspaces;
   llvm::json::Object planCosts;
@@ -233,6 +243,7 @@ static llvm::json::Object describeVariant(const KernelView &view, const sparsec_
                             {"alignment", variant.alignment},
                             {"machine_kernels", std::move(stages)},
                             {"workspaces", std::move(workspaces)},
+                            {"required_plan_sections", llvm::json::Array(requiredSections(variant))},
                             {"plan_costs", std::move(planCosts)}};
 }
 
@@ -351,6 +362,8 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
     printLine(stream, "alignment", fmt::format("{} bytes", variant.alignment));
     for (const auto &workspace : view.slice<sparsec_workspace_info_t>(variant.workspace_first, variant.workspace_count))
       printWorkspace(stream, view, workspace);
+    if (const std::vector<std::string> sections = requiredSections(variant); !sections.empty())
+      printLine(stream, "needs a plan", "with " + llvm::join(sections, ", "));
     printPlanCosts(stream, view, variant);
     for (const sparsec_stage_info_t &stage : view.stages(variant))
       printStage(stream, view, stage);

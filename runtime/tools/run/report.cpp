@@ -57,6 +57,19 @@ static llvm::json::Object describeCheck(const CheckResult &check) {
   return object;
 }
 
+static llvm::json::Object describePlan(const sparsec_plan_info_t &plan) {
+  llvm::json::Object object{{"workers", plan.workers},
+                            {"tiles", plan.tiles},
+                            {"bytes", plan.bytes},
+                            {"balance", plan.balance},
+                            {"milliseconds", plan.milliseconds}};
+  if (plan.windows != 0) {
+    object["windows"] = plan.windows;
+    object["columns"] = plan.columns;
+  }
+  return object;
+}
+
 llvm::json::Value describeReport(const Report &report) {
   const sparsec_variant_info_t &variant = *report.execution.variant;
   const sparsec_stage_info_t &stage = *report.execution.stage;
@@ -68,12 +81,8 @@ llvm::json::Value describeReport(const Report &report) {
   object["schedule"] = nameOf(variant.schedule).str();
   object["registers"] = stage.registers ? llvm::json::Value(stage.registers) : nullptr; // 0 is unknown
   object["shared_memory"] = int64_t(stage.dynamic_shared_memory) + stage.static_shared_memory;
-  if (const std::optional<sparsec_plan_info_t> &plan = report.execution.plan)
-    object["plan"] = llvm::json::Object{{"workers", plan->workers},
-                                        {"tiles", plan->tiles},
-                                        {"bytes", plan->bytes},
-                                        {"balance", plan->balance},
-                                        {"milliseconds", plan->milliseconds}};
+  if (report.execution.plan)
+    object["plan"] = describePlan(*report.execution.plan);
   if (const std::optional<Timing> &timing = report.execution.timing)
     object["time"] = llvm::json::Object{{"median_milliseconds", timing->medianMilliseconds},
                                         {"minimum_milliseconds", timing->minimumMilliseconds},

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Which block rows share a window.
+
+#ifndef SPARSEC_RUNTIME_WINDOW_ORDER_H
+#define SPARSEC_RUNTIME_WINDOW_ORDER_H
+
+#include "plan/windows.h"
+
+namespace sparsec::runtime {
+
+/// All block rows, window after window; the last window may have fewer than `groups`. The sum over the windows of the
+/// columns that their rows need is small: at most that of rows in their own order. The same input gives the same order.
+/// Takes about 10 ms, or 100 ms for 100 000 blocks if that is more.
+std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t groups);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_WINDOW_ORDER_H

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/windows.h"
+#include "plan/window_order.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// The block of a step that multiplies nothing. Numbers of blocks and columns in a window are less.
+constexpr uint32_t noBlock = 65535;
+constexpr size_t maxInWindow = 65535;
+/// A column is stored in 32 bits behind three bits for a number of groups.
+constexpr unsigned groupBits = 3;
+constexpr int64_t maxBlockColumns = int64_t(1) << (32 - groupBits);
+
+constexpr uint32_t step(uint32_t column, uint32_t block) { return column | block << 16; }
+constexpr uint32_t columnOf(uint32_t step) { return step & 0xffff; }
+
+/// Fills the sections, window after window.
+class WindowBuilder {
+public:
+  explicit WindowBuilder(const WindowInput &input) : input(input), products(input.groups) {
+    windows.columnOffsets = windows.blockOffsets = windows.stepOffsets = {0};
+  }
+
+  /// False where the window has more than the sections can number.
+  bool add(const int32_t *rows);
+  Windows finish();
+
+private:
+  /// Gathers the blocks of the rows by column, then by group.
+  void gather(const int32_t *rows);
+  void addBlocks();
+  void addSteps(const std::vector<uint32_t> &groupProducts);
+  void addColumns();
+
+  const WindowInput &input;
+  Windows windows;
+  // Of the window that is being added:
+  std::vector<uint64_t> entries;               // column, group and block from the highest bits on
+  std::vector<uint32_t> columns;               // block columns
+  std::vector<std::vector<uint32_t>> products; // the steps of each group that multiply
+};
+
+void WindowBuilder::gather(const int32_t *rows) {
+  entries.clear();
+  for (int64_t group = 0; group < input.groups; ++group) {
+    if (rows[group] < 0)
+      continue;
+    const int32_t *range = input.pattern.rowPtr + rows[group];
+    for (int32_t block = range[0]; block < range[1]; ++block)
+      entries.push_back(uint64_t(input.pattern.colIdx[block]) << (32 + groupBits) | uint64_t(group) << 32 |
+                        uint32_t(block));
+  }
+  std::sort(entries.begin(), entries.end());
+}
+
+void WindowBuilder::addBlocks() {
+  columns.clear();
+  for (std::vector<uint32_t> &each : products)
+    each.clear();
+  for (uint32_t number = 0; number < entries.size(); ++number) {
+    const auto column = uint32_t(entries[number] >> (32 + groupBits));
+    if (columns.empty() || columns.back() != column)
+      columns.push_back(column);
+    const uint64_t group = entries[number] >> 32 & ((1u << groupBits) - 1);
+    products[group].push_back(step(uint32_t(columns.size() - 1), number));
+    windows.blocks.push_back({int32_t(uint32_t(entries[number])), int32_t(column)});
+  }
+}
+
+/// Adds the steps of one group, with steps that only wait wherever it would skip too many columns. The limits at both
+/// ends of a window add up to what may be skipped inside, so that windows may follow each other in any order.
+void WindowBuilder::addSteps(const std::vector<uint32_t> &groupProducts) {
+  const auto count = int64_t(columns.size()), skippedAtEnd = input.slots / 2;
+  int64_t next = 0, limit = input.slots - input.slots / 2 - 1; // the next step is for a column in [next, limit]
+  auto add = [&](uint32_t added) {
+    windows.steps.push_back(added);
+    next = columnOf(added) + 1;
+    limit = next + input.slots - 1;
+  };
+  for (uint32_t product : groupProducts) {
+    while (columnOf(product) > limit)
+      add(step(uint32_t(limit), noBlock));
+    add(product);
+  }
+  while (count != 0 && (next == 0 || count - next > skippedAtEnd)) {
+    // The first column that ends the window: the group goes on to its epilogue then.
+    const int64_t last = std::max<int64_t>(count - 1 - skippedAtEnd, 0);
+    add(step(uint32_t(std::min(last, limit)), noBlock));
+  }
+  windows.stepOffsets.push_back(int32_t(windows.steps.size()));
+}
+
+/// After the steps of all groups, which say how many groups use a column.
+void WindowBuilder::addColumns() {
+  const size_t first = windows.columns.size();
+  for (uint32_t column : columns)
+    windows.columns.push_back(column << groupBits | uint32_t(input.groups));
+  const auto begin = windows.stepOffsets.end() - input.groups - 1;
+  for (int32_t number = *begin; number < windows.stepOffsets.back(); ++number)
+    --windows.columns[first + columnOf(windows.steps[number])];
+}
+
+bool WindowBuilder::add(const int32_t *rows) {
+  gather(rows);
+  windows.rows.insert(windows.rows.end(), rows, rows + input.groups);
+  if (entries.size() > maxInWindow)
+    return false;
+  addBlocks();
+  for (const std::vector<uint32_t> &each : products)
+    addSteps(each);
+  addColumns();
+  windows.columnOffsets.push_back(int32_t(windows.columns.size()));
+  windows.blockOffsets.push_back(int32_t(windows.blocks.size()));
+  return int64_t(windows.steps.size()) < INT32_MAX - input.groups * int64_t(maxInWindow);
+}
+
+Windows WindowBuilder::finish() {
+  // Readers may load one entry more than there are.
+  windows.columns.push_back(0);
+  windows.blocks.push_back({0, 0});
+  windows.steps.push_back(0);
+  return std::move(windows);
+}
+
+/// The block row of every group of every window; -1 where there is none.
+std::vector<int32_t> rowsOfWindows(const WindowInput &input) {
+  std::vector<int32_t> rows;
+  if (input.mayReorderRows) {
+    rows = orderRowsForWindows(input.pattern, input.groups);
+  } else {
+    rows.resize(input.pattern.blockRows);
+    std::iota(rows.begin(), rows.end(), 0);
+  }
+  rows.resize((rows.size() + input.groups - 1) / input.groups * input.groups, -1);
+  return rows;
+}
+
+} // namespace
+
+Windows makeWindows(const WindowInput &input) {
+  if (input.pattern.blockRows == 0 || input.pattern.blockColumns > maxBlockColumns)
+    return {};
+  const std::vector<int32_t> rows = rowsOfWindows(input);
+  WindowBuilder builder(input);
+  for (size_t first = 0; first < rows.size(); first += input.groups)
+    if (!builder.add(rows.data() + first))
+      return {};
+  return builder.finish();
+}
+
+std::vector<uint32_t> windowCosts(const Windows &windows, uint32_t columnCost, uint32_t tileOverhead) {
+  std::vector<uint32_t> costs(windows.count());
+  for (size_t i = 0; i < costs.size(); ++i) {
+    const uint64_t columns = windows.columnOffsets[i + 1] - windows.columnOffsets[i];
+    const uint64_t blocks = windows.blockOffsets[i + 1] - windows.blockOffsets[i];
+    const uint64_t cost = std::max(columnCost * columns, 100 * blocks) + 100 * uint64_t(tileOverhead);
+    costs[i] = uint32_t(std::min<uint64_t>(cost, UINT32_MAX));
+  }
+  return costs;
+}
+
+} // namespace sparsec::runtime

@@ -1,0 +1,55 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The windows of block rows that share the columns of X which they load (see SPARSEC_PLAN_WINDOW_ROWS). Pure functions
+// of the pattern.
+
+#ifndef SPARSEC_RUNTIME_WINDOWS_H
+#define SPARSEC_RUNTIME_WINDOWS_H
+
+#include <cstdint>
+#include <vector>
+
+namespace sparsec::runtime {
+
+/// The blocks of a matrix. Checked, in host memory; the columns of a row are in any order.
+struct BlockPattern {
+  const int32_t *rowPtr, *colIdx;
+  int64_t blockRows, blockColumns;
+};
+
+struct WindowInput {
+  BlockPattern pattern;
+  int64_t groups;      // of a window: at most 7
+  int64_t slots;       // of the ring of X, at least 2
+  bool mayReorderRows; // so that rows with the same columns share a window
+};
+
+struct WindowBlock {
+  int32_t block, column;
+};
+static_assert(sizeof(WindowBlock) == 8, "layout of SPARSEC_PLAN_BLOCKS");
+
+/// The arrays have the layout of the plan's sections of the same names.
+struct Windows {
+  std::vector<int32_t> rows, columnOffsets;
+  std::vector<uint32_t> columns;
+  std::vector<int32_t> blockOffsets;
+  std::vector<WindowBlock> blocks;
+  std::vector<int32_t> stepOffsets;
+  std::vector<uint32_t> steps;
+
+  bool isEmpty() const { return rows.empty(); }
+  /// These two are of windows that are not empty.
+  int64_t count() const { return int64_t(columnOffsets.size()) - 1; }
+  int64_t columnCount() const { return columnOffsets.back(); }
+};
+
+/// Empty where there are no rows, and where a number does not fit its bits in a section.
+Windows makeWindows(const WindowInput &input);
+
+/// The time that each window takes, in hundredths of the product of a block: it loads columns and multiplies blocks at
+/// the same time. See sparsec_plan_cost_key_t for the other two.
+std::vector<uint32_t> windowCosts(const Windows &windows, uint32_t columnCost, uint32_t tileOverhead);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_WINDOWS_H
