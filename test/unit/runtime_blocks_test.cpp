@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The rules for the lists of a block pattern.
 
+#include "arguments/blocks.h"
 #include "runtime_expect.h"
 
 #include <functional>
@@ -205,6 +206,28 @@ TEST(BlockPattern, SizeOfTheStruct) {
     EXPECT_STATUS(smaller.check(), SPARSEC_STATUS_INVALID_ARGUMENT,
                   "blocks: expects a size of at least 112 bytes, but got " + std::to_string(size));
   }
+}
+
+TEST(BlockPattern, ChecksumIsThatOfWhatTheListsSay) {
+  auto checksumOf = [](auto lists) {
+    EXPECT_OK(lists.check());
+    return sparsec::runtime::listChecksum(lists.pattern);
+  };
+  const uint32_t checksum = checksumOf(IndexArrays());
+  EXPECT_EQ(checksumOf(PaddedLists()), checksum);
+  IndexArrays changed;
+  changed.partialIndices[5] = 12;
+  EXPECT_EQ(checksumOf(changed), checksum) << "beyond the lists";
+  changed = IndexArrays();
+  std::swap(changed.fullIndices[1], changed.fullIndices[2]);
+  EXPECT_NE(checksumOf(changed), checksum) << "values have the order of the blocks";
+  changed = IndexArrays();
+  changed.fullStarts[1] = 2;
+  EXPECT_NE(checksumOf(changed), checksum) << "the same blocks in other rows";
+  changed = IndexArrays();
+  std::swap(changed.fullStarts, changed.partialStarts);
+  std::swap(changed.fullIndices, changed.partialIndices);
+  EXPECT_NE(checksumOf(changed), checksum);
 }
 
 } // namespace

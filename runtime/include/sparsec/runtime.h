@@ -559,7 +559,9 @@ SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, c
  * On the host a launch of attention first checks the lists of the pattern, as
  * sparsec_blocks_check does. This needs memory for two bits per key block. On a GPU
  * a launch checks them if the pattern has the flag SPARSEC_BLOCKS_CHECK_LISTS. This
- * takes memory for the lists and waits for the stream.
+ * takes memory for the lists and waits for the stream. A launch with the plan of a
+ * static pattern checks, wherever it would check lists and in every launch on the
+ * host, that its lists are those of the plan.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,
