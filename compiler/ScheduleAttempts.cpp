@@ -84,14 +84,18 @@ bool ScheduleAttempts::refuse(const Key &key, const Refusal &refusal) {
 
 LogicalResult ScheduleAttempts::reportRefusalsByHand(ArrayRef<char> launchInfo) {
   LogicalResult result = success();
-  forEachVariant(launchInfo, [&](StringRef kernel, size_t attribute, const auto &variant, auto /*stages*/) {
-    auto found = variants.find({kernel.str(), attribute});
-    if (found == variants.end() || !found->second.byHand)
-      return;
-    result = source.lookupSymbol<KernelOp>(kernel).emitOpError()
-             << scheduleAttributes[attribute] << " expects one that ptxas takes, such as " << variant.schedule
-             << ", but got " << found->second.byHand->schedule << ": " << found->second.byHand->reason;
-  });
+  for (const auto &[key, variant] : variants) {
+    if (!variant.byHand)
+      continue;
+    std::string instead;
+    forEachVariant(launchInfo, [&, &key = key](StringRef kernel, size_t attribute, const auto &other, auto /*stages*/) {
+      if (kernel == key.first && attribute == key.second)
+        instead = std::string(", such as ") + other.schedule + ",";
+    });
+    result = source.lookupSymbol<KernelOp>(key.first).emitOpError()
+             << scheduleAttributes[key.second] << " expects one that ptxas takes" << instead << " but got "
+             << variant.byHand->schedule << ": " << variant.byHand->reason;
+  }
   return result;
 }
 

@@ -182,6 +182,20 @@ static LogicalResult verifyAttributes(Operation *op) {
   return success();
 }
 
+/// kernel_c14
+static LogicalResult verifyWalks(KernelOp kernel) {
+  auto planned = kernel.getPlannedSchedulesAttr();
+  for (ScheduleAttr schedule : kernel.getSchedules()) {
+    bool isPlanned = planned && llvm::is_contained(planned, schedule);
+    if (isPlanned != (schedule.getWalk() == Walk::windows))
+      return kernel.emitOpError("expects schedules with walk = windows in planned_schedules, and there alone, but got ")
+             << schedule;
+  }
+  if (planned && !isa<SpmmOp>(kernel.getAnchor()))
+    return kernel.emitOpError("expects planned_schedules for sparsec.spmm only");
+  return success();
+}
+
 SmallVector<ScheduleAttr> KernelOp::getSchedules() {
   SmallVector<ScheduleAttr> schedules;
   if (ArrayAttr planned = getPlannedSchedulesAttr())
@@ -220,6 +234,8 @@ LogicalResult KernelOp::verifyRegions() {
   for (Operation &op : block)
     if (failed(verifyAttributes(&op)))
       return failure();
+  if (failed(verifyWalks(*this)))
+    return failure();
   // kernel_c2
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))
     if (argument.use_empty())

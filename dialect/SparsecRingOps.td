@@ -18,9 +18,9 @@ def Sparsec_RingOp : Sparsec_Op<"ring", [Sparsec_NamesResults]> {
 
     Positions of a ring are the uses of its slots in their order: position p is slot p mod `stages`. Cursors are
     positions. Usually all consumers come to all positions. With `skips` they may leave some out, as long as somebody
-    releases these in their place: a consumer that has come to position p may go on to p + `stages` at most. Full
-    barriers are then twice as many as slots, so that parities of phases tell such positions apart. `releases` is the
-    number of groups that release a slot, if it is not that of all groups of the roles that do.
+    releases these in their place. Full barriers are then twice as many as slots. A consumer may wait for position p if
+    position p - 2 `stages` is full: this holds if the consumer has come to position p - `stages` or to a later one.
+    `releases` is the number of groups that release a slot, if it is not that of all groups of the roles that do.
   }];
   let arguments = (ins OptionalAttr<StrAttr>:$name, UnitAttr:$messages, UnitAttr:$skips,
     OptionalAttr<I64Attr>:$releases, OptionalAttr<DenseI64ArrayAttr>:$offsets, OptionalAttr<I64Attr>:$barrier_offset);

@@ -467,7 +467,7 @@ LogicalResult PostOp::verify() {
 }
 
 LogicalResult RingOp::verify() {
-  // ring_c2
+  // ring_c3
   if (std::optional<uint64_t> releases = getReleases(); releases && (int64_t(*releases) < 1 || getMessages()))
     return emitOpError("expects releases to be at least 1, for a ring without messages, but got ") << *releases;
   return success();
@@ -579,7 +579,7 @@ LogicalResult StoreRowsOp::verify() {
 }
 
 LogicalResult RingType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t stages, ArrayRef<Type> buffers) {
-  // ring_c2
+  // ring_c1
   if (stages < 1)
     return emitError() << "expects at least 1 stage, but got " << stages;
   // ring_c2

@@ -217,9 +217,9 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let description = [{
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
     the CTA in their order. Roles of one thread that follow one another share a warpgroup, in which each has a warp and
-    is its first thread. If a CTA has several tiles side by side, each tile has its own groups. The group of a role of
-    one thread is then the first thread of one warp, and the only such role of its program. A role of warps is the only one of its program. `registers` per thread by setmaxnreg, 0 leaves the
-    compiler's count.
+    is its first thread. If a CTA has several tiles side by side, each tile has its own groups. Such a program has one
+    role of one thread, and each tile has a warp of it. A role of warps is the only one of its program. `registers` per
+    thread by setmaxnreg, 0 leaves the compiler's count.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {

@@ -331,8 +331,10 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
         {SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.attentionTileOverhead)}};
   std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
                                                 {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
-  if (hasWindows)
+  if (hasWindows) {
     keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(costs.windowColumn)});
+    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(costs.windowDensity)});
+  }
   return keys;
 }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The ring of shared-memory slots between copies and products, as the emitter sees it: where a slot is, and for two
 // roles the barriers by which it changes hands. Slot s has a full barrier (its copies have arrived) and an empty
-// barrier (all consumers are done with it). Both roles walk the slots in the same order, so that a slot and the parity
-// of its phase are all the state they need.
+// barrier (all consumers are done with it). A slot and the parity of its phase are all the state of a role. Where
+// consumers may skip positions, a slot has two full barriers in turn, and the state counts through all of them.
 
 #ifndef SPARSEC_EMIT_RING_H
 #define SPARSEC_EMIT_RING_H

@@ -193,8 +193,9 @@ static Fit checkSlotRows(const Schedule &schedule, ElementType elementType) {
   return {};
 }
 
-/// A group of consumers has a block row. Full barriers of the ring of blocks come again after twice its slots, and a
-/// group may meanwhile have left out those of all groups for the columns that are in the ring of X (SpmmWindows.cpp).
+/// A group of consumers has a block row. A group asks for a block when its column is there. The columns before those in
+/// the ring of X are then complete, with their blocks. The blocks from the next column on have to differ in their full
+/// barriers, which come again after twice the slots of the ring of blocks (SpmmWindows.cpp).
 static Fit checkWindows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   constexpr int64_t mostGroups = 7;

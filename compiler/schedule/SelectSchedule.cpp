@@ -79,13 +79,9 @@ LogicalResult Selection::runPlanned() {
       kernel.setPlannedSchedulesAttr(ArrayAttr::get(kernel.getContext(), schedules));
   }
   if (ArrayAttr schedules = kernel.getPlannedSchedulesAttr())
-    for (auto attribute : schedules.getAsRange<ScheduleAttr>()) {
-      if (attribute.getWalk() != Walk::windows)
-        return kernel.emitOpError("expects walk = windows in planned_schedules, but got ")
-               << stringifyWalk(attribute.getWalk());
+    for (auto attribute : schedules.getAsRange<ScheduleAttr>())
       if (failed(expectFit("planned_schedules", toSchedule(attribute))))
         return failure();
-    }
   return success();
 }
 
@@ -98,8 +94,6 @@ LogicalResult Selection::run() {
   if (!kernel.getSchedule())
     kernel.setScheduleAttr(choose(/*alignment=*/16, refused));
   Schedule schedule = toSchedule(kernel.getScheduleAttr());
-  if (schedule.walk != TileWalk::Blocks)
-    return kernel.emitOpError("schedule expects walk = blocks, which needs no plan; others belong to planned_schedules");
   if (failed(expectFit("schedule", schedule)))
     return failure();
 

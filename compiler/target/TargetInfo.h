@@ -27,6 +27,8 @@ struct PlanCosts {
   /// The time to load a column of X for a window of block rows, as a percentage of the time of a block's product. 0:
   /// the instruction has no such programs.
   int64_t windowColumn = 0;
+  /// A product that stores at least this percentage of the blocks is faster without windows. 101: never.
+  int64_t windowDensity = 101;
 };
 
 /// How fast a chip runs one of its matrix instructions, and the plan costs of kernels with this instruction.

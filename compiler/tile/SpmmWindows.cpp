@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The program of a spmm over windows of a plan. A window has one block row for each group of consumers. The columns of X
-// that any of these rows needs are loaded once, for all of them. X and the blocks of W have a ring and a producer each:
+// The program of a spmm over windows of a plan. A window has one block row for each group of consumers. The columns of
+// X that any of these rows needs are loaded once, for all of them. X and the blocks of W have a ring and a producer
+// each:
 //
 //   producer "x" copies the columns of the window, and releases each for the groups that have no step for it;
 //   producer "w" copies the blocks of the window, by column, then by row;
 //   a group follows the steps of its row. A step names its column and its block by their numbers in the window.
 //
-// A group keeps one product in flight. The slots of a product are released when the next one is issued, or earlier, if
-// the column of the next one is not there yet: the producer may need the slot to go on.
+// A group keeps one product in flight. The slots of a product are released when the next one is issued. They are
+// released earlier if the next column or the next block is not there yet: its producer may need one of these slots
+// first.
 //
-// A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never falls so far behind a
-// ring that phases of its barriers look alike.
+// A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never asks for a position so
+// far ahead of the last one that the barrier of an earlier phase looks like that of the position.
 
 #include "ProgramBuilder.h"
 #include "RoleBuilding.h"
@@ -247,10 +249,13 @@ WindowBuilder::Progress WindowBuilder::buildStep(ImplicitLocOpBuilder &b, const 
                                                  Value firstColumn, Value firstBlock) {
   Value column = remainder(b, before.word, 1 << numberBits), block = divide(b, before.word, 1 << numberBits);
   Value slot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
+  Value blockSlot = CursorOp::create(b, blockRing, add(b, firstBlock, block));
   Value multiplies =
       named(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock)), "multiplies");
-  Value isFull = IsFullOp::create(b, columnRing, slot);
-  Value mayHold = arith::AndIOp::create(b, isFull, multiplies);
+  // The block's answer counts only where the column is there (see checkWindows in Fit.cpp).
+  Value areFull = IsFullOp::create(b, columnRing, slot);
+  areFull = arith::AndIOp::create(b, areFull, IsFullOp::create(b, blockRing, blockSlot));
+  Value mayHold = arith::AndIOp::create(b, areFull, multiplies);
   Value mustRelease = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, before.holds, mayHold);
   releaseEarly(b, before, mustRelease);
   Value holds = arith::AndIOp::create(b, before.holds, mayHold);
@@ -259,7 +264,6 @@ WindowBuilder::Progress WindowBuilder::buildStep(ImplicitLocOpBuilder &b, const 
                                   /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  Value blockSlot = CursorOp::create(b, blockRing, add(b, firstBlock, block));
   WaitOp::create(b, TypeRange(), blockRing, blockSlot);
   Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, slot, before.sum,
                                     schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));

@@ -37,6 +37,7 @@ constexpr PlanCostRule spmmPlanCosts[] = {
     tileOverhead,
     {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101, false},
     {SPARSEC_PLAN_COST_COLUMN, "column cost in percent", 0, UINT16_MAX, true},
+    {SPARSEC_PLAN_COST_WINDOW_DENSITY, "window density in percent", 0, 101, true},
 };
 
 constexpr SlotRule attentionSlots[] = {

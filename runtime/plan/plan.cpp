@@ -139,10 +139,19 @@ TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, cons
   return isPeriodic ? operation.periodicLists(request) : TileLists();
 }
 
-/// The windows of a variant that takes them: none where the pattern is unknown or may change.
-Windows windowsOf(const Variant &variant, const HostLists &hostLists, uint32_t flags) {
+/// Whether at least this percentage of the blocks is stored.
+bool hasDensity(const sparsec_blocks_t &blocks, uint32_t percentage) {
+  const double stored = blocks.full.starts[blockRowCount(blocks)];
+  return 100 * stored >= double(percentage) * double(blockRowCount(blocks)) * double(blockColumnCount(blocks));
+}
+
+/// The windows of a variant that takes them: none where the pattern is unknown or may change, or where other variants
+/// are faster.
+Windows windowsOf(const sparsec_kernel_s &kernel, const Variant &variant, const HostLists &hostLists, uint32_t flags) {
   const sparsec_blocks_t *blocks = hostLists.blocks();
   if (!takesWindows(*variant.info) || !blocks || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    return {};
+  if (hasDensity(*blocks, kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_DENSITY)))
     return {};
   const sparsec_stage_info_t &stage = *variant.first().info;
   return makeWindows({{blocks->full.starts, blocks->full.indices, blockRowCount(*blocks), blockColumnCount(*blocks)},
@@ -178,7 +187,7 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
   if (device.isHost() || part.tiles == 0)
     return;
   if (takesWindows(*variant.info)) {
-    arrays.windows = windowsOf(variant, hostLists, flags);
+    arrays.windows = windowsOf(kernel, variant, hostLists, flags);
     // Launches pass over a variant without its windows.
     if (arrays.windows.isEmpty())
       return;

@@ -127,11 +127,12 @@ std::vector<Argument> KernelArguments::matrixOnly() const {
   return open;
 }
 
-size_t KernelArguments::expectedVariant() const {
+size_t KernelArguments::expectedVariant(bool hasWindows) const {
   size_t count = sparsec_kernel_info(kernel)->variant_count;
   for (size_t v = 0; v < count; ++v) {
     uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
     bool fits = reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
+    fits &= hasWindows || sparsec_kernel_variant(kernel, v)->required_sections == 0;
     for (const Argument &argument : arguments) {
       if (argument.kind != SPARSEC_ARGUMENT_DENSE)
         continue;

@@ -21,7 +21,8 @@ public:
   std::vector<Argument> matrixOnly() const;
   const sparsec_blocks_t &matrix() const { return bsr; }
   /// The variant that a launch must take by the rule of sparsec_requirement_info_t.
-  size_t expectedVariant() const;
+  /// The variant of a launch without a plan, or of one with windows.
+  size_t expectedVariant(bool hasWindows = false) const;
 
   void poisonResult();
   void launch(sparsec_plan_t plan, void *stream) const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// SpMM kernels: all sizes x patterns x {plan, no plan} against double precision, twice for identical bits. With a plan
-// for every width they are the same bits, too.
+// SpMM kernels: all sizes x patterns x {plan of a static pattern, plan, no plan} against double precision, twice for
+// identical bits. With a plan for every width they are the same bits, too.
 
 #include "arguments.h"
 #include "kernel_test.h"
@@ -22,6 +22,7 @@ private:
   void runCases() override;
   std::vector<PatternKind> patterns() const;
   void runCase(const Shape &shape, PatternKind pattern);
+  void runStatic(KernelArguments &arguments);
 };
 
 const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
@@ -67,8 +68,34 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
     ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
   }
   const std::vector<char> unplanned = arguments.resultBytes();
+  runStatic(arguments);
+  if (HasFatalFailure())
+    return;
   arguments.run(openPlan.get());
   ASSERT_TRUE(unplanned == arguments.resultBytes()) << "a plan for every width gives other bits";
+}
+
+/// Plans that may hold the pattern in another order. A variant that needs them may add in another order.
+void SpmmTest::runStatic(KernelArguments &arguments) {
+  SCOPED_TRACE("with a plan of a static pattern");
+  for (uint32_t effort : {uint32_t(SPARSEC_PLAN_FAST), 0u}) {
+    const uint32_t flags = SPARSEC_PLAN_STATIC_PATTERN | effort;
+    Plan plan = createPlan(kernel, arguments.list(), /*stream=*/nullptr, flags);
+    Plan openPlan = createPlan(kernel, arguments.matrixOnly(), /*stream=*/nullptr, flags);
+    const ArgumentArray array(arguments.list());
+    size_t variant = 0;
+    check(sparsec_launch_variant(kernel, plan.get(), array.data(), array.size(), &variant));
+    ASSERT_EQ(variant, arguments.expectedVariant(planInfo(plan).windows > 0));
+    arguments.run(plan.get());
+    ASSERT_EQ(arguments.findError(), "");
+    if (subset == Subset::Sanitizer)
+      return;
+    const std::vector<char> first = arguments.resultBytes();
+    arguments.run(plan.get());
+    ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
+    arguments.run(openPlan.get());
+    ASSERT_TRUE(first == arguments.resultBytes()) << "a plan for every width gives other bits";
+  }
 }
 
 void SpmmTest::runCases() {

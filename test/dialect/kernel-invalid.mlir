@@ -295,3 +295,39 @@ sparsec.kernel @kernel_c13_anchor(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
   %0 = sparsec.spmm %w, %x {precision = 3 : i32} : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
+
+// -----
+
+// expected-error @+1 {{expects schedules with walk = windows in planned_schedules, and there alone, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects schedules with walk = windows in planned_schedules, and there alone, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c14_fallback(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {fallback_schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects schedules with walk = windows in planned_schedules, and there alone, but got #sparsec.schedule<}}
+sparsec.kernel @kernel_c14_planned(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects planned_schedules for sparsec.spmm only}}
+sparsec.kernel @kernel_c14_sddmm(%p: !sparsec.bsr<?x?xbf16, block = 64x64>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x64x64xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>]} {
+  %s = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x64xbf16>
+  sparsec.return %s : tensor<?x64x64xbf16>
+}

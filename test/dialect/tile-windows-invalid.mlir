@@ -1,7 +1,7 @@
 // RUN: sparsec-opt %s -split-input-file -verify-diagnostics
 
 gpu.module @kernels {
-  sparsec.program @ring_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
+  sparsec.program @ring_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
     // expected-error @+1 {{expects releases to be at least 1, for a ring without messages, but got 0}}
     %ring = sparsec.ring {releases = 0} : <4, [!sparsec.buffer<64, 64, bf16>]>
@@ -11,7 +11,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @ring_c2_messages attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
+  sparsec.program @ring_c3_messages attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
     // expected-error @+1 {{expects releases to be at least 1, for a ring without messages, but got 1}}
     %ring = sparsec.ring {messages, releases = 1} : <4, [!sparsec.buffer<64, 64, bf16>]>

@@ -324,7 +324,7 @@ TEST(LaunchInfo, PlanCostsAreChecked) {
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
       {"plan costs of variant 1 2 + 3 of 4", [](auto &i) { i.variants[1].plan_cost_count = 3; }},
-      {"unknown plan cost of spmm 4", [](auto &i) { i.planCosts[1].key = 4; }},
+      {"unknown plan cost of spmm 5", [](auto &i) { i.planCosts[1].key = 5; }},
       {"the tile overhead in steps of variant 1 is 65536, 0 to 65535 is expected",
        [](auto &i) { i.planCosts[2].value = 65536; }},
       {"the grouped density in percent of variant 0 is 102, 0 to 101 is expected",

@@ -36,10 +36,11 @@ LaunchInfoBuilder linearWithWindows() {
   sparsec_variant_info_t &variant = info.variants.back();
   variant.required_sections = windowSections;
   variant.plan_cost_first = uint32_t(info.planCosts.size());
-  variant.plan_cost_count = 3;
+  variant.plan_cost_count = 4;
   info.planCosts.insert(info.planCosts.end(), {{SPARSEC_PLAN_COST_TILE_OVERHEAD, 2},
                                                {SPARSEC_PLAN_COST_GROUPED_DENSITY, 0},
-                                               {SPARSEC_PLAN_COST_COLUMN, columnCost}});
+                                               {SPARSEC_PLAN_COST_COLUMN, columnCost},
+                                               {SPARSEC_PLAN_COST_WINDOW_DENSITY, 101}});
   std::rotate(info.variants.begin(), info.variants.end() - 1, info.variants.end());
   return info;
 }
@@ -80,8 +81,12 @@ TEST(WindowImage, IsChecked) {
       {"but its tile rows are not those", [](auto &i) { i.extents[i.stages[windows].row_first].argument = 1; }},
       {"but its tile rows are not those", [](auto &i) { i.stages[windows].row_count = 0; }},
       {"the column cost in percent of variant 0 is there 0 times", [](auto &i) { i.variants[0].plan_cost_count = 2; }},
+      {"the window density in percent of variant 0 is there 0 times",
+       [](auto &i) { i.variants[0].plan_cost_count = 3; }},
       {"the column cost in percent of variant 0 is 65536, 0 to 65535 is expected",
-       [](auto &i) { i.planCosts.back().value = 65536; }},
+       [](auto &i) { i.planCosts[i.planCosts.size() - 2].value = 65536; }},
+      {"the window density in percent of variant 0 is 102, 0 to 101 is expected",
+       [](auto &i) { i.planCosts.back().value = 102; }},
   };
   EXPECT_OK(parseChanged([](auto &) {}));
   for (auto &[message, change] : cases)
@@ -198,6 +203,21 @@ TEST_F(WindowPlan, NoneWithoutTheFlag) {
     EXPECT_EQ(planInfo().bytes, 0);
     EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_FIXED);
     EXPECT_EQ(launched(), "linear_aligned");
+  }
+}
+
+TEST_F(WindowPlan, NoneOfANearlyDensePattern) {
+  for (uint32_t density : {45u, 46u}) { // 9 of 20 blocks are stored
+    LaunchInfoBuilder info = linearWithWindows();
+    auto cost = std::find_if(info.planCosts.begin(), info.planCosts.end(),
+                             [](auto &each) { return each.key == SPARSEC_PLAN_COST_WINDOW_DENSITY; });
+    cost->value = density;
+    load(info);
+    setArguments(5 * 64, 4 * 64, 1024);
+    setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
+    ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+    EXPECT_EQ(planInfo().windows, density == 45 ? 0 : 2);
+    EXPECT_EQ(launched(), density == 45 ? "linear_aligned" : "linear_windows");
   }
 }
 

@@ -213,7 +213,7 @@ typedef enum sparsec_plan_section_e {
    * beyond the result is the end of a round. */
   SPARSEC_PLAN_TILES = 1,
   /*
-   * The sections of windows. A window has g block rows, one for each consumer group of a CTA, which share the columns
+   * The sections of windows. A window has g block rows, one for each consumer of a CTA, which share the columns
    * of X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows
    * has a block, in ascending order. They are counted from 0 in every window, and so are its blocks.
    */
@@ -477,6 +477,9 @@ typedef enum sparsec_plan_cost_key_e {
   SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
   /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. */
   SPARSEC_PLAN_COST_COLUMN = 3,
+  /* SpMM with windows: if at least this percentage of the blocks is stored, a plan makes no windows, and another
+   * variant runs. 101: never. */
+  SPARSEC_PLAN_COST_WINDOW_DENSITY = 4,
 } sparsec_plan_cost_key_t;
 
 typedef struct sparsec_plan_cost_info_s {
