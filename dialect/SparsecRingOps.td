@@ -116,20 +116,6 @@ def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
   let hasVerifier = 1;
 }
 
-def Sparsec_IsFullOp : Sparsec_Op<"is_full"> {
-  let summary = "Consumer: whether the slot of the cursor is full already.";
-  let description = [{
-    A consumer may do something else before it waits (mbarrier.test_wait, PTX ISA 9.7.13.15.16).
-
-    ```mlir
-    %full = sparsec.is_full %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    ```
-  }];
-  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
-  let results = (outs I1:$result);
-  let assemblyFormat = "$ring `[` $cursor `]` attr-dict `:` type($ring)";
-}
-
 def Sparsec_ReleaseOp : Sparsec_Op<"release", [AttrSizedOperandSegments]> {
   let summary = "Consumer: the slot of the cursor may be filled again, if the condition holds.";
   let description = [{

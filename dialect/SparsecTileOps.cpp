@@ -265,25 +265,14 @@ LogicalResult LoadFragmentOp::verify() {
   return success();
 }
 
-/// Only products by wgmma are in flight.
-static LogicalResult verifyOutstanding(Operation *op, int64_t outstanding) {
-  if (outstanding < 0 || outstanding > 7)
-    return op->emitOpError("expects outstanding to be from 0 to 7, but got ") << outstanding;
-  auto program = op->getParentOfType<ProgramOp>();
-  if (program && program.getSchedule().getInstruction() != Instruction::wgmma)
-    return op->emitOpError("expects products by wgmma, which complete later: those of mma_sync are complete at once");
-  return success();
-}
-
-LogicalResult AwaitProductsOp::verify() {
-  // await_products_c1
-  return verifyOutstanding(*this, getOutstanding());
-}
-
 LogicalResult AwaitOp::verify() {
   // await_c1
-  if (failed(verifyOutstanding(*this, getOutstanding())))
-    return failure();
+  if (int64_t(getOutstanding()) < 0 || int64_t(getOutstanding()) > 7)
+    return emitOpError("expects outstanding to be from 0 to 7, but got ") << getOutstanding();
+  // await_c3
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (program && program.getSchedule().getInstruction() != Instruction::wgmma)
+    return emitOpError("expects a product by wgmma, which completes later: one of mma_sync is complete at once");
   // await_c2
   if (shapeOf(getType()) != shapeOf(getPending().getType()))
     return emitOpError("expects a result of the size of its operand, ")

@@ -400,20 +400,6 @@ def Sparsec_AwaitOp : Sparsec_Op<"await", []> {
   let hasVerifier = 1;
 }
 
-def Sparsec_AwaitProductsOp : Sparsec_Op<"await_products", []> {
-  let summary = "Waits as sparsec.await does, for products whose accumulators stay pending.";
-  let description = [{
-    Slots that complete products have read may be released.
-
-    ```mlir
-    sparsec.await_products {outstanding = 1 : i64}
-    ```
-  }];
-  let arguments = (ins I64Attr:$outstanding);
-  let assemblyFormat = "attr-dict";
-  let hasVerifier = 1;
-}
-
 def Sparsec_DrainStoresOp : Sparsec_Op<"drain_stores", []> {
   let summary = "Waits until the staged stores of this group are complete.";
   let description = [{

@@ -314,7 +314,7 @@ std::vector<sparsec_requirement_info_t> VariantDescriber::describeRequirements(c
 
 /// On a chip they depend on the matrix instruction, which the schedule names.
 FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanCosts(LLVM::LLVMFuncOp function,
-                                                                                    bool hasWindows) const {
+                                                                                     bool hasWindows) const {
   PlanCosts costs = hostPlanCosts;
   if (chip) {
     auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");

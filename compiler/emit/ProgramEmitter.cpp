@@ -200,9 +200,6 @@ void ProgramEmitter::emitOp(Operation &op) {
       })
       .Case([&](ReadPlanOp read) { emitReadPlan(read); })
       .Case([&](WaitOp wait) { emitWait(wait); })
-      .Case([&](IsFullOp op) {
-        values.set(op, ptx::anyInWarp(b, ringOf(op.getRing()).isFull(slotOf(op.getCursor()))));
-      })
       .Case([&](ReleaseOp release) { emitRelease(release); })
       .Case([&](FirstStepOp op) { values.set(op, walks[op.getSteps()]->first()); })
       .Case([&](NextStepOp op) { values.set(op, walks[op.getSteps()]->next(values.of(op.getStep()))); })
@@ -215,7 +212,6 @@ void ProgramEmitter::emitOp(Operation &op) {
       })
       .Case([&](ProductOp product) { chip->emitProduct(product); })
       .Case([&](AwaitOp await) { chip->emitAwait(await); })
-      .Case([&](AwaitProductsOp await) { chip->emitAwaitProducts(await); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
       .Case([&](TurnWaitOp op) {

@@ -93,7 +93,6 @@ public:
   virtual void emitLoadFragment(LoadFragmentOp op) = 0;
   virtual void emitProduct(ProductOp op) = 0;
   virtual void emitAwait(AwaitOp op) = 0;
-  virtual void emitAwaitProducts(AwaitProductsOp op) = 0;
 
 protected:
   ProgramContext &context;

@@ -108,10 +108,6 @@ void ptx::mbarrierWait(KernelBuilder &b, Value barrier, Value parity) {
   // The hint is the longest time (in nanoseconds) the hardware may suspend the thread before it tries again.
   NVVM::MBarrierTryWaitParityOp::create(b, barrier, parity, b.i32(10'000'000));
 }
-Value ptx::mbarrierTest(KernelBuilder &b, Value barrier, Value parity) {
-  return inlineAsm(b, b.getI1Type(), {barrier, parity}, "mbarrier.test_wait.parity.shared::cta.b64 $0, [$1], $2;",
-                   "=b,r,r", Effects::memory);
-}
 void ptx::mbarrierArriveFor(KernelBuilder &b, Value barrier, Value count) {
   inlineAsm(b, {}, {barrier, count}, "mbarrier.arrive.shared::cta.b64 _, [$0], $1;", "r,r", Effects::memory);
 }
@@ -214,10 +210,6 @@ Value ptx::wgmmaWait(KernelBuilder &b, int64_t pending, Value accumulators) {
     constraints.push_back(std::to_string(i));
   return inlineAsm(b, accumulators.getType(), values, "wgmma.wait_group.sync.aligned " + Twine(pending) + ";",
                    llvm::join(constraints, ","), Effects::memory);
-}
-
-void ptx::wgmmaWait(KernelBuilder &b, int64_t pending) {
-  inlineAsm(b, {}, {}, "wgmma.wait_group.sync.aligned " + Twine(pending) + ";", "", Effects::memory);
 }
 
 void ptx::setRegisters(KernelBuilder &b, int64_t count, bool increase) {

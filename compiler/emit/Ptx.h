@@ -47,8 +47,6 @@ void mbarrierInitFence(KernelBuilder &b);                               // fence
 void mbarrierExpectBytes(KernelBuilder &b, Value barrier, Value bytes); // arrive.expect_tx
 /// Blocks until the phase with this parity is complete.
 void mbarrierWait(KernelBuilder &b, Value barrier, Value parity);
-/// Whether that phase is complete (mbarrier.test_wait).
-Value mbarrierTest(KernelBuilder &b, Value barrier, Value parity);
 /// `count` arrivals at once, 1 or more.
 void mbarrierArriveFor(KernelBuilder &b, Value barrier, Value count);
 /// mbarrier.arrive if the predicate holds.
@@ -91,8 +89,6 @@ void wgmmaCommit(KernelBuilder &b);
 /// Waits until at most `pending` groups are in flight. The accumulators pass through the instruction, so that no use of
 /// them can move above it.
 Value wgmmaWait(KernelBuilder &b, int64_t pending, Value accumulators);
-/// The same for accumulators that nothing uses before a later wait.
-void wgmmaWait(KernelBuilder &b, int64_t pending);
 /// setmaxnreg.inc / .dec (9.7.20.5)
 void setRegisters(KernelBuilder &b, int64_t count, bool increase);
 

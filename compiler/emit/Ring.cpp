@@ -71,5 +71,3 @@ KernelBuilder::Values Ring::messages(Value slot) {
 }
 
 void Ring::wait(State state) { ptx::mbarrierWait(b, fullBarrier(state.slot), state.phase); }
-
-Value Ring::isFull(State state) { return ptx::mbarrierTest(b, fullBarrier(state.slot), state.phase); }

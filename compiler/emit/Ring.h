@@ -51,8 +51,6 @@ public:
   KernelBuilder::Values messages(mlir::Value slot);
   /// Consumer: waits for the copies of the slot.
   void wait(State state);
-  /// Whether they are there already.
-  mlir::Value isFull(State state);
 
 private:
   BufferType bufferType(int64_t buffer) { return mlir::cast<BufferType>(op.getType().getBuffers()[buffer]); }

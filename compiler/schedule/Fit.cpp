@@ -207,8 +207,7 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
                                                schedule.tileK, problem.blockRows, problem.blockColumns));
   int64_t least = (schedule.consumersM * schedule.stages + 1) / 2;
   return firstBroken({inRange("consumers_m", schedule.consumersM, 1, mostGroups),
-                      inRange("consumers_n", schedule.consumersN, 1, 1),
-                      multipleOf("tile_n", schedule.tileN, 128),
+                      inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_n", schedule.tileN, 128),
                       inRange("block_stages", schedule.blockStages, least, mostBlockStages)});
 }
 

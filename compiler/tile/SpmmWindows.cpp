@@ -7,9 +7,8 @@
 //   producer "w" copies the blocks of the window, by column, then by row;
 //   a group follows the steps of its row. A step names its column and its block by their numbers in the window.
 //
-// A group keeps one product in flight. The slots of a product are released when the next one is issued. They are
-// released earlier if the next column or the next block is not there yet: its producer may need one of these slots
-// first.
+// A group completes its product before it goes on: two others multiply meanwhile. It holds no slot while it waits for
+// another one, whose producer may need that slot first.
 //
 // A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never asks for a position so
 // far ahead of the last one that the barrier of an earlier phase looks like that of the position.
@@ -45,16 +44,6 @@ private:
   struct Range {
     Value first, end;
   };
-  /// The state of a group from step to step.
-  struct Progress {
-    Value sum;
-    Value holds;         // i1: a product is in flight, and its slots are not released
-    Value column, block; // cursors of the step before
-    Value word;          // of this step
-
-    SmallVector<Value> values() const { return {sum, holds, column, block, word}; }
-    static Progress of(ValueRange values) { return {values[0], values[1], values[2], values[3], values[4]}; }
-  };
   using TileBody = function_ref<SmallVector<Value>(const Tile &, ValueRange carried)>;
 
   void buildBody(ImplicitLocOpBuilder &b) override;
@@ -65,9 +54,8 @@ private:
   void buildColumnProducer(ImplicitLocOpBuilder &b);
   void buildBlockProducer(ImplicitLocOpBuilder &b);
   void buildConsumer(ImplicitLocOpBuilder &b);
-  SmallVector<Value> multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
-  Progress buildStep(ImplicitLocOpBuilder &b, const Progress &before, Value next, Value firstColumn, Value firstBlock);
-  void releaseEarly(ImplicitLocOpBuilder &b, const Progress &before, Value condition);
+  Value multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
+  Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum);
   void storeRow(ImplicitLocOpBuilder &b, const Tile &tile, Value rowOfWindow, Value sum);
 
   Value operand(Value kernelValue) { return mapping.lookup(kernelValue); }
@@ -202,17 +190,8 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     // The group is read anew: kept from tile to tile it would take a register that the accumulators need.
     auto rowOfWindow = [&] { return add(b, multiply(b, tile.window, groups()), GroupOp::create(b)); };
     Range steps = readRange(b, PlanSection::step_offsets, rowOfWindow());
-    // The last wait belongs to the branch that has products in flight (see SpmmRoles.cpp).
-    Value hasSteps = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, steps.first, steps.end);
-    auto branch = scf::IfOp::create(b, TypeRange{sumType()}, hasSteps, /*withElseRegion=*/true);
-    {
-      OpBuilder::InsertionGuard guard(b);
-      b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, multiplyRow(b, steps, firstColumn, firstBlock));
-      b.setInsertionPointToStart(branch.elseBlock());
-      scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType())});
-    }
-    storeRow(b, tile, rowOfWindow(), branch.getResult(0));
+    Value sum = multiplyRow(b, steps, firstColumn, firstBlock);
+    storeRow(b, tile, rowOfWindow(), sum);
     Range columns = readRange(b, PlanSection::column_offsets, tile.window);
     Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
     return SmallVector<Value>{add(b, firstColumn, arith::SubIOp::create(b, columns.end, columns.first)),
@@ -222,69 +201,39 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
 }
 
 /// Positions of the rings count from `firstColumn` and `firstBlock`, which are those of the window.
-SmallVector<Value> WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn,
-                                              Value firstBlock) {
-  Progress progress = {ZeroOp::create(b, pendingType()), arith::ConstantOp::create(b, b.getBoolAttr(false)),
-                       CursorOp::create(b, columnRing), CursorOp::create(b, blockRing),
-                       ReadPlanOp::create(b, PlanSection::steps, steps.first)};
-  auto loop = scf::ForOp::create(b, steps.first, steps.end, i32(b, 1), progress.values());
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(loop.getBody());
-    Progress before = Progress::of(loop.getRegionIterArgs());
-    constexpr StringLiteral names[] = {"sum", "holds", "previous_column", "previous_block", "word"};
-    for (auto [value, name] : llvm::zip(before.values(), names))
-      named(value, name);
-    Value next = ReadPlanOp::create(b, PlanSection::steps, add(b, loop.getInductionVar(), 1));
-    scf::YieldOp::create(b, buildStep(b, before, next, firstColumn, firstBlock).values());
-  }
-  Progress last = Progress::of(loop.getResults());
-  Value sum = AwaitOp::create(b, sumType(), last.sum, /*outstanding=*/0);
-  ReleaseOp::create(b, columnRing, last.column, last.holds);
-  ReleaseOp::create(b, blockRing, last.block, last.holds);
-  return {sum};
-}
-
-WindowBuilder::Progress WindowBuilder::buildStep(ImplicitLocOpBuilder &b, const Progress &before, Value next,
-                                                 Value firstColumn, Value firstBlock) {
-  Value column = remainder(b, before.word, 1 << numberBits), block = divide(b, before.word, 1 << numberBits);
-  Value slot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
-  Value blockSlot = CursorOp::create(b, blockRing, add(b, firstBlock, block));
-  Value multiplies =
-      named(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock)), "multiplies");
-  // The block's answer counts only where the column is there (see checkWindows in Fit.cpp).
-  Value areFull = IsFullOp::create(b, columnRing, slot);
-  areFull = arith::AndIOp::create(b, areFull, IsFullOp::create(b, blockRing, blockSlot));
-  Value mayHold = arith::AndIOp::create(b, areFull, multiplies);
-  Value mustRelease = arith::CmpIOp::create(b, arith::CmpIPredicate::ugt, before.holds, mayHold);
-  releaseEarly(b, before, mustRelease);
-  Value holds = arith::AndIOp::create(b, before.holds, mayHold);
-  WaitOp::create(b, TypeRange(), columnRing, slot);
-  auto branch = scf::IfOp::create(b, TypeRange{pendingType(), before.block.getType()}, multiplies,
-                                  /*withElseRegion=*/true);
+Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock) {
+  Value zero = ZeroOp::create(b, sumType());
+  Value word = ReadPlanOp::create(b, PlanSection::steps, steps.first);
+  auto loop = scf::ForOp::create(b, steps.first, steps.end, i32(b, 1), ValueRange{zero, word});
   OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value sum = named(loop.getRegionIterArg(0), "sum");
+  word = named(loop.getRegionIterArg(1), "word");
+  Value next = ReadPlanOp::create(b, PlanSection::steps, add(b, loop.getInductionVar(), 1));
+  Value column = remainder(b, word, 1 << numberBits), block = divide(b, word, 1 << numberBits);
+  Value columnSlot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
+  WaitOp::create(b, TypeRange(), columnRing, columnSlot);
+  Value multiplies = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock));
+  Value blockPosition = add(b, firstBlock, block);
+  auto branch = scf::IfOp::create(b, TypeRange{sumType()}, named(multiplies, "multiplies"), /*withElseRegion=*/true);
+  scf::YieldOp::create(b, ValueRange{branch.getResult(0), next});
   b.setInsertionPointToStart(branch.thenBlock());
-  WaitOp::create(b, TypeRange(), blockRing, blockSlot);
-  Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, slot, before.sum,
-                                    schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
-  AwaitProductsOp::create(b, /*outstanding=*/1);
-  ReleaseOp::create(b, columnRing, before.column, holds);
-  ReleaseOp::create(b, blockRing, before.block, holds);
-  scf::YieldOp::create(b, ValueRange{product, blockSlot});
+  scf::YieldOp::create(b, multiplyBlock(b, columnSlot, blockPosition, sum));
   b.setInsertionPointToStart(branch.elseBlock());
-  ReleaseOp::create(b, columnRing, slot);
-  scf::YieldOp::create(b, ValueRange{before.sum, before.block});
-  return {branch.getResult(0), multiplies, slot, branch.getResult(1), next};
+  ReleaseOp::create(b, columnRing, columnSlot);
+  scf::YieldOp::create(b, sum);
+  return loop.getResult(0);
 }
 
-/// Completes the product in flight.
-void WindowBuilder::releaseEarly(ImplicitLocOpBuilder &b, const Progress &before, Value condition) {
-  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  AwaitProductsOp::create(b, /*outstanding=*/0);
-  ReleaseOp::create(b, columnRing, before.column);
-  ReleaseOp::create(b, blockRing, before.block);
+Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum) {
+  Value blockSlot = CursorOp::create(b, blockRing, blockPosition);
+  WaitOp::create(b, TypeRange(), blockRing, blockSlot);
+  Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum,
+                                    schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
+  Value complete = AwaitOp::create(b, sumType(), product, /*outstanding=*/0);
+  ReleaseOp::create(b, columnRing, columnSlot);
+  ReleaseOp::create(b, blockRing, blockSlot);
+  return complete;
 }
 
 /// The last window may have fewer rows than groups.

@@ -21,7 +21,6 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
   %block_ring = sparsec.ring {barrier_offset = 208992 : i64, name = "block_ring", offsets = array<i64: 0>, releases = 1 : i64, skips} : !ring1
   // Three warpgroups, one for each block row of a window. Each has 64 rows and 256 columns of the result.
   sparsec.role "consumer" warpgroup(3) registers(160) {
-    %false = arith.constant false
     %c65535_i32 = arith.constant 65535 : i32
     %c65536_i32 = arith.constant 65536 : i32
     %c1_i32 = arith.constant 1 : i32
@@ -47,101 +46,70 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
       %5 = sparsec.read_plan step_offsets[%4]
       %6 = arith.addi %4, %c1_i32 : i32
       %7 = sparsec.read_plan step_offsets[%6]
-      %8 = arith.cmpi slt, %5, %7 : i32
-      %9 = scf.if %8 -> (!sparsec.accumulator<64, 256>) {
-        %24 = sparsec.zero : !sparsec.pending<64, 256>
-        %begin = sparsec.cursor %column_ring : !ring
-        %begin_1 = sparsec.cursor %block_ring : !ring1
-        %25 = sparsec.read_plan steps[%5]
-        // The state of a group: its sum, whether it still holds the slots of the step before, these two slots, and the
-        // word of this step. The word of the next step is loaded meanwhile.
-        %26:5 = scf.for %arg3 = %5 to %7 step %c1_i32 iter_args(%sum = %24, %holds = %false, %previous_column = %begin, %previous_block = %begin_1, %word = %25) -> (!sparsec.pending<64, 256>, i1, !cursor, !cursor, i32)  : i32 {
-          %28 = arith.addi %arg3, %c1_i32 : i32
-          %29 = sparsec.read_plan steps[%28]
+      %8 = sparsec.zero : !sparsec.accumulator<64, 256>
+      %9 = sparsec.read_plan steps[%5]
+      %10:2 = scf.for %arg3 = %5 to %7 step %c1_i32 iter_args(%sum = %8, %word = %9) -> (!sparsec.accumulator<64, 256>, i32)  : i32 {
+        %25 = arith.addi %arg3, %c1_i32 : i32
+        %26 = sparsec.read_plan steps[%25]
           // A word is the number of the column in the window + 65536 * the number of the block in the window.
-          %30 = arith.remui %word, %c65536_i32 : i32
-          %31 = arith.divui %word, %c65536_i32 : i32
-          %32 = arith.addi %first_column, %30 : i32
-          %slot = sparsec.cursor %column_ring at(%32) : !ring
-          %33 = arith.addi %first_block, %31 : i32
-          %slot_2 = sparsec.cursor %block_ring at(%33) : !ring1
-          // Block 65535 says that the step is a waypoint: it multiplies nothing and only waits for its column. The plan
-          // has waypoints so that a group never skips as many columns as the ring has slots. Two barriers for each slot
-          // are enough only up to there.
-          %multiplies = arith.cmpi ne, %31, %c65535_i32 : i32
-          // Early release: the column or the block of this step is not there yet, or the step is a waypoint. A producer
-          // may need a slot of the step before to go on. The product in flight is therefore completed, and its slots are released,
-          // before this group waits. Otherwise they are released when the next product is issued.
-          %34 = sparsec.is_full %column_ring[%slot] : !ring
-          %35 = sparsec.is_full %block_ring[%slot_2] : !ring1
-          %36 = arith.andi %34, %35 : i1
-          %37 = arith.andi %36, %multiplies : i1
-          %38 = arith.cmpi ugt, %holds, %37 : i1
-          scf.if %38 {
-            sparsec.await_products {outstanding = 0 : i64}
-            sparsec.release %column_ring[%previous_column] : !ring
-            sparsec.release %block_ring[%previous_block] : !ring1
-          }
-          // Whether the slots of the step before are still held.
-          %39 = arith.andi %holds, %37 : i1
-          sparsec.wait %column_ring[%slot] : !ring
-          %40:2 = scf.if %multiplies -> (!sparsec.pending<64, 256>, !cursor) {
-            sparsec.wait %block_ring[%slot_2] : !ring1
-            // Two instructions of 128 columns each. ptxas refuses one of 256 columns: its accumulators alone take the
-            // 128 registers that a thread has at launch.
-            %41 = sparsec.product %w[%slot_2], %x[%slot], %sum {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
-            // One product stays in flight. The one before it is complete, so its slots are free. The sum stays pending:
-            // the next product adds to it.
-            sparsec.await_products {outstanding = 1 : i64}
-            sparsec.release %column_ring[%previous_column] if %39 : !ring
-            sparsec.release %block_ring[%previous_block] if %39 : !ring1
-            scf.yield %41, %slot_2 : !sparsec.pending<64, 256>, !cursor
+        %27 = arith.remui %word, %c65536_i32 : i32
+        %28 = arith.divui %word, %c65536_i32 : i32
+        %29 = arith.addi %first_column, %27 : i32
+        %slot = sparsec.cursor %column_ring at(%29) : !ring
+        // A group that waits holds no slot: a producer may need that slot first.
+        sparsec.wait %column_ring[%slot] : !ring
+        // Block 65535 says that the step is a waypoint: it multiplies nothing and only waits for its column. The plan
+        // has waypoints so that a group never skips as many columns as the ring has slots. Two barriers for each slot
+        // are enough only up to there.
+        %multiplies = arith.cmpi ne, %28, %c65535_i32 : i32
+        %30 = arith.addi %first_block, %28 : i32
+        %31 = scf.if %multiplies -> (!sparsec.accumulator<64, 256>) {
+          %slot_1 = sparsec.cursor %block_ring at(%30) : !ring1
+          sparsec.wait %block_ring[%slot_1] : !ring1
+          // Two instructions of 128 columns each. ptxas refuses one of 256 columns: its accumulators alone take the
+          // 128 registers that a thread has at launch.
+          %32 = sparsec.product %w[%slot_1], %x[%slot], %sum {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.accumulator<64, 256> -> !sparsec.pending<64, 256>
+          // The product is complete before the group goes on. The other two groups multiply meanwhile.
+          %33 = sparsec.await %32 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
+          sparsec.release %column_ring[%slot] : !ring
+          sparsec.release %block_ring[%slot_1] : !ring1
+          scf.yield %33 : !sparsec.accumulator<64, 256>
           // A waypoint releases its column at once.
-          } else {
-            sparsec.release %column_ring[%slot] : !ring
-            scf.yield %sum, %previous_block : !sparsec.pending<64, 256>, !cursor
-          }
-          scf.yield %40#0, %multiplies, %slot, %40#1, %29 : !sparsec.pending<64, 256>, i1, !cursor, !cursor, i32
+        } else {
+          sparsec.release %column_ring[%slot] : !ring
+          scf.yield %sum : !sparsec.accumulator<64, 256>
         }
-        // The last product.
-        %27 = sparsec.await %26#0 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
-        sparsec.release %column_ring[%26#2] if %26#1 : !ring
-        sparsec.release %block_ring[%26#3] if %26#1 : !ring1
-        scf.yield %27 : !sparsec.accumulator<64, 256>
-      // A row without steps is zero.
-      } else {
-        %24 = sparsec.zero : !sparsec.accumulator<64, 256>
-        scf.yield %24 : !sparsec.accumulator<64, 256>
+        scf.yield %31, %26 : !sparsec.accumulator<64, 256>, i32
       }
       // Rows are in the order of the plan, which says which block row of the matrix this group has. The last window may
       // have fewer rows than groups: -1. The group is read again: kept over the loop it would take registers that the
       // sums need.
       %group_0 = sparsec.group
-      %10 = arith.muli %window, %c3_i32 : i32
-      %11 = arith.addi %10, %group_0 : i32
-      %12 = sparsec.read_plan window_rows[%11]
-      %13 = arith.cmpi sge, %12, %c0_i32 : i32
-      scf.if %13 {
+      %11 = arith.muli %window, %c3_i32 : i32
+      %12 = arith.addi %11, %group_0 : i32
+      %13 = sparsec.read_plan window_rows[%12]
+      %14 = arith.cmpi sge, %13, %c0_i32 : i32
+      scf.if %14 {
         %group_1 = sparsec.group
         // The epilogue, and a store through shared memory by the tensor memory accelerator.
-        sparsec.store %9 to %arg2[%12, %c0_i32, %column] part %group_1 at(%c0_i32, %c0_i32) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 196608, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
+        sparsec.store %10#0 to %arg2[%13, %c0_i32, %column] part %group_1 at(%c0_i32, %c0_i32) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 196608, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
         ^bb0(%acc: f32):
           sparsec.yield %acc : f32
         }
       }
       // The positions of the next window follow from the columns and blocks of this one, also for a group that skipped
       // them.
-      %14 = sparsec.read_plan column_offsets[%window]
-      %15 = arith.addi %window, %c1_i32 : i32
-      %16 = sparsec.read_plan column_offsets[%15]
-      %17 = sparsec.read_plan block_offsets[%window]
-      %18 = arith.addi %window, %c1_i32 : i32
-      %19 = sparsec.read_plan block_offsets[%18]
-      %20 = arith.subi %16, %14 : i32
-      %21 = arith.addi %first_column, %20 : i32
-      %22 = arith.subi %19, %17 : i32
-      %23 = arith.addi %first_block, %22 : i32
-      sparsec.yield %21, %23 : i32, i32
+      %15 = sparsec.read_plan column_offsets[%window]
+      %16 = arith.addi %window, %c1_i32 : i32
+      %17 = sparsec.read_plan column_offsets[%16]
+      %18 = sparsec.read_plan block_offsets[%window]
+      %19 = arith.addi %window, %c1_i32 : i32
+      %20 = sparsec.read_plan block_offsets[%19]
+      %21 = arith.subi %17, %15 : i32
+      %22 = arith.addi %first_column, %21 : i32
+      %23 = arith.subi %20, %18 : i32
+      %24 = arith.addi %first_block, %23 : i32
+      sparsec.yield %22, %24 : i32, i32
     }
     sparsec.drain_stores
   }

@@ -53,30 +53,10 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @await_products_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
-  ^bb0(%x: tensor<?x?xbf16>):
-    // expected-error @+1 {{expects outstanding to be from 0 to 7, but got 8}}
-    sparsec.await_products {outstanding = 8}
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @await_products_c1_mma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
-  ^bb0(%x: tensor<?x?xbf16>):
-    // expected-error @+1 {{expects products by wgmma, which complete later: those of mma_sync are complete at once}}
-    sparsec.await_products {outstanding = 0}
-  }
-}
-
-// -----
-
-gpu.module @kernels {
-  sparsec.program @await_c1_mma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  sparsec.program @await_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %zero = sparsec.zero : !sparsec.pending<16, 64>
-    // expected-error @+1 {{expects products by wgmma, which complete later: those of mma_sync are complete at once}}
+    // expected-error @+1 {{expects a product by wgmma, which completes later: one of mma_sync is complete at once}}
     %sum = sparsec.await %zero {outstanding = 0} : <16, 64> -> !sparsec.accumulator<16, 64>
   }
 }

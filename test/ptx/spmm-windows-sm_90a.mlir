@@ -7,25 +7,20 @@
 // CHECK: .maxntid 512
 // CHECK: .reqnctapercluster 2
 // CHECK: setmaxnreg.inc.sync.aligned.u32 160
-// The slots of the product before are released early where the column or the block is not there yet.
-// CHECK: mbarrier.test_wait.parity.shared::cta.b64
-// CHECK: vote.sync.any.pred
-// CHECK: mbarrier.test_wait.parity.shared::cta.b64
-// CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: mbarrier.try_wait.parity
 // Two instructions of 128 columns for each 16 elements of the depth, as one group.
 // CHECK: wgmma.fence.sync.aligned
 // CHECK-COUNT-8: wgmma.mma_async.sync.aligned.m64n128k16.f32.bf16.bf16
 // CHECK: wgmma.commit_group.sync.aligned
-// CHECK: wgmma.wait_group.sync.aligned 1;
+// CHECK: wgmma.wait_group.sync.aligned 0;
 // CHECK: cp.async.bulk.tensor.2d.global.shared::cta
 
 // Columns of X are for one CTA, and released in place of the groups that do not come to them. Blocks are for both CTAs.
 // PRODUCERS: .visible .entry product_windows(
 // PRODUCERS: setmaxnreg.dec.sync.aligned.u32 32
-// PRODUCERS-COUNT-4: cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx::bytes [
+// PRODUCERS-COUNT-4: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
 // PRODUCERS: mbarrier.arrive.shared::cta.b64 _, [%r{{[0-9]+}}], %r{{[0-9]+}};
-// PRODUCERS: cp.async.bulk.tensor.3d.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster
+// PRODUCERS: cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
 // PRODUCERS: .visible .entry product(
 sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

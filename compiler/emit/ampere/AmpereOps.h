@@ -20,7 +20,6 @@ public:
   void emitProduct(ProductOp op) override;
   /// Products are complete at once.
   void emitAwait(AwaitOp) override { llvm_unreachable("no product by mma.sync is pending"); }
-  void emitAwaitProducts(AwaitProductsOp) override { llvm_unreachable("no product by mma.sync is pending"); }
 
 private:
   MmaOperand operandOf(mlir::Value view, mlir::Value cursor);

@@ -46,5 +46,3 @@ void HopperOps::emitProduct(ProductOp op) {
 void HopperOps::emitAwait(AwaitOp op) {
   values.set(op, ptx::wgmmaWait(b, op.getOutstanding(), values.one(op.getPending())));
 }
-
-void HopperOps::emitAwaitProducts(AwaitProductsOp op) { ptx::wgmmaWait(b, op.getOutstanding()); }

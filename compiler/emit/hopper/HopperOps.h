@@ -17,7 +17,6 @@ public:
   void emitLoadFragment(LoadFragmentOp op) override;
   void emitProduct(ProductOp op) override;
   void emitAwait(AwaitOp op) override;
-  void emitAwaitProducts(AwaitProductsOp op) override;
 };
 
 } // namespace sparsec

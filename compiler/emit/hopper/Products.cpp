@@ -114,9 +114,8 @@ private:
 
 /// `issue(k, column, accumulates, sum)` issues the instruction at element k of the depth for the columns from `column`
 /// on.
-static Value
-issueProduct(KernelBuilder &b, WgmmaShape shape, Value sum,
-             llvm::function_ref<Value(int64_t k, int64_t column, bool accumulates, Value sum)> issue) {
+static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Value sum,
+                          llvm::function_ref<Value(int64_t k, int64_t column, bool accumulates, Value sum)> issue) {
   SumParts parts(b, shape, sum);
   ptx::wgmmaFence(b);
   for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
