@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Block-sparse products and attention on NVIDIA GPUs and on the processor.
+
+    w = sparsec.BSR.from_dense(a, 64, sparsec.prune.magnitude(a, 64, density=0.1), "bf16")
+    linear = sparsec.compile(sparsec.spmm(64, x_layout="nk", y_layout="nm"))["spmm"]
+    y = linear(w, x)
+
+docs/python.md of the project is the tour. Importing the package needs NumPy, but no torch, driver or CUDA toolkit.
+"""
+
+from . import _native, errors, patterns, prune, tracing
+from .arrays import HOST, from_pointer
+from .bsr import BSR
+from .errors import (
+    CompileError,
+    DriverError,
+    Error,
+    InvalidArgument,
+    InvalidImage,
+    InvalidPattern,
+    OutOfMemory,
+    UnknownKernel,
+)
+from .kernel import Kernel, Launcher, Plan, PlanInfo
+from .module import Module, compile, load
+from .programs import attention, full, per_column, per_row, scalar, sddmm, spmm
+from .tracing import TracingError
+
+__version__ = _native.version()
+
+__all__ = [
+    "BSR",
+    "HOST",
+    "CompileError",
+    "DriverError",
+    "Error",
+    "InvalidArgument",
+    "InvalidImage",
+    "InvalidPattern",
+    "Kernel",
+    "Launcher",
+    "Module",
+    "OutOfMemory",
+    "Plan",
+    "PlanInfo",
+    "TracingError",
+    "UnknownKernel",
+    "__version__",
+    "attention",
+    "compile",
+    "errors",
+    "from_pointer",
+    "full",
+    "load",
+    "patterns",
+    "per_column",
+    "per_row",
+    "prune",
+    "scalar",
+    "sddmm",
+    "spmm",
+    "tracing",
+]

@@ -1,0 +1,421 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels: calls, plans, launchers and the reference."""
+
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+import numpy as np
+
+from . import _native, arrays, log
+from .bsr import BSR
+from .errors import InvalidArgument
+from .launch_info import Argument, ArgumentKind, KernelInfo, Operation, Variant, kernel_report, requirements_text
+from .pattern_argument import pattern_blocks
+
+if TYPE_CHECKING:
+    from .module import Module
+
+_STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
+_TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
+
+
+@dataclass(frozen=True)
+class PlanInfo:
+    """What a plan holds for one variant of its kernel.
+
+    Attributes:
+        order: "fixed": workers take tiles in turn; "lists": each has a list; "counter": they take the next free tile.
+        workers, tiles: their numbers; -1 if sizes are open.
+        bytes: memory of the plan on the device.
+        workspace_bytes: memory that a launch may bring; -1 if a size is open that it needs.
+        balance: mean load / largest load of the workers, 1 is perfect.
+        milliseconds: host time to make the plan for all variants.
+        windows, columns: of a static pattern; 0: there are none.
+    """
+
+    order: str
+    workers: int
+    tiles: int
+    bytes: int
+    workspace_bytes: int
+    balance: float
+    milliseconds: float
+    windows: int
+    columns: int
+
+
+class Plan:
+    """Which worker computes which tiles, for the launches of one kernel on one device. Made by Kernel.plan."""
+
+    def __init__(self, native: _native.Plan, kernel: Kernel, device: int) -> None:
+        self.native, self.kernel, self.device = native, kernel, device
+
+    def info(self, variant: int = 0) -> PlanInfo:
+        """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
+        if variant < 0:
+            raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
+        fields = self.native.info(variant)
+        return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
+
+    def __repr__(self) -> str:
+        info = self.info()
+        return f"<sparsec.Plan of {self.kernel.name}: {info.order} order, {info.workers} workers, {info.tiles} tiles>"
+
+
+@dataclass(frozen=True)
+class _Inputs:
+    """The inputs of a call, converted."""
+
+    native: tuple[_native.Argument, ...]
+    shapes: list[tuple[int, ...]]
+    device: int
+    stream: int
+    like: Any  # an array of the library that makes the results
+    blocks: Any  # the block-sparse matrix or the pattern, if the kernel takes one
+
+
+@dataclass(frozen=True)
+class _Call:
+    """A call whose results have memory."""
+
+    inputs: _Inputs
+    native: tuple[_native.Argument, ...]
+    results: tuple[Any, ...]
+
+    @property
+    def value(self) -> Any:
+        return self.results[0] if len(self.results) == 1 else self.results
+
+
+class Kernel:
+    """A kernel of a module. Calling it computes its results.
+
+    Arrays are those of NumPy, torch or any library with the buffer protocol or __dlpack__, or views of
+    sparsec.from_pointer. They are never copied. All are in host memory, or all on one CUDA device.
+    """
+
+    def __init__(self, module: Module, info: KernelInfo, captures: Mapping[str, Any]) -> None:
+        self.module, self.info = module, info
+        names = {argument.name for argument in info.inputs}
+        self._captures = {name: array for name, array in captures.items() if name in names}
+        self._lock = threading.Lock()
+        self._plans: weakref.WeakKeyDictionary[Any, dict[Any, Plan]] = weakref.WeakKeyDictionary()
+
+    @property
+    def name(self) -> str:
+        return self.info.name
+
+    @property
+    def signature(self) -> str:
+        """As "product(w: bsr<?x?xbf16, block = 16x16>, x: tensor<?x?xbf16>) -> (y: tensor<?x?xf32>)"."""
+        return self.info.signature
+
+    @property
+    def report(self) -> str:
+        """The variants for all targets: schedules, registers, spills, shared memory."""
+        lines = []
+        for target in self.module.targets:
+            lines += [target, *kernel_report(self.module.info_of(target, self.name))]
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return f"<sparsec.Kernel {self.signature}>"
+
+    def __call__(
+        self,
+        *inputs: Any,
+        out: Any = None,
+        plan: Plan | Literal[False] | None = None,
+        stream: Any = None,
+        check: bool = False,
+    ) -> Any:
+        """Computes the results.
+
+        Args:
+            inputs: the kernel's inputs in order, without those that its program captured: a BSR for a block-sparse
+                matrix, lists of a pattern, a number for a scalar, and arrays.
+            out: the array for the result, or a tuple of them. None makes new ones, of NumPy or torch.
+            plan: of Kernel.plan. None makes a plan for each matrix or pattern at its first call and keeps it as long as
+                that object lives; the plan checks the lists. False launches without a plan.
+            stream: a CUDA stream as a number or an object of torch. None is torch's current stream if an input is a
+                CUDA tensor of torch, else the default stream.
+            check: check the lists of the matrix or pattern in this call too. On a GPU this waits for the stream.
+
+        On a GPU the call returns before the results are there. What it makes at the first call (plans) cannot be
+        captured in a CUDA graph.
+
+        Returns:
+            The result, or a tuple of several.
+
+        Raises:
+            InvalidArgument: an argument does not fit; the text names it.
+            InvalidPattern: lists break a rule.
+            DriverError: no image of the file runs on the device, or the driver refused.
+        """
+        call = self._prepare(inputs, out, stream, check)
+        native, target = self.module.native_kernel(self.name, call.inputs.device)
+        used = self._plan_of(native, call.inputs, plan)
+        if check and call.inputs.device == arrays.HOST:
+            self._check_lists(call.native)
+        handle = used.native if used else None
+        if log.is_on():
+            self._explain(native, target, call, used)
+        native.launch(call.native, handle, call.inputs.stream)
+        return call.value
+
+    def plan(self, *inputs: Any, static: bool = False, fast: bool = False, stream: Any = None) -> Plan:
+        """Makes a plan for launches with these inputs.
+
+        Args:
+            inputs: as of a call. None leaves an input open: it may then have any size in every launch.
+            static: the lists are the same in all launches, so that the plan may order them; other lists give wrong
+                results on a GPU.
+            fast: make the plan in less time.
+            stream: as of a call. The lists are read in its order, and the call waits for it.
+
+        Raises:
+            InvalidArgument: an input does not fit.
+            InvalidPattern: lists break a rule.
+        """
+        converted = self._convert(self._with_captures(inputs), stream, check=False)
+        native, _ = self.module.native_kernel(self.name, converted.device)
+        flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
+        return self._make_plan(native, converted, converted.native, flags)
+
+    def launcher(self, *inputs: Any, out: Any = None, plan: Plan | None = None) -> Launcher:
+        """Prepares a launch that runs many times. Arguments and errors are those of a call; plan=None is no plan."""
+        call = self._prepare(inputs, out, None, check=False)
+        native, _ = self.module.native_kernel(self.name, call.inputs.device)
+        used = self._plan_of(native, call.inputs, plan if plan else False)
+        return Launcher(self, native.launcher(call.native, used.native if used else None), call, used)
+
+    def variant(self, *inputs: Any, plan: Plan | None = None) -> Variant:
+        """The variant that a call with these inputs takes, without a launch."""
+        call = self._prepare(inputs, None, None, check=False)
+        native, target = self.module.native_kernel(self.name, call.inputs.device)
+        number = native.variant(call.native, plan.native if plan else None)
+        return self.module.info_of(target, self.name).variants[number]
+
+    def reference(self, *inputs: Any, lse: bool = False) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
+        """Computes what the kernel is defined to compute, in double precision, one element after the other.
+
+        Args:
+            inputs: as of a call, in host memory.
+            lse: of attention: the logarithm of the sum of exponentials instead of the first result.
+
+        Returns:
+            The result in float64, not rounded to the kernel's type, and the magnitude of its sums: f32 arithmetic is
+            off by at most 1e-6 times it.
+
+        Raises:
+            InvalidArgument: an argument does not fit, is not in host memory, or lse is asked of another operation.
+        """
+        inputs = self._with_captures(inputs)
+        converted = self._convert(inputs, None, check=False)
+        if converted.device != arrays.HOST:
+            raise InvalidArgument(
+                f"the reference needs arrays in host memory, but these are on device {converted.device}"
+            )
+        if lse and self.info.operation is not Operation.ATTENTION:
+            raise InvalidArgument(f"lse is a result of attention, but {self.name} is no attention")
+        shapes = self.info.result_shapes(converted.shapes)
+        results = tuple(
+            arrays.placeholder(shape, argument.dtype) for shape, argument in zip(shapes, self.info.results, strict=True)
+        )
+        shape = converted.shapes[0][:3] if lse else self._reference_shape(shapes[0])
+        width = 1 if lse else shape[-1]
+        rows = int(np.prod(shape if lse else shape[:-1]))
+        ordinal = arrays.HOST if "host" in self.module.targets else 0
+        native, _ = self.module.native_kernel(self.name, ordinal)
+        buffers = native.reference((*converted.native, *results), 0, rows, width, lse)
+        values, magnitude = (np.frombuffer(buffer, np.float64).reshape(shape) for buffer in buffers)
+        if self.info.is_result_transposed:
+            return values.T, magnitude.T
+        return values, magnitude
+
+    # ---- Conversion --------------------------------------------------------------------------------------------------
+
+    def _with_captures(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """All inputs in the kernel's order: those of the call and those that the program captured."""
+        names = [argument.name for argument in self.info.inputs if argument.name not in self._captures]
+        if len(inputs) != len(names):
+            raise InvalidArgument(f"{self.name} takes {len(names)} inputs ({', '.join(names)}), but got {len(inputs)}")
+        passed = iter(inputs)
+        return tuple(
+            self._captures[argument.name] if argument.name in self._captures else next(passed)
+            for argument in self.info.inputs
+        )
+
+    def _convert(self, inputs: tuple[Any, ...], stream: Any, check: bool) -> _Inputs:
+        number = _stream_number(stream, inputs)
+        native: list[_native.Argument] = []
+        shapes: list[tuple[int, ...]] = []
+        like: Any = None
+        blocks: Any = None
+        for position, (argument, value) in enumerate(zip(self.info.inputs, inputs, strict=True)):
+            try:
+                converted, shape = _convert_input(argument, value, number, check)
+            except InvalidArgument as error:
+                raise InvalidArgument(f"argument {position} '{argument.name}': {error}") from None
+            native.append(converted)
+            shapes.append(shape)
+            if isinstance(converted, _native.Blocks):
+                blocks = value
+            elif like is None and isinstance(converted, _native.Dense):
+                like = value
+        return _Inputs(tuple(native), shapes, _device_of(native), number, like, blocks)
+
+    def _prepare(self, inputs: tuple[Any, ...], out: Any, stream: Any, check: bool) -> _Call:
+        inputs = self._with_captures(inputs)
+        for argument, value in zip(self.info.inputs, inputs, strict=True):
+            if value is None:
+                raise InvalidArgument(f"'{argument.name}' is None, which only plans take")
+        converted = self._convert(inputs, stream, check)
+        if out is None:
+            shapes = self.info.result_shapes(converted.shapes)
+            results = tuple(
+                arrays.empty(converted.like, shape, argument.dtype)
+                for shape, argument in zip(shapes, self.info.results, strict=True)
+            )
+        else:
+            results = out if isinstance(out, tuple) else (out,)
+        if len(results) != self.info.result_count:
+            raise InvalidArgument(
+                f"out: {self.name} has {self.info.result_count} results, but got {len(results)} arrays"
+            )
+        views = tuple(arrays.dense(result, converted.stream) for result in results)
+        return _Call(converted, (*converted.native, *views), results)
+
+    def _reference_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
+        return shape[::-1] if self.info.is_result_transposed else shape
+
+    # ---- Plans -------------------------------------------------------------------------------------------------------
+
+    def _make_plan(
+        self, native: _native.Kernel, inputs: _Inputs, arguments: Sequence[_native.Argument], flags: int
+    ) -> Plan:
+        views = (*arguments, *(None for _ in self.info.results))
+        return Plan(native.plan(views, flags, inputs.stream), self, inputs.device)
+
+    def _plan_of(self, native: _native.Kernel, inputs: _Inputs, plan: Plan | Literal[False] | None) -> Plan | None:
+        """The plan of a call: the caller's, that of the blocks, or none."""
+        if plan is None:
+            return self._automatic_plan(native, inputs)
+        if plan is False:
+            return None
+        if plan.kernel is not self or plan.device != inputs.device:
+            raise InvalidArgument(
+                f"plan: expects one of {self.name} on device {inputs.device}, but got one of {plan.kernel.name} on "
+                f"device {plan.device}"
+            )
+        return plan
+
+    def _automatic_plan(self, native: _native.Kernel, inputs: _Inputs) -> Plan | None:
+        """The plan of a matrix or pattern: for products one for all widths, for others one for all sizes."""
+        if inputs.blocks is None:
+            return None
+        is_product = self.info.operation is Operation.SPMM
+        key = (inputs.device, None if is_product else tuple(inputs.shapes))
+        with self._lock:
+            plans = self._plans.setdefault(inputs.blocks, {})
+            if key not in plans:
+                known = [
+                    value if isinstance(value, _native.Blocks) or not is_product else None for value in inputs.native
+                ]
+                plans[key] = self._make_plan(native, inputs, known, 0)
+            return plans[key]
+
+    def _check_lists(self, native: tuple[_native.Argument, ...]) -> None:
+        for value in native:
+            if isinstance(value, _native.Blocks):
+                _native.check_blocks(value)
+
+    def _explain(self, native: _native.Kernel, target: str, call: _Call, plan: Plan | None) -> None:
+        """Prints which variant and plan a launch takes, and why."""
+        number = native.variant(call.native, plan.native if plan else None)
+        info = self.module.info_of(target, self.name)
+        text = f"{self.name} on {target}: variant {number} ({info.variants[number].schedule})"
+        for passed_over in range(number):
+            text += f"; variant {passed_over} does not fit{requirements_text(info, info.variants[passed_over])}"
+        if plan is None:
+            text += "; no plan, tiles in a fixed order"
+        else:
+            order = plan.info(number)
+            text += f"; plan with {order.order} order, {order.workers} workers, balance {order.balance:.3f}"
+        log.decision(text)
+
+
+class Launcher:
+    """A launch that is prepared once. Made by Kernel.launcher."""
+
+    def __init__(self, kernel: Kernel, native: _native.Launcher, call: _Call, plan: Plan | None) -> None:
+        self._kernel, self._native, self._call, self._plan = kernel, native, call, plan
+
+    @property
+    def out(self) -> Any:
+        """The result array, or a tuple of several: those of the last binding."""
+        return self._call.value
+
+    def run(self, stream: Any = None) -> Any:
+        """Launches, and returns the result arrays. Threads take turns. `stream` is that of a call.
+
+        Raises:
+            InvalidPattern: on the host, lists of the pattern break a rule.
+            DriverError: the driver refused.
+        """
+        self._native.run(self._call.inputs.stream if stream is None else _stream_number(stream, ()))
+        return self._call.value
+
+    def rebind(self, *inputs: Any, out: Any = None) -> None:
+        """Gives the next runs other memory and scalars, of the same sizes and strides. out=None makes new results.
+
+        Raises:
+            InvalidArgument: an argument differs in more than its memory. The launcher is then as before.
+        """
+        call = self._kernel._prepare(inputs, out, None, check=False)
+        self._native.rebind(call.native)
+        self._call = call
+
+
+def _convert_input(
+    argument: Argument, value: Any, stream: int, check: bool
+) -> tuple[_native.Argument, tuple[int, ...]]:
+    """The native argument and the shape of an input. The shape of a matrix is (rows, columns, stored blocks)."""
+    if value is None:
+        return None, ()
+    if argument.kind is ArgumentKind.BSR:
+        if not isinstance(value, BSR):
+            raise InvalidArgument(f"expects a sparsec.BSR, but got {type(value).__name__}")
+        return value.native(check), (*value.shape, value.block_count)
+    if argument.kind is ArgumentKind.PATTERN:
+        return pattern_blocks(value, check), ()
+    if argument.kind is ArgumentKind.SCALAR:
+        try:
+            return float(value), ()
+        except (TypeError, ValueError):
+            raise InvalidArgument(f"expects a number, but got {type(value).__name__}") from None
+    view = arrays.dense(value, stream)
+    return view, view.shape
+
+
+def _device_of(native: Sequence[_native.Argument]) -> int:
+    """The device of the first argument that says where it is. The runtime refuses others elsewhere, by name."""
+    for value in native:
+        if isinstance(value, (_native.Dense, _native.Blocks)) and value.device != arrays.UNKNOWN:
+            return value.device
+    return arrays.HOST
+
+
+def _stream_number(stream: Any, inputs: Sequence[Any]) -> int:
+    if stream is None:
+        values = [value.values if isinstance(value, BSR) else value for value in inputs]
+        return arrays.current_stream(values)
+    number = getattr(stream, "cuda_stream", stream)
+    if not isinstance(number, int):
+        raise InvalidArgument(f"stream: expects a number or a stream of torch, but got {type(stream).__name__}")
+    return number

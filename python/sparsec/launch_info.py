@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""What a compiled file says about its kernels: arguments, operations and variants. Needs no device."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from . import _native, dtypes
+
+
+class ArgumentKind(enum.IntEnum):
+    """The kind of value that a kernel takes: sparsec_argument_kind_t."""
+
+    BSR = 1
+    DENSE = 2
+    SCALAR = 3
+    PATTERN = 4
+
+
+class Operation(enum.IntEnum):
+    """The function that a kernel computes: sparsec_operation_kind_t."""
+
+    SPMM = 1
+    ATTENTION = 2
+    SDDMM = 3
+
+
+class SpmmSlot(enum.IntEnum):
+    MATRIX = 1
+    DENSE = 2
+    RESULT = 3
+
+
+class SddmmSlot(enum.IntEnum):
+    PATTERN = 1
+
+
+class AttentionSlot(enum.IntEnum):
+    QUERY = 1
+    LSE = 5
+
+
+_TRANSPOSED = 2  # sparsec_layout_t
+
+
+@dataclass(frozen=True)
+class Argument:
+    """An argument of a kernel. Sizes of -1 are known only at run time."""
+
+    name: str
+    kind: ArgumentKind
+    dtype: int
+    sizes: tuple[int, ...]
+    block: tuple[int, int]
+
+    def __str__(self) -> str:
+        sizes = "x".join("?" if size < 0 else str(size) for size in self.sizes)
+        block = f"{self.block[0]}x{self.block[1]}"
+        match self.kind:
+            case ArgumentKind.BSR:
+                return f"{self.name}: bsr<{sizes}x{dtypes.NAMES[self.dtype]}, block = {block}>"
+            case ArgumentKind.PATTERN:
+                return f"{self.name}: pattern<{block}>"
+            case ArgumentKind.SCALAR:
+                return f"{self.name}: {dtypes.NAMES[self.dtype]}"
+        return f"{self.name}: tensor<{'x'.join(filter(None, (sizes, dtypes.NAMES[self.dtype])))}>"
+
+
+@dataclass(frozen=True)
+class Operand:
+    """An argument in a slot of the operation."""
+
+    slot: int
+    argument: int
+    layout: int
+    broadcast: int
+
+
+@dataclass(frozen=True)
+class Requirement:
+    """What a variant requires of an argument, in bytes."""
+
+    argument: int
+    alignment: int
+    width_alignment: int
+
+
+@dataclass(frozen=True)
+class Stage:
+    """A machine kernel. Registers, spills and static shared memory are 0 where no ptxas reported them."""
+
+    symbol: str
+    threads: int
+    cluster: int
+    registers: int
+    spill_bytes: int
+    static_shared_memory: int
+    dynamic_shared_memory: int
+    tile: tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Variant:
+    """A way to run a kernel."""
+
+    schedule: str
+    required_sections: int
+    requirements: tuple[Requirement, ...]
+    stages: tuple[Stage, ...]
+
+
+@dataclass(frozen=True)
+class KernelInfo:
+    """A kernel of an image. Arguments are the inputs, then the results."""
+
+    name: str
+    operation: Operation
+    result_count: int
+    arguments: tuple[Argument, ...]
+    operands: tuple[Operand, ...]
+    variants: tuple[Variant, ...]
+
+    @property
+    def inputs(self) -> tuple[Argument, ...]:
+        return self.arguments[: len(self.arguments) - self.result_count]
+
+    @property
+    def results(self) -> tuple[Argument, ...]:
+        return self.arguments[len(self.arguments) - self.result_count :]
+
+    @property
+    def signature(self) -> str:
+        """As "product(w: bsr<?x?xbf16, block = 16x16>, x: tensor<?x?xbf16>) -> (y: tensor<?x?xf32>)"."""
+        inputs, results = (", ".join(map(str, group)) for group in (self.inputs, self.results))
+        return f"{self.name}({inputs}) -> ({results})"
+
+    def operand(self, slot: int) -> Operand:
+        """The first operand of a slot."""
+        return next(operand for operand in self.operands if operand.slot == slot)
+
+    def result_shapes(self, shapes: Sequence[tuple[int, ...]]) -> list[tuple[int, ...]]:
+        """The shapes of the results.
+
+        Args:
+            shapes: of the inputs. That of a block-sparse matrix is (rows, columns, number of blocks).
+        """
+        match self.operation:
+            case Operation.SPMM:
+                rows = shapes[self.operand(SpmmSlot.MATRIX).argument][0]
+                dense = self.operand(SpmmSlot.DENSE)
+                columns = shapes[dense.argument][0 if dense.layout == _TRANSPOSED else 1]
+                is_transposed = self.operand(SpmmSlot.RESULT).layout == _TRANSPOSED
+                return [(columns, rows) if is_transposed else (rows, columns)]
+            case Operation.SDDMM:
+                pattern = self.operand(SddmmSlot.PATTERN).argument
+                return [(shapes[pattern][2], *self.arguments[pattern].block)]
+        query = shapes[self.operand(AttentionSlot.QUERY).argument]
+        return [query, query[:3]][: self.result_count]
+
+    @property
+    def is_result_transposed(self) -> bool:
+        """Whether the reference gives the two dimensions of the result in the other order."""
+        return self.operation is Operation.SPMM and self.operand(SpmmSlot.RESULT).layout == _TRANSPOSED
+
+
+@dataclass(frozen=True)
+class ImageInfo:
+    """An image of a compiled file."""
+
+    target: str
+    compiler: str
+    version: tuple[int, int]
+    is_ptx: bool
+    kernels: tuple[KernelInfo, ...]
+
+    @property
+    def report(self) -> str:
+        """A table of all variants: schedule, tile, registers, spills and shared memory."""
+        lines = [f"{self.target}{' (PTX)' if self.is_ptx else ''}, {self.compiler}"]
+        for kernel in self.kernels:
+            lines += kernel_report(kernel)
+        return "\n".join(lines)
+
+
+def kernel_report(kernel: KernelInfo) -> list[str]:
+    """The lines of a report for one kernel."""
+    lines = [f"  {kernel.signature}"]
+    for number, variant in enumerate(kernel.variants):
+        lines.append(f"    variant {number}: {variant.schedule}{requirements_text(kernel, variant)}")
+        for stage in variant.stages:
+            tile = "x".join(map(str, stage.tile))
+            line = f"      {stage.symbol}: tile {tile}"
+            if stage.registers:
+                shared = stage.static_shared_memory + stage.dynamic_shared_memory
+                line += (
+                    f", {stage.threads} threads, {stage.registers} registers, {stage.spill_bytes} B spilled, "
+                    f"{shared} B of shared memory"
+                )
+            lines.append(line)
+    return lines
+
+
+def requirements_text(kernel: KernelInfo, variant: Variant) -> str:
+    """What a call must meet for a variant, as ", needs 16-byte alignment of x, y and a plan of a static pattern"."""
+    needs = []
+    for alignment in sorted({requirement.alignment for requirement in variant.requirements}):
+        names = [
+            kernel.arguments[requirement.argument].name
+            for requirement in variant.requirements
+            if requirement.alignment == alignment
+        ]
+        needs.append(f"{alignment}-byte alignment of {', '.join(names)}")
+    if variant.required_sections:
+        needs.append("a plan of a static pattern")
+    return f", needs {' and '.join(needs)}" if needs else ""
+
+
+def _kernel(fields: dict[str, Any]) -> KernelInfo:
+    arguments = tuple(
+        Argument(
+            argument["name"], ArgumentKind(argument["kind"]), argument["dtype"], argument["sizes"], argument["block"]
+        )
+        for argument in fields["arguments"]
+    )
+    variants = tuple(
+        Variant(
+            variant["schedule"],
+            variant["required_sections"],
+            tuple(Requirement(**requirement) for requirement in variant["requirements"]),
+            tuple(Stage(**stage) for stage in variant["stages"]),
+        )
+        for variant in fields["variants"]
+    )
+    return KernelInfo(
+        fields["name"],
+        Operation(fields["operation"]),
+        fields["result_count"],
+        arguments,
+        tuple(Operand(**operand) for operand in fields["operands"]),
+        variants,
+    )
+
+
+def read(data: bytes) -> tuple[ImageInfo, ...]:
+    """Reads and checks the launch infos of a compiled file, in the order of its images.
+
+    Raises:
+        InvalidImage: the file is truncated, damaged, of another kind, or of an incompatible version.
+    """
+    images = []
+    for index in range(_native.image_count(data)):
+        fields = _native.launch_info(data, index)
+        images.append(
+            ImageInfo(
+                fields["target"],
+                fields["compiler"],
+                fields["version"],
+                fields["is_ptx"],
+                tuple(map(_kernel, fields["kernels"])),
+            )
+        )
+    return tuple(images)

@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Compiles and loads kernels."""
+
+from __future__ import annotations
+
+import functools
+import os
+import re
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any, Protocol, runtime_checkable
+
+from . import _native, cache, compiler, launch_info, log
+from .compiler import Options
+from .errors import DriverError, InvalidArgument, UnknownKernel
+from .kernel import Kernel
+
+_SLOW_COMPILE = 1.0  # seconds
+
+
+@runtime_checkable
+class Program(Protocol):
+    """What `compile` takes beside text and paths, as sparsec.spmm and sparsec.attention make it."""
+
+    @property
+    def captures(self) -> Mapping[str, Any]:
+        """Arrays that calls pass by themselves, by the name of their argument."""
+
+    def text(self) -> str:
+        """MLIR of the sparsec dialect."""
+
+
+# ---- Devices and targets ---------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache
+def device(ordinal: int) -> _native.Device:
+    """Opens a CUDA device, or the host (sparsec.HOST), once."""
+    return _native.Device(ordinal)
+
+
+def target_of(capability: int, known: Sequence[str]) -> str | None:
+    """The compiler's best target for a GPU; None if no target runs on it.
+
+    Args:
+        capability: 10 * major + minor.
+        known: targets of the compiler. One with a letter ("sm_90a") runs on its own capability only. Others run on
+            later ones of the same major number too.
+    """
+    best: tuple[int, str] | None = None
+    for name in known:
+        match = re.fullmatch(r"sm_(\d+)(a?)", name)
+        if match is None:
+            continue
+        number, is_exact = int(match[1]), bool(match[2])
+        runs = number == capability if is_exact else number // 10 == capability // 10 and number <= capability
+        if runs and (best is None or number > best[0]):
+            best = (number, name)
+    return best[1] if best else None
+
+
+def current_cuda_device() -> int:
+    """torch's current device if torch uses CUDA in this process, else 0."""
+    torch = sys.modules.get("torch")
+    return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0
+
+
+def default_targets() -> tuple[str, ...]:
+    """The target of this machine's GPU; the host if there is no GPU.
+
+    Raises:
+        DriverError: the compiler has no target for the GPU.
+    """
+    if _native.cuda_device_count() == 0:
+        return ("host",)
+    known = known_targets(compiler.find_compiler())
+    info = device(current_cuda_device()).info()
+    target = target_of(info["compute_capability"], known)
+    if target is None:
+        raise DriverError(
+            f"no target runs on '{info['name']}' of compute capability {info['compute_capability'] / 10}. "
+            f"Pass targets: {', '.join(known)}"
+        )
+    return (target,)
+
+
+def known_targets(program: compiler.Program) -> tuple[str, ...]:
+    """The targets that a compiler lists behind its version."""
+    line = next(line for line in program.version.splitlines() if line.startswith("targets: "))
+    return tuple(line.removeprefix("targets: ").split(", "))
+
+
+# ---- Module ----------------------------------------------------------------------------------------------------------
+
+
+class Module:
+    """The kernels of a compiled file. Made by `compile` and `load`.
+
+    module["name"] is a Kernel, and iteration gives the names. The file is loaded on a device at the first call with
+    arrays of that device.
+    """
+
+    def __init__(
+        self,
+        data: bytes,
+        *,
+        text: str | None = None,
+        options: Options | None = None,
+        captures: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.images = launch_info.read(data)
+        self._data = data
+        self._text, self._options = text, options
+        self._lock = threading.Lock()
+        self._loaded: dict[int, _native.Image] = {}
+        self._kernels = {info.name: Kernel(self, info, captures or {}) for info in self.images[0].kernels}
+
+    def __getitem__(self, name: str) -> Kernel:
+        try:
+            return self._kernels[name]
+        except KeyError:
+            raise UnknownKernel(f"there is no kernel '{name}'; there are {', '.join(self._kernels)}") from None
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._kernels)
+
+    def __len__(self) -> int:
+        return len(self._kernels)
+
+    def __repr__(self) -> str:
+        return f"<sparsec.Module of {', '.join(self.kernels)} for {', '.join(self.targets)}>"
+
+    @property
+    def kernels(self) -> tuple[str, ...]:
+        """The names of the kernels."""
+        return tuple(self._kernels)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """The targets of the images: "sm_90a", "host", ..."""
+        return tuple(image.target for image in self.images)
+
+    @property
+    def report(self) -> str:
+        """A table of all images, kernels and variants: schedules, registers, spills, shared memory."""
+        return "\n".join(image.report for image in self.images)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the compiled file, which `load`, `sparsec-run` and the C library read. It appears at once."""
+        cache.write_atomically(Path(path), self._data)
+
+    def emit(self, stage: str, target: str | None = None) -> str:
+        """Compiles the text again, up to a stage.
+
+        Args:
+            stage: "mlir", "schedule", "tile", "nvvm", "llvm" or "ptx".
+            target: any target of the compiler; None takes the first of the module.
+
+        Raises:
+            InvalidArgument: the module was loaded from a file, or there is no such target, or no such stage of it.
+            CompileError: the compiler failed.
+        """
+        if self._text is None or self._options is None:
+            raise InvalidArgument("emit needs the text of the kernels, which a compiled file does not hold")
+        options = Options(
+            (target or self.targets[0],),
+            self._options.expect_density,
+            self._options.expect_n,
+            allow_spills=self._options.allow_spills,
+            ptxas=self._options.ptxas,
+        )
+        ptxas = compiler.find_ptxas(options.ptxas) if options.needs_ptxas and stage == "cubin" else None
+        return compiler.run(self._text, None, options, compiler.find_compiler(), ptxas, stage).decode()
+
+    def native_kernel(self, name: str, ordinal: int) -> tuple[_native.Kernel, str]:
+        """The kernel on a device, and the target of its image. Loads the file there at first."""
+        with self._lock:
+            if ordinal not in self._loaded:
+                self._loaded[ordinal] = _native.Image(device(ordinal), self._data)
+            image = self._loaded[ordinal]
+        return image.kernel(name), image.target
+
+    def info_of(self, target: str, name: str) -> launch_info.KernelInfo:
+        """What the image of a target says about a kernel."""
+        image = next(image for image in self.images if image.target == target)
+        return next(kernel for kernel in image.kernels if kernel.name == name)
+
+
+# ---- Compile and load ------------------------------------------------------------------------------------------------
+
+
+def _read_source(source: str | os.PathLike[str] | Program) -> tuple[str, str | None, Mapping[str, Any]]:
+    """The text of a source, the name of its file, and the arrays that it captured."""
+    if isinstance(source, str) and ("\n" in source or "{" in source):
+        return source, None, {}
+    if isinstance(source, (str, os.PathLike)):
+        return Path(source).read_text(encoding="utf-8"), os.fspath(source), {}
+    if isinstance(source, Program):
+        return source.text(), None, source.captures
+    raise InvalidArgument(f"source: expects text, a path or a program, but got {type(source).__name__}")
+
+
+def _target_names(targets: str | Sequence[str] | None) -> tuple[str, ...]:
+    if targets is None:
+        return default_targets()
+    names = tuple(targets.split(",")) if isinstance(targets, str) else tuple(targets)
+    if not names or not all(names):
+        raise InvalidArgument("targets: expects at least one, and no empty name")
+    return names
+
+
+def _compiled(text: str, name: str | None, options: Options, use_cache: bool) -> bytes:
+    """The compiled file: from the cache, else from the compiler."""
+    program = compiler.find_compiler()
+    ptxas = compiler.find_ptxas(options.ptxas) if options.needs_ptxas else None
+    key = cache.key(text, options, program, ptxas)
+    place = cache.path_of(key) if use_cache else None
+    if place is not None and (data := cache.read(key)) is not None:
+        log.decision(f"took {place}: same text, options, compiler and ptxas")
+        return data
+    begin = time.monotonic()
+    data = compiler.run(text, name, options, program, ptxas)
+    seconds = time.monotonic() - begin
+    if place is not None:
+        cache.write(key, data)
+    line = f"compiled {name or 'a program'} for {', '.join(options.targets)} in {seconds:.1f} s"
+    line += f", cached as {place}" if place else ", not cached"
+    if seconds > _SLOW_COMPILE:
+        log.say(line)
+    else:
+        log.decision(line)
+    return data
+
+
+def compile(
+    source: str | os.PathLike[str] | Program,
+    targets: str | Sequence[str] | None = None,
+    *,
+    expect_density: float | None = None,
+    expect_n: int | None = None,
+    embed_ptx: bool = False,
+    allow_spills: bool = False,
+    ptxas: str | os.PathLike[str] | None = None,
+    cache: bool = True,
+) -> Module:
+    """Compiles kernels, or takes the compiled file from the cache.
+
+    Args:
+        source: MLIR of the sparsec dialect as text (a str with a line break or a brace), the path of such a file, or a
+            program of sparsec.spmm, sparsec.sddmm or sparsec.attention.
+        targets: "sm_90a", "host", ...: one, several with commas, or a sequence. None is the GPU of this machine, and
+            the host where there is none.
+        expect_density: the fraction of blocks that are expected to be stored, for the choice of schedules.
+        expect_n: the expected number of columns of X, for the choice of schedules.
+        embed_ptx: put PTX beside the machine code, for GPUs that are newer than the targets.
+        allow_spills: try no other schedule where ptxas reports spills.
+        ptxas: path of the assembler; None searches for it (see compiler.search_ptxas).
+        cache: read and write the folder of compiled files (see `python -m sparsec cache`).
+
+    A compile of more than a second prints one line on standard error.
+
+    Raises:
+        CompileError: the text is wrong; the error has its file, line and column.
+        InvalidArgument: an option has a wrong value.
+        DriverError: targets is None, and no target runs on the GPU.
+        Error: there is no compiler, or no ptxas for targets of a GPU.
+    """
+    text, name, captures = _read_source(source)
+    options = Options(
+        _target_names(targets),
+        expect_density,
+        expect_n,
+        embed_ptx,
+        allow_spills,
+        None if ptxas is None else os.fspath(ptxas),
+    )
+    return Module(_compiled(text, name, options, cache), text=text, options=options, captures=captures)
+
+
+def load(source: str | os.PathLike[str] | bytes) -> Module:
+    """Reads a compiled file: a path, or its bytes. The file is code: load it only from where you would load a library.
+
+    Raises:
+        InvalidImage: the file is truncated, damaged, of another kind, or of an incompatible version.
+        OSError: the file cannot be read.
+    """
+    return Module(source if isinstance(source, bytes) else Path(source).read_bytes())
