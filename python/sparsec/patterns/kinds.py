@@ -1,0 +1,171 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The patterns that have names."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from sparsec.errors import InvalidArgument
+from sparsec.patterns.conditions import NO_LIMIT, Documents, Mask, Predicate, Prefix, Slash, Vertical, Video, Window
+from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
+from sparsec.patterns.states import FULL, PARTIAL, Array, Grid
+
+
+def causal(offset: int = 0) -> Pattern:
+    """Key k is visible to query q if k <= q + offset.
+
+    With offset 0 this is FlexAttention's `q_idx >= kv_idx`. With the offset Skv - Sq it is `causal` of an attention
+    kernel: the last query and the last key have the same position.
+    """
+    return Window(NO_LIMIT, 0, offset)
+
+
+def sliding_window(left: int, right: int = 0, *, sinks: int = 0, offset: int = 0) -> Pattern:
+    """Key k is visible to query q if q + offset - left <= k <= q + offset + right, or if k < sinks.
+
+    A limit of -1 is no limit. The window has left + 1 + right keys. offset: see causal.
+    """
+    for name, limit in (("left", left), ("right", right)):
+        if not isinstance(limit, int) or limit < NO_LIMIT:
+            raise InvalidArgument(f"{name} is {limit!r}, but expects an int of at least -1")
+    if not isinstance(sinks, int) or sinks < 0:
+        raise InvalidArgument(f"sinks is {sinks!r}, but expects an int of at least 0")
+    window = Window(left, right, offset)
+    return window | prefix(sinks) if sinks else window
+
+
+def prefix(length: int | Any) -> Pattern:
+    """The first `length` keys are visible: a number, or one for each batch. A prefix LM is causal() | prefix(n)."""
+    return Prefix(length if isinstance(length, int) else _integers("length", length, (1,)))
+
+
+def documents(ids: Any = None, *, lengths: Sequence[int] | None = None, key_ids: Any = None) -> Pattern:
+    """Queries see the keys of their own document, in packed sequences.
+
+    ids: the number of the document of every token: tokens, or batches x tokens. lengths: the tokens of each document
+    instead. key_ids: of the keys, where they are other tokens than the queries.
+    """
+    if (ids is None) == (lengths is None):
+        raise InvalidArgument("documents expects ids or lengths")
+    if lengths is not None:
+        ids = np.repeat(np.arange(len(lengths), dtype=np.int32), lengths)
+    of_queries = _integers("ids", ids, (1, 2))
+    return Documents(of_queries, of_queries if key_ids is None else _integers("key_ids", key_ids, (1, 2)))
+
+
+def vertical_slash(vertical: Any, slash: Any, *, offset: int = 0) -> Pattern:
+    """All queries see the keys `vertical`; query q also sees key q + offset - d for every distance d in `slash`.
+
+    vertical, slash: numbers of keys and distances, from 0 on; or heads x numbers, where -1 is none. MInference has the
+    pattern causal() & vertical_slash(v, s). offset: see causal.
+    """
+    return Vertical(_flags("vertical", vertical)) | Slash(_flags("slash", slash), offset)
+
+
+def video(shape: Sequence[int], tile: Sequence[int], window: Sequence[int]) -> Pattern:
+    """Sliding tile attention: tokens of frames x rows x columns, in tiles, see the tiles of a window around their own.
+
+    The tokens of a tile are contiguous, and tiles are in row-major order. `window` is in tiles, odd. At the border the
+    window moves inside, so that every token sees as many keys. A window as long as a side has no limit.
+    """
+    sides = {"shape": shape, "tile": tile, "window": window}
+    for name, values in sides.items():
+        if len(values) != 3 or any(not isinstance(value, int) or value < 1 for value in values):
+            raise InvalidArgument(f"{name} is {values!r}, but expects 3 positive ints")
+    if any(size % side for size, side in zip(shape, tile, strict=True)):
+        raise InvalidArgument(f"shape is {tuple(shape)}, but expects multiples of tile, {tuple(tile)}")
+    if any(side % 2 == 0 for side in window):
+        raise InvalidArgument(f"window is {tuple(window)}, but expects odd numbers of tiles")
+    return Video(tuple(size // side for size, side in zip(shape, tile, strict=True)), math.prod(tile), tuple(window))
+
+
+def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
+    """Every block of queries sees the k blocks of keys with the highest scores; of equal scores the first ones.
+
+    scores: [[batches,] heads,] block rows x block columns, without NaN. block: the sides of a block of scores.
+    """
+    values = np.asarray(scores)
+    if not isinstance(k, int) or k < 0:
+        raise InvalidArgument(f"k is {k!r}, but expects an int of at least 0")
+    if not 2 <= values.ndim <= 4 or np.isnan(values).any():
+        raise InvalidArgument(f"scores has shape {values.shape}, but expects 2 to 4 dimensions and no NaN")
+    best = np.argsort(-values.astype(np.float64), axis=-1, kind="stable")[..., :k]
+    mask = np.zeros(values.shape, np.bool_)
+    np.put_along_axis(mask, best, True, axis=-1)
+    return from_mask(mask, block)
+
+
+def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod: MaskMod | None = None) -> Pattern:
+    """What an array says: [[batches,] heads,] queries x keys booleans, or with `block` one entry for each block.
+
+    An entry of a block is a boolean or a state (0 empty, 1 full, 2 partial: where mask_mod says so). Kernels read the
+    array as int32, except where the blocks of the lists are those of the array.
+    """
+    values = np.asarray(mask)
+    if not 2 <= values.ndim <= 4:
+        raise InvalidArgument(f"mask has shape {values.shape}, but expects 2 to 4 dimensions")
+    is_states = block is not None and values.dtype == np.uint8
+    if values.dtype != np.bool_ and not is_states:
+        kinds = "bool" if block is None else "bool or uint8"
+        raise InvalidArgument(f"mask has dtype {values.dtype}, but expects {kinds}")
+    if (values > PARTIAL).any():
+        raise InvalidArgument(f"mask has the state {values.max()}, but expects 0 (empty), 1 (full) or 2 (partial)")
+    if (values == PARTIAL).any() != (mask_mod is not None):
+        raise InvalidArgument("mask has partial blocks (2) without a mask_mod, or a mask_mod without partial blocks")
+    sides = (block, block) if isinstance(block, int) else block
+    return Mask(values, (1, 1) if sides is None else (sides[0], sides[1]), mask_mod)
+
+
+def from_flex(block_mask: Any) -> Pattern:
+    """The pattern of a BlockMask of FlexAttention. Its lists are copied to the host if they are on a GPU."""
+    rows, columns = (int(side) for side in block_mask.BLOCK_SIZE)
+    queries, keys = (int(length) for length in block_mask.seq_lengths)
+    grid = Grid(queries, keys, (rows, columns))
+    states = np.zeros((*block_mask.kv_num_blocks.shape[:2], *grid.shape[2:]), np.uint8)
+    for state, counts, indices in (
+        (PARTIAL, block_mask.kv_num_blocks, block_mask.kv_indices),
+        (FULL, block_mask.full_kv_num_blocks, block_mask.full_kv_indices),
+    ):
+        if counts is not None:
+            on_host = np.asarray(indices.cpu())
+            places = np.nonzero(np.arange(on_host.shape[-1]) < np.asarray(counts.cpu())[..., None])
+            states[(*places[:3], on_host[places])] = state
+    mask_mod = block_mask.mask_mod if (states == PARTIAL).any() else None
+    return Mask(states, (rows, columns), mask_mod, Sizes(queries=queries, keys=keys))
+
+
+def predicate(mask_mod: MaskMod, *, heads: int | None = None, batches: int | None = None) -> Pattern:
+    """What a function mask_mod(b, h, q_idx, kv_idx) says, as FlexAttention takes it.
+
+    Its lists need an evaluation of every element; a combination with a pattern of another kind needs fewer.
+    """
+    return Predicate(mask_mod, Sizes(batches=batches, heads=heads))
+
+
+def _integers(name: str, values: Any, ranks: tuple[int, ...]) -> Array:
+    """An int32 array of one of these ranks. It is the caller's own memory if that has int32 already."""
+    array = np.asarray(values)
+    if array.ndim not in ranks or not np.issubdtype(array.dtype, np.integer):
+        expected = " or ".join(map(str, ranks))
+        raise InvalidArgument(
+            f"{name} has shape {array.shape} and dtype {array.dtype}, but expects integers of {expected} dimensions"
+        )
+    limits = np.iinfo(np.int32)
+    if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
+        raise InvalidArgument(f"{name} has a value that does not fit into 32 bits")
+    return array.astype(np.int32, copy=False)
+
+
+def _flags(name: str, numbers: Any) -> Array:
+    """A table of int32: 1 at the numbers, for one or several heads. The last entry, for all that are larger, is 0."""
+    values = _integers(name, np.asarray(numbers, np.int64) if np.size(numbers) == 0 else numbers, (1, 2))
+    if (values < -1).any():
+        raise InvalidArgument(f"{name} has the number {values.min()}, but expects at least 0, or -1 for none")
+    last = int(values.max(initial=-1)) + 1
+    table = np.zeros((*values.shape[:-1], last + 2), np.int32)
+    np.put_along_axis(table, values + 1, 1, axis=-1)
+    return table[..., 1:].copy()  # entry 0 took the -1

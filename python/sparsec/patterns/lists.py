@@ -1,0 +1,146 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The lists of key blocks that every block of queries visits."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from os import PathLike
+from typing import Any
+
+import numpy as np
+
+from sparsec.errors import InvalidPattern
+from sparsec.patterns.states import EMPTY, FULL, PARTIAL, Array, Grid
+from sparsec.pictures import Picture, draw_states
+
+
+@dataclass(frozen=True, eq=False)
+class BlockLists:
+    """Padded lists of key blocks: the pattern argument of an attention kernel. Batches or heads that are 1 are shared.
+
+    full_starts, partial_starts: how many blocks every list has: batches x heads x block rows, int32. full_indices,
+    partial_indices: batches x heads x block rows x capacity, int32, which begin with that many block columns. `queries`
+    and `keys` are Sq and Skv, `block` the sides of a block. The mask of a kernel applies in partial blocks only.
+    """
+
+    queries: int
+    keys: int
+    block: tuple[int, int]
+    full_starts: Array
+    full_indices: Array
+    partial_starts: Array
+    partial_indices: Array
+    padded: bool = True  # the encoding: every list has room for `capacity` entries
+
+    @classmethod
+    def from_states(cls, states: Array, queries: int, keys: int, block: tuple[int, int]) -> BlockLists:
+        """Ascending lists from states of blocks: batches x heads x rows x columns, 0 empty, 1 full, 2 partial."""
+        kinds = [states == FULL, states == PARTIAL]
+        capacity = max(int(kind.sum(axis=-1).max(initial=0)) for kind in kinds)
+        (full_starts, full_indices), (partial_starts, partial_indices) = (_padded(kind, capacity) for kind in kinds)
+        return cls(queries, keys, block, full_starts, full_indices, partial_starts, partial_indices)
+
+    @property
+    def batches(self) -> int:
+        """How many batches have lists of their own."""
+        return int(self.full_starts.shape[0])
+
+    @property
+    def heads(self) -> int:
+        """How many heads have lists of their own."""
+        return int(self.full_starts.shape[1])
+
+    @property
+    def capacity(self) -> int:
+        """The entries that every list has room for."""
+        return int(self.full_indices.shape[-1])
+
+    @cached_property
+    def _grid(self) -> Grid:
+        return Grid(self.queries, self.keys, self.block, self.batches, self.heads)
+
+    @property
+    def states(self) -> Array:
+        """The state of every block: batches x heads x block rows x block columns, uint8. 0 empty, 1 full, 2 partial."""
+        states = np.full(self._grid.shape, EMPTY, np.uint8)
+        for state, counts, indices in (
+            (FULL, self.full_starts, self.full_indices),
+            (PARTIAL, self.partial_starts, self.partial_indices),
+        ):
+            places = np.nonzero(np.arange(self.capacity) < counts[..., None])
+            states[(*places[:3], indices[places])] = state
+        return states
+
+    @property
+    def density(self) -> float:
+        """Visited blocks, full and partial, divided by all blocks; 0 if there are no blocks."""
+        blocks = int(np.prod(self._grid.shape))
+        return float(self.full_starts.sum() + self.partial_starts.sum()) / blocks if blocks else 0.0
+
+    def flops(self, head_dim: int, *, batches: int | None = None, heads: int | None = None) -> int:
+        """The useful flops of attention: 4 * D for each query and key of a visited block.
+
+        batches, heads: how many share lists; by default as many as have lists of their own.
+        """
+        rows, columns = (last - first + 1 for first, last in (self._grid.query_range, self._grid.key_range))
+        pairs = int(((self.states != EMPTY) * (rows * columns)).sum())
+        for shared, given in ((self.batches, batches), (self.heads, heads)):
+            pairs *= (given or shared) if shared == 1 else 1
+        return 4 * head_dim * pairs
+
+    def check(self) -> None:
+        """Raises InvalidPattern if a count is above the capacity, or a block is out of range, or in a row twice."""
+        visits = np.zeros(self._grid.shape, np.int64)
+        columns = visits.shape[-1]
+        for kind, starts, indices in (
+            ("full", self.full_starts, self.full_indices),
+            ("partial", self.partial_starts, self.partial_indices),
+        ):
+            expected = visits.shape[:-1]
+            if starts.shape != expected or indices.shape != (*expected, self.capacity):
+                raise InvalidPattern(
+                    f"{kind} lists have starts of shape {starts.shape} and indices of shape {indices.shape}, "
+                    f"but expect {expected} and {(*expected, self.capacity)}"
+                )
+            _refuse((starts < 0) | (starts > self.capacity), f"{kind} blocks, of {self.capacity}", starts)
+            is_used = np.arange(self.capacity) < starts[..., None]
+            is_outside = is_used & ((indices < 0) | (indices >= columns))
+            _refuse(is_outside, f"as a {kind} block, of {columns} columns", indices)
+            places = np.nonzero(is_used)
+            np.add.at(visits, (*places[:3], indices[places]), 1)
+        _refuse(visits > 1, "twice", np.broadcast_to(np.arange(columns), visits.shape))
+
+    def draw(self, *, batch: int = 0, head: int = 0, rows: int = 64, columns: int = 96) -> Picture:
+        """A picture of the blocks of one batch and head: text in a terminal, SVG in a notebook.
+
+        rows, columns: of the picture at most. Rows are sampled, columns merged, where there are more.
+        """
+        title = f"{self.queries} queries x {self.keys} keys in blocks of {self.block[0]} x {self.block[1]}"
+        if self.batches > 1 or self.heads > 1:
+            title += f", batch {batch}, head {head}"
+        states = self.states[batch, head]
+        return draw_states(states, f"{title}, density {self.density:.3g}", rows=rows, columns=columns)
+
+    def _repr_svg_(self) -> str:
+        return self.draw().svg()
+
+    def save(self, path: str | PathLike[str], **options: Any) -> None:
+        """Writes the picture of draw(**options) to an .svg or .txt file."""
+        self.draw(**options).save(path)
+
+
+def _padded(selected: Array, capacity: int) -> tuple[Array, Array]:
+    """Counts, and ascending indices of what is selected along the last axis; 0 behind them."""
+    counts = selected.sum(axis=-1, dtype=np.int32)
+    order = np.argsort(~selected, axis=-1, kind="stable")[..., :capacity]
+    is_used = np.arange(order.shape[-1]) < counts[..., None]
+    return counts, np.where(is_used, order, 0).astype(np.int32)
+
+
+def _refuse(is_wrong: Array, what: str, values: Array) -> None:
+    """Raises InvalidPattern with the first wrong value and its place."""
+    places = np.argwhere(is_wrong)
+    if len(places):
+        batch, head, row = places[0][:3]
+        raise InvalidPattern(f"batch {batch}, head {head}, block row {row} has {values[tuple(places[0])]} {what}")
