@@ -1,0 +1,401 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels from Python: the text of a `sparsec.kernel` for a product, a sampled product, or attention.
+
+`sparsec.compile` takes a Program. Sizes that are None are known only at run time: one compiled kernel serves all.
+dialect/SPEC.md defines what each op computes; the options here have its names.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from sparsec.errors import InvalidArgument
+from sparsec.patterns import Pattern
+from sparsec.tracing import Capture, Graph, Region, trace
+
+__all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "scalar", "sddmm", "spmm"]
+
+_INPUT_TYPES = ("bf16", "f16")  # spmm_c2, sddmm_c2, attention_c2
+_RESULT_TYPES = ("bf16", "f16", "f32")  # spmm_c3, sddmm_c3, attention_c7
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # kernel_c4
+_LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
+_MOST_EXTRAS = 16  # spmm_c21, sddmm_c21
+_MOST_CAPTURES = 8  # attention_c21
+_NO_LIMIT = -1
+_LONGEST_BASE = 56  # of a name that gets a number behind it
+
+
+@dataclass(frozen=True)
+class Program:
+    """The text of one kernel, and the arrays that its functions captured.
+
+    captures: the captured array of every operand that the caller does not pass, by the operand's name. They are
+    references: a launch reads their values of that time.
+    """
+
+    name: str
+    source: str
+    captures: Mapping[str, Any] = field(default_factory=dict, compare=False)
+
+    def text(self) -> str:
+        """The kernel in the sparsec dialect. It is the same for functions that differ only in the arrays they read."""
+        return self.source
+
+
+@dataclass(frozen=True)
+class Extra:
+    """An operand of an epilogue: how it spreads over the result, and its element type (None: that of the result).
+
+    Made by per_row, per_column, full and scalar.
+    """
+
+    broadcast: str
+    dtype: str | None
+    by_value: bool = False
+
+
+def per_row(dtype: str = "f32") -> Extra:
+    """One element for each row m of the block-sparse matrix: a tensor of M elements."""
+    return Extra("per_row", _one_of("dtype", dtype, _RESULT_TYPES))
+
+
+def per_column(dtype: str = "f32") -> Extra:
+    """One element for each column n of the product: a tensor of N elements."""
+    return Extra("per_column", _one_of("dtype", dtype, _RESULT_TYPES))
+
+
+def full(dtype: str | None = None) -> Extra:
+    """One element for each element of the result: a tensor of the result's shape, by default of its type."""
+    return Extra("full", dtype if dtype is None else _one_of("dtype", dtype, _RESULT_TYPES))
+
+
+def scalar(dtype: str | None = None) -> Extra:
+    """The same element everywhere: by default an f32 that a call passes by value; with a dtype a tensor of rank 0."""
+    if dtype is None:
+        return Extra("scalar", "f32", by_value=True)
+    return Extra("scalar", _one_of("dtype", dtype, _RESULT_TYPES))
+
+
+def spmm(
+    block: int | tuple[int, int],
+    dtype: str = "bf16",
+    *,
+    x_layout: str = "kn",
+    y_layout: str = "mn",
+    result_dtype: str | None = None,
+    m: int | None = None,
+    n: int | None = None,
+    k: int | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    extras: Mapping[str, Extra] | None = None,
+    name: str = "spmm",
+) -> Program:
+    """y = epilogue(w x): a block-sparse matrix (M x K, blocks of `block`) times a dense one.
+
+    The kernel takes w (BSR, `dtype`), x (`dtype`: K x N, or N x K with x_layout="nk") and the extras in order. It gives
+    y (`result_dtype`, by default `dtype`: M x N, or N x M with y_layout="nm").
+
+    epilogue: a function of the f32 accumulator of an element and, under their names in `extras`, of the elements of
+    extra operands that belong to it. It gives the element of y. Arrays of rank 0 that it reads become operands.
+    Raises InvalidArgument, which names the option, and TracingError.
+    """
+    _one_of("dtype", dtype, _INPUT_TYPES)
+    rows, columns = _block(block, range(16, 257, 16))
+    result = _one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
+    _one_of("x_layout", x_layout, ("kn", "nk"))
+    _one_of("y_layout", y_layout, ("mn", "nm"))
+    sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
+    kernel = _Kernel(name)
+    kernel.operand("w", f"!sparsec.bsr<{sizes['m']}x{sizes['k']}x{dtype}, block = {rows}x{columns}>")
+    kernel.operand("x", _tensor([sizes[each] for each in x_layout], dtype))
+    shapes = {"per_row": [sizes["m"]], "per_column": [sizes["n"]], "scalar": [], "full": [sizes[s] for s in y_layout]}
+    kernel.result("y", _tensor(shapes["full"], result))
+    operands, region = _epilogue(kernel, epilogue, extras or {}, shapes, result)
+    return kernel.program(f"sparsec.spmm %w, %x{operands} x_layout({x_layout}) y_layout({y_layout}){region}")
+
+
+def sddmm(
+    block: int | tuple[int, int],
+    dtype: str = "bf16",
+    *,
+    a_layout: str = "mk",
+    b_layout: str = "nk",
+    result_dtype: str | None = None,
+    m: int | None = None,
+    n: int | None = None,
+    k: int | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    extras: Mapping[str, Extra] | None = None,
+    name: str = "sddmm",
+) -> Program:
+    """s = epilogue(a bᵀ) at the blocks of a pattern: a dense product, sampled by a block-sparse matrix.
+
+    The kernel takes p (BSR, M x N, blocks of `block`; its values are not read), a (`dtype`: M x K, or K x M with
+    a_layout="km"), b (`dtype`: N x K, or K x N with b_layout="kn") and the extras in order. It gives s: the values of
+    the stored blocks (`result_dtype`, by default `dtype`: blocks x block rows x block columns).
+
+    epilogue, extras: as of spmm; `full` is another array of values of the same pattern.
+    Raises InvalidArgument, which names the option, and TracingError.
+    """
+    _one_of("dtype", dtype, _INPUT_TYPES)
+    rows, columns = _block(block, range(16, 257, 16))
+    result = _one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
+    _one_of("a_layout", a_layout, ("mk", "km"))
+    _one_of("b_layout", b_layout, ("nk", "kn"))
+    sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
+    kernel = _Kernel(name)
+    kernel.operand("p", f"!sparsec.bsr<{sizes['m']}x{sizes['n']}x{dtype}, block = {rows}x{columns}>")
+    kernel.operand("a", _tensor([sizes[each] for each in a_layout], dtype))
+    kernel.operand("b", _tensor([sizes[each] for each in b_layout], dtype))
+    shapes = {"per_row": [sizes["m"]], "per_column": [sizes["n"]], "scalar": [], "full": ["?", str(rows), str(columns)]}
+    kernel.result("s", _tensor(shapes["full"], result))
+    operands, region = _epilogue(kernel, epilogue, extras or {}, shapes, result)
+    return kernel.program(f"sparsec.sddmm %p, %a, %b{operands} a_layout({a_layout}) b_layout({b_layout}){region}")
+
+
+def attention(
+    head_dim: int,
+    *,
+    dtype: str = "bf16",
+    pattern: Pattern | bool = False,
+    block: int | tuple[int, int] = 128,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: bool = False,
+    mask_mod: Callable[..., Any] | None = None,
+    score_mod: Callable[..., Any] | None = None,
+    lse: bool = False,
+    result_dtype: str | None = None,
+    batches: int | None = None,
+    heads: int | None = None,
+    kv_heads: int | None = None,
+    queries: int | None = None,
+    keys: int | None = None,
+    name: str = "attention",
+) -> Program:
+    """o = softmax(scores of visible keys) v, for every batch and head.
+
+    The kernel takes q (B x H x Sq x D), k and v (B x Hkv x Skv x D, H a multiple of Hkv) of `dtype`; then p, the lists
+    of blocks, if there is a pattern; then scale, an f32, if `scale` (else it is 1 / sqrt(D)); then captured arrays. It
+    gives o (B x H x Sq x D, `result_dtype`, by default `dtype`) and, with `lse`, lse (B x H x Sq, f32).
+
+    pattern: True: the kernel takes lists of blocks of `block` (queries, keys). A Pattern: the same, and its condition
+      is the mask of partial blocks; the lists of a call are those that the pattern makes for this block.
+    causal: query q sees the keys up to q + Skv - Sq: the last query and the last key have the same position. With
+      Sq = Skv this is FlexAttention's `q_idx >= kv_idx`.
+    window: (left, right), the keys that a query sees before and behind that position; -1 is no limit.
+    mask_mod(b, h, q_idx, kv_idx): whether a key is visible, in blocks that are not full.
+    score_mod(score, b, h, q_idx, kv_idx): the score, from the scaled product.
+    Both are functions as FlexAttention takes them; the module says what they may do.
+
+    Raises InvalidArgument, which names the option, and TracingError.
+    """
+    _one_of("dtype", dtype, _INPUT_TYPES)
+    if head_dim not in (64, 128):  # attention_c4
+        raise InvalidArgument(f"head_dim is {head_dim}, but expects 64 or 128")
+    sizes = [_size("batches", batches), _size("heads", heads), _size("queries", queries), str(head_dim)]
+    kv_sizes = [sizes[0], _size("kv_heads", kv_heads), _size("keys", keys), str(head_dim)]
+    if heads is not None and kv_heads is not None and (kv_heads == 0 or heads % kv_heads):
+        raise InvalidArgument(f"heads is {heads}, but expects a multiple of kv_heads, {kv_heads}")
+    kernel = _Kernel(name)
+    for each, shape in (("q", sizes), ("k", kv_sizes), ("v", kv_sizes)):
+        kernel.operand(each, _tensor(shape, dtype))
+    kernel.result("o", _tensor(sizes, _one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)))
+    if lse:
+        kernel.result("lse", _tensor(sizes[:3], "f32"))
+    before, after = _attention_clauses(kernel, pattern, block, causal, window, scale)
+    captures, regions = _attention_regions(kernel, _mask_of(pattern, block, mask_mod), score_mod)
+    extras = f" extras({', '.join(f'%{each}' for each in captures)})" if captures else ""
+    return kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
+
+
+def _attention_clauses(
+    kernel: _Kernel,
+    pattern: Pattern | bool,
+    block: int | tuple[int, int],
+    causal: bool,
+    window: tuple[int, int] | None,
+    scale: bool,
+) -> tuple[str, str]:
+    """What stands before and behind the clause of captured operands."""
+    before = after = ""
+    if pattern is not False:
+        rows, columns = _block(block, (64, 128))
+        kernel.operand("p", f"!sparsec.pattern<{rows}x{columns}>")
+        before += " pattern(%p)"
+    if scale:
+        kernel.operand("scale", "f32")
+        before += " scale(%scale)"
+    if causal:
+        after += " causal"
+    if window is not None:
+        after += f" window = [{', '.join(map(str, _window(window)))}]"
+    return before, after
+
+
+def _window(window: tuple[int, int]) -> tuple[int, int]:
+    if not isinstance(window, (tuple, list)) or len(window) != 2:
+        raise InvalidArgument(f"window is {window!r}, but expects (left, right)")
+    for limit in window:
+        if not isinstance(limit, int) or not _NO_LIMIT <= limit < 2**31:  # attention_c9
+            raise InvalidArgument(
+                f"window has the limit {limit!r}, but expects an int from -1 (no limit) to 2147483647"
+            )
+    return window[0], window[1]
+
+
+def _mask_of(
+    pattern: Pattern | bool, block: int | tuple[int, int], mask_mod: Callable[..., Any] | None
+) -> Callable[..., Any] | None:
+    if not isinstance(pattern, (Pattern, bool)):
+        raise InvalidArgument(f"pattern is a {type(pattern).__name__}, but expects a Pattern, True or False")
+    if isinstance(pattern, bool):
+        return mask_mod
+    if mask_mod is not None:
+        raise InvalidArgument("mask_mod and a Pattern are given; write pattern=the pattern & predicate(mask_mod)")
+    return pattern.mask_mod(_block(block, (64, 128)))
+
+
+def _attention_regions(
+    kernel: _Kernel, mask_mod: Callable[..., Any] | None, score_mod: Callable[..., Any] | None
+) -> tuple[list[str], str]:
+    """The operands of captured arrays, and the text of the regions, which share them."""
+    graph = Graph(integers=True)
+    places = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
+    regions: list[tuple[str, Region]] = []
+    if score_mod is not None:
+        regions.append(("score", trace(score_mod, [("score", "f32"), *places], "f32", graph, "score_mod")))
+    if mask_mod is not None:
+        regions.append(("mask", trace(mask_mod, places, "i1", graph, "mask_mod")))
+    captures = list(dict.fromkeys(each for _, region in regions for each in region.captures))
+    if len(captures) > _MOST_CAPTURES:
+        raise InvalidArgument(
+            f"score_mod and mask_mod capture {len(captures)} arrays, but expect at most {_MOST_CAPTURES}"
+        )
+    taken = {name for _, region in regions for name, _ in region.arguments}
+    operands = [kernel.capture(each, taken) for each in captures]
+    names = {each: f"{operand}.arg" for each, operand in zip(captures, operands, strict=True)}
+    types = {each: each.type for each in captures}
+    return operands, "".join(_region_text(keyword, region, names, types) for keyword, region in regions)
+
+
+def _region_text(keyword: str, region: Region, names: Mapping[Any, str], captures: Mapping[Capture, str]) -> str:
+    """The region behind its keyword. captures: the types of its arguments for captured arrays, in order."""
+    arguments = [*region.arguments, *captures.items()]
+    signature = ", ".join(f"%{names.get(each, each)}: {type}" for each, type in arguments)
+    return f"\n      {keyword} ({signature}) {{\n{region.text(names)}  }}"
+
+
+def _epilogue(
+    kernel: _Kernel,
+    epilogue: Callable[..., Any] | None,
+    extras: Mapping[str, Extra],
+    shapes: Mapping[str, Sequence[str]],
+    result_dtype: str,
+) -> tuple[str, str]:
+    """Adds the extra operands to the kernel. Gives ", %b per_row" for each of them, and the text of the region."""
+    if epilogue is None:
+        if extras:
+            raise InvalidArgument("extras are given without an epilogue")
+        return "", ""
+    arguments = [("acc", "f32")]
+    operands = ""
+    for name, extra in extras.items():
+        if not isinstance(extra, Extra):
+            raise InvalidArgument(
+                f"extras has {extra!r} as '{name}', but expects per_row(), per_column(), full() or scalar()"
+            )
+        dtype = extra.dtype or result_dtype
+        kernel.operand(name, dtype if extra.by_value else _tensor(shapes[extra.broadcast], dtype))
+        arguments.append((name, dtype))
+        operands += f", %{name} {extra.broadcast}"
+    region = trace(epilogue, arguments, "f32", Graph(integers=False), "epilogue")
+    scalars = [kernel.capture(each, {"acc"}) for each in region.captures]
+    if len(extras) + len(scalars) > _MOST_EXTRAS:
+        raise InvalidArgument(
+            f"extras and captured scalars are {len(extras) + len(scalars)} operands, but expect at most {_MOST_EXTRAS}"
+        )
+    operands += "".join(f", %{name} scalar" for name in scalars)
+    # An argument of the region may not have the name of an operand of the kernel.
+    names = {
+        each: f"{name}.arg"
+        for each, name in (*zip(extras, extras, strict=True), *zip(region.captures, scalars, strict=True))
+    }
+    return operands, _region_text("epilogue", region, names, {each: each.element for each in region.captures})
+
+
+class _Kernel:
+    """Collects operands, results and captured arrays of one kernel, and writes its text."""
+
+    def __init__(self, name: str) -> None:
+        self._name = _identifier("name", name)
+        self._operands: dict[str, str] = {}
+        self._results: dict[str, str] = {}
+        self._captures: dict[str, Any] = {}
+
+    def operand(self, name: str, type: str) -> None:
+        if name in self._operands or name in self._results or name == "acc":  # kernel_c6
+            raise InvalidArgument(f"extras has the name '{name}', which another operand or a result of the kernel has")
+        self._operands[_identifier("extras", name)] = type
+
+    def result(self, name: str, type: str) -> None:
+        self._results[name] = type
+
+    def capture(self, capture: Capture, taken: set[str]) -> str:
+        """Adds a captured array under the name of its variable, or one like it that is free."""
+        taken = taken | self._operands.keys() | self._results.keys()
+        base = capture.name if capture.name and _IDENTIFIER.fullmatch(capture.name) else "captured"
+        candidates = (base if count == 0 else f"{base[:_LONGEST_BASE]}_{count}" for count in itertools.count())
+        name = next(candidate for candidate in candidates if candidate not in taken)
+        self._operands[name] = capture.type
+        self._captures[name] = capture.array
+        return name
+
+    def program(self, op: str) -> Program:
+        """The kernel whose body is `op`, the text of an anchor op up to its types."""
+        results, types = ", ".join(f"%{name}" for name in self._results), ", ".join(self._results.values())
+        source = (
+            f"sparsec.kernel @{self._name}({', '.join(f'%{name}: {type}' for name, type in self._operands.items())})\n"
+            f"    -> ({', '.join(f'{name}: {type}' for name, type in self._results.items())}) {{\n"
+            f"  {results} = {op} : ({', '.join(self._operands.values())}) -> ({types})\n"
+            f"  sparsec.return {results} : {types}\n"
+            "}\n"
+        )
+        return Program(self._name, source, self._captures)
+
+
+def _tensor(sizes: Sequence[str], dtype: str) -> str:
+    return f"tensor<{''.join(f'{size}x' for size in sizes)}{dtype}>"
+
+
+def _one_of(option: str, value: Any, choices: Sequence[str]) -> str:
+    if value not in choices:
+        raise InvalidArgument(f"{option} is {value!r}, but expects {' or '.join(choices)}")
+    return str(value)
+
+
+def _identifier(option: str, name: Any) -> str:
+    if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
+        raise InvalidArgument(
+            f"{option} has the name {name!r}, but expects an identifier of at most 63 ASCII characters"
+        )
+    return name
+
+
+def _size(option: str, size: int | None) -> str:
+    if size is None:
+        return "?"
+    if not isinstance(size, int) or not 0 <= size <= _LARGEST_SIZE:
+        raise InvalidArgument(f"{option} is {size!r}, but expects None or an int from 0 to {_LARGEST_SIZE}")
+    return str(size)
+
+
+def _block(block: Any, sides: Sequence[int]) -> tuple[int, int]:
+    pair = (block, block) if isinstance(block, int) else block
+    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or any(side not in sides for side in pair):
+        raise InvalidArgument(f"block is {block!r}, but expects one or two of {', '.join(map(str, sides))}")
+    return pair[0], pair[1]

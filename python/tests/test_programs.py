@@ -1,0 +1,435 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Kernels from Python: what they compute, against NumPy in float64, and what they refuse."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import sparsec
+from sparsec import patterns, programs, tracing
+from sparsec.errors import InvalidArgument
+from sparsec.tracing import TracingError
+
+HALF = 2.0**-10  # a rounding to f16, with room for that of f32 sums
+
+
+def compiled(program):
+    return sparsec.compile(program, targets="host")[program.name]
+
+
+def random_matrix(rows, columns, block, seed=1):
+    """A BSR matrix of f16 with about half of its blocks, and the same as a dense one. Edge blocks are cut."""
+    random = np.random.default_rng(seed)
+    is_stored = random.random((-(-rows // block[0]), -(-columns // block[1]))) < 0.5
+    row_ptr = np.concatenate([[0], np.cumsum(is_stored.sum(axis=1))]).astype(np.int32)
+    col_idx = np.nonzero(is_stored)[1].astype(np.int32)
+    values = random.normal(size=(len(col_idx), *block)).astype(np.float16)
+    dense = np.zeros((is_stored.shape[0] * block[0], is_stored.shape[1] * block[1]))
+    for index, (i, j) in enumerate(zip(*np.nonzero(is_stored), strict=True)):
+        dense[i * block[0] : (i + 1) * block[0], j * block[1] : (j + 1) * block[1]] = values[index]
+    return sparsec.BSR(row_ptr, col_idx, values, (rows, columns)), dense[:rows, :columns]
+
+
+def normal(*shape, seed=2, dtype=np.float16):
+    return np.random.default_rng(seed).normal(size=shape).astype(dtype)
+
+
+# ---- Products
+
+
+@pytest.mark.parametrize(("x_layout", "y_layout"), list(itertools.product(("kn", "nk"), ("mn", "nm"))))
+def test_spmm_layouts(x_layout, y_layout):
+    w, dense = random_matrix(100, 70, (32, 16))
+    x = normal(70, 9)
+    program = programs.spmm((32, 16), "f16", x_layout=x_layout, y_layout=y_layout)
+    y = compiled(program)(w, x if x_layout == "kn" else np.ascontiguousarray(x.T))
+    expected = dense @ x.astype(np.float64)
+    assert y.dtype == np.float16
+    np.testing.assert_allclose(y if y_layout == "mn" else y.T, expected, atol=HALF * np.abs(expected).max())
+
+
+def test_spmm_with_every_kind_of_extra():
+    w, dense = random_matrix(100, 70, (16, 16))
+    x, row, column = normal(70, 9), normal(100, dtype=np.float32), normal(9, seed=3)
+    residual, beta = normal(100, 9, seed=4), np.array(0.75, np.float32)
+    program = programs.spmm(
+        16,
+        "f16",
+        result_dtype="f32",
+        epilogue=lambda acc, row, column, residual, alpha, beta: (
+            alpha * tracing.tanh(acc + row) * column + beta * residual
+        ),
+        extras={
+            "row": programs.per_row(),
+            "column": programs.per_column("f16"),
+            "residual": programs.full("f16"),
+            "alpha": programs.scalar(),
+            "beta": programs.scalar("f32"),
+        },
+    )
+    y = compiled(program)(w, x, row, column, residual, 2.0, beta)
+    product = dense @ x.astype(np.float64)
+    expected = 2 * np.tanh(product + row[:, None].astype(np.float64)) * column + 0.75 * residual.astype(np.float64)
+    np.testing.assert_allclose(y, expected, atol=1e-5)
+
+
+def test_a_full_extra_has_the_type_and_the_layout_of_the_result():
+    w, dense = random_matrix(48, 32, (16, 16))
+    x, residual = normal(9, 32), normal(9, 48, seed=3)
+    program = programs.spmm(
+        16, "f16", x_layout="nk", y_layout="nm", epilogue=lambda acc, r: acc + r, extras={"r": programs.full()}
+    )
+    expected = x.astype(np.float64) @ dense.T + residual
+    y = compiled(program)(w, x, residual)
+    np.testing.assert_allclose(y, expected, atol=HALF * np.abs(expected).max())
+
+
+def test_a_captured_scalar_is_read_at_every_launch():
+    w, dense = random_matrix(48, 32, (16, 16))
+    x, scale, shift = normal(32, 5), np.array(2, np.float16), np.array(1, np.float32)
+    program = programs.spmm(16, "f16", result_dtype="f32", epilogue=lambda acc: acc * scale + shift)
+    assert list(program.captures) == ["scale", "shift"]
+    kernel = compiled(program)
+    product = dense @ x.astype(np.float64)
+    np.testing.assert_allclose(kernel(w, x), product * 2 + 1, atol=1e-5)
+    scale[()], shift[()] = 3, -1
+    np.testing.assert_allclose(kernel(w, x), product * 3 - 1, atol=1e-4)
+
+
+def test_an_epilogue_may_have_no_extras():
+    w, dense = random_matrix(48, 32, (16, 16))
+    x = normal(32, 5)
+    y = compiled(programs.spmm(16, "f16", result_dtype="f32", epilogue=tracing.relu, name="relu"))(w, x)
+    np.testing.assert_allclose(y, np.maximum(dense @ x.astype(np.float64), 0), atol=1e-5)
+
+
+def test_bf16_products():
+    ml_dtypes = pytest.importorskip("ml_dtypes")
+    w, dense = random_matrix(48, 32, (16, 16))
+    exact = dense.astype(ml_dtypes.bfloat16)
+    w = w.with_values(w.values.astype(ml_dtypes.bfloat16))
+    x = normal(32, 5).astype(ml_dtypes.bfloat16)
+    y = compiled(programs.spmm(16, "bf16", result_dtype="f32"))(w, x)
+    np.testing.assert_allclose(y, exact.astype(np.float64) @ x.astype(np.float64), atol=1e-5)
+
+
+@pytest.mark.parametrize(("a_layout", "b_layout"), list(itertools.product(("mk", "km"), ("nk", "kn"))))
+def test_sddmm_layouts(a_layout, b_layout):
+    p, _ = random_matrix(90, 70, (32, 16))
+    a, b = normal(90, 40), normal(70, 40, seed=3)
+    before = normal(p.block_count, 32, 16, seed=4, dtype=np.float32)
+    program = programs.sddmm(
+        (32, 16),
+        "f16",
+        a_layout=a_layout,
+        b_layout=b_layout,
+        result_dtype="f32",
+        epilogue=lambda acc, before, beta: acc + beta * before,
+        extras={"before": programs.full(), "beta": programs.scalar()},
+    )
+    layouts = (a if a_layout == "mk" else a.T, b if b_layout == "nk" else b.T)
+    s = compiled(program)(p, *map(np.ascontiguousarray, layouts), before, 0.5)
+    product = np.zeros((96, 80))
+    product[:90, :70] = a.astype(np.float64) @ b.astype(np.float64).T
+    rows = np.repeat(np.arange(3), np.diff(p.row_ptr))
+    blocks = product.reshape(3, 32, 5, 16).swapaxes(1, 2)[rows, p.col_idx]
+    np.testing.assert_allclose(s, blocks + 0.5 * before, atol=1e-4)
+
+
+def test_sddmm_rows_and_columns():
+    p, _ = random_matrix(48, 32, (16, 16))
+    a, b, row, column = normal(48, 40), normal(32, 40, seed=3), normal(48, seed=4), normal(32, seed=5, dtype=np.float32)
+    program = programs.sddmm(
+        16,
+        "f16",
+        result_dtype="f32",
+        epilogue=lambda acc, row, column: acc * row + column,
+        extras={"row": programs.per_row("f16"), "column": programs.per_column()},
+    )
+    expected = (a.astype(np.float64) @ b.astype(np.float64).T) * row[:, None] + column
+    rows = np.repeat(np.arange(3), np.diff(p.row_ptr))
+    blocks = expected.reshape(3, 16, 2, 16).swapaxes(1, 2)[rows, p.col_idx]
+    np.testing.assert_allclose(compiled(program)(p, a, b, row, column), blocks, atol=1e-4)
+
+
+# ---- Attention
+
+
+def softmax_attention(q, k, v, visible=True, score=lambda s, b, h, q_idx, kv_idx: s, scale=None):
+    """Attention in float64: O with 0 and LSE with -inf where no key is visible."""
+    q, k, v = (each.astype(np.float64) for each in (q, k, v))
+    group = q.shape[1] // k.shape[1]
+    k, v = (np.repeat(each, group, axis=1) for each in (k, v))
+    scores = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    scores = score(scores, *np.indices(scores.shape, sparse=True))
+    scores = np.where(visible, scores, -np.inf)
+    most = scores.max(axis=-1, keepdims=True)
+    weights = np.exp(scores - np.where(np.isfinite(most), most, 0))
+    total = weights.sum(axis=-1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        lse = (np.log(total) + np.where(np.isfinite(most), most, 0))[..., 0]
+    return np.divide(weights @ v, total, out=np.zeros_like(q), where=total > 0), lse
+
+
+def check_attention(program, visible=True, sizes=(2, 4, 2, 100, 130), arguments=(), **options):
+    """Runs a program with `lse` and results in f32, of B, H, Hkv, Sq, Skv = sizes."""
+    batches, heads, kv_heads, queries, keys = sizes
+    q = normal(batches, heads, queries, 64)
+    k, v = normal(batches, kv_heads, keys, 64, seed=3), normal(batches, kv_heads, keys, 64, seed=4)
+    o, lse = compiled(program)(q, k, v, *arguments)
+    expected_o, expected_lse = softmax_attention(q, k, v, visible, **options)
+    # Probabilities are rounded to f16 before they meet V.
+    np.testing.assert_allclose(o, expected_o, atol=4 * HALF)
+    np.testing.assert_allclose(lse, expected_lse, atol=1e-4)
+    return o
+
+
+def attention(**options):
+    return programs.attention(64, **{"dtype": "f16", "result_dtype": "f32", "lse": True} | options)
+
+
+def positions(queries, keys):
+    return np.arange(queries)[:, None] + keys - queries, np.arange(keys)
+
+
+def test_plain_attention():
+    check_attention(attention())
+
+
+def test_causal_is_aligned_at_the_end():
+    position, key = positions(100, 130)
+    check_attention(attention(causal=True), key <= position)
+
+
+@pytest.mark.parametrize("window", [(10, 5), (-1, 3), (7, -1), (-1, -1), (0, 0)])
+def test_windows(window):
+    position, key = positions(100, 130)
+    visible = np.ones((100, 130), bool)
+    if window[0] >= 0:
+        visible &= key >= position - window[0]
+    if window[1] >= 0:
+        visible &= key <= position + window[1]
+    check_attention(attention(window=window), visible)
+
+
+def test_a_scale_of_the_caller():
+    check_attention(attention(scale=True), arguments=(0.25,), scale=0.25)
+
+
+def test_mask_mod():
+    q_idx, kv_idx = np.indices((100, 130))
+    visible = (q_idx % 7 >= kv_idx // 20) & (q_idx > 3)  # queries that see nothing
+    program = attention(mask_mod=lambda b, h, q_idx, kv_idx: (q_idx % 7 >= kv_idx // 20) & (q_idx > 3))
+    o = check_attention(program, visible)
+    assert (o[:, :, :4] == 0).all()
+
+
+def test_score_mod_with_captures():
+    slopes, bias = normal(4, dtype=np.float32), normal(2, 4, 100, 130, seed=9)
+
+    def score_mod(score, b, h, q_idx, kv_idx):
+        return 20 * np.tanh(score / 20) + slopes[h] * (kv_idx - q_idx) * 0.01 + bias[b, h, q_idx, kv_idx]
+
+    program = attention(score_mod=score_mod)
+    assert list(program.captures) == ["slopes", "bias"]
+    check_attention(program, score=score_mod)
+
+
+def test_score_and_mask_share_captures():
+    ids = np.array([0] * 50 + [1] * 60 + [2] * 20, np.int32)
+    same = ids[:100, None] == ids[None, :]
+
+    def score_mod(score, b, h, q_idx, kv_idx):
+        return score + 0.125 * ids[kv_idx]
+
+    program = attention(score_mod=score_mod, mask_mod=lambda b, h, q_idx, kv_idx: ids[q_idx] == ids[kv_idx])
+    assert list(program.captures) == ["ids"]
+    check_attention(program, same, score=score_mod)
+
+
+@pytest.mark.parametrize("block", [(64, 64), (128, 64), (64, 128), 128])
+def test_a_pattern_makes_lists_and_mask(block):
+    lengths, rows = [70, 90, 140], np.repeat(np.arange(3), [70, 90, 140])
+    pattern = patterns.documents(lengths=lengths) & patterns.causal()
+    lists = pattern.lists(300, block=block)
+    visible = (rows[:, None] == rows) & (np.arange(300)[:, None] >= np.arange(300))
+    program = attention(pattern=pattern, block=block)
+    check_attention(program, visible, (1, 2, 1, 300, 300), arguments=(lists,))
+
+
+def test_full_blocks_have_no_mask():
+    states = np.array([[1, 0, 2], [0, 2, 1]], np.uint8)
+    lists = patterns.BlockLists.from_states(states[None, None], 128, 192, (64, 64))
+    visited = np.kron(states, np.ones((64, 64), int))
+    q_idx, kv_idx = np.indices((128, 192))
+    visible = (visited == 1) | ((visited == 2) & ((q_idx + kv_idx) % 3 == 0))
+    program = attention(pattern=True, block=64, mask_mod=lambda b, h, q_idx, kv_idx: (q_idx + kv_idx) % 3 == 0)
+    check_attention(program, visible, (1, 1, 1, 128, 192), arguments=(lists,))
+
+
+def test_a_pattern_of_blocks_needs_no_mask():
+    scores = normal(3, 5)
+    pattern = patterns.top_k(scores, 2, 64)
+    program = attention(pattern=pattern, block=64)
+    assert "mask" not in program.text()
+    assert not program.captures
+    chosen = scores >= np.sort(scores, axis=-1)[:, -2:-1]
+    visible = np.kron(chosen, np.ones((64, 64), bool))[:130, :300]
+    check_attention(program, visible, (2, 2, 1, 130, 300), arguments=(pattern.lists(130, 300, 64),))
+    both = attention(pattern=pattern & patterns.causal(), block=64)
+    assert not both.captures
+    visible = visible & (np.arange(130)[:, None] >= np.arange(300))
+    lists = (pattern & patterns.causal()).lists(130, 300, 64)
+    check_attention(both, visible, (2, 2, 1, 130, 300), arguments=(lists,))
+    assert list(attention(pattern=pattern, block=(64, 128)).captures) == ["mask_states"]
+
+
+def test_lists_of_batches_and_heads():
+    scores = normal(2, 4, 3, 5)
+    pattern = patterns.top_k(scores, 2, 64)
+    chosen = scores >= np.sort(scores, axis=-1)[..., -2:-1]
+    visible = np.kron(chosen, np.ones((64, 64), bool))[..., :130, :300]
+    lists = pattern.lists(130, 300, 64)
+    assert (lists.batches, lists.heads) == (2, 4)
+    check_attention(attention(pattern=pattern, block=64), visible, (2, 4, 2, 130, 300), arguments=(lists,))
+
+
+def test_captures_that_have_the_names_of_operands_get_others():
+    q, k = np.zeros(300, np.int32), np.zeros(300, np.int32)
+    score, wave = np.zeros(300, np.float32), {"π": np.zeros(300, np.float32)}
+    program = attention(
+        mask_mod=lambda b, h, q_idx, kv_idx: q[q_idx] == k[kv_idx],
+        score_mod=lambda s, b, h, q_idx, kv_idx: s + score[q_idx] + wave["π"][kv_idx],
+    )
+    assert list(program.captures) == ["score_1", "captured", "q_1", "k_1"]
+    check_attention(program)
+
+
+def test_200_closures_have_one_text():
+    def program(length):
+        ids = np.zeros(length, np.int32)
+        return attention(mask_mod=lambda b, h, q_idx, kv_idx: ids[q_idx] == ids[kv_idx])
+
+    assert len({program(length).text() for length in range(1, 201)}) == 1
+
+
+def test_static_sizes_are_in_the_types():
+    text = attention(batches=2, heads=4, kv_heads=2, queries=100, keys=130).text()
+    assert "%q: tensor<2x4x100x64xf16>, %k: tensor<2x2x130x64xf16>" in text
+    assert "lse: tensor<2x4x100xf32>" in text
+    check_attention(attention(batches=2, heads=4, kv_heads=2, queries=100, keys=130))
+    text = programs.spmm(16, m=48, n=5, k=32, x_layout="nk").text()
+    assert "%w: !sparsec.bsr<48x32xbf16, block = 16x16>, %x: tensor<5x32xbf16>" in text
+    assert "y: tensor<48x5xbf16>" in text
+    text = programs.sddmm(16, m=48, n=32, k=7, a_layout="km").text()
+    assert "%p: !sparsec.bsr<48x32xbf16, block = 16x16>, %a: tensor<7x48xbf16>, %b: tensor<32x7xbf16>" in text
+
+
+@pytest.mark.parametrize("program", [programs.spmm(16, m=48), programs.sddmm(16, n=3), programs.attention(128, keys=5)])
+def test_the_default_dtype_is_bf16(program):
+    assert "f16>" not in program.text().replace("bf16>", "")
+    compiled(program)
+
+
+def test_the_name_of_a_program():
+    program = programs.spmm(16, name="linear")
+    assert program.name == "linear"
+    assert program.text().startswith("sparsec.kernel @linear(")
+
+
+# ---- Refusals
+
+EXTRAS = {f"e{index}": programs.per_row() for index in range(17)}
+CAPTURES = [np.zeros(4, np.float32) for _ in range(9)]
+
+
+def sum_of_captures(score, b, h, q_idx, kv_idx):
+    return sum((each[q_idx] for each in CAPTURES), score)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: programs.spmm(17), "block is 17, but expects one or two of 16, 32, .*, 256"),
+        (lambda: programs.spmm((16, 16, 16)), r"block is \(16, 16, 16\), but expects"),
+        (lambda: programs.spmm(16, "f32"), "dtype is 'f32', but expects bf16 or f16"),
+        (lambda: programs.spmm(16, result_dtype="i32"), "result_dtype is 'i32', but expects bf16 or f16 or f32"),
+        (lambda: programs.spmm(16, x_layout="mn"), "x_layout is 'mn', but expects kn or nk"),
+        (lambda: programs.spmm(16, y_layout="nk"), "y_layout is 'nk', but expects mn or nm"),
+        (lambda: programs.spmm(16, m=-1), "m is -1, but expects None or an int from 0 to 2147418111"),
+        (lambda: programs.spmm(16, n=2**31), "n is 2147483648, but expects None or an int"),
+        (lambda: programs.spmm(16, k=1.5), "k is 1.5, but expects None or an int"),
+        (lambda: programs.spmm(16, name="a b"), "name has the name 'a b', but expects an identifier"),
+        (lambda: programs.spmm(16, name="a" * 64), "name has the name 'a{64}', but expects an identifier"),
+        (lambda: programs.spmm(16, extras={"b": programs.per_row()}), "extras are given without an epilogue"),
+        (lambda: programs.spmm(16, epilogue=lambda acc, b: acc, extras={"b": "f32"}), "extras has 'f32' as 'b', but"),
+        (
+            lambda: programs.spmm(16, epilogue=lambda acc, x: acc, extras={"x": programs.full()}),
+            "extras has the name 'x'",
+        ),
+        (
+            lambda: programs.spmm(16, epilogue=lambda acc, y: acc, extras={"y": programs.full()}),
+            "extras has the name 'y'",
+        ),
+        (
+            lambda: programs.spmm(16, epilogue=lambda *a: a[0], extras={"acc": programs.full()}),
+            "extras has the name 'acc'",
+        ),
+        (
+            lambda: programs.spmm(16, epilogue=lambda *a: a[0], extras={"ä": programs.full()}),
+            "extras has the name 'ä', but",
+        ),
+        (lambda: programs.spmm(16, epilogue=lambda *a: a[0], extras=EXTRAS), "are 17 operands, but expect at most 16"),
+        (lambda: programs.per_row("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
+        (lambda: programs.per_column("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
+        (lambda: programs.full("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
+        (lambda: programs.scalar("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
+        (lambda: programs.sddmm(8), "block is 8, but expects"),
+        (lambda: programs.sddmm(16, "f8"), "dtype is 'f8', but expects bf16 or f16"),
+        (lambda: programs.sddmm(16, result_dtype="f8"), "result_dtype is 'f8', but expects bf16 or f16 or f32"),
+        (lambda: programs.sddmm(16, a_layout="kn"), "a_layout is 'kn', but expects mk or km"),
+        (lambda: programs.sddmm(16, b_layout="km"), "b_layout is 'km', but expects nk or kn"),
+        (lambda: programs.sddmm(16, k=-1), "k is -1, but expects"),
+        (lambda: programs.attention(96), "head_dim is 96, but expects 64 or 128"),
+        (lambda: programs.attention(64, dtype="f32"), "dtype is 'f32', but expects bf16 or f16"),
+        (lambda: programs.attention(64, result_dtype="i32"), "result_dtype is 'i32', but expects"),
+        (lambda: programs.attention(64, pattern="dense"), "pattern is a str, but expects a Pattern, True or False"),
+        (lambda: programs.attention(64, pattern=True, block=32), "block is 32, but expects one or two of 64, 128"),
+        (lambda: programs.attention(64, window=5), r"window is 5, but expects \(left, right\)"),
+        (lambda: programs.attention(64, window=(1, -2)), "window has the limit -2, but expects an int from -1"),
+        (lambda: programs.attention(64, window=(2**31, 0)), "window has the limit 2147483648, but expects"),
+        (lambda: programs.attention(64, heads=3, kv_heads=2), "heads is 3, but expects a multiple of kv_heads, 2"),
+        (lambda: programs.attention(64, heads=3, kv_heads=0), "heads is 3, but expects a multiple of kv_heads, 0"),
+        (lambda: programs.attention(64, queries=-1), "queries is -1, but expects None or an int"),
+        (lambda: programs.attention(64, score_mod=sum_of_captures), "capture 9 arrays, but expect at most 8"),
+        (
+            lambda: programs.attention(64, pattern=patterns.causal(), mask_mod=lambda b, h, q, k: q > k),
+            r"mask_mod and a Pattern are given; write pattern=the pattern & predicate\(mask_mod\)",
+        ),
+    ],
+)
+def test_refusals_name_the_option(make, message):
+    with pytest.raises(InvalidArgument, match=message):
+        make()
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (
+            lambda: programs.spmm(16, epilogue=lambda acc, b: acc),
+            r"epilogue has the arguments \(acc, b\), but expects \(acc\)",
+        ),
+        (lambda: programs.sddmm(16, epilogue=lambda acc: None), "epilogue returns a NoneType, but expects a number"),
+        (
+            lambda: programs.attention(64, score_mod=lambda s: s),
+            r"score_mod has the arguments \(s\), but expects \(score, b",
+        ),
+        (lambda: programs.attention(64, mask_mod=lambda b, h, q, k: q), "mask_mod returns an integer"),
+    ],
+)
+def test_refusals_of_functions_name_the_option(make, message):
+    with pytest.raises(TracingError, match=message):
+        make()
