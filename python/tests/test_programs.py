@@ -2,7 +2,10 @@
 """Kernels from Python: what they compute, against NumPy in float64, and what they refuse."""
 
 import itertools
+import linecache
 import math
+import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -433,3 +436,24 @@ def test_refusals_name_the_option(make, message):
 def test_refusals_of_functions_name_the_option(make, message):
     with pytest.raises(TracingError, match=message):
         make()
+
+
+# ---- The document
+
+
+def test_the_code_of_the_document(capsys):
+    """Runs the Python blocks in order. A block of text behind one is what it prints."""
+    document = Path(__file__).parents[2] / "docs" / "python-programs.md"
+    blocks = re.findall(
+        r"^```(python|text)\n(.*?)^```$", document.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL
+    )
+    assert [kind for kind, _ in blocks].count("python") > 5
+    namespace = {"__name__": "python_programs"}
+    for kind, block in blocks:
+        if kind == "python":
+            # Errors quote the line of the user's file.
+            linecache.cache["example.py"] = (len(block), None, block.splitlines(keepends=True), "example.py")
+            exec(compile(block, "example.py", "exec"), namespace)
+        else:
+            assert capsys.readouterr().out == block
+    assert capsys.readouterr().out == ""
