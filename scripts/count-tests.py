@@ -2,10 +2,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Counts the tests of a CTest run: count-tests.py RESULTS.xml, where ctest --output-junit has written RESULTS.xml.
 
-One CTest entry may be a whole lit folder or GoogleTest program: the cases inside are counted, by the lines that lit -v
-and GoogleTest print. Any other entry is one test. An entry that failed without a failed case (a crash, a time-out) adds
-one failure. Prints what was skipped and why, what failed, and last "N passed, M failed, K skipped". Exits with 1 if
-anything failed or nothing passed.
+One CTest entry may be a whole lit folder, GoogleTest program or pytest run: the cases inside are counted, by the lines
+that lit -v, GoogleTest and pytest -v print. Any other entry is one test. An entry that failed without a failed case (a
+crash, a time-out) adds one failure. Prints what was skipped and why, what failed, and last "N passed, M failed, K
+skipped". Exits with 1 if anything failed or nothing passed.
 """
 
 import re
@@ -21,16 +21,20 @@ LIT_OUTCOMES = {"PASS": PASSED, "FLAKYPASS": PASSED, "XFAIL": PASSED,
 # The list of failures at the end of a GoogleTest run repeats the names, without the time.
 GTEST_CASE = re.compile(r"^\[ +(OK|FAILED|SKIPPED) +\] ([^\s,]+).* \(\d+ ms\)$")
 GTEST_OUTCOMES = {"OK": PASSED, "SKIPPED": SKIPPED}
+PYTEST_CASE = re.compile(r"^(\S+\.py::.+?) (PASSED|FAILED|ERROR|SKIPPED|XFAIL)(?: \((.*)\))? +\[ *\d+%\]$")
+PYTEST_OUTCOMES = {"PASSED": PASSED, "XFAIL": PASSED, "SKIPPED": SKIPPED}
 SKIP_REASON = re.compile(r"skipped: (.+)")
 
 
 def inner_cases(output):
-    """The (outcome, name, skip reason) of the lit and GoogleTest cases in the output of one CTest entry."""
+    """The (outcome, name, skip reason) of the lit, GoogleTest and pytest cases in the output of one CTest entry."""
     cases, reason = [], ""
     for line in output.splitlines():
         if match := LIT_CASE.match(line):
             outcome = LIT_OUTCOMES.get(match[1], FAILED)
             cases.append((outcome, match[2], "a feature in its REQUIRES line is missing here"))
+        elif match := PYTEST_CASE.match(line):
+            cases.append((PYTEST_OUTCOMES.get(match[2], FAILED), match[1], match[3] or "no reason given"))
         elif match := GTEST_CASE.match(line):
             cases.append((GTEST_OUTCOMES.get(match[1], FAILED), match[2], reason or "no reason given"))
             reason = ""

@@ -4,6 +4,8 @@
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 ptxas_venv=${XDG_CACHE_HOME:-$HOME/.cache}/sparsec/ptxas-13.0
+python_venv=${XDG_CACHE_HOME:-$HOME/.cache}/sparsec/python-tests
+configure_options=() # of cmake, beside those of the preset
 
 fail() {
   echo "error: $*" >&2
@@ -45,7 +47,7 @@ build() {
     export CMAKE_C_COMPILER_LAUNCHER=ccache CMAKE_CXX_COMPILER_LAUNCHER=ccache
     export CCACHE_SLOPPINESS=pch_defines,time_macros
   fi
-  cmake --preset "$preset" --log-level=NOTICE
+  cmake --preset "$preset" --log-level=NOTICE "${configure_options[@]}"
   cmake --build --preset "$preset" ${1:+--target "$@"}
   link_wheel_ptxas "build/$preset"
 }

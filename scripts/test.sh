@@ -13,6 +13,12 @@ scripts/install-dependencies.sh
 SPARSEC_PTXAS=$(find_ptxas)
 export SPARSEC_PTXAS
 
+# The sanitizers' presets have no compiler, which the Python tests need.
+case $preset in
+asan | tsan) ;;
+*) configure_options+=(-DSPARSEC_PYTHON=ON -DSPARSEC_PYTHON_TESTS="$python_venv/bin/python") ;;
+esac
+
 step "building everything, preset $preset"
 build "$preset"
 

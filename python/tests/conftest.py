@@ -5,6 +5,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import hypothesis
 import pytest
 
 import sparsec
@@ -15,6 +16,11 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?
   sparsec.return %y : tensor<?x?xf32>
 }
 """
+
+
+# The same cases in every run, on machines of any speed, and no files in the working directory.
+hypothesis.settings.register_profile("sparsec", deadline=None, derandomize=True, database=None)
+hypothesis.settings.load_profile("sparsec")
 
 
 @pytest.fixture(scope="session", autouse=True)

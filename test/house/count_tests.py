@@ -31,6 +31,17 @@ skipped: no GPU
 GTEST_FAILURE = "[  FAILED  ] All/Plan.Sizes/0, where GetParam() = 1 (2 ms)"
 
 
+PYTEST = """<testcase name="python" status="{status}"><system-out>============ test session starts ============
+collecting ... collected 4 items
+
+python/tests/test_bsr.py::test_types[f16-a b] PASSED                       [ 25%]
+python/tests/test_bsr.py::test_torch SKIPPED (could not import 'torch')    [ 50%]
+python/tests/test_cli.py::test_known XFAIL (a reason)                      [ 75%]
+python/tests/test_cli.py::test_last {last}                                 [100%]
+FAILED python/tests/test_cli.py::test_last - assert False
+</system-out></testcase>"""
+
+
 def count(*entries):
     """What the script prints for these CTest entries, and its exit code."""
     with tempfile.NamedTemporaryFile("w", suffix=".xml") as results:
@@ -50,6 +61,17 @@ class CountTests(unittest.TestCase):
             lines, code = count(LIT.format(status="fail", third=third))
             self.assertEqual((lines[-1], code), ("2 passed, 1 failed, 1 skipped", 1))
             self.assertIn("failed: sparsec :: dialect/third.mlir", lines)
+
+    def test_pytest_cases(self):
+        lines, code = count(PYTEST.format(status="run", last="PASSED"))
+        self.assertEqual((lines[-1], code), ("3 passed, 0 failed, 1 skipped", 0))
+        self.assertIn("skipped: could not import 'torch': python/tests/test_bsr.py::test_torch", lines)
+
+    def test_pytest_failure_counts_once(self):
+        for last in ("FAILED", "ERROR"):
+            lines, code = count(PYTEST.format(status="fail", last=last))
+            self.assertEqual((lines[-1], code), ("2 passed, 1 failed, 1 skipped", 1))
+            self.assertIn("failed: python/tests/test_cli.py::test_last", lines)
 
     def test_googletest_failure_counts_once(self):
         lines, code = count(GTEST.format(status="fail", last=GTEST_FAILURE))
