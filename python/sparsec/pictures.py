@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from sparsec.errors import InvalidArgument
+from sparsec.options import integer
 
 __all__ = ["Picture", "draw_matrix", "draw_states"]
 
@@ -148,9 +149,8 @@ def draw_states(
     Raises InvalidArgument, which names the option.
     """
     values = np.asarray(states)
-    for option, limit in (("rows", rows), ("columns", columns)):
-        if not isinstance(limit, int) or limit < 1:
-            raise InvalidArgument(f"{option} is {limit!r}, but expects an int of at least 1")
+    integer("rows", rows, 1)
+    integer("columns", columns, 1)
     if values.ndim != 2 or not np.isin(values, (EMPTY, FULL, PARTIAL)).all():
         raise InvalidArgument("states expects two dimensions of 0 (empty), 1 (full) and 2 (partial)")
     shown = _sampled(values.shape[0], rows)

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sparsec.errors import InvalidArgument
+from sparsec.options import block_sides, integer, one_of
 from sparsec.patterns import Pattern
 from sparsec.tracing import Capture, Graph, Region, trace
 
@@ -26,6 +27,7 @@ _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
 _MOST_EXTRAS = 16  # spmm_c21, sddmm_c21
 _MOST_CAPTURES = 8  # attention_c21
 _NO_LIMIT = -1
+_DEFAULT_BLOCK = 128
 _LONGEST_BASE = 56  # of a name that gets a number behind it
 
 
@@ -60,24 +62,24 @@ class Extra:
 
 def per_row(dtype: str = "f32") -> Extra:
     """One element for each row m of the block-sparse matrix: a tensor of M elements."""
-    return Extra("per_row", _one_of("dtype", dtype, _RESULT_TYPES))
+    return Extra("per_row", one_of("dtype", dtype, _RESULT_TYPES))
 
 
 def per_column(dtype: str = "f32") -> Extra:
     """One element for each column n of the product: a tensor of N elements."""
-    return Extra("per_column", _one_of("dtype", dtype, _RESULT_TYPES))
+    return Extra("per_column", one_of("dtype", dtype, _RESULT_TYPES))
 
 
 def full(dtype: str | None = None) -> Extra:
     """One element for each element of the result: a tensor of the result's shape, by default of its type."""
-    return Extra("full", dtype if dtype is None else _one_of("dtype", dtype, _RESULT_TYPES))
+    return Extra("full", dtype if dtype is None else one_of("dtype", dtype, _RESULT_TYPES))
 
 
 def scalar(dtype: str | None = None) -> Extra:
     """The same element everywhere: by default an f32 that a call passes by value; with a dtype a tensor of rank 0."""
     if dtype is None:
         return Extra("scalar", "f32", by_value=True)
-    return Extra("scalar", _one_of("dtype", dtype, _RESULT_TYPES))
+    return Extra("scalar", one_of("dtype", dtype, _RESULT_TYPES))
 
 
 def spmm(
@@ -103,11 +105,11 @@ def spmm(
     extra operands that belong to it. It gives the element of y. Arrays of rank 0 that it reads become operands.
     Raises InvalidArgument, which names the option, and TracingError.
     """
-    _one_of("dtype", dtype, _INPUT_TYPES)
-    rows, columns = _block(block, range(16, 257, 16))
-    result = _one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
-    _one_of("x_layout", x_layout, ("kn", "nk"))
-    _one_of("y_layout", y_layout, ("mn", "nm"))
+    one_of("dtype", dtype, _INPUT_TYPES)
+    rows, columns = block_sides(block, range(16, 257, 16))
+    result = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
+    one_of("x_layout", x_layout, ("kn", "nk"))
+    one_of("y_layout", y_layout, ("mn", "nm"))
     sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
     kernel = _Kernel(name)
     kernel.operand("w", f"!sparsec.bsr<{sizes['m']}x{sizes['k']}x{dtype}, block = {rows}x{columns}>")
@@ -141,11 +143,11 @@ def sddmm(
     epilogue, extras: as of spmm; `full` is another array of values of the same pattern.
     Raises InvalidArgument, which names the option, and TracingError.
     """
-    _one_of("dtype", dtype, _INPUT_TYPES)
-    rows, columns = _block(block, range(16, 257, 16))
-    result = _one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
-    _one_of("a_layout", a_layout, ("mk", "km"))
-    _one_of("b_layout", b_layout, ("nk", "kn"))
+    one_of("dtype", dtype, _INPUT_TYPES)
+    rows, columns = block_sides(block, range(16, 257, 16))
+    result = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
+    one_of("a_layout", a_layout, ("mk", "km"))
+    one_of("b_layout", b_layout, ("nk", "kn"))
     sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
     kernel = _Kernel(name)
     kernel.operand("p", f"!sparsec.bsr<{sizes['m']}x{sizes['n']}x{dtype}, block = {rows}x{columns}>")
@@ -162,7 +164,7 @@ def attention(
     *,
     dtype: str = "bf16",
     pattern: Pattern | bool = False,
-    block: int | tuple[int, int] = 128,
+    block: int | tuple[int, int] | None = None,
     causal: bool = False,
     window: tuple[int, int] | None = None,
     scale: bool = False,
@@ -183,8 +185,8 @@ def attention(
     of blocks, if there is a pattern; then scale, an f32, if `scale` (else it is 1 / sqrt(D)); then captured arrays. It
     gives o (B x H x Sq x D, `result_dtype`, by default `dtype`) and, with `lse`, lse (B x H x Sq, f32).
 
-    pattern: True: the kernel takes lists of blocks of `block` (queries, keys). A Pattern: the same, and its condition
-      is the mask of partial blocks; the lists of a call are those that the pattern makes for this block.
+    pattern: True: the kernel takes lists of blocks of `block` (queries, keys; by default 128). A Pattern: the same, and
+      its condition is the mask of partial blocks; the lists of a call are those that the pattern makes for this block.
     causal: query q sees the keys up to q + Skv - Sq: the last query and the last key have the same position. With
       Sq = Skv this is FlexAttention's `q_idx >= kv_idx`.
     window: (left, right), the keys that a query sees before and behind that position; -1 is no limit.
@@ -194,7 +196,7 @@ def attention(
 
     Raises InvalidArgument, which names the option, and TracingError.
     """
-    _one_of("dtype", dtype, _INPUT_TYPES)
+    one_of("dtype", dtype, _INPUT_TYPES)
     if head_dim not in (64, 128):  # attention_c4
         raise InvalidArgument(f"head_dim is {head_dim}, but expects 64 or 128")
     sizes = [_size("batches", batches), _size("heads", heads), _size("queries", queries), str(head_dim)]
@@ -204,28 +206,34 @@ def attention(
     kernel = _Kernel(name)
     for each, shape in (("q", sizes), ("k", kv_sizes), ("v", kv_sizes)):
         kernel.operand(each, _tensor(shape, dtype))
-    kernel.result("o", _tensor(sizes, _one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)))
+    kernel.result("o", _tensor(sizes, one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)))
     if lse:
         kernel.result("lse", _tensor(sizes[:3], "f32"))
-    before, after = _attention_clauses(kernel, pattern, block, causal, window, scale)
-    captures, regions = _attention_regions(kernel, _mask_of(pattern, block, mask_mod), score_mod)
+    sides = _pattern_block(pattern, block)
+    before, after = _attention_clauses(kernel, sides, causal, window, scale)
+    captures, regions = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod)
     extras = f" extras({', '.join(f'%{each}' for each in captures)})" if captures else ""
     return kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
 
 
+def _pattern_block(pattern: Pattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:
+    """The sides of the pattern's blocks; None without a pattern."""
+    if not isinstance(pattern, (Pattern, bool)):
+        raise InvalidArgument(f"pattern is a {type(pattern).__name__}, but expects a Pattern, True or False")
+    if pattern is not False:
+        return block_sides(_DEFAULT_BLOCK if block is None else block, (64, 128))  # pattern_c1
+    if block is not None:
+        raise InvalidArgument("block is given without a pattern")
+    return None
+
+
 def _attention_clauses(
-    kernel: _Kernel,
-    pattern: Pattern | bool,
-    block: int | tuple[int, int],
-    causal: bool,
-    window: tuple[int, int] | None,
-    scale: bool,
+    kernel: _Kernel, block: tuple[int, int] | None, causal: bool, window: tuple[int, int] | None, scale: bool
 ) -> tuple[str, str]:
     """What stands before and behind the clause of captured operands."""
     before = after = ""
-    if pattern is not False:
-        rows, columns = _block(block, (64, 128))
-        kernel.operand("p", f"!sparsec.pattern<{rows}x{columns}>")
+    if block is not None:
+        kernel.operand("p", f"!sparsec.pattern<{block[0]}x{block[1]}>")
         before += " pattern(%p)"
     if scale:
         kernel.operand("scale", "f32")
@@ -240,24 +248,17 @@ def _attention_clauses(
 def _window(window: tuple[int, int]) -> tuple[int, int]:
     if not isinstance(window, (tuple, list)) or len(window) != 2:
         raise InvalidArgument(f"window is {window!r}, but expects (left, right)")
-    for limit in window:
-        if not isinstance(limit, int) or not _NO_LIMIT <= limit < 2**31:  # attention_c9
-            raise InvalidArgument(
-                f"window has the limit {limit!r}, but expects an int from -1 (no limit) to 2147483647"
-            )
-    return window[0], window[1]
+    return integer("window", window[0], _NO_LIMIT, 2**31 - 1), integer("window", window[1], _NO_LIMIT, 2**31 - 1)
 
 
 def _mask_of(
-    pattern: Pattern | bool, block: int | tuple[int, int], mask_mod: Callable[..., Any] | None
+    pattern: Pattern | bool, block: tuple[int, int] | None, mask_mod: Callable[..., Any] | None
 ) -> Callable[..., Any] | None:
-    if not isinstance(pattern, (Pattern, bool)):
-        raise InvalidArgument(f"pattern is a {type(pattern).__name__}, but expects a Pattern, True or False")
-    if isinstance(pattern, bool):
+    if isinstance(pattern, bool) or block is None:
         return mask_mod
     if mask_mod is not None:
         raise InvalidArgument("mask_mod and a Pattern are given; write pattern=the pattern & predicate(mask_mod)")
-    return pattern.mask_mod(_block(block, (64, 128)))
+    return pattern.mask_mod(block)
 
 
 def _attention_regions(
@@ -372,12 +373,6 @@ def _tensor(sizes: Sequence[str], dtype: str) -> str:
     return f"tensor<{''.join(f'{size}x' for size in sizes)}{dtype}>"
 
 
-def _one_of(option: str, value: Any, choices: Sequence[str]) -> str:
-    if value not in choices:
-        raise InvalidArgument(f"{option} is {value!r}, but expects {' or '.join(choices)}")
-    return str(value)
-
-
 def _identifier(option: str, name: Any) -> str:
     if not isinstance(name, str) or not _IDENTIFIER.fullmatch(name):
         raise InvalidArgument(
@@ -387,15 +382,4 @@ def _identifier(option: str, name: Any) -> str:
 
 
 def _size(option: str, size: int | None) -> str:
-    if size is None:
-        return "?"
-    if not isinstance(size, int) or not 0 <= size <= _LARGEST_SIZE:
-        raise InvalidArgument(f"{option} is {size!r}, but expects None or an int from 0 to {_LARGEST_SIZE}")
-    return str(size)
-
-
-def _block(block: Any, sides: Sequence[int]) -> tuple[int, int]:
-    pair = (block, block) if isinstance(block, int) else block
-    if not isinstance(pair, (tuple, list)) or len(pair) != 2 or any(side not in sides for side in pair):
-        raise InvalidArgument(f"block is {block!r}, but expects one or two of {', '.join(map(str, sides))}")
-    return pair[0], pair[1]
+    return "?" if size is None else str(integer(option, size, 0, _LARGEST_SIZE))

@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
@@ -53,6 +53,7 @@ def test_causal(queries, keys, block, offset):
 
 
 @given(LENGTHS, LENGTHS, BLOCKS, st.integers(-1, 40), st.integers(-1, 40), st.integers(0, 20), st.integers(-70, 70))
+@example(5, 7, (5, 5), -1, -1, 0, 0)
 def test_sliding_window(queries, keys, block, left, right, sinks, offset):
     q, k = indices(queries, keys)
     mask = np.ones((queries, keys), np.bool_)
@@ -117,6 +118,17 @@ def test_vertical_slash_of_heads(queries, keys, block, data):
         [np.isin(k, vertical[h][vertical[h] >= 0]) | np.isin(q - k, slash[h][slash[h] >= 0]) for h in range(3)]
     )
     check(patterns.vertical_slash(vertical, slash), mask, block)
+
+
+def test_vertical_slash_with_heads_on_one_side():
+    q, k = indices(20, 30)
+    by_head = np.array([[3, 7], [5, -1]])
+    vertical = np.array([np.isin(k, row[row >= 0]) | (q - k == 4) for row in by_head])
+    slash = np.array([np.isin(q - k, row[row >= 0]) | (k == 4) for row in by_head])
+    assert check(patterns.vertical_slash(by_head, [4]), vertical, (8, 8)).heads == 2
+    assert check(patterns.vertical_slash([4], by_head), slash, (8, 8)).heads == 2
+    with pytest.raises(InvalidArgument, match="heads is 3, but the pattern was made for 2 heads"):
+        patterns.vertical_slash([4], by_head).lists(20, heads=3)
 
 
 TILES = st.tuples(*[st.integers(1, 4)] * 3)
@@ -206,6 +218,16 @@ def test_a_predicate_in_many_parts():
     pattern = patterns.predicate(lambda b, h, q_idx, kv_idx: (q_idx * kv_idx) % 37 < 36)
     check(pattern, (q * k) % 37 < 36, (3, 7))
     check(patterns.predicate(lambda b, h, q_idx, kv_idx: (q_idx * kv_idx) % 37 < 36), (q * k) % 37 < 36, (2000, 2000))
+
+
+def test_integers_of_numpy_are_integers():
+    eight = np.int64(8)
+    for pattern in (patterns.prefix(eight), patterns.causal(eight), patterns.sliding_window(eight, eight, sinks=eight)):
+        q, k = indices(40, 30)
+        mask = {"Prefix": k < 8 + 0 * q, "Window": k <= q + 8}.get(type(pattern).__name__, (abs(q - k) <= 8) | (k < 8))
+        check(pattern, mask, (np.int32(8), 5))
+    with pytest.raises(InvalidArgument, match="sinks is True, but expects an int"):
+        patterns.sliding_window(3, sinks=True)
 
 
 def test_lists_are_shared_where_nothing_depends_on_heads():
@@ -376,6 +398,11 @@ def test_density_and_flops():
     own = patterns.BlockLists.from_states(states, 100, 130, (64, 64))
     assert own.flops(64) == own.flops(64, batches=2, heads=3) == 4 * 64 * 6 * 100 * 130
     assert own.density == 1
+    assert lists.flops(64, batches=0) == 0
+    with pytest.raises(InvalidArgument, match="heads is 8, but the lists are those of 3 heads"):
+        own.flops(64, heads=8)
+    with pytest.raises(InvalidArgument, match="batches is 1, but the lists are those of 2 batches"):
+        own.flops(64, batches=1)
 
 
 def test_empty_patterns():
@@ -435,6 +462,8 @@ MASK = np.zeros((8, 8), np.bool_)
         (lambda: patterns.causal(1.5), "offset is 1.5, but expects an int"),
         (lambda: patterns.vertical_slash([1], [1], offset="1"), "offset is '1', but expects an int"),
         (lambda: patterns.sliding_window(-2), "left is -2, but expects an int of at least -1"),
+        (lambda: patterns.from_mask(MASK, (8, 0)), r"block is \(8, 0\), but expects one or two positive sides"),
+        (lambda: patterns.top_k(MASK, 1, (8, 8, 8)), r"block is \(8, 8, 8\), but expects one or two positive sides"),
         (lambda: patterns.sliding_window(2, 1.5), "right is 1.5, but expects an int of at least -1"),
         (lambda: patterns.sliding_window(2, sinks=-1), "sinks is -1, but expects an int of at least 0"),
         (lambda: patterns.prefix([1.5]), r"length has shape \(1,\) and dtype float64, but expects integers of 1 dim"),

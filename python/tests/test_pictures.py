@@ -155,6 +155,10 @@ def test_lists_of_one_batch_and_head():
     title, row, *_ = str(lists.draw(batch=1, head=0)).splitlines()
     assert title.endswith(", batch 1, head 0, density 0.25")
     assert row == "0 █▒"
+    with pytest.raises(InvalidArgument, match="head is 2, but expects an int from 0 to 1"):
+        lists.draw(head=2)
+    with pytest.raises(InvalidArgument, match="batch is -1, but expects an int from 0 to 1"):
+        lists.draw(batch=-1)
 
 
 @pytest.mark.parametrize(

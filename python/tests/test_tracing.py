@@ -7,9 +7,10 @@ import math
 
 import numpy as np
 import pytest
-import sparsec
 from hypothesis import given
 from hypothesis import strategies as st
+
+import sparsec
 from sparsec import programs, tracing
 from sparsec.tracing import Graph, TracingError, captured, trace
 
@@ -108,6 +109,10 @@ FLOATS = {
         lambda a, b: np.where(np.less(a, b), np.tanh(a) + np.maximum(a, b), np.multiply(2, a)),
         lambda a, b: np.where(a < b, np.tanh(a) + np.maximum(a, b), 2 * a),
     ),
+    "methods of casts": (
+        lambda a, b: (a < 0).float() + tracing.where(a.bool(), b, 1.0) + (a < 0).new_zeros(()).float(),
+        lambda a, b: (a < 0) + np.where(a != 0, b, 1.0),
+    ),
     "infinite constant": (lambda a, b: tracing.where(a < 0, -math.inf, b), lambda a, b: np.where(a < 0, -np.inf, b)),
     "constant": (lambda a, b: 0.1, lambda a, b: np.full_like(a, 0.1)),
 }
@@ -187,7 +192,7 @@ def test_other_functions_of_integers():
     def function(b, h, q, k):
         n = NUMERATORS[q]
         smaller = tracing.minimum(n, 3) + 2 * np.maximum(n, -2)
-        return smaller + tracing.where(q > 4, n, 7) + (n / 2).astype("int32") + (h == 1) * n.astype(bool)
+        return smaller + tracing.where(q > 4, n, 7) + (n / 2).int() + (h == 1) * n.astype(bool)
 
     expected = [
         [min(n, 3) + 2 * max(n, -2) + (n if q > 4 else 7) + int(n / 2) + (h == 1) * (n != 0)
@@ -258,6 +263,50 @@ def test_arrays_are_found_where_functions_read_them():
     }
     for name, (function, expected) in cases.items():
         assert value_at(function)[0] == expected, name
+
+
+class Callable:
+    def __call__(self, score, b, h, q_idx, kv_idx):
+        return self.method(kv_idx) + GLOBAL[q_idx]
+
+    def method(self, index):
+        return helper(index)
+
+    def score_mod(self, score, b, h, q_idx, kv_idx):
+        return GLOBAL[q_idx]
+
+
+def test_methods_read_globals():
+    assert value_at(Callable().score_mod)[0] == 3
+    with pytest.raises(TracingError, match="captured by sparsec.tracing.captured"):
+        value_at(Callable())  # self.method is reached through an attribute
+    directly = Callable()
+    directly.method = lambda index: index
+    assert value_at(directly)[0] == 8
+
+
+def test_functions_that_call_themselves():
+    cycle = [GLOBAL]
+    cycle.append(cycle)
+
+    def total(index, count):
+        return GLOBAL[index] + cycle[0][index] + (total(index + 1, count - 1) if count > 1 else 0)
+
+    assert value_at(lambda s, b, h, q, k: total(q, 3))[0] == 2 * (3 + 4 + 5)
+
+
+def test_an_attribute_with_the_name_of_a_global_is_no_global():
+    wrapped = Holder(captured(np.zeros(4, np.int32), "array"))
+    wrapped.GLOBAL = wrapped.array
+    region = region_of(lambda b, h, q, k: wrapped.GLOBAL[q] == 0)
+    assert [capture.name for capture in region.captures] == ["array"]
+
+
+def test_numpy_scalars_and_arrays_of_no_dimensions_on_the_left():
+    zero_d = {"x": Holder(np.array(3, np.float32))}
+    value, region = value_at(lambda s, b, h, q, k: np.float32(2) * q + np.int64(1) + zero_d["x"].array * k)
+    assert value == 2 * 3 + 1 + 3 * 5
+    assert [capture.type for capture in region.captures] == ["tensor<f32>"]
 
 
 def test_a_wrapped_array_is_found_in_an_attribute():

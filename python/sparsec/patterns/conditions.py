@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsec.errors import InvalidArgument
+from sparsec.options import is_integer
 from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
 from sparsec.patterns.states import (
     EMPTY,
@@ -249,6 +250,6 @@ class Predicate(Pattern):
 
 
 def _checked_offset(offset: Any) -> int:
-    if not isinstance(offset, int):
+    if not is_integer(offset):
         raise InvalidArgument(f"offset is {offset!r}, but expects an int")
-    return offset
+    return int(offset)

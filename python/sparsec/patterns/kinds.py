@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from sparsec.errors import InvalidArgument
+from sparsec.options import block_sides, integer, is_integer
 from sparsec.patterns.conditions import NO_LIMIT, Documents, Mask, Predicate, Prefix, Slash, Vertical, Video, Window
 from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
 from sparsec.patterns.states import FULL, PARTIAL, Array, Grid
@@ -29,18 +30,13 @@ def sliding_window(left: int, right: int = 0, *, sinks: int = 0, offset: int = 0
 
     A limit of -1 is no limit. The window has left + 1 + right keys. offset: see causal.
     """
-    for name, limit in (("left", left), ("right", right)):
-        if not isinstance(limit, int) or limit < NO_LIMIT:
-            raise InvalidArgument(f"{name} is {limit!r}, but expects an int of at least -1")
-    if not isinstance(sinks, int) or sinks < 0:
-        raise InvalidArgument(f"sinks is {sinks!r}, but expects an int of at least 0")
-    window = Window(left, right, offset)
-    return window | prefix(sinks) if sinks else window
+    window = Window(integer("left", left, NO_LIMIT), integer("right", right, NO_LIMIT), offset)
+    return window | prefix(sinks) if integer("sinks", sinks, 0) else window
 
 
 def prefix(length: int | Any) -> Pattern:
     """The first `length` keys are visible: a number, or one for each batch. A prefix LM is causal() | prefix(n)."""
-    return Prefix(length if isinstance(length, int) else _integers("length", length, (1,)))
+    return Prefix(int(length) if is_integer(length) else _integers("length", length, (1,)))
 
 
 def documents(ids: Any = None, *, lengths: Sequence[int] | None = None, key_ids: Any = None) -> Pattern:
@@ -74,7 +70,7 @@ def video(shape: Sequence[int], tile: Sequence[int], window: Sequence[int]) -> P
     """
     sides = {"shape": shape, "tile": tile, "window": window}
     for name, values in sides.items():
-        if len(values) != 3 or any(not isinstance(value, int) or value < 1 for value in values):
+        if len(values) != 3 or any(not is_integer(value) or value < 1 for value in values):
             raise InvalidArgument(f"{name} is {values!r}, but expects 3 positive ints")
     if any(size % side for size, side in zip(shape, tile, strict=True)):
         raise InvalidArgument(f"shape is {tuple(shape)}, but expects multiples of tile, {tuple(tile)}")
@@ -89,8 +85,7 @@ def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
     scores: [[batches,] heads,] block rows x block columns, without NaN. block: the sides of a block of scores.
     """
     values = np.asarray(scores)
-    if not isinstance(k, int) or k < 0:
-        raise InvalidArgument(f"k is {k!r}, but expects an int of at least 0")
+    integer("k", k, 0)
     if not 2 <= values.ndim <= 4 or np.isnan(values).any():
         raise InvalidArgument(f"scores has shape {values.shape}, but expects 2 to 4 dimensions and no NaN")
     best = np.argsort(-values.astype(np.float64), axis=-1, kind="stable")[..., :k]
@@ -116,8 +111,7 @@ def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod
         raise InvalidArgument(f"mask has the state {values.max()}, but expects 0 (empty), 1 (full) or 2 (partial)")
     if (values == PARTIAL).any() != (mask_mod is not None):
         raise InvalidArgument("mask has partial blocks (2) without a mask_mod, or a mask_mod without partial blocks")
-    sides = (block, block) if isinstance(block, int) else block
-    return Mask(values, (1, 1) if sides is None else (sides[0], sides[1]), mask_mod)
+    return Mask(values, (1, 1) if block is None else block_sides(block), mask_mod)
 
 
 def from_flex(block_mask: Any) -> Pattern:

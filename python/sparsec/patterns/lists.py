@@ -10,7 +10,8 @@ from typing import Any
 
 import numpy as np
 
-from sparsec.errors import InvalidPattern
+from sparsec.errors import InvalidArgument, InvalidPattern
+from sparsec.options import integer
 from sparsec.patterns.states import EMPTY, FULL, PARTIAL, Array, Grid
 from sparsec.pictures import Picture, draw_states
 
@@ -81,12 +82,15 @@ class BlockLists:
     def flops(self, head_dim: int, *, batches: int | None = None, heads: int | None = None) -> int:
         """The useful flops of attention: 4 * D for each query and key of a visited block.
 
-        batches, heads: how many share lists; by default as many as have lists of their own.
+        batches, heads: how many there are, where they share lists; by default as many as have lists of their own.
+        Raises InvalidArgument for another number than that of the lists, where they do not share them.
         """
         rows, columns = (last - first + 1 for first, last in (self._grid.query_range, self._grid.key_range))
         pairs = int(((self.states != EMPTY) * (rows * columns)).sum())
-        for shared, given in ((self.batches, batches), (self.heads, heads)):
-            pairs *= (given or shared) if shared == 1 else 1
+        for option, given, own in (("batches", batches, self.batches), ("heads", heads, self.heads)):
+            if given is not None and integer(option, given, 0) != own and own != 1:
+                raise InvalidArgument(f"{option} is {given}, but the lists are those of {own} {option}")
+            pairs *= given if given is not None and own == 1 else 1
         return 4 * head_dim * pairs
 
     def check(self) -> None:
@@ -115,7 +119,10 @@ class BlockLists:
         """A picture of the blocks of one batch and head: text in a terminal, SVG in a notebook.
 
         rows, columns: of the picture at most. Rows are sampled, columns merged, where there are more.
+        Raises InvalidArgument, which names the option.
         """
+        integer("batch", batch, 0, self.batches - 1)
+        integer("head", head, 0, self.heads - 1)
         title = f"{self.queries} queries x {self.keys} keys in blocks of {self.block[0]} x {self.block[1]}"
         if self.batches > 1 or self.heads > 1:
             title += f", batch {batch}, head {head}"

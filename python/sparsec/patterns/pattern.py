@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 
 from sparsec.errors import InvalidArgument
+from sparsec.options import block_sides, integer
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.states import UNKNOWN, Array, Grid, both, either, inverse, state_of
 from sparsec.tracing import Graph, Region, trace
@@ -97,22 +98,13 @@ class Pattern:
         return trace(self.visible, arguments, "i1", Graph(integers=True), "the condition of a pattern")
 
     def _grid(self, queries: int, keys: int, block: Any, heads: int | None, batches: int | None) -> Grid:
-        sides = (block, block) if isinstance(block, int) else block
-        if (
-            not isinstance(sides, (tuple, list))
-            or len(sides) != 2
-            or not all(isinstance(s, int) and s > 0 for s in sides)
-        ):
-            raise InvalidArgument(f"block is {block!r}, but expects one or two positive sides")
         given = {"batches": batches, "heads": heads, "queries": queries, "keys": keys}
         for name, size in given.items():
             mine = getattr(self.sizes, name)
-            if size is not None and (not isinstance(size, int) or size < 0):
-                raise InvalidArgument(f"{name} is {size!r}, but expects an int of at least 0")
-            if size is not None and mine is not None and size != mine:
+            if size is not None and integer(name, size, 0) != mine and mine is not None:
                 raise InvalidArgument(f"{name} is {size}, but the pattern was made for {mine} {name}")
-        own = [self._own("batches", "b", batches), self._own("heads", "h", heads)]
-        return Grid(queries, keys, (sides[0], sides[1]), *own)
+        own = (self._own("batches", "b", batches), self._own("heads", "h", heads))
+        return Grid(int(queries), int(keys), block_sides(block), *own)
 
     def _own(self, name: str, argument: str, given: int | None) -> int:
         """How many batches or heads have lists of their own."""
