@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Patterns: the lists of blocks against a dense boolean mask that NumPy computes element by element."""
 
+import dataclasses
 import math
+import sys
 
 import numpy as np
 import pytest
@@ -310,24 +312,14 @@ def test_the_mask_that_remains_decides_partial_blocks(data, queries, keys, block
 # ---- FlexAttention
 
 
-class Tensor:
-    """An array with PyTorch's way to the host."""
-
-    def __init__(self, array):
-        self.array, self.shape = array, array.shape
-
-    def cpu(self):
-        return self.array
-
-
 class BlockMask:
     """What of FlexAttention's BlockMask is read."""
 
     def __init__(self, states, lengths, block, mask_mod):
         lists = patterns.BlockLists.from_states(states, *lengths, block)
         self.seq_lengths, self.BLOCK_SIZE, self.mask_mod = lengths, block, mask_mod
-        self.kv_num_blocks, self.kv_indices = Tensor(lists.partial_starts), Tensor(lists.partial_indices)
-        self.full_kv_num_blocks, self.full_kv_indices = Tensor(lists.full_starts), Tensor(lists.full_indices)
+        self.kv_num_blocks, self.kv_indices = lists.partial_starts, lists.partial_indices
+        self.full_kv_num_blocks, self.full_kv_indices = lists.full_starts, lists.full_indices
 
 
 def test_from_flex():
@@ -368,7 +360,49 @@ def test_from_flex_of_torch():
 
     block_mask = flex.create_block_mask(mask_mod, None, None, 300, 300, device="cpu", BLOCK_SIZE=64)
     q, k = indices(300, 300)
-    check(patterns.from_flex(block_mask), (q // 70 == k // 70) & (k <= q), (64, 64))
+    mask = (q // 70 == k // 70) & (k <= q)
+    check(patterns.from_flex(block_mask), mask, (64, 64))
+    lists = patterns.BlockLists.from_flex(block_mask)
+    lists.check()
+    assert lists.partial_indices is block_mask.kv_indices
+    np.testing.assert_array_equal(lists.states, states_of(mask[None, None], (64, 64)))
+
+
+@pytest.mark.torch
+def test_lists_on_a_device():
+    torch = pytest.importorskip("torch")
+    lists = patterns.causal().lists(100, block=16)
+    tensors = patterns.causal().lists(100, block=16, device="cpu")
+    for name in ("full_starts", "full_indices", "partial_starts", "partial_indices"):
+        tensor = getattr(tensors, name)
+        assert tensor.dtype == torch.int32
+        np.testing.assert_array_equal(tensor.numpy(), getattr(lists, name))
+    assert (tensors.density, tensors.flops(64), str(tensors.draw())) == (
+        lists.density,
+        lists.flops(64),
+        str(lists.draw()),
+    )
+    tensors.check()
+    assert lists.to("meta").full_starts.device.type == "meta"
+
+
+def test_a_device_needs_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(InvalidArgument, match="device is 'cuda', but torch is not installed"):
+        patterns.causal().lists(100, block=16, device="cuda")
+
+
+def test_lists_of_one_kind():
+    states = np.array([[[[2, 0], [0, 2]]]], np.uint8)
+    lists = patterns.BlockLists.from_states(states, 32, 32, (16, 16))
+    lists = dataclasses.replace(lists, full_starts=None, full_indices=None)
+    lists.check()
+    np.testing.assert_array_equal(lists.states, states)
+    assert lists.density == 0.5
+    full = patterns.BlockLists.from_states(states // 2, 32, 32, (16, 16))
+    full = dataclasses.replace(full, partial_starts=None, partial_indices=None)
+    assert (full.batches, full.heads, full.capacity) == (1, 1, 1)
+    np.testing.assert_array_equal(full.states, states // 2)
 
 
 # ---- Numbers and checks of lists

@@ -342,6 +342,36 @@ def test_the_name_of_a_program():
     assert program.text().startswith("sparsec.kernel @linear(")
 
 
+@pytest.mark.torch
+@pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile")
+def test_the_functions_of_flex_attention():
+    """The same functions and the same BlockMask give flex_attention's result in double precision."""
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("sympy", reason="flex_attention of torch needs sympy")
+    flex = pytest.importorskip("torch.nn.attention.flex_attention")
+    generator = torch.Generator().manual_seed(5)
+    ids = (torch.arange(300) // 70).to(torch.int32)
+    slopes = torch.tensor([0.5, 0.25, 0.125, 0.0625])
+
+    def mask_mod(b, h, q_idx, kv_idx):
+        return (ids[q_idx] == ids[kv_idx]) & ((q_idx >= kv_idx) | (kv_idx < 4))
+
+    def score_mod(score, b, h, q_idx, kv_idx):
+        return torch.tanh(score / 20) * 20 + slopes[h] * (kv_idx - q_idx)
+
+    q = torch.randn(2, 4, 300, 64, generator=generator).half()
+    k, v = torch.randn(2, 2, 2, 300, 64, generator=generator).half()
+    block_mask = flex.create_block_mask(mask_mod, None, None, 300, 300, device="cpu", BLOCK_SIZE=64)
+    expected = flex.flex_attention(
+        q.double(), k.double(), v.double(), score_mod=score_mod, block_mask=block_mask, enable_gqa=True
+    )
+    program = programs.attention(
+        64, dtype="f16", pattern=True, block=64, mask_mod=mask_mod, score_mod=score_mod, result_dtype="f32"
+    )
+    o = compiled(program)(q, k, v, patterns.BlockLists.from_flex(block_mask))
+    np.testing.assert_allclose(o.numpy(), expected.numpy(), atol=4 * HALF)
+
+
 # ---- Refusals
 
 EXTRAS = {f"e{index}": programs.per_row() for index in range(17)}

@@ -12,8 +12,9 @@ import numpy as np
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, integer, is_integer
 from sparsec.patterns.conditions import NO_LIMIT, Documents, Mask, Predicate, Prefix, Slash, Vertical, Video, Window
+from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
-from sparsec.patterns.states import FULL, PARTIAL, Array, Grid
+from sparsec.patterns.states import PARTIAL, Array
 
 
 def causal(offset: int = 0) -> Pattern:
@@ -115,21 +116,14 @@ def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod
 
 
 def from_flex(block_mask: Any) -> Pattern:
-    """The pattern of a BlockMask of FlexAttention. Its lists are copied to the host if they are on a GPU."""
-    rows, columns = (int(side) for side in block_mask.BLOCK_SIZE)
-    queries, keys = (int(length) for length in block_mask.seq_lengths)
-    grid = Grid(queries, keys, (rows, columns))
-    states = np.zeros((*block_mask.kv_num_blocks.shape[:2], *grid.shape[2:]), np.uint8)
-    for state, counts, indices in (
-        (PARTIAL, block_mask.kv_num_blocks, block_mask.kv_indices),
-        (FULL, block_mask.full_kv_num_blocks, block_mask.full_kv_indices),
-    ):
-        if counts is not None:
-            on_host = np.asarray(indices.cpu())
-            places = np.nonzero(np.arange(on_host.shape[-1]) < np.asarray(counts.cpu())[..., None])
-            states[(*places[:3], on_host[places])] = state
+    """The pattern of a BlockMask of FlexAttention. Its lists are copied to the host if they are on a GPU.
+
+    BlockLists.from_flex gives the lists as they are.
+    """
+    lists = BlockLists.from_flex(block_mask)
+    states = lists.states
     mask_mod = block_mask.mask_mod if (states == PARTIAL).any() else None
-    return Mask(states, (rows, columns), mask_mod, Sizes(queries=queries, keys=keys))
+    return Mask(states, lists.block, mask_mod, Sizes(queries=lists.queries, keys=lists.keys))
 
 
 def predicate(mask_mod: MaskMod, *, heads: int | None = None, batches: int | None = None) -> Pattern:

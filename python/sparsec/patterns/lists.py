@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -21,17 +22,19 @@ class BlockLists:
     """Padded lists of key blocks: the pattern argument of an attention kernel. Batches or heads that are 1 are shared.
 
     full_starts, partial_starts: how many blocks every list has: batches x heads x block rows, int32. full_indices,
-    partial_indices: batches x heads x block rows x capacity, int32, which begin with that many block columns. `queries`
-    and `keys` are Sq and Skv, `block` the sides of a block. The mask of a kernel applies in partial blocks only.
+    partial_indices: batches x heads x block rows x capacity, int32, which begin with that many block columns. One kind
+    may be None: its lists are empty. The arrays are of NumPy, PyTorch or another library, on one device.
+    `queries` and `keys` are Sq and Skv, `block` the sides of a block. The mask of a kernel applies in partial blocks
+    only.
     """
 
     queries: int
     keys: int
     block: tuple[int, int]
-    full_starts: Array
-    full_indices: Array
-    partial_starts: Array
-    partial_indices: Array
+    full_starts: Any
+    full_indices: Any
+    partial_starts: Any
+    partial_indices: Any
     padded: bool = True  # the encoding: every list has room for `capacity` entries
 
     @classmethod
@@ -42,20 +45,60 @@ class BlockLists:
         (full_starts, full_indices), (partial_starts, partial_indices) = (_padded(kind, capacity) for kind in kinds)
         return cls(queries, keys, block, full_starts, full_indices, partial_starts, partial_indices)
 
+    @classmethod
+    def from_flex(cls, block_mask: Any) -> BlockLists:
+        """The lists of a BlockMask of FlexAttention: its own tensors, on its device."""
+        queries, keys = block_mask.seq_lengths
+        return cls(
+            int(queries),
+            int(keys),
+            (int(block_mask.BLOCK_SIZE[0]), int(block_mask.BLOCK_SIZE[1])),
+            block_mask.full_kv_num_blocks,
+            block_mask.full_kv_indices,
+            block_mask.kv_num_blocks,
+            block_mask.kv_indices,
+        )
+
+    def to(self, device: Any) -> BlockLists:
+        """The lists as PyTorch's tensors on a device, such as "cuda". Raises InvalidArgument without PyTorch."""
+        try:
+            import torch
+        except ImportError:
+            raise InvalidArgument(f"device is {device!r}, but torch is not installed") from None
+
+        def moved(array: Any) -> Any:
+            return array if array is None else torch.as_tensor(array, device=device)
+
+        names = ("full_starts", "full_indices", "partial_starts", "partial_indices")
+        return dataclasses.replace(self, **{name: moved(getattr(self, name)) for name in names})
+
     @property
     def batches(self) -> int:
         """How many batches have lists of their own."""
-        return int(self.full_starts.shape[0])
+        return int(self._shape[0])
 
     @property
     def heads(self) -> int:
         """How many heads have lists of their own."""
-        return int(self.full_starts.shape[1])
+        return int(self._shape[1])
 
     @property
     def capacity(self) -> int:
         """The entries that every list has room for."""
-        return int(self.full_indices.shape[-1])
+        return int(self._shape[3])
+
+    @property
+    def _shape(self) -> tuple[int, ...]:
+        return tuple(self.full_indices.shape if self.partial_indices is None else self.partial_indices.shape)
+
+    @property
+    def _kinds(self) -> list[tuple[str, int, Array, Array]]:
+        """Name, state, starts and indices of the kinds that there are, in memory of the host."""
+        kinds = (
+            ("full", FULL, self.full_starts, self.full_indices),
+            ("partial", PARTIAL, self.partial_starts, self.partial_indices),
+        )
+        return [(*kind[:2], host_array(kind[2]), host_array(kind[3])) for kind in kinds if kind[2] is not None]
 
     @cached_property
     def _grid(self) -> Grid:
@@ -65,11 +108,8 @@ class BlockLists:
     def states(self) -> Array:
         """The state of every block: batches x heads x block rows x block columns, uint8. 0 empty, 1 full, 2 partial."""
         states = np.full(self._grid.shape, EMPTY, np.uint8)
-        for state, counts, indices in (
-            (FULL, self.full_starts, self.full_indices),
-            (PARTIAL, self.partial_starts, self.partial_indices),
-        ):
-            places = np.nonzero(np.arange(self.capacity) < counts[..., None])
+        for _, state, starts, indices in self._kinds:
+            places = np.nonzero(np.arange(self.capacity) < starts[..., None])
             states[(*places[:3], indices[places])] = state
         return states
 
@@ -77,7 +117,7 @@ class BlockLists:
     def density(self) -> float:
         """Visited blocks, full and partial, divided by all blocks; 0 if there are no blocks."""
         blocks = int(np.prod(self._grid.shape))
-        return float(self.full_starts.sum() + self.partial_starts.sum()) / blocks if blocks else 0.0
+        return float(sum(starts.sum() for _, _, starts, _ in self._kinds)) / blocks if blocks else 0.0
 
     def flops(self, head_dim: int, *, batches: int | None = None, heads: int | None = None) -> int:
         """The useful flops of attention: 4 * D for each query and key of a visited block.
@@ -96,12 +136,8 @@ class BlockLists:
     def check(self) -> None:
         """Raises InvalidPattern if a count is above the capacity, or a block is out of range, or in a row twice."""
         visits = np.zeros(self._grid.shape, np.int64)
-        columns = visits.shape[-1]
-        for kind, starts, indices in (
-            ("full", self.full_starts, self.full_indices),
-            ("partial", self.partial_starts, self.partial_indices),
-        ):
-            expected = visits.shape[:-1]
+        expected, columns = visits.shape[:-1], visits.shape[-1]
+        for kind, _, starts, indices in self._kinds:
             if starts.shape != expected or indices.shape != (*expected, self.capacity):
                 raise InvalidPattern(
                     f"{kind} lists have starts of shape {starts.shape} and indices of shape {indices.shape}, "
@@ -135,6 +171,11 @@ class BlockLists:
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Writes the picture of draw(**options) to an .svg or .txt file."""
         self.draw(**options).save(path)
+
+
+def host_array(array: Any) -> Array:
+    """An array of any library in memory of the host."""
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
 def _padded(selected: Array, capacity: int) -> tuple[Array, Array]:

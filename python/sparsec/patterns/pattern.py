@@ -68,6 +68,7 @@ class Pattern:
         heads: int | None = None,
         *,
         batches: int | None = None,
+        device: Any = None,
     ) -> BlockLists:
         """The full and the partial blocks of every block of queries.
 
@@ -76,12 +77,14 @@ class Pattern:
 
         queries, keys: Sq and Skv; keys is by default queries. block: sides of a block, or the one side. heads, batches:
         how many there are; needed where the condition depends on them and no array of the pattern says it. Lists are
-        shared where they do not depend on them.
+        shared where they do not depend on them. device: of PyTorch's tensors; None: the lists are NumPy's arrays.
         Raises InvalidArgument, which names the option.
         """
         grid = self._grid(queries, queries if keys is None else keys, block, heads, batches)
         known = np.broadcast_to(self.classify(grid), grid.shape)
-        return BlockLists.from_states(self._decided(known.copy(), grid), grid.queries, grid.keys, grid.block)
+        states = self._decided(known.copy(), grid)
+        lists = BlockLists.from_states(states, grid.queries, grid.keys, grid.block)
+        return lists if device is None else lists.to(device)
 
     def dense(
         self, queries: int, keys: int | None = None, *, heads: int | None = None, batches: int | None = None
