@@ -331,6 +331,18 @@ def test_captures_are_references_with_their_names():
     assert region.evaluate(score=2, b=0, h=0, q_idx=0, kv_idx=0) == 11
 
 
+def test_a_scalar_that_cannot_be_loaded_counts_where_it_is_used():
+    wide, narrow = np.array(2.0), np.array(3, np.float32)
+    region = region_of(lambda s, b, h, q, k: s * (narrow if wide.ndim == 0 else wide), "f32")
+    assert [capture.name for capture in region.captures] == ["narrow"]
+    with pytest.raises(TracingError, match=r"`region_of\(.*'wide' has dtype float64"):
+        region_of(lambda s, b, h, q, k: s * wide, "f32")
+    with pytest.raises(TracingError, match=r"'wide' is used as a whole, of shape \(\)"):
+        region_of(lambda s, b, h, q, k: wide * 2 * s, "f32")
+    value, _ = value_at(lambda s, b, h, q, k: narrow * 2 * q)
+    assert value == 18
+
+
 def test_an_array_with_two_names_is_one_operand():
     first = second = np.arange(4, dtype=np.int32)
     region = region_of(lambda b, h, q, k: first[q] == second[k])

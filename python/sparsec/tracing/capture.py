@@ -10,8 +10,9 @@ import types
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from sparsec.tracing.graph import Graph
-from sparsec.tracing.value import CapturedArray, WrappedArray, is_array, load
+from sparsec.tracing.errors import TracingError
+from sparsec.tracing.graph import Capture, Graph
+from sparsec.tracing.value import CapturedArray, Value, WrappedArray, is_array, load
 
 # Functions of these packages read no array of the user through their globals.
 _LIBRARIES = {"sparsec", "numpy", "torch", "jax", "scipy"}
@@ -38,12 +39,17 @@ class _Rebinder:
 
     def rebind(self, value: Any, name: str | None) -> Any:
         if is_array(value) and not isinstance(value, (CapturedArray, WrappedArray)):
-            capture = self._graph.capture(value, name)
-            return CapturedArray(self._graph, capture) if len(value.shape) else load(self._graph, capture, ())
+            return self._proxy(self._graph.capture(value, name))
         if id(value) not in self._done:
             self._done[id(value)] = value
             self._done[id(value)] = self._rebind_parts(value)
         return self._done[id(value)]
+
+    def _proxy(self, capture: Capture) -> Value | CapturedArray:
+        if len(capture.array.shape) == 0:
+            with contextlib.suppress(TracingError):  # it counts only where the function uses the array
+                return load(self._graph, capture, ())
+        return CapturedArray(self._graph, capture)
 
     def _rebind_parts(self, value: Any) -> Any:
         if isinstance(value, types.FunctionType):

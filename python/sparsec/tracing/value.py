@@ -37,6 +37,8 @@ def lift(graph: Graph, value: Any) -> Value:
         return value
     if is_number(value):
         return _constant(graph, value)
+    if isinstance(value, CapturedArray) and value.ndim == 0:
+        return load(graph, graph.capture(value.array), ())
     if isinstance(value, WrappedArray) and len(value.array.shape) == 0:
         return load(graph, graph.capture(value.array, value.name), ())
     if is_array(value) and len(value.shape) == 0:
@@ -421,6 +423,10 @@ class CapturedArray:
         if len(indices) < rank:
             return CapturedArray(self._graph, self._capture, indices)
         return load(self._graph, self._capture, indices)
+
+    @property
+    def array(self) -> Any:
+        return self._capture.array
 
     @property
     def shape(self) -> tuple[int, ...]:
