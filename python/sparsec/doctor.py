@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from . import _native, arrays, cache, compiler, module
+from . import _native, arrays, cache, compiler, devices, module
 from .bsr import BSR
 from .errors import Error
 from .kernel import Kernel
@@ -90,13 +90,13 @@ def _gpus() -> Iterator[Finding]:
     for ordinal in range(count):
         name = f"gpu {ordinal}"
         try:
-            info = module.device(ordinal).info()
-            known = module.known_targets(compiler.find_compiler())
+            info = devices.device(ordinal).info()
+            known = devices.known_targets(compiler.find_compiler())
         except Error as error:
             yield Finding(name, str(error), True)
             continue
         capability = info["compute_capability"]
-        target = module.target_of(capability, known)
+        target = devices.target_of(capability, known)
         text = f"{info['name']}, capability {capability / 10}, {info['memory_bytes'] / 2**30:.0f} GiB, target {target}"
         yield Finding(name, text, target is None)
         if target is not None:
@@ -133,7 +133,7 @@ def self_test(ordinal: int, target: str) -> bool:
 
 def _run_on_gpu(kernel: Kernel, ordinal: int, w: BSR, x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """Runs a kernel on copies of host arrays, without another library."""
-    device = module.device(ordinal)
+    device = devices.device(ordinal)
     y = np.empty((w.shape[0], x.shape[1]), np.float32)
     memories, views = [], []
     for array, dtype in ((w.row_ptr, "i32"), (w.col_idx, "i32"), (w.values, "f16"), (x, "f16"), (y, "f32")):

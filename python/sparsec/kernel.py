@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from . import _native, arrays, log
+from . import _native, arrays, devices, log
 from .bsr import BSR
 from .errors import InvalidArgument
 from .launch_info import Argument, ArgumentKind, KernelInfo, Operation, Variant, kernel_report, requirements_text
@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from .module import Module
 
 _STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
+_MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
+_PlanKey = tuple[int, tuple[tuple[int, ...], ...]]
 _TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
 
 
@@ -54,6 +56,7 @@ class Plan:
 
     def __init__(self, native: _native.Plan, kernel: Kernel, device: int) -> None:
         self.native, self.kernel, self.device = native, kernel, device
+        self._workspaces: dict[int, _native.Memory | None] = {}
 
     def info(self, variant: int = 0) -> PlanInfo:
         """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
@@ -61,6 +64,23 @@ class Plan:
             raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
         fields = self.native.info(variant)
         return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
+
+    def new_workspace(self, arguments: _native.Arguments) -> _native.Memory | None:
+        """Makes the memory that a launch with these arguments needs, all of it zero; None if it needs none."""
+        size = self.native.workspace_bytes(arguments)
+        if size == 0:
+            return None
+        memory = devices.device(self.device).allocate(size)
+        memory.upload(bytes(size))
+        return memory
+
+    def workspace(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
+        """The memory for launches on a stream, which share it because they run one after the other."""
+        memory = self._workspaces.get(stream)
+        if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
+            memory = self.new_workspace(arguments)
+            self._workspaces[stream] = memory
+        return memory
 
     def __repr__(self) -> str:
         info = self.info()
@@ -104,7 +124,9 @@ class Kernel:
         names = {argument.name for argument in info.inputs}
         self._captures = {name: array for name, array in captures.items() if name in names}
         self._lock = threading.Lock()
-        self._plans: weakref.WeakKeyDictionary[Any, dict[Any, Plan]] = weakref.WeakKeyDictionary()
+        # By matrix or pattern, then by device and sizes.
+        self._plans: weakref.WeakKeyDictionary[Any, dict[_PlanKey, Plan]] = weakref.WeakKeyDictionary()
+        self._open_plans: dict[_PlanKey, Plan] = {}
 
     @property
     def name(self) -> str:
@@ -140,8 +162,9 @@ class Kernel:
             inputs: the kernel's inputs in order, without those that its program captured: a BSR for a block-sparse
                 matrix, lists of a pattern, a number for a scalar, and arrays.
             out: the array for the result, or a tuple of them. None makes new ones, of NumPy or torch.
-            plan: of Kernel.plan. None makes a plan for each matrix or pattern at its first call and keeps it as long as
-                that object lives; the plan checks the lists. False launches without a plan.
+            plan: of Kernel.plan. None makes a plan for each matrix or pattern at its first call, and keeps it as long
+                as that object lives; the plan checks the lists. sddmm and attention need one for each combination of
+                sizes, of which the last 16 are kept. False launches without a plan.
             stream: a CUDA stream as a number or an object of torch. None is torch's current stream if an input is a
                 CUDA tensor of torch, else the default stream.
             check: check the lists of the matrix or pattern in this call too. On a GPU this waits for the stream.
@@ -162,13 +185,18 @@ class Kernel:
         used = self._plan_of(native, call.inputs, plan)
         if check and call.inputs.device == arrays.HOST:
             self._check_lists(call.native)
-        handle = used.native if used else None
         if log.is_on():
             self._explain(native, target, call, used)
-        native.launch(call.native, handle, call.inputs.stream)
+        stream = call.inputs.stream
+        if used is None:
+            native.launch(call.native, None, stream)
+        else:
+            native.launch(call.native, used.native, stream, used.workspace(call.native, stream))
         return call.value
 
-    def plan(self, *inputs: Any, static: bool = False, fast: bool = False, stream: Any = None) -> Plan:
+    def plan(
+        self, *inputs: Any, static: bool = False, fast: bool = False, stream: Any = None, device: int | None = None
+    ) -> Plan:
         """Makes a plan for launches with these inputs.
 
         Args:
@@ -177,22 +205,27 @@ class Kernel:
                 results on a GPU.
             fast: make the plan in less time.
             stream: as of a call. The lists are read in its order, and the call waits for it.
+            device: of the launches, if no input says it: the ordinal of a CUDA device, or sparsec.HOST (None).
 
         Raises:
             InvalidArgument: an input does not fit.
             InvalidPattern: lists break a rule.
         """
         converted = self._convert(self._with_captures(inputs), stream, check=False)
-        native, _ = self.module.native_kernel(self.name, converted.device)
+        place = converted.device if device is None else device
+        native, _ = self.module.native_kernel(self.name, place)
         flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
-        return self._make_plan(native, converted, converted.native, flags)
+        return self._make_plan(native, place, converted.native, converted.stream, flags)
 
     def launcher(self, *inputs: Any, out: Any = None, plan: Plan | None = None) -> Launcher:
         """Prepares a launch that runs many times. Arguments and errors are those of a call; plan=None is no plan."""
         call = self._prepare(inputs, out, None, check=False)
         native, _ = self.module.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan if plan else False)
-        return Launcher(self, native.launcher(call.native, used.native if used else None), call, used)
+        if used is None:
+            return Launcher(self, native.launcher(call.native), call, used)
+        workspace = used.new_workspace(call.native)
+        return Launcher(self, native.launcher(call.native, used.native, workspace), call, used)
 
     def variant(self, *inputs: Any, plan: Plan | None = None) -> Variant:
         """The variant that a call with these inputs takes, without a launch."""
@@ -215,8 +248,7 @@ class Kernel:
         Raises:
             InvalidArgument: an argument does not fit, is not in host memory, or lse is asked of another operation.
         """
-        inputs = self._with_captures(inputs)
-        converted = self._convert(inputs, None, check=False)
+        converted = self._convert(self._complete(inputs), None, check=False)
         if converted.device != arrays.HOST:
             raise InvalidArgument(
                 f"the reference needs arrays in host memory, but these are on device {converted.device}"
@@ -251,6 +283,14 @@ class Kernel:
             for argument in self.info.inputs
         )
 
+    def _complete(self, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+        """All inputs in the kernel's order, none of them open."""
+        inputs = self._with_captures(inputs)
+        for argument, value in zip(self.info.inputs, inputs, strict=True):
+            if value is None:
+                raise InvalidArgument(f"'{argument.name}' is None, which only plans take")
+        return inputs
+
     def _convert(self, inputs: tuple[Any, ...], stream: Any, check: bool) -> _Inputs:
         number = _stream_number(stream, inputs)
         native: list[_native.Argument] = []
@@ -271,11 +311,7 @@ class Kernel:
         return _Inputs(tuple(native), shapes, _device_of(native), number, like, blocks)
 
     def _prepare(self, inputs: tuple[Any, ...], out: Any, stream: Any, check: bool) -> _Call:
-        inputs = self._with_captures(inputs)
-        for argument, value in zip(self.info.inputs, inputs, strict=True):
-            if value is None:
-                raise InvalidArgument(f"'{argument.name}' is None, which only plans take")
-        converted = self._convert(inputs, stream, check)
+        converted = self._convert(self._complete(inputs), stream, check)
         if out is None:
             shapes = self.info.result_shapes(converted.shapes)
             results = tuple(
@@ -297,13 +333,13 @@ class Kernel:
     # ---- Plans -------------------------------------------------------------------------------------------------------
 
     def _make_plan(
-        self, native: _native.Kernel, inputs: _Inputs, arguments: Sequence[_native.Argument], flags: int
+        self, native: _native.Kernel, device: int, inputs: Sequence[_native.Argument], stream: int, flags: int = 0
     ) -> Plan:
-        views = (*arguments, *(None for _ in self.info.results))
-        return Plan(native.plan(views, flags, inputs.stream), self, inputs.device)
+        views = (*inputs, *(None for _ in self.info.results))
+        return Plan(native.plan(views, flags, stream), self, device)
 
     def _plan_of(self, native: _native.Kernel, inputs: _Inputs, plan: Plan | Literal[False] | None) -> Plan | None:
-        """The plan of a call: the caller's, that of the blocks, or none."""
+        """The plan of a call: the caller's, an automatic one, or none."""
         if plan is None:
             return self._automatic_plan(native, inputs)
         if plan is False:
@@ -315,19 +351,24 @@ class Kernel:
             )
         return plan
 
-    def _automatic_plan(self, native: _native.Kernel, inputs: _Inputs) -> Plan | None:
-        """The plan of a matrix or pattern: for products one for all widths, for others one for all sizes."""
-        if inputs.blocks is None:
-            return None
-        is_product = self.info.operation is Operation.SPMM
-        key = (inputs.device, None if is_product else tuple(inputs.shapes))
+    def _automatic_plan(self, native: _native.Kernel, inputs: _Inputs) -> Plan:
+        """The plan of a matrix or pattern: for products one for all widths, for others one for all sizes.
+
+        A kernel without blocks has one plan, for all calls: its workers take tiles as they become free.
+        """
+        known: Sequence[_native.Argument] = [None] * len(inputs.native)
+        sizes: tuple[tuple[int, ...], ...] = ()
+        if self.info.operation is Operation.SPMM:
+            known = [value if isinstance(value, _native.Blocks) else None for value in inputs.native]
+        elif inputs.blocks is not None:
+            known, sizes = inputs.native, tuple(inputs.shapes)
         with self._lock:
-            plans = self._plans.setdefault(inputs.blocks, {})
+            plans = self._open_plans if inputs.blocks is None else self._plans.setdefault(inputs.blocks, {})
+            key = (inputs.device, sizes)
             if key not in plans:
-                known = [
-                    value if isinstance(value, _native.Blocks) or not is_product else None for value in inputs.native
-                ]
-                plans[key] = self._make_plan(native, inputs, known, 0)
+                if len(plans) == _MOST_PLANS:
+                    del plans[next(iter(plans))]
+                plans[key] = self._make_plan(native, inputs.device, known, inputs.stream)
             return plans[key]
 
     def _check_lists(self, native: tuple[_native.Argument, ...]) -> None:
@@ -400,6 +441,8 @@ def _convert_input(
         except (TypeError, ValueError):
             raise InvalidArgument(f"expects a number, but got {type(value).__name__}") from None
     view = arrays.dense(value, stream)
+    if len(view.shape) != len(argument.sizes):
+        raise InvalidArgument(f"expects rank {len(argument.sizes)}, but got {len(view.shape)}")
     return view, view.shape
 
 

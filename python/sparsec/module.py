@@ -3,19 +3,16 @@
 
 from __future__ import annotations
 
-import functools
 import os
-import re
-import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from . import _native, cache, compiler, launch_info, log
+from . import _native, cache, compiler, devices, launch_info, log
 from .compiler import Options
-from .errors import DriverError, InvalidArgument, UnknownKernel
+from .errors import InvalidArgument, UnknownKernel
 from .kernel import Kernel
 
 _SLOW_COMPILE = 1.0  # seconds
@@ -31,66 +28,6 @@ class Program(Protocol):
 
     def text(self) -> str:
         """MLIR of the sparsec dialect."""
-
-
-# ---- Devices and targets ---------------------------------------------------------------------------------------------
-
-
-@functools.lru_cache
-def device(ordinal: int) -> _native.Device:
-    """Opens a CUDA device, or the host (sparsec.HOST), once."""
-    return _native.Device(ordinal)
-
-
-def target_of(capability: int, known: Sequence[str]) -> str | None:
-    """The compiler's best target for a GPU; None if no target runs on it.
-
-    Args:
-        capability: 10 * major + minor.
-        known: targets of the compiler. One with a letter ("sm_90a") runs on its own capability only. Others run on
-            later ones of the same major number too.
-    """
-    best: tuple[int, str] | None = None
-    for name in known:
-        match = re.fullmatch(r"sm_(\d+)(a?)", name)
-        if match is None:
-            continue
-        number, is_exact = int(match[1]), bool(match[2])
-        runs = number == capability if is_exact else number // 10 == capability // 10 and number <= capability
-        if runs and (best is None or number > best[0]):
-            best = (number, name)
-    return best[1] if best else None
-
-
-def current_cuda_device() -> int:
-    """torch's current device if torch uses CUDA in this process, else 0."""
-    torch = sys.modules.get("torch")
-    return int(torch.cuda.current_device()) if torch is not None and torch.cuda.is_initialized() else 0
-
-
-def default_targets() -> tuple[str, ...]:
-    """The target of this machine's GPU; the host if there is no GPU.
-
-    Raises:
-        DriverError: the compiler has no target for the GPU.
-    """
-    if _native.cuda_device_count() == 0:
-        return ("host",)
-    known = known_targets(compiler.find_compiler())
-    info = device(current_cuda_device()).info()
-    target = target_of(info["compute_capability"], known)
-    if target is None:
-        raise DriverError(
-            f"no target runs on '{info['name']}' of compute capability {info['compute_capability'] / 10}. "
-            f"Pass targets: {', '.join(known)}"
-        )
-    return (target,)
-
-
-def known_targets(program: compiler.Program) -> tuple[str, ...]:
-    """The targets that a compiler lists behind its version."""
-    line = next(line for line in program.version.splitlines() if line.startswith("targets: "))
-    return tuple(line.removeprefix("targets: ").split(", "))
 
 
 # ---- Module ----------------------------------------------------------------------------------------------------------
@@ -179,7 +116,7 @@ class Module:
         """The kernel on a device, and the target of its image. Loads the file there at first."""
         with self._lock:
             if ordinal not in self._loaded:
-                self._loaded[ordinal] = _native.Image(device(ordinal), self._data)
+                self._loaded[ordinal] = _native.Image(devices.device(ordinal), self._data)
             image = self._loaded[ordinal]
         return image.kernel(name), image.target
 
@@ -205,7 +142,7 @@ def _read_source(source: str | os.PathLike[str] | Program) -> tuple[str, str | N
 
 def _target_names(targets: str | Sequence[str] | None) -> tuple[str, ...]:
     if targets is None:
-        return default_targets()
+        return devices.default_targets()
     names = tuple(targets.split(",")) if isinstance(targets, str) else tuple(targets)
     if not names or not all(names):
         raise InvalidArgument("targets: expects at least one, and no empty name")

@@ -13,7 +13,7 @@ import pytest
 
 import conftest
 import sparsec
-from sparsec import __main__, compiler, doctor, module
+from sparsec import __main__, compiler, devices, doctor, module
 
 
 @pytest.fixture
@@ -207,7 +207,7 @@ def test_doctor_sees_a_wrong_result(monkeypatch):
 def test_doctor_on_a_machine_with_gpus(monkeypatch):
     capabilities = [90, 75]
     monkeypatch.setattr(doctor._native, "cuda_device_count", lambda: 2)
-    monkeypatch.setattr(doctor.module, "device", lambda ordinal: types.SimpleNamespace(info=lambda: {
+    monkeypatch.setattr(devices, "device", lambda ordinal: types.SimpleNamespace(info=lambda: {
         "name": "GPU", "compute_capability": capabilities[ordinal], "memory_bytes": 2**37}))  # fmt: skip
     tested = []
     monkeypatch.setattr(doctor, "self_test", lambda ordinal, target: tested.append((ordinal, target)) or True)
@@ -227,7 +227,7 @@ def test_self_test_uploads_and_downloads():
 
 
 def test_memory_checks_lengths():
-    memory = module.device(sparsec.HOST).allocate(16)
+    memory = devices.device(sparsec.HOST).allocate(16)
     assert (memory.bytes, memory.pointer % 64) == (16, 0)
     with pytest.raises(sparsec.InvalidArgument, match="expects 16 bytes, but got 8"):
         memory.upload(np.zeros(8, np.uint8))
@@ -236,8 +236,8 @@ def test_memory_checks_lengths():
     with pytest.raises(BufferError):
         memory.download(bytes(16))
     with pytest.raises(sparsec.InvalidArgument, match="expects 0 or more bytes, but got -1"):
-        module.device(sparsec.HOST).allocate(-1)
+        devices.device(sparsec.HOST).allocate(-1)
 
 
 def test_compiler_version_has_targets():
-    assert "host" in module.known_targets(compiler.find_compiler())
+    assert "host" in devices.known_targets(compiler.find_compiler())

@@ -9,7 +9,7 @@ import pytest
 
 import conftest
 import sparsec
-from sparsec import compiler, errors, module
+from sparsec import compiler, devices, errors, module
 
 WRONG = conftest.PRODUCT.replace("%w, %x :", "%w, %z :")
 LINE = next(number for number, line in enumerate(WRONG.split("\n"), 1) if "%z" in line)
@@ -73,10 +73,10 @@ def test_no_image_for_the_device(tmp_path):
 
 
 def test_no_cuda_device():
-    if sparsec.compiler.find_compiler() and module._native.cuda_device_count():
+    if sparsec.compiler.find_compiler() and devices._native.cuda_device_count():
         pytest.skip("this machine has a GPU")
     with pytest.raises(sparsec.DriverError):
-        module.device(0)
+        devices.device(0)
 
 
 # ---- Compile errors --------------------------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ import pytest
 
 import conftest
 import sparsec
-from sparsec import arrays, launch_info, module
+from sparsec import arrays, devices, kernel, launch_info
 
 SDDMM = """
 sparsec.kernel @sampled(%p: !sparsec.bsr<?x?xf16, block = 16x32>, %a: tensor<?x?xf16>, %b: tensor<?x?xf16>,
@@ -236,6 +236,7 @@ def test_arrays_live_as_long_as_their_views(product):
     (lambda w, x: (w, 3), "argument 1 'x': expects an array with the buffer protocol or __dlpack__"),
     (lambda w, x: (w, x.astype(np.float64)), "argument 1 'x': expects elements of f32, .*, but got format 'd'"),
     (lambda w, x: (w, x.astype(np.float32)), "argument 1 'x': .*f32"),
+    (lambda w, x: (w, x[0]), "argument 1 'x': expects rank 2, but got 1"),
     (lambda w, x: (w, x[:50]), "argument 1 'x': .*50"),
     (lambda w, x: (w, np.asfortranarray(x)), "argument 1 'x': .*stride"),
     (lambda w, x: (w, np.lib.stride_tricks.as_strided(x.view(np.uint8), (52, 12), (47, 1)).view(np.float16)),
@@ -319,7 +320,7 @@ def test_plan_serves_every_width(product):
 
 def test_plan_refuses_other_sizes(product):
     plan = product.plan(matrix(), dense((52, 24)))
-    with pytest.raises(sparsec.InvalidArgument, match="plan is for .*N 24, .*but the launch has .*N 25"):
+    with pytest.raises(sparsec.InvalidArgument, match="plan is for .*N 24, .*but .*N 25"):
         product(matrix(), dense((52, 25)), plan=plan)
 
 
@@ -354,6 +355,53 @@ def test_plans_live_as_long_as_their_matrix(product):
     gc.collect()
     assert reference() is None
     assert len(product._plans) == count - 1
+
+
+def test_plans_of_many_sizes_are_not_kept(compile_host):
+    """sddmm needs a plan for each depth K."""
+    sampled = compile_host(SDDMM)["sampled"]
+    p = matrix(48, 64, block=(16, 32))
+    for depth in range(1, kernel._MOST_PLANS + 4):
+        a, b = dense((48, depth)), dense((64, depth), seed=2)
+        s = p.with_values(sampled(p, a, b, 1)).to_dense()
+        stored = s != 0
+        np.testing.assert_allclose(s[stored], (f64(a) @ f64(b).T)[stored], atol=1e-4)
+    depths = [sizes[1][1] for _, sizes in sampled._plans[p]]
+    assert depths == list(range(4, kernel._MOST_PLANS + 4))
+
+
+def test_attention_without_pattern_has_one_plan(compile_host):
+    text = re.sub(r",\s+%p: !sparsec.pattern<64x128>", "", ATTENTION)
+    text = text.replace(" pattern(%p)", "").replace(", !sparsec.pattern<64x128>)", ")")
+    attention = compile_host(text)["attention"]
+    for queries, keys in ((70, 70), (65, 130)):
+        q, k, v = dense((1, 2, queries, 64)), dense((1, 2, keys, 64), seed=2), dense((1, 2, keys, 64), seed=3)
+        exact, _ = attention_of(q, k, v, np.ones((queries, keys), bool))
+        np.testing.assert_allclose(f64(attention(q, k, v)[0]), exact, atol=2e-3)
+    assert len(attention._open_plans) == 1
+
+
+def test_plan_for_a_device(product):
+    assert product.plan(None, None).device == sparsec.HOST
+    assert product.plan(None, None, device=sparsec.HOST).device == sparsec.HOST
+    with pytest.raises(sparsec.DriverError):
+        product.plan(None, None, device=10000)
+
+
+def test_workspaces_are_zero_and_belong_to_streams(product):
+    sizes = [16]
+    plan = sparsec.Plan(types.SimpleNamespace(workspace_bytes=lambda arguments: sizes[0]), product, sparsec.HOST)
+    first, other = plan.workspace((), 0), plan.workspace((), 5)
+    content = np.ones(16, np.uint8)
+    first.download(content)
+    assert (content == 0).all()
+    assert first is not other
+    assert plan.workspace((), 0) is first
+    assert plan.new_workspace(()) is not first
+    sizes[0] = 32
+    assert plan.workspace((), 0).bytes == 32
+    sizes[0] = 0
+    assert plan.new_workspace(()) is None
 
 
 def test_launcher_runs_and_takes_other_memory(product):
@@ -454,20 +502,20 @@ def test_emit(compile_host):
 
 
 def test_targets_of_this_machine(monkeypatch):
-    monkeypatch.setattr(module._native, "cuda_device_count", lambda: 0)
+    monkeypatch.setattr(devices._native, "cuda_device_count", lambda: 0)
     assert sparsec.compile(conftest.PRODUCT).targets == ("host",)
 
 
 @pytest.mark.parametrize(("capability", "target"), [(90, "sm_90a"), (89, "sm_89"), (87, "sm_86"), (120, "sm_120"),
                                                     (121, "sm_120"), (100, None), (75, None), (91, None)])  # fmt: skip
 def test_target_of_a_capability(capability, target):
-    assert module.target_of(capability, ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_120", "host")) == target
+    assert devices.target_of(capability, ("sm_80", "sm_86", "sm_89", "sm_90a", "sm_120", "host")) == target
 
 
 def test_a_gpu_without_target_is_refused(monkeypatch):
-    monkeypatch.setattr(module._native, "cuda_device_count", lambda: 1)
+    monkeypatch.setattr(devices._native, "cuda_device_count", lambda: 1)
     gpu = types.SimpleNamespace(info=lambda: {"name": "Old GPU", "compute_capability": 75})
-    monkeypatch.setattr(module, "device", lambda ordinal: gpu)
+    monkeypatch.setattr(devices, "device", lambda ordinal: gpu)
     with pytest.raises(sparsec.DriverError, match="no target runs on 'Old GPU' of compute capability 7.5"):
         sparsec.compile(conftest.PRODUCT)
 
@@ -569,9 +617,9 @@ def test_default_stream_is_that_of_torch(monkeypatch):
     monkeypatch.setitem(sys.modules, "torch", types.SimpleNamespace(Tensor=Tensor, cuda=cuda))
     assert arrays.current_stream([np.zeros(3), Tensor()]) == 77
     assert arrays.current_stream([np.zeros(3)]) == 0
-    assert module.current_cuda_device() == 3
+    assert devices.current_cuda_device() == 3
     monkeypatch.delitem(sys.modules, "torch")
-    assert module.current_cuda_device() == 0
+    assert devices.current_cuda_device() == 0
 
 
 def test_dlpack_gets_the_stream():
