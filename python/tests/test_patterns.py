@@ -13,10 +13,14 @@ from hypothesis.extra import numpy as arrays
 
 from sparsec import patterns
 from sparsec.errors import InvalidArgument, InvalidPattern
+from sparsec.patterns.states import both, either, inverse
 
 LENGTHS = st.integers(1, 90)
 SIDES = st.sampled_from([1, 5, 8, 16, 64])
 BLOCKS = st.tuples(SIDES, SIDES)
+
+
+SHORT = np.zeros(64, np.int32)
 
 
 def indices(queries, keys):
@@ -272,6 +276,38 @@ def combined(draw, queries, keys):
 def test_combinations(data, queries, keys, block):
     pattern, mask = data.draw(combined(queries, keys))
     check(pattern, mask, block)
+
+
+@pytest.mark.parametrize(
+    "pattern",
+    [
+        patterns.prefix(64) & patterns.predicate(lambda b, h, q_idx, kv_idx: SHORT[kv_idx] == 0),
+        patterns.predicate(lambda b, h, q_idx, kv_idx: SHORT[kv_idx] == 0) & patterns.prefix(64),
+        ~patterns.prefix(64) | patterns.predicate(lambda b, h, q_idx, kv_idx: SHORT[kv_idx] == 0),
+        patterns.documents([0] * 256, key_ids=[0] * 64 + [5] * 192)
+        & patterns.predicate(lambda b, h, q_idx, kv_idx: SHORT[kv_idx] == 0),
+        patterns.documents([0] * 256, key_ids=[0] * 64 + [-5] * 192)
+        & patterns.predicate(lambda b, h, q_idx, kv_idx: SHORT[kv_idx] == 0),
+    ],
+)
+def test_blocks_that_are_decided_are_not_evaluated(pattern):
+    # Keys beyond 63 are outside the array that the predicate reads.
+    lists = pattern.lists(256, block=64)
+    assert (lists.states[..., 0] == 1).any()
+
+
+@pytest.mark.parametrize("left", range(4))
+@pytest.mark.parametrize("right", range(4))
+def test_states_combine_as_elements_do(left, right):
+    """Every pair of blocks of two elements: what is certain is right, and full and empty blocks decide."""
+    blocks = {0: [(0, 0)], 1: [(1, 1)], 2: [(0, 1), (1, 0)], 3: [(0, 0), (0, 1), (1, 0), (1, 1)]}
+    for combine, of_elements in ((both, min), (either, max)):
+        combined = {
+            sum(map(of_elements, a, b)) for a in blocks[left] for b in blocks[right]
+        }  # the visible elements of two
+        exact = {0: 0, 1: 2, 2: 1}[combined.pop()] if len(combined) == 1 else 3
+        assert combine(np.uint8(left), np.uint8(right)) == exact
+    assert inverse(np.uint8(left)) == {0: 1, 1: 0}.get(left, left)
 
 
 def test_sizes_of_combined_patterns():

@@ -229,6 +229,9 @@ def test_constants_keep_their_value(number):
 GLOBAL = np.arange(8, dtype=np.int32)
 
 
+FLOAT = np.float32
+
+
 def helper(index):
     return GLOBAL[index] + 1
 
@@ -253,6 +256,7 @@ def test_arrays_are_found_where_functions_read_them():
     cases = {
         "closure": (lambda s, b, h, q, k: table[h, q], 7),
         "global": (lambda s, b, h, q, k: GLOBAL[k], 5),
+        "class": (lambda s, b, h, q, k: k.astype(FLOAT) + (0 if isinstance(k, np.ndarray) else FLOAT(1)), 6),
         "helper": (lambda s, b, h, q, k: helper(k), 6),
         "default": (with_default, 12),
         "nested": (lambda s, b, h, q, k: (lambda i: inner(i) + GLOBAL[i])(q), 10),

@@ -21,10 +21,9 @@ _MOST_MULTIPLICATIONS = 16
 
 
 def is_array(value: Any) -> bool:
-    """Whether a value is an array of NumPy, PyTorch or JAX, and no NumPy scalar."""
-    return all(hasattr(value, name) for name in ("dtype", "shape", "__getitem__")) and not isinstance(
-        value, (np.generic, Value)
-    )
+    """Whether a value is an array of NumPy, PyTorch or JAX, and neither a NumPy scalar nor a class of arrays."""
+    has_elements = all(hasattr(value, name) for name in ("dtype", "shape", "__getitem__"))
+    return has_elements and not isinstance(value, (np.generic, Value, type))
 
 
 def is_number(value: Any) -> bool:
