@@ -262,6 +262,59 @@ def test_a_pattern_makes_lists_and_mask(block):
     check_attention(program, visible, (1, 2, 1, 300, 300), arguments=(lists,))
 
 
+def kinds_of_patterns(queries, keys, batches, heads):
+    """Every kind of pattern in a kernel, with its mask: batches x heads x queries x keys."""
+    q_idx, kv_idx = np.arange(queries)[:, None], np.arange(keys)
+    b, h = np.arange(batches)[:, None, None, None], np.arange(heads)[:, None, None]
+    lengths, vertical, slash = np.array([30, 170]), np.array([[3, 99], [150, -1]]), np.array([[0, 1], [5, 140]])
+    ids = np.sort(np.random.default_rng(6).integers(0, 5, (batches, keys)), axis=-1)
+    random_mask = np.random.default_rng(7).random((heads, queries, keys)) < 0.3
+    in_vertical = np.array([np.isin(kv_idx, row[row >= 0]) for row in vertical])[:, None]
+    in_slash = np.array([np.isin(q_idx - kv_idx, row) for row in slash])
+    yield "causal", patterns.causal(keys - queries), kv_idx <= q_idx + keys - queries
+    yield (
+        "sliding_window",
+        patterns.sliding_window(20, 3, sinks=2, offset=5),
+        ((q_idx - 15 <= kv_idx) & (kv_idx <= q_idx + 8)) | (kv_idx < 2),
+    )
+    yield "prefix", patterns.prefix(lengths) | patterns.causal(), (kv_idx < lengths[b]) | (kv_idx <= q_idx)
+    yield (
+        "documents",
+        ~patterns.documents(ids[:, :queries], key_ids=ids),
+        ids[:, None, :queries, None] != ids[:, None, None, :],
+    )
+    yield "vertical_slash", patterns.vertical_slash(vertical, slash), in_vertical | in_slash
+    yield "from_mask", patterns.from_mask(random_mask), random_mask
+    yield (
+        "predicate",
+        patterns.predicate(
+            lambda b, h, q_idx, kv_idx: (q_idx + b) // 3 >= kv_idx % (h + 5), heads=heads, batches=batches
+        ),
+        (q_idx + b) // 3 >= kv_idx % (h + 5),
+    )
+
+
+@pytest.mark.parametrize(
+    "name", ["causal", "sliding_window", "prefix", "documents", "vertical_slash", "from_mask", "predicate"]
+)
+def test_every_kind_of_pattern_in_a_kernel(name):
+    sizes = (2, 2, 1, 150, 200)
+    ((pattern, mask),) = [each[1:] for each in kinds_of_patterns(150, 200, 2, 2) if each[0] == name]
+    program = attention(pattern=pattern, block=64)
+    lists = pattern.lists(150, 200, 64)
+    check_attention(program, np.broadcast_to(mask, (2, 2, 150, 200)), sizes, arguments=(lists,))
+
+
+def test_video_in_a_kernel():
+    pattern = patterns.video((2, 8, 12), (1, 4, 4), (1, 1, 3))
+    # A tile has 16 tokens, in 2 frames x 2 rows x 3 columns of tiles; the window has all columns of a frame's row.
+    tile = np.arange(192) // 16
+    visible = tile[:, None] // 3 == tile // 3
+    check_attention(
+        attention(pattern=pattern, block=64), visible, (1, 2, 2, 192, 192), arguments=(pattern.lists(192, block=64),)
+    )
+
+
 def test_full_blocks_have_no_mask():
     states = np.array([[1, 0, 2], [0, 2, 1]], np.uint8)
     lists = patterns.BlockLists.from_states(states[None, None], 128, 192, (64, 64))
