@@ -103,7 +103,7 @@ done:
 }
 
 static int view_dlpack(module_state_t *state, dense_object_t *self, PyObject *array, uint64_t stream) {
-  self->owner = export_dlpack(array, stream);
+  self->owner = PyCapsule_CheckExact(array) ? Py_NewRef(array) : export_dlpack(array, stream);
   if (!self->owner)
     return -1;
   self->view.size = sizeof self->view;
@@ -113,7 +113,7 @@ static int view_dlpack(module_state_t *state, dense_object_t *self, PyObject *ar
   else if (PyCapsule_IsValid(self->owner, "dltensor"))
     status = sparsec_dense_from_dlpack(PyCapsule_GetPointer(self->owner, "dltensor"), &self->view);
   else {
-    raise_invalid_argument(state, "expects a DLPack capsule from __dlpack__, but got %R", self->owner);
+    raise_invalid_argument(state, "expects a DLPack capsule, but got %R", self->owner);
     return -1;
   }
   if (!status)
@@ -131,11 +131,12 @@ static PyObject *make_dense(module_state_t *state, PyObject *array, sparsec_dtyp
     failed = PyObject_GetBuffer(array, &self->buffer, PyBUF_RECORDS_RO);
     self->has_buffer = !failed;
     failed = failed || view_buffer(state, self, dtype);
-  } else if (PyObject_HasAttrString(array, "__dlpack__")) {
+  } else if (PyCapsule_CheckExact(array) || PyObject_HasAttrString(array, "__dlpack__")) {
     failed = view_dlpack(state, self, array, stream);
   } else {
     PyObject *type = (PyObject *)Py_TYPE(array);
-    raise_invalid_argument(state, "expects an array with the buffer protocol or __dlpack__, but got %R", type);
+    raise_invalid_argument(
+        state, "expects an array with the buffer protocol or __dlpack__, or a DLPack capsule, but got %R", type);
     failed = 1;
   }
   if (failed)

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The extension module by itself: what its objects refuse, and what keeps them alive."""
 
+import datetime
 import gc
 import sys
 import weakref
@@ -138,8 +139,16 @@ class WrongCapsule:
         return "no capsule"
 
 
+def test_capsules():
+    array = np.arange(6, dtype=np.float32).reshape(2, 3)
+    for capsule in (array.__dlpack__(), array.__dlpack__(max_version=(1, 0))):
+        assert _native.Dense(capsule).pointer == array.ctypes.data
+    with pytest.raises(INVALID, match="expects a DLPack capsule, but got <capsule"):
+        _native.Dense(datetime.datetime_CAPI)
+
+
 def test_dlpack_that_gives_no_capsule():
-    with pytest.raises(INVALID, match="expects a DLPack capsule from __dlpack__, but got 'no capsule'"):
+    with pytest.raises(INVALID, match="expects a DLPack capsule, but got 'no capsule'"):
         _native.Dense(WrongCapsule())
 
 
