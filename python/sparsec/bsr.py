@@ -141,6 +141,19 @@ class BSR:
             return self.with_values(self._values.to(dtypes.torch_dtype(dtypes.number_of(dtype))))
         return self.with_values(_values(_to_numpy(self._values), dtype))
 
+    def as_torch(self, device: Any = None) -> BSR:
+        """The matrix in torch tensors on a device. NumPy arrays become CPU tensors of the same memory.
+
+        Args:
+            device: as torch takes it, as "cuda"; None leaves tensors where they are.
+        """
+        tensors = [
+            array if arrays.is_torch(array) else _to_torch(array)
+            for array in (self._row_ptr, self._col_idx, self._values)
+        ]
+        row_ptr, col_idx, values = (tensor if device is None else tensor.to(device) for tensor in tensors)
+        return BSR(row_ptr, col_idx, values, self._shape)
+
     # ---- From and to other forms -------------------------------------------------------------------------------------
 
     @classmethod
@@ -250,11 +263,10 @@ class BSR:
 
         self._expect_whole_blocks("torch")
         self.check()
-        row_ptr, col_idx, values = (
-            array if arrays.is_torch(array) else _to_torch(array)
-            for array in (self._row_ptr, self._col_idx, self._values)
+        parts = self.as_torch()
+        return torch.sparse_bsr_tensor(
+            parts.row_ptr, parts.col_idx, parts.values, size=self._shape, check_invariants=False
         )
-        return torch.sparse_bsr_tensor(row_ptr, col_idx, values, size=self._shape, check_invariants=False)
 
     def _expect_whole_blocks(self, library: str) -> None:
         if any(size % side for size, side in zip(self._shape, self.block, strict=True)):
@@ -332,7 +344,8 @@ def _to_numpy(array: Any) -> np.ndarray[Any, Any]:
 
 def _to_torch(array: np.ndarray[Any, Any]) -> Any:
     """A torch CPU tensor of the same memory."""
-    torch = sys.modules["torch"]
+    import torch
+
     bits, number = dtypes.bits_of(array)
     if number == 0:
         return torch.from_numpy(array)

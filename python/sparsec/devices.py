@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Sequence
 
-from . import _native, compiler
+from . import _native, arrays, compiler
 from .errors import DriverError
 
 
@@ -50,17 +50,28 @@ def default_targets() -> tuple[str, ...]:
     Raises:
         DriverError: the compiler has no target for the GPU.
     """
-    if _native.cuda_device_count() == 0:
-        return ("host",)
+    has_gpu = _native.cuda_device_count() > 0
+    return (target_of_device(current_cuda_device() if has_gpu else arrays.HOST),)
+
+
+@functools.lru_cache
+def target_of_device(ordinal: int) -> str:
+    """The target for a CUDA device, or for the host (sparsec.HOST).
+
+    Raises:
+        DriverError: there is no such device, or the compiler has no target for it.
+    """
+    if ordinal == arrays.HOST:
+        return "host"
     known = known_targets(compiler.find_compiler())
-    info = device(current_cuda_device()).info()
+    info = device(ordinal).info()
     target = target_of(info["compute_capability"], known)
     if target is None:
         raise DriverError(
             f"no target runs on '{info['name']}' of compute capability {info['compute_capability'] / 10}. "
             f"Pass targets: {', '.join(known)}"
         )
-    return (target,)
+    return target
 
 
 def known_targets(program: compiler.Program) -> tuple[str, ...]:

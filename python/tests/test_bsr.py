@@ -202,6 +202,20 @@ def test_numpy_becomes_torch():
 
 
 @pytest.mark.torch
+def test_as_torch():
+    torch = pytest.importorskip("torch")
+    for dtype in ("f32", "bf16"):
+        there = small().astype(dtype).as_torch()
+        assert all(isinstance(array, torch.Tensor) for array in (there.row_ptr, there.col_idx, there.values))
+        assert there.row_ptr.data_ptr() == ROW_PTR.ctypes.data
+        assert there.as_torch().values is there.values
+        assert there.as_torch("cpu").values.device.type == "cpu"
+        np.testing.assert_array_equal(there.to_dense().astype(np.float32), small().to_dense())
+    with pytest.raises(ValueError, match="meta"):  # tensors without data, which torch does not export
+        small().as_torch("meta")
+
+
+@pytest.mark.torch
 def test_torch_refusals():
     torch = pytest.importorskip("torch")
     with pytest.raises(sparsec.InvalidArgument, match="expects a torch.sparse_bsr tensor, but got torch.strided"):
