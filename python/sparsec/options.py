@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Checks of options. Every error is an InvalidArgument that names the option, its value, and what it expects."""
+"""Options that several functions have. Errors are InvalidArgument; they name the option, its value, what it expects."""
 
 from __future__ import annotations
 
@@ -39,3 +39,12 @@ def block_sides(block: Any, sides: Sequence[int] | None = None) -> tuple[int, in
         expected = "positive sides" if sides is None else f"of {', '.join(map(str, sides))}"
         raise InvalidArgument(f"block is {block!r}, but expects one or two {expected}")
     return int(pair[0]), int(pair[1])
+
+
+def on_device(array: Any, device: Any) -> Any:
+    """Returns an array as PyTorch's tensor on a device; None stays None. The option is called `device`."""
+    try:
+        import torch
+    except ImportError:
+        raise InvalidArgument(f"device is {device!r}, but torch is not installed") from None
+    return array if array is None else torch.as_tensor(array, device=device)

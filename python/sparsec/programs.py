@@ -7,6 +7,7 @@ dialect/SPEC.md defines what each op computes; the options here have its names.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import re
 from collections.abc import Callable, Mapping, Sequence
@@ -14,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from sparsec.errors import InvalidArgument
-from sparsec.options import block_sides, integer, one_of
+from sparsec.options import block_sides, integer, on_device, one_of
 from sparsec.patterns import Pattern
 from sparsec.tracing import Capture, Graph, Region, trace
 
@@ -35,8 +36,11 @@ _LONGEST_BASE = 56  # of a name that gets a number behind it
 class Program:
     """The text of one kernel, and the arrays that its functions captured.
 
-    captures: the captured array of every operand that the caller does not pass, by the operand's name. They are
-    references: a launch reads their values of that time.
+    Attributes:
+        name: of the kernel.
+        source: what text() gives.
+        captures: the captured array of every operand that the caller does not pass, by the operand's name. They are
+            references: a launch reads their values of that time.
     """
 
     name: str
@@ -46,6 +50,18 @@ class Program:
     def text(self) -> str:
         """The kernel in the sparsec dialect. It is the same for functions that differ only in the arrays they read."""
         return self.source
+
+    def to(self, device: Any) -> Program:
+        """Makes the program whose captured arrays are PyTorch's tensors on a device.
+
+        Args:
+            device: a device of PyTorch, such as "cuda". Tensors that are there stay references; other arrays are copied.
+
+        Raises:
+            InvalidArgument: PyTorch is not installed.
+        """
+        captures = {name: on_device(array, device) for name, array in self.captures.items()}
+        return dataclasses.replace(self, captures=captures)
 
 
 @dataclass(frozen=True)
@@ -96,14 +112,25 @@ def spmm(
     extras: Mapping[str, Extra] | None = None,
     name: str = "spmm",
 ) -> Program:
-    """y = epilogue(w x): a block-sparse matrix (M x K, blocks of `block`) times a dense one.
+    """Makes the kernel y = epilogue(w x): a block-sparse matrix times a dense one.
 
-    The kernel takes w (BSR, `dtype`), x (`dtype`: K x N, or N x K with x_layout="nk") and the extras in order. It gives
-    y (`result_dtype`, by default `dtype`: M x N, or N x M with y_layout="nm").
+    The kernel takes w, x and the extras in order, and gives y.
 
-    epilogue: a function of the f32 accumulator of an element and, under their names in `extras`, of the elements of
-    extra operands that belong to it. It gives the element of y. Arrays of rank 0 that it reads become operands.
-    Raises InvalidArgument, which names the option, and TracingError.
+    Args:
+        block: rows and columns of the blocks of w, or both in one number: multiples of 16 from 16 to 256.
+        dtype: of w and x: "bf16" or "f16".
+        x_layout: "kn": x is [K, N]; "nk": x is [N, K].
+        y_layout: "mn": y is [M, N]; "nm": y is [N, M].
+        result_dtype: of y: "bf16", "f16" or "f32"; None: dtype.
+        m, n, k: sizes; None: known at run time. w is [M, K].
+        epilogue: a function of the f32 accumulator of an element and, by their names in extras, of the elements of
+            extra operands that belong to it. It gives the element of y. Arrays of rank 0 that it reads become operands.
+        extras: the extra operands by name, in the order of the call: per_row(), per_column(), full() or scalar().
+        name: of the kernel.
+
+    Raises:
+        InvalidArgument: an option has a value that no kernel has. The text names the option.
+        TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
     one_of("dtype", dtype, _INPUT_TYPES)
     rows, columns = block_sides(block, range(16, 257, 16))
@@ -134,14 +161,24 @@ def sddmm(
     extras: Mapping[str, Extra] | None = None,
     name: str = "sddmm",
 ) -> Program:
-    """s = epilogue(a bᵀ) at the blocks of a pattern: a dense product, sampled by a block-sparse matrix.
+    """Makes the kernel s = epilogue(a bᵀ) at the blocks of a pattern: a dense product, sampled by a block-sparse matrix.
 
-    The kernel takes p (BSR, M x N, blocks of `block`; its values are not read), a (`dtype`: M x K, or K x M with
-    a_layout="km"), b (`dtype`: N x K, or K x N with b_layout="kn") and the extras in order. It gives s: the values of
-    the stored blocks (`result_dtype`, by default `dtype`: blocks x block rows x block columns).
+    The kernel takes p, a, b and the extras in order, and gives s. p is a block-sparse matrix, [M, N], whose values are
+    not read; s is [blocks, block rows, block columns]: the values of its stored blocks.
 
-    epilogue, extras: as of spmm; `full` is another array of values of the same pattern.
-    Raises InvalidArgument, which names the option, and TracingError.
+    Args:
+        block: rows and columns of the blocks of p, or both in one number: multiples of 16 from 16 to 256.
+        dtype: of a and b, and of the values of p: "bf16" or "f16".
+        a_layout: "mk": a is [M, K]; "km": a is [K, M].
+        b_layout: "nk": b is [N, K]; "kn": b is [K, N].
+        result_dtype: of s: "bf16", "f16" or "f32"; None: dtype.
+        m, n, k: sizes; None: known at run time.
+        epilogue, extras: as of spmm. full() is another array of values of the same pattern.
+        name: of the kernel.
+
+    Raises:
+        InvalidArgument: an option has a value that no kernel has. The text names the option.
+        TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
     one_of("dtype", dtype, _INPUT_TYPES)
     rows, columns = block_sides(block, range(16, 257, 16))
@@ -179,22 +216,33 @@ def attention(
     keys: int | None = None,
     name: str = "attention",
 ) -> Program:
-    """o = softmax(scores of visible keys) v, for every batch and head.
+    """Makes the kernel o = softmax(scores of visible keys) v, for every batch and head.
 
-    The kernel takes q (B x H x Sq x D), k and v (B x Hkv x Skv x D, H a multiple of Hkv) of `dtype`; then p, the lists
-    of blocks, if there is a pattern; then scale, an f32, if `scale` (else it is 1 / sqrt(D)); then captured arrays. It
-    gives o (B x H x Sq x D, `result_dtype`, by default `dtype`) and, with `lse`, lse (B x H x Sq, f32).
+    The kernel takes q [B, H, Sq, D], k and v [B, Hkv, Skv, D]; then p, the lists of blocks, if there is a pattern; then
+    scale, an f32, if there is one; captured arrays are bound. It gives o [B, H, Sq, D] and, with lse, lse [B, H, Sq],
+    f32: the logarithm of the sum of the exponentials. A query that sees no key has o = 0 and lse = -inf.
 
-    pattern: True: the kernel takes lists of blocks of `block` (queries, keys; by default 128). A Pattern: the same, and
-      its condition is the mask of partial blocks; the lists of a call are those that the pattern makes for this block.
-    causal: query q sees the keys up to q + Skv - Sq: the last query and the last key have the same position. With
-      Sq = Skv this is FlexAttention's `q_idx >= kv_idx`.
-    window: (left, right), the keys that a query sees before and behind that position; -1 is no limit.
-    mask_mod(b, h, q_idx, kv_idx): whether a key is visible, in blocks that are not full.
-    score_mod(score, b, h, q_idx, kv_idx): the score, from the scaled product.
-    Both are functions as FlexAttention takes them; the module says what they may do.
+    Args:
+        head_dim: D: 64 or 128.
+        dtype: of q, k and v: "bf16" or "f16".
+        pattern: True: the kernel takes lists of blocks. A Pattern: the same, and what it says is the mask of partial
+            blocks. The lists of a call are then those that this pattern makes for this block.
+        block: queries and keys of a block of the lists, or both in one number: 64 or 128; None: 128.
+        causal: query q sees the keys up to q + Skv - Sq: the last query and the last key have the same position. If
+            Sq = Skv, this is FlexAttention's `q_idx >= kv_idx`.
+        window: the numbers of keys that a query sees before and behind that position; -1: no limit.
+        scale: whether a call passes the factor of the scores; else it is 1 / sqrt(D).
+        mask_mod: a function (b, h, q_idx, kv_idx), as of FlexAttention: whether a key is visible. Full blocks of lists
+            do not ask it.
+        score_mod: a function (score, b, h, q_idx, kv_idx), as of FlexAttention: the score, from the scaled product.
+        lse: whether the kernel gives lse.
+        result_dtype: of o: "bf16", "f16" or "f32"; None: dtype.
+        batches, heads, kv_heads, queries, keys: B, H, Hkv, Sq and Skv; None: known at run time. H is a multiple of Hkv.
+        name: of the kernel.
 
-    Raises InvalidArgument, which names the option, and TracingError.
+    Raises:
+        InvalidArgument: an option has a value that no kernel has. The text names the option.
+        TracingError: a function does what a kernel cannot. The text quotes the line.
     """
     one_of("dtype", dtype, _INPUT_TYPES)
     if head_dim not in (64, 128):  # attention_c4

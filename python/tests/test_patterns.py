@@ -11,7 +11,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 
-from sparsec import patterns
+from sparsec import attention, patterns
 from sparsec.errors import InvalidArgument, InvalidPattern
 from sparsec.patterns.states import both, either, inverse
 
@@ -402,6 +402,51 @@ def test_from_flex_of_torch():
     lists.check()
     assert lists.partial_indices is block_mask.kv_indices
     np.testing.assert_array_equal(lists.states, states_of(mask[None, None], (64, 64)))
+
+
+class OnDevice:
+    """An array in memory that NumPy cannot read, with PyTorch's way to the host."""
+
+    def __init__(self, array):
+        self._array = array
+        self.dtype, self.shape, self.ndim = array.dtype, array.shape, array.ndim
+
+    def __len__(self):
+        return len(self._array)
+
+    def __getitem__(self, index):
+        raise AssertionError("an element is read on the host")
+
+    def __array__(self, *_arguments, **_options):
+        raise AssertionError("the array is read without a copy to the host")
+
+    def cpu(self):
+        return self._array
+
+
+def test_arrays_of_a_device_are_references():
+    random = np.random.default_rng(8)
+    ids, lengths = random.integers(0, 3, (2, 40)).astype(np.int32), np.array([7, 30], np.int32)
+    mask, scores = random.random((40, 40)) < 0.5, random.random((5, 5))
+    for make, array, name in (
+        (patterns.documents, ids, "document_ids"),
+        (patterns.prefix, lengths, "prefix_lengths"),
+    ):
+        there = OnDevice(array)
+        here = make(array)
+        expected = here.lists(40, block=8)
+        np.testing.assert_array_equal(make(there).lists(40, block=8).states, expected.states)
+        np.testing.assert_array_equal((make(there) & ~make(there)).dense(40), False)
+        captures = attention(64, pattern=make(there)).captures
+        assert list(captures) == [name]
+        assert captures[name] is there
+    wide = patterns.documents(OnDevice(ids.astype(np.int64)))
+    check(wide, ids[:, None, :, None] == ids[:, None, None, :], (8, 8))
+    check(patterns.from_mask(OnDevice(mask)), mask, (8, 5))
+    check(patterns.vertical_slash(OnDevice(np.array([3])), []), np.arange(40) == np.full((40, 1), 3), (8, 5))
+    np.testing.assert_array_equal(
+        patterns.top_k(OnDevice(scores), 2, 8).dense(40), patterns.top_k(scores, 2, 8).dense(40)
+    )
 
 
 @pytest.mark.torch

@@ -5,6 +5,7 @@ import itertools
 import linecache
 import math
 import re
+import sys
 from pathlib import Path
 
 import numpy as np
@@ -423,6 +424,27 @@ def test_the_functions_of_flex_attention():
     )
     o = compiled(program)(q, k, v, patterns.BlockLists.from_flex(block_mask))
     np.testing.assert_allclose(o.numpy(), expected.numpy(), atol=4 * HALF)
+
+
+@pytest.mark.torch
+def test_captures_on_a_device():
+    torch = pytest.importorskip("torch")
+    ids, slopes = np.zeros(300, np.int32), torch.ones(4)
+    program = attention(score_mod=lambda s, b, h, q_idx, kv_idx: s + slopes[h] * ids[q_idx])
+    moved = program.to("cpu")
+    assert moved.text() == program.text()
+    assert moved.captures["slopes"] is slopes
+    assert isinstance(moved.captures["ids"], torch.Tensor)
+    assert program.to("meta").captures["ids"].device.type == "meta"
+    check_attention(moved)
+
+
+def test_a_device_needs_torch(monkeypatch):
+    monkeypatch.setitem(sys.modules, "torch", None)
+    ids = np.zeros(300, np.int32)
+    program = attention(score_mod=lambda s, b, h, q_idx, kv_idx: s + ids[q_idx])
+    with pytest.raises(InvalidArgument, match="device is 'cuda', but torch is not installed"):
+        program.to("cuda")
 
 
 # ---- Refusals

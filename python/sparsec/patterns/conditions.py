@@ -24,7 +24,7 @@ from sparsec.patterns.states import (
     extremes,
     state_of,
 )
-from sparsec.tracing import WrappedArray, captured, inline, maximum, minimum, where
+from sparsec.tracing import WrappedArray, captured, host_array, inline, maximum, minimum, where
 
 NO_LIMIT = -1
 _ARGUMENTS = ("b", "h", "q_idx", "kv_idx")
@@ -60,7 +60,7 @@ class Window(Pattern):
 class Prefix(Pattern):
     """k < length, where length is a number or one for each batch."""
 
-    def __init__(self, length: int | Array) -> None:
+    def __init__(self, length: int | Any) -> None:
         self._length = length if isinstance(length, int) else captured(length, "prefix_lengths")
         if not isinstance(length, int):
             self.sizes = Sizes(batches=len(length))
@@ -70,14 +70,14 @@ class Prefix(Pattern):
 
     def classify(self, grid: Grid) -> Array:
         first, last = grid.key_range
-        length = self._length if isinstance(self._length, int) else self._length.array[:, None, None, None]
+        length = self._length if isinstance(self._length, int) else host_array(self._length.array)[:, None, None, None]
         return state_of(last < length, first < length)
 
 
 class Documents(Pattern):
     """The query and the key have the same number."""
 
-    def __init__(self, of_queries: Array, of_keys: Array) -> None:
+    def __init__(self, of_queries: Any, of_keys: Any) -> None:
         batches = {len(ids) for ids in (of_queries, of_keys) if ids.ndim == 2}
         if len(batches) > 1:
             raise InvalidArgument(f"ids and key_ids are of {' and '.join(map(str, sorted(batches)))} batches")
@@ -94,8 +94,12 @@ class Documents(Pattern):
         return of_query == of_key
 
     def classify(self, grid: Grid) -> Array:
-        query_least, query_most = (each[:, None, :, None] for each in extremes(self._of_queries.array, grid.block[0]))
-        key_least, key_most = (each[:, None, None, :] for each in extremes(self._of_keys.array, grid.block[1]))
+        query_least, query_most = (
+            each[:, None, :, None] for each in extremes(host_array(self._of_queries.array), grid.block[0])
+        )
+        key_least, key_most = (
+            each[:, None, None, :] for each in extremes(host_array(self._of_keys.array), grid.block[1])
+        )
         is_full = (query_least == query_most) & (key_least == key_most) & (query_least == key_least)
         is_apart = (query_most < key_least) | (key_most < query_least)
         return np.where(is_full, FULL, np.where(is_apart, EMPTY, UNKNOWN)).astype(np.uint8)

@@ -15,6 +15,7 @@ from sparsec.patterns.conditions import NO_LIMIT, Documents, Mask, Predicate, Pr
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
 from sparsec.patterns.states import PARTIAL, Array
+from sparsec.tracing import host_array
 
 
 def causal(offset: int = 0) -> Pattern:
@@ -85,7 +86,7 @@ def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
 
     scores: [[batches,] heads,] block rows x block columns, without NaN. block: the sides of a block of scores.
     """
-    values = np.asarray(scores)
+    values = host_array(scores) if hasattr(scores, "dtype") else np.asarray(scores)
     integer("k", k, 0)
     if not 2 <= values.ndim <= 4 or np.isnan(values).any():
         raise InvalidArgument(f"scores has shape {values.shape}, but expects 2 to 4 dimensions and no NaN")
@@ -101,7 +102,7 @@ def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod
     An entry of a block is a boolean or a state (0 empty, 1 full, 2 partial: where mask_mod says so). Kernels read the
     array as int32, except where the blocks of the lists are those of the array.
     """
-    values = np.asarray(mask)
+    values = host_array(mask) if hasattr(mask, "dtype") else np.asarray(mask)
     if not 2 <= values.ndim <= 4:
         raise InvalidArgument(f"mask has shape {values.shape}, but expects 2 to 4 dimensions")
     is_states = block is not None and values.dtype == np.uint8
@@ -134,23 +135,25 @@ def predicate(mask_mod: MaskMod, *, heads: int | None = None, batches: int | Non
     return Predicate(mask_mod, Sizes(batches=batches, heads=heads))
 
 
-def _integers(name: str, values: Any, ranks: tuple[int, ...]) -> Array:
-    """An int32 array of one of these ranks. It is the caller's own memory if that has int32 already."""
-    array = np.asarray(values)
-    if array.ndim not in ranks or not np.issubdtype(array.dtype, np.integer):
+def _integers(name: str, values: Any, ranks: tuple[int, ...]) -> Any:
+    """An int32 array of one of these ranks: the caller's own, of any library, if it has int32 already."""
+    array = values if hasattr(values, "dtype") else np.asarray(values)
+    host = host_array(array)
+    if host.ndim not in ranks or not np.issubdtype(host.dtype, np.integer):
         expected = " or ".join(map(str, ranks))
         raise InvalidArgument(
-            f"{name} has shape {array.shape} and dtype {array.dtype}, but expects integers of {expected} dimensions"
+            f"{name} has shape {host.shape} and dtype {host.dtype}, but expects integers of {expected} dimensions"
         )
     limits = np.iinfo(np.int32)
-    if array.size and not limits.min <= array.min() <= array.max() <= limits.max:
+    if host.size and not limits.min <= host.min() <= host.max() <= limits.max:
         raise InvalidArgument(f"{name} has a value that does not fit into 32 bits")
-    return array.astype(np.int32, copy=False)
+    return array if host.dtype == np.int32 else host.astype(np.int32)
 
 
 def _flags(name: str, numbers: Any) -> Array:
     """A table of int32: 1 at the numbers, for one or several heads. The last entry, for all that are larger, is 0."""
-    values = _integers(name, np.asarray(numbers, np.int64) if np.size(numbers) == 0 else numbers, (1, 2))
+    is_empty = not hasattr(numbers, "dtype") and np.size(numbers) == 0  # an empty list has no integers
+    values = host_array(_integers(name, np.asarray(numbers, np.int64) if is_empty else numbers, (1, 2)))
     if (values < -1).any():
         raise InvalidArgument(f"{name} has the number {values.min()}, but expects at least 0, or -1 for none")
     last = int(values.max(initial=-1)) + 1

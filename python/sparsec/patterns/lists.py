@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from sparsec.errors import InvalidArgument, InvalidPattern
-from sparsec.options import integer
+from sparsec.options import integer, on_device
 from sparsec.patterns.states import EMPTY, FULL, PARTIAL, Array, Grid
 from sparsec.pictures import Picture, draw_states
+from sparsec.tracing import host_array
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,16 +62,8 @@ class BlockLists:
 
     def to(self, device: Any) -> BlockLists:
         """The lists as PyTorch's tensors on a device, such as "cuda". Raises InvalidArgument without PyTorch."""
-        try:
-            import torch
-        except ImportError:
-            raise InvalidArgument(f"device is {device!r}, but torch is not installed") from None
-
-        def moved(array: Any) -> Any:
-            return array if array is None else torch.as_tensor(array, device=device)
-
         names = ("full_starts", "full_indices", "partial_starts", "partial_indices")
-        return dataclasses.replace(self, **{name: moved(getattr(self, name)) for name in names})
+        return dataclasses.replace(self, **{name: on_device(getattr(self, name), device) for name in names})
 
     @property
     def batches(self) -> int:
@@ -171,11 +164,6 @@ class BlockLists:
     def save(self, path: str | PathLike[str], **options: Any) -> None:
         """Writes the picture of draw(**options) to an .svg or .txt file."""
         self.draw(**options).save(path)
-
-
-def host_array(array: Any) -> Array:
-    """An array of any library in memory of the host."""
-    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
 def _padded(selected: Array, capacity: int) -> tuple[Array, Array]:

@@ -35,12 +35,13 @@ from sparsec.tracing.functions import (
     tanh,
     where,
 )
-from sparsec.tracing.graph import Capture, Graph
+from sparsec.tracing.graph import Capture, Graph, host_array
 from sparsec.tracing.region import Region, inline, trace
 from sparsec.tracing.value import Value, WrappedArray, captured
 
 __all__ = [
     "Capture", "Graph", "Region", "TracingError", "Value", "WrappedArray", "abs", "captured", "ceil", "cos", "erf",
-    "exp", "exp2", "expm1", "floor", "fma", "fmax", "fmin", "gelu", "inline", "log", "log1p", "log2", "logical_not",
-    "maximum", "minimum", "relu", "rsqrt", "sigmoid", "silu", "sin", "sqrt", "tanh", "trace", "where",
+    "exp", "exp2", "expm1", "floor", "fma", "fmax", "fmin", "gelu", "host_array", "inline", "log", "log1p", "log2",
+    "logical_not", "maximum", "minimum", "relu", "rsqrt", "sigmoid", "silu", "sin", "sqrt", "tanh", "trace",
+    "where",
 ]  # fmt: skip

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from sparsec.tracing.graph import Capture, Node, dtype_name
+from sparsec.tracing.graph import Capture, Node, host_array
 
 Array = np.ndarray[Any, Any]
 
@@ -80,10 +80,7 @@ def _rounded_to_bf16(value: Array) -> Array:
 
 
 def _element(capture: Capture, indices: list[Array]) -> Array:
-    array = capture.array
-    if dtype_name(array.dtype) == "bfloat16":
-        array = array.float() if str(array.dtype).startswith("torch.") else array.astype(np.float32)
-    values = np.asarray(array)
+    values = host_array(capture.array)
     for dimension, index in enumerate(indices):
         size = values.shape[dimension]
         if np.any((index < 0) | (index >= size)):

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+import numpy as np
+
 # The element types that sparsec.element loads, by the names that NumPy, PyTorch and JAX give them.
 LOADABLE = {"int32": "i32", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
@@ -18,6 +20,13 @@ MOST_DIMENSIONS = 4  # attention_c12
 def dtype_name(dtype: Any) -> str:
     """The name of a dtype of NumPy, PyTorch or JAX: "int32"."""
     return str(getattr(dtype, "name", dtype)).removeprefix("torch.")
+
+
+def host_array(array: Any) -> np.ndarray[Any, Any]:
+    """An array of any library as one of NumPy, in memory of the host. bf16 becomes float32, because NumPy has none."""
+    if dtype_name(array.dtype) == "bfloat16":
+        array = array.float() if str(array.dtype).startswith("torch.") else array.astype(np.float32)
+    return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
 
 def conversion_hint(dtype: Any) -> str:
