@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import weakref
 from collections.abc import Mapping, Sequence
@@ -259,9 +260,11 @@ class Kernel:
         results = tuple(
             arrays.placeholder(shape, argument.dtype) for shape, argument in zip(shapes, self.info.results, strict=True)
         )
-        shape = converted.shapes[0][:3] if lse else self._reference_shape(shapes[0])
+        shape = shapes[0][::-1] if self.info.is_result_transposed else shapes[0]
+        if lse:
+            shape = shape[:-1]
         width = 1 if lse else shape[-1]
-        rows = int(np.prod(shape if lse else shape[:-1]))
+        rows = math.prod(shape if lse else shape[:-1])
         ordinal = arrays.HOST if "host" in self.module.targets else 0
         native, _ = self.module.native_kernel(self.name, ordinal)
         buffers = native.reference((*converted.native, *results), 0, rows, width, lse)
@@ -326,9 +329,6 @@ class Kernel:
             )
         views = tuple(arrays.dense(result, converted.stream) for result in results)
         return _Call(converted, (*converted.native, *views), results)
-
-    def _reference_shape(self, shape: tuple[int, ...]) -> tuple[int, ...]:
-        return shape[::-1] if self.info.is_result_transposed else shape
 
     # ---- Plans -------------------------------------------------------------------------------------------------------
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import enum
+import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -123,11 +124,11 @@ class KernelInfo:
     operands: tuple[Operand, ...]
     variants: tuple[Variant, ...]
 
-    @property
+    @functools.cached_property
     def inputs(self) -> tuple[Argument, ...]:
         return self.arguments[: len(self.arguments) - self.result_count]
 
-    @property
+    @functools.cached_property
     def results(self) -> tuple[Argument, ...]:
         return self.arguments[len(self.arguments) - self.result_count :]
 

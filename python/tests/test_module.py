@@ -161,6 +161,34 @@ def test_attention_with_lists(compile_host, lists):
         assert magnitude.shape == expected.shape
 
 
+def test_inputs_in_another_order(compile_host):
+    """The slots of the operation say what an input is, not its place."""
+    arguments = "%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>"
+    assert arguments in ATTENTION
+    swapped = ATTENTION.replace(arguments, ", ".join(reversed(arguments.split(", "))))
+    q, k, v = dense((1, 2, 150, 64)), dense((1, 1, 300, 64), seed=2), dense((1, 1, 300, 64), seed=3)
+    attention, p = compile_host(ATTENTION)["attention"], pattern()
+    other = compile_host(swapped)["attention"]
+    np.testing.assert_array_equal(other(v, k, q, p)[1], attention(q, k, v, p)[1])
+    for lse in (False, True):
+        np.testing.assert_array_equal(other.reference(v, k, q, p, lse=lse)[0],
+                                      attention.reference(q, k, v, p, lse=lse)[0])  # fmt: skip
+
+
+def test_lse_is_of_attention(product):
+    with pytest.raises(sparsec.InvalidArgument, match="lse is a result of attention, but product is no attention"):
+        product.reference(matrix(), dense((52, 24)), lse=True)
+
+
+def test_reference_needs_host_memory(product):
+    on_gpu = sparsec.from_pointer(4096, (52, 24), "f16", device=0)
+    w = matrix()
+    views = [sparsec.from_pointer(4096, array.shape, name, device=0)
+             for array, name in ((w.row_ptr, "i32"), (w.col_idx, "i32"), (w.values, "f16"))]  # fmt: skip
+    with pytest.raises(sparsec.InvalidArgument, match="needs arrays in host memory, but these are on device 0"):
+        product.reference(sparsec.BSR(*views, w.shape), on_gpu)
+
+
 def test_results_go_to_out(product):
     w, x = matrix(), dense((52, 24))
     out = np.full((70, 24), np.nan, np.float32)
