@@ -50,8 +50,12 @@ _FONT = 'font-family="ui-monospace, \'DejaVu Sans Mono\', monospace" font-size="
 class Picture:
     """Blocks as a picture: str() is text, a notebook shows SVG, save writes either.
 
-    cells: the kinds of rows x columns of cells. row_numbers: the block row that each row of cells shows.
-    names: of the kinds, by kind. notes: what the picture leaves out, a sentence each.
+    Attributes:
+        title: the first line.
+        cells: [rows, columns]: the kinds of the cells.
+        row_numbers: the block row that each row of cells shows.
+        names: of the kinds, by kind.
+        notes: what the picture leaves out, a sentence each.
     """
 
     title: str
@@ -142,11 +146,17 @@ class Picture:
 def draw_states(
     states: Any, title: str, *, rows: int = 64, columns: int = 96, names: dict[int, str] | None = None
 ) -> Picture:
-    """A picture of states of blocks: block rows x block columns, 0 empty, 1 full, 2 partial.
+    """A picture of states of blocks: 0 empty, 1 full, 2 partial.
 
-    rows, columns: of the picture at most. Of more rows some are shown, at equal distances. More columns are merged: a
-    cell stands for several, and has their kind if they have one. names: other names of kinds.
-    Raises InvalidArgument, which names the option.
+    Args:
+        states: [block rows, block columns].
+        title: the first line.
+        rows, columns: the most that the picture has. Of more rows some are shown, at equal distances. More columns are
+            merged: a cell stands for several, and has their kind if they have one.
+        names: other names of kinds, by state.
+
+    Raises:
+        InvalidArgument: an option does not fit. The text names it.
     """
     values = np.asarray(states)
     integer("rows", rows, 1)
@@ -167,7 +177,12 @@ def draw_states(
 def draw_matrix(matrix: Any, *, rows: int = 64, columns: int = 96) -> Picture:
     """A picture of the stored blocks of a block-sparse matrix.
 
-    matrix: an object with row_ptr, col_idx, shape and block, as sparsec.BSR. rows, columns: as of draw_states.
+    Args:
+        matrix: an object with row_ptr, col_idx, shape and block, as sparsec.BSR.
+        rows, columns: as of draw_states.
+
+    Raises:
+        InvalidArgument: rows or columns is no int of at least 1.
     """
     block_rows, block_columns = (-(-size // side) for size, side in zip(matrix.shape, matrix.block, strict=True))
     row_ptr, col_idx = np.asarray(matrix.row_ptr), np.asarray(matrix.col_idx)

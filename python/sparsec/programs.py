@@ -55,7 +55,7 @@ class Program:
         """Makes the program whose captured arrays are PyTorch's tensors on a device.
 
         Args:
-            device: a device of PyTorch, such as "cuda". Tensors that are there stay references; other arrays are copied.
+            device: a device of PyTorch, such as "cuda". Tensors that are there stay references, others are copied.
 
         Raises:
             InvalidArgument: PyTorch is not installed.
@@ -161,7 +161,7 @@ def sddmm(
     extras: Mapping[str, Extra] | None = None,
     name: str = "sddmm",
 ) -> Program:
-    """Makes the kernel s = epilogue(a bᵀ) at the blocks of a pattern: a dense product, sampled by a block-sparse matrix.
+    """Makes the kernel s = epilogue(a bᵀ) at the blocks of a pattern: a dense product that a matrix samples.
 
     The kernel takes p, a, b and the extras in order, and gives s. p is a block-sparse matrix, [M, N], whose values are
     not read; s is [blocks, block rows, block columns]: the values of its stored blocks.

@@ -310,6 +310,11 @@ def test_states_combine_as_elements_do(left, right):
     assert inverse(np.uint8(left)) == {0: 1, 1: 0}.get(left, left)
 
 
+def test_the_largest_and_the_smallest_ids():
+    limits = np.array([-(2**31), 2**31 - 1])
+    check(patterns.documents(limits), np.eye(2, dtype=np.bool_), (1, 2))
+
+
 def test_sizes_of_combined_patterns():
     documents, table = patterns.documents(np.zeros((2, 8), np.int32)), np.zeros((3, 4), np.int32)
     both = documents | patterns.vertical_slash(table, table)
@@ -379,6 +384,10 @@ def test_from_flex_without_full_or_partial_blocks():
     block_mask = BlockMask(states, (16, 16), (8, 8), None)
     expected = np.kron(states, np.ones((8, 8))) == 1
     check(patterns.from_flex(block_mask), expected, (8, 8))
+    block_mask.mask_mod = lambda b, h, q_idx, kv_idx: kv_idx < 0
+    assert patterns.from_flex(block_mask).mask_mod((8, 8)) is None
+    one = BlockMask(np.array([[[[2]]]], np.uint8), (8, 8), (8, 8), lambda b, h, q_idx, kv_idx: kv_idx < 3)
+    check(patterns.from_flex(one), np.broadcast_to(np.arange(8) < 3, (8, 8)), (8, 8))
     block_mask = BlockMask(states * 2, (16, 16), (8, 8), lambda b, h, q_idx, kv_idx: kv_idx >= 0)
     block_mask.full_kv_num_blocks = block_mask.full_kv_indices = None
     check(patterns.from_flex(block_mask), expected, (8, 8))

@@ -21,8 +21,12 @@ from sparsec.tracing import host_array
 def causal(offset: int = 0) -> Pattern:
     """Key k is visible to query q if k <= q + offset.
 
-    With offset 0 this is FlexAttention's `q_idx >= kv_idx`. With the offset Skv - Sq it is `causal` of an attention
-    kernel: the last query and the last key have the same position.
+    Args:
+        offset: 0: this is FlexAttention's `q_idx >= kv_idx`. Skv - Sq: this is `causal` of an attention kernel, with
+            the last query and the last key at the same position.
+
+    Raises:
+        InvalidArgument: offset is no int.
     """
     return Window(NO_LIMIT, 0, offset)
 
@@ -30,22 +34,40 @@ def causal(offset: int = 0) -> Pattern:
 def sliding_window(left: int, right: int = 0, *, sinks: int = 0, offset: int = 0) -> Pattern:
     """Key k is visible to query q if q + offset - left <= k <= q + offset + right, or if k < sinks.
 
-    A limit of -1 is no limit. The window has left + 1 + right keys. offset: see causal.
+    Args:
+        left, right: the numbers of keys before and behind the query's own; -1: no limit.
+        sinks: the number of first keys that all queries see.
+        offset: as of causal.
+
+    Raises:
+        InvalidArgument: an option is no int, or too small. The text names it.
     """
     window = Window(integer("left", left, NO_LIMIT), integer("right", right, NO_LIMIT), offset)
     return window | prefix(sinks) if integer("sinks", sinks, 0) else window
 
 
 def prefix(length: int | Any) -> Pattern:
-    """The first `length` keys are visible: a number, or one for each batch. A prefix LM is causal() | prefix(n)."""
+    """The first keys are visible. A prefix LM is causal() | prefix(n).
+
+    Args:
+        length: the number of keys; or [batches], integers: one number for each batch.
+
+    Raises:
+        InvalidArgument: length is neither an int nor an array of integers.
+    """
     return Prefix(int(length) if is_integer(length) else _integers("length", length, (1,)))
 
 
 def documents(ids: Any = None, *, lengths: Sequence[int] | None = None, key_ids: Any = None) -> Pattern:
     """Queries see the keys of their own document, in packed sequences.
 
-    ids: the number of the document of every token: tokens, or batches x tokens. lengths: the tokens of each document
-    instead. key_ids: of the keys, where they are other tokens than the queries.
+    Args:
+        ids: [tokens] or [batches, tokens], integers: the number of the document of every token. int32 is not copied.
+        lengths: the number of tokens of each document, in the place of ids.
+        key_ids: as ids, of the keys; None: the keys are the same tokens as the queries.
+
+    Raises:
+        InvalidArgument: neither or both of ids and lengths are given, or an array has another shape or type.
     """
     if (ids is None) == (lengths is None):
         raise InvalidArgument("documents expects ids or lengths")
@@ -58,8 +80,15 @@ def documents(ids: Any = None, *, lengths: Sequence[int] | None = None, key_ids:
 def vertical_slash(vertical: Any, slash: Any, *, offset: int = 0) -> Pattern:
     """All queries see the keys `vertical`; query q also sees key q + offset - d for every distance d in `slash`.
 
-    vertical, slash: numbers of keys and distances, from 0 on; or heads x numbers, where -1 is none. MInference has the
-    pattern causal() & vertical_slash(v, s). offset: see causal.
+    MInference has the pattern causal() & vertical_slash(v, s).
+
+    Args:
+        vertical: [count] or [heads, count], integers: the keys; -1: none.
+        slash: [count] or [heads, count], integers: the distances, from 0 on; -1: none.
+        offset: as of causal.
+
+    Raises:
+        InvalidArgument: an array has another shape or type, or a number below -1.
     """
     return Vertical(_flags("vertical", vertical)) | Slash(_flags("slash", slash), offset)
 
@@ -67,8 +96,16 @@ def vertical_slash(vertical: Any, slash: Any, *, offset: int = 0) -> Pattern:
 def video(shape: Sequence[int], tile: Sequence[int], window: Sequence[int]) -> Pattern:
     """Sliding tile attention: tokens of frames x rows x columns, in tiles, see the tiles of a window around their own.
 
-    The tokens of a tile are contiguous, and tiles are in row-major order. `window` is in tiles, odd. At the border the
-    window moves inside, so that every token sees as many keys. A window as long as a side has no limit.
+    The tokens of a tile are contiguous, and tiles are in row-major order. At the border the window moves inside, so
+    that every token sees as many keys.
+
+    Args:
+        shape: frames, rows and columns, in tokens: multiples of tile.
+        tile: sides of a tile, in tokens.
+        window: sides of the window, in tiles: odd. A side that is not below that of the video has no limit.
+
+    Raises:
+        InvalidArgument: a side does not fit. The text names the option.
     """
     sides = {"shape": shape, "tile": tile, "window": window}
     for name, values in sides.items():
@@ -84,7 +121,13 @@ def video(shape: Sequence[int], tile: Sequence[int], window: Sequence[int]) -> P
 def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
     """Every block of queries sees the k blocks of keys with the highest scores; of equal scores the first ones.
 
-    scores: [[batches,] heads,] block rows x block columns, without NaN. block: the sides of a block of scores.
+    Args:
+        scores: rows x columns of blocks, with heads or batches x heads before them; numbers without NaN.
+        k: the number of blocks; all, if there are fewer.
+        block: queries and keys of a block, or both in one number.
+
+    Raises:
+        InvalidArgument: an option does not fit. The text names it.
     """
     values = host_array(scores) if hasattr(scores, "dtype") else np.asarray(scores)
     integer("k", k, 0)
@@ -97,10 +140,18 @@ def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
 
 
 def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod: MaskMod | None = None) -> Pattern:
-    """What an array says: [[batches,] heads,] queries x keys booleans, or with `block` one entry for each block.
+    """Keys are visible where an array says so.
 
-    An entry of a block is a boolean or a state (0 empty, 1 full, 2 partial: where mask_mod says so). Kernels read the
-    array as int32, except where the blocks of the lists are those of the array.
+    Kernels read the array as int32, except where the blocks of the lists are those of the array.
+
+    Args:
+        mask: booleans of queries x keys; with block: booleans or states (uint8: 0 empty, 1 full, 2 partial) of rows x
+            columns of blocks. Heads, or batches x heads, come before them if lists are to differ.
+        block: queries and keys of a block, or both in one number; None: mask has elements.
+        mask_mod: what is visible in partial blocks, as predicate takes it.
+
+    Raises:
+        InvalidArgument: mask has another shape or type, or partial blocks without a mask_mod.
     """
     values = host_array(mask) if hasattr(mask, "dtype") else np.asarray(mask)
     if not 2 <= values.ndim <= 4:
@@ -117,9 +168,12 @@ def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod
 
 
 def from_flex(block_mask: Any) -> Pattern:
-    """The pattern of a BlockMask of FlexAttention. Its lists are copied to the host if they are on a GPU.
+    """The pattern of a BlockMask of FlexAttention, to combine it or to make lists of other blocks.
 
-    BlockLists.from_flex gives the lists as they are.
+    BlockLists.from_flex gives its lists as they are.
+
+    Args:
+        block_mask: a BlockMask. Its lists are copied to the host if they are on a GPU.
     """
     lists = BlockLists.from_flex(block_mask)
     states = lists.states
@@ -128,9 +182,11 @@ def from_flex(block_mask: Any) -> Pattern:
 
 
 def predicate(mask_mod: MaskMod, *, heads: int | None = None, batches: int | None = None) -> Pattern:
-    """What a function mask_mod(b, h, q_idx, kv_idx) says, as FlexAttention takes it.
+    """What a function says. Lists need its value of every element, or fewer in a combination with another kind.
 
-    Its lists need an evaluation of every element; a combination with a pattern of another kind needs fewer.
+    Args:
+        mask_mod: a function (b, h, q_idx, kv_idx), as of FlexAttention: whether the key is visible to the query.
+        heads, batches: how many there are, if the function depends on them; else lists() says it.
     """
     return Predicate(mask_mod, Sizes(batches=batches, heads=heads))
 

@@ -22,11 +22,16 @@ from sparsec.tracing import host_array
 class BlockLists:
     """Padded lists of key blocks: the pattern argument of an attention kernel. Batches or heads that are 1 are shared.
 
-    full_starts, partial_starts: how many blocks every list has: batches x heads x block rows, int32. full_indices,
-    partial_indices: batches x heads x block rows x capacity, int32, which begin with that many block columns. One kind
-    may be None: its lists are empty. The arrays are of NumPy, PyTorch or another library, on one device.
-    `queries` and `keys` are Sq and Skv, `block` the sides of a block. The mask of a kernel applies in partial blocks
-    only.
+    The mask of a kernel applies in partial blocks only. The arrays are of NumPy, PyTorch or another library, on one
+    device. The lists of one kind may be None: there are none.
+
+    Attributes:
+        queries, keys: Sq and Skv.
+        block: queries and keys of a block.
+        full_starts, partial_starts: [batches, heads, block rows], int32: how many blocks each list has.
+        full_indices, partial_indices: [batches, heads, block rows, capacity], int32: each list begins with that many
+            block columns.
+        padded: the encoding: every list has room for `capacity` entries.
     """
 
     queries: int
@@ -36,11 +41,16 @@ class BlockLists:
     full_indices: Any
     partial_starts: Any
     partial_indices: Any
-    padded: bool = True  # the encoding: every list has room for `capacity` entries
+    padded: bool = True
 
     @classmethod
     def from_states(cls, states: Array, queries: int, keys: int, block: tuple[int, int]) -> BlockLists:
-        """Ascending lists from states of blocks: batches x heads x rows x columns, 0 empty, 1 full, 2 partial."""
+        """Makes ascending lists.
+
+        Args:
+            states: [batches, heads, block rows, block columns]: 0 empty, 1 full, 2 partial.
+            queries, keys, block: as of the attributes.
+        """
         kinds = [states == FULL, states == PARTIAL]
         capacity = max(int(kind.sum(axis=-1).max(initial=0)) for kind in kinds)
         (full_starts, full_indices), (partial_starts, partial_indices) = (_padded(kind, capacity) for kind in kinds)
@@ -115,8 +125,12 @@ class BlockLists:
     def flops(self, head_dim: int, *, batches: int | None = None, heads: int | None = None) -> int:
         """The useful flops of attention: 4 * D for each query and key of a visited block.
 
-        batches, heads: how many there are, where they share lists; by default as many as have lists of their own.
-        Raises InvalidArgument for another number than that of the lists, where they do not share them.
+        Args:
+            head_dim: D.
+            batches, heads: how many there are, if they share lists; None: as many as have lists of their own.
+
+        Raises:
+            InvalidArgument: another number than that of the lists, if they do not share them.
         """
         rows, columns = (last - first + 1 for first, last in (self._grid.query_range, self._grid.key_range))
         pairs = int(((self.states != EMPTY) * (rows * columns)).sum())
@@ -147,8 +161,12 @@ class BlockLists:
     def draw(self, *, batch: int = 0, head: int = 0, rows: int = 64, columns: int = 96) -> Picture:
         """A picture of the blocks of one batch and head: text in a terminal, SVG in a notebook.
 
-        rows, columns: of the picture at most. Rows are sampled, columns merged, where there are more.
-        Raises InvalidArgument, which names the option.
+        Args:
+            batch, head: which lists, of those that have their own.
+            rows, columns: the most that the picture has. Of more rows it has a sample, and it merges columns.
+
+        Raises:
+            InvalidArgument: there is no such batch or head, or no room for a row or a column.
         """
         integer("batch", batch, 0, self.batches - 1)
         integer("head", head, 0, self.heads - 1)

@@ -75,10 +75,15 @@ class Pattern:
         A block is full if all of its elements are visible, and it is in no list if none is. Blocks that the kind of the
         pattern does not decide are evaluated element by element; those of a predicate all are.
 
-        queries, keys: Sq and Skv; keys is by default queries. block: sides of a block, or the one side. heads, batches:
-        how many there are; needed where the condition depends on them and no array of the pattern says it. Lists are
-        shared where they do not depend on them. device: of PyTorch's tensors; None: the lists are NumPy's arrays.
-        Raises InvalidArgument, which names the option.
+        Args:
+            queries, keys: Sq and Skv; None: as many keys as queries.
+            block: queries and keys of a block, or both in one number.
+            heads, batches: how many there are, if the condition depends on them and no array of the pattern says it.
+                Lists are shared if it does not depend on them.
+            device: a device of PyTorch, such as "cuda", for lists as tensors; None: lists as NumPy's arrays.
+
+        Raises:
+            InvalidArgument: an option does not fit the pattern. The text names it.
         """
         grid = self._grid(queries, queries if keys is None else keys, block, heads, batches)
         known = np.broadcast_to(self.classify(grid), grid.shape)
@@ -89,7 +94,17 @@ class Pattern:
     def dense(
         self, queries: int, keys: int | None = None, *, heads: int | None = None, batches: int | None = None
     ) -> Array:
-        """The condition as booleans: batches x heads x queries x keys, with 1 where it does not depend on them."""
+        """The condition of every element.
+
+        Args:
+            queries, keys, heads, batches: as of lists.
+
+        Returns:
+            booleans [batches, heads, queries, keys]; a size is 1 where the condition does not depend on it.
+
+        Raises:
+            InvalidArgument: an option does not fit the pattern. The text names it.
+        """
         grid = self._grid(queries, queries if keys is None else keys, 1, heads, batches)
         b, h = grid.places
         places = {"b": b, "h": h, "q_idx": grid.query_range[0], "kv_idx": grid.key_range[0]}

@@ -77,10 +77,17 @@ def trace(
     graph: Graph,
     option: str = "function",
 ) -> Region:
-    """Calls a function with traced values for `arguments`, and gives the region that it computes.
+    """Calls a function with traced values, and gives the region that it computes.
 
-    result_type: "i1" for a mask, "f32" for a score or an epilogue. `option` is what errors call the function.
-    Raises TracingError where the function does what a region cannot, with the line of the function.
+    Args:
+        function: what is traced.
+        arguments: name and type ("f32", "i32", "f16", "bf16") of each of its arguments.
+        result_type: "i1" for a mask, "f32" for a score or an epilogue.
+        graph: of the kernel: regions of one kernel share captures.
+        option: what errors call the function.
+
+    Raises:
+        TracingError: the function does what a region cannot. The text quotes the line of the function.
     """
     values = [_argument(graph, name, type) for name, type in arguments]
     result = inline(function, [name for name, _ in arguments], values, result_type, option, graph)
@@ -97,7 +104,14 @@ def inline(
 ) -> Value:
     """Calls a function with traced values, inside another traced function; the arrays that it reads are captured.
 
-    `names` is what errors call the values. Raises TracingError as trace does.
+    Args:
+        function: what is called.
+        names: what errors call the values.
+        values: its arguments.
+        result_type, option, graph: as of trace; None: the graph of the values.
+
+    Raises:
+        TracingError: as of trace.
     """
     graph = graph or values[0].graph
     _check_signature(function, names, option)

@@ -455,10 +455,14 @@ class CapturedArray:
 
 
 def captured(array: Any, name: str | None = None) -> WrappedArray:
-    """Wraps an array that a traced function reaches through an attribute or a container. `name` is that of the operand.
+    """Wraps an array that a traced function reaches through an attribute of an object.
 
     In a traced function an index with a traced value reads the array in the kernel, and an array of no dimensions takes
     part in expressions with traced values. Elsewhere the wrapper indexes the array itself.
+
+    Args:
+        array: of NumPy, PyTorch or JAX, of int32, float32, float16 or bfloat16, of at most 4 dimensions.
+        name: of the operand of the kernel.
     """
     return WrappedArray(array, name)
 
