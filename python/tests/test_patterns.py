@@ -509,6 +509,8 @@ def test_lists_are_int32_and_ascend():
     assert lists.full_indices[0, 0, 6, : lists.full_starts[0, 0, 6]].tolist() == [0, 1, 2]
     assert lists.partial_indices[0, 0, 6, : lists.partial_starts[0, 0, 6]].tolist() == [3]
     assert lists.capacity == 3
+    is_padding = np.arange(3) >= lists.full_starts[..., None]
+    assert (lists.full_indices[is_padding] == 0).all()
 
 
 def test_density_and_flops():
@@ -571,6 +573,11 @@ def test_lists_of_the_wrong_shape():
     lists = patterns.causal().lists(64, 64, 16)
     other = patterns.BlockLists(65, 64, (16, 16), *list(vars(lists).values())[3:7])
     with pytest.raises(InvalidPattern, match=r"full lists have starts of shape \(1, 1, 4\).* but expect \(1, 1, 5\)"):
+        other.check()
+    other = dataclasses.replace(lists, partial_indices=lists.partial_indices[..., :2])
+    with pytest.raises(
+        InvalidPattern, match=r"full lists .* indices of shape \(1, 1, 4, 3\), but expect .*\(1, 1, 4, 2\)"
+    ):
         other.check()
 
 

@@ -105,6 +105,25 @@ def test_everything_is_inside_the_svg():
                 assert int(each.get("x")) + 7.25 * len(each.text) <= width
 
 
+def test_nothing_overlaps_in_the_svg():
+    states = np.zeros((1000, 300), np.uint8)
+    states[:, 0] = 1
+    root = ElementTree.fromstring(pictures.draw_states(states, "title").svg())
+    frame = next(each for each in root.iter(f"{SVG}rect") if each.get("stroke") == "#333")
+    left, top = int(frame.get("x")), int(frame.get("y"))
+    bottom = top + int(frame.get("height"))
+    title, *others = root.iter(f"{SVG}text")
+    labels = [each for each in others if each.get("text-anchor") == "end"]
+    below = [int(each.get("y")) for each in others if each.get("text-anchor") == "start"]
+    assert 9 <= int(title.get("y")) < top
+    assert all(int(each.get("x")) - 7.25 * len(each.text) >= 0 for each in labels)
+    assert all(int(each.get("x")) < left for each in labels)
+    assert min(np.diff([int(each.get("y")) for each in labels])) >= 12
+    # Two kinds of blocks in one line of the legend, then two notes.
+    assert below[0] == below[1] >= bottom + 12
+    assert min(np.diff(below[1:])) >= 12
+
+
 def test_no_blocks():
     picture = pictures.draw_states(np.zeros((0, 0), np.uint8), "nothing")
     assert str(picture) == "nothing\n"

@@ -129,7 +129,7 @@ def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
     Raises:
         InvalidArgument: an option does not fit. The text names it.
     """
-    values = host_array(scores) if hasattr(scores, "dtype") else np.asarray(scores)
+    values = host_array(scores)
     integer("k", k, 0)
     if not 2 <= values.ndim <= 4 or np.isnan(values).any():
         raise InvalidArgument(f"scores has shape {values.shape}, but expects 2 to 4 dimensions and no NaN")
@@ -153,7 +153,7 @@ def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod
     Raises:
         InvalidArgument: mask has another shape or type, or partial blocks without a mask_mod.
     """
-    values = host_array(mask) if hasattr(mask, "dtype") else np.asarray(mask)
+    values = host_array(mask)
     if not 2 <= values.ndim <= 4:
         raise InvalidArgument(f"mask has shape {values.shape}, but expects 2 to 4 dimensions")
     is_states = block is not None and values.dtype == np.uint8

@@ -23,8 +23,8 @@ def dtype_name(dtype: Any) -> str:
 
 
 def host_array(array: Any) -> np.ndarray[Any, Any]:
-    """An array of any library as one of NumPy, in memory of the host. bf16 becomes float32, because NumPy has none."""
-    if dtype_name(array.dtype) == "bfloat16":
+    """An array of any library, or a list, as an array of NumPy on the host. bf16 becomes float32: NumPy has none."""
+    if dtype_name(getattr(array, "dtype", None)) == "bfloat16":
         array = array.float() if str(array.dtype).startswith("torch.") else array.astype(np.float32)
     return np.asarray(array.cpu() if hasattr(array, "cpu") else array)
 
