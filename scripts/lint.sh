@@ -13,4 +13,4 @@ shift || true
 scripts/precompile-for-lint.py "build/$preset"
 # Sources that the build made are not ours to style.
 run-clang-tidy-22 -p "build/$preset" -j "$(nproc)" -quiet -hide-progress \
-  -source-filter "^$PWD/(bench|compiler|dialect|examples|runtime|test)/.*" "$@"
+  -source-filter "^$PWD/(bench|compiler|dialect|examples|python|runtime|test)/.*" "$@"

@@ -17,11 +17,11 @@ static const void *record(const sparsec_launch_info_t *info, uint32_t id, uint32
   return NULL;
 }
 
-typedef PyObject *(*convert_t)(const sparsec_launch_info_t *info, const void *record);
+typedef PyObject *(*Convert)(const sparsec_launch_info_t *info, const void *record);
 
 /* Converts the records [first, first + count) of a table to a tuple. */
-static PyObject *convert_records(const sparsec_launch_info_t *info, uint32_t id, uint32_t first, uint32_t count,
-                                 convert_t convert) {
+static PyObject *convertRecords(const sparsec_launch_info_t *info, uint32_t id, uint32_t first, uint32_t count,
+                                Convert convert) {
   PyObject *tuple = PyTuple_New(count);
   for (uint32_t i = 0; tuple && i < count; ++i) {
     PyObject *value = convert(info, record(info, id, first + i));
@@ -31,7 +31,7 @@ static PyObject *convert_records(const sparsec_launch_info_t *info, uint32_t id,
   return tuple;
 }
 
-static PyObject *convert_argument(const sparsec_launch_info_t *info, const void *data) {
+static PyObject *convertArgument(const sparsec_launch_info_t *info, const void *data) {
   const sparsec_argument_info_t *argument = data;
   PyObject *sizes = PyTuple_New(argument->rank);
   for (uint32_t d = 0; sizes && d < argument->rank; ++d) {
@@ -45,19 +45,19 @@ static PyObject *convert_argument(const sparsec_launch_info_t *info, const void 
                        argument->dtype, "sizes", sizes, "block", argument->block_rows, argument->block_columns);
 }
 
-static PyObject *convert_operand(const sparsec_launch_info_t *info, const void *data) {
+static PyObject *convertOperand(const sparsec_launch_info_t *info, const void *data) {
   const sparsec_operand_info_t *operand = data;
   return Py_BuildValue("{s:I,s:I,s:I,s:I}", "slot", operand->slot, "argument", operand->argument, "layout",
                        operand->layout, "broadcast", operand->broadcast);
 }
 
-static PyObject *convert_requirement(const sparsec_launch_info_t *info, const void *data) {
+static PyObject *convertRequirement(const sparsec_launch_info_t *info, const void *data) {
   const sparsec_requirement_info_t *requirement = data;
   return Py_BuildValue("{s:I,s:I,s:I}", "argument", requirement->argument, "alignment", requirement->alignment,
                        "width_alignment", requirement->width_alignment);
 }
 
-static PyObject *convert_stage(const sparsec_launch_info_t *info, const void *data) {
+static PyObject *convertStage(const sparsec_launch_info_t *info, const void *data) {
   const sparsec_stage_info_t *stage = data;
   return Py_BuildValue("{s:s,s:I,s:I,s:I,s:I,s:I,s:I,s:(III)}", "symbol", stage->symbol, "threads", stage->threads,
                        "cluster", stage->cluster, "registers", stage->registers, "spill_bytes", stage->spill_bytes,
@@ -65,12 +65,12 @@ static PyObject *convert_stage(const sparsec_launch_info_t *info, const void *da
                        stage->dynamic_shared_memory, "tile", stage->tile_m, stage->tile_n, stage->tile_k);
 }
 
-static PyObject *convert_variant(const sparsec_launch_info_t *info, const void *data) {
+static PyObject *convertVariant(const sparsec_launch_info_t *info, const void *data) {
   const sparsec_variant_info_t *variant = data;
-  PyObject *requirements = convert_records(info, SPARSEC_TABLE_REQUIREMENTS, variant->requirement_first,
-                                           variant->requirement_count, convert_requirement);
+  PyObject *requirements = convertRecords(info, SPARSEC_TABLE_REQUIREMENTS, variant->requirement_first,
+                                          variant->requirement_count, convertRequirement);
   PyObject *stages =
-      convert_records(info, SPARSEC_TABLE_STAGES, variant->stage_first, variant->stage_count, convert_stage);
+      convertRecords(info, SPARSEC_TABLE_STAGES, variant->stage_first, variant->stage_count, convertStage);
   if (!requirements || !stages) {
     Py_XDECREF(requirements);
     Py_XDECREF(stages);
@@ -80,14 +80,13 @@ static PyObject *convert_variant(const sparsec_launch_info_t *info, const void *
                        variant->required_sections, "requirements", requirements, "stages", stages);
 }
 
-static PyObject *convert_kernel(const sparsec_launch_info_t *info, const void *data) {
+static PyObject *convertKernel(const sparsec_launch_info_t *info, const void *data) {
   const sparsec_kernel_info_t *kernel = data;
   const sparsec_operation_info_t *operation = record(info, SPARSEC_TABLE_OPERATIONS, kernel->operation);
   PyObject *parts[] = {
-      convert_records(info, SPARSEC_TABLE_ARGUMENTS, kernel->argument_first, kernel->argument_count, convert_argument),
-      convert_records(info, SPARSEC_TABLE_OPERANDS, operation->operand_first, operation->operand_count,
-                      convert_operand),
-      convert_records(info, SPARSEC_TABLE_VARIANTS, kernel->variant_first, kernel->variant_count, convert_variant),
+      convertRecords(info, SPARSEC_TABLE_ARGUMENTS, kernel->argument_first, kernel->argument_count, convertArgument),
+      convertRecords(info, SPARSEC_TABLE_OPERANDS, operation->operand_first, operation->operand_count, convertOperand),
+      convertRecords(info, SPARSEC_TABLE_VARIANTS, kernel->variant_first, kernel->variant_count, convertVariant),
   };
   for (size_t i = 0; i < sizeof parts / sizeof *parts; ++i)
     if (!parts[i]) {
@@ -99,15 +98,15 @@ static PyObject *convert_kernel(const sparsec_launch_info_t *info, const void *d
                        kernel->result_count, "arguments", parts[0], "operands", parts[1], "variants", parts[2]);
 }
 
-static PyObject *convert_info(const sparsec_launch_info_t *info, sparsec_image_format_t format) {
-  uint32_t kernel_count = 0;
+static PyObject *convertInfo(const sparsec_launch_info_t *info, sparsec_image_format_t format) {
+  uint32_t kernelCount = 0;
   for (uint32_t i = 0; i < info->directory_count; ++i) {
     const sparsec_table_info_t *table =
         (const sparsec_table_info_t *)((const char *)info + info->directory_offset + (size_t)i * info->directory_size);
     if (table->id == SPARSEC_TABLE_KERNELS)
-      kernel_count = table->count;
+      kernelCount = table->count;
   }
-  PyObject *kernels = convert_records(info, SPARSEC_TABLE_KERNELS, 0, kernel_count, convert_kernel);
+  PyObject *kernels = convertRecords(info, SPARSEC_TABLE_KERNELS, 0, kernelCount, convertKernel);
   if (!kernels)
     return NULL;
   return Py_BuildValue("{s:s,s:s,s:(HH),s:O,s:N}", "target", info->target, "compiler", info->compiler, "version",
@@ -115,21 +114,21 @@ static PyObject *convert_info(const sparsec_launch_info_t *info, sparsec_image_f
                        kernels);
 }
 
-PyObject *read_launch_info(PyObject *module, PyObject *arguments) {
+PyObject *readLaunchInfo(PyObject *module, PyObject *arguments) {
   PyObject *data;
-  Py_ssize_t image_index, length;
+  Py_ssize_t imageIndex, length;
   char *bytes;
-  if (!PyArg_ParseTuple(arguments, "On:launch_info", &data, &image_index) ||
+  if (!PyArg_ParseTuple(arguments, "On:launch_info", &data, &imageIndex) ||
       PyBytes_AsStringAndSize(data, &bytes, &length))
     return NULL;
   sparsec_image_format_t format;
   sparsec_launch_info_t *info;
-  sparsec_status_t status = sparsec_image_format(bytes, (size_t)length, (size_t)image_index, &format);
+  sparsec_status_t status = sparsec_image_format(bytes, (size_t)length, (size_t)imageIndex, &format);
   if (!status)
-    status = sparsec_launch_info_read(bytes, (size_t)length, (size_t)image_index, &info);
+    status = sparsec_launch_info_read(bytes, (size_t)length, (size_t)imageIndex, &info);
   if (status)
-    return raise_status(PyModule_GetState(module), status);
-  PyObject *result = convert_info(info, format);
+    return raiseStatus(PyModule_GetState(module), status);
+  PyObject *result = convertInfo(info, format);
   sparsec_launch_info_free(info);
   return result;
 }

@@ -6,105 +6,105 @@
 #include <string.h>
 
 /* The handle of an optional plan: None gives NULL. Returns -1 with an exception for another object. */
-static int plan_handle(module_state_t *state, PyObject *plan, sparsec_plan_t *out) {
+static int planHandle(ModuleState *state, PyObject *plan, sparsec_plan_t *out) {
   *out = NULL;
   if (!plan || plan == Py_None)
     return 0;
   if (Py_TYPE(plan) != state->plan) {
-    raise_invalid_argument(state, "expects a plan, but got %R", (PyObject *)Py_TYPE(plan));
+    raiseInvalidArgument(state, "expects a plan, but got %R", (PyObject *)Py_TYPE(plan));
     return -1;
   }
-  *out = ((plan_object_t *)plan)->handle;
+  *out = ((PlanObject *)plan)->handle;
   return 0;
 }
 
 /* The options of a launch. The workspace may be None. */
-static int launch_options(module_state_t *state, uint64_t stream, PyObject *workspace, sparsec_launch_options_t *out) {
+static int launchOptions(ModuleState *state, uint64_t stream, PyObject *workspace, sparsec_launch_options_t *out) {
   memset(out, 0, sizeof *out);
   out->size = sizeof *out;
   out->stream = (void *)(uintptr_t)stream;
   if (!workspace || workspace == Py_None)
     return 0;
   if (Py_TYPE(workspace) != state->memory) {
-    raise_invalid_argument(state, "expects a workspace, but got %R", (PyObject *)Py_TYPE(workspace));
+    raiseInvalidArgument(state, "expects a workspace, but got %R", (PyObject *)Py_TYPE(workspace));
     return -1;
   }
-  out->workspace = ((memory_object_t *)workspace)->data;
-  out->workspace_bytes = ((memory_object_t *)workspace)->bytes;
+  out->workspace = ((MemoryObject *)workspace)->data;
+  out->workspace_bytes = ((MemoryObject *)workspace)->bytes;
   return 0;
 }
 
 /* ---- Plan ---------------------------------------------------------------- */
 
-static void plan_dealloc(PyObject *object) {
-  plan_object_t *self = (plan_object_t *)object;
+static void planDealloc(PyObject *object) {
+  PlanObject *self = (PlanObject *)object;
   sparsec_plan_destroy(self->handle);
   Py_CLEAR(self->kernel);
-  free_object(object);
+  freeObject(object);
 }
 
-static PyObject *plan_info(PyObject *self, PyObject *arguments) {
+static PyObject *planInfo(PyObject *self, PyObject *arguments) {
   Py_ssize_t variant = 0;
   if (!PyArg_ParseTuple(arguments, "n:info", &variant))
     return NULL;
   sparsec_plan_info_t info = {.size = sizeof info};
-  sparsec_status_t status = sparsec_plan_info(((plan_object_t *)self)->handle, (size_t)variant, &info);
+  sparsec_status_t status = sparsec_plan_info(((PlanObject *)self)->handle, (size_t)variant, &info);
   if (status)
-    return raise_status(state_of(self), status);
+    return raiseStatus(stateOf(self), status);
   return Py_BuildValue("{s:i,s:L,s:L,s:L,s:L,s:d,s:d,s:L,s:L}", "order", (int)info.order, "workers",
                        (long long)info.workers, "tiles", (long long)info.tiles, "bytes", (long long)info.bytes,
                        "workspace_bytes", (long long)info.workspace_bytes, "balance", info.balance, "milliseconds",
                        info.milliseconds, "windows", (long long)info.windows, "columns", (long long)info.columns);
 }
 
-static PyObject *plan_workspace_bytes(PyObject *self, PyObject *tuple) {
-  module_state_t *state = state_of(self);
-  arguments_t arguments;
-  if (collect_arguments(state, tuple, 0, &arguments))
+static PyObject *planWorkspaceBytes(PyObject *self, PyObject *tuple) {
+  ModuleState *state = stateOf(self);
+  Arguments arguments;
+  if (collectArguments(state, tuple, 0, &arguments))
     return NULL;
   size_t bytes = 0;
   sparsec_status_t status =
-      sparsec_plan_workspace_bytes(((plan_object_t *)self)->handle, arguments.list, arguments.count, &bytes);
-  release_arguments(&arguments);
-  return status ? raise_status(state, status) : PyLong_FromSize_t(bytes);
+      sparsec_plan_workspace_bytes(((PlanObject *)self)->handle, arguments.list, arguments.count, &bytes);
+  releaseArguments(&arguments);
+  return status ? raiseStatus(state, status) : PyLong_FromSize_t(bytes);
 }
 
-static PyMethodDef plan_methods[] = {
-    {"info", plan_info, METH_VARARGS, "info(variant) -> dict: what the plan holds for a variant of its kernel"},
-    {"workspace_bytes", plan_workspace_bytes, METH_O,
+static PyMethodDef planMethods[] = {
+    {"info", planInfo, METH_VARARGS, "info(variant) -> dict: what the plan holds for a variant of its kernel"},
+    {"workspace_bytes", planWorkspaceBytes, METH_O,
      "workspace_bytes(arguments) -> int: bytes that are enough for a launch; () takes all sizes from the plan"},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot plan_slots[] = {
-    {Py_tp_dealloc, plan_dealloc},
-    {Py_tp_methods, plan_methods},
+static PyType_Slot planSlots[] = {
+    {Py_tp_dealloc, planDealloc},
+    {Py_tp_methods, planMethods},
     {Py_tp_doc, "A plan, made by Kernel.plan."},
     {0, NULL},
 };
 
-PyType_Spec plan_spec = {"sparsec._native.Plan", sizeof(plan_object_t), 0,
-                         Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, plan_slots};
+PyType_Spec planSpec = {"sparsec._native.Plan", sizeof(PlanObject), 0,
+                        Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, planSlots};
 
 /* ---- Kernel -------------------------------------------------------------- */
 
-static void kernel_dealloc(PyObject *self) {
-  Py_CLEAR(((kernel_object_t *)self)->image);
-  free_object(self);
+static void kernelDealloc(PyObject *self) {
+  Py_CLEAR(((KernelObject *)self)->image);
+  freeObject(self);
 }
 
-static PyObject *kernel_plan(PyObject *self, PyObject *values) {
-  module_state_t *state = state_of(self);
+static PyObject *kernelPlan(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
   PyObject *tuple;
   unsigned int flags = 0;
   unsigned long long stream = 0;
-  arguments_t arguments;
+  Arguments arguments;
   if (!PyArg_ParseTuple(values, "O|IK:plan", &tuple, &flags, &stream) ||
-      collect_arguments(state, tuple, stream, &arguments))
+      collectArguments(state, tuple, stream, &arguments))
     return NULL;
-  plan_object_t *plan = (plan_object_t *)allocate_object(state->plan);
+  PlanObject *plan = (PlanObject *)allocateObject(state->plan);
   if (plan) {
-    plan->kernel = (kernel_object_t *)Py_NewRef(self);
+    plan->kernel = (KernelObject *)Py_NewRef(self);
     const sparsec_plan_options_t options = {
         sizeof options, arguments.list, arguments.count, (void *)(uintptr_t)stream, NULL, flags, 0};
     sparsec_status_t status;
@@ -113,146 +113,144 @@ static PyObject *kernel_plan(PyObject *self, PyObject *values) {
     Py_END_ALLOW_THREADS;
     if (status) {
       Py_CLEAR(plan);
-      raise_status(state, status);
+      raiseStatus(state, status);
     }
   }
-  release_arguments(&arguments);
+  releaseArguments(&arguments);
   return (PyObject *)plan;
 }
 
-static PyObject *kernel_launch(PyObject *self, PyObject *values) {
-  module_state_t *state = state_of(self);
-  PyObject *tuple, *plan_object = NULL, *workspace = NULL;
+static PyObject *kernelLaunch(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
+  PyObject *tuple, *planObject = NULL, *workspace = NULL;
   unsigned long long stream = 0;
   sparsec_plan_t plan;
   sparsec_launch_options_t options;
-  arguments_t arguments;
-  if (!PyArg_ParseTuple(values, "O|OKO:launch", &tuple, &plan_object, &stream, &workspace) ||
-      plan_handle(state, plan_object, &plan) || launch_options(state, stream, workspace, &options) ||
-      collect_arguments(state, tuple, stream, &arguments))
+  Arguments arguments;
+  if (!PyArg_ParseTuple(values, "O|OKO:launch", &tuple, &planObject, &stream, &workspace) ||
+      planHandle(state, planObject, &plan) || launchOptions(state, stream, workspace, &options) ||
+      collectArguments(state, tuple, stream, &arguments))
     return NULL;
-  sparsec_kernel_t kernel = ((kernel_object_t *)self)->handle;
+  sparsec_kernel_t kernel = ((KernelObject *)self)->handle;
   sparsec_status_t status;
   Py_BEGIN_ALLOW_THREADS;
   status = sparsec_launch_with_options(kernel, plan, arguments.list, arguments.count, &options);
   Py_END_ALLOW_THREADS;
-  release_arguments(&arguments);
+  releaseArguments(&arguments);
   if (status)
-    return raise_status(state, status);
+    return raiseStatus(state, status);
   Py_RETURN_NONE;
 }
 
-static PyObject *kernel_variant(PyObject *self, PyObject *values) {
-  module_state_t *state = state_of(self);
-  PyObject *tuple, *plan_object = NULL;
+static PyObject *kernelVariant(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
+  PyObject *tuple, *planObject = NULL;
   sparsec_plan_t plan;
-  arguments_t arguments;
-  if (!PyArg_ParseTuple(values, "O|O:variant", &tuple, &plan_object) || plan_handle(state, plan_object, &plan) ||
-      collect_arguments(state, tuple, 0, &arguments))
+  Arguments arguments;
+  if (!PyArg_ParseTuple(values, "O|O:variant", &tuple, &planObject) || planHandle(state, planObject, &plan) ||
+      collectArguments(state, tuple, 0, &arguments))
     return NULL;
   size_t variant = 0;
   sparsec_status_t status =
-      sparsec_launch_variant(((kernel_object_t *)self)->handle, plan, arguments.list, arguments.count, &variant);
-  release_arguments(&arguments);
-  return status ? raise_status(state, status) : PyLong_FromSize_t(variant);
+      sparsec_launch_variant(((KernelObject *)self)->handle, plan, arguments.list, arguments.count, &variant);
+  releaseArguments(&arguments);
+  return status ? raiseStatus(state, status) : PyLong_FromSize_t(variant);
 }
 
-/* Runs the reference into two new byte arrays of (row_end - row_begin) * width doubles. */
-static PyObject *run_reference(module_state_t *state, sparsec_kernel_t kernel, const arguments_t *arguments,
-                               long long row_begin, long long row_end, long long width, int is_lse) {
-  const long long rows = row_end - row_begin;
+/* Runs the reference into two new byte arrays of (rowEnd - rowBegin) * width doubles. */
+static PyObject *runReference(ModuleState *state, sparsec_kernel_t kernel, const Arguments *arguments,
+                              long long rowBegin, long long rowEnd, long long width, int isLse) {
+  const long long rows = rowEnd - rowBegin;
   if (rows < 0 || width < 0 || (width && rows > PY_SSIZE_T_MAX / (long long)sizeof(double) / width))
-    return raise_invalid_argument(state, "expects rows in ascending order, and results that fit in memory");
+    return raiseInvalidArgument(state, "expects rows in ascending order, and results that fit in memory");
   PyObject *y = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(rows * width * (long long)sizeof(double)));
   PyObject *magnitude = PyByteArray_FromStringAndSize(NULL, (Py_ssize_t)(rows * width * (long long)sizeof(double)));
   PyObject *result = NULL;
   if (y && magnitude) {
-    double *out = (double *)PyByteArray_AsString(y), *out_magnitude = (double *)PyByteArray_AsString(magnitude);
+    double *out = (double *)PyByteArray_AsString(y), *outMagnitude = (double *)PyByteArray_AsString(magnitude);
     sparsec_status_t status;
     Py_BEGIN_ALLOW_THREADS;
     status =
-        is_lse
-            ? sparsec_reference_lse(kernel, arguments->list, arguments->count, row_begin, row_end, out, out_magnitude)
-            : sparsec_reference_run(kernel, arguments->list, arguments->count, row_begin, row_end, out, out_magnitude);
+        isLse ? sparsec_reference_lse(kernel, arguments->list, arguments->count, rowBegin, rowEnd, out, outMagnitude)
+              : sparsec_reference_run(kernel, arguments->list, arguments->count, rowBegin, rowEnd, out, outMagnitude);
     Py_END_ALLOW_THREADS;
-    result = status ? raise_status(state, status) : PyTuple_Pack(2, y, magnitude);
+    result = status ? raiseStatus(state, status) : PyTuple_Pack(2, y, magnitude);
   }
   Py_XDECREF(y);
   Py_XDECREF(magnitude);
   return result;
 }
 
-static PyObject *kernel_reference(PyObject *self, PyObject *values) {
-  module_state_t *state = state_of(self);
+static PyObject *kernelReference(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
   PyObject *tuple;
-  long long row_begin, row_end, width;
-  int is_lse = 0;
-  arguments_t arguments;
-  if (!PyArg_ParseTuple(values, "OLLL|p:reference", &tuple, &row_begin, &row_end, &width, &is_lse) ||
-      collect_arguments(state, tuple, 0, &arguments))
+  long long rowBegin, rowEnd, width;
+  int isLse = 0;
+  Arguments arguments;
+  if (!PyArg_ParseTuple(values, "OLLL|p:reference", &tuple, &rowBegin, &rowEnd, &width, &isLse) ||
+      collectArguments(state, tuple, 0, &arguments))
     return NULL;
-  PyObject *result =
-      run_reference(state, ((kernel_object_t *)self)->handle, &arguments, row_begin, row_end, width, is_lse);
-  release_arguments(&arguments);
+  PyObject *result = runReference(state, ((KernelObject *)self)->handle, &arguments, rowBegin, rowEnd, width, isLse);
+  releaseArguments(&arguments);
   return result;
 }
 
-static PyObject *kernel_launcher(PyObject *self, PyObject *values) {
-  module_state_t *state = state_of(self);
-  PyObject *tuple, *plan_object = Py_None, *workspace = Py_None;
+static PyObject *kernelLauncher(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
+  PyObject *tuple, *planObject = Py_None, *workspace = Py_None;
   sparsec_plan_t plan;
   sparsec_launch_options_t options;
-  arguments_t arguments;
-  if (!PyArg_ParseTuple(values, "O|OO:launcher", &tuple, &plan_object, &workspace) ||
-      plan_handle(state, plan_object, &plan) || launch_options(state, 0, workspace, &options) ||
-      collect_arguments(state, tuple, 0, &arguments))
+  Arguments arguments;
+  if (!PyArg_ParseTuple(values, "O|OO:launcher", &tuple, &planObject, &workspace) ||
+      planHandle(state, planObject, &plan) || launchOptions(state, 0, workspace, &options) ||
+      collectArguments(state, tuple, 0, &arguments))
     return NULL;
-  launcher_object_t *launcher = (launcher_object_t *)allocate_object(state->launcher);
+  LauncherObject *launcher = (LauncherObject *)allocateObject(state->launcher);
   if (launcher) {
     launcher->kernel = Py_NewRef(self);
-    launcher->plan = Py_NewRef(plan_object);
+    launcher->plan = Py_NewRef(planObject);
     launcher->workspace = Py_NewRef(workspace);
     launcher->objects = Py_NewRef(arguments.objects);
     launcher->lock = PyThread_allocate_lock();
     sparsec_status_t status = NULL;
     if (launcher->lock)
-      status = sparsec_launcher_create(((kernel_object_t *)self)->handle, plan, arguments.list, arguments.count,
-                                       &options, &launcher->handle);
+      status = sparsec_launcher_create(((KernelObject *)self)->handle, plan, arguments.list, arguments.count, &options,
+                                       &launcher->handle);
     if (status)
-      raise_status(state, status);
+      raiseStatus(state, status);
     else if (!launcher->lock)
       PyErr_NoMemory();
     if (!launcher->handle)
       Py_CLEAR(launcher);
   }
-  release_arguments(&arguments);
+  releaseArguments(&arguments);
   return (PyObject *)launcher;
 }
 
-static PyMethodDef kernel_methods[] = {
-    {"plan", kernel_plan, METH_VARARGS, "plan(arguments, flags=0, stream=0) -> Plan; None leaves an argument open"},
-    {"launch", kernel_launch, METH_VARARGS, "launch(arguments, plan=None, stream=0, workspace=None)"},
-    {"variant", kernel_variant, METH_VARARGS, "variant(arguments, plan=None) -> int: the variant that a launch takes"},
-    {"reference", kernel_reference, METH_VARARGS,
+static PyMethodDef kernelMethods[] = {
+    {"plan", kernelPlan, METH_VARARGS, "plan(arguments, flags=0, stream=0) -> Plan; None leaves an argument open"},
+    {"launch", kernelLaunch, METH_VARARGS, "launch(arguments, plan=None, stream=0, workspace=None)"},
+    {"variant", kernelVariant, METH_VARARGS, "variant(arguments, plan=None) -> int: the variant that a launch takes"},
+    {"reference", kernelReference, METH_VARARGS,
      "reference(arguments, row_begin, row_end, width, lse=False) -> (bytearray, bytearray): results and magnitudes"},
-    {"launcher", kernel_launcher, METH_VARARGS, "launcher(arguments, plan=None, workspace=None) -> Launcher"},
+    {"launcher", kernelLauncher, METH_VARARGS, "launcher(arguments, plan=None, workspace=None) -> Launcher"},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot kernel_slots[] = {
-    {Py_tp_dealloc, kernel_dealloc},
-    {Py_tp_methods, kernel_methods},
+static PyType_Slot kernelSlots[] = {
+    {Py_tp_dealloc, kernelDealloc},
+    {Py_tp_methods, kernelMethods},
     {Py_tp_doc, "A kernel of an image, made by Image.kernel."},
     {0, NULL},
 };
 
-PyType_Spec kernel_spec = {"sparsec._native.Kernel", sizeof(kernel_object_t), 0,
-                           Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernel_slots};
+PyType_Spec kernelSpec = {"sparsec._native.Kernel", sizeof(KernelObject), 0,
+                          Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, kernelSlots};
 
 /* ---- Launcher ------------------------------------------------------------ */
 
-static void launcher_dealloc(PyObject *object) {
-  launcher_object_t *self = (launcher_object_t *)object;
+static void launcherDealloc(PyObject *object) {
+  LauncherObject *self = (LauncherObject *)object;
   sparsec_launcher_destroy(self->handle);
   if (self->lock)
     PyThread_free_lock(self->lock);
@@ -260,11 +258,11 @@ static void launcher_dealloc(PyObject *object) {
   Py_CLEAR(self->workspace);
   Py_CLEAR(self->plan);
   Py_CLEAR(self->kernel);
-  free_object(object);
+  freeObject(object);
 }
 
-static PyObject *launcher_run(PyObject *object, PyObject *arguments) {
-  launcher_object_t *self = (launcher_object_t *)object;
+static PyObject *launcherRun(PyObject *object, PyObject *arguments) {
+  LauncherObject *self = (LauncherObject *)object;
   unsigned long long stream = 0;
   if (!PyArg_ParseTuple(arguments, "|K:run", &stream))
     return NULL;
@@ -275,15 +273,15 @@ static PyObject *launcher_run(PyObject *object, PyObject *arguments) {
   PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS;
   if (status)
-    return raise_status(state_of(object), status);
+    return raiseStatus(stateOf(object), status);
   Py_RETURN_NONE;
 }
 
-static PyObject *launcher_rebind(PyObject *object, PyObject *tuple) {
-  launcher_object_t *self = (launcher_object_t *)object;
-  module_state_t *state = state_of(object);
-  arguments_t arguments;
-  if (collect_arguments(state, tuple, 0, &arguments))
+static PyObject *launcherRebind(PyObject *object, PyObject *tuple) {
+  LauncherObject *self = (LauncherObject *)object;
+  ModuleState *state = stateOf(object);
+  Arguments arguments;
+  if (collectArguments(state, tuple, 0, &arguments))
     return NULL;
   sparsec_status_t status;
   Py_BEGIN_ALLOW_THREADS;
@@ -298,24 +296,24 @@ static PyObject *launcher_rebind(PyObject *object, PyObject *tuple) {
   }
   PyThread_release_lock(self->lock);
   Py_END_ALLOW_THREADS;
-  release_arguments(&arguments);
+  releaseArguments(&arguments);
   if (status)
-    return raise_status(state, status);
+    return raiseStatus(state, status);
   Py_RETURN_NONE;
 }
 
-static PyMethodDef launcher_methods[] = {
-    {"run", launcher_run, METH_VARARGS, "run(stream=0): launches with the arguments of the last binding"},
-    {"rebind", launcher_rebind, METH_O, "rebind(arguments): other memory and scalars for the next runs"},
+static PyMethodDef launcherMethods[] = {
+    {"run", launcherRun, METH_VARARGS, "run(stream=0): launches with the arguments of the last binding"},
+    {"rebind", launcherRebind, METH_O, "rebind(arguments): other memory and scalars for the next runs"},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot launcher_slots[] = {
-    {Py_tp_dealloc, launcher_dealloc},
-    {Py_tp_methods, launcher_methods},
+static PyType_Slot launcherSlots[] = {
+    {Py_tp_dealloc, launcherDealloc},
+    {Py_tp_methods, launcherMethods},
     {Py_tp_doc, "A launch that is prepared once and run many times, made by Kernel.launcher."},
     {0, NULL},
 };
 
-PyType_Spec launcher_spec = {"sparsec._native.Launcher", sizeof(launcher_object_t), 0,
-                             Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, launcher_slots};
+PyType_Spec launcherSpec = {"sparsec._native.Launcher", sizeof(LauncherObject), 0,
+                            Py_TPFLAGS_DEFAULT | Py_TPFLAGS_DISALLOW_INSTANTIATION, launcherSlots};

@@ -5,8 +5,8 @@
 
 #include <stdarg.h>
 
-PyObject *raise_status(module_state_t *state, sparsec_status_t status) {
-  PyObject *error = PyObject_CallFunction(state->error_of_status, "is", (int)sparsec_status_code(status),
+PyObject *raiseStatus(ModuleState *state, sparsec_status_t status) {
+  PyObject *error = PyObject_CallFunction(state->errorOfStatus, "is", (int)sparsec_status_code(status),
                                           sparsec_status_message(status));
   sparsec_status_free(status);
   if (error) {
@@ -16,14 +16,14 @@ PyObject *raise_status(module_state_t *state, sparsec_status_t status) {
   return NULL;
 }
 
-PyObject *raise_invalid_argument(module_state_t *state, const char *format, ...) {
+PyObject *raiseInvalidArgument(ModuleState *state, const char *format, ...) {
   va_list values;
   va_start(values, format);
   PyObject *text = PyUnicode_FromFormatV(format, values);
   va_end(values);
   if (!text)
     return NULL;
-  PyObject *error = PyObject_CallFunction(state->error_of_status, "iO", (int)SPARSEC_STATUS_INVALID_ARGUMENT, text);
+  PyObject *error = PyObject_CallFunction(state->errorOfStatus, "iO", (int)SPARSEC_STATUS_INVALID_ARGUMENT, text);
   Py_DECREF(text);
   if (error) {
     PyErr_SetObject((PyObject *)Py_TYPE(error), error);
@@ -32,12 +32,12 @@ PyObject *raise_invalid_argument(module_state_t *state, const char *format, ...)
   return NULL;
 }
 
-PyObject *allocate_object(PyTypeObject *type) {
+PyObject *allocateObject(PyTypeObject *type) {
   allocfunc allocate = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
   return allocate(type, 0);
 }
 
-void free_object(PyObject *self) {
+void freeObject(PyObject *self) {
   PyTypeObject *type = Py_TYPE(self);
   freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
   release(self);
@@ -46,84 +46,84 @@ void free_object(PyObject *self) {
 
 static PyObject *version(PyObject *module, PyObject *unused) { return PyUnicode_FromString(sparsec_version()); }
 
-static PyObject *cuda_device_count(PyObject *module, PyObject *unused) {
+static PyObject *cudaDeviceCount(PyObject *module, PyObject *unused) {
   int32_t count = 0;
   sparsec_status_t status;
   Py_BEGIN_ALLOW_THREADS;
   status = sparsec_cuda_device_count(&count);
   Py_END_ALLOW_THREADS;
-  return status ? raise_status(PyModule_GetState(module), status) : PyLong_FromLong(count);
+  return status ? raiseStatus(PyModule_GetState(module), status) : PyLong_FromLong(count);
 }
 
-static PyObject *dtype_name(PyObject *module, PyObject *argument) {
+static PyObject *dtypeName(PyObject *module, PyObject *argument) {
   long dtype = PyLong_AsLong(argument);
   if (dtype == -1 && PyErr_Occurred())
     return NULL;
   return PyUnicode_FromString(sparsec_dtype_name((sparsec_dtype_t)dtype));
 }
 
-static PyObject *image_count(PyObject *module, PyObject *argument) {
+static PyObject *imageCount(PyObject *module, PyObject *argument) {
   char *data;
   Py_ssize_t bytes;
   size_t count = 0;
   if (PyBytes_AsStringAndSize(argument, &data, &bytes))
     return NULL;
   sparsec_status_t status = sparsec_image_count(data, (size_t)bytes, &count);
-  return status ? raise_status(PyModule_GetState(module), status) : PyLong_FromSize_t(count);
+  return status ? raiseStatus(PyModule_GetState(module), status) : PyLong_FromSize_t(count);
 }
 
-static PyObject *check_blocks(PyObject *module, PyObject *argument) {
-  module_state_t *state = PyModule_GetState(module);
+static PyObject *checkBlocks(PyObject *module, PyObject *argument) {
+  ModuleState *state = PyModule_GetState(module);
   if (Py_TYPE(argument) != state->blocks)
-    return raise_invalid_argument(state, "expects Blocks");
-  const sparsec_blocks_t *view = &((blocks_object_t *)argument)->view;
+    return raiseInvalidArgument(state, "expects Blocks");
+  const sparsec_blocks_t *view = &((BlocksObject *)argument)->view;
   sparsec_status_t status;
   Py_BEGIN_ALLOW_THREADS;
   status = sparsec_blocks_check(view);
   Py_END_ALLOW_THREADS;
   if (status)
-    return raise_status(state, status);
+    return raiseStatus(state, status);
   Py_RETURN_NONE;
 }
 
 static PyMethodDef functions[] = {
     {"version", version, METH_NOARGS, "version() -> str: the version of the runtime library"},
-    {"cuda_device_count", cuda_device_count, METH_NOARGS,
+    {"cuda_device_count", cudaDeviceCount, METH_NOARGS,
      "cuda_device_count() -> int: the number of CUDA devices, 0 without a driver"},
-    {"dtype_name", dtype_name, METH_O, "dtype_name(number) -> str: the name of an element type"},
-    {"image_count", image_count, METH_O, "image_count(data) -> int: the number of images in a compiled file"},
-    {"launch_info", read_launch_info, METH_VARARGS,
+    {"dtype_name", dtypeName, METH_O, "dtype_name(number) -> str: the name of an element type"},
+    {"image_count", imageCount, METH_O, "image_count(data) -> int: the number of images in a compiled file"},
+    {"launch_info", readLaunchInfo, METH_VARARGS,
      "launch_info(data, image_index) -> dict: the launch info of an image, as launch_info.h defines it"},
-    {"check_blocks", check_blocks, METH_O, "check_blocks(blocks): checks lists in host memory"},
+    {"check_blocks", checkBlocks, METH_O, "check_blocks(blocks): checks lists in host memory"},
     {NULL, NULL, 0, NULL},
 };
 
 /* Makes a type and adds it to the module, whose state keeps a reference. */
-static int add_type(PyObject *module, PyType_Spec *spec, PyTypeObject **out) {
+static int addType(PyObject *module, PyType_Spec *spec, PyTypeObject **out) {
   *out = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
   return *out ? PyModule_AddType(module, *out) : -1;
 }
 
 static int execute(PyObject *module) {
-  module_state_t *state = PyModule_GetState(module);
+  ModuleState *state = PyModule_GetState(module);
   PyObject *errors = PyImport_ImportModule("sparsec.errors");
   if (!errors)
     return -1;
-  state->error_of_status = PyObject_GetAttrString(errors, "error_of_status");
+  state->errorOfStatus = PyObject_GetAttrString(errors, "error_of_status");
   Py_DECREF(errors);
-  if (!state->error_of_status)
+  if (!state->errorOfStatus)
     return -1;
-  if (add_type(module, &dense_spec, &state->dense) || add_type(module, &blocks_spec, &state->blocks) ||
-      add_type(module, &device_spec, &state->device) || add_type(module, &memory_spec, &state->memory) ||
-      add_type(module, &image_spec, &state->image) || add_type(module, &kernel_spec, &state->kernel) ||
-      add_type(module, &plan_spec, &state->plan) || add_type(module, &launcher_spec, &state->launcher))
+  if (addType(module, &denseSpec, &state->dense) || addType(module, &blocksSpec, &state->blocks) ||
+      addType(module, &deviceSpec, &state->device) || addType(module, &memorySpec, &state->memory) ||
+      addType(module, &imageSpec, &state->image) || addType(module, &kernelSpec, &state->kernel) ||
+      addType(module, &planSpec, &state->plan) || addType(module, &launcherSpec, &state->launcher))
     return -1;
   return 0;
 }
 
 static int traverse(PyObject *module, visitproc visit, void *arg) {
-  module_state_t *state = PyModule_GetState(module);
-  Py_VISIT(state->error_of_status);
+  ModuleState *state = PyModule_GetState(module);
+  Py_VISIT(state->errorOfStatus);
   PyTypeObject *types[] = {state->dense, state->blocks, state->device, state->memory,
                            state->image, state->kernel, state->plan,   state->launcher};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
@@ -132,8 +132,8 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
 }
 
 static int clear(PyObject *module) {
-  module_state_t *state = PyModule_GetState(module);
-  Py_CLEAR(state->error_of_status);
+  ModuleState *state = PyModule_GetState(module);
+  Py_CLEAR(state->errorOfStatus);
   PyTypeObject **types[] = {&state->dense, &state->blocks, &state->device, &state->memory,
                             &state->image, &state->kernel, &state->plan,   &state->launcher};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
@@ -141,7 +141,7 @@ static int clear(PyObject *module) {
   return 0;
 }
 
-static void free_module(void *module) { clear(module); }
+static void freeModule(void *module) { clear(module); }
 
 static PyModuleDef_Slot slots[] = {{Py_mod_exec, execute}, {0, NULL}};
 
@@ -149,12 +149,12 @@ static struct PyModuleDef definition = {
     PyModuleDef_HEAD_INIT,
     .m_name = "sparsec._native",
     .m_doc = "The C interface of the runtime; private to the package.",
-    .m_size = sizeof(module_state_t),
+    .m_size = sizeof(ModuleState),
     .m_methods = functions,
     .m_slots = slots,
     .m_traverse = traverse,
     .m_clear = clear,
-    .m_free = free_module,
+    .m_free = freeModule,
 };
 
 PyMODINIT_FUNC PyInit__native(void) { return PyModuleDef_Init(&definition); }

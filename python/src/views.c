@@ -6,7 +6,7 @@
 #include <limits.h>
 #include <string.h>
 
-static PyObject *tuple_of(const int64_t *values, int32_t count) {
+static PyObject *tupleOf(const int64_t *values, int32_t count) {
   PyObject *tuple = PyTuple_New(count);
   for (int32_t i = 0; tuple && i < count; ++i) {
     PyObject *value = PyLong_FromLongLong(values[i]);
@@ -19,7 +19,7 @@ static PyObject *tuple_of(const int64_t *values, int32_t count) {
 /* ---- Dense --------------------------------------------------------------- */
 
 /* The element type of a buffer format, native or little-endian; NONE for those that no kernel takes. */
-static sparsec_dtype_t dtype_of_format(const char *format, Py_ssize_t item_bytes) {
+static sparsec_dtype_t dtypeOfFormat(const char *format, Py_ssize_t itemBytes) {
   if (!format)
     return SPARSEC_DTYPE_NONE;
   if (*format == '@' || *format == '=' || *format == '<')
@@ -33,7 +33,7 @@ static sparsec_dtype_t dtype_of_format(const char *format, Py_ssize_t item_bytes
     return SPARSEC_DTYPE_F16;
   case 'i':
   case 'l': /* 8 bytes in the native format of this platform */
-    return item_bytes == 4 ? SPARSEC_DTYPE_I32 : SPARSEC_DTYPE_NONE;
+    return itemBytes == 4 ? SPARSEC_DTYPE_I32 : SPARSEC_DTYPE_NONE;
   default:
     return SPARSEC_DTYPE_NONE;
   }
@@ -41,17 +41,17 @@ static sparsec_dtype_t dtype_of_format(const char *format, Py_ssize_t item_bytes
 
 /* Fills the view from the object's buffer. dtype NONE: that of the format. Otherwise the buffer has integers of the
  * same size, because the buffer protocol has no format for bf16 and f8. */
-static int view_buffer(module_state_t *state, dense_object_t *self, sparsec_dtype_t dtype) {
+static int viewBuffer(ModuleState *state, DenseObject *self, sparsec_dtype_t dtype) {
   const Py_buffer *buffer = &self->buffer;
   if (dtype == SPARSEC_DTYPE_NONE)
-    dtype = dtype_of_format(buffer->format, buffer->itemsize);
+    dtype = dtypeOfFormat(buffer->format, buffer->itemsize);
   if (dtype == SPARSEC_DTYPE_NONE || (size_t)buffer->itemsize != sparsec_dtype_bytes(dtype)) {
-    raise_invalid_argument(state, "expects elements of f32, f16, bf16, f8 or i32, but got format '%s'",
-                           buffer->format ? buffer->format : "B");
+    raiseInvalidArgument(state, "expects elements of f32, f16, bf16, f8 or i32, but got format '%s'",
+                         buffer->format ? buffer->format : "B");
     return -1;
   }
   if (buffer->ndim > SPARSEC_MAX_RANK) {
-    raise_invalid_argument(state, "expects rank 0 to %d, but got %d", SPARSEC_MAX_RANK, buffer->ndim);
+    raiseInvalidArgument(state, "expects rank 0 to %d, but got %d", SPARSEC_MAX_RANK, buffer->ndim);
     return -1;
   }
   int64_t sizes[SPARSEC_MAX_RANK] = {0};
@@ -64,8 +64,8 @@ static int view_buffer(module_state_t *state, dense_object_t *self, sparsec_dtyp
     if (sizes[d] < 2 || buffer->len == 0)
       continue; /* no address depends on this stride */
     if (buffer->strides[d] % buffer->itemsize != 0) {
-      raise_invalid_argument(state, "expects strides of whole elements, but stride %d is %zd bytes", d,
-                             buffer->strides[d]);
+      raiseInvalidArgument(state, "expects strides of whole elements, but stride %d is %zd bytes", d,
+                           buffer->strides[d]);
       return -1;
     }
     self->view.strides[d] = buffer->strides[d] / buffer->itemsize;
@@ -74,18 +74,18 @@ static int view_buffer(module_state_t *state, dense_object_t *self, sparsec_dtyp
 }
 
 /* Calls array.__dlpack__ for the stream. Producers of before DLPack 1.0 do not know max_version. */
-static PyObject *export_dlpack(PyObject *array, uint64_t stream) {
+static PyObject *exportDlpack(PyObject *array, uint64_t stream) {
   PyObject *place = PyObject_CallMethod(array, "__dlpack_device__", NULL);
-  int device_type, device_id;
+  int deviceType, deviceId;
   PyObject *result = NULL, *arguments = NULL, *keywords = NULL;
   PyObject *method = PyObject_GetAttrString(array, "__dlpack__");
-  if (!place || !method || !PyArg_ParseTuple(place, "ii", &device_type, &device_id))
+  if (!place || !method || !PyArg_ParseTuple(place, "ii", &deviceType, &deviceId))
     goto done;
   arguments = PyTuple_New(0);
   /* DLPack: 2 is CUDA, whose stream 1 is the default stream. Memory of the host has no stream. */
-  keywords = device_type == 2 ? Py_BuildValue("{s:(ii),s:K}", "max_version", 1, 0, "stream",
-                                              (unsigned long long)(stream ? stream : 1))
-                              : Py_BuildValue("{s:(ii)}", "max_version", 1, 0);
+  keywords = deviceType == 2 ? Py_BuildValue("{s:(ii),s:K}", "max_version", 1, 0, "stream",
+                                             (unsigned long long)(stream ? stream : 1))
+                             : Py_BuildValue("{s:(ii)}", "max_version", 1, 0);
   if (!arguments || !keywords)
     goto done;
   result = PyObject_Call(method, arguments, keywords);
@@ -102,8 +102,8 @@ done:
   return result;
 }
 
-static int view_dlpack(module_state_t *state, dense_object_t *self, PyObject *array, uint64_t stream) {
-  self->owner = PyCapsule_CheckExact(array) ? Py_NewRef(array) : export_dlpack(array, stream);
+static int viewDlpack(ModuleState *state, DenseObject *self, PyObject *array, uint64_t stream) {
+  self->owner = PyCapsule_CheckExact(array) ? Py_NewRef(array) : exportDlpack(array, stream);
   if (!self->owner)
     return -1;
   self->view.size = sizeof self->view;
@@ -113,29 +113,29 @@ static int view_dlpack(module_state_t *state, dense_object_t *self, PyObject *ar
   else if (PyCapsule_IsValid(self->owner, "dltensor"))
     status = sparsec_dense_from_dlpack(PyCapsule_GetPointer(self->owner, "dltensor"), &self->view);
   else {
-    raise_invalid_argument(state, "expects a DLPack capsule, but got %R", self->owner);
+    raiseInvalidArgument(state, "expects a DLPack capsule, but got %R", self->owner);
     return -1;
   }
   if (!status)
     return 0;
-  raise_status(state, status);
+  raiseStatus(state, status);
   return -1;
 }
 
-static PyObject *make_dense(module_state_t *state, PyObject *array, sparsec_dtype_t dtype, uint64_t stream) {
-  dense_object_t *self = (dense_object_t *)allocate_object(state->dense);
+static PyObject *makeDense(ModuleState *state, PyObject *array, sparsec_dtype_t dtype, uint64_t stream) {
+  DenseObject *self = (DenseObject *)allocateObject(state->dense);
   if (!self)
     return NULL;
   int failed;
   if (PyObject_CheckBuffer(array)) {
     failed = PyObject_GetBuffer(array, &self->buffer, PyBUF_RECORDS_RO);
-    self->has_buffer = !failed;
-    failed = failed || view_buffer(state, self, dtype);
+    self->hasBuffer = !failed;
+    failed = failed || viewBuffer(state, self, dtype);
   } else if (PyCapsule_CheckExact(array) || PyObject_HasAttrString(array, "__dlpack__")) {
-    failed = view_dlpack(state, self, array, stream);
+    failed = viewDlpack(state, self, array, stream);
   } else {
     PyObject *type = (PyObject *)Py_TYPE(array);
-    raise_invalid_argument(
+    raiseInvalidArgument(
         state, "expects an array with the buffer protocol or __dlpack__, or a DLPack capsule, but got %R", type);
     failed = 1;
   }
@@ -144,18 +144,18 @@ static PyObject *make_dense(module_state_t *state, PyObject *array, sparsec_dtyp
   return (PyObject *)self;
 }
 
-static PyObject *dense_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+static PyObject *denseNew(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   static char *names[] = {"array", "dtype", "stream", NULL};
   PyObject *array;
   int dtype = SPARSEC_DTYPE_NONE;
   unsigned long long stream = 0;
   if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O|iK:Dense", names, &array, &dtype, &stream))
     return NULL;
-  return make_dense(PyType_GetModuleState(type), array, (sparsec_dtype_t)dtype, stream);
+  return makeDense(PyType_GetModuleState(type), array, (sparsec_dtype_t)dtype, stream);
 }
 
 /* Reads a tuple of integers into `out`. Returns their number, or -1 with an exception. */
-static Py_ssize_t read_sizes(PyObject *tuple, int64_t *out) {
+static Py_ssize_t readSizes(PyObject *tuple, int64_t *out) {
   Py_ssize_t count = PyTuple_Size(tuple);
   if (count < 0)
     return -1;
@@ -171,94 +171,94 @@ static Py_ssize_t read_sizes(PyObject *tuple, int64_t *out) {
   return count;
 }
 
-static PyObject *dense_from_pointer(PyObject *type, PyObject *arguments) {
+static PyObject *denseFromPointer(PyObject *type, PyObject *arguments) {
   unsigned long long pointer;
-  int dtype, device, read_only;
+  int dtype, device, readOnly;
   PyObject *shape, *steps;
   int64_t sizes[SPARSEC_MAX_RANK] = {0}, strides[SPARSEC_MAX_RANK] = {0};
-  if (!PyArg_ParseTuple(arguments, "KiOOip:from_pointer", &pointer, &dtype, &shape, &steps, &device, &read_only))
+  if (!PyArg_ParseTuple(arguments, "KiOOip:from_pointer", &pointer, &dtype, &shape, &steps, &device, &readOnly))
     return NULL;
-  Py_ssize_t rank = read_sizes(shape, sizes);
+  Py_ssize_t rank = readSizes(shape, sizes);
   if (rank < 0)
     return NULL;
-  Py_ssize_t stride_count = steps == Py_None ? rank : read_sizes(steps, strides);
-  if (stride_count < 0)
+  Py_ssize_t strideCount = steps == Py_None ? rank : readSizes(steps, strides);
+  if (strideCount < 0)
     return NULL;
-  if (stride_count != rank) {
-    PyErr_Format(PyExc_ValueError, "expects %zd strides, but got %zd", rank, stride_count);
+  if (strideCount != rank) {
+    PyErr_Format(PyExc_ValueError, "expects %zd strides, but got %zd", rank, strideCount);
     return NULL;
   }
-  dense_object_t *self = (dense_object_t *)allocate_object((PyTypeObject *)type);
+  DenseObject *self = (DenseObject *)allocateObject((PyTypeObject *)type);
   if (!self)
     return NULL;
   self->view = sparsec_dense((void *)(uintptr_t)pointer, (sparsec_dtype_t)dtype, (int32_t)rank, sizes);
   self->view.device = device;
-  self->view.flags = read_only ? SPARSEC_DENSE_READ_ONLY : 0;
+  self->view.flags = readOnly ? SPARSEC_DENSE_READ_ONLY : 0;
   if (steps != Py_None)
     memcpy(self->view.strides, strides, sizeof strides);
   return (PyObject *)self;
 }
 
-static void dense_dealloc(PyObject *object) {
-  dense_object_t *self = (dense_object_t *)object;
-  if (self->has_buffer)
+static void denseDealloc(PyObject *object) {
+  DenseObject *self = (DenseObject *)object;
+  if (self->hasBuffer)
     PyBuffer_Release(&self->buffer);
   Py_CLEAR(self->owner);
-  free_object(object);
+  freeObject(object);
 }
 
-static PyObject *dense_get_dtype(PyObject *self, void *unused) {
-  return PyLong_FromLong(((dense_object_t *)self)->view.dtype);
+static PyObject *denseGetDtype(PyObject *self, void *unused) {
+  return PyLong_FromLong(((DenseObject *)self)->view.dtype);
 }
-static PyObject *dense_get_device(PyObject *self, void *unused) {
-  return PyLong_FromLong(((dense_object_t *)self)->view.device);
+static PyObject *denseGetDevice(PyObject *self, void *unused) {
+  return PyLong_FromLong(((DenseObject *)self)->view.device);
 }
-static PyObject *dense_get_pointer(PyObject *self, void *unused) {
-  return PyLong_FromVoidPtr(((dense_object_t *)self)->view.data);
+static PyObject *denseGetPointer(PyObject *self, void *unused) {
+  return PyLong_FromVoidPtr(((DenseObject *)self)->view.data);
 }
-static PyObject *dense_get_read_only(PyObject *self, void *unused) {
-  return PyBool_FromLong(((dense_object_t *)self)->view.flags & SPARSEC_DENSE_READ_ONLY);
+static PyObject *denseGetReadOnly(PyObject *self, void *unused) {
+  return PyBool_FromLong(((DenseObject *)self)->view.flags & SPARSEC_DENSE_READ_ONLY);
 }
-static PyObject *dense_get_shape(PyObject *self, void *unused) {
-  const sparsec_dense_t *view = &((dense_object_t *)self)->view;
-  return tuple_of(view->sizes, view->rank);
+static PyObject *denseGetShape(PyObject *self, void *unused) {
+  const sparsec_dense_t *view = &((DenseObject *)self)->view;
+  return tupleOf(view->sizes, view->rank);
 }
-static PyObject *dense_get_strides(PyObject *self, void *unused) {
-  const sparsec_dense_t *view = &((dense_object_t *)self)->view;
-  return tuple_of(view->strides, view->rank);
+static PyObject *denseGetStrides(PyObject *self, void *unused) {
+  const sparsec_dense_t *view = &((DenseObject *)self)->view;
+  return tupleOf(view->strides, view->rank);
 }
 
-static PyGetSetDef dense_attributes[] = {
-    {"dtype", dense_get_dtype, NULL, "number of the element type", NULL},
-    {"device", dense_get_device, NULL, "ordinal of a CUDA device, -1: host, -2: unknown", NULL},
-    {"pointer", dense_get_pointer, NULL, "address of the first element", NULL},
-    {"read_only", dense_get_read_only, NULL, "whether launches refuse the tensor as a result", NULL},
-    {"shape", dense_get_shape, NULL, "sizes", NULL},
-    {"strides", dense_get_strides, NULL, "elements", NULL},
+static PyGetSetDef denseAttributes[] = {
+    {"dtype", denseGetDtype, NULL, "number of the element type", NULL},
+    {"device", denseGetDevice, NULL, "ordinal of a CUDA device, -1: host, -2: unknown", NULL},
+    {"pointer", denseGetPointer, NULL, "address of the first element", NULL},
+    {"read_only", denseGetReadOnly, NULL, "whether launches refuse the tensor as a result", NULL},
+    {"shape", denseGetShape, NULL, "sizes", NULL},
+    {"strides", denseGetStrides, NULL, "elements", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyMethodDef dense_methods[] = {
-    {"from_pointer", dense_from_pointer, METH_VARARGS | METH_CLASS,
+static PyMethodDef denseMethods[] = {
+    {"from_pointer", denseFromPointer, METH_VARARGS | METH_CLASS,
      "from_pointer(pointer, dtype, shape, strides, device, read_only) -> Dense: the caller keeps the memory alive"},
     {NULL, NULL, 0, NULL},
 };
 
-static PyType_Slot dense_slots[] = {
-    {Py_tp_new, dense_new},
-    {Py_tp_dealloc, dense_dealloc},
-    {Py_tp_getset, dense_attributes},
-    {Py_tp_methods, dense_methods},
+static PyType_Slot denseSlots[] = {
+    {Py_tp_new, denseNew},
+    {Py_tp_dealloc, denseDealloc},
+    {Py_tp_getset, denseAttributes},
+    {Py_tp_methods, denseMethods},
     {Py_tp_doc, "Dense(array, dtype=0, stream=0): the memory of an array, not copied"},
     {0, NULL},
 };
 
-PyType_Spec dense_spec = {"sparsec._native.Dense", sizeof(dense_object_t), 0, Py_TPFLAGS_DEFAULT, dense_slots};
+PyType_Spec denseSpec = {"sparsec._native.Dense", sizeof(DenseObject), 0, Py_TPFLAGS_DEFAULT, denseSlots};
 
 /* ---- Blocks -------------------------------------------------------------- */
 
 /* The number of elements of a compact tensor, or -1 if its rows are not contiguous. */
-static int64_t compact_elements(const sparsec_dense_t *view) {
+static int64_t compactElements(const sparsec_dense_t *view) {
   int64_t elements = 1;
   for (int32_t d = view->rank - 1; d >= 0; --d) {
     if (view->sizes[d] > 1 && view->strides[d] != elements)
@@ -270,29 +270,28 @@ static int64_t compact_elements(const sparsec_dense_t *view) {
 
 /* Takes an array of a blocks object: at least `needed` elements of the type, contiguous, in the memory of the others.
  * Sets *out to its data, or to NULL for None. */
-static int take_array(module_state_t *state, blocks_object_t *self, Py_ssize_t place, PyObject *array, const char *name,
-                      sparsec_dtype_t dtype, int64_t needed, const void **out) {
+static int takeArray(ModuleState *state, BlocksObject *self, Py_ssize_t place, PyObject *array, const char *name,
+                     sparsec_dtype_t dtype, int64_t needed, const void **out) {
   *out = NULL;
   if (array == Py_None)
     return 0;
-  PyObject *object =
-      Py_TYPE(array) == state->dense ? Py_NewRef(array) : make_dense(state, array, SPARSEC_DTYPE_NONE, 0);
+  PyObject *object = Py_TYPE(array) == state->dense ? Py_NewRef(array) : makeDense(state, array, SPARSEC_DTYPE_NONE, 0);
   if (!object)
     return -1;
   PyTuple_SetItem(self->arrays, place, object);
-  const sparsec_dense_t *view = &((dense_object_t *)object)->view;
-  const int64_t elements = compact_elements(view);
+  const sparsec_dense_t *view = &((DenseObject *)object)->view;
+  const int64_t elements = compactElements(view);
   if (view->dtype != dtype)
-    raise_invalid_argument(state, "%s: expects elements of %s, but got %s", name, sparsec_dtype_name(dtype),
-                           sparsec_dtype_name(view->dtype));
+    raiseInvalidArgument(state, "%s: expects elements of %s, but got %s", name, sparsec_dtype_name(dtype),
+                         sparsec_dtype_name(view->dtype));
   else if (elements < 0)
-    raise_invalid_argument(state, "%s: expects a contiguous array", name);
+    raiseInvalidArgument(state, "%s: expects a contiguous array", name);
   else if (elements < needed)
-    raise_invalid_argument(state, "%s: expects at least %lld elements, but got %lld", name, (long long)needed,
-                           (long long)elements);
+    raiseInvalidArgument(state, "%s: expects at least %lld elements, but got %lld", name, (long long)needed,
+                         (long long)elements);
   else if (self->view.device != SPARSEC_PLACE_UNKNOWN && view->device != self->view.device)
-    raise_invalid_argument(state, "%s: expects memory of device %d, as the arrays before it, but got device %d", name,
-                           self->view.device, view->device);
+    raiseInvalidArgument(state, "%s: expects memory of device %d, as the arrays before it, but got device %d", name,
+                         self->view.device, view->device);
   else {
     self->view.device = view->device;
     *out = view->data;
@@ -302,50 +301,49 @@ static int take_array(module_state_t *state, blocks_object_t *self, Py_ssize_t p
 }
 
 /* Checks the numbers of a blocks object, and that the sizes of its arrays do not overflow. */
-static int check_shape(module_state_t *state, const sparsec_blocks_t *view, int64_t *out_lists) {
+static int checkShape(ModuleState *state, const sparsec_blocks_t *view, int64_t *outLists) {
   const int64_t limits[] = {view->rows, view->columns, view->batches, view->heads, view->capacity};
   for (size_t i = 0; i < sizeof limits / sizeof *limits; ++i)
     if (limits[i] < 0 || limits[i] > SPARSEC_MAX_SIZE)
       goto refused;
   if (view->block_rows < 1 || view->block_columns < 1 || view->block_rows > 65536 || view->block_columns > 65536)
     goto refused;
-  const int64_t block_rows = (view->rows + view->block_rows - 1) / view->block_rows;
-  __int128 lists = (__int128)view->batches * view->heads * block_rows;
+  const int64_t blockRows = (view->rows + view->block_rows - 1) / view->block_rows;
+  __int128 lists = (__int128)view->batches * view->heads * blockRows;
   if (lists > INT_MAX || lists * (view->capacity + 1) > INT64_MAX / 8 ||
       (__int128)view->capacity * view->block_rows * view->block_columns > INT64_MAX / 8)
     goto refused;
-  *out_lists = (int64_t)lists;
+  *outLists = (int64_t)lists;
   return 0;
 refused:
-  raise_invalid_argument(state, "expects sizes of 0 to %d and blocks of 1 to 65536", SPARSEC_MAX_SIZE);
+  raiseInvalidArgument(state, "expects sizes of 0 to %d and blocks of 1 to 65536", SPARSEC_MAX_SIZE);
   return -1;
 }
 
-static PyObject *blocks_new(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+static PyObject *blocksNew(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
   static char *names[] = {"rows",           "columns",         "block",  "full_starts", "full_indices",
                           "partial_starts", "partial_indices", "values", "dtype",       "capacity",
                           "padded",         "batches",         "heads",  "check_lists", NULL};
-  module_state_t *state = PyType_GetModuleState(type);
+  ModuleState *state = PyType_GetModuleState(type);
   long long rows, columns, capacity, batches = 1, heads = 1;
-  int block_rows, block_columns, dtype, padded = 0, check_lists = 0;
-  PyObject *full_starts, *full_indices, *partial_starts, *partial_indices, *values;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "LL(ii)OOOOOiL|pLLp:Blocks", names, &rows, &columns,
-                                   &block_rows, &block_columns, &full_starts, &full_indices, &partial_starts,
-                                   &partial_indices, &values, &dtype, &capacity, &padded, &batches, &heads,
-                                   &check_lists))
+  int blockRows, blockColumns, dtype, padded = 0, checkLists = 0;
+  PyObject *fullStarts, *fullIndices, *partialStarts, *partialIndices, *values;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "LL(ii)OOOOOiL|pLLp:Blocks", names, &rows, &columns, &blockRows,
+                                   &blockColumns, &fullStarts, &fullIndices, &partialStarts, &partialIndices, &values,
+                                   &dtype, &capacity, &padded, &batches, &heads, &checkLists))
     return NULL;
-  blocks_object_t *self = (blocks_object_t *)allocate_object(type);
+  BlocksObject *self = (BlocksObject *)allocateObject(type);
   if (!self)
     return NULL;
   sparsec_blocks_t *view = &self->view;
-  *view = sparsec_blocks_pattern(batches, heads, rows, columns, block_rows, block_columns);
+  *view = sparsec_blocks_pattern(batches, heads, rows, columns, blockRows, blockColumns);
   view->dtype = (sparsec_dtype_t)dtype;
   view->encoding = padded ? SPARSEC_PATTERN_PADDED_LISTS : SPARSEC_PATTERN_INDEX_ARRAYS;
-  view->flags = check_lists ? SPARSEC_BLOCKS_CHECK_LISTS : 0;
+  view->flags = checkLists ? SPARSEC_BLOCKS_CHECK_LISTS : 0;
   view->capacity = capacity;
   self->arrays = PyTuple_New(5);
   int64_t lists = 0;
-  int failed = !self->arrays || check_shape(state, view, &lists);
+  int failed = !self->arrays || checkShape(state, view, &lists);
   const int64_t starts = padded ? lists : lists + 1;
   const int64_t indices = padded ? lists * capacity : capacity;
   struct {
@@ -355,49 +353,49 @@ static PyObject *blocks_new(PyTypeObject *type, PyObject *arguments, PyObject *k
     int64_t needed;
     const void **out;
   } const arrays[] = {
-      {full_starts, "full starts", SPARSEC_DTYPE_I32, starts, (const void **)&view->full.starts},
-      {full_indices, "full indices", SPARSEC_DTYPE_I32, indices, (const void **)&view->full.indices},
-      {partial_starts, "partial starts", SPARSEC_DTYPE_I32, starts, (const void **)&view->partial.starts},
-      {partial_indices, "partial indices", SPARSEC_DTYPE_I32, indices, (const void **)&view->partial.indices},
-      {values, "values", view->dtype, capacity * block_rows * block_columns, &view->values},
+      {fullStarts, "full starts", SPARSEC_DTYPE_I32, starts, (const void **)&view->full.starts},
+      {fullIndices, "full indices", SPARSEC_DTYPE_I32, indices, (const void **)&view->full.indices},
+      {partialStarts, "partial starts", SPARSEC_DTYPE_I32, starts, (const void **)&view->partial.starts},
+      {partialIndices, "partial indices", SPARSEC_DTYPE_I32, indices, (const void **)&view->partial.indices},
+      {values, "values", view->dtype, capacity * blockRows * blockColumns, &view->values},
   };
   for (Py_ssize_t i = 0; i < 5 && !failed; ++i)
     failed =
-        take_array(state, self, i, arrays[i].array, arrays[i].name, arrays[i].dtype, arrays[i].needed, arrays[i].out);
+        takeArray(state, self, i, arrays[i].array, arrays[i].name, arrays[i].dtype, arrays[i].needed, arrays[i].out);
   if (failed)
     Py_CLEAR(self);
   return (PyObject *)self;
 }
 
-static void blocks_dealloc(PyObject *object) {
-  Py_CLEAR(((blocks_object_t *)object)->arrays);
-  free_object(object);
+static void blocksDealloc(PyObject *object) {
+  Py_CLEAR(((BlocksObject *)object)->arrays);
+  freeObject(object);
 }
 
-static PyObject *blocks_get_device(PyObject *self, void *unused) {
-  return PyLong_FromLong(((blocks_object_t *)self)->view.device);
+static PyObject *blocksGetDevice(PyObject *self, void *unused) {
+  return PyLong_FromLong(((BlocksObject *)self)->view.device);
 }
 
-static PyGetSetDef blocks_attributes[] = {
-    {"device", blocks_get_device, NULL, "ordinal of a CUDA device, -1: host, -2: unknown", NULL},
+static PyGetSetDef blocksAttributes[] = {
+    {"device", blocksGetDevice, NULL, "ordinal of a CUDA device, -1: host, -2: unknown", NULL},
     {NULL, NULL, NULL, NULL, NULL},
 };
 
-static PyType_Slot blocks_slots[] = {
-    {Py_tp_new, blocks_new},
-    {Py_tp_dealloc, blocks_dealloc},
-    {Py_tp_getset, blocks_attributes},
+static PyType_Slot blocksSlots[] = {
+    {Py_tp_new, blocksNew},
+    {Py_tp_dealloc, blocksDealloc},
+    {Py_tp_getset, blocksAttributes},
     {Py_tp_doc, "Blocks(...): the lists of a block-sparse matrix or a pattern, not copied"},
     {0, NULL},
 };
 
-PyType_Spec blocks_spec = {"sparsec._native.Blocks", sizeof(blocks_object_t), 0, Py_TPFLAGS_DEFAULT, blocks_slots};
+PyType_Spec blocksSpec = {"sparsec._native.Blocks", sizeof(BlocksObject), 0, Py_TPFLAGS_DEFAULT, blocksSlots};
 
 /* ---- Arguments ----------------------------------------------------------- */
 
 /* Converts one argument. *object becomes what the argument refers to, a new reference. */
-static int convert_argument(module_state_t *state, PyObject *value, uint64_t stream, sparsec_argument_t *out,
-                            PyObject **object) {
+static int convertArgument(ModuleState *state, PyObject *value, uint64_t stream, sparsec_argument_t *out,
+                           PyObject **object) {
   *object = NULL;
   if (value == Py_None) {
     memset(out, 0, sizeof *out); /* open */
@@ -406,19 +404,19 @@ static int convert_argument(module_state_t *state, PyObject *value, uint64_t str
     if (PyErr_Occurred())
       return -1;
   } else if (Py_TYPE(value) == state->blocks) {
-    *out = sparsec_argument_blocks(&((blocks_object_t *)value)->view);
+    *out = sparsec_argument_blocks(&((BlocksObject *)value)->view);
   } else {
-    *object = Py_TYPE(value) == state->dense ? Py_NewRef(value) : make_dense(state, value, SPARSEC_DTYPE_NONE, stream);
+    *object = Py_TYPE(value) == state->dense ? Py_NewRef(value) : makeDense(state, value, SPARSEC_DTYPE_NONE, stream);
     if (!*object)
       return -1;
-    *out = sparsec_argument_dense(&((dense_object_t *)*object)->view);
+    *out = sparsec_argument_dense(&((DenseObject *)*object)->view);
     return 0;
   }
   *object = Py_NewRef(value);
   return 0;
 }
 
-int collect_arguments(module_state_t *state, PyObject *tuple, uint64_t stream, arguments_t *out) {
+int collectArguments(ModuleState *state, PyObject *tuple, uint64_t stream, Arguments *out) {
   memset(out, 0, sizeof *out);
   Py_ssize_t count = PyTuple_Size(tuple);
   if (count < 0)
@@ -432,17 +430,17 @@ int collect_arguments(module_state_t *state, PyObject *tuple, uint64_t stream, a
   out->count = (size_t)count;
   for (Py_ssize_t i = 0; i < count; ++i) {
     PyObject *object;
-    if (convert_argument(state, PyTuple_GetItem(tuple, i), stream, &out->list[i], &object))
+    if (convertArgument(state, PyTuple_GetItem(tuple, i), stream, &out->list[i], &object))
       goto failed;
     PyTuple_SetItem(out->objects, i, object);
   }
   return 0;
 failed:
-  release_arguments(out);
+  releaseArguments(out);
   return -1;
 }
 
-void release_arguments(arguments_t *arguments) {
+void releaseArguments(Arguments *arguments) {
   PyMem_Free(arguments->list);
   arguments->list = NULL;
   Py_CLEAR(arguments->objects);
