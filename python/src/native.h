@@ -36,14 +36,16 @@ void freeObject(PyObject *self);
 /* ---- views.c: the memory of arrays as views ------------------------------ */
 
 typedef struct {
-  PyObject_HEAD sparsec_dense_t view;
+  PyObject ob_base;
+  sparsec_dense_t view;
   PyObject *owner; /* a DLPack capsule, or NULL: the caller of from_pointer keeps the memory alive */
   Py_buffer buffer;
   int hasBuffer;
 } DenseObject;
 
 typedef struct {
-  PyObject_HEAD sparsec_blocks_t view;
+  PyObject ob_base;
+  sparsec_blocks_t view;
   PyObject *arrays; /* tuple of the dense objects whose memory the view has */
 } BlocksObject;
 
@@ -64,22 +66,26 @@ extern PyType_Spec denseSpec, blocksSpec;
 /* ---- handles.c: devices, memory, images, kernels ------------------------- */
 
 typedef struct {
-  PyObject_HEAD sparsec_device_t handle;
+  PyObject ob_base;
+  sparsec_device_t handle;
 } DeviceObject;
 
 typedef struct {
-  PyObject_HEAD DeviceObject *device;
+  PyObject ob_base;
+  DeviceObject *device;
   void *data;
   size_t bytes;
 } MemoryObject;
 
 typedef struct {
-  PyObject_HEAD DeviceObject *device;
+  PyObject ob_base;
+  DeviceObject *device;
   sparsec_module_t handle;
 } ImageObject;
 
 typedef struct {
-  PyObject_HEAD ImageObject *image;
+  PyObject ob_base;
+  ImageObject *image;
   sparsec_kernel_t handle; /* the image owns it */
 } KernelObject;
 
@@ -88,14 +94,16 @@ extern PyType_Spec deviceSpec, memorySpec, imageSpec;
 /* ---- launch.c: kernels, plans and launchers ------------------------------ */
 
 typedef struct {
-  PyObject_HEAD KernelObject *kernel;
+  PyObject ob_base;
+  KernelObject *kernel;
   sparsec_plan_t handle;
 } PlanObject;
 
 typedef struct {
-  PyObject_HEAD PyObject *kernel, *plan, *workspace; /* plan and workspace may be None */
-  PyObject *objects;                                 /* what the arguments of the last binding refer to */
-  PyThread_type_lock lock;                           /* runs and bindings take turns */
+  PyObject ob_base;
+  PyObject *kernel, *plan, *workspace; /* plan and workspace may be None */
+  PyObject *objects;                   /* what the arguments of the last binding refer to */
+  PyThread_type_lock lock;             /* runs and bindings take turns */
   sparsec_launcher_t handle;
 } LauncherObject;
 
@@ -103,7 +111,7 @@ extern PyType_Spec kernelSpec, planSpec, launcherSpec;
 
 /* ---- info.c: launch infos as dictionaries -------------------------------- */
 
-/* launch_info(data, imageIndex) -> dict */
+/* launch_info(data, image_index) -> dict */
 PyObject *readLaunchInfo(PyObject *module, PyObject *arguments);
 
 #endif /* SPARSEC_PYTHON_NATIVE_H */
