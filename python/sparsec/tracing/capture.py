@@ -6,8 +6,9 @@ from __future__ import annotations
 import contextlib
 import dis
 import functools
+import itertools
 import types
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from sparsec.tracing.errors import TracingError
@@ -116,10 +117,8 @@ def _are_same(left: Iterable[Any], right: Iterable[Any]) -> bool:
     return all(mine is other for mine, other in zip(left, right, strict=True))
 
 
-def _global_names(code: types.CodeType) -> Iterator[str]:
-    for instruction in dis.get_instructions(code):
-        if instruction.opname == "LOAD_GLOBAL":
-            yield instruction.argval
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _global_names(constant)
+@functools.lru_cache  # closures that are made again and again share their code
+def _global_names(code: types.CodeType) -> tuple[str, ...]:
+    names = [each.argval for each in dis.get_instructions(code) if each.opname == "LOAD_GLOBAL"]
+    inner = (_global_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType))
+    return tuple(dict.fromkeys(itertools.chain(names, *inner)))

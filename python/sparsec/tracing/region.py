@@ -7,6 +7,7 @@ import inspect
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -31,8 +32,9 @@ class Region:
     arguments: tuple[tuple[str, str], ...]
     result: Node
 
-    @property
+    @cached_property
     def nodes(self) -> list[Node]:
+        """The ops that the result needs, operands before their users."""
         return reachable(self.result)
 
     @property
