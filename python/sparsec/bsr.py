@@ -305,8 +305,10 @@ def blocks_of(a: np.ndarray[Any, Any], block: tuple[int, int]) -> np.ndarray[Any
     """The blocks of a matrix as [block rows, block columns, r, c], filled up with zeros at the edges.
 
     Raises:
-        InvalidArgument: a is no matrix.
+        InvalidArgument: a is no matrix of NumPy.
     """
+    if not isinstance(a, np.ndarray):
+        raise InvalidArgument(f"a: expects a NumPy array, but got {type(a).__name__}")
     if a.ndim != 2:
         raise InvalidArgument(f"a: expects a matrix, but got rank {a.ndim}")
     (rows, columns), (r, c) = a.shape, block

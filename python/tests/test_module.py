@@ -587,12 +587,12 @@ def test_many_calls_from_threads_leak_nothing(product):
     counted = (w, x, product, launcher, *launcher._call.native)
     references = [sys.getrefcount(value) for value in counted]
     before = tracemalloc.get_traced_memory()[0]
-    run_all(1250)  # with the launcher's runs 20000 launches
+    run_all(6250)  # with those of the launcher 100000 launches
     grown = tracemalloc.get_traced_memory()[0] - before  # about 20 KB are there once, for the threads
     tracemalloc.stop()
     assert not failures
     assert [sys.getrefcount(value) for value in counted] == references
-    assert grown < 100000  # bytes: an object that each of the 20000 launches leaks has at least 16
+    assert grown < 100000  # bytes: an object that each launch leaks has at least 16
 
 
 def test_launch_infos_of_a_bundle():
