@@ -123,6 +123,7 @@ def test_check_finds_wrong_lists(change):
 
 
 @pytest.mark.parametrize(("arguments", "message"), [
+    (([[1.0]], 2), "a: expects a NumPy array, but got list"),
     ((np.zeros(4),  2), "a: expects a matrix, but got rank 1"),
     ((np.zeros((4, 4)), 0), "block: expects one or two positive numbers, but got 0"),
     ((np.zeros((4, 4)), (2, 2, 2)), "block: expects one or two positive numbers"),
