@@ -611,3 +611,15 @@ def test_refusals_of_torch():
             region_of(function)
     region = region_of(lambda b, h, q, k: holder.array[q, k] > 0)
     assert region.captures[0].array is table
+
+
+# ---- Arrays of JAX
+
+
+@pytest.mark.jax
+def test_arrays_of_jax():
+    jnp = pytest.importorskip("jax.numpy")
+    ids, bias, two = jnp.arange(8) // 3, jnp.linspace(0, 1, 8, dtype=jnp.bfloat16), jnp.float32(2)
+    value, region = value_at(lambda s, b, h, q, k: ids[q] + bias[k] * two, q_idx=3, kv_idx=7)
+    assert value == 1 + 1 * 2
+    assert [capture.type for capture in region.captures] == ["tensor<?xi32>", "tensor<?xbf16>", "tensor<f32>"]
