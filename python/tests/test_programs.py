@@ -239,6 +239,8 @@ def test_score_mod_with_captures():
     program = attention(score_mod=score_mod)
     assert list(program.captures) == ["slopes", "bias"]
     check_attention(program, score=score_mod)
+    slopes *= -1
+    check_attention(program, score=score_mod)
 
 
 def test_score_and_mask_share_captures():
