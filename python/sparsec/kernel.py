@@ -165,7 +165,7 @@ class Kernel:
             out: the array for the result, or a tuple of them. None makes new ones, of NumPy or torch.
             plan: of Kernel.plan. None makes a plan for each matrix or pattern at its first call, and keeps it as long
                 as that object lives; the plan checks the lists. sddmm and attention need one for each combination of
-                sizes, of which the last 16 are kept. False launches without a plan.
+                sizes, of which the last 16 are kept. False launches without a plan and does not check the lists.
             stream: a CUDA stream as a number or an object of torch. None is torch's current stream if an input is a
                 CUDA tensor of torch, else the default stream.
             check: check the lists of the matrix or pattern in this call too. On a GPU this waits for the stream.
@@ -188,11 +188,11 @@ class Kernel:
             self._check_lists(call.native)
         if log.is_on():
             self._explain(native, target, call, used)
-        stream = call.inputs.stream
+        number = call.inputs.stream
         if used is None:
-            native.launch(call.native, None, stream)
+            native.launch(call.native, None, number)
         else:
-            native.launch(call.native, used.native, stream, used.workspace(call.native, stream))
+            native.launch(call.native, used.native, number, used.workspace(call.native, number))
         return call.value
 
     def plan(
@@ -218,21 +218,22 @@ class Kernel:
         flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
         return self._make_plan(native, place, converted.native, converted.stream, flags)
 
-    def launcher(self, *inputs: Any, out: Any = None, plan: Plan | None = None) -> Launcher:
-        """Prepares a launch that runs many times. Arguments and errors are those of a call; plan=None is no plan."""
+    def launcher(self, *inputs: Any, out: Any = None, plan: Plan | Literal[False] | None = None) -> Launcher:
+        """Prepares a launch that runs many times. Arguments and errors are those of a call."""
         call = self._prepare(inputs, out, None, check=False)
         native, _ = self.module.native_kernel(self.name, call.inputs.device)
-        used = self._plan_of(native, call.inputs, plan if plan else False)
+        used = self._plan_of(native, call.inputs, plan)
         if used is None:
             return Launcher(self, native.launcher(call.native), call, used)
         workspace = used.new_workspace(call.native)
         return Launcher(self, native.launcher(call.native, used.native, workspace), call, used)
 
-    def variant(self, *inputs: Any, plan: Plan | None = None) -> Variant:
-        """The variant that a call with these inputs takes, without a launch."""
+    def variant(self, *inputs: Any, plan: Plan | Literal[False] | None = None) -> Variant:
+        """The variant that a call with these arguments takes, without a launch."""
         call = self._prepare(inputs, None, None, check=False)
         native, target = self.module.native_kernel(self.name, call.inputs.device)
-        number = native.variant(call.native, plan.native if plan else None)
+        used = self._plan_of(native, call.inputs, plan)
+        number = native.variant(call.native, used.native if used else None)
         return self.module.info_of(target, self.name).variants[number]
 
     def reference(self, *inputs: Any, lse: bool = False) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:

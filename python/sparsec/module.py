@@ -38,6 +38,10 @@ class Module:
 
     module["name"] is a Kernel, and iteration gives the names. The file is loaded on a device at the first call with
     arrays of that device.
+
+    Attributes:
+        data: the bytes of the file.
+        images: what the file says about each of its images.
     """
 
     def __init__(
@@ -49,7 +53,7 @@ class Module:
         captures: Mapping[str, Any] | None = None,
     ) -> None:
         self.images = launch_info.read(data)
-        self._data = data
+        self.data = data
         self._text, self._options = text, options
         self._lock = threading.Lock()
         self._loaded: dict[int, _native.Image] = {}
@@ -87,7 +91,7 @@ class Module:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the compiled file, which `load`, `sparsec-run` and the C library read. It appears at once."""
-        cache.write_atomically(Path(path), self._data)
+        cache.write_atomically(Path(path), self.data)
 
     def emit(self, stage: str, target: str | None = None) -> str:
         """Compiles the text again, up to a stage.
@@ -116,7 +120,7 @@ class Module:
         """The kernel on a device, and the target of its image. Loads the file there at first."""
         with self._lock:
             if ordinal not in self._loaded:
-                self._loaded[ordinal] = _native.Image(devices.device(ordinal), self._data)
+                self._loaded[ordinal] = _native.Image(devices.device(ordinal), self.data)
             image = self._loaded[ordinal]
         return image.kernel(name), image.target
 

@@ -31,7 +31,7 @@ def compiles(monkeypatch):
 def test_second_compile_reads_the_file(empty_cache, compiles):
     first, second = (sparsec.compile(conftest.PRODUCT, "host") for _ in range(2))
     assert len(compiles) == 1
-    assert first._data == second._data
+    assert first.data == second.data
     w = sparsec.BSR.from_dense(np.ones((16, 16)), 16, dtype="f16")
     np.testing.assert_array_equal(second["product"](w, np.ones((16, 8), np.float16)), np.full((16, 8), 16))
 

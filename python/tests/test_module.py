@@ -460,8 +460,12 @@ def test_launcher_keeps_its_memory(product):
     assert len(garbage) == 20
 
 
-def test_variant(product):
-    assert product.variant(matrix(), dense((52, 24))).schedule == "loops"
+def test_variant_and_launcher_take_the_plan_of_a_call(product):
+    w, x = matrix(), dense((52, 24))
+    for plan, count in ((False, 0), (product.plan(w, None), 0), (None, 1)):
+        assert product.variant(w, x, plan=plan).schedule == "loops"
+        assert_product(product.launcher(w, x, plan=plan).run(), w, x)
+        assert len(product._plans.get(w, ())) == count
 
 
 # ---- Modules ---------------------------------------------------------------------------------------------------------
@@ -598,7 +602,7 @@ def test_many_calls_from_threads_leak_nothing(product):
 def test_launch_infos_of_a_bundle():
     loaded = sparsec.compile(conftest.PRODUCT, "host,sm_89")
     assert loaded.targets == ("host", "sm_89")
-    image = launch_info.read(loaded._data)[1]
+    image = launch_info.read(loaded.data)[1]
     assert image.kernels[0].variants[0].requirements[0].alignment == 16
     assert all(0 < variant.stages[0].registers <= 255 for variant in image.kernels[0].variants)
     assert "needs 16-byte alignment of w, x, y" in image.report
