@@ -108,7 +108,13 @@ def _entry(path: Path) -> Entry:
 
 def entries() -> list[Entry]:
     """The files of the cache, newest first. A damaged file has no kernels."""
-    return sorted(map(_entry, folder().glob(f"*{_SUFFIX}")), key=lambda entry: entry.modified, reverse=True)
+    found = []
+    for path in folder().glob(f"*{_SUFFIX}"):
+        try:
+            found.append(_entry(path))
+        except FileNotFoundError:
+            continue  # another process has cleared the cache meanwhile
+    return sorted(found, key=lambda entry: entry.modified, reverse=True)
 
 
 def clear() -> int:

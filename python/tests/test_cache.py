@@ -104,6 +104,9 @@ def test_entries_and_clear(empty_cache):
     assert (entries[1].targets, entries[1].kernels) == (("host",), ("product",))
     old.write_bytes(b"damaged")
     assert cache.entries()[0].kernels == ()
+    (empty_cache / "removed meanwhile.sparsec").symlink_to("nothing")
+    assert len(cache.entries()) == 2
+    (empty_cache / "removed meanwhile.sparsec").unlink()
     (empty_cache / "of the user.txt").write_text("kept")
     assert cache.clear() == 2
     assert [path.name for path in empty_cache.iterdir()] == ["of the user.txt"]
