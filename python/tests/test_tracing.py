@@ -7,7 +7,7 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import sparsec
@@ -214,6 +214,47 @@ def test_evaluated_division_is_python_s(numerator, divisor, is_constant):
     got = region.evaluate(score=0, b=0, h=0, q_idx=0, kv_idx=1)
     expected = np.float32(np.float32(numerator // divisor) * np.float32(2**-12)) + np.float32(numerator % divisor)
     assert got == expected
+
+
+def combined(inner):
+    """Expressions of integers that stay within 32 bits, and do not divide by zero."""
+    comparison = st.builds("({} {} {})".format, inner, st.sampled_from(["<", "<=", ">", ">=", "==", "!="]), inner)
+    condition = comparison | st.builds("({} {} {})".format, comparison, st.sampled_from("&|^"), comparison)
+    return st.one_of(
+        st.builds("({} {} {})".format, inner, st.sampled_from("+-&|^"), inner),
+        st.builds("(({} % 97) * ({} % 89))".format, inner, inner),
+        st.builds("({} {} {})".format, inner, st.sampled_from(["//", "%"]), st.sampled_from(["5", "-6", "8", "d"])),
+        st.builds("({} {} ({} | 1))".format, inner, st.sampled_from(["//", "%"]), inner),
+        st.builds("(({} % 1000) << ({} % 8))".format, inner, inner),
+        st.builds("({} >> ({} & 15))".format, inner, inner),
+        st.builds("{}({}, {})".format, st.sampled_from(["minimum", "maximum"]), inner, inner),
+        st.builds("{}{}".format, st.sampled_from(["abs", "-", "~"]), inner.map("({})".format)),
+        st.builds("where({}, {}, {})".format, condition, inner, inner),
+        st.builds("({} + 3 * {})".format, inner, condition),
+    )
+
+
+EXPRESSIONS = st.recursive(st.sampled_from(["q", "n", "d", "(zero + 7)", "(zero - 3)"]), combined, max_leaves=8)
+
+
+@given(EXPRESSIONS)
+@settings(max_examples=25)
+def test_random_expressions_have_the_meaning_of_python(expression):
+    code = compile(f"({expression}) % 1009", "expression", "eval")
+    numbers = {"where": lambda c, a, b: a if c else b, "minimum": min, "maximum": max}
+    expected = [
+        eval(code, {**numbers, "q": q, "n": int(n), "d": int(d), "zero": 0})
+        for q, (n, d) in enumerate(zip(NUMERATORS, DIVISORS, strict=True))
+    ]
+    traced = {"where": tracing.where, "minimum": tracing.minimum, "maximum": tracing.maximum}
+
+    def function(b, h, q, k):
+        return eval(code, {**traced, "q": q, "n": NUMERATORS[q], "d": DIVISORS[q], "zero": q * 0})
+
+    np.testing.assert_array_equal(np.rint(in_scores(function, len(NUMERATORS))[0]), expected)
+    region = region_of(lambda score, *places: function(*places), "f32")
+    evaluated = region.evaluate(score=0, b=0, h=0, q_idx=np.arange(len(NUMERATORS)), kv_idx=0)
+    np.testing.assert_array_equal(np.broadcast_to(evaluated, len(expected)), expected)
 
 
 @given(st.floats(width=32, allow_nan=False))
