@@ -66,36 +66,47 @@ class Program:
 
 @dataclass(frozen=True)
 class Extra:
-    """An operand of an epilogue: how it spreads over the result, and its element type (None: that of the result).
+    """An extra operand of an epilogue. Made by per_row, per_column, full and scalar.
 
-    Made by per_row, per_column, full and scalar.
+    Attributes:
+        broadcast: how it spreads over the result: "per_row", "per_column", "full" or "scalar".
+        dtype: "bf16", "f16" or "f32"; None: that of the result.
+        by_value: whether a call passes the number itself, of a scalar f32.
+
+    Raises:
+        InvalidArgument: an attribute has another value.
     """
 
     broadcast: str
     dtype: str | None
     by_value: bool = False
 
+    def __post_init__(self) -> None:
+        one_of("broadcast", self.broadcast, ("per_row", "per_column", "full", "scalar"))
+        if self.dtype is not None:
+            one_of("dtype", self.dtype, _RESULT_TYPES)
+        if self.by_value and (self.broadcast, self.dtype) != ("scalar", "f32"):  # spmm_c13, sddmm_c13
+            raise InvalidArgument(f"by_value is True for {self.dtype} {self.broadcast}, but expects an f32 scalar")
+
 
 def per_row(dtype: str = "f32") -> Extra:
-    """One element for each row m of the block-sparse matrix: a tensor of M elements."""
-    return Extra("per_row", one_of("dtype", dtype, _RESULT_TYPES))
+    """One element for each row m of the block-sparse matrix: a tensor [M]. Raises InvalidArgument as Extra does."""
+    return Extra("per_row", dtype)
 
 
 def per_column(dtype: str = "f32") -> Extra:
-    """One element for each column n of the product: a tensor of N elements."""
-    return Extra("per_column", one_of("dtype", dtype, _RESULT_TYPES))
+    """One element for each column n of the product: a tensor [N]. Raises InvalidArgument as Extra does."""
+    return Extra("per_column", dtype)
 
 
 def full(dtype: str | None = None) -> Extra:
-    """One element for each element of the result: a tensor of the result's shape, by default of its type."""
-    return Extra("full", dtype if dtype is None else one_of("dtype", dtype, _RESULT_TYPES))
+    """One element for each element of the result: a tensor of its shape; None: of its type. Raises as Extra does."""
+    return Extra("full", dtype)
 
 
 def scalar(dtype: str | None = None) -> Extra:
-    """The same element everywhere: by default an f32 that a call passes by value; with a dtype a tensor of rank 0."""
-    if dtype is None:
-        return Extra("scalar", "f32", by_value=True)
-    return Extra("scalar", one_of("dtype", dtype, _RESULT_TYPES))
+    """The same element everywhere; None: an f32 by value, else a tensor of rank 0. Raises as Extra does."""
+    return Extra("scalar", "f32", by_value=True) if dtype is None else Extra("scalar", dtype)
 
 
 def spmm(

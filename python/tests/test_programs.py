@@ -496,6 +496,15 @@ def sum_of_captures(score, b, h, q_idx, kv_idx):
         (lambda: programs.per_column("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
         (lambda: programs.full("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
         (lambda: programs.scalar("i32"), "dtype is 'i32', but expects bf16 or f16 or f32"),
+        (
+            lambda: programs.Extra("rows", "f32"),
+            "broadcast is 'rows', but expects per_row or per_column or full or scalar",
+        ),
+        (
+            lambda: programs.Extra("full", "f32", by_value=True),
+            "by_value is True for f32 full, but expects an f32 scalar",
+        ),
+        (lambda: programs.Extra("scalar", "f16", by_value=True), "by_value is True for f16 scalar, but expects an f32"),
         (lambda: programs.sddmm(8), "block is 8, but expects"),
         (lambda: programs.sddmm(16, "f8"), "dtype is 'f8', but expects bf16 or f16"),
         (lambda: programs.sddmm(16, result_dtype="f8"), "result_dtype is 'f8', but expects bf16 or f16 or f32"),
