@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Kernels from Python: what they compute, against NumPy in float64, and what they refuse."""
 
+import dataclasses
 import itertools
 import linecache
 import math
@@ -326,6 +327,23 @@ def test_full_blocks_have_no_mask():
     visible = (visited == 1) | ((visited == 2) & ((q_idx + kv_idx) % 3 == 0))
     program = attention(pattern=True, block=64, mask_mod=lambda b, h, q_idx, kv_idx: (q_idx + kv_idx) % 3 == 0)
     check_attention(program, visible, (1, 1, 1, 128, 192), arguments=(lists,))
+
+
+def test_lists_without_blocks():
+    pattern = ~patterns.causal() & patterns.causal()
+    lists = pattern.lists(130, 300, 64)
+    assert lists.capacity == 0
+    o = check_attention(attention(pattern=pattern, block=64), False, (1, 2, 2, 130, 300), arguments=(lists,))
+    assert (o == 0).all()
+
+
+def test_lists_of_one_kind():
+    states = np.array([[[[2, 0], [0, 2]]]], np.uint8)
+    lists = patterns.BlockLists.from_states(states, 128, 128, (64, 64))
+    lists = dataclasses.replace(lists, full_starts=None, full_indices=None)
+    visible = np.kron(states[0, 0] == 2, np.ones((64, 64), bool)) & (np.arange(128) % 2 == 0)
+    program = attention(pattern=True, block=64, mask_mod=lambda b, h, q_idx, kv_idx: kv_idx % 2 == 0)
+    check_attention(program, visible, (2, 2, 1, 128, 128), arguments=(lists,))
 
 
 def test_a_pattern_of_blocks_needs_no_mask():
