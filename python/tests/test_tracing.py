@@ -419,6 +419,12 @@ def test_bfloat16_arrays_are_loaded():
     assert region.captures[0].type == "tensor<?xbf16>"
 
 
+def test_captured_integers_are_exact():
+    large = np.array([2**24, 2**24 + 1, 2**24], np.int32)
+    region = region_of(lambda b, h, q, k: large[q] == large[k])
+    assert region.evaluate(b=0, h=0, q_idx=0, kv_idx=np.arange(3)).tolist() == [True, False, True]
+
+
 def test_evaluation_refuses_an_index_outside():
     region = region_of(lambda b, h, q, k: GLOBAL[k - 6] < 3)
     with pytest.raises(IndexError, match="'GLOBAL': an index of dimension 0 is outside 0 to 7"):
