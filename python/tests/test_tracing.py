@@ -188,6 +188,11 @@ def test_integers_have_the_meaning_of_python(name):
     np.testing.assert_array_equal(np.rint(got), expected)
 
 
+def test_the_largest_and_the_smallest_integer():
+    got = in_scores(lambda b, h, q, k: tracing.where(q > 0, -(2**31), 2**31 - 1) // 2**20, 2)
+    np.testing.assert_array_equal(np.rint(got), [[2047, -2048]])
+
+
 def test_other_functions_of_integers():
     def function(b, h, q, k):
         n = NUMERATORS[q]
