@@ -478,6 +478,13 @@ def test_places_are_divided_in_one_op_where_that_is_exact():
     assert "arith.select" not in text
 
 
+def test_a_magnitude_is_one_op_of_floats_and_none_of_floats_for_integers():
+    text = text_of(lambda s, b, h, q, k: abs(s))
+    assert len(text.splitlines()) == 2
+    assert "math.absf %score : f32" in text
+    assert "absf" not in text_of(lambda s, b, h, q, k: abs(q - k))
+
+
 def test_a_constant_becomes_a_float_without_a_conversion():
     assert "sitofp" not in text_of(lambda s, b, h, q, k: s + 1)
 
@@ -523,6 +530,8 @@ REFUSED = {
     "floor of a float": (lambda b, h, q, k: (q * 0.5) // 2, r"of floats write floor\(x / y\)"),
     "remainder of a float": (lambda b, h, q, k: (q * 0.5) % 2, r"of floats write floor\(x / y\)"),
     "division by 0": (lambda b, h, q, k: q // 0 == 1, "the divisor is 0"),
+    "power 17": (lambda b, h, q, k: q**17 > 1, "the exponent of .* is 17, but expects an int from 1 to 16"),
+    "power 0": (lambda b, h, q, k: q**0 > 1, "the exponent of .* is 0, but expects an int from 1 to 16"),
     "power": (lambda b, h, q, k: q**0.5, "the exponent of .* is 0.5, but expects an int from 1 to 16"),
     "condition": (lambda b, h, q, k: tracing.where(q, 1, 2), "the condition of a choice is an integer"),
     "cast": (lambda b, h, q, k: q.astype(np.int64) > 1, "no region has values of int64: cast to bool, int32"),
