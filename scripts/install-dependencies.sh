@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-# Installs what building and testing sparsec needs and is missing: packages of Debian 12, ptxas, and a virtual
-# environment for the Python tests. Run as root or with sudo at hand. Does nothing when everything is there.
-#   scripts/install-dependencies.sh          to build and to test
+# Installs what building and testing sparsec needs and is missing: packages of Debian 12, and ptxas. Run as root or with
+# sudo at hand. Does nothing when everything is there.
+#   scripts/install-dependencies.sh          to build and to run
+#   scripts/install-dependencies.sh --test   also a virtual environment for the Python tests
 #   scripts/install-dependencies.sh --lint   also what the style checks of .ci/run need
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
@@ -76,5 +77,5 @@ install_python_tests() {
 mapfile -t missing < <(missing_packages "${packages[@]}")
 [ ${#missing[@]} = 0 ] || install_packages
 find_ptxas >/dev/null || install_ptxas
-has_python_tests || install_python_tests
+[ "${1:-}" != --test ] || has_python_tests || install_python_tests
 echo "everything that sparsec needs is installed; ptxas is $(find_ptxas)"

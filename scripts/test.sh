@@ -9,7 +9,7 @@ source "$(dirname "$0")/lib.sh"
 preset=${1:-ci}
 
 step "installing what is missing"
-scripts/install-dependencies.sh
+scripts/install-dependencies.sh --test
 SPARSEC_PTXAS=$(find_ptxas)
 export SPARSEC_PTXAS
 
