@@ -28,7 +28,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 3
-#define SPARSEC_LAUNCH_INFO_MINOR 2
+#define SPARSEC_LAUNCH_INFO_MINOR 3
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -235,6 +235,28 @@ typedef enum sparsec_plan_section_e {
    * skips `slots` columns or more, from window to window too: at most slots / 2 at a window's end, and at most
    * slots - slots / 2 - 1 at its begin. Every group has a step in every window that has columns. */
   SPARSEC_PLAN_STEPS = 8,
+  /*
+   * The sections of streams, for small blocks. Windows are those of SPARSEC_PLAN_WINDOW_ROWS, with
+   * g = tile_m / block rows block rows each. They are shared out evenly: consumer i of a CTA has the next
+   * consumer_rows / block rows of them. A product has the block rows of product_rows rows; its row is their number
+   * among the products of the consumer. The columns of a window come in stages of c = tile_k / block columns. Every
+   * consumer has a stream: the blocks of its products, stage after stage, by column, then by row, in chunks of
+   * chunk_products products. Each window begins a chunk.
+   */
+  /* int32[windows + 1]: window w has the stages [offsets[w], offsets[w + 1]). */
+  SPARSEC_PLAN_STAGE_OFFSETS = 9,
+  /* int32[c * stages + c]: the block columns of each stage, in ascending order over a window; -1: none, of which a copy
+   * brings zeros. A reader may load one stage more than there are. */
+  SPARSEC_PLAN_STAGE_COLUMNS = 10,
+  /* uint32[consumers * stages + consumers]: consumer i has the word consumers * s + i of stage s. Bit j * p + r: there
+   * is a product of column j and row r, where p = consumer_rows / product_rows. A reader may load one stage more. */
+  SPARSEC_PLAN_STAGE_PRODUCTS = 11,
+  /* int32[windows * consumers + 1]: consumer i of window w has the chunks from [consumers * w + i] on, up to those of
+   * the next number. */
+  SPARSEC_PLAN_CHUNK_OFFSETS = 12,
+  /* {int32 block, int32 block column}[chunks * chunk_products * blocks of a product]: the numbers of the blocks in the
+   * matrix, those of a product by row. {-1, -1}: no block, of which a copy brings zeros. */
+  SPARSEC_PLAN_CHUNK_BLOCKS = 13,
 } sparsec_plan_section_t;
 
 typedef enum sparsec_swizzle_e {
@@ -538,6 +560,7 @@ typedef struct sparsec_extent_info_s {
  * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of
  * the plan. tile_m is a multiple of the block rows, and there are
  * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X.
+ * A kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too) has such tiles.
  *
  * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
  * where M cuts it. Panel p of a tile row has stored blocks
@@ -569,6 +592,11 @@ typedef struct sparsec_stage_info_s {
   uint32_t registers;            /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */
   uint32_t spill_bytes;          /* as ptxas reports */
+  /* Streams (see SPARSEC_PLAN_STAGE_OFFSETS); 0 for others. */
+  uint32_t consumer_rows;  /* rows of a tile that a consumer has */
+  uint32_t product_rows;   /* rows of a product */
+  uint32_t chunk_products; /* products of a chunk */
+  uint32_t reserved;
 } sparsec_stage_info_t;
 
 typedef enum sparsec_stage_flag_e {
@@ -678,7 +706,7 @@ static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_variant_info_t) == 168, "file format");
 static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_stage_info_t) == 208, "file format");
+static_assert(sizeof(sparsec_stage_info_t) == 224, "file format");
 static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
 static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");
