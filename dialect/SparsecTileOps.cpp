@@ -258,10 +258,18 @@ LogicalResult LoadFragmentOp::verify() {
   // load_fragment_c1
   ViewType view = getView().getType();
   FragmentType fragment = getType();
-  if (view.getMajor() != Major::k || view.getRows() != fragment.getRows() ||
-      view.getColumns() != fragment.getColumns() || view.getElementType() != fragment.getElementType())
-    return emitOpError("expects a fragment of the size of its view, with K contiguous, but got ")
+  int64_t rows = view.getRows(), depth = view.getColumns();
+  if (view.getMajor() == Major::mn)
+    std::swap(rows, depth);
+  if (rows != fragment.getRows() || depth != fragment.getColumns() ||
+      view.getElementType() != fragment.getElementType())
+    return emitOpError("expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got ")
            << fragment << " of " << view;
+  // load_fragment_c2
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  bool isWgmma = !program || program.getSchedule().getInstruction() == Instruction::wgmma;
+  if (view.getMajor() == Major::mn && !isWgmma)
+    return emitOpError("expects K to be contiguous with mma_sync, but got ") << view;
   return success();
 }
 
@@ -429,8 +437,9 @@ LogicalResult CopyOp::verify() {
     return success();
   bool isPart = rows->size() == 2 && (*rows)[0] >= 0 && (*rows)[1] >= 1 && (*rows)[0] <= buffer->getRows() &&
                 (*rows)[1] <= buffer->getRows() - (*rows)[0];
-  if (!tensor || !isPart)
-    return emitOpError("expects rows to be {first, number} of the ") << buffer->getRows() << " rows for a tensor";
+  if (!isPart || (!tensor && mayGather(*this)))
+    return emitOpError("expects rows to be {first, number} of the ")
+           << buffer->getRows() << " rows, for a tensor or by tma";
   return success();
 }
 

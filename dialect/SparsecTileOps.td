@@ -171,7 +171,8 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     `staging` is then {offset in bytes, columns of one buffer, buffers per consumer}, set by
     `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the
     first column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the
-    tile.
+    tile. A `swapped` accumulator is a part of the transposed product: its rows are columns of the tile, and its columns
+    are rows.
 
     With `blocks` the result is the array of values of a pattern, and the accumulators of the group have blocks of the
     pattern side by side, one every `block_stride` columns: those from the first number up to the end.
@@ -181,7 +182,7 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     Optional<I32>:$first_block, Optional<I32>:$end_block, Optional<Sparsec_BsrType>:$pattern,
     Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
     OptionalAttr<I64Attr>:$block_stride,
-    UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
+    UnitAttr:$transposed, UnitAttr:$swapped, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
@@ -199,10 +200,14 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     ::mlir::Value none;
     build($_builder, $_state, accumulator, result, block_row, row, column, group, group_row, group_column,
           /*first_block=*/none, /*end_block=*/none, /*pattern=*/none, extras, broadcast, block_rows,
-          /*block_stride=*/::mlir::IntegerAttr(), transposed, staged, staging);
+          /*block_stride=*/::mlir::IntegerAttr(), transposed, /*swapped=*/false, staged, staging);
   }]>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether neighbours in a column of the accumulator are neighbours in the result.
+    bool isContiguousAlongRows() { return getTransposed() != getSwapped(); }
+  }];
 }
 
 def Sparsec_RoleUnit : I32EnumAttr<"RoleUnit", "what a group of a role is", [
@@ -373,7 +378,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
 def Sparsec_LoadFragmentOp : Sparsec_Op<"load_fragment", [Pure]> {
   let summary = "Loads an A operand from shared memory into registers.";
   let description = [{
-    The view in the slot of the cursor, by ldmatrix.
+    The view in the slot of the cursor, by ldmatrix: M x K (`k`), or with wgmma also K x M (`mn`).
 
     ```mlir
     %a = sparsec.load_fragment %queries[%c] : <64, 128, bf16, k> -> <64, 128, bf16>

@@ -93,7 +93,12 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::block_offsets) == SPARSEC_PLAN_BLOCK_OFFSETS &&
               uint32_t(PlanSection::blocks) == SPARSEC_PLAN_BLOCKS &&
               uint32_t(PlanSection::step_offsets) == SPARSEC_PLAN_STEP_OFFSETS &&
-              uint32_t(PlanSection::steps) == SPARSEC_PLAN_STEPS);
+              uint32_t(PlanSection::steps) == SPARSEC_PLAN_STEPS &&
+              uint32_t(PlanSection::stage_offsets) == SPARSEC_PLAN_STAGE_OFFSETS &&
+              uint32_t(PlanSection::stage_columns) == SPARSEC_PLAN_STAGE_COLUMNS &&
+              uint32_t(PlanSection::stage_products) == SPARSEC_PLAN_STAGE_PRODUCTS &&
+              uint32_t(PlanSection::chunk_offsets) == SPARSEC_PLAN_CHUNK_OFFSETS &&
+              uint32_t(PlanSection::chunk_blocks) == SPARSEC_PLAN_CHUNK_BLOCKS);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -113,6 +118,11 @@ static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info)
   info.tile_k = attribute.getTileK();
   info.slots = attribute.getStages();
   info.group_m = attribute.getGroupM();
+  if (attribute.getWalk() == Walk::streams) {
+    info.consumer_rows = info.tile_m / uint32_t(attribute.getConsumersM());
+    info.product_rows = StreamShape::productRows;
+    info.chunk_products = StreamShape::chunkProducts;
+  }
 }
 
 static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {

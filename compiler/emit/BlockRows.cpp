@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t rowsOfSlab = 16;
+static constexpr int64_t rowsOfSlab = 16, rowsOfWarpgroup = 64;
 
 bool BlockRows::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
@@ -67,19 +67,24 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
 }
 
 void BlockRows::emitStore(StoreOp op) {
-  TilePosition position{values.one(op.getBlockRow()), values.one(op.getRow()),
-                        values.one(op.getColumn()),   values.one(op.getFirstBlock()),
-                        values.one(op.getEndBlock()), int64_t(op.getBlockStride().value_or(0))};
+  TilePosition position{values.one(op.getBlockRow()),
+                        values.one(op.getRow()),
+                        values.one(op.getColumn()),
+                        values.one(op.getFirstBlock()),
+                        values.one(op.getEndBlock()),
+                        int64_t(op.getBlockStride().value_or(0)),
+                        op.getSwapped()};
   AccumulatorType type = op.getAccumulator().getType();
   bool isWarp = op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp;
   AccumulatorFragment fragment;
-  fragment.slabs = isWarp ? type.getRows() / rowsOfSlab : 1;
+  fragment.slabRows = isWarp ? rowsOfSlab : rowsOfWarpgroup;
+  fragment.slabs = type.getRows() / fragment.slabRows;
   fragment.groups = type.getColumns() / 8;
   fragment.values = values.sums(op.getAccumulator());
   fragment.row = values.one(op.getGroupRow());
   if (!isWarp) {
     // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
-    // that the accumulators need. Each warp of a warpgroup has a slab.
+    // that the accumulators need. Each warp of a warpgroup has a slab of every 64 rows.
     Value warp = b.shiftRight(ptx::opaque(b, program.threadInGroup), 5);
     fragment.row = b.add(fragment.row, b.mul(warp, rowsOfSlab));
   }

@@ -157,9 +157,9 @@ void ptx::proxyFence(KernelBuilder &b) {
 // Warpgroup matrix instructions
 //===----------------------------------------------------------------------===//
 
-int64_t ptx::wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes) {
-  constexpr int64_t swizzle128 = 1;
-  return (swizzle128 << 62) | ((strideBytes >> 4) << 32) | ((leadingBytes >> 4) << 16);
+int64_t ptx::wgmmaDescriptorBits(int64_t swizzleBytes, int64_t leadingBytes, int64_t strideBytes) {
+  uint64_t swizzle = swizzleBytes == 128 ? 1 : swizzleBytes == 64 ? 2 : 3;
+  return (swizzle << 62) | ((strideBytes >> 4) << 32) | ((leadingBytes >> 4) << 16);
 }
 Value ptx::wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits) {
   Value address = LLVM::PtrToIntOp::create(b, b.i32Type(), pointer);

@@ -69,10 +69,10 @@ void bulkWait(KernelBuilder &b, int64_t pending, bool read);
 void proxyFence(KernelBuilder &b);
 
 // Warpgroup matrix instructions (9.7.15).
-/// A matrix descriptor without its address (9.7.15.5.1.2): 128-byte swizzle, byte offsets between core matrices.
-/// K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms to the
-/// next. stride is the offset between groups of 8 rows.
-int64_t wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes);
+/// A matrix descriptor without its address (9.7.15.5.1.2): a swizzle of 128, 64 or 32 bytes, byte offsets between core
+/// matrices. K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms
+/// to the next. stride is the offset between groups of 8 rows.
+int64_t wgmmaDescriptorBits(int64_t swizzleBytes, int64_t leadingBytes, int64_t strideBytes);
 /// The descriptor of the buffer at this shared-memory address: bits | address / 16. In a cluster the 32-bit address
 /// carries the CTA's rank in its high bits, which must not reach the descriptor.
 Value wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits);

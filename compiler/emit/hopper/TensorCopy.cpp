@@ -19,7 +19,15 @@ class TensorCopy {
 public:
   TensorCopy(ProgramContext &context, CopyOp copy, Ring &ring, Ring::State slot)
       : context(context), b(context.b), copy(copy), ring(ring), slot(slot),
-        argument(cast<BlockArgument>(copy.getSource()).getArgNumber()), buffer(copy.getIndex()) {}
+        argument(cast<BlockArgument>(copy.getSource()).getArgNumber()), buffer(copy.getIndex()),
+        panelBytes(ring.panelBytes(buffer)) {
+    firstRow = 0;
+    rows = ring.bufferRows(buffer);
+    if (std::optional<ArrayRef<int64_t>> part = copy.getRows()) {
+      firstRow = (*part)[0];
+      rows = (*part)[1];
+    }
+  }
 
   void copyTensor(ValueRange coordinates, Value place);
   void copyBlock(ValueRange coordinates, Value column);
@@ -36,7 +44,8 @@ private:
   CopyOp copy;
   Ring &ring;
   Ring::State slot;
-  int64_t argument, buffer;
+  int64_t argument, buffer, panelBytes;
+  int64_t firstRow, rows; // of the buffer, that the copy fills
 };
 
 /// A box for each panel of the buffer and each part of the rows that a box can have. With multicast each CTA of the
@@ -44,11 +53,7 @@ private:
 /// and columns of whole panels of 64 rows, as those of MN-major operands are, both lie `panelBytes` apart: so does what
 /// begins at `place`.
 void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
-  int64_t bufferRows = ring.bufferRows(buffer), firstRow = 0, rows = bufferRows;
-  if (std::optional<ArrayRef<int64_t>> part = copy.getRows()) {
-    firstRow = (*part)[0];
-    rows = (*part)[1];
-  }
+  int64_t bufferRows = ring.bufferRows(buffer);
   int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
   int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts / cluster;
   int64_t columns = copy.getColumns().value_or(ring.bufferColumns(buffer));
@@ -82,9 +87,10 @@ void TensorCopy::load(Value destination, Value map, Values at, Value full, int64
 /// Rows of one block: {columns, rows, blocks}.
 void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
   int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
-  int64_t boxRows = ring.bufferRows(buffer) / cluster;
+  int64_t boxRows = rows / cluster;
   Value map = mapOfBlocks({ring.bufferColumns(buffer), boxRows, 1}, column);
-  Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
+  Value full = ring.fullBarrier(slot.slot);
+  Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * panelBytes);
   load(destination, map, Values(llvm::reverse(coordinates)), full, boxRows, cluster);
 }
 

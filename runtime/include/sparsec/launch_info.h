@@ -254,8 +254,8 @@ typedef enum sparsec_plan_section_e {
   /* int32[windows * consumers + 1]: consumer i of window w has the chunks from [consumers * w + i] on, up to those of
    * the next number. */
   SPARSEC_PLAN_CHUNK_OFFSETS = 12,
-  /* {int32 block, int32 block column}[chunks * chunk_products * blocks of a product]: the numbers of the blocks in the
-   * matrix, those of a product by row. {-1, -1}: no block, of which a copy brings zeros. */
+  /* {int32 block, int32 block column}[(chunks + 1) * chunk_products * blocks of a product]: the numbers of the blocks
+   * in the matrix, those of a product by row. {-1, -1}: no block, of which a copy brings zeros. */
   SPARSEC_PLAN_CHUNK_BLOCKS = 13,
 } sparsec_plan_section_t;
 
