@@ -3,6 +3,7 @@
 
 #include "inspect.h"
 #include "runtime_images.h"
+#include "runtime_stream_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -112,8 +113,23 @@ TEST(Inspect, RequiredSections) {
   EXPECT_THAT(text, HasSubstr(R"("required_plan_sections":[])"));
 }
 
+TEST(Inspect, Streams) {
+  const LaunchInfoBuilder info = linearWithStreams();
+  const std::string text = inspect(info);
+  EXPECT_THAT(text, HasSubstr("      needs a plan   with window rows, stage offsets, stage columns, stage products, "
+                              "chunk offsets, chunk blocks\n"));
+  EXPECT_THAT(text, HasSubstr("      streams        consumers of 128 rows, products of 64, chunks of 4 products\n"));
+  EXPECT_THAT(text, HasSubstr("plan section stage columns\n"));
+  EXPECT_THAT(inspect(cudaLinear()), ::testing::Not(HasSubstr("streams")));
+  auto images = run::readImages(bytesOf(makeCubin(info.build())));
+  ASSERT_TRUE(bool(images));
+  std::string json;
+  llvm::raw_string_ostream(json) << run::describeImages(*images);
+  EXPECT_THAT(json, HasSubstr(R"("streams":{"chunk_products":4,"consumer_rows":128,"product_rows":64})"));
+}
+
 TEST(Inspect, WhateverIsReadCanBePrinted) {
-  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention(), withWorkspaces()}) {
+  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention(), withWorkspaces(), linearWithStreams()}) {
     const ByteVector good = builder.build();
     for (size_t i = 0; i < good.size(); ++i) {
       ByteVector bytes = good;
