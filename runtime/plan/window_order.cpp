@@ -147,4 +147,13 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t gr
   return order.columnCount() < unchanged.columnCount() ? order.take() : own;
 }
 
+std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, bool mayReorderRows) {
+  std::vector<int32_t> rows(pattern.blockRows);
+  std::iota(rows.begin(), rows.end(), 0);
+  if (mayReorderRows)
+    rows = orderRowsForWindows(pattern, groups);
+  rows.resize((rows.size() + groups - 1) / groups * groups, -1);
+  return rows;
+}
+
 } // namespace sparsec::runtime
