@@ -125,9 +125,9 @@ void StreamBuilder::add(const int32_t *rows) {
 
 Streams StreamBuilder::finish(std::vector<int32_t> rows) {
   streams.rows = std::move(rows);
-  // Readers may load one stage more than there are.
+  // Readers may load one stage and one chunk more than there are.
   beginStage();
-  streams.chunkBlocks.resize(streams.chunkOffsets.back() * chunkSize);
+  streams.chunkBlocks.resize((int64_t(streams.chunkOffsets.back()) + 1) * chunkSize, {-1, -1});
   return std::move(streams);
 }
 
@@ -157,7 +157,7 @@ Bounds boundsOf(const StreamInput &input, const std::vector<int32_t> &rows) {
 bool canCount(const StreamInput &input, const Bounds &bounds) {
   const int64_t stageEntries = std::max(input.stageColumns, input.consumers);
   const int64_t chunkSize = input.chunkProducts * input.bundle;
-  return bounds.stages + 1 <= INT32_MAX / stageEntries && bounds.chunks <= INT32_MAX / chunkSize;
+  return bounds.stages + 1 <= INT32_MAX / stageEntries && bounds.chunks + 1 <= INT32_MAX / chunkSize;
 }
 
 } // namespace

@@ -236,26 +236,32 @@ typedef enum sparsec_plan_section_e {
    * slots - slots / 2 - 1 at its begin. Every group has a step in every window that has columns. */
   SPARSEC_PLAN_STEPS = 8,
   /*
-   * The sections of streams, for small blocks. Windows are those of SPARSEC_PLAN_WINDOW_ROWS, with
-   * g = tile_m / block rows block rows each. They are shared out evenly: consumer i of a CTA has the next
-   * consumer_rows / block rows of them. A product has the block rows of product_rows rows; its row is their number
-   * among the products of the consumer. The columns of a window come in stages of c = tile_k / block columns. Every
-   * consumer has a stream: the blocks of its products, stage after stage, by column, then by row, in chunks of
-   * chunk_products products. Each window begins a chunk.
+   * The sections of streams, for small blocks. A variant with streams takes SPARSEC_PLAN_WINDOW_ROWS too, and windows
+   * of g = tile_m / block rows block rows. Consumer 0 of a CTA has the first consumer_rows / block rows of them,
+   * consumer 1 the next ones, and so on. The block rows of a consumer form p = consumer_rows / product_rows bundles of
+   * product_rows / block rows neighbours. A product multiplies the blocks that a bundle has in one column by that
+   * column of X. It exists if the bundle has a block there. Its row is the number of the bundle, from 0 in each
+   * consumer.
+   * The columns of a window come in stages of c = tile_k / block columns. Each consumer reads a stream: the blocks of
+   * its products by stage, then by column, then by row, in chunks of chunk_products products. Every window begins a
+   * new chunk in each stream.
    */
   /* int32[windows + 1]: window w has the stages [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_STAGE_OFFSETS = 9,
-  /* int32[c * stages + c]: the block columns of each stage, in ascending order over a window; -1: none, of which a copy
-   * brings zeros. A reader may load one stage more than there are. */
+  /* int32[c * stages + c]: the block columns of each stage. They ascend over a window. -1: no column; a copy from there
+   * brings zeros. Only the end of a window's last stage has none. A reader may load one stage more than there are. */
   SPARSEC_PLAN_STAGE_COLUMNS = 10,
-  /* uint32[consumers * stages + consumers]: consumer i has the word consumers * s + i of stage s. Bit j * p + r: there
-   * is a product of column j and row r, where p = consumer_rows / product_rows. A reader may load one stage more. */
+  /* uint32[consumers * stages + consumers]: the word consumers * s + i is that of consumer i in stage s. Its bit
+   * j * p + r says whether there is a product of column j of the stage and row r. A reader may load one stage more than
+   * there are. */
   SPARSEC_PLAN_STAGE_PRODUCTS = 11,
-  /* int32[windows * consumers + 1]: consumer i of window w has the chunks from [consumers * w + i] on, up to those of
-   * the next number. */
+  /* int32[windows * consumers + 1]: consumer i has the chunks [offsets[consumers * w + i],
+   * offsets[consumers * w + i + 1]) of window w. */
   SPARSEC_PLAN_CHUNK_OFFSETS = 12,
-  /* {int32 block, int32 block column}[(chunks + 1) * chunk_products * blocks of a product]: the numbers of the blocks
-   * in the matrix, those of a product by row. {-1, -1}: no block, of which a copy brings zeros. */
+  /* {int32 block, int32 block column}[(chunks + 1) * chunk_products * product_rows / block rows]: the number of each
+   * block in the matrix, those of a product by row. {-1, -1}: no block; a copy from there brings zeros. Such entries
+   * are in products where some row of the bundle has no block, and behind the last product of a window. A reader may
+   * load one chunk more than there are. */
   SPARSEC_PLAN_CHUNK_BLOCKS = 13,
 } sparsec_plan_section_t;
 
@@ -488,8 +494,8 @@ typedef struct sparsec_requirement_info_s {
 
 /*
  * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
- * chip and on the matrix instruction. A variant has each number of its operation once; one without windows needs none
- * that is for windows. Host plans have no tile lists and use none of them.
+ * chip and on the matrix instruction. A variant has each number of its operation once; one without windows and streams
+ * needs none that is for them. Host plans have no tile lists and use none of them.
  */
 typedef enum sparsec_plan_cost_key_e {
   /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */
@@ -497,9 +503,10 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
    * instead of whole panels. 101: never. */
   SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
-  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. */
+  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. With streams:
+   * the time that a column of X adds to that of the products. */
   SPARSEC_PLAN_COST_COLUMN = 3,
-  /* SpMM with windows: if at least this percentage of the blocks is stored, a plan makes no windows, and another
+  /* SpMM with windows or streams: if at least this percentage of the blocks is stored, a plan makes none, and another
    * variant runs. 101: never. */
   SPARSEC_PLAN_COST_WINDOW_DENSITY = 4,
 } sparsec_plan_cost_key_t;
@@ -559,8 +566,9 @@ typedef struct sparsec_extent_info_s {
  *
  * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of
  * the plan. tile_m is a multiple of the block rows, and there are
- * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X.
- * A kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too) has such tiles.
+ * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X. The
+ * tiles of a kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too) are the
+ * same.
  *
  * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
  * where M cuts it. Panel p of a tile row has stored blocks
@@ -592,10 +600,10 @@ typedef struct sparsec_stage_info_s {
   uint32_t registers;            /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */
   uint32_t spill_bytes;          /* as ptxas reports */
-  /* Streams (see SPARSEC_PLAN_STAGE_OFFSETS); 0 for others. */
-  uint32_t consumer_rows;  /* rows of a tile that a consumer has */
-  uint32_t product_rows;   /* rows of a product */
-  uint32_t chunk_products; /* products of a chunk */
+  /* Of kernels with streams (see SPARSEC_PLAN_STAGE_OFFSETS); 0 for others. */
+  uint32_t consumer_rows;  /* rows of a tile that a consumer has: a divisor of tile_m */
+  uint32_t product_rows;   /* rows of a product: a divisor of consumer_rows, a multiple of the block rows */
+  uint32_t chunk_products; /* products of a chunk: 1 to 64 */
   uint32_t reserved;
 } sparsec_stage_info_t;
 
