@@ -251,6 +251,9 @@ LogicalResult ProductOp::verify() {
       part && (!isPending || int64_t(*part) < 8 || int64_t(*part) % 8 != 0 || columns % int64_t(*part) != 0))
     return emitOpError("expects columns to be a multiple of 8 that divides the ")
            << columns << " of a pending accumulator, but got " << *part;
+  // product_c6
+  if (getCondition() && !(isPending && getAccumulator()))
+    return emitOpError("expects a condition only for a pending product with an accumulator");
   return success();
 }
 

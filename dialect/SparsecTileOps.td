@@ -351,7 +351,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     fragment in registers. Without an accumulator the sum starts at zero. `depth` is the number of K elements that
     count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
     accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
-    instruction has all columns of the accumulator, or `columns` of them.
+    instruction has all columns of the accumulator, or `columns` of them. If a condition does not hold, the result is
+    the accumulator. All threads of the group have the same condition.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -359,18 +360,19 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     ```
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewType:$b,
-    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, I64Attr:$depth,
+    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition, I64Attr:$depth,
     OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
-    $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? attr-dict
+    $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? (`if` $condition^)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
   // An instruction has all columns.
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$a, "::mlir::Value":$a_cursor,
                                  "::mlir::Value":$b, "::mlir::Value":$b_cursor, "::mlir::Value":$accumulator,
                                  "int64_t":$depth), [{
-    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, depth, /*columns=*/::mlir::IntegerAttr());
+    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*condition=*/::mlir::Value(), depth,
+          /*columns=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }

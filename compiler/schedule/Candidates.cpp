@@ -168,19 +168,19 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
 
 /// As many rows as the registers of two consumers allow: a column of X then serves many blocks.
 static Schedule streamSchedule(const ProblemDescription &problem) {
-  constexpr int64_t columnsOfStage = 4;
+  constexpr int64_t columnsOfStage = 8;
   Schedule schedule;
   schedule.walk = TileWalk::Streams;
-  schedule.tileM = 320;
+  schedule.tileM = 256;
   schedule.tileN = 128;
   schedule.tileK = columnsOfStage * problem.blockColumns;
   schedule.consumersM = 2;
-  schedule.blockStages = 4;
+  schedule.blockStages = 2;
   return schedule;
 }
 
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 3;
+  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 2;
   std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
   if (!copy || !chip.find(MatrixInstruction::Wgmma))
     return {};
@@ -188,7 +188,7 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
     schedule.instruction = MatrixInstruction::Wgmma;
     schedule.copy = *copy;
     schedule.cluster = 2;
-    shareRegisters(schedule, schedule.walk == TileWalk::Windows ? 32 : 40, chip);
+    shareRegisters(schedule, schedule.walk == TileWalk::Windows ? 32 : 56, chip);
     chooseStages(schedule, problem, chip, leastStages, mostStages);
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
       return {schedule};

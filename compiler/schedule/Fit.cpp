@@ -233,6 +233,8 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
        multipleOf("tile_n", schedule.tileN, info.m), inRange("tile_n", schedule.tileN, info.m, mostColumns),
+       // Those of a column are in two chunks at most.
+       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
        inRange("block_stages", schedule.blockStages, leastBlockStages, mostBlockStages)});
 }

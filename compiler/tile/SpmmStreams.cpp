@@ -50,7 +50,7 @@ private:
   Progress walkStages(ImplicitLocOpBuilder &b, const Tile &tile, Value &slot, Value firstProduct);
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress);
   Progress multiplyColumn(ImplicitLocOpBuilder &b, Value slot, Value column, Value bits, Progress progress);
-  Value multiplyBlock(ImplicitLocOpBuilder &b, Value fragment, Value product, Value sum);
+  Value issueProduct(ImplicitLocOpBuilder &b, Value fragment, Value place, Value sum, Value condition);
   Value endTile(ImplicitLocOpBuilder &b, Value product);
 
   int64_t groups() { return schedule.getConsumersM(); }
@@ -63,6 +63,10 @@ private:
   /// The place in the ring of blocks of a chunk of a group.
   Value chunkSlot(ImplicitLocOpBuilder &b, Value group, Value chunk) {
     return CursorOp::create(b, blockRing, add(b, multiply(b, chunk, groups()), group));
+  }
+  /// That of the chunk in which a product of this group is.
+  Value chunkSlotOf(ImplicitLocOpBuilder &b, Value product) {
+    return chunkSlot(b, group, divide(b, product, shape.chunkProducts));
   }
 
   StreamShape shape;
@@ -212,12 +216,13 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
 Value StreamBuilder::endTile(ImplicitLocOpBuilder &b, Value product) {
   Value inChunk = remainder(b, product, shape.chunkProducts);
   Value isPartial = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, inChunk, i32(b, 0));
-  ReleaseOp::create(b, blockRing, chunkSlot(b, group, divide(b, product, shape.chunkProducts)), isPartial);
+  ReleaseOp::create(b, blockRing, chunkSlotOf(b, product), isPartial);
   Value chunks = divide(b, add(b, product, shape.chunkProducts - 1), shape.chunkProducts);
   return multiply(b, chunks, shape.chunkProducts);
 }
 
-/// The word of the next stage is loaded while the group works on this one. `slot` becomes the one behind the last stage.
+/// The word of the next stage is loaded while the group works on this one. `slot` becomes the one behind the last
+/// stage.
 StreamBuilder::Progress StreamBuilder::walkStages(ImplicitLocOpBuilder &b, const Tile &tile, Value &slot,
                                                   Value firstProduct) {
   Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
@@ -263,50 +268,46 @@ StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Valu
   return Progress::unpack(loop.getResults(), rows());
 }
 
-/// Bit i of `bits` says whether the group has a product of this column in its row i.
+/// Bit i of `bits` says whether the group has a product of this column in its row i; one is set. The products of the
+/// column are complete before the group goes on: another one multiplies meanwhile.
 StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, Value slot, Value column, Value bits,
                                                       Progress progress) {
   MLIRContext *context = b.getContext();
+  Values exists, places{progress.product}; // of each row, and behind the last one
+  for (int64_t row = 0; row < rows(); ++row) {
+    Value bit = remainder(b, divide(b, bits, int64_t(1) << row), 2);
+    exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));
+    places.push_back(add(b, places.back(), bit));
+  }
+  // A column has at most as many products as a chunk: they are in two chunks at most.
+  Value first = chunkSlotOf(b, places.front());
+  WaitOp::create(b, TypeRange(), blockRing, first);
+  WaitOp::create(b, TypeRange(), blockRing, chunkSlotOf(b, add(b, places.back(), -1)));
   auto viewType = isTransposed() ? ViewType::get(context, columns(), depth(), elementType(), Major::k)
                                  : ViewType::get(context, depth(), columns(), elementType(), Major::mn);
   Value view = ViewOp::create(b, viewType, columnRing, multiply(b, column, rowsOfColumn()), /*column=*/Value(),
                               /*index=*/0);
   auto fragmentType = FragmentType::get(context, columns(), depth(), elementType());
   Value fragment = named(LoadFragmentOp::create(b, fragmentType, view, slot), "x");
-  Value zero = i32(b, 0);
-  for (int64_t row = 0; row < rows(); ++row) {
-    Value bit = remainder(b, divide(b, bits, int64_t(1) << row), 2);
-    Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, zero);
-    Value &sum = progress.sums[row];
-    auto branch = scf::IfOp::create(b, TypeRange{sum.getType(), zero.getType()}, exists, /*withElseRegion=*/true);
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, ValueRange{sum, progress.product});
-    b.setInsertionPointToStart(branch.thenBlock());
-    Value multiplied = multiplyBlock(b, fragment, progress.product, sum);
-    scf::YieldOp::create(b, ValueRange{multiplied, add(b, progress.product, 1)});
-    sum = branch.getResult(0);
-    progress.product = branch.getResult(1);
-  }
-  return progress;
+  for (int64_t row = 0; row < rows(); ++row)
+    progress.sums[row] = issueProduct(b, fragment, places[row], progress.sums[row], exists[row]);
+  for (Value &sum : progress.sums)
+    sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
+  Value isFinished = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, divide(b, places.front(), shape.chunkProducts),
+                                           divide(b, places.back(), shape.chunkProducts));
+  ReleaseOp::create(b, blockRing, first, isFinished);
+  return {progress.sums, places.back()};
 }
 
-/// The product is complete before the group goes on: another one multiplies meanwhile.
-Value StreamBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value fragment, Value product, Value sum) {
+/// `place` is that of the product in the stream.
+Value StreamBuilder::issueProduct(ImplicitLocOpBuilder &b, Value fragment, Value place, Value sum, Value condition) {
   MLIRContext *context = b.getContext();
-  Value inChunk = remainder(b, product, shape.chunkProducts);
-  Value slot = chunkSlot(b, group, divide(b, product, shape.chunkProducts));
   auto viewType = ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
-  Value view = named(ViewOp::create(b, viewType, blockRing, multiply(b, inChunk, shape.productRows),
-                                    /*column=*/Value(), /*index=*/0),
-                     "w");
-  WaitOp::create(b, TypeRange(), blockRing, slot);
+  Value row = multiply(b, remainder(b, place, shape.chunkProducts), shape.productRows);
+  Value view = named(ViewOp::create(b, viewType, blockRing, row, /*column=*/Value(), /*index=*/0), "w");
   Type pending = PendingType::get(context, columns(), shape.productRows);
-  Value issued = ProductOp::create(b, pending, fragment, /*a_cursor=*/Value(), view, slot, sum, depth());
-  Value complete = AwaitOp::create(b, sumType(), issued, /*outstanding=*/0);
-  Value isLast = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, inChunk, i32(b, shape.chunkProducts - 1));
-  ReleaseOp::create(b, blockRing, slot, isLast);
-  return complete;
+  return ProductOp::create(b, pending, fragment, /*a_cursor=*/Value(), view, chunkSlotOf(b, place), sum, condition,
+                           depth(), /*columns=*/IntegerAttr());
 }
 
 } // namespace
