@@ -120,9 +120,8 @@ int64_t StreamBuilder::addStages(const std::vector<PlacedBlock> &blocks) {
     const Place &place = places[each.place];
     streams.stageProducts[words + place.consumer] |= 1u << (inStage * bitsPerColumn + place.bit);
   }
-  const int64_t end = first + ceilDivide(columns, input.stageColumns);
-  resizeStages(end);
-  streams.stageOffsets.push_back(int32_t(end));
+  // Stages behind these are still empty: the next window has them, or finish() takes them away.
+  streams.stageOffsets.push_back(int32_t(first + ceilDivide(columns, input.stageColumns)));
   return columns;
 }
 
