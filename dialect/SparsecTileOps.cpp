@@ -354,6 +354,9 @@ LogicalResult StoreOp::verify() {
   // store_c4
   if (bool(getPattern()) != getBlockStride().has_value())
     return emitOpError("expects a block_stride for blocks, and none without them");
+  // store_c5
+  if (getLines() && !getSwapped())
+    return emitOpError("expects lines only for a swapped accumulator");
   return success();
 }
 
@@ -407,7 +410,8 @@ static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
 void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, ValueRange coordinates, Value ring,
                    Value cursor, int64_t index) {
   build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, ring, cursor, /*at=*/Value(), index,
-        /*multicast=*/false, /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(), /*part_dimension=*/IntegerAttr());
+        /*multicast=*/false, /*lines=*/false, /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(),
+        /*part_dimension=*/IntegerAttr());
 }
 
 LogicalResult CopyOp::verify() {
@@ -434,6 +438,12 @@ LogicalResult CopyOp::verify() {
       columns && (!tensor || int64_t(*columns) < 1 || int64_t(*columns) > buffer->getColumns()))
     return emitOpError("expects columns to be from 1 to the ")
            << buffer->getColumns() << " of the buffer, for a tensor";
+  // copy_c8
+  constexpr int64_t bytesOfRow = 64;
+  bool hasShortRows = buffer->getColumns() * (buffer->getElementType().getIntOrFloatBitWidth() / 8) == bytesOfRow;
+  if (getLines() && (tensor || mayGather(*this) || !hasShortRows || !getBlockColumns().empty()))
+    return emitOpError("expects lines only for blocks by tma, without block_columns, into a buffer with rows of ")
+           << bytesOfRow << " bytes";
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)

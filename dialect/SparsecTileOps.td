@@ -172,7 +172,7 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the
     first column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the
     tile. A `swapped` accumulator is a part of the transposed product: its rows are columns of the tile, and its columns
-    are rows.
+    are rows; those of blocks that came in `lines` (see `sparsec.copy`) are in the order of the copies.
 
     With `blocks` the result is the array of values of a pattern, and the accumulators of the group have blocks of the
     pattern side by side, one every `block_stride` columns: those from the first number up to the end.
@@ -182,7 +182,7 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     Optional<I32>:$first_block, Optional<I32>:$end_block, Optional<Sparsec_BsrType>:$pattern,
     Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
     OptionalAttr<I64Attr>:$block_stride,
-    UnitAttr:$transposed, UnitAttr:$swapped, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
+    UnitAttr:$transposed, UnitAttr:$swapped, UnitAttr:$lines, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
@@ -200,7 +200,8 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     ::mlir::Value none;
     build($_builder, $_state, accumulator, result, block_row, row, column, group, group_row, group_column,
           /*first_block=*/none, /*end_block=*/none, /*pattern=*/none, extras, broadcast, block_rows,
-          /*block_stride=*/::mlir::IntegerAttr(), transposed, /*swapped=*/false, staged, staging);
+          /*block_stride=*/::mlir::IntegerAttr(), transposed, /*swapped=*/false, /*lines=*/false, staged,
+          staging);
   }]>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -435,6 +436,10 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     `parts` the dimension `part_dimension` of the buffer has equal parts: the first begins at the coordinate, the others
     at `parts`.
 
+    With `lines` a block whose rows have 64 bytes is copied as lines of 128 bytes, two rows each, which takes half as
+    many requests to memory. In the swizzle of 128 bytes, rows 2 i and 2 i + 1 then change places where bit 3 of the row
+    is set.
+
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}
         : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
@@ -442,7 +447,7 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,
     Variadic<I32>:$parts, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index,
-    UnitAttr:$multicast, OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
+    UnitAttr:$multicast, UnitAttr:$lines, OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
     OptionalAttr<I64Attr>:$part_dimension);
   let assemblyFormat = [{
     $source `[` $coordinates `]` (`block_columns` `(` $block_columns^ `)`)? (`parts` `(` $parts^ `)`)?

@@ -86,7 +86,8 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
 // The dialect's enums and those of the launch info have the same numbers.
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
-              uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
+              uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES &&
+              uint32_t(TensorMapKind::bsr_lines) == SPARSEC_TENSOR_MAP_BSR_LINES);
 static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::column_offsets) == SPARSEC_PLAN_COLUMN_OFFSETS &&
               uint32_t(PlanSection::columns) == SPARSEC_PLAN_COLUMNS &&

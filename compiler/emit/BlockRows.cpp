@@ -66,6 +66,15 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
   values.assign(walk.getResults(), ValueRange(results).drop_back());
 }
 
+/// Rows of blocks that came in lines are columns of the accumulators here: neighbours have changed places in every
+/// other group of 8.
+static void restoreOrder(AccumulatorFragment &fragment) {
+  for (int64_t slab = 0; slab < fragment.slabs; ++slab)
+    for (int64_t group = 1; group < fragment.groups; group += 2)
+      for (int64_t index : {0, 2})
+        std::swap(fragment.at(slab, group, index), fragment.at(slab, group, index + 1));
+}
+
 void BlockRows::emitStore(StoreOp op) {
   TilePosition position{values.one(op.getBlockRow()),
                         values.one(op.getRow()),
@@ -81,6 +90,8 @@ void BlockRows::emitStore(StoreOp op) {
   fragment.slabs = type.getRows() / fragment.slabRows;
   fragment.groups = type.getColumns() / 8;
   fragment.values = values.sums(op.getAccumulator());
+  if (op.getLines())
+    restoreOrder(fragment);
   fragment.row = values.one(op.getGroupRow());
   if (!isWarp) {
     // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers

@@ -168,14 +168,14 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
 
 /// As many rows as the registers of two consumers allow: a column of X then serves many blocks.
 static Schedule streamSchedule(const ProblemDescription &problem) {
-  constexpr int64_t columnsOfStage = 8;
+  constexpr int64_t columnsOfStage = 4;
   Schedule schedule;
   schedule.walk = TileWalk::Streams;
-  schedule.tileM = 256;
+  schedule.tileM = 320;
   schedule.tileN = 128;
   schedule.tileK = columnsOfStage * problem.blockColumns;
   schedule.consumersM = 2;
-  schedule.blockStages = 2;
+  schedule.blockStages = 4;
   return schedule;
 }
 
@@ -188,7 +188,7 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
     schedule.instruction = MatrixInstruction::Wgmma;
     schedule.copy = *copy;
     schedule.cluster = 2;
-    shareRegisters(schedule, schedule.walk == TileWalk::Windows ? 32 : 56, chip);
+    shareRegisters(schedule, schedule.walk == TileWalk::Windows ? 32 : 40, chip);
     chooseStages(schedule, problem, chip, leastStages, mostStages);
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
       return {schedule};

@@ -223,18 +223,16 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
     return broken(Limit::Instruction, fmt::format("expects instruction = {} for walk = streams, but got {}",
                                                   infoOf(MatrixInstruction::Wgmma).name, info.name));
   StreamShape shape = streamShape(schedule, problem.blockColumns);
-  bool isBlock = problem.blockRows == shape.productRows &&
-                 (problem.blockColumns == 16 || problem.blockColumns == 32 || problem.blockColumns == 64);
+  bool isBlock = problem.blockRows == shape.productRows && (problem.blockColumns == 32 || problem.blockColumns == 64);
   if (!isBlock)
-    return broken(Limit::Geometry,
-                  fmt::format("expects blocks of {0}x16, {0}x32 or {0}x64 for walk = streams, but got {1}x{2}",
-                              shape.productRows, problem.blockRows, problem.blockColumns));
+    return broken(Limit::Geometry, fmt::format("expects blocks of {0}x32 or {0}x64 for walk = streams, but got {1}x{2}",
+                                               shape.productRows, problem.blockRows, problem.blockColumns));
   return firstBroken(
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
        multipleOf("tile_n", schedule.tileN, info.m), inRange("tile_n", schedule.tileN, info.m, mostColumns),
        // Those of a column are in two chunks at most.
-       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts),
+       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + 1),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
        inRange("block_stages", schedule.blockStages, leastBlockStages, mostBlockStages)});
 }

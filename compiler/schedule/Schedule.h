@@ -102,7 +102,7 @@ int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
 /// fewer columns than 32 take as long as those with 32 (bench/notes/streams.md).
 struct StreamShape {
   static constexpr int64_t productRows = 32;  ///< rows of the tile that a product has
-  static constexpr int64_t chunkProducts = 8; ///< products whose blocks come together
+  static constexpr int64_t chunkProducts = 4; ///< products whose blocks come together
   int64_t consumerRows;                       ///< rows of the tile that a consumer has
   int64_t stageColumns;                       ///< block columns of the window in a stage of X
 

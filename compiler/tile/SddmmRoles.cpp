@@ -288,11 +288,12 @@ void SddmmBuilder::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, Value su
   SmallVector<Value> extras;
   for (Value extra : sddmm.getExtras())
     extras.push_back(operand(extra));
-  auto store = StoreOp::create(
-      b, sum, results[0], tile.at.blockRow, tile.at.row, /*column=*/zero, group, rowOf(b, group),
-      /*group_column=*/zero, blocks.first, blocks.end, operand(sddmm.getPattern()), extras, sddmm.getBroadcast(),
-      pattern.getBlockRows(), b.getI64IntegerAttr(stride()), /*transposed=*/false,
-      /*swapped=*/false, usesStagedStore(toSchedule(schedule), problem), /*staging=*/DenseI64ArrayAttr());
+  auto store =
+      StoreOp::create(b, sum, results[0], tile.at.blockRow, tile.at.row, /*column=*/zero, group, rowOf(b, group),
+                      /*group_column=*/zero, blocks.first, blocks.end, operand(sddmm.getPattern()), extras,
+                      sddmm.getBroadcast(), pattern.getBlockRows(), b.getI64IntegerAttr(stride()), /*transposed=*/false,
+                      /*swapped=*/false, /*lines=*/false, usesStagedStore(toSchedule(schedule), problem),
+                      /*staging=*/DenseI64ArrayAttr());
   setEpilogue(b, store, sddmm.getEpilogue());
 }
 

@@ -57,6 +57,8 @@ private:
   int64_t columns() { return schedule.getTileN(); }
   int64_t rows() { return shape.productsOfColumn(); }
   int64_t depth() { return matrix.getBlockColumns(); }
+  /// Whether blocks have rows of 64 bytes, of which copies bring two at a time.
+  bool comesInLines() { return depth() * elementType().getIntOrFloatBitWidth() / 8 == 64; }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// Rows of the buffer that a column of X fills.
   int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
@@ -134,18 +136,17 @@ void StreamBuilder::buildColumnProducer(ImplicitLocOpBuilder &b) {
   });
 }
 
-/// Carries the number of chunks so far. The CTAs of a cluster work on one window, so that they share its blocks.
+/// Carries the number of chunks so far. The numbers of the blocks of the next chunk are loaded while those of this one
+/// are copied. The CTAs of a cluster work on one window, so that they share its blocks.
 void StreamBuilder::buildBlockProducer(ImplicitLocOpBuilder &b, int64_t group) {
-  bool mayCut = mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed());
   Value self = i32(b, group);
   forEachTile(b, i32(b, 0), [&](const Tile &tile, ValueRange carried) {
     Range chunks = readRange(b, PlanSection::chunk_offsets, add(b, multiply(b, tile.window, groups()), self));
     auto readBlocks = [&](Value chunk) {
       Values blocks;
-      Value first = multiply(b, chunk, 2 * shape.chunkProducts);
+      Value first = multiply(b, chunk, shape.chunkProducts);
       for (int64_t i = 0; i < shape.chunkProducts; ++i)
-        for (int64_t field = 0; field < (mayCut ? 2 : 1); ++field)
-          blocks.push_back(ReadPlanOp::create(b, PlanSection::chunk_blocks, add(b, first, 2 * i + field)));
+        blocks.push_back(ReadPlanOp::create(b, PlanSection::chunk_blocks, add(b, first, i)));
       return blocks;
     };
     Values inits{carried[0]};
@@ -155,28 +156,23 @@ void StreamBuilder::buildBlockProducer(ImplicitLocOpBuilder &b, int64_t group) {
     b.setInsertionPointToStart(loop.getBody());
     Value chunk = named(loop.getRegionIterArg(0), "chunk");
     Values yielded = readBlocks(add(b, loop.getInductionVar(), 1));
-    Value slot = chunkSlot(b, self, chunk);
-    AcquireOp::create(b, blockRing, slot);
-    PostOp::create(b, blockRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
-    copyChunk(b, slot, loop.getRegionIterArgs().drop_front());
+    copyChunk(b, chunkSlot(b, self, chunk), loop.getRegionIterArgs().drop_front());
     yielded.insert(yielded.begin(), add(b, chunk, 1));
     scf::YieldOp::create(b, yielded);
     return Values{loop.getResult(0)};
   });
 }
 
-/// `blocks` has the number of each block, and where K may cut blocks also its column.
 void StreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange blocks) {
-  int64_t fields = blocks.size() / shape.chunkProducts;
+  AcquireOp::create(b, blockRing, slot);
+  PostOp::create(b, blockRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
   Value zero = i32(b, 0);
-  for (int64_t i = 0; i < shape.chunkProducts; ++i) {
-    Value block = named(blocks[i * fields], "block");
-    auto copy = CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{block, zero, zero}, blockRing, slot,
-                               /*index=*/0);
-    copy.setRows(ArrayRef<int64_t>{i * shape.productRows, shape.productRows});
+  for (auto [i, block] : llvm::enumerate(blocks)) {
+    auto copy = CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{named(block, "block"), zero, zero}, blockRing,
+                               slot, /*index=*/0);
+    copy.setRows(ArrayRef<int64_t>{int64_t(i) * shape.productRows, shape.productRows});
     copy.setMulticast(int64_t(schedule.getCluster()) > 1);
-    if (fields > 1)
-      copy.getBlockColumnsMutable().assign(named(blocks[i * fields + 1], "block_column"));
+    copy.setLines(comesInLines());
   }
 }
 
@@ -206,7 +202,7 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     Value next = endTile(b, progress.product);
     Value firstRow = multiply(b, add(b, multiply(b, tile.window, groups()), GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
-      storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true);
+      storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, comesInLines());
     return Values{slot, next};
   });
   DrainStoresOp::create(b);
@@ -279,10 +275,10 @@ StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, V
     exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));
     places.push_back(add(b, places.back(), bit));
   }
-  // A column has at most as many products as a chunk: they are in two chunks at most.
-  Value first = chunkSlotOf(b, places.front());
+  // A column has at most one product more than a chunk: they are in two chunks at most.
+  Value first = chunkSlotOf(b, places.front()), last = chunkSlotOf(b, add(b, places.back(), -1));
   WaitOp::create(b, TypeRange(), blockRing, first);
-  WaitOp::create(b, TypeRange(), blockRing, chunkSlotOf(b, add(b, places.back(), -1)));
+  WaitOp::create(b, TypeRange(), blockRing, last);
   auto viewType = isTransposed() ? ViewType::get(context, columns(), depth(), elementType(), Major::k)
                                  : ViewType::get(context, depth(), columns(), elementType(), Major::mn);
   Value view = ViewOp::create(b, viewType, columnRing, multiply(b, column, rowsOfColumn()), /*column=*/Value(),
@@ -293,9 +289,13 @@ StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, V
     progress.sums[row] = issueProduct(b, fragment, places[row], progress.sums[row], exists[row]);
   for (Value &sum : progress.sums)
     sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-  Value isFinished = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, divide(b, places.front(), shape.chunkProducts),
-                                           divide(b, places.back(), shape.chunkProducts));
-  ReleaseOp::create(b, blockRing, first, isFinished);
+  auto chunkOf = [&](Value place) { return divide(b, place, shape.chunkProducts); };
+  Value hasLeftFirst =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunkOf(places.front()), chunkOf(add(b, places.back(), -1)));
+  Value endsLast =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, remainder(b, places.back(), shape.chunkProducts), i32(b, 0));
+  ReleaseOp::create(b, blockRing, first, hasLeftFirst);
+  ReleaseOp::create(b, blockRing, last, endsLast);
   return {progress.sums, places.back()};
 }
 

@@ -148,7 +148,7 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     auto rowOfWindow = [&] { return add(b, multiply(b, tile.window, groups()), GroupOp::create(b)); };
     Range steps = readRange(b, PlanSection::step_offsets, rowOfWindow());
     Value sum = multiplyRow(b, steps, firstColumn, firstBlock);
-    storeRow(b, rowOfWindow(), tile.column, sum, /*isSwapped=*/false);
+    storeRow(b, rowOfWindow(), tile.column, sum, /*isSwapped=*/false, /*inLines=*/false);
     Range columns = readRange(b, PlanSection::column_offsets, tile.window);
     Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
     return SmallVector<Value>{add(b, firstColumn, arith::SubIOp::create(b, columns.end, columns.first)),

@@ -34,7 +34,8 @@ WindowProgram::Values WindowProgram::coordinatesOfX(Value k, Value column) {
   return isTransposed() ? Values{column, k} : Values{k, column};
 }
 
-void WindowProgram::storeRow(ImplicitLocOpBuilder &b, Value row, Value column, Value sum, bool isSwapped) {
+void WindowProgram::storeRow(ImplicitLocOpBuilder &b, Value row, Value column, Value sum, bool isSwapped,
+                             bool inLines) {
   Value zero = i32(b, 0);
   Value blockRow = ReadPlanOp::create(b, PlanSection::window_rows, row);
   auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, blockRow, zero),
@@ -51,5 +52,6 @@ void WindowProgram::storeRow(ImplicitLocOpBuilder &b, Value row, Value column, V
                                usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes),
                                /*staging=*/DenseI64ArrayAttr());
   store.setSwapped(isSwapped);
+  store.setLines(inLines);
   setEpilogue(b, store, spmm.getEpilogue());
 }

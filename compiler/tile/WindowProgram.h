@@ -30,8 +30,9 @@ protected:
   /// Entries `index` and `index` + 1 of a section.
   Range readRange(mlir::ImplicitLocOpBuilder &b, PlanSection offsets, mlir::Value index);
   /// Stores the sum of a block row of the plan: `row` is its number there. The last window may have fewer rows than
-  /// others.
-  void storeRow(mlir::ImplicitLocOpBuilder &b, mlir::Value row, mlir::Value column, mlir::Value sum, bool isSwapped);
+  /// others. See StoreOp for the flags.
+  void storeRow(mlir::ImplicitLocOpBuilder &b, mlir::Value row, mlir::Value column, mlir::Value sum, bool isSwapped,
+                bool inLines);
 
   mlir::Value operand(mlir::Value kernelValue) { return mapping.lookup(kernelValue); }
   /// X is N x K.

@@ -223,7 +223,9 @@ Status StageChecker::checkTensorMap(uint32_t number) {
   bool isDense = map.kind == SPARSEC_TENSOR_MAP_DENSE && of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
   bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES) &&
                   of.kind == SPARSEC_ARGUMENT_BSR;
-  if (!isDense && !isValues)
+  bool isLines = map.kind == SPARSEC_TENSOR_MAP_BSR_LINES && of.kind == SPARSEC_ARGUMENT_BSR &&
+                 uint64_t(of.block_rows) * of.block_columns * dtypeBytes(of.dtype) % lineBytes == 0;
+  if (!isDense && !isValues && !isLines)
     return records.broken("tensor map ", number, " of kind ", map.kind, " does not fit argument '", of.name, "'");
   if (map.rank != (isDense ? of.rank : 3u))
     return records.broken("tensor map ", number, " has rank ", map.rank);

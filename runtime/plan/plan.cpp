@@ -220,6 +220,9 @@ bool addPattern(const sparsec_kernel_s &kernel, const Variant &variant, const Ho
     return false;
   const sparsec_stage_info_t &stage = *variant.first().info;
   const bool mayReorderRows = (flags & SPARSEC_PLAN_FAST) == 0;
+  // Lines of a block have no end at K (SPARSEC_TENSOR_MAP_BSR_LINES).
+  if (hasStreams && blocks->columns % blocks->block_columns != 0)
+    return false;
   if (hasStreams)
     arrays.streams = streamsOf(stage, *blocks, mayReorderRows);
   else

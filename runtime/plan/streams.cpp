@@ -12,6 +12,8 @@ namespace sparsec::runtime {
 
 namespace {
 
+constexpr uint32_t noColumn = UINT32_MAX;
+
 /// What the place of a row in a window says.
 struct Place {
   uint32_t consumer;
@@ -27,108 +29,6 @@ std::vector<Place> placesOf(const StreamInput &input) {
     places[i] = {uint32_t(i / rowsPerConsumer), uint32_t(i / input.bundle),
                  uint32_t(i % rowsPerConsumer / input.bundle), uint32_t(i % input.bundle)};
   return places;
-}
-
-/// Fills the sections, window after window.
-class StreamBuilder {
-public:
-  /// `mostChunks`: of all windows.
-  StreamBuilder(const StreamInput &input, int64_t mostChunks);
-
-  void add(const int32_t *rows);
-  Streams finish(std::vector<int32_t> rows);
-
-private:
-  /// Returns the number of columns.
-  int64_t addStages(const std::vector<PlacedBlock> &blocks);
-  void beginStage();
-  /// Gives each consumer its chunks; returns the number of products. After the stages of the window.
-  int64_t addChunks();
-  void addBlocks(const std::vector<PlacedBlock> &blocks);
-
-  const StreamInput &input;
-  const int64_t chunkSize; // blocks
-  const std::vector<Place> places;
-  BlockGatherer gatherer;
-  Streams streams;
-  std::vector<int64_t> next; // where the next product of each consumer begins, among the blocks of chunks
-};
-
-StreamBuilder::StreamBuilder(const StreamInput &input, int64_t mostChunks)
-    : input(input), chunkSize(input.chunkProducts * input.bundle), places(placesOf(input)), gatherer(input.pattern),
-      next(input.consumers) {
-  streams.stageOffsets = streams.chunkOffsets = {0};
-  streams.chunkBlocks.resize(mostChunks * chunkSize, {-1, -1});
-}
-
-/// Without columns and products.
-void StreamBuilder::beginStage() {
-  streams.stageColumns.insert(streams.stageColumns.end(), input.stageColumns, -1);
-  streams.stageProducts.insert(streams.stageProducts.end(), input.consumers, 0);
-}
-
-int64_t StreamBuilder::addStages(const std::vector<PlacedBlock> &blocks) {
-  const int64_t bitsPerColumn = input.windowRows / input.consumers / input.bundle;
-  int64_t columns = 0, inStage = 0;
-  uint32_t *words = nullptr;
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    if (i == 0 || blocks[i].column != blocks[i - 1].column) {
-      inStage = columns++ % input.stageColumns;
-      if (inStage == 0) {
-        beginStage();
-        words = streams.stageProducts.data() + streams.stageProducts.size() - input.consumers;
-      }
-      streams.stageColumns[streams.stageColumns.size() - input.stageColumns + inStage] = int32_t(blocks[i].column);
-    }
-    const Place &place = places[blocks[i].place];
-    words[place.consumer] |= 1u << (inStage * bitsPerColumn + place.bit);
-  }
-  streams.stageOffsets.push_back(int32_t(streams.stageColumns.size() / input.stageColumns));
-  return columns;
-}
-
-int64_t StreamBuilder::addChunks() {
-  int64_t products = 0;
-  const int32_t first = *(streams.stageOffsets.end() - 2), end = streams.stageOffsets.back();
-  for (int64_t consumer = 0; consumer < input.consumers; ++consumer) {
-    int64_t count = 0;
-    for (int64_t stage = first; stage < end; ++stage)
-      count += std::popcount(streams.stageProducts[stage * input.consumers + consumer]);
-    const int32_t chunk = streams.chunkOffsets.back();
-    next[consumer] = chunk * chunkSize;
-    streams.chunkOffsets.push_back(int32_t(chunk + ceilDivide(count, input.chunkProducts)));
-    products += count;
-  }
-  return products;
-}
-
-void StreamBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
-  int64_t begin = 0; // of the product
-  for (size_t i = 0; i < blocks.size(); ++i) {
-    const PlacedBlock &each = blocks[i];
-    const Place &place = places[each.place];
-    // The blocks of a product follow each other.
-    if (i == 0 || each.column != blocks[i - 1].column || place.product != places[blocks[i - 1].place].product) {
-      begin = next[place.consumer];
-      next[place.consumer] += input.bundle;
-    }
-    streams.chunkBlocks[begin + place.part] = {each.block, int32_t(each.column)};
-  }
-}
-
-void StreamBuilder::add(const int32_t *rows) {
-  const std::vector<PlacedBlock> &blocks = gatherer.gather(rows, input.windowRows);
-  streams.columnCounts.push_back(int32_t(addStages(blocks)));
-  streams.productCounts.push_back(int32_t(addChunks()));
-  addBlocks(blocks);
-}
-
-Streams StreamBuilder::finish(std::vector<int32_t> rows) {
-  streams.rows = std::move(rows);
-  // Readers may load one stage and one chunk more than there are.
-  beginStage();
-  streams.chunkBlocks.resize((int64_t(streams.chunkOffsets.back()) + 1) * chunkSize, {-1, -1});
-  return std::move(streams);
 }
 
 /// How many stages and chunks there are if no rows share columns.
@@ -160,6 +60,116 @@ bool canCount(const StreamInput &input, const Bounds &bounds) {
   return bounds.stages + 1 <= INT32_MAX / stageEntries && bounds.chunks + 1 <= INT32_MAX / chunkSize;
 }
 
+/// Fills the sections, window after window.
+class StreamBuilder {
+public:
+  StreamBuilder(const StreamInput &input, const Bounds &bounds);
+
+  void add(const int32_t *rows);
+  Streams finish(std::vector<int32_t> rows);
+
+private:
+  /// Returns the number of columns.
+  int64_t addStages(const std::vector<PlacedBlock> &blocks);
+  void resizeStages(int64_t count);
+  /// Gives each consumer its chunks; returns the number of products. After the stages of the window.
+  int64_t addChunks();
+  void addBlocks(const std::vector<PlacedBlock> &blocks);
+
+  const StreamInput &input;
+  const int64_t chunkSize; // blocks
+  const std::vector<Place> places;
+  BlockGatherer gatherer;
+  Streams streams;
+  std::vector<int64_t> ends; // of the products that each consumer has so far, among the blocks of chunks
+};
+
+StreamBuilder::StreamBuilder(const StreamInput &input, const Bounds &bounds)
+    : input(input), chunkSize(input.chunkProducts * input.bundle), places(placesOf(input)), gatherer(input.pattern),
+      ends(input.consumers) {
+  streams.stageOffsets = streams.chunkOffsets = {0};
+  // Memory that nothing touches costs nothing.
+  streams.stageColumns.reserve((bounds.stages + 1) * input.stageColumns);
+  streams.stageProducts.reserve((bounds.stages + 1) * input.consumers);
+  streams.chunkBlocks.reserve((bounds.chunks + 1) * chunkSize);
+}
+
+/// Changes the number of stages; new ones have no columns and no products.
+void StreamBuilder::resizeStages(int64_t count) {
+  streams.stageColumns.resize(count * input.stageColumns, -1);
+  streams.stageProducts.resize(count * input.consumers, 0);
+}
+
+// No processor can predict whether a block begins a column: this function and addBlocks() do without a branch for it.
+int64_t StreamBuilder::addStages(const std::vector<PlacedBlock> &blocks) {
+  const int64_t bitsPerColumn = input.windowRows / input.consumers / input.bundle;
+  const int64_t first = streams.stageOffsets.back();
+  resizeStages(first + ceilDivide(std::min(int64_t(blocks.size()), input.pattern.blockColumns), input.stageColumns));
+  int32_t *const firstColumn = streams.stageColumns.data() + first * input.stageColumns;
+  int64_t columns = 0, inStage = input.stageColumns - 1, words = (first - 1) * input.consumers;
+  uint32_t last = noColumn;
+  for (const PlacedBlock &each : blocks) {
+    const int64_t isNew = each.column != last;
+    last = each.column;
+    columns += isNew;
+    inStage += isNew;
+    const bool beginsStage = inStage == input.stageColumns;
+    inStage = beginsStage ? 0 : inStage;
+    words += beginsStage ? input.consumers : 0;
+    firstColumn[columns - 1] = int32_t(each.column);
+    const Place &place = places[each.place];
+    streams.stageProducts[words + place.consumer] |= 1u << (inStage * bitsPerColumn + place.bit);
+  }
+  // Stages behind these are still empty: the next window has them, or finish() takes them away.
+  streams.stageOffsets.push_back(int32_t(first + ceilDivide(columns, input.stageColumns)));
+  return columns;
+}
+
+int64_t StreamBuilder::addChunks() {
+  int64_t products = 0;
+  const int32_t first = *(streams.stageOffsets.end() - 2), end = streams.stageOffsets.back();
+  for (int64_t consumer = 0; consumer < input.consumers; ++consumer) {
+    int64_t count = 0;
+    for (int64_t stage = first; stage < end; ++stage)
+      count += std::popcount(streams.stageProducts[stage * input.consumers + consumer]);
+    const int32_t chunk = streams.chunkOffsets.back();
+    ends[consumer] = chunk * chunkSize;
+    streams.chunkOffsets.push_back(int32_t(chunk + ceilDivide(count, input.chunkProducts)));
+    products += count;
+  }
+  streams.chunkBlocks.resize(streams.chunkOffsets.back() * chunkSize, -1);
+  return products;
+}
+
+void StreamBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
+  uint32_t lastColumn = noColumn, lastProduct = 0;
+  for (const PlacedBlock &each : blocks) {
+    const Place &place = places[each.place];
+    // The blocks of a product follow each other.
+    const bool isNew = (each.column != lastColumn) | (place.product != lastProduct);
+    lastColumn = each.column;
+    lastProduct = place.product;
+    int64_t &end = ends[place.consumer];
+    end += isNew ? input.bundle : 0;
+    streams.chunkBlocks[end - input.bundle + place.part] = each.block;
+  }
+}
+
+void StreamBuilder::add(const int32_t *rows) {
+  const std::vector<PlacedBlock> &blocks = gatherer.gather(rows, input.windowRows);
+  streams.columnCounts.push_back(int32_t(addStages(blocks)));
+  streams.productCounts.push_back(int32_t(addChunks()));
+  addBlocks(blocks);
+}
+
+Streams StreamBuilder::finish(std::vector<int32_t> rows) {
+  streams.rows = std::move(rows);
+  // Readers may load one stage and one chunk more than there are.
+  resizeStages(streams.stageOffsets.back() + 1);
+  streams.chunkBlocks.resize(streams.chunkBlocks.size() + chunkSize, -1);
+  return std::move(streams);
+}
+
 } // namespace
 
 int64_t Streams::columnCount() const { return std::accumulate(columnCounts.begin(), columnCounts.end(), int64_t(0)); }
@@ -171,7 +181,7 @@ Streams makeStreams(const StreamInput &input) {
   const Bounds bounds = boundsOf(input, rows);
   if (!canCount(input, bounds))
     return {};
-  StreamBuilder builder(input, bounds.chunks);
+  StreamBuilder builder(input, bounds);
   for (size_t first = 0; first < rows.size(); first += input.windowRows)
     builder.add(rows.data() + first);
   return builder.finish(std::move(rows));

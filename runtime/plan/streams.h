@@ -24,7 +24,7 @@ struct Streams {
   std::vector<int32_t> rows, stageOffsets, stageColumns;
   std::vector<uint32_t> stageProducts;
   std::vector<int32_t> chunkOffsets;
-  std::vector<WindowBlock> chunkBlocks;
+  std::vector<int32_t> chunkBlocks;
   /// No sections: what each window has.
   std::vector<int32_t> columnCounts, productCounts;
 

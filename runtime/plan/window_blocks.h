@@ -4,6 +4,7 @@
 #ifndef SPARSEC_RUNTIME_WINDOW_BLOCKS_H
 #define SPARSEC_RUNTIME_WINDOW_BLOCKS_H
 
+#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -30,15 +31,25 @@ struct PlacedBlock {
 /// Gathers the blocks of one window after the other. The time is linear in the number of blocks.
 class BlockGatherer {
 public:
-  explicit BlockGatherer(const BlockPattern &pattern) : pattern(pattern) {}
+  explicit BlockGatherer(const BlockPattern &pattern);
 
   /// The blocks of these block rows (-1: none), by column, then by place. They stay until the next call.
   const std::vector<PlacedBlock> &gather(const int32_t *rows, int64_t count);
 
 private:
-  void sortByColumn();
+  /// Of a column's number.
+  struct Digits {
+    int bits;
+    uint32_t mask;
+  };
+  /// For so many blocks.
+  Digits digitsFor(size_t size) const;
+  /// Calls `function(column, place, block)`.
+  template <typename Function> void forEachBlock(const int32_t *rows, int64_t count, const Function &function) const;
+  void sortByDigit(int shift, uint32_t mask);
 
   const BlockPattern &pattern;
+  const int columnBits;
   std::vector<PlacedBlock> blocks, sorted;
   std::vector<uint32_t> begins; // of the blocks with each digit
 };

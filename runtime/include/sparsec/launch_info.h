@@ -244,7 +244,7 @@ typedef enum sparsec_plan_section_e {
    * consumer.
    * The columns of a window come in stages of c = tile_k / block columns. Each consumer reads a stream: the blocks of
    * its products by stage, then by column, then by row, in chunks of chunk_products products. Every window begins a
-   * new chunk in each stream.
+   * new chunk in each stream. A plan has streams only if K is a multiple of the block columns.
    */
   /* int32[windows + 1]: window w has the stages [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_STAGE_OFFSETS = 9,
@@ -258,10 +258,9 @@ typedef enum sparsec_plan_section_e {
   /* int32[windows * consumers + 1]: consumer i has the chunks [offsets[consumers * w + i],
    * offsets[consumers * w + i + 1]) of window w. */
   SPARSEC_PLAN_CHUNK_OFFSETS = 12,
-  /* {int32 block, int32 block column}[(chunks + 1) * chunk_products * product_rows / block rows]: the number of each
-   * block in the matrix, those of a product by row. {-1, -1}: no block; a copy from there brings zeros. Such entries
-   * are in products where some row of the bundle has no block, and behind the last product of a window. A reader may
-   * load one chunk more than there are. */
+  /* int32[(chunks + 1) * chunk_products * product_rows / block rows]: the number of each block in the matrix, those of
+   * a product by row. -1: no block; a copy from there brings zeros. Such entries are in products where some row of the
+   * bundle has no block, and behind the last product of a window. A reader may load one chunk more than there are. */
   SPARSEC_PLAN_CHUNK_BLOCKS = 13,
 } sparsec_plan_section_t;
 
@@ -279,6 +278,9 @@ typedef enum sparsec_tensor_map_kind_e {
   /* The same memory, for blocks of the last block column that K cuts: {K mod block columns, or block columns if that is
    * 0, block rows, blocks}. Copies write zeros for the elements beyond K. */
   SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES = 3,
+  /* The same memory, rank 3: {elements of 128 bytes, lines of 128 bytes in a block, blocks}. Short rows of blocks
+   * arrive faster so. Copies bring the elements beyond K too. */
+  SPARSEC_TENSOR_MAP_BSR_LINES = 4,
 } sparsec_tensor_map_kind_t;
 
 /*

@@ -128,7 +128,9 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
   case SPARSEC_SOURCE_TENSOR_MAP: {
     const auto &map = recordsOf<sparsec_tensor_map_info_t>(view.info)[parameter.index];
     return fmt::format("tensor map of {}{}, box {} (innermost first), swizzle {}", view.argumentName(map.argument),
-                       map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K" : "",
+                       map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K"
+                       : map.kind == SPARSEC_TENSOR_MAP_BSR_LINES     ? " in lines of 128 bytes"
+                                                                      : "",
                        fmt::join(llvm::ArrayRef(map.box, map.rank), "x"), swizzleNames[map.swizzle]);
   }
   case SPARSEC_SOURCE_PLAN_SECTION:
