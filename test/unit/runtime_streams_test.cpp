@@ -61,20 +61,19 @@ int64_t Walk::productCount(int64_t window, int64_t consumer) const {
   return count;
 }
 
-/// The product takes the blocks at its place in the stream. Those that are not -1 have the column of the stage.
+/// The product takes the blocks at its place in the stream.
 void Walk::visitProduct(int64_t window, int64_t consumer, int64_t row, int32_t column, int64_t product,
                         std::vector<Visit> &visits) const {
   bool isEmpty = true;
   for (int64_t part = 0; part < shape.bundle; ++part) {
-    const WindowBlock &block = streams.chunkBlocks[product * shape.bundle + part];
+    const int32_t block = streams.chunkBlocks[product * shape.bundle + part];
     const int64_t rowOfConsumer = row * shape.bundle + part;
     const int64_t place = consumer * shape.productsPerColumn * shape.bundle + rowOfConsumer;
-    EXPECT_EQ(block.column, block.block < 0 ? -1 : column);
-    isEmpty &= block.block < 0;
-    if (block.block >= 0)
-      visits.push_back({streams.rows[window * shape.windowRows() + place], column, block.block});
+    isEmpty &= block < 0;
+    if (block >= 0)
+      visits.push_back({streams.rows[window * shape.windowRows() + place], column, block});
     else
-      EXPECT_EQ(block.block, -1);
+      EXPECT_EQ(block, -1);
   }
   EXPECT_FALSE(isEmpty) << "a product of nothing";
 }
@@ -108,7 +107,7 @@ void expectRows(const Streams &streams, const Pattern &pattern, const Shape &sha
   EXPECT_EQ(rows, all);
 }
 
-/// Offsets begin at 0 and ascend; the entries are as many as the last one says, and one stage more.
+/// Offsets begin at 0 and ascend; the entries are as many as the last one says, and one stage or chunk more.
 void expectSizes(const Streams &streams, const Shape &shape) {
   const int64_t windows = streams.count(), stages = streams.stageOffsets.back();
   ASSERT_EQ(int64_t(streams.stageOffsets.size()), windows + 1);
@@ -120,7 +119,7 @@ void expectSizes(const Streams &streams, const Shape &shape) {
   ASSERT_EQ(int64_t(streams.stageColumns.size()), shape.stageColumns * (stages + 1));
   ASSERT_EQ(int64_t(streams.stageProducts.size()), shape.consumers * (stages + 1));
   EXPECT_EQ(int64_t(streams.chunkBlocks.size()),
-            int64_t(streams.chunkOffsets.back()) * shape.chunkProducts * shape.bundle);
+            (int64_t(streams.chunkOffsets.back()) + 1) * shape.chunkProducts * shape.bundle);
 }
 
 /// The columns of a window ascend, are those of its blocks, and fill its stages from the first one on.
@@ -146,10 +145,8 @@ void expectChunks(const Streams &streams, const Shape &shape, int64_t window, in
   const int64_t first = streams.chunkOffsets[list], end = streams.chunkOffsets[list + 1];
   EXPECT_EQ(end - first, (products + shape.chunkProducts - 1) / shape.chunkProducts);
   for (int64_t i = (first * shape.chunkProducts + products) * shape.bundle;
-       i < end * shape.chunkProducts * shape.bundle; ++i) {
-    EXPECT_EQ(streams.chunkBlocks[i].block, -1);
-    EXPECT_EQ(streams.chunkBlocks[i].column, -1);
-  }
+       i < end * shape.chunkProducts * shape.bundle; ++i)
+    EXPECT_EQ(streams.chunkBlocks[i], -1);
 }
 
 /// What follows the last stage is no column and no product.
@@ -243,13 +240,9 @@ TEST(Streams, AnExample) {
   // The first consumer has columns 0, 3 and 9, the second one column 3; then column 5 is for the first.
   EXPECT_EQ(streams.stageProducts, (std::vector<uint32_t>{0b11, 0b10, 0b01, 0, 0b01, 0, 0, 0}));
   EXPECT_EQ(streams.chunkOffsets, (std::vector<int32_t>{0, 2, 3, 4, 4}));
-  std::vector<int32_t> blocks, columns;
-  for (const WindowBlock &block : streams.chunkBlocks) {
-    blocks.push_back(block.block);
-    columns.push_back(block.column);
-  }
-  EXPECT_EQ(blocks, (std::vector<int32_t>{1, 2, -1, 3, 0, -1, -1, -1, -1, 4, -1, -1, 5, -1, -1, -1}));
-  EXPECT_EQ(columns, (std::vector<int32_t>{0, 0, -1, 3, 9, -1, -1, -1, -1, 3, -1, -1, 5, -1, -1, -1}));
+  // Behind the last chunk, one without blocks.
+  EXPECT_EQ(streams.chunkBlocks,
+            (std::vector<int32_t>{1, 2, -1, 3, 0, -1, -1, -1, -1, 4, -1, -1, 5, -1, -1, -1, -1, -1, -1, -1}));
   EXPECT_EQ(streams.columnCount(), 4);
 }
 

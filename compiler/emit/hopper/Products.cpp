@@ -20,8 +20,6 @@ static Type wgmmaSumType(KernelBuilder &b, int64_t rows, int64_t columns) {
   return LLVM::LLVMStructType::getLiteral(b.getContext(), elements);
 }
 
-/// K-major: groups of 8 rows are 8 rows of a panel apart. MN-major: so are groups of 8 rows of K, and panels are all of
-/// the buffer's rows apart.
 Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value row, Value column) {
   int64_t index = view.getIndex(), rows = ring.bufferRows(index), panelBytes = ring.panelBytes(index);
   Value first = ring.slotPointer(index, b.i32(0));
@@ -29,15 +27,22 @@ Value sparsec::emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, Value ro
     first = b.byteOffset(first, b.mul(row, panelBytes));
   if (column)
     first = b.byteOffset(first, b.mul(column, ring.elementBytes(index) * rows));
-  int64_t leadingBytes = view.getType().getMajor() == Major::k ? vectorBytes : rows * panelBytes;
-  return ptx::wgmmaDescriptor(b, first, ptx::wgmmaDescriptorBits(panelBytes, leadingBytes, rowsOfGroup * panelBytes));
+  return ptx::wgmmaAddress(b, first);
 }
 
-/// The descriptor of an operand in its slot.
-static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand) {
+/// The address of an operand in its slot, in units of descriptors.
+static Value addressOf(KernelBuilder &b, WgmmaOperand operand) {
   int64_t slotBytes = operand.ring.slotBytes(operand.view.getIndex());
-  Value slot = operand.ring.slotOf(operand.slot);
-  return b.add(operand.descriptor, b.extend(b.mul(slot, slotBytes / vectorBytes)));
+  return b.add(operand.address, b.mul(operand.ring.slotOf(operand.slot), slotBytes / vectorBytes));
+}
+
+/// K-major: groups of 8 rows are 8 rows of a panel apart. MN-major: so are groups of 8 rows of K, and panels are all of
+/// the buffer's rows apart.
+static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand, Value address) {
+  int64_t index = operand.view.getIndex(), panelBytes = operand.ring.panelBytes(index);
+  bool isMajorK = operand.view.getType().getMajor() == Major::k;
+  int64_t leadingBytes = isMajorK ? vectorBytes : operand.ring.bufferRows(index) * panelBytes;
+  return ptx::wgmmaDescriptor(b, address, ptx::wgmmaDescriptorBits(panelBytes, leadingBytes, rowsOfGroup * panelBytes));
 }
 
 /// From the first element to element `k` of the depth, in units of descriptors.
@@ -187,10 +192,10 @@ static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Value sum,
 
 Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, Value sum) {
   ViewType view = x.view.getType();
-  Value ofA = descriptorOf(b, a), ofX = descriptorOf(b, x);
+  Value ofA = addressOf(b, a), ofX = addressOf(b, x);
   return issueProduct(b, shape, sum, [&](const WgmmaPart &part, Value sum) {
-    Value partOfA = b.add(ofA, depthOffset(a, part.k) + placeOffset(a, part.row));
-    Value partOfX = b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column));
+    Value partOfA = descriptorOf(b, a, b.add(ofA, depthOffset(a, part.k) + placeOffset(a, part.row)));
+    Value partOfX = descriptorOf(b, x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
     return ptx::wgmma(b, shape.instructionColumns, view.getElementType(), sum, partOfA,
                       a.view.getType().getMajor() == Major::mn, partOfX, view.getMajor() == Major::mn,
                       part.accumulates);
@@ -201,12 +206,12 @@ Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a
   constexpr int64_t registersOfInstruction = 4;
   int64_t registersOfRows = a.size() / (shape.rows / rowsOfInstruction);
   ViewType view = x.view.getType();
-  Value ofX = descriptorOf(b, x);
+  Value ofX = addressOf(b, x);
   return issueProduct(b, shape, sum, [&](const WgmmaPart &part, Value sum) {
     int64_t first = part.row / rowsOfInstruction * registersOfRows;
     ValueRange registers =
         a.slice(first + part.k / depthOfInstruction * registersOfInstruction, registersOfInstruction);
-    Value partOfX = b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column));
+    Value partOfX = descriptorOf(b, x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
     return ptx::wgmmaFromRegisters(b, shape.instructionColumns, view.getElementType(), sum, registers, partOfX,
                                    view.getMajor() == Major::mn, part.accumulates);
   });
