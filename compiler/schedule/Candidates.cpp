@@ -163,19 +163,22 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
   schedule.tileK = granule(info, problem.elementType);
   schedule.consumersM = rowsOfWindow;
   schedule.blockStages = 8;
+  schedule.cluster = 2;
   return schedule;
 }
 
-/// As many rows as the registers of two consumers allow: a column of X then serves many blocks.
+/// As many rows as the registers of three consumers allow: a column of X then serves many blocks, and two consumers
+/// multiply while the third one waits. CTAs do not share blocks: multicast of small copies is slower
+/// (bench/notes/streams.md).
 static Schedule streamSchedule(const ProblemDescription &problem) {
   constexpr int64_t columnsOfStage = 4;
   Schedule schedule;
   schedule.walk = TileWalk::Streams;
-  schedule.tileM = 320;
+  schedule.tileM = 288;
   schedule.tileN = 128;
   schedule.tileK = columnsOfStage * problem.blockColumns;
-  schedule.consumersM = 2;
-  schedule.blockStages = 4;
+  schedule.consumersM = 3;
+  schedule.blockStages = 3;
   return schedule;
 }
 
@@ -187,8 +190,7 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem)}) {
     schedule.instruction = MatrixInstruction::Wgmma;
     schedule.copy = *copy;
-    schedule.cluster = 2;
-    shareRegisters(schedule, schedule.walk == TileWalk::Windows ? 32 : 40, chip);
+    shareRegisters(schedule, 32, chip);
     chooseStages(schedule, problem, chip, leastStages, mostStages);
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
       return {schedule};

@@ -25,6 +25,10 @@ using namespace sparsec;
 
 namespace {
 
+Value isMultiple(ImplicitLocOpBuilder &b, Value x, int64_t y) {
+  return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, remainder(b, x, y), i32(b, 0));
+}
+
 class StreamBuilder : public WindowProgram {
 public:
   StreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
@@ -50,6 +54,7 @@ private:
   Progress walkStages(ImplicitLocOpBuilder &b, const Tile &tile, Value &slot, Value firstProduct);
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress);
   Progress multiplyColumn(ImplicitLocOpBuilder &b, Value slot, Value column, Value bits, Progress progress);
+  void waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk);
   Value issueProduct(ImplicitLocOpBuilder &b, Value fragment, Value place, Value sum, Value condition);
   Value endTile(ImplicitLocOpBuilder &b, Value product);
 
@@ -275,10 +280,15 @@ StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, V
     exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));
     places.push_back(add(b, places.back(), bit));
   }
-  // A column has at most one product more than a chunk: they are in two chunks at most.
-  Value first = chunkSlotOf(b, places.front()), last = chunkSlotOf(b, add(b, places.back(), -1));
-  WaitOp::create(b, TypeRange(), blockRing, first);
-  WaitOp::create(b, TypeRange(), blockRing, last);
+  // A column has at most one product more than a chunk: they are in two chunks at most. The group has waited for the
+  // first one before, unless it begins there.
+  auto chunkOf = [&](Value place) { return divide(b, place, shape.chunkProducts); };
+  Value end = places.back(), lastPlace = add(b, end, -1);
+  Value first = chunkSlotOf(b, places.front()), last = chunkSlotOf(b, lastPlace);
+  Value beginsFirst = isMultiple(b, places.front(), shape.chunkProducts);
+  Value hasTwo = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunkOf(places.front()), chunkOf(lastPlace));
+  waitIf(b, beginsFirst, first);
+  waitIf(b, hasTwo, last);
   auto viewType = isTransposed() ? ViewType::get(context, columns(), depth(), elementType(), Major::k)
                                  : ViewType::get(context, depth(), columns(), elementType(), Major::mn);
   Value view = ViewOp::create(b, viewType, columnRing, multiply(b, column, rowsOfColumn()), /*column=*/Value(),
@@ -289,14 +299,16 @@ StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, V
     progress.sums[row] = issueProduct(b, fragment, places[row], progress.sums[row], exists[row]);
   for (Value &sum : progress.sums)
     sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-  auto chunkOf = [&](Value place) { return divide(b, place, shape.chunkProducts); };
-  Value hasLeftFirst =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunkOf(places.front()), chunkOf(add(b, places.back(), -1)));
-  Value endsLast =
-      arith::CmpIOp::create(b, arith::CmpIPredicate::eq, remainder(b, places.back(), shape.chunkProducts), i32(b, 0));
-  ReleaseOp::create(b, blockRing, first, hasLeftFirst);
-  ReleaseOp::create(b, blockRing, last, endsLast);
-  return {progress.sums, places.back()};
+  ReleaseOp::create(b, blockRing, first, hasTwo);
+  ReleaseOp::create(b, blockRing, last, isMultiple(b, end, shape.chunkProducts));
+  return {progress.sums, end};
+}
+
+void StreamBuilder::waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk) {
+  auto branch = scf::IfOp::create(b, condition, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WaitOp::create(b, TypeRange(), blockRing, chunk);
 }
 
 /// `place` is that of the product in the stream.
