@@ -343,8 +343,12 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
   std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
                                                 {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
   if (hasWindows) {
-    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(costs.windowColumn)});
-    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(costs.windowDensity)});
+    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+    bool hasStreams = schedule && schedule.getWalk() == Walk::streams;
+    int64_t column = hasStreams ? costs.streamColumn : costs.windowColumn;
+    int64_t density = hasStreams ? costs.streamDensity : costs.windowDensity;
+    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
+    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
   }
   return keys;
 }

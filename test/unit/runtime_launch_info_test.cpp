@@ -301,7 +301,15 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES; }},
-      {"tensor map 0 of kind 4 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 4; }},
+      {"tensor map 0 of kind 5 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 5; }},
+      {"tensor map 1 of kind 4 does not fit argument 'x'",
+       [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_LINES; }},
+      {"tensor map 0 of kind 4 does not fit argument 'w'", // blocks of 192 bytes
+       [](auto &i) {
+         i.tensorMaps[0].kind = SPARSEC_TENSOR_MAP_BSR_LINES;
+         i.arguments[w].block_rows = 6;
+         i.arguments[w].block_columns = 16;
+       }},
       {"has rank 2", [](auto &i) { i.tensorMaps[0].rank = 2; }},
       {"box size 257", [](auto &i) { i.tensorMaps[0].box[1] = 257; }},
       {"unknown swizzle 4", [](auto &i) { i.tensorMaps[0].swizzle = 4; }},
