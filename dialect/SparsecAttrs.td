@@ -138,8 +138,8 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `ctas_per_sm`: CTAs that should be resident on one SM.
     - `walk`: the steps of a tile. `blocks`: the tile has rows of one block row, and its steps are the blocks of this
       row. `windows`: each of the `consumers_m` consumers has a block row of its own, and the tile loads every column of
-      X that one of them needs once. Such a schedule needs the window sections of a plan (launch_info.h). `streams`: each
-      consumer has several block rows. A stage of X has `tile_k / c` columns of the window, and each consumer has a
+      X that one of them needs once. Such a schedule needs the window sections of a plan (plan_sections.h). `streams`:
+      each consumer has several block rows. A stage of X has `tile_k / c` columns of the window, and each consumer has a
       stream of blocks. Products are transposed: a consumer multiplies a part of X^T by the transpose of a block. Such a
       schedule needs the stream sections of a plan.
     - `block_stages`: the slots of the ring of blocks; with `streams`, those of each consumer. `stages` are those of X.
@@ -212,8 +212,8 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
     `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size per
     dimension (2 to 5). For `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the
-    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_lines` it has 3 too: elements of 128 bytes,
-    lines of 128 bytes in a block, blocks. Constraints: `tensor_map_c1` to `tensor_map_c4`.
+    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_lines` it has 3 too: elements of 128
+    bytes, lines of 128 bytes in a block, blocks. Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir
     #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>

@@ -182,7 +182,8 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     Optional<I32>:$first_block, Optional<I32>:$end_block, Optional<Sparsec_BsrType>:$pattern,
     Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
     OptionalAttr<I64Attr>:$block_stride,
-    UnitAttr:$transposed, UnitAttr:$swapped, UnitAttr:$lines, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
+    UnitAttr:$transposed, UnitAttr:$swapped, UnitAttr:$lines, UnitAttr:$staged,
+    OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
@@ -283,7 +284,7 @@ def Sparsec_SizeOp : Sparsec_Op<"size", [Pure, Sparsec_NamesResults]> {
 }
 
 def Sparsec_ReadPlanOp : Sparsec_Op<"read_plan", [Pure]> {
-  let summary = "An entry of a section of the plan (launch_info.h, sparsec_plan_section_t).";
+  let summary = "An entry of a section of the plan (plan_sections.h, sparsec_plan_section_t).";
   let description = [{
     ```mlir
     %row = sparsec.read_plan window_rows[%i]

@@ -23,7 +23,7 @@ using namespace sparsec;
 
 namespace {
 
-// The words of the sections (launch_info.h, sparsec_plan_section_t).
+// The words of the sections (plan_sections.h, sparsec_plan_section_t).
 constexpr int64_t absentGroups = 8, numberBits = 16, noBlock = 65535;
 /// Accumulators and all else must fit the registers at launch for ptxas to take an instruction (C7602). Three groups of
 /// consumers have 128, and an instruction with 256 columns takes 128 for its accumulators alone.
