@@ -94,7 +94,7 @@ def Sparsec_TargetAttr : Sparsec_Attr<"Target", "target"> {
 }
 
 def Sparsec_Walk : I32EnumAttr<"Walk", "what the steps of a tile are", [
-    I32EnumAttrCase<"blocks", 1>, I32EnumAttrCase<"windows", 2>]> {
+    I32EnumAttrCase<"blocks", 1>, I32EnumAttrCase<"windows", 2>, I32EnumAttrCase<"streams", 3>]> {
   let cppNamespace = "::sparsec";
 }
 
@@ -102,7 +102,9 @@ def Sparsec_Walk : I32EnumAttr<"Walk", "what the steps of a tile are", [
 def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
     I32EnumAttrCase<"window_rows", 2>, I32EnumAttrCase<"column_offsets", 3>, I32EnumAttrCase<"columns", 4>,
     I32EnumAttrCase<"block_offsets", 5>, I32EnumAttrCase<"blocks", 6>, I32EnumAttrCase<"step_offsets", 7>,
-    I32EnumAttrCase<"steps", 8>]> {
+    I32EnumAttrCase<"steps", 8>, I32EnumAttrCase<"stage_offsets", 9>, I32EnumAttrCase<"stage_columns", 10>,
+    I32EnumAttrCase<"stage_products", 11>, I32EnumAttrCase<"chunk_offsets", 12>,
+    I32EnumAttrCase<"chunk_blocks", 13>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -136,8 +138,12 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
     - `ctas_per_sm`: CTAs that should be resident on one SM.
     - `walk`: the steps of a tile. `blocks`: the tile has rows of one block row, and its steps are the blocks of this
       row. `windows`: each of the `consumers_m` consumers has a block row of its own, and the tile loads every column of
-      X that one of them needs once. Such a schedule needs the window sections of a plan (launch_info.h).
-    - `block_stages`: with `windows`, the slots of the ring of blocks. `stages` are those of X.
+      X that one of them needs once. Such a schedule needs the window sections of a plan (plan_sections.h). `streams`:
+      each consumer has several block rows. A stage of X has `tile_k / c` columns of the window, and each consumer has a
+      stream of blocks. Products are transposed: a consumer multiplies a part of X^T by the transpose of a block. Such a
+      schedule needs the stream sections of a plan.
+    - `block_stages`: the slots of the ring of blocks; with `streams`, those of each consumer. `stages` are those of X.
+      0 with `blocks`.
 
     In attention the tile is a block of queries or half of one. A step takes `tile_n` keys: one or two key blocks
     (wgmma), or a part of one that is a multiple of 32 (mma_sync). `tile_k` is the head dimension. `consumers_m` is the
@@ -197,7 +203,7 @@ def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
 
 def Sparsec_TensorMapKind : I32EnumAttr<"TensorMapKind", "what a tensor map describes", [
     I32EnumAttrCase<"dense", 1>, I32EnumAttrCase<"bsr_values", 2>,
-    I32EnumAttrCase<"bsr_edge_values", 3>]> {
+    I32EnumAttrCase<"bsr_edge_values", 3>, I32EnumAttrCase<"bsr_lines", 4>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
@@ -206,7 +212,8 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
     `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size per
     dimension (2 to 5). For `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the
-    same 3, for blocks that K cuts; columns beyond K arrive as zero. Constraints: `tensor_map_c1` to `tensor_map_c4`.
+    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_lines` it has 3 too: elements of 128
+    bytes, lines of 128 bytes in a block, blocks. Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir
     #sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>

@@ -187,8 +187,9 @@ static LogicalResult verifyWalks(KernelOp kernel) {
   auto planned = kernel.getPlannedSchedulesAttr();
   for (ScheduleAttr schedule : kernel.getSchedules()) {
     bool isPlanned = planned && llvm::is_contained(planned, schedule);
-    if (isPlanned != (schedule.getWalk() == Walk::windows))
-      return kernel.emitOpError("expects schedules with walk = windows in planned_schedules, and there alone, but got ")
+    if (isPlanned != (schedule.getWalk() != Walk::blocks))
+      return kernel.emitOpError("expects schedules with walk = windows or streams in planned_schedules, and there "
+                                "alone, but got ")
              << schedule;
   }
   if (planned && !isa<SpmmOp>(kernel.getAnchor()))

@@ -251,6 +251,9 @@ LogicalResult ProductOp::verify() {
       part && (!isPending || int64_t(*part) < 8 || int64_t(*part) % 8 != 0 || columns % int64_t(*part) != 0))
     return emitOpError("expects columns to be a multiple of 8 that divides the ")
            << columns << " of a pending accumulator, but got " << *part;
+  // product_c6
+  if (getCondition() && !(isPending && getAccumulator()))
+    return emitOpError("expects a condition only for a pending product with an accumulator");
   return success();
 }
 
@@ -258,10 +261,18 @@ LogicalResult LoadFragmentOp::verify() {
   // load_fragment_c1
   ViewType view = getView().getType();
   FragmentType fragment = getType();
-  if (view.getMajor() != Major::k || view.getRows() != fragment.getRows() ||
-      view.getColumns() != fragment.getColumns() || view.getElementType() != fragment.getElementType())
-    return emitOpError("expects a fragment of the size of its view, with K contiguous, but got ")
+  int64_t rows = view.getRows(), depth = view.getColumns();
+  if (view.getMajor() == Major::mn)
+    std::swap(rows, depth);
+  if (rows != fragment.getRows() || depth != fragment.getColumns() ||
+      view.getElementType() != fragment.getElementType())
+    return emitOpError("expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got ")
            << fragment << " of " << view;
+  // load_fragment_c2
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  bool isWgmma = !program || program.getSchedule().getInstruction() == Instruction::wgmma;
+  if (view.getMajor() == Major::mn && !isWgmma)
+    return emitOpError("expects K to be contiguous with mma_sync, but got ") << view;
   return success();
 }
 
@@ -343,6 +354,9 @@ LogicalResult StoreOp::verify() {
   // store_c4
   if (bool(getPattern()) != getBlockStride().has_value())
     return emitOpError("expects a block_stride for blocks, and none without them");
+  // store_c5
+  if (getLines() && !getSwapped())
+    return emitOpError("expects lines only for a swapped accumulator");
   return success();
 }
 
@@ -396,7 +410,8 @@ static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
 void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, ValueRange coordinates, Value ring,
                    Value cursor, int64_t index) {
   build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, ring, cursor, /*at=*/Value(), index,
-        /*multicast=*/false, /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(), /*part_dimension=*/IntegerAttr());
+        /*multicast=*/false, /*lines=*/false, /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(),
+        /*part_dimension=*/IntegerAttr());
 }
 
 LogicalResult CopyOp::verify() {
@@ -423,14 +438,21 @@ LogicalResult CopyOp::verify() {
       columns && (!tensor || int64_t(*columns) < 1 || int64_t(*columns) > buffer->getColumns()))
     return emitOpError("expects columns to be from 1 to the ")
            << buffer->getColumns() << " of the buffer, for a tensor";
+  // copy_c8
+  constexpr int64_t bytesOfRow = 64;
+  bool hasShortRows = buffer->getColumns() * (buffer->getElementType().getIntOrFloatBitWidth() / 8) == bytesOfRow;
+  if (getLines() && (tensor || mayGather(*this) || !hasShortRows || !getBlockColumns().empty()))
+    return emitOpError("expects lines only for blocks by tma, without block_columns, into a buffer with rows of ")
+           << bytesOfRow << " bytes";
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)
     return success();
   bool isPart = rows->size() == 2 && (*rows)[0] >= 0 && (*rows)[1] >= 1 && (*rows)[0] <= buffer->getRows() &&
                 (*rows)[1] <= buffer->getRows() - (*rows)[0];
-  if (!tensor || !isPart)
-    return emitOpError("expects rows to be {first, number} of the ") << buffer->getRows() << " rows for a tensor";
+  if (!isPart || (!tensor && mayGather(*this)))
+    return emitOpError("expects rows to be {first, number} of the ")
+           << buffer->getRows() << " rows, for a tensor or by tma";
   return success();
 }
 

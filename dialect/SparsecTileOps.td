@@ -171,7 +171,8 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     `staging` is then {offset in bytes, columns of one buffer, buffers per consumer}, set by
     `sparsec-assign-shared-memory`. The coordinates are the block row, the first row of the tile inside it, and the
     first column of the tile. In a role, `part` names the group and the first row and column of its accumulators in the
-    tile.
+    tile. A `swapped` accumulator is a part of the transposed product: its rows are columns of the tile, and its columns
+    are rows; those of blocks that came in `lines` (see `sparsec.copy`) are in the order of the copies.
 
     With `blocks` the result is the array of values of a pattern, and the accumulators of the group have blocks of the
     pattern side by side, one every `block_stride` columns: those from the first number up to the end.
@@ -181,7 +182,8 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     Optional<I32>:$first_block, Optional<I32>:$end_block, Optional<Sparsec_BsrType>:$pattern,
     Variadic<AnyType>:$extras, Sparsec_BroadcastArrayAttr:$broadcast, I64Attr:$block_rows,
     OptionalAttr<I64Attr>:$block_stride,
-    UnitAttr:$transposed, UnitAttr:$staged, OptionalAttr<DenseI64ArrayAttr>:$staging);
+    UnitAttr:$transposed, UnitAttr:$swapped, UnitAttr:$lines, UnitAttr:$staged,
+    OptionalAttr<DenseI64ArrayAttr>:$staging);
   let regions = (region SizedRegion<1>:$epilogue);
   let assemblyFormat = [{
     $accumulator `to` $result `[` $block_row `,` $row `,` $column `]`
@@ -199,10 +201,15 @@ def Sparsec_StoreOp : Sparsec_Op<"store", [
     ::mlir::Value none;
     build($_builder, $_state, accumulator, result, block_row, row, column, group, group_row, group_column,
           /*first_block=*/none, /*end_block=*/none, /*pattern=*/none, extras, broadcast, block_rows,
-          /*block_stride=*/::mlir::IntegerAttr(), transposed, staged, staging);
+          /*block_stride=*/::mlir::IntegerAttr(), transposed, /*swapped=*/false, /*lines=*/false, staged,
+          staging);
   }]>];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Whether neighbours in a column of the accumulator are neighbours in the result.
+    bool isContiguousAlongRows() { return getTransposed() != getSwapped(); }
+  }];
 }
 
 def Sparsec_RoleUnit : I32EnumAttr<"RoleUnit", "what a group of a role is", [
@@ -277,7 +284,7 @@ def Sparsec_SizeOp : Sparsec_Op<"size", [Pure, Sparsec_NamesResults]> {
 }
 
 def Sparsec_ReadPlanOp : Sparsec_Op<"read_plan", [Pure]> {
-  let summary = "An entry of a section of the plan (launch_info.h, sparsec_plan_section_t).";
+  let summary = "An entry of a section of the plan (plan_sections.h, sparsec_plan_section_t).";
   let description = [{
     ```mlir
     %row = sparsec.read_plan window_rows[%i]
@@ -346,7 +353,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     fragment in registers. Without an accumulator the sum starts at zero. `depth` is the number of K elements that
     count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
     accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
-    instruction has all columns of the accumulator, or `columns` of them.
+    instruction has all columns of the accumulator, or `columns` of them. If a condition does not hold, the result is
+    the accumulator. All threads of the group have the same condition.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -354,18 +362,19 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     ```
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewType:$b,
-    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, I64Attr:$depth,
+    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition, I64Attr:$depth,
     OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
-    $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? attr-dict
+    $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? (`if` $condition^)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
   // An instruction has all columns.
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$a, "::mlir::Value":$a_cursor,
                                  "::mlir::Value":$b, "::mlir::Value":$b_cursor, "::mlir::Value":$accumulator,
                                  "int64_t":$depth), [{
-    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, depth, /*columns=*/::mlir::IntegerAttr());
+    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*condition=*/::mlir::Value(), depth,
+          /*columns=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }
@@ -373,7 +382,7 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
 def Sparsec_LoadFragmentOp : Sparsec_Op<"load_fragment", [Pure]> {
   let summary = "Loads an A operand from shared memory into registers.";
   let description = [{
-    The view in the slot of the cursor, by ldmatrix.
+    The view in the slot of the cursor, by ldmatrix: M x K (`k`), or with wgmma also K x M (`mn`).
 
     ```mlir
     %a = sparsec.load_fragment %queries[%c] : <64, 128, bf16, k> -> <64, 128, bf16>
@@ -428,6 +437,10 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     `parts` the dimension `part_dimension` of the buffer has equal parts: the first begins at the coordinate, the others
     at `parts`.
 
+    With `lines` a block whose rows have 64 bytes is copied as lines of 128 bytes, two rows each, which takes half as
+    many requests to memory. In the swizzle of 128 bytes, rows 2 i and 2 i + 1 then change places where bit 3 of the row
+    is set.
+
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}
         : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
@@ -435,7 +448,7 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,
     Variadic<I32>:$parts, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index,
-    UnitAttr:$multicast, OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
+    UnitAttr:$multicast, UnitAttr:$lines, OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
     OptionalAttr<I64Attr>:$part_dimension);
   let assemblyFormat = [{
     $source `[` $coordinates `]` (`block_columns` `(` $block_columns^ `)`)? (`parts` `(` $parts^ `)`)?

@@ -77,14 +77,16 @@ void SharedMemoryRanges::addRing(RingOp ring) {
         "the barriers of a ring have");
 }
 
-/// Every group of the role has its buffers, which all its stores may use in turn.
+/// Every group of the role has its buffers, which all its stores may use in turn. A buffer has the rows of one matrix
+/// instruction.
 void SharedMemoryRanges::addStaging(StoreOp store) {
   auto role = store->getParentOfType<RoleOp>();
   std::optional<ArrayRef<int64_t>> staging = store.getStaging();
   if (!staging || staging->size() != 3 || !role || !stagings.insert({role, (*staging)[0]}).second)
     return;
   int64_t elementBytes = store.getResult().getType().getElementTypeBitWidth() / 8;
-  int64_t rows = cast<AccumulatorType>(store.getAccumulator().getType()).getRows();
+  constexpr int64_t rowsOfInstruction = 64;
+  int64_t rows = std::min(cast<AccumulatorType>(store.getAccumulator().getType()).getRows(), rowsOfInstruction);
   add(ofTile, (*staging)[0], product({int64_t(role.getCount()), (*staging)[2], rows, (*staging)[1], elementBytes}),
       "the staging of a store has");
 }

@@ -86,14 +86,20 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
 // The dialect's enums and those of the launch info have the same numbers.
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
-              uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES);
+              uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES &&
+              uint32_t(TensorMapKind::bsr_lines) == SPARSEC_TENSOR_MAP_BSR_LINES);
 static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::column_offsets) == SPARSEC_PLAN_COLUMN_OFFSETS &&
               uint32_t(PlanSection::columns) == SPARSEC_PLAN_COLUMNS &&
               uint32_t(PlanSection::block_offsets) == SPARSEC_PLAN_BLOCK_OFFSETS &&
               uint32_t(PlanSection::blocks) == SPARSEC_PLAN_BLOCKS &&
               uint32_t(PlanSection::step_offsets) == SPARSEC_PLAN_STEP_OFFSETS &&
-              uint32_t(PlanSection::steps) == SPARSEC_PLAN_STEPS);
+              uint32_t(PlanSection::steps) == SPARSEC_PLAN_STEPS &&
+              uint32_t(PlanSection::stage_offsets) == SPARSEC_PLAN_STAGE_OFFSETS &&
+              uint32_t(PlanSection::stage_columns) == SPARSEC_PLAN_STAGE_COLUMNS &&
+              uint32_t(PlanSection::stage_products) == SPARSEC_PLAN_STAGE_PRODUCTS &&
+              uint32_t(PlanSection::chunk_offsets) == SPARSEC_PLAN_CHUNK_OFFSETS &&
+              uint32_t(PlanSection::chunk_blocks) == SPARSEC_PLAN_CHUNK_BLOCKS);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -113,6 +119,11 @@ static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info)
   info.tile_k = attribute.getTileK();
   info.slots = attribute.getStages();
   info.group_m = attribute.getGroupM();
+  if (attribute.getWalk() == Walk::streams) {
+    info.consumer_rows = info.tile_m / uint32_t(attribute.getConsumersM());
+    info.product_rows = StreamShape::productRows;
+    info.chunk_products = StreamShape::chunkProducts;
+  }
 }
 
 static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {
@@ -332,8 +343,12 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
   std::vector<sparsec_plan_cost_info_t> keys = {{SPARSEC_PLAN_COST_TILE_OVERHEAD, uint32_t(costs.spmmTileOverhead)},
                                                 {SPARSEC_PLAN_COST_GROUPED_DENSITY, uint32_t(costs.groupedDensity)}};
   if (hasWindows) {
-    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(costs.windowColumn)});
-    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(costs.windowDensity)});
+    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+    bool hasStreams = schedule && schedule.getWalk() == Walk::streams;
+    int64_t column = hasStreams ? costs.streamColumn : costs.windowColumn;
+    int64_t density = hasStreams ? costs.streamDensity : costs.windowDensity;
+    keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
+    keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
   }
   return keys;
 }

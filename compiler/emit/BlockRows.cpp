@@ -13,7 +13,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t rowsOfSlab = 16;
+static constexpr int64_t rowsOfSlab = 16, rowsOfWarpgroup = 64;
 
 bool BlockRows::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
@@ -66,20 +66,36 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
   values.assign(walk.getResults(), ValueRange(results).drop_back());
 }
 
+/// Rows of blocks that came in lines are columns of the accumulators here: neighbours have changed places in every
+/// other group of 8.
+static void restoreOrder(AccumulatorFragment &fragment) {
+  for (int64_t slab = 0; slab < fragment.slabs; ++slab)
+    for (int64_t group = 1; group < fragment.groups; group += 2)
+      for (int64_t index : {0, 2})
+        std::swap(fragment.at(slab, group, index), fragment.at(slab, group, index + 1));
+}
+
 void BlockRows::emitStore(StoreOp op) {
-  TilePosition position{values.one(op.getBlockRow()), values.one(op.getRow()),
-                        values.one(op.getColumn()),   values.one(op.getFirstBlock()),
-                        values.one(op.getEndBlock()), int64_t(op.getBlockStride().value_or(0))};
+  TilePosition position{values.one(op.getBlockRow()),
+                        values.one(op.getRow()),
+                        values.one(op.getColumn()),
+                        values.one(op.getFirstBlock()),
+                        values.one(op.getEndBlock()),
+                        int64_t(op.getBlockStride().value_or(0)),
+                        op.getSwapped()};
   AccumulatorType type = op.getAccumulator().getType();
   bool isWarp = op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp;
   AccumulatorFragment fragment;
-  fragment.slabs = isWarp ? type.getRows() / rowsOfSlab : 1;
+  fragment.slabRows = isWarp ? rowsOfSlab : rowsOfWarpgroup;
+  fragment.slabs = type.getRows() / fragment.slabRows;
   fragment.groups = type.getColumns() / 8;
   fragment.values = values.sums(op.getAccumulator());
+  if (op.getLines())
+    restoreOrder(fragment);
   fragment.row = values.one(op.getGroupRow());
   if (!isWarp) {
     // The store's thread coordinates are computed here, once per tile: kept from tile to tile they would take registers
-    // that the accumulators need. Each warp of a warpgroup has a slab.
+    // that the accumulators need. Each warp of a warpgroup has a slab of every 64 rows.
     Value warp = b.shiftRight(ptx::opaque(b, program.threadInGroup), 5);
     fragment.row = b.add(fragment.row, b.mul(warp, rowsOfSlab));
   }

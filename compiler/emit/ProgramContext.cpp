@@ -131,8 +131,16 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
       matrix = type;
   };
   program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
-  program.walk([&](CopyOp copy) { addSource(copy.getSource()); });
-  program.walk([&](ProductOp product) { denseTransposed = product.getB().getType().getMajor() == Major::k; });
+  CopyOp copyOfDense;
+  program.walk([&](CopyOp copy) {
+    addSource(copy.getSource());
+    if (!isa<BsrType>(copy.getSource().getType()))
+      copyOfDense = copy;
+  });
+  program.walk([&](ViewOp view) {
+    if (view.getRing() == copyOfDense.getRing() && view.getIndex() == copyOfDense.getIndex())
+      denseTransposed = view.getType().getMajor() == Major::k;
+  });
   program.walk([&](StoreOp store) { resultArgument = cast<BlockArgument>(store.getResult()).getArgNumber(); });
   element = matrix.getElementType();
 }

@@ -82,6 +82,8 @@ struct TilePosition {
   // The columns of a sddmm are blocks of the pattern: their numbers, and the columns from one to the next. Else null.
   mlir::Value firstBlock, endBlock;
   int64_t blockStride = 0;
+  // The accumulators' rows are columns of the result.
+  bool isSwapped = false;
 };
 
 using TileRowBody =
@@ -108,9 +110,9 @@ KernelBuilder::Values emitTilesByCounter(ProgramContext &context, mlir::Value ti
                                          TileRowBody body);
 /// The accumulators of one warp: 16-row slabs x groups of 8 columns x 4 values, in the register layout that mma.sync
 /// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 lie in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values
-/// 2, 3 eight rows below.
+/// 2, 3 eight rows below. Slabs are `slabRows` apart: those of a warpgroup's warps lie between them.
 struct AccumulatorFragment {
-  int64_t slabs, groups;
+  int64_t slabs, groups, slabRows;
   KernelBuilder::Values values;
   mlir::Value row, column; // of the warp's first element in the tile, i32
 

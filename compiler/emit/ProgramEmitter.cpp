@@ -96,7 +96,16 @@ int64_t ProgramEmitter::releasesOf(RingOp ring) {
                         .wasInterrupted();
     groups += releases ? role.getCount() : 0;
   }
-  return ring.getMessages() ? groups * warpsOfWarpgroup : groups;
+  return areThreadsReading(ring) ? groups * warpsOfWarpgroup : groups;
+}
+
+/// Whether threads read the slots of a ring themselves. All warps of a group then release a slot, because no matrix
+/// instruction orders their reads before the release of another warp.
+bool ProgramEmitter::areThreadsReading(RingOp ring) {
+  bool areReading = ring.getMessages();
+  context.program.walk(
+      [&](LoadFragmentOp load) { areReading |= load.getView().getDefiningOp<ViewOp>().getRing() == ring.getResult(); });
+  return areReading;
 }
 
 /// A copy with multicast writes into the slots of all CTAs of the cluster: all have to release them.
@@ -350,17 +359,17 @@ void ProgramEmitter::emitWait(WaitOp op) {
     values.assign(op.getResults(), ring.messages(slot.slot));
 }
 
-/// Thread q of the group tells CTA q of the cluster. All threads read the messages of a slot, and no matrix instruction
-/// orders these reads before the release: so lane q of every warp releases a slot with messages, after its whole warp.
+/// Thread q of the group tells CTA q of the cluster. Where threads read the slot, lane q of every warp does, after its
+/// whole warp.
 void ProgramEmitter::emitRelease(ReleaseOp op) {
   auto ring = op.getRing().getDefiningOp<RingOp>();
   if (op.getGroups())
     return releaseForOthers(ring, op);
-  bool hasMessages = ring.getMessages();
-  if (hasMessages)
+  bool areReading = areThreadsReading(ring);
+  if (areReading)
     ptx::barrierWarp(b);
   int64_t cluster = releasingCtas(ring);
-  Value releaser = hasMessages ? b.bitAnd(context.thread, threadsOfWarp - 1) : threadInGroup;
+  Value releaser = areReading ? b.bitAnd(context.thread, threadsOfWarp - 1) : threadInGroup;
   Value releases = b.less(releaser, cluster);
   if (op.getCondition())
     releases = b.logicalAnd(values.one(op.getCondition()), releases);

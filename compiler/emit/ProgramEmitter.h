@@ -39,6 +39,7 @@ private:
   void emitWarps(RoleOp role);
   void initBarriers();
   int64_t releasesOf(RingOp ring);
+  bool areThreadsReading(RingOp ring);
   /// CTAs in which a slot of a ring is released.
   int64_t releasingCtas(RingOp ring);
   void emitRolesFrom(llvm::ArrayRef<RoleOp> roles, int64_t firstWarpgroup);

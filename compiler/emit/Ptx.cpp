@@ -157,14 +157,18 @@ void ptx::proxyFence(KernelBuilder &b) {
 // Warpgroup matrix instructions
 //===----------------------------------------------------------------------===//
 
-int64_t ptx::wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes) {
-  constexpr int64_t swizzle128 = 1;
-  return (swizzle128 << 62) | ((strideBytes >> 4) << 32) | ((leadingBytes >> 4) << 16);
+int64_t ptx::wgmmaDescriptorBits(int64_t swizzleBytes, int64_t leadingBytes, int64_t strideBytes) {
+  uint64_t swizzle = swizzleBytes == 128 ? 1 : swizzleBytes == 64 ? 2 : 3;
+  return (swizzle << 62) | ((strideBytes >> 4) << 32) | ((leadingBytes >> 4) << 16);
 }
-Value ptx::wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits) {
+Value ptx::wgmmaAddress(KernelBuilder &b, Value pointer) {
   Value address = LLVM::PtrToIntOp::create(b, b.i32Type(), pointer);
-  Value encoded = b.extend(b.bitAnd(b.shiftRight(address, 4), 0x3fff));
-  return b.bitOr(encoded, b.i64(bits));
+  return b.bitAnd(b.shiftRight(address, 4), 0x3fff);
+}
+Value ptx::wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits) {
+  Value low = b.bitOr(address, b.i32(static_cast<int32_t>(bits)));
+  Value words = b.vector({low, b.i32(static_cast<int32_t>(bits >> 32))});
+  return LLVM::BitcastOp::create(b, b.getI64Type(), words);
 }
 void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }

@@ -69,13 +69,15 @@ void bulkWait(KernelBuilder &b, int64_t pending, bool read);
 void proxyFence(KernelBuilder &b);
 
 // Warpgroup matrix instructions (9.7.15).
-/// A matrix descriptor without its address (9.7.15.5.1.2): 128-byte swizzle, byte offsets between core matrices.
-/// K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms to the
-/// next. stride is the offset between groups of 8 rows.
-int64_t wgmmaDescriptorBits(int64_t leadingBytes, int64_t strideBytes);
-/// The descriptor of the buffer at this shared-memory address: bits | address / 16. In a cluster the 32-bit address
-/// carries the CTA's rank in its high bits, which must not reach the descriptor.
-Value wgmmaDescriptor(KernelBuilder &b, Value pointer, int64_t bits);
+/// A matrix descriptor without its address (9.7.15.5.1.2): a swizzle of 128, 64 or 32 bytes, byte offsets between core
+/// matrices. K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms
+/// to the next. stride is the offset between groups of 8 rows.
+int64_t wgmmaDescriptorBits(int64_t swizzleBytes, int64_t leadingBytes, int64_t strideBytes);
+/// The part of a descriptor that depends on the address, in 16 bytes. In a cluster the 32-bit address carries the CTA's
+/// rank in its high bits, which must not reach the descriptor.
+Value wgmmaAddress(KernelBuilder &b, Value pointer);
+/// The descriptor of an address: the two words are made apart. ptxas 13.0 has lost bit 63 of sums of 64 bits.
+Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
 /// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
 /// aMMajor, bNMajor: A lies with its M dimension contiguous, B with its N dimension (MN-major).

@@ -35,6 +35,9 @@ public:
   mlir::Value slotOf(mlir::Value slot);
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
+  /// Tensor copies bring the columns of a buffer in panels, one after the other: so many bytes of every row, which is
+  /// the length of their swizzle.
+  int64_t panelBytes(int64_t buffer);
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
 
   /// Makes the barriers, by one thread: one producer arrives at a full barrier, `releases` threads at an empty one.

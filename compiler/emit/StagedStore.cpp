@@ -13,16 +13,17 @@ namespace {
 
 constexpr int64_t warpgroupRows = 64;
 
-/// A warpgroup's results leave in chunks of `columns` columns. A chunk lies in a staging buffer as its tensor store
-/// wants it: 64 rows of `columns` elements, or for an N x M result `columns` rows of 64 elements, in the swizzle of its
-/// row length. Of the values of blocks, a chunk is a part of one block, whose rows end where those of the block do.
+/// A warpgroup's results leave in chunks of 64 rows and `columns` columns of the accumulators. A chunk lies in a
+/// staging buffer as its tensor store wants it: 64 rows of `columns` elements, or where rows of the accumulators are
+/// contiguous in the result `columns` rows of 64 elements, in the swizzle of its row length. Of the values of blocks, a
+/// chunk is a part of one block, whose rows end where those of the block do.
 class StagedStore {
 public:
   StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
               Value consumer, Value groupRow)
       : context(context), b(context.b), position(position), fragment(fragment),
         at(makeCoordinates(context, position, fragment)), epilogue(context, store, *at, fragment), consumer(consumer),
-        transposed(store.getTransposed()), element(store.getResult().getType().getElementType()),
+        transposed(store.isContiguousAlongRows()), element(store.getResult().getType().getElementType()),
         columns((*store.getStaging())[1]), buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
         rowBytes(transposed ? 2 * warpgroupRows : 2 * columns) {
     // Addresses are computed here, once per tile: kept from tile to tile they would take registers that the
@@ -36,11 +37,13 @@ public:
     rowInBlock = b.add(position.rowInBlock, groupRow);
     firstRow = b.add(b.mul(position.blockRow, context.matrix.getBlockRows()), rowInBlock);
     firstColumn = b.add(position.column, fragment.column);
+    if (position.isSwapped)
+      std::swap(firstRow, firstColumn);
   }
 
   void emit() {
     epilogue.begin();
-    for (int64_t chunk = 0; chunk < 8 * fragment.groups / columns; ++chunk) {
+    for (int64_t chunk = 0; chunk < fragment.slabs * chunksOfSlab(); ++chunk) {
       Value buffer = b.byteOffset(staging, (chunk % buffers) * bufferBytes);
       // The tensor store that read this buffer last must be done with it.
       b.ifThen(isLeader, [&] { ptx::bulkWait(b, buffers - 1, /*read=*/true); });
@@ -60,6 +63,7 @@ public:
   }
 
 private:
+  int64_t chunksOfSlab() { return 8 * fragment.groups / columns; }
   void barrier() { ptx::barrierNamed(b, b.add(consumer, 1), 128); }
 
   /// When a chunk is stored; null if always. Rows below the end of the block row belong to the next one, and blocks at
@@ -86,14 +90,15 @@ private:
   /// Four 8x8 matrices at a time: two groups of 8 columns, each with its upper and lower 8 rows. Lanes 8 i .. 8 i + 7
   /// give the addresses of the rows of matrix i (PTX ISA 9.7.14.5.16).
   void writeChunk(int64_t chunk, Value buffer) {
+    int64_t slab = chunk / chunksOfSlab(), firstGroup = chunk % chunksOfSlab() * columns / 8;
     for (int64_t pair = 0; pair < columns / 16; ++pair) {
       Values registers;
       for (int64_t column = 0; column < 2; ++column) {
-        int64_t group = chunk * columns / 8 + 2 * pair + column;
-        epilogue.apply(/*slab=*/0, group);
+        int64_t group = firstGroup + 2 * pair + column;
+        epilogue.apply(slab, group);
         for (int64_t half = 0; half < 2; ++half)
           registers.push_back(
-              ptx::pack(b, element, fragment.at(0, group, 2 * half), fragment.at(0, group, 2 * half + 1)));
+              ptx::pack(b, element, fragment.at(slab, group, 2 * half), fragment.at(slab, group, 2 * half + 1)));
       }
       Value column = b.shiftRight(lane, 4), half = b.bitAnd(b.shiftRight(lane, 3), 1), inMatrix = b.bitAnd(lane, 7);
       Value m = b.add(b.mul(warp, 16), b.add(b.mul(half, 8), inMatrix)); // row of the result
@@ -108,7 +113,8 @@ private:
 
   void storeChunk(int64_t chunk, Value buffer) {
     SmallVector<int64_t> box{columns, warpgroupRows};
-    Values coordinates{b.add(firstColumn, chunk * columns), firstRow};
+    Values coordinates{b.add(firstColumn, chunk % chunksOfSlab() * columns),
+                       b.add(firstRow, chunk / chunksOfSlab() * warpgroupRows)};
     if (position.firstBlock) {
       box.push_back(1);
       coordinates = {b.i32(chunk * columns % position.blockStride), rowInBlock, blockOf(chunk)};

@@ -17,14 +17,22 @@ using Values = KernelBuilder::Values;
 ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition &position,
                                        AccumulatorFragment &fragment)
     : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
-      groups(fragment.groups),
+      groups(fragment.groups), slabRows(fragment.slabRows),
       // Rows of the tile below the end of the block row belong to the next one.
       masksBlockRow(context.crossesBlockRows()) {
+  Value firstRow = b.mul(position.blockRow, blockRows), firstInBlock = position.rowInBlock;
+  Value firstColumn = position.column;
+  if (position.isSwapped) {
+    std::swap(rowCount, columnCount);
+    firstColumn = b.add(firstRow, position.rowInBlock);
+    firstRow = position.column;
+    firstInBlock = b.i32(0);
+  }
   // Not kept from tile to tile: the registers belong to the accumulators.
   Value lane = ptx::opaque(b, b.bitAnd(context.thread, 31));
-  rowInBlock = b.add(b.add(position.rowInBlock, fragment.row), b.shiftRight(lane, 2));
-  row = b.add(b.mul(position.blockRow, blockRows), rowInBlock);
-  column = b.add(b.add(position.column, fragment.column), b.shiftLeft(b.bitAnd(lane, 3), 1));
+  rowInBlock = b.add(b.add(firstInBlock, fragment.row), b.shiftRight(lane, 2));
+  row = b.add(firstRow, rowInBlock);
+  column = b.add(b.add(firstColumn, fragment.column), b.shiftLeft(b.bitAnd(lane, 3), 1));
 }
 
 void ElementCoordinates::beginGroup(int64_t group, Value zero) {
@@ -37,7 +45,7 @@ void ElementCoordinates::beginGroup(int64_t group, Value zero) {
 void ElementCoordinates::beginElement(Value element) {
   Value group = b.divide(element, 4), slab = b.divide(group, groups);
   Value half = b.bitAnd(b.shiftRight(element, 1), 1);
-  groupRow = b.add(row, b.add(b.shiftLeft(slab, 4), b.shiftLeft(half, 3)));
+  groupRow = b.add(row, b.add(b.mul(slab, slabRows), b.shiftLeft(half, 3)));
   Value inRow = b.add(b.shiftLeft(b.modulo(group, groups), 3), b.bitAnd(element, 1));
   groupColumn = b.add(column, inRow);
 }
@@ -45,7 +53,7 @@ void ElementCoordinates::beginElement(Value element) {
 Value ElementCoordinates::rowIsValid(int64_t slab, int64_t half) {
   Value valid = b.less(m(slab, half), rowCount);
   if (masksBlockRow)
-    valid = b.logicalAnd(valid, b.less(b.add(rowInBlock, 16 * slab + 8 * half), blockRows));
+    valid = b.logicalAnd(valid, b.less(b.add(rowInBlock, slabRows * slab + 8 * half), blockRows));
   return valid;
 }
 
@@ -75,7 +83,7 @@ public:
   }
 
   Value ofRow(int64_t slab, int64_t half) override {
-    return b.minimum(b.add(productGroupRow, 16 * slab + 8 * half), b.sub(context.rows(), 1));
+    return b.minimum(b.add(productGroupRow, slabRows * slab + 8 * half), b.sub(context.rows(), 1));
   }
   Value ofColumn(int64_t element) override {
     Value columns = context.parameters.get(ParameterKind::col_idx, context.matrixArgument);
@@ -85,7 +93,7 @@ public:
   }
   Value rowIsValid(int64_t slab, int64_t half) override {
     Value valid = b.less(block, position.endBlock);
-    Value inBlock = b.less(b.add(rowInBlock, 16 * slab + 8 * half), blockRows);
+    Value inBlock = b.less(b.add(rowInBlock, slabRows * slab + 8 * half), blockRows);
     return masksBlockRow ? b.logicalAnd(valid, inBlock) : valid;
   }
 
@@ -114,8 +122,16 @@ std::unique_ptr<ElementCoordinates> sparsec::makeCoordinates(SpmmContext &contex
 // Epilogue
 //===----------------------------------------------------------------------===//
 
-ExtraOperand::ExtraOperand(SpmmContext &context, StoreOp store, Value operand, Broadcast broadcast)
-    : context(context), broadcast(broadcast), transposed(store.getTransposed()),
+/// That of the transpose of the result.
+static Broadcast swapped(Broadcast broadcast) {
+  if (broadcast == Broadcast::per_row)
+    return Broadcast::per_column;
+  return broadcast == Broadcast::per_column ? Broadcast::per_row : broadcast;
+}
+
+ExtraOperand::ExtraOperand(SpmmContext &context, StoreOp store, Value operand, Broadcast ofResult)
+    : context(context), broadcast(store.getSwapped() ? swapped(ofResult) : ofResult),
+      transposed(store.isContiguousAlongRows()),
       inPairs(context.program.getAlignment() >= 16 && ((broadcast == Broadcast::per_column && !store.getPattern()) ||
                                                        (broadcast == Broadcast::full && !transposed))),
       // A tensor store takes only rows of whole 16-byte units; those of an N x M result are not along N.
@@ -285,7 +301,7 @@ namespace {
 class DirectStore {
 public:
   DirectStore(SpmmContext &context, StoreOp store)
-      : b(context.b), element(store.getResult().getType().getElementType()), transposed(store.getTransposed()),
+      : b(context.b), element(store.getResult().getType().getElementType()), transposed(store.isContiguousAlongRows()),
         wide(!transposed && context.program.getAlignment() >= 16),
         base(context.parameters.get(ParameterKind::pointer, context.resultArgument)),
         stride(context.parameters.get(ParameterKind::stride, context.resultArgument,

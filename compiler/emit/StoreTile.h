@@ -12,7 +12,8 @@
 namespace sparsec {
 
 /// Coordinates in the result of the elements that this thread holds, one group of 8 columns at a time. The values of
-/// blocks are a matrix too: that of all their rows, one block after the other.
+/// blocks are a matrix too: that of all their rows, one block after the other. Of swapped accumulators (see StoreOp)
+/// they are coordinates in the transpose of the result.
 class ElementCoordinates {
 public:
   ElementCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment);
@@ -22,7 +23,7 @@ public:
   /// all groups at once in registers, accumulators would spill. `zero` is an i32 that they shall wait for, or null.
   virtual void beginGroup(int64_t group, mlir::Value zero = mlir::Value());
 
-  mlir::Value m(int64_t slab, int64_t half) { return b.add(groupRow, 16 * slab + 8 * half); }
+  mlir::Value m(int64_t slab, int64_t half) { return b.add(groupRow, slabRows * slab + 8 * half); }
   mlir::Value n(int64_t element) { return b.add(groupColumn, element); }
   /// Inside the matrix, for loads whose value is not used otherwise.
   mlir::Value clampedM(int64_t slab, int64_t half) { return b.minimum(m(slab, half), b.sub(rowCount, 1)); }
@@ -38,7 +39,7 @@ public:
 protected:
   KernelBuilder &b;
   mlir::Value rowCount, columnCount, rowInBlock, row, column, groupRow, groupColumn;
-  int64_t blockRows, groups;
+  int64_t blockRows, groups, slabRows;
   bool masksBlockRow;
 };
 
@@ -50,7 +51,7 @@ std::unique_ptr<ElementCoordinates> makeCoordinates(SpmmContext &context, const 
 /// are loaded in pairs where the variant's alignment allows it.
 class ExtraOperand {
 public:
-  ExtraOperand(SpmmContext &context, StoreOp store, mlir::Value operand, Broadcast broadcast);
+  ExtraOperand(SpmmContext &context, StoreOp store, mlir::Value operand, Broadcast ofResult);
   mlir::Value element(ElementCoordinates &at, int64_t slab, int64_t half, int64_t index);
   /// That of the one element that `at` is about, loaded on its own.
   mlir::Value element(ElementCoordinates &at);

@@ -153,15 +153,10 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
 }
 
 /// Three block rows, and as wide as registers allow: few columns of X for many products.
-std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t alignment = 16, rowsOfWindow = 3, mostStages = 5, leastStages = 3;
-  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
-  if (!copy || !chip.find(MatrixInstruction::Wgmma))
-    return {};
+static Schedule windowSchedule(const ProblemDescription &problem) {
+  constexpr int64_t rowsOfWindow = 3;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   Schedule schedule;
-  schedule.instruction = info.instruction;
-  schedule.copy = *copy;
   schedule.walk = TileWalk::Windows;
   schedule.tileM = rowsOfWindow * info.m;
   schedule.tileN = 256;
@@ -169,11 +164,38 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   schedule.consumersM = rowsOfWindow;
   schedule.blockStages = 8;
   schedule.cluster = 2;
-  shareRegisters(schedule, 32, chip);
-  chooseStages(schedule, problem, chip, leastStages, mostStages);
-  if (!checkFit(schedule, problem, chip, Origin::HandWritten).ok())
+  return schedule;
+}
+
+/// As many rows as the registers of three consumers allow: a column of X then serves many blocks, and two consumers
+/// multiply while the third one waits. CTAs do not share blocks: multicast of small copies is slower
+/// (bench/notes/streams.md).
+static Schedule streamSchedule(const ProblemDescription &problem) {
+  constexpr int64_t columnsOfStage = 4;
+  Schedule schedule;
+  schedule.walk = TileWalk::Streams;
+  schedule.tileM = 288;
+  schedule.tileN = 128;
+  schedule.tileK = columnsOfStage * problem.blockColumns;
+  schedule.consumersM = 3;
+  schedule.blockStages = 3;
+  return schedule;
+}
+
+std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
+  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 2;
+  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
+  if (!copy || !chip.find(MatrixInstruction::Wgmma))
     return {};
-  return {schedule};
+  for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem)}) {
+    schedule.instruction = MatrixInstruction::Wgmma;
+    schedule.copy = *copy;
+    shareRegisters(schedule, 32, chip);
+    chooseStages(schedule, problem, chip, leastStages, mostStages);
+    if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
+      return {schedule};
+  }
+  return {};
 }
 
 std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &problem, const Chip &chip,

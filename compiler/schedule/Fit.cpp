@@ -9,7 +9,7 @@
 using namespace sparsec;
 
 static constexpr int64_t leastStages = 2;
-static constexpr int64_t mostBlockStages = 32; // schedule_c4
+static constexpr int64_t leastBlockStages = 2, mostBlockStages = 32; // schedule_c4
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
@@ -59,6 +59,9 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
     registers += rows * info.k / info.threads / 2;
   if (!info.b.contains(Place::SharedMemory))
     registers += columns * info.k / info.threads / 2;
+  // A column of X, for all products with it.
+  if (schedule.walk == TileWalk::Streams)
+    registers += columns * problem.blockColumns / info.threads / 2;
   if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
     registers += epilogueRegisters;
   return registers;
@@ -133,7 +136,7 @@ bool sparsec::fillsInstruction(MatrixInstruction instruction, const ProblemDescr
 
 static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
   Fit fit = firstBroken({checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, "")});
-  if (!fit.ok() || fillsInstruction(schedule.instruction, problem))
+  if (!fit.ok() || schedule.walk == TileWalk::Streams || fillsInstruction(schedule.instruction, problem))
     return fit;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   return broken(Limit::Instruction,
@@ -211,10 +214,40 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
                       inRange("block_stages", schedule.blockStages, least, mostBlockStages)});
 }
 
-static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {
+/// A product has a part of the columns of X as rows of wgmma, and a block as columns. A word of the plan has a bit for
+/// each product of a stage.
+static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
+  constexpr int64_t mostProducts = 32, mostColumns = 256;
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  if (info.instruction != MatrixInstruction::Wgmma)
+    return broken(Limit::Instruction, fmt::format("expects instruction = {} for walk = streams, but got {}",
+                                                  infoOf(MatrixInstruction::Wgmma).name, info.name));
+  StreamShape shape = streamShape(schedule, problem.blockColumns);
+  bool isBlock = problem.blockRows == shape.productRows && (problem.blockColumns == 32 || problem.blockColumns == 64);
+  if (!isBlock)
+    return broken(Limit::Geometry, fmt::format("expects blocks of {0}x32 or {0}x64 for walk = streams, but got {1}x{2}",
+                                               shape.productRows, problem.blockRows, problem.blockColumns));
+  return firstBroken(
+      {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
+       multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
+       multipleOf("tile_n", schedule.tileN, info.m), inRange("tile_n", schedule.tileN, info.m, mostColumns),
+       // Those of a column are in two chunks at most.
+       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + 1),
+       inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
+       inRange("block_stages", schedule.blockStages, leastBlockStages, mostBlockStages)});
+}
+
+/// The tile as its walk divides it.
+static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem) {
+  if (schedule.walk == TileWalk::Streams)
+    return checkStreams(schedule, problem);
   if (schedule.walk == TileWalk::Windows)
     if (Fit fit = checkWindows(schedule, problem); !fit.ok())
       return fit;
+  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem.elementType)});
+}
+
+static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {
   if (schedule.stages < leastStages)
     return broken(Limit::Geometry,
                   fmt::format("expects stages to be at least {}, but got {}", leastStages, schedule.stages));
@@ -225,8 +258,7 @@ static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &pro
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most the block's {} columns or a multiple of them, but got {}",
                               problem.blockColumns, schedule.tileK));
-  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem.elementType),
-                      checkRegisterRoles(schedule),
+  return firstBroken({checkTile(schedule, problem), checkRegisterRoles(schedule),
                       inRange("cluster", schedule.cluster, 1, infoOf(schedule.copy).mostCtas)});
 }
 

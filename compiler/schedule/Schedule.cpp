@@ -21,8 +21,9 @@ std::string sparsec::describeRoles(const Schedule &schedule) {
     text += fmt::format(" ctas_per_sm {}", schedule.ctasPerSm);
   if (schedule.concurrentTiles != defaults.concurrentTiles)
     text += fmt::format(" concurrent_tiles {}", schedule.concurrentTiles);
-  if (schedule.walk == TileWalk::Windows)
-    text += fmt::format(" windows block_stages {}", schedule.blockStages);
+  if (schedule.walk != TileWalk::Blocks)
+    text += fmt::format(" {} block_stages {}", schedule.walk == TileWalk::Windows ? "windows" : "streams",
+                        schedule.blockStages);
   return text;
 }
 
@@ -60,4 +61,8 @@ int64_t sparsec::blockStride(int64_t blockColumns, bool isTransposed) {
 
 int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
   return schedule.tileK > blockColumns ? schedule.tileK / blockColumns : 1;
+}
+
+StreamShape sparsec::streamShape(const Schedule &schedule, int64_t blockColumns) {
+  return {schedule.tileM / schedule.consumersM, schedule.tileK / blockColumns};
 }

@@ -50,7 +50,7 @@ struct SampledDescription : ProblemDescription {
 int64_t blockStride(int64_t blockColumns, bool isTransposed);
 
 /// What the steps of a tile are. The values equal those of the dialect.
-enum class TileWalk { Blocks = 1, Windows = 2 };
+enum class TileWalk { Blocks = 1, Windows = 2, Streams = 3 };
 
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.
 struct Schedule {
@@ -97,6 +97,18 @@ int64_t chunks(const Schedule &schedule, int64_t blockColumns);
 
 /// Blocks in one stage when a stage holds several, else 1.
 int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
+
+/// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma. Instructions with
+/// fewer columns than 32 take as long as those with 32 (bench/notes/streams.md).
+struct StreamShape {
+  static constexpr int64_t productRows = 32;  ///< rows of the tile that a product has
+  static constexpr int64_t chunkProducts = 4; ///< products whose blocks come together
+  int64_t consumerRows;                       ///< rows of the tile that a consumer has
+  int64_t stageColumns;                       ///< block columns of the window in a stage of X
+
+  int64_t productsOfColumn() const { return consumerRows / productRows; }
+};
+StreamShape streamShape(const Schedule &schedule, int64_t blockColumns);
 
 } // namespace sparsec
 

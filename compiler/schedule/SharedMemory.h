@@ -23,7 +23,8 @@ struct SharedMemoryLayout {
   int64_t stagingBuffers;
   int64_t stagingBytes;
   /// Stage s has its full barrier at barrierOffset + 8 * s and its empty barrier `stages` barriers later. Only where
-  /// roles are split. With windows, X has its own and A too, and full barriers are twice as many as stages.
+  /// roles are split. With windows and streams, X has its own and A too; with windows, full barriers are twice as many
+  /// as stages.
   int64_t barrierOffset;
   int64_t aBarrierOffset;
   int64_t barrierBytes;
@@ -36,7 +37,8 @@ bool usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t output
 
 bool usesStagedStore(const Schedule &schedule, const ProblemDescription &problem);
 
-SharedMemoryLayout sharedMemoryLayout(const Schedule &schedule, int64_t elementBytes, bool stagedStore);
+SharedMemoryLayout sharedMemoryLayout(const Schedule &schedule, int64_t blockColumns, int64_t elementBytes,
+                                      bool stagedStore);
 
 /// The layout for a problem, with the store it implies.
 SharedMemoryLayout sharedMemoryLayout(const Schedule &schedule, const ProblemDescription &problem);

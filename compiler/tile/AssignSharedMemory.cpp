@@ -52,6 +52,11 @@ private:
     program.setSharedMemoryAttr(b.getI64IntegerAttr(layout.total));
   }
 
+  static BsrType matrixOf(ProgramOp program) {
+    TypeRange types = program.getBody().front().getArgumentTypes();
+    return cast<BsrType>(*llvm::find_if(types, llvm::IsaPred<BsrType>));
+  }
+
   void assignProduct(ProgramOp program) {
     Builder b(&getContext());
     auto rings = llvm::to_vector(program.getBody().getOps<RingOp>());
@@ -62,8 +67,9 @@ private:
     program.walk([&](StoreOp store) { stores.push_back(store); });
     StoreOp store = stores.front();
 
-    SharedMemoryLayout layout =
-        sharedMemoryLayout(toSchedule(program.getSchedule()), element.getIntOrFloatBitWidth() / 8, store.getStaged());
+    int64_t blockColumns = matrixOf(program).getBlockColumns();
+    SharedMemoryLayout layout = sharedMemoryLayout(toSchedule(program.getSchedule()), blockColumns,
+                                                   element.getIntOrFloatBitWidth() / 8, store.getStaged());
     if (rings.size() > 1) { // of X, and of blocks
       ring.setOffsetsAttr(b.getDenseI64ArrayAttr({layout.xOffset}));
       rings[1].setOffsetsAttr(b.getDenseI64ArrayAttr({layout.aOffset}));

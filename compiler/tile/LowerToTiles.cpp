@@ -21,8 +21,8 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   int64_t elementBytes = elementType().getIntOrFloatBitWidth() / 8;
   int64_t alignment = schedule.getCopy() == Copy::scalar ? elementBytes : 16;
   std::string name = kernel.getSymName().str();
-  if (schedule.getWalk() == Walk::windows)
-    name += "_windows";
+  if (schedule.getWalk() != Walk::blocks)
+    name += ("_" + stringifyWalk(schedule.getWalk())).str();
   else if (schedule != kernel.getScheduleAttr())
     name += "_unaligned";
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
@@ -58,8 +58,15 @@ void ProgramBuilder::setEpilogue(OpBuilder &b, StoreOp store, Region &epilogue) 
 static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr schedule) {
   return TypeSwitch<Operation *, std::unique_ptr<ProgramBuilder>>(kernel.getAnchor())
       .Case([&](SpmmOp spmm) {
-        return schedule.getWalk() == Walk::windows ? makeWindowBuilder(kernel, spmm, schedule)
-                                                   : makeSpmmBuilder(kernel, spmm, schedule);
+        switch (schedule.getWalk()) {
+        case Walk::blocks:
+          return makeSpmmBuilder(kernel, spmm, schedule);
+        case Walk::windows:
+          return makeWindowBuilder(kernel, spmm, schedule);
+        case Walk::streams:
+          return makeStreamBuilder(kernel, spmm, schedule);
+        }
+        llvm_unreachable("all walks are covered");
       })
       .Case([&](SddmmOp sddmm) { return makeSddmmBuilder(kernel, sddmm, schedule); })
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });

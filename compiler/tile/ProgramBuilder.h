@@ -41,6 +41,8 @@ protected:
 std::unique_ptr<ProgramBuilder> makeSpmmBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 /// For a schedule that walks windows of a plan.
 std::unique_ptr<ProgramBuilder> makeWindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
+/// For one that walks streams.
+std::unique_ptr<ProgramBuilder> makeStreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeSddmmBuilder(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 

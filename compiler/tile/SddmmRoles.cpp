@@ -292,7 +292,8 @@ void SddmmBuilder::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, Value su
       StoreOp::create(b, sum, results[0], tile.at.blockRow, tile.at.row, /*column=*/zero, group, rowOf(b, group),
                       /*group_column=*/zero, blocks.first, blocks.end, operand(sddmm.getPattern()), extras,
                       sddmm.getBroadcast(), pattern.getBlockRows(), b.getI64IntegerAttr(stride()), /*transposed=*/false,
-                      usesStagedStore(toSchedule(schedule), problem), /*staging=*/DenseI64ArrayAttr());
+                      /*swapped=*/false, /*lines=*/false, usesStagedStore(toSchedule(schedule), problem),
+                      /*staging=*/DenseI64ArrayAttr());
   setEpilogue(b, store, sddmm.getEpilogue());
 }
 

@@ -13,10 +13,7 @@
 // A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never asks for a position so
 // far ahead of the last one that the barrier of an earlier phase looks like that of the position.
 
-#include "ProgramBuilder.h"
-#include "RoleBuilding.h"
-#include "ScheduleAttribute.h"
-#include "SharedMemory.h"
+#include "WindowProgram.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -26,47 +23,28 @@ using namespace sparsec;
 
 namespace {
 
-// The words of the sections (launch_info.h, sparsec_plan_section_t).
+// The words of the sections (plan_sections.h, sparsec_plan_section_t).
 constexpr int64_t absentGroups = 8, numberBits = 16, noBlock = 65535;
 /// Accumulators and all else must fit the registers at launch for ptxas to take an instruction (C7602). Three groups of
 /// consumers have 128, and an instruction with 256 columns takes 128 for its accumulators alone.
 constexpr int64_t columnsOfInstruction = 128;
 
-class WindowBuilder : public ProgramBuilder {
+class WindowBuilder : public WindowProgram {
 public:
-  WindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
-      : ProgramBuilder(kernel, schedule), spmm(spmm), matrix(spmm.getMatrix().getType()) {}
+  WindowBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule) : WindowProgram(kernel, spmm, schedule) {}
 
 private:
-  struct Tile {
-    Value window, column; // i32: the number of the window, and the first column of the result
-  };
-  struct Range {
-    Value first, end;
-  };
-  using TileBody = function_ref<SmallVector<Value>(const Tile &, ValueRange carried)>;
-
   void buildBody(ImplicitLocOpBuilder &b) override;
-  Type elementType() override { return matrix.getElementType(); }
-
-  void forEachTile(ImplicitLocOpBuilder &b, ValueRange inits, TileBody body);
-  Range readRange(ImplicitLocOpBuilder &b, PlanSection offsets, Value index);
   void buildColumnProducer(ImplicitLocOpBuilder &b);
   void buildBlockProducer(ImplicitLocOpBuilder &b);
   void buildConsumer(ImplicitLocOpBuilder &b);
   Value multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
   Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum);
-  void storeRow(ImplicitLocOpBuilder &b, const Tile &tile, Value rowOfWindow, Value sum);
-
-  Value operand(Value kernelValue) { return mapping.lookup(kernelValue); }
-  bool isTransposed() { return spmm.getXLayout() == DenseLayout::nk; }
   int64_t groups() { return schedule.getConsumersM(); }
   int64_t columns() { return schedule.getTileN(); }
   Type pendingType() { return PendingType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
 
-  SpmmOp spmm;
-  BsrType matrix;
   Value columnRing, blockRing;
   Value viewOfBlock, viewOfX; // of the consumer role
 };
@@ -89,24 +67,6 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
   makeRole(b, "w", RoleUnit::thread, 1, registers, [&] { buildBlockProducer(b); });
 }
 
-void WindowBuilder::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits, TileBody body) {
-  auto loop = TileLoopOp::create(b, inits);
-  loop.setPeriodic(true);
-  OpBuilder::InsertionGuard guard(b);
-  Block &block = loop.getBody().front();
-  b.setInsertionPointToStart(&block);
-  Value panel = block.getArgument(1);
-  if (int64_t cluster = schedule.getCluster(); cluster > 1)
-    panel = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
-  Tile tile = {named(block.getArgument(0), "window"), named(multiply(b, panel, columns()), "column")};
-  YieldOp::create(b, body(tile, block.getArguments().drop_front(2)));
-}
-
-WindowBuilder::Range WindowBuilder::readRange(ImplicitLocOpBuilder &b, PlanSection offsets, Value index) {
-  Value first = ReadPlanOp::create(b, offsets, index);
-  return {first, ReadPlanOp::create(b, offsets, add(b, index, 1))};
-}
-
 //===----------------------------------------------------------------------===//
 // Producers
 //===----------------------------------------------------------------------===//
@@ -125,10 +85,7 @@ void WindowBuilder::buildColumnProducer(ImplicitLocOpBuilder &b) {
     AcquireOp::create(b, columnRing, slot);
     PostOp::create(b, columnRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
     Value k = multiply(b, divide(b, word, absentGroups), matrix.getBlockColumns());
-    SmallVector<Value> at{k, tile.column};
-    if (isTransposed())
-      std::swap(at[0], at[1]);
-    CopyOp::create(b, operand(spmm.getDense()), at, columnRing, slot, /*index=*/0);
+    CopyOp::create(b, operand(spmm.getDense()), coordinatesOfX(k, tile.column), columnRing, slot, /*index=*/0);
     Value absent = named(remainder(b, word, absentGroups), "absent");
     ReleaseOp::create(b, columnRing, slot, /*condition=*/Value(), absent);
     scf::YieldOp::create(b, ValueRange{NextOp::create(b, columnRing, slot), next});
@@ -191,7 +148,7 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     auto rowOfWindow = [&] { return add(b, multiply(b, tile.window, groups()), GroupOp::create(b)); };
     Range steps = readRange(b, PlanSection::step_offsets, rowOfWindow());
     Value sum = multiplyRow(b, steps, firstColumn, firstBlock);
-    storeRow(b, tile, rowOfWindow(), sum);
+    storeRow(b, rowOfWindow(), tile.column, sum, /*isSwapped=*/false, /*inLines=*/false);
     Range columns = readRange(b, PlanSection::column_offsets, tile.window);
     Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
     return SmallVector<Value>{add(b, firstColumn, arith::SubIOp::create(b, columns.end, columns.first)),
@@ -228,32 +185,13 @@ Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value fir
 Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum) {
   Value blockSlot = CursorOp::create(b, blockRing, blockPosition);
   WaitOp::create(b, TypeRange(), blockRing, blockSlot);
-  Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum,
-                                    schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
+  Value product =
+      ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum,
+                        /*condition=*/Value(), schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
   Value complete = AwaitOp::create(b, sumType(), product, /*outstanding=*/0);
   ReleaseOp::create(b, columnRing, columnSlot);
   ReleaseOp::create(b, blockRing, blockSlot);
   return complete;
-}
-
-/// The last window may have fewer rows than groups.
-void WindowBuilder::storeRow(ImplicitLocOpBuilder &b, const Tile &tile, Value rowOfWindow, Value sum) {
-  Value zero = i32(b, 0);
-  Value row = ReadPlanOp::create(b, PlanSection::window_rows, rowOfWindow);
-  auto branch = scf::IfOp::create(b, arith::CmpIOp::create(b, arith::CmpIPredicate::sge, row, zero),
-                                  /*withElseRegion=*/false);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  SmallVector<Value> extras;
-  for (Value extra : spmm.getExtras())
-    extras.push_back(operand(extra));
-  int64_t resultBytes = cast<RankedTensorType>(results[0].getType()).getElementTypeBitWidth() / 8;
-  auto store = StoreOp::create(b, sum, results[0], row, /*row=*/zero, tile.column, GroupOp::create(b),
-                               /*group_row=*/zero, /*group_column=*/zero, extras, spmm.getBroadcast(),
-                               matrix.getBlockRows(), /*transposed=*/spmm.getYLayout() == ResultLayout::nm,
-                               usesStagedStore(toSchedule(schedule), matrix.getBlockRows(), resultBytes),
-                               /*staging=*/DenseI64ArrayAttr());
-  setEpilogue(b, store, spmm.getEpilogue());
 }
 
 } // namespace

@@ -12,6 +12,9 @@
 
 namespace sparsec::runtime {
 
+/// Of SPARSEC_TENSOR_MAP_BSR_LINES.
+inline constexpr uint32_t lineBytes = 128;
+
 /// The number in an enum field.
 template <typename Enum> uint32_t enumValue(const Enum &field) {
   uint32_t value;

@@ -30,10 +30,14 @@ Status checkPrefix(Bytes bytes) {
   return {};
 }
 
-Status checkChecksum(const sparsec_launch_info_t &info) {
+uint32_t checksumOf(const sparsec_launch_info_t &info) {
   constexpr size_t field = offsetof(sparsec_launch_info_t, checksum);
-  uint32_t actual =
-      crc32WithZeros(reinterpret_cast<const uint8_t *>(&info), info.total_size, field, field + sizeof(info.checksum));
+  return crc32WithZeros(reinterpret_cast<const uint8_t *>(&info), info.total_size, field,
+                        field + sizeof(info.checksum));
+}
+
+Status checkChecksum(const sparsec_launch_info_t &info) {
+  const uint32_t actual = checksumOf(info);
   if (actual != info.checksum)
     return invalidImage("launch info is corrupt: its checksum is ", actual, ", but it says ", info.checksum);
   return {};
@@ -60,6 +64,18 @@ constexpr size_t recordSizes[] = {0,
                                   sizeof(sparsec_plan_cost_info_t)};
 static_assert(std::size(recordSizes) == tableCount + 1);
 
+/// The same in the first minor version of this major one.
+constexpr size_t firstRecordSize(uint32_t table) {
+  return table == SPARSEC_TABLE_STAGES ? offsetof(sparsec_stage_info_t, consumer_rows) : recordSizes[table];
+}
+
+/// Whether an older version wrote the table, with fewer fields.
+bool isShort(const sparsec_table_info_t &entry) {
+  return entry.id != 0 && entry.id <= tableCount && entry.record_size < recordSizes[entry.id];
+}
+
+constexpr uint64_t alignUp(uint64_t size) { return (size + 7) / 8 * 8; }
+
 } // namespace
 
 /// Tables that this version does not know are for newer ones.
@@ -69,9 +85,9 @@ Status LaunchInfo::readTable(const sparsec_table_info_t &entry) {
   Table &table = tables[entry.id];
   if (table.first)
     return invalidImage("launch info: table ", entry.id, " is there twice");
-  if (entry.record_size < recordSizes[entry.id] || entry.record_size % 8 != 0)
+  if (entry.record_size < firstRecordSize(entry.id) || entry.record_size % 8 != 0)
     return invalidImage("launch info: records of table ", entry.id, " have ", entry.record_size,
-                        " bytes, but at least ", recordSizes[entry.id], " and a multiple of 8 are expected");
+                        " bytes, but at least ", firstRecordSize(entry.id), " and a multiple of 8 are expected");
   if (entry.offset < sizeof(*info) || entry.offset % 8 != 0 || entry.offset > info->total_size ||
       uint64_t(entry.count) * entry.record_size > info->total_size - entry.offset)
     return invalidImage("launch info: ", entry.count, " records of table ", entry.id, " with ", entry.record_size,
@@ -89,9 +105,48 @@ Status LaunchInfo::readDirectory() {
     return invalidImage("launch info: a directory of ", header.directory_count, " entries of ", header.directory_size,
                         " bytes at offset ", header.directory_offset, " does not lie within its ", header.total_size,
                         " bytes");
-  const char *first = reinterpret_cast<const char *>(info.get()) + header.directory_offset;
-  for (const auto &entry : Records<sparsec_table_info_t>(first, header.directory_count, header.directory_size))
+  for (const sparsec_table_info_t &entry : directory())
     SPARSEC_RETURN_IF_ERROR(readTable(entry));
+  return {};
+}
+
+Records<sparsec_table_info_t> LaunchInfo::directory() const {
+  return {reinterpret_cast<const char *>(info.get()) + info->directory_offset, info->directory_count,
+          info->directory_size};
+}
+
+/// Puts tables whose records are shorter than those of this version behind the others, with zeros for the fields that
+/// are not there: nothing that reads a record asks how long it is.
+Status LaunchInfo::lengthenRecords() {
+  uint64_t end = alignUp(info->total_size), size = end;
+  for (const sparsec_table_info_t &entry : directory())
+    size += isShort(entry) ? entry.count * recordSizes[entry.id] : 0;
+  if (size == end)
+    return {};
+  LaunchInfo longer;
+  longer.info.reset(size <= UINT32_MAX ? static_cast<sparsec_launch_info_t *>(std::calloc(1, size)) : nullptr);
+  if (!longer.info)
+    return outOfMemoryStatus();
+  std::memcpy(longer.info.get(), info.get(), info->total_size);
+  char *const bytes = reinterpret_cast<char *>(longer.info.get());
+  for (uint32_t number = 0; number < info->directory_count; ++number) {
+    char *const place = bytes + info->directory_offset + uint64_t(number) * info->directory_size;
+    sparsec_table_info_t entry = directory()[number];
+    if (!isShort(entry))
+      continue;
+    const Records<char> records(bytes + entry.offset, entry.count, entry.record_size);
+    entry.offset = uint32_t(end);
+    for (const char &record : records) {
+      std::memcpy(bytes + end, &record, entry.record_size);
+      end += recordSizes[entry.id];
+    }
+    entry.record_size = uint32_t(recordSizes[entry.id]);
+    std::memcpy(place, &entry, sizeof(entry));
+  }
+  longer.info->total_size = uint32_t(size);
+  longer.info->checksum = checksumOf(*longer.info);
+  SPARSEC_RETURN_IF_ERROR(longer.readDirectory());
+  *this = std::move(longer);
   return {};
 }
 
@@ -107,6 +162,7 @@ Status LaunchInfo::parse(Bytes bytes, LaunchInfo &outInfo) {
   std::memcpy(copy.info.get(), bytes.data(), totalSize);
   SPARSEC_RETURN_IF_ERROR(checkChecksum(*copy.info));
   SPARSEC_RETURN_IF_ERROR(copy.readDirectory());
+  SPARSEC_RETURN_IF_ERROR(copy.lengthenRecords());
   SPARSEC_RETURN_IF_ERROR(checkRecords(copy));
   outInfo = std::move(copy);
   return {};

@@ -101,6 +101,8 @@ private:
 
   Status readDirectory();
   Status readTable(const sparsec_table_info_t &entry);
+  Status lengthenRecords();
+  Records<sparsec_table_info_t> directory() const;
 
   std::unique_ptr<sparsec_launch_info_t, Free> info;
   Table tables[tableCount + 1]; // by sparsec_table_id_t

@@ -49,7 +49,7 @@ struct PlanCostRule {
   uint32_t key;
   const char *name;
   uint32_t least, most;
-  bool isOfWindows; // only variants that take windows need it
+  bool isOfWindows; // only variants that take windows or streams need it
 };
 
 struct OperationRule {

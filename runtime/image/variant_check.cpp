@@ -22,6 +22,7 @@ struct Surroundings {
   uint32_t workspaces = 0, inputs = 0;
   uint32_t requiredSections = 0;
   bool isAuxiliary = false;
+  bool hasStreams = false; // it follows a plan with streams
 };
 
 /// Checks a machine kernel.
@@ -35,6 +36,7 @@ public:
 
 private:
   Status checkCuda();
+  Status checkIsWithoutStreams();
   Status checkParameter(uint32_t number);
   Status checkSection(const sparsec_parameter_info_t &parameter, uint32_t number);
   Status checkField(const sparsec_parameter_info_t &parameter, uint32_t number);
@@ -98,6 +100,8 @@ Status StageChecker::check() {
     return records.unknown("stage flags", stage.flags);
   if (!info.isHost())
     SPARSEC_RETURN_IF_ERROR(checkCuda());
+  if (!surroundings.hasStreams)
+    SPARSEC_RETURN_IF_ERROR(checkIsWithoutStreams());
   uint32_t tensorMaps = 0;
   for (uint32_t i = 0; i < stage.parameter_count; ++i) {
     SPARSEC_RETURN_IF_ERROR(checkParameter(i));
@@ -119,6 +123,16 @@ Status StageChecker::checkCuda() {
     return records.broken(name, " has ", stage.concurrent_tiles, " concurrent tiles");
   if (stage.tile_k == 0 || stage.tile_k > maxTile)
     return records.broken(name, " has a tile depth of ", stage.tile_k);
+  return {};
+}
+
+Status StageChecker::checkIsWithoutStreams() {
+  const std::pair<const char *, uint32_t> fields[] = {{"consumer_rows", stage.consumer_rows},
+                                                      {"product_rows", stage.product_rows},
+                                                      {"chunk_products", stage.chunk_products}};
+  for (auto [field, value] : fields)
+    if (value != 0)
+      return records.broken(name, " has ", field, " ", value, " and no streams, 0 is expected");
   return {};
 }
 
@@ -209,7 +223,9 @@ Status StageChecker::checkTensorMap(uint32_t number) {
   bool isDense = map.kind == SPARSEC_TENSOR_MAP_DENSE && of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
   bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES) &&
                   of.kind == SPARSEC_ARGUMENT_BSR;
-  if (!isDense && !isValues)
+  bool isLines = map.kind == SPARSEC_TENSOR_MAP_BSR_LINES && of.kind == SPARSEC_ARGUMENT_BSR &&
+                 uint64_t(of.block_rows) * of.block_columns * dtypeBytes(of.dtype) % lineBytes == 0;
+  if (!isDense && !isValues && !isLines)
     return records.broken("tensor map ", number, " of kind ", map.kind, " does not fit argument '", of.name, "'");
   if (map.rank != (isDense ? of.rank : 3u))
     return records.broken("tensor map ", number, " has rank ", map.rank);
@@ -294,27 +310,79 @@ Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t
     uint32_t found = 0;
     for (const sparsec_plan_cost_info_t &cost : costs)
       found += cost.key == known.key;
-    const bool isNeeded = !known.isOfWindows || takesWindows(variant);
+    const bool isNeeded = !known.isOfWindows || takesWindows(variant) || takesStreams(variant);
     if (found > 1 || (isNeeded && found == 0))
       return records.broken("the ", known.name, " of ", name, " is there ", found, " times");
   }
   return {};
 }
 
-/// The machine kernel that follows the plan of a variant with windows: what a plan needs to make them.
-Status checkWindows(const KernelRecords &records, const sparsec_stage_info_t &stage, const std::string &name) {
-  constexpr uint32_t maxGroups = 7; // numbers of groups have three bits in SPARSEC_PLAN_COLUMNS
+/// The machine kernel that follows the plan of a variant with windows or streams: what a plan needs to make them.
+class WindowChecker {
+public:
+  WindowChecker(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name)
+      : records(records), variant(variant), stage(records.info.stagesOf(variant)[0]), name(name) {}
+
+  Status check();
+
+private:
+  Status checkGroups(const sparsec_argument_info_t &matrix);
+  Status checkStreams(const sparsec_argument_info_t &matrix);
+  Status checkTileRows(uint32_t matrix);
+
+  const KernelRecords &records;
+  const sparsec_variant_info_t &variant;
+  const sparsec_stage_info_t &stage;
+  const std::string &name;
+};
+
+Status WindowChecker::check() {
+  const bool hasStreams = takesStreams(variant);
   if (!findPlanCost(*findOperation(records.operation().kind), SPARSEC_PLAN_COST_COLUMN))
-    return records.broken(name, " takes windows, which ", findOperation(records.operation().kind)->name, " has not");
+    return records.broken(name, " takes ", hasStreams ? "streams" : "windows", ", which ",
+                          findOperation(records.operation().kind)->name, " has not");
+  if (hasStreams && (variant.required_sections & windowSections & ~windowRows) != 0)
+    return records.broken(name, " takes the steps of windows and streams, one of the two is expected");
   uint32_t matrix = 0;
   while (records.arguments()[matrix].kind != SPARSEC_ARGUMENT_BSR)
     ++matrix;
-  const uint32_t blockRows = records.arguments()[matrix].block_rows;
-  if (stage.tile_m % blockRows != 0 || stage.tile_m / blockRows > maxGroups)
-    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ", blockRows,
-                          " are expected");
+  SPARSEC_RETURN_IF_ERROR(hasStreams ? checkStreams(records.arguments()[matrix])
+                                     : checkGroups(records.arguments()[matrix]));
+  return checkTileRows(matrix);
+}
+
+Status WindowChecker::checkGroups(const sparsec_argument_info_t &matrix) {
+  constexpr uint32_t maxGroups = 7; // numbers of groups have three bits in SPARSEC_PLAN_COLUMNS
+  if (stage.tile_m % matrix.block_rows != 0 || stage.tile_m / matrix.block_rows > maxGroups)
+    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ",
+                          matrix.block_rows, " are expected");
   if (stage.slots < 2)
     return records.broken(name, " takes windows and has ", stage.slots, " slots, at least 2 are expected");
+  return {};
+}
+
+Status WindowChecker::checkStreams(const sparsec_argument_info_t &matrix) {
+  constexpr uint32_t maxProducts = 32, maxChunk = 64; // a word of SPARSEC_PLAN_STAGE_PRODUCTS has 32 bits
+  auto isDivisor = [](uint32_t divisor, uint32_t of) { return divisor != 0 && of % divisor == 0; };
+  if (!isDivisor(stage.consumer_rows, stage.tile_m))
+    return records.broken(name, " has consumer_rows ", stage.consumer_rows, ", a divisor of ", stage.tile_m,
+                          " is expected");
+  if (!isDivisor(stage.product_rows, stage.consumer_rows) || stage.product_rows % matrix.block_rows != 0)
+    return records.broken(name, " has product_rows ", stage.product_rows, ", a divisor of ", stage.consumer_rows,
+                          " and a multiple of ", matrix.block_rows, " is expected");
+  if (stage.tile_k == 0 || stage.tile_k % matrix.block_columns != 0)
+    return records.broken(name, " has streams and a tile depth of ", stage.tile_k, ", a multiple of ",
+                          matrix.block_columns, " is expected");
+  const uint64_t products = uint64_t(stage.tile_k / matrix.block_columns) * (stage.consumer_rows / stage.product_rows);
+  if (products > maxProducts)
+    return records.broken(name, " has ", products, " products of a consumer in a stage, at most ", maxProducts,
+                          " are expected");
+  if (stage.chunk_products == 0 || stage.chunk_products > maxChunk)
+    return records.broken(name, " has chunk_products ", stage.chunk_products, ", 1 to ", maxChunk, " is expected");
+  return {};
+}
+
+Status WindowChecker::checkTileRows(uint32_t matrix) {
   const auto extents = records.info.extents(stage.row_first, stage.row_count);
   const bool areWindows = extents.size() == 1 && extents[0].argument == matrix && extents[0].dimension == 0 &&
                           extents[0].tile == stage.tile_m && extents[0].block % stage.tile_m == 0;
@@ -351,13 +419,16 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
       records.checkRange<sparsec_stage_info_t>("stages of " + name, variant.stage_first, variant.stage_count));
   if (variant.stage_count == 0)
     return records.broken(name, " has no stage");
+  bool followsPlan = true; // the first one
   for (const sparsec_stage_info_t &stage : info.stagesOf(variant)) {
     const Surroundings surroundings = {.workspaces = variant.workspace_count,
-                                       .requiredSections = variant.required_sections};
+                                       .requiredSections = variant.required_sections,
+                                       .hasStreams = followsPlan && takesStreams(variant)};
     SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, surroundings).check());
     SPARSEC_RETURN_IF_ERROR(checkMapsAreAligned(records, variant, stage, name));
+    followsPlan = false;
   }
-  return takesWindows(variant) ? checkWindows(records, info.stagesOf(variant)[0], name) : Status();
+  return takesWindows(variant) || takesStreams(variant) ? WindowChecker(records, variant, name).check() : Status();
 }
 
 /// It runs on a GPU, and has somewhere to write and, to build a pattern, something to evaluate.

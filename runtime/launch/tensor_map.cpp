@@ -52,6 +52,11 @@ Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argu
     return describe(denseOf(argument));
   const sparsec_blocks_t &matrix = blocksOf(argument);
   uint64_t columns = matrix.block_columns, rowBytes = columns * dtypeBytes(matrix.dtype);
+  if (recipe.kind == SPARSEC_TENSOR_MAP_BSR_LINES)
+    return {const_cast<void *>(matrix.values),
+            matrix.dtype,
+            {lineBytes / dtypeBytes(matrix.dtype), rowBytes * matrix.block_rows / lineBytes, uint64_t(matrix.capacity)},
+            {lineBytes, rowBytes * matrix.block_rows}};
   bool isCut = recipe.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES && matrix.columns % columns != 0;
   return {const_cast<void *>(matrix.values),
           matrix.dtype,

@@ -9,14 +9,22 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 9;
+constexpr uint32_t planSectionCount = 14;
 
-/// A set of sections as bits: those that describe windows.
-constexpr uint32_t windowSections = (2u << SPARSEC_PLAN_STEPS) - (1u << SPARSEC_PLAN_WINDOW_ROWS);
+/// Sets of sections as bits: those that describe windows, and those that describe streams.
+constexpr uint32_t windowRows = 1u << SPARSEC_PLAN_WINDOW_ROWS;
+constexpr uint32_t windowSections = (2u << SPARSEC_PLAN_STEPS) - windowRows;
+constexpr uint32_t streamSections =
+    windowRows | ((2u << SPARSEC_PLAN_CHUNK_BLOCKS) - (1u << SPARSEC_PLAN_STAGE_OFFSETS));
 
-/// Whether the tile rows of the variant are windows.
+/// Whether the tile rows of the variant are windows whose blocks come in streams.
+constexpr bool takesStreams(const sparsec_variant_info_t &variant) {
+  return (variant.required_sections & streamSections & ~windowRows) != 0;
+}
+
+/// Whether they are windows whose groups have steps.
 constexpr bool takesWindows(const sparsec_variant_info_t &variant) {
-  return (variant.required_sections & windowSections) != 0;
+  return (variant.required_sections & windowSections) != 0 && !takesStreams(variant);
 }
 
 /// Bytes; also between the workspaces of a variant.

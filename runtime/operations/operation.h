@@ -7,6 +7,7 @@
 
 #include "arguments/checked_argument.h"
 #include "operations/problem.h"
+#include "plan/streams.h"
 #include "plan/tile_lists.h"
 #include "plan/windows.h"
 #include "reference/rows.h"
@@ -23,6 +24,7 @@ struct TileListRequest {
   int64_t workers;                // 1 to the number of tiles
   const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none
   const Windows *windows;         // the tile rows of a variant that takes windows; null for others
+  const Streams *streams;         // the same of a variant that takes streams
 };
 
 /// The rows [begin, end) of the results, as the reference counts them.

@@ -55,14 +55,15 @@ int64_t panelsPerUnit(const TileListRequest &request) {
 /// Windows are never in groups of tile rows: the rows of a nearly dense pattern share columns already.
 TileListInput windowListInput(const TileListRequest &request, uint32_t tileOverhead) {
   const uint32_t columnCost = request.kernel.planCost(request.variant, SPARSEC_PLAN_COST_COLUMN);
-  return {windowCosts(*request.windows, columnCost, tileOverhead), request.grid, request.workers,
-          /*groupRows=*/0, /*panelsPerUnit=*/1};
+  return {request.streams ? streamCosts(*request.streams, columnCost, tileOverhead)
+                          : windowCosts(*request.windows, columnCost, tileOverhead),
+          request.grid, request.workers, /*groupRows=*/0, /*panelsPerUnit=*/1};
 }
 
 TileListInput listInput(const TileListRequest &request) {
   const sparsec_kernel_s &kernel = request.kernel;
   const uint32_t tileOverhead = kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD);
-  if (request.windows)
+  if (request.windows || request.streams)
     return windowListInput(request, tileOverhead);
   const sparsec_blocks_t &matrix = *request.blocks;
   const int32_t *rowPtr = matrix.full.starts;

@@ -101,6 +101,7 @@ private:
 /// The arrays of one variant's sections. They stay until the sections are uploaded.
 struct VariantArrays {
   Windows windows;
+  Streams streams;
   TileLists lists;
 };
 
@@ -123,11 +124,18 @@ bool takesPeriod(const LaunchInfo &info, const Stage &stage) {
 
 /// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
 TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem,
-                    const TileGrid &grid, int64_t workers, const HostLists &hostLists, const Windows &windows) {
+                    const TileGrid &grid, int64_t workers, const HostLists &hostLists, const VariantArrays &arrays) {
   const Operation &operation = operationOf(kernel);
   const Stage &stage = variant.first();
-  TileListRequest request = {kernel, *variant.info, *stage.info,        problem,
-                             grid,   workers,       hostLists.blocks(), windows.isEmpty() ? nullptr : &windows};
+  TileListRequest request = {kernel,
+                             *variant.info,
+                             *stage.info,
+                             problem,
+                             grid,
+                             workers,
+                             hostLists.blocks(),
+                             arrays.windows.isEmpty() ? nullptr : &arrays.windows,
+                             arrays.streams.isEmpty() ? nullptr : &arrays.streams};
   if (isComplete(operation, problem) && !hostLists.areMissing()) {
     // The last CTA's teams all look for a list.
     int64_t teams = stage.info->concurrent_tiles;
@@ -145,22 +153,38 @@ bool hasDensity(const sparsec_blocks_t &blocks, uint32_t percentage) {
   return 100 * stored >= double(percentage) * double(blockRowCount(blocks)) * double(blockColumnCount(blocks));
 }
 
-/// The windows of a variant that takes them: none where the pattern is unknown or may change, or where other variants
-/// are faster.
-Windows windowsOf(const sparsec_kernel_s &kernel, const Variant &variant, const HostLists &hostLists, uint32_t flags) {
+/// The blocks of a variant with windows or streams: null where the pattern is unknown or may change, or where other
+/// variants are faster.
+const sparsec_blocks_t *blocksOfWindows(const sparsec_kernel_s &kernel, const Variant &variant,
+                                        const HostLists &hostLists, uint32_t flags) {
   const sparsec_blocks_t *blocks = hostLists.blocks();
-  if (!takesWindows(*variant.info) || !blocks || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
-    return {};
-  if (hasDensity(*blocks, kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_DENSITY)))
-    return {};
-  const sparsec_stage_info_t &stage = *variant.first().info;
-  return makeWindows({{blocks->full.starts, blocks->full.indices, blockRowCount(*blocks), blockColumnCount(*blocks)},
-                      stage.tile_m / blocks->block_rows,
-                      stage.slots,
-                      (flags & SPARSEC_PLAN_FAST) == 0});
+  if (!blocks || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0 ||
+      hasDensity(*blocks, kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_DENSITY)))
+    return nullptr;
+  return blocks;
+}
+
+BlockPattern patternOf(const sparsec_blocks_t &blocks) {
+  return {blocks.full.starts, blocks.full.indices, blockRowCount(blocks), blockColumnCount(blocks)};
+}
+
+Windows windowsOf(const sparsec_stage_info_t &stage, const sparsec_blocks_t &blocks, bool mayReorderRows) {
+  return makeWindows({patternOf(blocks), stage.tile_m / blocks.block_rows, stage.slots, mayReorderRows});
+}
+
+Streams streamsOf(const sparsec_stage_info_t &stage, const sparsec_blocks_t &blocks, bool mayReorderRows) {
+  return makeStreams({.pattern = patternOf(blocks),
+                      .windowRows = stage.tile_m / blocks.block_rows,
+                      .consumers = stage.tile_m / stage.consumer_rows,
+                      .bundle = stage.product_rows / blocks.block_rows,
+                      .stageColumns = stage.tile_k / blocks.block_columns,
+                      .chunkProducts = stage.chunk_products,
+                      .mayReorderRows = mayReorderRows});
 }
 
 void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part) {
+  if (windows.isEmpty())
+    return;
   part.windows = windows.count();
   part.columns = windows.columnCount();
   sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, windows.rows);
@@ -170,6 +194,42 @@ void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part
   sections.add(part, SPARSEC_PLAN_BLOCKS, windows.blocks);
   sections.add(part, SPARSEC_PLAN_STEP_OFFSETS, windows.stepOffsets);
   sections.add(part, SPARSEC_PLAN_STEPS, windows.steps);
+}
+
+void addStreams(const Streams &streams, SectionList &sections, VariantPlan &part) {
+  if (streams.isEmpty())
+    return;
+  part.windows = streams.count();
+  part.columns = streams.columnCount();
+  sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, streams.rows);
+  sections.add(part, SPARSEC_PLAN_STAGE_OFFSETS, streams.stageOffsets);
+  sections.add(part, SPARSEC_PLAN_STAGE_COLUMNS, streams.stageColumns);
+  sections.add(part, SPARSEC_PLAN_STAGE_PRODUCTS, streams.stageProducts);
+  sections.add(part, SPARSEC_PLAN_CHUNK_OFFSETS, streams.chunkOffsets);
+  sections.add(part, SPARSEC_PLAN_CHUNK_BLOCKS, streams.chunkBlocks);
+}
+
+/// The windows or streams of a variant that takes them. False where it cannot have them: launches pass over it then.
+bool addPattern(const sparsec_kernel_s &kernel, const Variant &variant, const HostLists &hostLists, uint32_t flags,
+                VariantArrays &arrays, SectionList &sections, VariantPlan &part) {
+  const bool hasStreams = takesStreams(*variant.info);
+  if (!hasStreams && !takesWindows(*variant.info))
+    return true;
+  const sparsec_blocks_t *blocks = blocksOfWindows(kernel, variant, hostLists, flags);
+  if (!blocks)
+    return false;
+  const sparsec_stage_info_t &stage = *variant.first().info;
+  const bool mayReorderRows = (flags & SPARSEC_PLAN_FAST) == 0;
+  // Lines of a block have no end at K (SPARSEC_TENSOR_MAP_BSR_LINES).
+  if (hasStreams && blocks->columns % blocks->block_columns != 0)
+    return false;
+  if (hasStreams)
+    arrays.streams = streamsOf(stage, *blocks, mayReorderRows);
+  else
+    arrays.windows = windowsOf(stage, *blocks, mayReorderRows);
+  addStreams(arrays.streams, sections, part);
+  addWindows(arrays.windows, sections, part);
+  return part.windows != 0;
 }
 
 /// Makes the plan of one variant.
@@ -186,15 +246,10 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
   // The host hands tiles to threads as they become free: its plan is only the checked lists.
   if (device.isHost() || part.tiles == 0)
     return;
-  if (takesWindows(*variant.info)) {
-    arrays.windows = windowsOf(kernel, variant, hostLists, flags);
-    // Launches pass over a variant without its windows.
-    if (arrays.windows.isEmpty())
-      return;
-    addWindows(arrays.windows, sections, part);
-  }
+  if (!addPattern(kernel, variant, hostLists, flags, arrays, sections, part))
+    return;
   part.hasWorkspaces = true;
-  arrays.lists = makeLists(kernel, variant, problem, grid, part.workers, hostLists, arrays.windows);
+  arrays.lists = makeLists(kernel, variant, problem, grid, part.workers, hostLists, arrays);
   const TileLists &lists = arrays.lists;
   if (lists.tiles.empty()) {
     if (hasTileCounter(kernel, *variant.info))

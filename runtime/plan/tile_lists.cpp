@@ -16,6 +16,8 @@ namespace {
 /// Tiles per worker at the end of the order that are sorted by cost. The worker with the least load gets the costly
 /// ones first, so that the loads end level. All tiles before them keep the order that shares operands in the L2 cache.
 constexpr int64_t sortedTilesPerWorker = 4;
+/// Lists of whole panels whose balance is below this are made with a sorted end too.
+constexpr double goodBalance = 0.95;
 /// Tiles per worker of a period: loads that differ by a tile or two are then still level.
 constexpr int64_t tilesPerPeriod = 64;
 
@@ -208,10 +210,21 @@ TileLists makeTileLists(const TileListInput &input) {
   std::vector<uint32_t> costs(units.size());
   for (size_t i = 0; i < units.size(); ++i)
     costs[i] = input.rowCosts[units[i].row];
-  // Rows by falling cost end level as they are.
-  if (input.groupRows != 0)
+  auto list = [&] {
+    return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
+  };
+  if (input.groupRows == 0) {
+    // Rows by falling cost mostly end level as they are. Where a few rows cost far more than the others, those of the
+    // last panels begin too late.
+    TileLists inOrder = list();
+    if (inOrder.balance >= goodBalance)
+      return inOrder;
     levelEnd(units, costs, input.workers);
-  return listUnits(units, costs, input.workers, [&](const Tile &unit) { return panelsOf(unit, input); });
+    TileLists sorted = list();
+    return sorted.balance > inOrder.balance ? sorted : inOrder;
+  }
+  levelEnd(units, costs, input.workers);
+  return list();
 }
 
 int64_t choosePeriod(int64_t tileRows, int64_t workers) {

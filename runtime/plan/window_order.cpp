@@ -12,14 +12,16 @@ namespace sparsec::runtime {
 namespace {
 
 // The effort, in operations on a word of 64 bits. It is counted, not timed, so that an order does not depend on how
-// busy the machine is. 1000 operations take about a microsecond.
-constexpr int64_t operationsPerBlock = 1000, leastOperations = int64_t(1) << 24;
+// busy the machine is. 1500 operations take about a microsecond.
+constexpr int64_t operationsPerBlock = 1500, leastOperations = int64_t(1) << 24;
 /// More swaps for a row than this gain nothing that can be measured.
 constexpr int64_t swapsPerRow = 3000;
 /// The words of the bits below: at most so many a block. Rows of sparser patterns share few columns.
 constexpr int64_t wordsPerBlock = 16, leastWords = int64_t(1) << 18;
 /// How often the temperature falls.
 constexpr int stageCount = 64;
+/// The operations of a swap: those for a word to see what it changes, and those beside all words.
+constexpr int64_t operationsPerWord = 8, operationsPerSwap = 16;
 
 /// The block columns of every block row, as bits.
 class RowSets {
@@ -32,35 +34,30 @@ public:
   }
 
   static int64_t wordCount(const BlockPattern &pattern) { return (pattern.blockColumns + 63) / 64; }
-  /// How many columns some of the rows have.
-  int64_t unionSize(const int32_t *rows, int64_t count) const {
-    int64_t size = 0;
-    for (int64_t word = 0; word < words; ++word) {
-      uint64_t any = 0;
-      for (int64_t i = 0; i < count; ++i)
-        any |= bits[rows[i] * words + word];
-      size += std::popcount(any);
-    }
-    return size;
-  }
+  int64_t wordCount() const { return words; }
+  const uint64_t *of(int32_t row) const { return bits.data() + row * words; }
 
 private:
   int64_t words;
   std::vector<uint64_t> bits;
 };
 
-/// An order of the rows, with the sum of its windows' columns.
+/// An order of the rows, with the sum of its windows' columns. Every window knows which columns some of its rows have,
+/// and which columns a single one has: what a swap changes then does not depend on how many rows a window has.
 class Order {
 public:
   Order(const RowSets &sets, std::vector<int32_t> rows, int64_t groups)
-      : sets(sets), rows(std::move(rows)), groups(groups) {
-    for (int64_t first = 0; first < int64_t(this->rows.size()); first += groups)
-      sizes.push_back(sizeOf(first / groups));
-    columns = std::accumulate(sizes.begin(), sizes.end(), int64_t(0));
+      : sets(sets), rows(std::move(rows)), groups(groups), windows((int64_t(this->rows.size()) + groups - 1) / groups),
+        bits(2 * windows * sets.wordCount()) {
+    for (int64_t window = 0; window < windows; ++window) {
+      update(window);
+      for (int64_t word = 0; word < sets.wordCount(); ++word)
+        columns += std::popcount(anyOf(window)[word]);
+    }
   }
 
   int64_t rowCount() const { return int64_t(rows.size()); }
-  int64_t windowCount() const { return int64_t(sizes.size()); }
+  int64_t windowCount() const { return windows; }
   int64_t columnCount() const { return columns; }
   std::vector<int32_t> take() {
     // Which group of a window has which row changes nothing: rows in their own order read W from front to back.
@@ -69,42 +66,71 @@ public:
     return std::move(rows);
   }
 
-  /// Swaps two rows unless `isAccepted(growth)` of the sum is false.
-  template <typename IsAccepted> void trySwap(int64_t a, int64_t b, const IsAccepted &isAccepted) {
+  /// Swaps two rows unless `isAccepted(growth)` of the sum is false. Returns the effort.
+  template <typename IsAccepted> int64_t trySwap(int64_t a, int64_t b, const IsAccepted &isAccepted) {
     const int64_t windowA = a / groups, windowB = b / groups;
     if (windowA == windowB)
-      return;
+      return operationsPerSwap;
+    const int64_t growth = growthOfSwap(a, b);
+    if (!isAccepted(growth))
+      return effortOfTry();
     std::swap(rows[a], rows[b]);
-    const int64_t sizeA = sizeOf(windowA), sizeB = sizeOf(windowB);
-    const int64_t growth = sizeA + sizeB - sizes[windowA] - sizes[windowB];
-    if (!isAccepted(growth)) {
-      std::swap(rows[a], rows[b]);
-      return;
-    }
-    sizes[windowA] = sizeA;
-    sizes[windowB] = sizeB;
+    update(windowA);
+    update(windowB);
     columns += growth;
+    return effortOfTry() + 2 * sets.wordCount() * (2 * groups + 1);
   }
 
+  /// The effort of a swap that is not accepted.
+  int64_t effortOfTry() const { return operationsPerWord * sets.wordCount() + operationsPerSwap; }
+
 private:
-  int64_t sizeOf(int64_t window) const {
-    const int64_t first = window * groups;
-    return sets.unionSize(rows.data() + first, std::min(groups, rowCount() - first));
+  uint64_t *anyOf(int64_t window) { return bits.data() + 2 * window * sets.wordCount(); }
+  uint64_t *onceOf(int64_t window) { return anyOf(window) + sets.wordCount(); }
+
+  int64_t growthOfSwap(int64_t a, int64_t b) {
+    const uint64_t *rowA = sets.of(rows[a]), *rowB = sets.of(rows[b]);
+    const uint64_t *anyA = anyOf(a / groups), *anyB = anyOf(b / groups);
+    const uint64_t *onceA = onceOf(a / groups), *onceB = onceOf(b / groups);
+    int64_t growth = 0;
+    for (int64_t word = 0; word < sets.wordCount(); ++word) {
+      const uint64_t onlyA = rowA[word] & ~rowB[word], onlyB = rowB[word] & ~rowA[word];
+      growth += std::popcount((onlyA & ~anyB[word]) | (onlyB & ~anyA[word]));
+      growth -= std::popcount((onlyA & onceA[word]) | (onlyB & onceB[word]));
+    }
+    return growth;
+  }
+
+  void update(int64_t window) {
+    uint64_t *any = anyOf(window), *once = onceOf(window);
+    const int64_t first = window * groups, end = std::min(first + groups, rowCount());
+    for (int64_t word = 0; word < sets.wordCount(); ++word) {
+      uint64_t one = 0, two = 0;
+      for (int64_t i = first; i < end; ++i) {
+        const uint64_t row = sets.of(rows[i])[word];
+        two |= one & row;
+        one |= row;
+      }
+      any[word] = one;
+      once[word] = one & ~two;
+    }
   }
 
   const RowSets &sets;
   std::vector<int32_t> rows;
-  int64_t groups;
-  std::vector<int64_t> sizes; // by window
-  int64_t columns;
+  int64_t groups, windows;
+  std::vector<uint64_t> bits;
+  int64_t columns = 0;
 };
 
 /// Simulated annealing: random swaps of rows. Those that need more columns are accepted less and less often.
-void anneal(Order &order, int64_t swaps) {
+void anneal(Order &order, int64_t operations) {
   std::mt19937_64 random(1); // its numbers are the same everywhere
   auto below = [](uint64_t half, int64_t limit) { return int64_t((half & UINT32_MAX) * uint64_t(limit) >> 32); };
   const double columnsPerWindow = double(order.columnCount()) / double(order.windowCount());
-  const double first = std::sqrt(columnsPerWindow) / 4, last = 0.15;
+  // Measured with windows of 3 to 24 rows: a warmer begin takes longer and ends no better.
+  const double last = 0.15, first = std::max(std::sqrt(columnsPerWindow) / 16, last);
+  int64_t effort = 0;
   for (int stage = 0; stage < stageCount; ++stage) {
     const double temperature = first * std::pow(last / first, double(stage) / (stageCount - 1));
     auto isAccepted = [&](int64_t growth) {
@@ -113,9 +139,9 @@ void anneal(Order &order, int64_t swaps) {
       const double limit = double(growth) / temperature;
       return limit < 16 && std::exp(-limit) > double(random() >> 11) * 0x1p-53;
     };
-    for (int64_t i = 0; i < swaps / stageCount; ++i) {
+    while (effort < operations / stageCount * (stage + 1)) {
       const uint64_t bits = random();
-      order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), isAccepted);
+      effort += order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), isAccepted);
     }
   }
 }
@@ -141,10 +167,18 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t gr
   // Rows of about the same length take about the same time, and long rows together need fewer columns than apart.
   const Order byLength(sets, rowsByLength(pattern), groups);
   Order order = byLength.columnCount() <= unchanged.columnCount() ? byLength : unchanged;
-  const int64_t operationsPerSwap = 2 * words * (groups + 4) + 20;
   const int64_t operations = std::max(operationsPerBlock * blocks, leastOperations);
-  anneal(order, std::min(operations / operationsPerSwap, swapsPerRow * pattern.blockRows));
+  anneal(order, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()));
   return order.columnCount() < unchanged.columnCount() ? order.take() : own;
+}
+
+std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, bool mayReorderRows) {
+  std::vector<int32_t> rows(pattern.blockRows);
+  std::iota(rows.begin(), rows.end(), 0);
+  if (mayReorderRows)
+    rows = orderRowsForWindows(pattern, groups);
+  rows.resize((rows.size() + groups - 1) / groups * groups, -1);
+  return rows;
 }
 
 } // namespace sparsec::runtime

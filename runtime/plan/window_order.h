@@ -4,14 +4,18 @@
 #ifndef SPARSEC_RUNTIME_WINDOW_ORDER_H
 #define SPARSEC_RUNTIME_WINDOW_ORDER_H
 
-#include "plan/windows.h"
+#include "plan/window_blocks.h"
 
 namespace sparsec::runtime {
 
 /// All block rows, window after window; the last window may have fewer than `groups`. The sum over the windows of the
 /// columns that their rows need is small: at most that of rows in their own order. The same input gives the same order.
-/// Takes about 10 ms, or 100 ms for 100 000 blocks if that is more.
+/// Takes about 10 ms, or up to 100 ms for 100 000 blocks if that is more.
 std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t groups);
+
+/// The block row of every group of every window; -1 where there is none. In their own order, or in that of
+/// orderRowsForWindows.
+std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, bool mayReorderRows);
 
 } // namespace sparsec::runtime
 

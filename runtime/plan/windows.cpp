@@ -3,7 +3,6 @@
 #include "plan/window_order.h"
 
 #include <algorithm>
-#include <numeric>
 
 namespace sparsec::runtime {
 
@@ -22,7 +21,7 @@ constexpr uint32_t columnOf(uint32_t step) { return step & 0xffff; }
 /// Fills the sections, window after window.
 class WindowBuilder {
 public:
-  explicit WindowBuilder(const WindowInput &input) : input(input), products(input.groups) {
+  explicit WindowBuilder(const WindowInput &input) : input(input), gatherer(input.pattern), products(input.groups) {
     windows.columnOffsets = windows.blockOffsets = windows.stepOffsets = {0};
   }
 
@@ -31,44 +30,28 @@ public:
   Windows finish();
 
 private:
-  /// Gathers the blocks of the rows by column, then by group.
-  void gather(const int32_t *rows);
-  void addBlocks();
+  void addBlocks(const std::vector<PlacedBlock> &blocks);
   void addSteps(const std::vector<uint32_t> &groupProducts);
   void addColumns();
 
   const WindowInput &input;
+  BlockGatherer gatherer;
   Windows windows;
   // Of the window that is being added:
-  std::vector<uint64_t> entries;               // column, group and block from the highest bits on
   std::vector<uint32_t> columns;               // block columns
   std::vector<std::vector<uint32_t>> products; // the steps of each group that multiply
 };
 
-void WindowBuilder::gather(const int32_t *rows) {
-  entries.clear();
-  for (int64_t group = 0; group < input.groups; ++group) {
-    if (rows[group] < 0)
-      continue;
-    const int32_t *range = input.pattern.rowPtr + rows[group];
-    for (int32_t block = range[0]; block < range[1]; ++block)
-      entries.push_back(uint64_t(input.pattern.colIdx[block]) << (32 + groupBits) | uint64_t(group) << 32 |
-                        uint32_t(block));
-  }
-  std::sort(entries.begin(), entries.end());
-}
-
-void WindowBuilder::addBlocks() {
+void WindowBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
   columns.clear();
   for (std::vector<uint32_t> &each : products)
     each.clear();
-  for (uint32_t number = 0; number < entries.size(); ++number) {
-    const auto column = uint32_t(entries[number] >> (32 + groupBits));
-    if (columns.empty() || columns.back() != column)
-      columns.push_back(column);
-    const uint64_t group = entries[number] >> 32 & ((1u << groupBits) - 1);
-    products[group].push_back(step(uint32_t(columns.size() - 1), number));
-    windows.blocks.push_back({int32_t(uint32_t(entries[number])), int32_t(column)});
+  for (uint32_t number = 0; number < blocks.size(); ++number) {
+    const PlacedBlock &each = blocks[number];
+    if (columns.empty() || columns.back() != each.column)
+      columns.push_back(each.column);
+    products[each.place].push_back(step(uint32_t(columns.size() - 1), number));
+    windows.blocks.push_back({each.block, int32_t(each.column)});
   }
 }
 
@@ -106,11 +89,11 @@ void WindowBuilder::addColumns() {
 }
 
 bool WindowBuilder::add(const int32_t *rows) {
-  gather(rows);
+  const std::vector<PlacedBlock> &blocks = gatherer.gather(rows, input.groups);
   windows.rows.insert(windows.rows.end(), rows, rows + input.groups);
-  if (entries.size() > maxInWindow)
+  if (blocks.size() > maxInWindow)
     return false;
-  addBlocks();
+  addBlocks(blocks);
   for (const std::vector<uint32_t> &each : products)
     addSteps(each);
   addColumns();
@@ -127,25 +110,12 @@ Windows WindowBuilder::finish() {
   return std::move(windows);
 }
 
-/// The block row of every group of every window; -1 where there is none.
-std::vector<int32_t> rowsOfWindows(const WindowInput &input) {
-  std::vector<int32_t> rows;
-  if (input.mayReorderRows) {
-    rows = orderRowsForWindows(input.pattern, input.groups);
-  } else {
-    rows.resize(input.pattern.blockRows);
-    std::iota(rows.begin(), rows.end(), 0);
-  }
-  rows.resize((rows.size() + input.groups - 1) / input.groups * input.groups, -1);
-  return rows;
-}
-
 } // namespace
 
 Windows makeWindows(const WindowInput &input) {
   if (input.pattern.blockRows == 0 || input.pattern.blockColumns > maxBlockColumns)
     return {};
-  const std::vector<int32_t> rows = rowsOfWindows(input);
+  const std::vector<int32_t> rows = rowsOfWindows(input.pattern, input.groups, input.mayReorderRows);
   WindowBuilder builder(input);
   for (size_t first = 0; first < rows.size(); first += input.groups)
     if (!builder.add(rows.data() + first))

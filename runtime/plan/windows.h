@@ -5,16 +5,9 @@
 #ifndef SPARSEC_RUNTIME_WINDOWS_H
 #define SPARSEC_RUNTIME_WINDOWS_H
 
-#include <cstdint>
-#include <vector>
+#include "plan/window_blocks.h"
 
 namespace sparsec::runtime {
-
-/// The blocks of a matrix. Checked, in host memory; the columns of a row are in any order.
-struct BlockPattern {
-  const int32_t *rowPtr, *colIdx;
-  int64_t blockRows, blockColumns;
-};
 
 struct WindowInput {
   BlockPattern pattern;
@@ -22,11 +15,6 @@ struct WindowInput {
   int64_t slots;       // of the ring of X, at least 2
   bool mayReorderRows; // so that rows with the same columns share a window
 };
-
-struct WindowBlock {
-  int32_t block, column;
-};
-static_assert(sizeof(WindowBlock) == 8, "layout of SPARSEC_PLAN_BLOCKS");
 
 /// The arrays have the layout of the plan's sections of the same names.
 struct Windows {

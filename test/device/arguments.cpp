@@ -141,7 +141,10 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
       // The staged store of 16-bit results and cp.async move whole units of 16 bytes.
       bool isWgmma = std::string_view(sparsec_kernel_variant(kernel, v)->schedule).starts_with("wgmma");
-      bool isStaged = isWgmma && bsr.block_rows % 64 == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
+      bool isStream =
+          std::string_view(sparsec_kernel_variant(kernel, v)->schedule).find(" streams ") != std::string::npos;
+      uint32_t rows = isStream ? 32 : 64; // of a box
+      bool isStaged = isWgmma && bsr.block_rows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
       size_t index = size_t(&argument - arguments.data());
       uint32_t slot = operandOf(kernel, index).slot;
       if ((slot == SPARSEC_SPMM_RESULT && isStaged) || (slot == SPARSEC_SPMM_DENSE && !isWgmma))

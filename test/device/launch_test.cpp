@@ -131,6 +131,9 @@ TEST_F(CudaOpenPlan, ServesEveryWidth) {
   Plan plan = createPlan(kernel, makeArguments(1).matrixOnly());
   std::vector<int64_t> widths = {1, 8, 37};
   for (size_t variant = 0; sparsec_kernel_variant(kernel, variant); ++variant) {
+    // A plan of a pattern that may change has no windows.
+    if (sparsec_kernel_variant(kernel, variant)->required_sections != 0)
+      continue;
     const sparsec_plan_info_t info = planInfo(plan, variant);
     const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, variant, 0);
     ASSERT_EQ(info.order, SPARSEC_TILE_ORDER_LISTS);

@@ -298,7 +298,7 @@ sparsec.kernel @kernel_c13_anchor(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 // -----
 
-// expected-error @+1 {{expects schedules with walk = windows in planned_schedules, and there alone, but got #sparsec.schedule<}}
+// expected-error @+1 {{expects schedules with walk = windows or streams in planned_schedules, and there alone, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -307,7 +307,7 @@ sparsec.kernel @kernel_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor
 
 // -----
 
-// expected-error @+1 {{expects schedules with walk = windows in planned_schedules, and there alone, but got #sparsec.schedule<}}
+// expected-error @+1 {{expects schedules with walk = windows or streams in planned_schedules, and there alone, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c14_fallback(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {fallback_schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -316,7 +316,7 @@ sparsec.kernel @kernel_c14_fallback(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %
 
 // -----
 
-// expected-error @+1 {{expects schedules with walk = windows in planned_schedules, and there alone, but got #sparsec.schedule<}}
+// expected-error @+1 {{expects schedules with walk = windows or streams in planned_schedules, and there alone, but got #sparsec.schedule<}}
 sparsec.kernel @kernel_c14_planned(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 1, consumers_n = 1>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

@@ -40,7 +40,7 @@ gpu.module @kernels {
     %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<64, 64, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
-    // expected-error @+1 {{'sparsec.load_fragment' op expects a fragment of the size of its view, with K contiguous, but got '!sparsec.fragment<64, 32, bf16>' of '!sparsec.view<64, 64, bf16, k>'}}
+    // expected-error @+1 {{'sparsec.load_fragment' op expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got '!sparsec.fragment<64, 32, bf16>' of '!sparsec.view<64, 64, bf16, k>'}}
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 32, bf16>
   }
 }
@@ -53,7 +53,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows for a tensor}}
+    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
     sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: 0, 65>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>]>
   }
 }
@@ -66,7 +66,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows for a tensor}}
+    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
     sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: -1, 8>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>]>
   }
 }
@@ -79,7 +79,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows for a tensor}}
+    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
     sparsec.copy %x[%zero, %zero] to %ring[%begin] {index = 0, rows = array<i64: 60, 8>} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 64, bf16>]>
   }
 }

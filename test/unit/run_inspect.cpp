@@ -3,6 +3,7 @@
 
 #include "inspect.h"
 #include "runtime_images.h"
+#include "runtime_stream_image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
@@ -27,7 +28,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 3.2, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 3.3, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"
@@ -112,8 +113,23 @@ TEST(Inspect, RequiredSections) {
   EXPECT_THAT(text, HasSubstr(R"("required_plan_sections":[])"));
 }
 
+TEST(Inspect, Streams) {
+  const LaunchInfoBuilder info = linearWithStreams();
+  const std::string text = inspect(info);
+  EXPECT_THAT(text, HasSubstr("      needs a plan   with window rows, stage offsets, stage columns, stage products, "
+                              "chunk offsets, chunk blocks\n"));
+  EXPECT_THAT(text, HasSubstr("      streams        consumers of 128 rows, products of 64, chunks of 4 products\n"));
+  EXPECT_THAT(text, HasSubstr("plan section stage columns\n"));
+  EXPECT_THAT(inspect(cudaLinear()), ::testing::Not(HasSubstr("streams")));
+  auto images = run::readImages(bytesOf(makeCubin(info.build())));
+  ASSERT_TRUE(bool(images));
+  std::string json;
+  llvm::raw_string_ostream(json) << run::describeImages(*images);
+  EXPECT_THAT(json, HasSubstr(R"("streams":{"chunk_products":4,"consumer_rows":128,"product_rows":64})"));
+}
+
 TEST(Inspect, WhateverIsReadCanBePrinted) {
-  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention(), withWorkspaces()}) {
+  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention(), withWorkspaces(), linearWithStreams()}) {
     const ByteVector good = builder.build();
     for (size_t i = 0; i < good.size(); ++i) {
       ByteVector bytes = good;

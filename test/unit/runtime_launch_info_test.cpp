@@ -235,7 +235,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"a requirement of variant 0 has alignment 12", [](auto &i) { i.requirements[0].width_alignment = 12; }},
       {"a requirement of variant 0 has alignment 32", [](auto &i) { i.requirements[0].alignment = 32; }},
       {"tensor map 1 needs argument 'x' at multiples of 16 bytes", [](auto &i) { i.requirements[1].alignment = 8; }},
-      {"unknown required plan sections 512", [](auto &i) { i.variants[0].required_sections = 512; }},
+      {"unknown required plan sections 16384", [](auto &i) { i.variants[0].required_sections = 16384; }},
       {"workspaces of variant 0 0 + 1 of 0", [](auto &i) { i.variants[0].workspace_count = 1; }},
       {"unknown lifetime of a workspace 3",
        [](auto &i) { i.workspaces = {{0, 0, 4, 3, 1, 1}}, i.variants[0].workspace_count = 1; }},
@@ -294,14 +294,22 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"field 4 and dimension 0 do not fit argument 'bias'", [](auto &i) { i.parameters[6].index = bias; }},
       {"field 1 and dimension 0 do not fit argument 'alpha'", [](auto &i) { i.parameters[5].index = alpha; }},
       {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[18].dimension = 2; }},
-      {"unknown plan section 9", [](auto &i) { i.parameters[9].index = 9; }},
+      {"unknown plan section 14", [](auto &i) { i.parameters[9].index = 14; }},
       {"is workspace 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_WORKSPACE; }},
       {"parameter 9 of variant 0 is input 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_INPUT; }},
       {"tensor map 1 is of argument 5 of 5", [](auto &i) { i.tensorMaps[1].argument = 5; }},
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES; }},
-      {"tensor map 0 of kind 4 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 4; }},
+      {"tensor map 0 of kind 5 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 5; }},
+      {"tensor map 1 of kind 4 does not fit argument 'x'",
+       [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_LINES; }},
+      {"tensor map 0 of kind 4 does not fit argument 'w'", // blocks of 192 bytes
+       [](auto &i) {
+         i.tensorMaps[0].kind = SPARSEC_TENSOR_MAP_BSR_LINES;
+         i.arguments[w].block_rows = 6;
+         i.arguments[w].block_columns = 16;
+       }},
       {"has rank 2", [](auto &i) { i.tensorMaps[0].rank = 2; }},
       {"box size 257", [](auto &i) { i.tensorMaps[0].box[1] = 257; }},
       {"unknown swizzle 4", [](auto &i) { i.tensorMaps[0].swizzle = 4; }},
@@ -502,6 +510,42 @@ TEST(LaunchInfo, AuxiliaryKernelsAreChecked) {
                     change(info);
                   }),
                   SPARSEC_STATUS_INVALID_IMAGE, message);
+}
+
+/// A launch info of version 3.2 or before: its stages end with spill_bytes.
+ByteVector withShortStages(const LaunchInfoBuilder &builder, uint32_t recordSize) {
+  ByteVector bytes = withTable(SPARSEC_TABLE_STAGES, [&](auto &table) { table.record_size = recordSize; });
+  sparsec_table_info_t table;
+  std::memcpy(&table, bytes.data() + sizeof(sparsec_launch_info_t) + (SPARSEC_TABLE_STAGES - 1) * sizeof(table),
+              sizeof(table));
+  for (size_t i = 0; i < builder.stages.size(); ++i)
+    std::memcpy(bytes.data() + table.offset + i * recordSize, &builder.stages[i], recordSize);
+  // What follows them is something else.
+  std::fill_n(bytes.begin() + table.offset + builder.stages.size() * recordSize,
+              builder.stages.size() * (sizeof(sparsec_stage_info_t) - recordSize), uint8_t(0xee));
+  updateChecksum(bytes);
+  return bytes;
+}
+
+TEST(LaunchInfo, ShorterRecordsHaveZeros) {
+  const LaunchInfoBuilder builder = cudaLinear();
+  for (uint32_t recordSize : {208u, 216u}) {
+    LaunchInfo info;
+    ASSERT_OK(LaunchInfo::parse(withShortStages(builder, recordSize), info));
+    const auto stages = info.all<sparsec_stage_info_t>();
+    ASSERT_EQ(stages.size(), 2u);
+    for (uint32_t i = 0; i < 2; ++i) {
+      EXPECT_STREQ(stages[i].symbol, builder.stages[i].symbol);
+      EXPECT_EQ(stages[i].spill_bytes, builder.stages[i].spill_bytes);
+      EXPECT_EQ(stages[i].consumer_rows + stages[i].product_rows + stages[i].chunk_products + stages[i].reserved, 0u);
+    }
+    EXPECT_STREQ(info.all<sparsec_argument_info_t>()[4].name, "y");
+    // The copy is itself a good launch info.
+    const auto *copy = reinterpret_cast<const uint8_t *>(&info.header());
+    EXPECT_OK(parse(ByteVector(copy, copy + info.header().total_size)));
+  }
+  EXPECT_STATUS(parse(withShortStages(builder, 200)), SPARSEC_STATUS_INVALID_IMAGE,
+                "records of table 12 have 200 bytes, but at least 208 and a multiple of 8 are expected");
 }
 
 TEST(LaunchInfo, LongerRecordsAreRead) {

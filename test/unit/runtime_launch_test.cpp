@@ -84,6 +84,18 @@ TEST_F(Launch, EdgeValuesEndAtK) {
   }
 }
 
+/// A block of 64 x 64 elements of 2 bytes has 64 lines of 128 bytes, whatever its rows are.
+TEST_F(Launch, BlocksInLines) {
+  LaunchInfoBuilder info = cudaLinear();
+  info.tensorMaps[0].kind = SPARSEC_TENSOR_MAP_BSR_LINES;
+  info.tensorMaps[0].box[1] = 32;
+  load(info);
+  ASSERT_OK(launch());
+  EXPECT_THAT(fake.tensorMaps[0].sizes, ::testing::ElementsAre(64u, 64u, 3u));
+  EXPECT_THAT(fake.tensorMaps[0].strides, ::testing::ElementsAre(128u, 8192u));
+  EXPECT_THAT(fake.tensorMaps[0].box, ::testing::ElementsAre(64u, 32u, 1u));
+}
+
 TEST_F(Launch, TensorMapTypeIsThatOfTheArgument) {
   LaunchInfoBuilder info = cudaLinear();
   info.arguments[w].dtype = info.arguments[x].dtype = SPARSEC_DTYPE_F16;

@@ -102,6 +102,23 @@ TEST(TileLists, LoadIsBalanced) {
   EXPECT_DOUBLE_EQ(listsOf({9, 0}, 100, 1, 2).balance, 6.5 / 11);
 }
 
+TEST(TileLists, HeavyRowsOfTheLastPanelsBeginEarly) {
+  // One row of 10 and ten rows of 1 in three panels. In the order of the panels, the last heavy tile goes to a worker
+  // with 8 of 15: balance .83.
+  std::vector<int> lengths(11, 1);
+  lengths.front() = 10;
+  const TileLists lists = listsOf(lengths, 100, 3, 4, 1, 1, /*tileOverhead=*/0);
+  EXPECT_DOUBLE_EQ(lists.balance, 15.0 / 16);
+  EXPECT_EQ(lists.tiles.size(), 33u);
+  std::set<std::pair<uint32_t, uint32_t>> all;
+  for (const Tile &tile : lists.tiles)
+    all.insert({tile.row, tile.panel});
+  EXPECT_EQ(all.size(), 33u) << "every tile once";
+  // Nothing makes this one better: it keeps the order of the panels.
+  using Tiles = std::vector<std::pair<uint32_t, uint32_t>>;
+  EXPECT_EQ(tilesOf(listsOf({10, 1}, 100, 2, 3, 1, 1, /*tileOverhead=*/0), 1), (Tiles{{1, 0}, {1, 1}}));
+}
+
 TEST(TileLists, OverheadCountsAsSteps) {
   auto balance = [](uint32_t overhead) { return listsOf({9, 0}, 100, 1, 2, 1, 1, overhead).balance; };
   EXPECT_DOUBLE_EQ(balance(0), 4.5 / 9);

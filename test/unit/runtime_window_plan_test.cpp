@@ -15,7 +15,7 @@ using namespace sparsec::test;
 
 namespace {
 
-enum { columnCost = 150 };
+enum { columnCost = 150, sectionCount = SPARSEC_PLAN_STEPS + 1 };
 
 /// cudaLinear() with one more variant in front of the others: windows of three block rows, a ring of five slots. Its
 /// parameters are the nine sections of the plan, the tile rows, the panels and the period.
@@ -28,7 +28,7 @@ LaunchInfoBuilder linearWithWindows() {
   std::strcpy(stage.symbol, "linear_windows");
   stage.slots = 5;
   stage.parameter_first = uint32_t(info.parameters.size());
-  for (uint32_t section = 0; section < planSectionCount; ++section)
+  for (uint32_t section = 0; section < sectionCount; ++section)
     info.parameters.push_back({SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0});
   for (uint32_t source : {SPARSEC_SOURCE_TILE_ROWS, SPARSEC_SOURCE_PANELS, SPARSEC_SOURCE_PERIOD})
     info.parameters.push_back({source, 0, 0, 0});
@@ -174,7 +174,7 @@ TEST_F(WindowPlan, LaunchesTakeTheVariantOfThePlan) {
   EXPECT_EQ(chosenVariant(), 0u);
   EXPECT_EQ(launched(), "linear_windows");
   EXPECT_EQ(fake.launches.back().gridX, 8u) << "2 windows and 2 panels, clusters of 2";
-  for (size_t i = 0; i < planSectionCount; ++i)
+  for (size_t i = 0; i < sectionCount; ++i)
     EXPECT_EQ(fake.launches.back().words[i], reinterpret_cast<uintptr_t>(plan->variants[0].sections[i]));
   EXPECT_EQ(uint32_t(fake.launches.back().words[9]), 2u) << "tile rows";
   // A launch that does not meet the requirements of the first two takes the last one.

@@ -2,6 +2,7 @@
 // The windows of block rows as pure functions, against an independent model of what the sections say.
 
 #include "plan/windows.h"
+#include "runtime_block_pattern.h"
 
 #include <algorithm>
 #include <chrono>
@@ -13,40 +14,13 @@
 #include <set>
 
 using namespace sparsec::runtime;
+using sparsec::test::Pattern;
 
 namespace {
 
-/// A pattern with its arrays.
-struct Pattern {
-  std::vector<int32_t> rowPtr = {0}, colIdx;
-  int64_t blockColumns;
-
-  Pattern(int64_t blockColumns, const std::vector<std::vector<int32_t>> &rows) : blockColumns(blockColumns) {
-    for (const auto &row : rows) {
-      colIdx.insert(colIdx.end(), row.begin(), row.end());
-      rowPtr.push_back(int32_t(colIdx.size()));
-    }
-  }
-  /// Every block with a probability of its row: that of the pattern, or none at all. The columns are in any order.
-  static Pattern random(int64_t blockRows, int64_t blockColumns, double density, double emptyRows, uint32_t seed) {
-    std::mt19937 random(seed);
-    auto happens = [&](double probability) { return double(random()) < probability * 0x1p32; };
-    std::vector<std::vector<int32_t>> rows(blockRows);
-    for (auto &row : rows) {
-      const double rowDensity = happens(emptyRows) ? 0 : density;
-      for (int32_t column = 0; column < blockColumns; ++column)
-        if (happens(rowDensity))
-          row.push_back(column);
-      std::shuffle(row.begin(), row.end(), random);
-    }
-    return {blockColumns, rows};
-  }
-
-  int64_t blockRows() const { return int64_t(rowPtr.size()) - 1; }
-  Windows windows(int64_t groups, int64_t slots, bool mayReorderRows) const {
-    return makeWindows({{rowPtr.data(), colIdx.data(), blockRows(), blockColumns}, groups, slots, mayReorderRows});
-  }
-};
+Windows windowsOf(const Pattern &pattern, int64_t groups, int64_t slots, bool mayReorderRows) {
+  return makeWindows({pattern.view(), groups, slots, mayReorderRows});
+}
 
 constexpr uint32_t noBlock = 65535;
 
@@ -184,7 +158,7 @@ TEST(Windows, SectionsSayWhatThePatternSays) {
             SCOPED_TRACE(testing::Message() << groups << " groups, " << slots << " slots, " << blockRows << " x "
                                             << blockColumns << ", " << density << ", " << mayReorderRows);
             const Pattern pattern = Pattern::random(blockRows, blockColumns, density, 0.2, ++seed);
-            expectRight(pattern, pattern.windows(groups, slots, mayReorderRows), groups, slots);
+            expectRight(pattern, windowsOf(pattern, groups, slots, mayReorderRows), groups, slots);
             if (HasFatalFailure())
               return;
           }
@@ -193,7 +167,7 @@ TEST(Windows, SectionsSayWhatThePatternSays) {
 TEST(Windows, AnExample) {
   // The second row has nothing, the first one needs column 9 long after column 0.
   const Pattern pattern(10, {{9, 0}, {}, {0, 1, 2, 3, 4, 5, 6}, {4}});
-  const Windows windows = pattern.windows(/*groups=*/3, /*slots=*/4, /*mayReorderRows=*/false);
+  const Windows windows = windowsOf(pattern, /*groups=*/3, /*slots=*/4, /*mayReorderRows=*/false);
   EXPECT_EQ(windows.rows, (std::vector<int32_t>{0, 1, 2, 3, -1, -1}));
   EXPECT_EQ(windows.columnOffsets, (std::vector<int32_t>{0, 8, 9}));
   EXPECT_EQ(windows.blockOffsets, (std::vector<int32_t>{0, 9, 10}));
@@ -215,7 +189,7 @@ TEST(Windows, AnExample) {
 
 TEST(Windows, NothingWaitsWhereEveryRowNeedsEverything) {
   const Pattern pattern = Pattern::random(12, 30, 1, 0, 1);
-  const Windows windows = pattern.windows(3, 4, true);
+  const Windows windows = windowsOf(pattern, 3, 4, true);
   EXPECT_EQ(windows.steps.size(), pattern.colIdx.size() + 1);
   EXPECT_EQ(windows.columnCount(), 4 * 30);
 }
@@ -226,17 +200,17 @@ TEST(Windows, NewOrderNeverNeedsMoreColumns) {
     for (double density : {0.03, 0.1, 0.5})
       for (double emptyRows : {0.0, 0.5}) {
         const Pattern pattern = Pattern::random(blockRows, 96, density, emptyRows, ++seed);
-        const Windows own = pattern.windows(3, 5, false), ordered = pattern.windows(3, 5, true);
+        const Windows own = windowsOf(pattern, 3, 5, false), ordered = windowsOf(pattern, 3, 5, true);
         EXPECT_LE(ordered.columnCount(), own.columnCount());
-        EXPECT_EQ(ordered.rows, pattern.windows(3, 5, true).rows) << "the same input gives the same order";
+        EXPECT_EQ(ordered.rows, windowsOf(pattern, 3, 5, true).rows) << "the same input gives the same order";
       }
 }
 
 TEST(Windows, NewOrderSharesColumns) {
   // Measured: 1.49 blocks for each column of such patterns, 1.31 in their own order.
   const Pattern pattern = Pattern::random(128, 128, 0.25, 0, 1);
-  EXPECT_LT(double(pattern.windows(3, 5, true).columnCount()),
-            0.9 * double(pattern.windows(3, 5, false).columnCount()));
+  EXPECT_LT(double(windowsOf(pattern, 3, 5, true).columnCount()),
+            0.9 * double(windowsOf(pattern, 3, 5, false).columnCount()));
 }
 
 TEST(Windows, RowsThatNeedTheSameShareAWindow) {
@@ -245,7 +219,7 @@ TEST(Windows, RowsThatNeedTheSameShareAWindow) {
   for (int32_t row = 0; row < 24; ++row)
     for (int32_t column = 0; column < 5; ++column)
       (column == 0 ? rows.emplace_back() : rows.back()).push_back(row % 8 * 5 + column);
-  const Windows windows = Pattern(40, rows).windows(3, 5, true);
+  const Windows windows = windowsOf(Pattern(40, rows), 3, 5, true);
   EXPECT_EQ(windows.columnCount(), 40);
   for (int64_t window = 0; window < windows.count(); ++window)
     for (int i = 1; i < 3; ++i)
@@ -256,10 +230,10 @@ TEST(Windows, RowsInTheirOwnOrder) {
   std::vector<int32_t> own(10);
   std::iota(own.begin(), own.end(), 0);
   const Pattern pattern = Pattern::random(10, 20, 0.3, 0.3, 1);
-  EXPECT_EQ(pattern.windows(5, 5, false).rows, own);
+  EXPECT_EQ(windowsOf(pattern, 5, 5, false).rows, own);
   // So sparse that rows share nothing, and bits for all columns would take too much memory.
   const Pattern sparse(1 << 20, std::vector<std::vector<int32_t>>(10000, {3}));
-  const Windows windows = sparse.windows(5, 5, true);
+  const Windows windows = windowsOf(sparse, 5, 5, true);
   EXPECT_TRUE(std::is_sorted(windows.rows.begin(), windows.rows.end()));
   EXPECT_EQ(windows.columnCount(), 2000);
 }
@@ -270,25 +244,25 @@ TEST(Windows, NumbersThatDoNotFitGiveNone) {
     std::iota(row.begin(), row.end(), 0);
     return row;
   };
-  EXPECT_FALSE(Pattern(70000, {rowOf(65535)}).windows(1, 5, false).isEmpty());
-  EXPECT_TRUE(Pattern(70000, {rowOf(65536)}).windows(1, 5, false).isEmpty());
+  EXPECT_FALSE(windowsOf(Pattern(70000, {rowOf(65535)}), 1, 5, false).isEmpty());
+  EXPECT_TRUE(windowsOf(Pattern(70000, {rowOf(65536)}), 1, 5, false).isEmpty());
   const Pattern two(70000, {rowOf(32767), rowOf(32768)}), oneMore(70000, {rowOf(32768), rowOf(32768)});
-  EXPECT_FALSE(two.windows(2, 5, false).isEmpty());
-  EXPECT_TRUE(oneMore.windows(2, 5, false).isEmpty());
-  EXPECT_FALSE(oneMore.windows(1, 5, false).isEmpty());
-  EXPECT_FALSE(Pattern(1 << 29, {{(1 << 29) - 1}}).windows(1, 5, false).isEmpty());
-  EXPECT_TRUE(Pattern((1 << 29) + 1, {{0}}).windows(1, 5, false).isEmpty());
-  EXPECT_TRUE(Pattern(3, {}).windows(2, 5, true).isEmpty());
+  EXPECT_FALSE(windowsOf(two, 2, 5, false).isEmpty());
+  EXPECT_TRUE(windowsOf(oneMore, 2, 5, false).isEmpty());
+  EXPECT_FALSE(windowsOf(oneMore, 1, 5, false).isEmpty());
+  EXPECT_FALSE(windowsOf(Pattern(1 << 29, {{(1 << 29) - 1}}), 1, 5, false).isEmpty());
+  EXPECT_TRUE(windowsOf(Pattern((1 << 29) + 1, {{0}}), 1, 5, false).isEmpty());
+  EXPECT_TRUE(windowsOf(Pattern(3, {}), 2, 5, true).isEmpty());
 }
 
 TEST(Windows, CostIsThatOfTheSlowerSide) {
   // 2 columns with 4 blocks; 3 columns with 3 blocks; nothing.
-  const Windows windows = Pattern(5, {{0, 1}, {0, 1}, {0, 1, 2}, {}, {}, {}}).windows(2, 5, false);
+  const Windows windows = windowsOf(Pattern(5, {{0, 1}, {0, 1}, {0, 1, 2}, {}, {}, {}}), 2, 5, false);
   EXPECT_EQ(windowCosts(windows, 150, 0), (std::vector<uint32_t>{400, 450, 0}));
   EXPECT_EQ(windowCosts(windows, 201, 2), (std::vector<uint32_t>{602, 803, 200}));
-  const Windows wide = Pattern::random(2, 65000, 1, 0, 1).windows(1, 5, false);
+  const Windows wide = windowsOf(Pattern::random(2, 65000, 1, 0, 1), 1, 5, false);
   EXPECT_EQ(windowCosts(wide, 65535, 65535), (std::vector<uint32_t>(2, 65535u * 65000 + 6553500)));
-  EXPECT_EQ(windowCosts(Pattern::random(1, 65535, 1, 0, 1).windows(1, 5, false), 65535, 65535),
+  EXPECT_EQ(windowCosts(windowsOf(Pattern::random(1, 65535, 1, 0, 1), 1, 5, false), 65535, 65535),
             (std::vector<uint32_t>{UINT32_MAX}));
 }
 
@@ -299,7 +273,7 @@ TEST(Windows, TimeForLargePatterns) {
     for (bool mayReorderRows : {false, true}) {
       const Pattern pattern = Pattern::random(rows, columns, density, 0, 1);
       auto begin = std::chrono::steady_clock::now();
-      const Windows windows = pattern.windows(3, 5, mayReorderRows);
+      const Windows windows = windowsOf(pattern, 3, 5, mayReorderRows);
       double milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
       std::printf("%d x %d blocks, density %.2f, %s: %zu blocks, %lld columns (%.2f a column), %zu steps, %.2f ms\n",
                   rows, columns, density, mayReorderRows ? "reordered" : "own order", pattern.colIdx.size(),

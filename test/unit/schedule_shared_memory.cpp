@@ -9,7 +9,7 @@
 using namespace sparsec;
 
 TEST(SharedMemory, StagedWgmma) {
-  SharedMemoryLayout layout = sharedMemoryLayout(wgmma128x256(), 2, /*stagedStore=*/true);
+  SharedMemoryLayout layout = sharedMemoryLayout(wgmma128x256(), /*blockColumns=*/64, 2, /*stagedStore=*/true);
   EXPECT_EQ(layout.aOffset, 0);
   EXPECT_EQ(layout.aSlotBytes, 128 * 64 * 2);
   EXPECT_EQ(layout.xOffset, 4 * 128 * 64 * 2);
@@ -26,7 +26,7 @@ TEST(SharedMemory, StagedWgmma) {
 }
 
 TEST(SharedMemory, ThreeLargeStagesLeaveASmallStagingArea) {
-  SharedMemoryLayout layout = sharedMemoryLayout(wgmma64x512(), 2, /*stagedStore=*/true);
+  SharedMemoryLayout layout = sharedMemoryLayout(wgmma64x512(), /*blockColumns=*/64, 2, /*stagedStore=*/true);
   EXPECT_EQ(layout.stagingColumns, 32);
   EXPECT_EQ(layout.stagingBuffers, 1);
   EXPECT_EQ(layout.stagingBytes, 2 * 64 * 32 * 2);
@@ -34,16 +34,33 @@ TEST(SharedMemory, ThreeLargeStagesLeaveASmallStagingArea) {
 }
 
 TEST(SharedMemory, StoreFromRegistersNeedsNoStaging) {
-  SharedMemoryLayout layout = sharedMemoryLayout(wgmma128x256(), 2, /*stagedStore=*/false);
+  SharedMemoryLayout layout = sharedMemoryLayout(wgmma128x256(), /*blockColumns=*/64, 2, /*stagedStore=*/false);
   EXPECT_EQ(layout.stagingBytes, 0);
   EXPECT_EQ(layout.barrierOffset, layout.stagingOffset);
   EXPECT_EQ(layout.total, 229440 - 32768);
 }
 
 TEST(SharedMemory, OneRoleNeedsNoBarriers) {
-  SharedMemoryLayout layout = sharedMemoryLayout(mmaSync128x128(), 2, /*stagedStore=*/false);
+  SharedMemoryLayout layout = sharedMemoryLayout(mmaSync128x128(), /*blockColumns=*/64, 2, /*stagedStore=*/false);
   EXPECT_EQ(layout.barrierBytes, 0);
   EXPECT_EQ(layout.total, 4 * (128 + 128) * 32 * 2);
+}
+
+/// Two groups with four slots of 4 blocks each, and four stages of X.
+TEST(SharedMemory, Streams) {
+  Schedule schedule = wgmma128x256();
+  schedule.walk = TileWalk::Streams;
+  schedule.tileM = 320;
+  schedule.tileN = schedule.tileK = 128;
+  schedule.stages = schedule.blockStages = 4;
+  SharedMemoryLayout layout = sharedMemoryLayout(schedule, /*blockColumns=*/32, 2, /*stagedStore=*/true);
+  EXPECT_EQ(layout.aSlotBytes, 4 * 32 * 32 * 2);
+  EXPECT_EQ(layout.xOffset, 2 * 4 * layout.aSlotBytes);
+  EXPECT_EQ(layout.xSlotBytes, 128 * 128 * 2);
+  EXPECT_EQ(layout.stagingOffset, layout.xOffset + 4 * layout.xSlotBytes);
+  EXPECT_EQ(layout.stagingBytes, 2 * 64 * 32 * 2);
+  EXPECT_EQ(layout.aBarrierOffset, layout.barrierOffset + 4 * 16);
+  EXPECT_EQ(layout.barrierBytes, (4 + 8) * 16);
 }
 
 TEST(SharedMemory, StoreIsStagedWhereTensorStoresCanBeUsed) {
@@ -52,6 +69,10 @@ TEST(SharedMemory, StoreIsStagedWhereTensorStoresCanBeUsed) {
   EXPECT_FALSE(usesStagedStore(wgmma128x256(), 112, 2)) << "64 rows would reach into the next block row";
   EXPECT_FALSE(usesStagedStore(wgmma128x256(), 128, 4)) << "stmatrix moves 16-bit elements";
   EXPECT_FALSE(usesStagedStore(mmaSync128x128(), 128, 2));
+  Schedule streams = wgmma128x256();
+  streams.walk = TileWalk::Streams;
+  EXPECT_TRUE(usesStagedStore(streams, /*blockRows=*/32, 2));
+  EXPECT_FALSE(usesStagedStore(streams, /*blockRows=*/16, 2));
   ProblemDescription problem = problemWithBlock(128, 128);
   EXPECT_GT(sharedMemoryLayout(wgmma128x256(), problem).stagingBytes, 0);
   problem.outputBytes = 4;

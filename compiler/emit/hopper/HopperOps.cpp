@@ -36,11 +36,17 @@ void HopperOps::emitProduct(ProductOp op) {
   auto type = cast<PendingType>(op.getType());
   WgmmaShape shape = {type.getRows(), type.getColumns(), int64_t(op.getColumns().value_or(type.getColumns())),
                       int64_t(op.getDepth())};
-  if (op.getACursor())
-    sum = emitWgmmaProduct(b, shape, operandOf(op.getA(), op.getACursor()), x, sum);
-  else
-    sum = emitWgmmaProduct(b, shape, values.of(op.getA()), x, sum);
-  values.set(op, sum);
+  auto issue = [&] {
+    if (op.getACursor())
+      return emitWgmmaProduct(b, shape, operandOf(op.getA(), op.getACursor()), x, sum);
+    return emitWgmmaProduct(b, shape, values.of(op.getA()), x, sum);
+  };
+  if (!op.getCondition())
+    return values.set(op, issue());
+  using Values = KernelBuilder::Values;
+  values.set(op, b.ifThenElse(
+                     values.one(op.getCondition()), sum.getType(), [&] { return Values{issue()}; },
+                     [&] { return Values{sum}; }));
 }
 
 void HopperOps::emitAwait(AwaitOp op) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products by wgmma. A view is the matrix descriptor of its buffer in slot 0; accumulators are structs of f32, one for
-// every thread of a warpgroup.
+// Products by wgmma. A view is the address of its buffer in slot 0, as descriptors have it; accumulators are structs of
+// f32, one for every thread of a warpgroup.
 
 #ifndef SPARSEC_EMIT_HOPPER_PRODUCTS_H
 #define SPARSEC_EMIT_HOPPER_PRODUCTS_H
@@ -12,9 +12,9 @@ namespace sparsec {
 /// `row` and `column`: first element of the view in its buffer, or null.
 mlir::Value emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value row, mlir::Value column);
 
-/// An operand: the descriptor of its view, the view and the ring of its buffer, and the slot.
+/// An operand: the address of its view, the view and the ring of its buffer, and the slot.
 struct WgmmaOperand {
-  mlir::Value descriptor;
+  mlir::Value address;
   ViewOp view;
   Ring &ring;
   mlir::Value slot;

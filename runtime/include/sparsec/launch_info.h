@@ -19,6 +19,8 @@
 #ifndef SPARSEC_LAUNCH_INFO_H
 #define SPARSEC_LAUNCH_INFO_H
 
+#include "plan_sections.h"
+
 #include <stdint.h>
 
 #ifdef __cplusplus
@@ -28,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 3
-#define SPARSEC_LAUNCH_INFO_MINOR 2
+#define SPARSEC_LAUNCH_INFO_MINOR 3
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -201,42 +203,6 @@ typedef enum sparsec_block_state_e {
   SPARSEC_BLOCK_PARTIAL = 2, /* visited; the mask region decides for each pair */
 } sparsec_block_state_t;
 
-/* Sections of a plan. Later kernel families add sections (word streams, packed
- * values, reordered rows). They do not affect kernels that do not name them. */
-typedef enum sparsec_plan_section_e {
-  /* uint32[workers + 1]: worker w (a CTA, a cluster of CTAs, or a concurrent tile of a CTA) owns the tiles
-   * [offsets[w], offsets[w + 1]). */
-  SPARSEC_PLAN_TILE_OFFSETS = 0,
-  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. If the stage takes SPARSEC_SOURCE_PERIOD, lists
-   * may hold the tiles of a period of panels only. Workers then run their lists for the panels from 0, from the period,
-   * from twice the period on, and so on up to the result's end. In such lists panels ascend, so that the first tile
-   * beyond the result is the end of a round. */
-  SPARSEC_PLAN_TILES = 1,
-  /*
-   * The sections of windows. A window has g block rows, one for each consumer of a CTA, which share the columns
-   * of X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows
-   * has a block, in ascending order. They are counted from 0 in every window, and so are its blocks.
-   */
-  /* int32[windows * g]: the block row of each group, every block row once; -1: none. */
-  SPARSEC_PLAN_WINDOW_ROWS = 2,
-  /* int32[windows + 1]: window w has the columns [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_COLUMNS. */
-  SPARSEC_PLAN_COLUMN_OFFSETS = 3,
-  /* uint32[columns + 1]: 8 * block column + the number of groups that have no step for this column. A reader may load
-   * one entry more than there are. */
-  SPARSEC_PLAN_COLUMNS = 4,
-  /* int32[windows + 1]: window w has the blocks [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_BLOCKS. */
-  SPARSEC_PLAN_BLOCK_OFFSETS = 5,
-  /* {int32 block, int32 block column}[blocks + 1]: the number of each block in the matrix, by column, then by group. */
-  SPARSEC_PLAN_BLOCKS = 6,
-  /* int32[windows * g + 1]: group i of window w has the steps [offsets[g * w + i], offsets[g * w + i + 1]). */
-  SPARSEC_PLAN_STEP_OFFSETS = 7,
-  /* uint32[steps + 1]: the number of the column in the window + 65536 * the number of the block in the window. 65535 as
-   * the block: a step that multiplies nothing, only waits for the column. Plans have such steps so that a group never
-   * skips `slots` columns or more, from window to window too: at most slots / 2 at a window's end, and at most
-   * slots - slots / 2 - 1 at its begin. Every group has a step in every window that has columns. */
-  SPARSEC_PLAN_STEPS = 8,
-} sparsec_plan_section_t;
-
 typedef enum sparsec_swizzle_e {
   SPARSEC_SWIZZLE_NONE = 0,
   SPARSEC_SWIZZLE_32B = 1,
@@ -251,6 +217,9 @@ typedef enum sparsec_tensor_map_kind_e {
   /* The same memory, for blocks of the last block column that K cuts: {K mod block columns, or block columns if that is
    * 0, block rows, blocks}. Copies write zeros for the elements beyond K. */
   SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES = 3,
+  /* The same memory, rank 3: {elements of 128 bytes, lines of 128 bytes in a block, blocks}. Short rows of blocks
+   * arrive faster so. Copies bring the elements beyond K too. */
+  SPARSEC_TENSOR_MAP_BSR_LINES = 4,
 } sparsec_tensor_map_kind_t;
 
 /*
@@ -466,8 +435,8 @@ typedef struct sparsec_requirement_info_s {
 
 /*
  * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
- * chip and on the matrix instruction. A variant has each number of its operation once; one without windows needs none
- * that is for windows. Host plans have no tile lists and use none of them.
+ * chip and on the matrix instruction. A variant has each number of its operation once; one without windows and streams
+ * needs none that is for them. Host plans have no tile lists and use none of them.
  */
 typedef enum sparsec_plan_cost_key_e {
   /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */
@@ -475,9 +444,10 @@ typedef enum sparsec_plan_cost_key_e {
   /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
    * instead of whole panels. 101: never. */
   SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
-  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. */
+  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. With streams:
+   * the time that a column of X adds to that of the products. */
   SPARSEC_PLAN_COST_COLUMN = 3,
-  /* SpMM with windows: if at least this percentage of the blocks is stored, a plan makes no windows, and another
+  /* SpMM with windows or streams: if at least this percentage of the blocks is stored, a plan makes none, and another
    * variant runs. 101: never. */
   SPARSEC_PLAN_COST_WINDOW_DENSITY = 4,
 } sparsec_plan_cost_key_t;
@@ -537,7 +507,9 @@ typedef struct sparsec_extent_info_s {
  *
  * SpMM with windows (it takes SPARSEC_PLAN_WINDOW_ROWS): tile row t is window t of
  * the plan. tile_m is a multiple of the block rows, and there are
- * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X.
+ * ceil(M / tile_m) windows. Panels are those of SpMM. slots are those of X. The
+ * tiles of a kernel with streams (it takes SPARSEC_PLAN_STAGE_OFFSETS too) are the
+ * same.
  *
  * SDDMM: tile rows are those of SpMM, but every block row has s of them, also
  * where M cuts it. Panel p of a tile row has stored blocks
@@ -569,6 +541,11 @@ typedef struct sparsec_stage_info_s {
   uint32_t registers;            /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */
   uint32_t spill_bytes;          /* as ptxas reports */
+  /* Of kernels with streams (see SPARSEC_PLAN_STAGE_OFFSETS); 0 for others. */
+  uint32_t consumer_rows;  /* rows of a tile that a consumer has: a divisor of tile_m */
+  uint32_t product_rows;   /* rows of a product: a divisor of consumer_rows, a multiple of the block rows */
+  uint32_t chunk_products; /* products of a chunk: 1 to 64 */
+  uint32_t reserved;
 } sparsec_stage_info_t;
 
 typedef enum sparsec_stage_flag_e {
@@ -678,7 +655,7 @@ static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
 static_assert(sizeof(sparsec_variant_info_t) == 168, "file format");
 static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_stage_info_t) == 208, "file format");
+static_assert(sizeof(sparsec_stage_info_t) == 224, "file format");
 static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
 static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
 static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");

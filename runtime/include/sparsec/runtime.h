@@ -450,8 +450,9 @@ typedef struct sparsec_allocator_s {
 typedef enum sparsec_plan_flag_e {
   /* The pattern of the launches is that of the plan: its index arrays have the same contents in every launch, wherever
    * they are. The plan may then hold the pattern in another order, in windows of block rows that share what they load
-   * (see SPARSEC_PLAN_WINDOW_ROWS), for the variants that can use it. Launches that check their lists, and launches on
-   * the host, refuse other contents. Other launches with other contents give wrong results. Values may change. */
+   * (see SPARSEC_PLAN_WINDOW_ROWS and SPARSEC_PLAN_STAGE_OFFSETS), for the variants that can use it. Launches that
+   * check their lists, and launches on the host, refuse other contents. Other launches with other contents give wrong
+   * results. Values may change. */
   SPARSEC_PLAN_STATIC_PATTERN = 1,
   /* Makes the plan in less time: block rows share windows in their own order. */
   SPARSEC_PLAN_FAST = 2,

@@ -34,9 +34,9 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
-static constexpr const char *planSectionNames[] = {"tile offsets",   "tiles",        "window rows",
-                                                   "column offsets", "columns",      "block offsets",
-                                                   "blocks",         "step offsets", "steps"};
+static constexpr const char *planSectionNames[] = {
+    "tile offsets", "tiles", "window rows",   "column offsets", "columns",        "block offsets", "blocks",
+    "step offsets", "steps", "stage offsets", "stage columns",  "stage products", "chunk offsets", "chunk blocks"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
 static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
 static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};
@@ -128,7 +128,9 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
   case SPARSEC_SOURCE_TENSOR_MAP: {
     const auto &map = recordsOf<sparsec_tensor_map_info_t>(view.info)[parameter.index];
     return fmt::format("tensor map of {}{}, box {} (innermost first), swizzle {}", view.argumentName(map.argument),
-                       map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K" : "",
+                       map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ? " cut at K"
+                       : map.kind == SPARSEC_TENSOR_MAP_BSR_LINES     ? " in lines of 128 bytes"
+                                                                      : "",
                        fmt::join(llvm::ArrayRef(map.box, map.rank), "x"), swizzleNames[map.swizzle]);
   }
   case SPARSEC_SOURCE_PLAN_SECTION:
@@ -196,7 +198,7 @@ static llvm::json::Object describeStage(const KernelView &view, const sparsec_st
   llvm::json::Array parameters;
   for (const auto &parameter : view.slice<sparsec_parameter_info_t>(stage.parameter_first, stage.parameter_count))
     parameters.push_back(describeParameter(view, parameter));
-  return llvm::json::Object{
+  llvm::json::Object object{
       {"symbol", nameOf(stage.symbol).str()},
       {"threads", stage.threads},
       {"tile", llvm::json::Array{stage.tile_m, stage.tile_n, stage.tile_k}},
@@ -210,6 +212,11 @@ static llvm::json::Object describeStage(const KernelView &view, const sparsec_st
       {"spill_bytes", measured(stage.spill_bytes)},
       {"parameters", std::move(parameters)},
   };
+  if (stage.consumer_rows != 0)
+    object["streams"] = llvm::json::Object{{"consumer_rows", stage.consumer_rows},
+                                           {"product_rows", stage.product_rows},
+                                           {"chunk_products", stage.chunk_products}};
+  return object;
 }
 
 static llvm::json::Object describeWorkspace(const KernelView &view, const sparsec_workspace_info_t &workspace) {
@@ -333,6 +340,9 @@ static void printStage(llvm::raw_ostream &stream, const KernelView &view, const 
   bool isMeasured = view.image.isMeasured();
   line("symbol", nameOf(stage.symbol).str());
   line("tile", fmt::format("{}x{}x{}", stage.tile_m, stage.tile_n, stage.tile_k));
+  if (stage.consumer_rows != 0)
+    line("streams", fmt::format("consumers of {} rows, products of {}, chunks of {} products", stage.consumer_rows,
+                                stage.product_rows, stage.chunk_products));
   if (view.info.target_kind == SPARSEC_TARGET_CUDA) {
     std::string residents = fmt::format("{} CTAs per SM", stage.ctas_per_sm);
     if (stage.ctas_per_sm == 0)

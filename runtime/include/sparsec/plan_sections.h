@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/*
+ * plan_sections.h: the sections of plans, which machine kernels read. A part of
+ * launch_info.h, whose stages say how they use them (sparsec_stage_info_t).
+ */
+#ifndef SPARSEC_PLAN_SECTIONS_H
+#define SPARSEC_PLAN_SECTIONS_H
+
+/* Sections of a plan. Later kernel families add sections (word streams, packed
+ * values, reordered rows). They do not affect kernels that do not name them. */
+typedef enum sparsec_plan_section_e {
+  /* uint32[workers + 1]: worker w (a CTA, a cluster of CTAs, or a concurrent tile of a CTA) owns the tiles
+   * [offsets[w], offsets[w + 1]). */
+  SPARSEC_PLAN_TILE_OFFSETS = 0,
+  /* {uint32 tile row, uint32 panel}[tiles]; see sparsec_stage_info_t. If the stage takes SPARSEC_SOURCE_PERIOD, lists
+   * may hold the tiles of a period of panels only. Workers then run their lists for the panels from 0, from the period,
+   * from twice the period on, and so on up to the result's end. In such lists panels ascend, so that the first tile
+   * beyond the result is the end of a round. */
+  SPARSEC_PLAN_TILES = 1,
+  /*
+   * The sections of windows. A window has g block rows, one for each consumer of a CTA, which share the columns
+   * of X that they load; g = tile_m / block rows. The window's columns are the block columns in which any of its rows
+   * has a block, in ascending order. They are counted from 0 in every window, and so are its blocks.
+   */
+  /* int32[windows * g]: the block row of each group, every block row once; -1: none. */
+  SPARSEC_PLAN_WINDOW_ROWS = 2,
+  /* int32[windows + 1]: window w has the columns [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_COLUMNS. */
+  SPARSEC_PLAN_COLUMN_OFFSETS = 3,
+  /* uint32[columns + 1]: 8 * block column + the number of groups that have no step for this column. A reader may load
+   * one entry more than there are. */
+  SPARSEC_PLAN_COLUMNS = 4,
+  /* int32[windows + 1]: window w has the blocks [offsets[w], offsets[w + 1]) of SPARSEC_PLAN_BLOCKS. */
+  SPARSEC_PLAN_BLOCK_OFFSETS = 5,
+  /* {int32 block, int32 block column}[blocks + 1]: the number of each block in the matrix, by column, then by group. */
+  SPARSEC_PLAN_BLOCKS = 6,
+  /* int32[windows * g + 1]: group i of window w has the steps [offsets[g * w + i], offsets[g * w + i + 1]). */
+  SPARSEC_PLAN_STEP_OFFSETS = 7,
+  /* uint32[steps + 1]: the number of the column in the window + 65536 * the number of the block in the window. 65535 as
+   * the block: a step that multiplies nothing, only waits for the column. Plans have such steps so that a group never
+   * skips `slots` columns or more, from window to window too: at most slots / 2 at a window's end, and at most
+   * slots - slots / 2 - 1 at its begin. Every group has a step in every window that has columns. */
+  SPARSEC_PLAN_STEPS = 8,
+  /*
+   * The sections of streams, for small blocks. A variant with streams takes SPARSEC_PLAN_WINDOW_ROWS too, and windows
+   * of g = tile_m / block rows block rows. Consumer 0 of a CTA has the first consumer_rows / block rows of them,
+   * consumer 1 the next ones, and so on. The block rows of a consumer form p = consumer_rows / product_rows bundles of
+   * product_rows / block rows neighbours. A product multiplies the blocks that a bundle has in one column by that
+   * column of X. It exists if the bundle has a block there. Its row is the number of the bundle, from 0 in each
+   * consumer.
+   * The columns of a window come in stages of c = tile_k / block columns. Each consumer reads a stream: the blocks of
+   * its products by stage, then by column, then by row, in chunks of chunk_products products. Every window begins a
+   * new chunk in each stream. A plan has streams only if K is a multiple of the block columns.
+   */
+  /* int32[windows + 1]: window w has the stages [offsets[w], offsets[w + 1]). */
+  SPARSEC_PLAN_STAGE_OFFSETS = 9,
+  /* int32[c * stages + c]: the block columns of each stage. They ascend over a window. -1: no column; a copy from there
+   * brings zeros. Only the end of a window's last stage has none. A reader may load one stage more than there are. */
+  SPARSEC_PLAN_STAGE_COLUMNS = 10,
+  /* uint32[consumers * stages + consumers]: the word consumers * s + i is that of consumer i in stage s. Its bit
+   * j * p + r says whether there is a product of column j of the stage and row r. A reader may load one stage more than
+   * there are. */
+  SPARSEC_PLAN_STAGE_PRODUCTS = 11,
+  /* int32[windows * consumers + 1]: consumer i has the chunks [offsets[consumers * w + i],
+   * offsets[consumers * w + i + 1]) of window w. */
+  SPARSEC_PLAN_CHUNK_OFFSETS = 12,
+  /* int32[(chunks + 1) * chunk_products * product_rows / block rows]: the number of each block in the matrix, those of
+   * a product by row. -1: no block; a copy from there brings zeros. Such entries are in products where some row of the
+   * bundle has no block, and behind the last product of a window. A reader may load one chunk more than there are. */
+  SPARSEC_PLAN_CHUNK_BLOCKS = 13,
+} sparsec_plan_section_t;
+
+#endif /* SPARSEC_PLAN_SECTIONS_H */

@@ -1,0 +1,121 @@
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics
+
+gpu.module @kernels {
+  sparsec.program @load_fragment_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<32, 64, bf16>]> -> <32, 64, bf16, mn>
+    // expected-error @+1 {{'sparsec.load_fragment' op expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got '!sparsec.fragment<32, 64, bf16>' of '!sparsec.view<32, 64, bf16, mn>'}}
+    %fragment = sparsec.load_fragment %a[%begin] : <32, 64, bf16, mn> -> <32, 64, bf16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @load_fragment_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16>]>
+    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<32, 64, bf16>]> -> <32, 64, bf16, mn>
+    // expected-error @+1 {{'sparsec.load_fragment' op expects K to be contiguous with mma_sync, but got '!sparsec.view<32, 64, bf16, mn>'}}
+    %fragment = sparsec.load_fragment %a[%begin] : <32, 64, bf16, mn> -> <64, 32, bf16>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    %true = arith.constant true
+    // expected-error @+1 {{'sparsec.product' op expects a condition only for a pending product with an accumulator}}
+    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k> -> !sparsec.pending<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c6_complete attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    %zero = sparsec.zero : !sparsec.accumulator<64, 64>
+    %true = arith.constant true
+    // expected-error @+1 {{'sparsec.product' op expects a condition only for a pending product with an accumulator}}
+    %p = sparsec.product %a[%c], %a[%c], %zero if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k>, !sparsec.accumulator<64, 64> -> !sparsec.accumulator<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c4_warps attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects rows to be {first, number} of the 64 rows, for a tensor or by tma}}
+    sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0, rows = array<i64: 0, 32>} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c8 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma, without block_columns, into a buffer with rows of 64 bytes}}
+    sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 64x64>, <2, [!sparsec.buffer<64, 64, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c8_tensor attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 32, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 32, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma}}
+    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 0, lines} : tensor<?x?xbf16>, <2, [!sparsec.buffer<64, 32, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_c8_cut attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 32x32>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 32, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 32, bf16>]>
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.copy' op expects lines only for blocks by tma}}
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0, lines} : !sparsec.bsr<?x?xbf16, block = 32x32>, <2, [!sparsec.buffer<32, 32, bf16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @store_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %sum = sparsec.zero : !sparsec.accumulator<64, 32>
+    // expected-error @+1 {{'sparsec.store' op expects lines only for a swapped accumulator}}
+    sparsec.store %sum to %y[%zero, %zero, %zero] attributes {block_rows = 32 : i64, broadcast = [], lines} : <64, 32> -> tensor<?x?xbf16> {
+    ^bb0(%acc: f32):
+      sparsec.yield %acc : f32
+    }
+  }
+}

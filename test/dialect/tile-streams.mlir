@@ -1,0 +1,50 @@
+// RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
+
+// Programs by streams have what others have not: entries of the plan, fragments of X^T, copies of blocks in lines and
+// into parts of a buffer, products that depend on a condition, accumulators of the transposed result.
+
+#schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>
+gpu.module @kernels {
+  // CHECK-LABEL: sparsec.program @streams
+  // CHECK-SAME: walk = streams, block_stages = 3
+  sparsec.program @streams attributes {kernel = @k, variant = 0, alignment = 16, schedule = #schedule} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %columns = sparsec.ring : <4, [!sparsec.buffer<128, 128, bf16>]>
+    %blocks = sparsec.ring {releases = 1 : i64} : <9, [!sparsec.buffer<128, 32, bf16>]>
+    sparsec.role "consumer" warpgroup(3) registers(160) {
+      %i = sparsec.group
+      // CHECK: sparsec.read_plan stage_offsets[
+      %stage = sparsec.read_plan stage_offsets[%i]
+      // CHECK: sparsec.read_plan stage_columns[
+      %column = sparsec.read_plan stage_columns[%stage]
+      // CHECK: sparsec.read_plan stage_products[
+      %word = sparsec.read_plan stage_products[%stage]
+      // CHECK: sparsec.read_plan chunk_offsets[
+      %chunk = sparsec.read_plan chunk_offsets[%i]
+      // CHECK: sparsec.read_plan chunk_blocks[
+      %block = sparsec.read_plan chunk_blocks[%chunk]
+      %exists = arith.cmpi ne, %word, %block : i32
+      %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 128, bf16>]>
+      %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16>]>
+      %part = sparsec.view %columns rows(%column) {index = 0 : i64} : <4, [!sparsec.buffer<128, 128, bf16>]> -> <32, 128, bf16, mn>
+      // CHECK: sparsec.load_fragment %{{.*}}[%{{.*}}] : <32, 128, bf16, mn> -> <128, 32, bf16>
+      %fragment = sparsec.load_fragment %part[%slot] : <32, 128, bf16, mn> -> <128, 32, bf16>
+      %b = sparsec.view %blocks rows(%i) {index = 0 : i64} : <9, [!sparsec.buffer<128, 32, bf16>]> -> <32, 32, bf16, k>
+      %zero = sparsec.zero : !sparsec.accumulator<128, 32>
+      // CHECK: sparsec.product {{.*}} if %{{.*}} {depth = 32 : i64}
+      %p = sparsec.product %fragment, %b[%c], %zero if %exists {depth = 32 : i64} : !sparsec.fragment<128, 32, bf16>, <32, 32, bf16, k>, !sparsec.accumulator<128, 32> -> !sparsec.pending<128, 32>
+      %sum = sparsec.await %p {outstanding = 0 : i64} : <128, 32> -> !sparsec.accumulator<128, 32>
+      // CHECK: sparsec.store {{.*}} {block_rows = 32 : i64, broadcast = [], lines, swapped}
+      sparsec.store %sum to %y[%i, %i, %i] part %i at(%i, %i) attributes {block_rows = 32 : i64, broadcast = [], lines, swapped} : <128, 32> -> tensor<?x?xbf16> {
+      ^bb0(%acc: f32):
+        sparsec.yield %acc : f32
+      }
+    }
+    sparsec.role "w0" thread(1) registers(32) {
+      %zero = arith.constant 0 : i32
+      %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16>]>
+      // CHECK: sparsec.copy {{.*}} {index = 0 : i64, lines, rows = array<i64: 96, 32>}
+      sparsec.copy %w[%zero, %zero, %zero] to %blocks[%c] {index = 0 : i64, lines, rows = array<i64: 96, 32>} : !sparsec.bsr<?x?xbf16, block = 32x32>, <9, [!sparsec.buffer<128, 32, bf16>]>
+    }
+  }
+}

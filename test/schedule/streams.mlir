@@ -1,0 +1,19 @@
+// RUN: sparsec-opt %s --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule | FileCheck %s
+// RUN: sparsec-opt %s --sparsec-attach-target=chip=sm_89 --sparsec-select-schedule | FileCheck %s --check-prefix=ADA --implicit-check-not=planned_schedules
+// Which kernels have variants by streams of a plan.
+
+// ADA: sparsec.kernel @block32(
+// CHECK-LABEL: sparsec.kernel @block32(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, producer_registers = 32, consumer_registers = 160, walk = streams, block_stages = 3>]
+sparsec.kernel @block32(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 32x32>, tensor<?x?xf16>) -> tensor<?x?xf16>
+  sparsec.return %y : tensor<?x?xf16>
+}
+
+// Blocks of another size have none.
+// CHECK-LABEL: sparsec.kernel @block16(
+// CHECK-NOT: planned_schedules
+sparsec.kernel @block16(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -1,0 +1,264 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Variants that take streams: checks of their images, plans of static patterns and launches on the fake driver.
+
+#include "image/launch_info_reader.h"
+#include "plan/plan.h"
+#include "runtime_linear_fixture.h"
+#include "runtime_stream_image.h"
+
+#include <algorithm>
+#include <numeric>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+namespace {
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+Status parseChanged(const std::function<void(LaunchInfoBuilder &)> &change) {
+  LaunchInfoBuilder builder = linearWithStreams();
+  change(builder);
+  LaunchInfo info;
+  return LaunchInfo::parse(builder.build(), info);
+}
+
+TEST(StreamImage, FieldsAreChecked) {
+  struct {
+    const char *message;
+    std::function<void(sparsec_stage_info_t &)> change;
+  } cases[] = {
+      {"variant 0 has consumer_rows 96, a divisor of 256 is expected", [](auto &s) { s.consumer_rows = 96; }},
+      {"variant 0 has consumer_rows 0, a divisor of 256 is expected", [](auto &s) { s.consumer_rows = 0; }},
+      {"variant 0 has product_rows 256, a divisor of 128 and a multiple of 64 is expected",
+       [](auto &s) { s.product_rows = 256; }},
+      {"variant 0 has product_rows 0, a divisor of 128 and", [](auto &s) { s.product_rows = 0; }},
+      {"variant 0 has product_rows 32, a divisor of 128 and", [](auto &s) { s.product_rows = 32; }},
+      {"variant 0 has streams and a tile depth of 96, a multiple of 64 is expected", [](auto &s) { s.tile_k = 96; }},
+      {"variant 0 has 34 products of a consumer in a stage, at most 32 are expected",
+       [](auto &s) { s.tile_k = 17 * 64; }},
+      {"variant 0 has chunk_products 0, 1 to 64 is expected", [](auto &s) { s.chunk_products = 0; }},
+      {"variant 0 has chunk_products 65, 1 to 64 is expected", [](auto &s) { s.chunk_products = 65; }},
+      {"variant 0 takes windows, but its tile rows are not those of 512 rows of 'w'", [](auto &s) { s.tile_m = 512; }},
+  };
+  EXPECT_OK(parseChanged([](auto &) {}));
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseChanged([&](auto &i) { change(i.stages[streamStage]); }), SPARSEC_STATUS_INVALID_IMAGE, message);
+  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].tile_k = 16 * 64; }));
+  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].chunk_products = 64; }));
+  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].product_rows = 128; }));
+}
+
+TEST(StreamImage, SectionsAndCostsAreChecked) {
+  struct {
+    const char *message;
+    std::function<void(LaunchInfoBuilder &)> change;
+  } cases[] = {
+      {"variant 0 takes the steps of windows and streams, one of the two is expected",
+       [](auto &i) { i.variants[0].required_sections |= windowSections; }},
+      {"parameter 2 of variant 0 is plan section 2, which is not required",
+       [](auto &i) { i.variants[0].required_sections &= ~(1u << SPARSEC_PLAN_WINDOW_ROWS); }},
+      {"parameter 7 of variant 0 is plan section 13, which is not required",
+       [](auto &i) { i.variants[0].required_sections &= ~(1u << SPARSEC_PLAN_CHUNK_BLOCKS); }},
+      {"unknown required plan sections", [](auto &i) { i.variants[0].required_sections |= 1u << 14; }},
+      {"but its tile rows are not those", [](auto &i) { i.extents[i.stages[streamStage].row_first].dimension = 1; }},
+      {"the column cost in percent of variant 0 is there 0 times", [](auto &i) { i.variants[0].plan_cost_count = 2; }},
+      {"the window density in percent of variant 0 is there 0 times",
+       [](auto &i) { i.variants[0].plan_cost_count = 3; }},
+  };
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseChanged(change), SPARSEC_STATUS_INVALID_IMAGE, message);
+}
+
+TEST(StreamImage, OthersHaveNoFieldsOfStreams) {
+  struct {
+    const char *message;
+    std::function<void(sparsec_stage_info_t &)> change;
+  } cases[] = {
+      {"variant 1 has consumer_rows 64 and no streams, 0 is expected", [](auto &s) { s.consumer_rows = 64; }},
+      {"variant 1 has product_rows 64 and no streams, 0 is expected", [](auto &s) { s.product_rows = 64; }},
+      {"variant 1 has chunk_products 8 and no streams, 0 is expected", [](auto &s) { s.chunk_products = 8; }},
+  };
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(parseChanged([&](auto &i) { change(i.stages[0]); }), SPARSEC_STATUS_INVALID_IMAGE, message);
+  // Only the first machine kernel follows the plan.
+  EXPECT_STATUS(parseChanged([](auto &i) {
+                  i.variants[0].stage_first = uint32_t(i.stages.size());
+                  i.variants[0].stage_count = 2;
+                  i.stages.insert(i.stages.end(), 2, i.stages[streamStage]);
+                }),
+                SPARSEC_STATUS_INVALID_IMAGE, "variant 0 has consumer_rows 128 and no streams, 0 is expected");
+}
+
+TEST(StreamImage, OtherOperationsHaveNoStreams) {
+  LaunchInfoBuilder builder = cudaAttention();
+  builder.addVariant();
+  builder.variants[0].required_sections = streamSections;
+  LaunchInfo info;
+  EXPECT_STATUS(LaunchInfo::parse(builder.build(), info), SPARSEC_STATUS_INVALID_IMAGE,
+                "variant 0 takes streams, which attention has not");
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+class StreamPlan : public LinearOnFake {
+protected:
+  void SetUp() override {
+    load(linearWithStreams());
+    setArguments(5 * 64, 4 * 64, 1024);
+    setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
+    fake.parameterCount = 11;
+  }
+
+  Status createPlanWith(uint32_t flags, bool isWidthOpen = false) {
+    auto options = sized<sparsec_plan_options_t>();
+    options.flags = flags;
+    ArgumentList known = arguments;
+    if (isWidthOpen)
+      known[x] = known[y] = {};
+    return createPlan(known, options);
+  }
+
+  template <typename Element> std::vector<Element> section(sparsec_plan_section_t section, size_t count) {
+    const auto *elements = static_cast<const Element *>(plan->variants[0].sections[section]);
+    return elements ? std::vector<Element>(elements, elements + count) : std::vector<Element>();
+  }
+
+  /// The machine kernel that a launch takes.
+  std::string launched() {
+    fake.launches.clear();
+    EXPECT_OK(launch());
+    return fake.launches.empty() ? "" : fake.launches.back().function;
+  }
+};
+
+TEST_F(StreamPlan, OfAStaticPattern) {
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_WINDOW_ROWS, 8), (std::vector<int32_t>{0, 1, 2, 3, 4, -1, -1, -1}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_STAGE_OFFSETS, 3), (std::vector<int32_t>{0, 2, 3}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_STAGE_COLUMNS, 8), (std::vector<int32_t>{0, 1, 2, 3, 0, 1, -1, -1}));
+  // Consumer 0 has rows 0 and 1, consumer 1 rows 2 and 3: two bits for each column.
+  EXPECT_EQ(section<uint32_t>(SPARSEC_PLAN_STAGE_PRODUCTS, 8),
+            (std::vector<uint32_t>{0b0101, 0b0101, 0b1000, 0b1010, 0b0101, 0, 0, 0}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_CHUNK_OFFSETS, 5), (std::vector<int32_t>{0, 1, 2, 3, 3}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_CHUNK_BLOCKS, 16),
+            (std::vector<int32_t>{0, 1, 2, -1, 3, 4, 6, 5, 8, 7, -1, -1, -1, -1, -1, -1}));
+  const sparsec_plan_info_t info = planInfo();
+  EXPECT_EQ(info.windows, 2);
+  EXPECT_EQ(info.columns, 6);
+  EXPECT_EQ(info.tiles, 4);
+  EXPECT_EQ(info.order, SPARSEC_TILE_ORDER_LISTS);
+  EXPECT_EQ(info.bytes, 8 * 256);
+  // 4 columns and 7 products, 2 and 2, and the overhead: costs of 1100 and 500.
+  EXPECT_DOUBLE_EQ(info.balance, (11 + 5) / 2.0 / 11);
+  EXPECT_EQ(planInfo(1).windows + planInfo(1).columns, 0) << "the next variant has none";
+}
+
+TEST_F(StreamPlan, BundlesRowsOfAProduct) {
+  LaunchInfoBuilder info = linearWithStreams();
+  info.stages[streamStage].product_rows = 128;
+  load(info);
+  setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_EQ(section<uint32_t>(SPARSEC_PLAN_STAGE_PRODUCTS, 8),
+            (std::vector<uint32_t>{0b11, 0b11, 0b10, 0b11, 0b11, 0, 0, 0}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_CHUNK_BLOCKS, 6), (std::vector<int32_t>{0, -1, 1, -1, -1, 2}));
+}
+
+TEST_F(StreamPlan, RowsThatShareColumnsShareAWindow) {
+  setArguments(8 * 64, 4 * 64, 1024);
+  setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}, {2}, {0}, {2, 3}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(planInfo().windows, 2);
+  EXPECT_EQ(planInfo().columns, 4);
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_WINDOW_ROWS, 8), (std::vector<int32_t>{0, 2, 4, 6, 1, 3, 5, 7}));
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_EQ(planInfo().columns, 8);
+}
+
+TEST_F(StreamPlan, LaunchesTakeTheVariantOfThePlan) {
+  EXPECT_EQ(launched(), "linear_aligned") << "without a plan";
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(launched(), "linear_streams");
+  EXPECT_EQ(fake.launches.back().gridX, 8u) << "2 windows and 2 panels, clusters of 2";
+  for (size_t i = 0; i < std::size(streamPlanSections); ++i) {
+    EXPECT_NE(fake.launches.back().words[i], 0u);
+    EXPECT_EQ(fake.launches.back().words[i],
+              reinterpret_cast<uintptr_t>(plan->variants[0].sections[streamPlanSections[i]]));
+  }
+  EXPECT_EQ(uint32_t(fake.launches.back().words[8]), 2u) << "tile rows";
+  for (uint32_t section = SPARSEC_PLAN_COLUMN_OFFSETS; section <= SPARSEC_PLAN_STEPS; ++section)
+    EXPECT_EQ(plan->variants[0].sections[section], nullptr);
+}
+
+TEST_F(StreamPlan, OneServesEveryWidth) {
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, /*isWidthOpen=*/true));
+  EXPECT_EQ(planInfo().windows, 2);
+  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);
+  for (int64_t width : {1024, 512 * 300}) {
+    arguments[x] = sparsec_dense_2d(at(uintptr_t(1) << 40), SPARSEC_DTYPE_BF16, 4 * 64, width);
+    arguments[y] = sparsec_dense_2d(at(uintptr_t(2) << 40), SPARSEC_DTYPE_BF16, 5 * 64, width);
+    EXPECT_EQ(launched(), "linear_streams");
+    EXPECT_EQ(int64_t(uint32_t(fake.launches.back().words[10])), choosePeriod(2, 66));
+  }
+}
+
+TEST_F(StreamPlan, NoneWithoutTheFlagOrThePattern) {
+  ASSERT_OK(createPlanWith(0));
+  EXPECT_EQ(planInfo().windows, 0);
+  EXPECT_EQ(planInfo().bytes, 0);
+  EXPECT_EQ(launched(), "linear_aligned");
+  arguments[w] = {};
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(planInfo().windows, 0);
+}
+
+/// Copies in lines of 128 bytes bring the elements beyond K too, where a NaN would count.
+TEST_F(StreamPlan, NoneWhereKCutsBlocks) {
+  setArguments(5 * 64, 4 * 64 - 8, 1024);
+  setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(planInfo().windows, 0);
+  EXPECT_EQ(launched(), "linear_aligned");
+}
+
+TEST_F(StreamPlan, NoneOfANearlyDensePattern) {
+  for (uint32_t density : {45u, 46u}) { // 9 of 20 blocks are stored
+    LaunchInfoBuilder info = linearWithStreams();
+    info.planCosts.back().value = density;
+    load(info);
+    setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
+    ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+    EXPECT_EQ(planInfo().windows, density == 45 ? 0 : 2);
+    EXPECT_EQ(launched(), density == 45 ? "linear_aligned" : "linear_streams");
+  }
+}
+
+TEST_F(StreamPlan, RowsByFallingCost) {
+  // Windows of 3, 6 and 12 columns, each with four products a column.
+  setArguments(12 * 64, 12 * 64, 512 * 80);
+  std::vector<std::vector<int32_t>> rows;
+  for (int32_t length : {3, 3, 3, 3, 6, 6, 6, 6, 12, 12, 12, 12}) {
+    rows.emplace_back(length);
+    std::iota(rows.back().begin(), rows.back().end(), 0);
+  }
+  setPattern(rows);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_EQ(section<Tile>(SPARSEC_PLAN_TILES, 1)[0].row, 2u);
+}
+
+TEST_F(StreamPlan, MatrixWithoutRowsOrBlocks) {
+  setPattern({{}, {}, {}, {}, {}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(planInfo().windows, 2);
+  EXPECT_EQ(planInfo().columns, 0);
+  setArguments(0, 256, 1024);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  EXPECT_EQ(planInfo().windows, 0);
+}
+
+} // namespace
