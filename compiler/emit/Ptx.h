@@ -76,7 +76,8 @@ int64_t wgmmaDescriptorBits(int64_t swizzleBytes, int64_t leadingBytes, int64_t 
 /// The part of a descriptor that depends on the address, in 16 bytes. In a cluster the 32-bit address carries the CTA's
 /// rank in its high bits, which must not reach the descriptor.
 Value wgmmaAddress(KernelBuilder &b, Value pointer);
-/// The descriptor of an address: the two words are made apart. ptxas 13.0 has lost bit 63 of sums of 64 bits.
+/// The descriptor of an address. Its two words are made apart, because ptxas 13.0 has lost the high word of a sum of 64
+/// bits (bench/notes/streams.md).
 Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
 /// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
