@@ -54,6 +54,12 @@ private:
   Progress walkStages(ImplicitLocOpBuilder &b, const Tile &tile, Value &slot, Value firstProduct);
   Progress walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress);
   Progress multiplyColumn(ImplicitLocOpBuilder &b, Value slot, Value column, Value bits, Progress progress);
+  /// The slots of the chunks in which the products of a column are: at most two, because a column has at most one
+  /// product more than a chunk.
+  struct ColumnChunks {
+    Value first, last, areTwo;
+  };
+  ColumnChunks waitForChunks(ImplicitLocOpBuilder &b, Value first, Value end);
   void waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk);
   Value issueProduct(ImplicitLocOpBuilder &b, Value fragment, Value place, Value sum, Value condition);
   Value endTile(ImplicitLocOpBuilder &b, Value product);
@@ -81,7 +87,7 @@ private:
   Value group; // of the consumer role
 };
 
-/// Every group has every so-manieth slot of the ring of blocks for itself.
+/// The groups share out the slots of the ring of blocks: slot s belongs to group s mod groups.
 void StreamBuilder::makeRings(ImplicitLocOpBuilder &b) {
   MLIRContext *context = b.getContext();
   auto makeRing = [&](StringRef name, int64_t stages, Type buffer, IntegerAttr releases) -> Value {
@@ -280,15 +286,7 @@ StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, V
     exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));
     places.push_back(add(b, places.back(), bit));
   }
-  // A column has at most one product more than a chunk: they are in two chunks at most. The group has waited for the
-  // first one before, unless it begins there.
-  auto chunkOf = [&](Value place) { return divide(b, place, shape.chunkProducts); };
-  Value end = places.back(), lastPlace = add(b, end, -1);
-  Value first = chunkSlotOf(b, places.front()), last = chunkSlotOf(b, lastPlace);
-  Value beginsFirst = isMultiple(b, places.front(), shape.chunkProducts);
-  Value hasTwo = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunkOf(places.front()), chunkOf(lastPlace));
-  waitIf(b, beginsFirst, first);
-  waitIf(b, hasTwo, last);
+  ColumnChunks chunks = waitForChunks(b, places.front(), places.back());
   auto viewType = isTransposed() ? ViewType::get(context, columns(), depth(), elementType(), Major::k)
                                  : ViewType::get(context, depth(), columns(), elementType(), Major::mn);
   Value view = ViewOp::create(b, viewType, columnRing, multiply(b, column, rowsOfColumn()), /*column=*/Value(),
@@ -299,9 +297,22 @@ StreamBuilder::Progress StreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, V
     progress.sums[row] = issueProduct(b, fragment, places[row], progress.sums[row], exists[row]);
   for (Value &sum : progress.sums)
     sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-  ReleaseOp::create(b, blockRing, first, hasTwo);
-  ReleaseOp::create(b, blockRing, last, isMultiple(b, end, shape.chunkProducts));
-  return {progress.sums, end};
+  ReleaseOp::create(b, blockRing, chunks.first, chunks.areTwo);
+  ReleaseOp::create(b, blockRing, chunks.last, isMultiple(b, places.back(), shape.chunkProducts));
+  return {progress.sums, places.back()};
+}
+
+/// Waits for the chunks of the products from place `first` up to `end`. The group has waited for the first chunk
+/// before, unless it begins there.
+StreamBuilder::ColumnChunks StreamBuilder::waitForChunks(ImplicitLocOpBuilder &b, Value first, Value end) {
+  auto chunkOf = [&](Value place) { return divide(b, place, shape.chunkProducts); };
+  Value last = add(b, end, -1);
+  ColumnChunks chunks = {chunkSlotOf(b, first), chunkSlotOf(b, last), Value()};
+  Value begins = isMultiple(b, first, shape.chunkProducts);
+  chunks.areTwo = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, chunkOf(first), chunkOf(last));
+  waitIf(b, begins, chunks.first);
+  waitIf(b, chunks.areTwo, chunks.last);
+  return chunks;
 }
 
 void StreamBuilder::waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk) {
