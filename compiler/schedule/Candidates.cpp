@@ -183,7 +183,7 @@ static Schedule streamSchedule(const ProblemDescription &problem) {
 }
 
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 2;
+  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 3;
   std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
   if (!copy || !chip.find(MatrixInstruction::Wgmma))
     return {};

@@ -217,16 +217,17 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
 /// A product has a part of the columns of X as rows of wgmma, and a block as columns. A word of the plan has a bit for
 /// each product of a stage.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
-  constexpr int64_t mostProducts = 32, mostColumns = 256;
+  // Rows of such blocks have 64 bytes, which copies bring in lines.
+  constexpr int64_t blockColumns = 32, mostProducts = 32, mostColumns = 256;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   if (info.instruction != MatrixInstruction::Wgmma)
     return broken(Limit::Instruction, fmt::format("expects instruction = {} for walk = streams, but got {}",
                                                   infoOf(MatrixInstruction::Wgmma).name, info.name));
   StreamShape shape = streamShape(schedule, problem.blockColumns);
-  bool isBlock = problem.blockRows == shape.productRows && (problem.blockColumns == 32 || problem.blockColumns == 64);
-  if (!isBlock)
-    return broken(Limit::Geometry, fmt::format("expects blocks of {0}x32 or {0}x64 for walk = streams, but got {1}x{2}",
-                                               shape.productRows, problem.blockRows, problem.blockColumns));
+  if (problem.blockRows != shape.productRows || problem.blockColumns != blockColumns)
+    return broken(Limit::Geometry,
+                  fmt::format("expects blocks of {}x{} for walk = streams, but got {}x{}", shape.productRows,
+                              blockColumns, problem.blockRows, problem.blockColumns));
   return firstBroken(
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),

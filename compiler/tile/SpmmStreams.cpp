@@ -37,6 +37,7 @@ public:
 private:
   void buildBody(ImplicitLocOpBuilder &b) override;
   void makeRings(ImplicitLocOpBuilder &b);
+  Values readEntries(ImplicitLocOpBuilder &b, PlanSection section, Value number, int64_t count);
   void buildColumnProducer(ImplicitLocOpBuilder &b);
   void buildBlockProducer(ImplicitLocOpBuilder &b, int64_t group);
   void copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange blocks);
@@ -68,8 +69,6 @@ private:
   int64_t columns() { return schedule.getTileN(); }
   int64_t rows() { return shape.productsOfColumn(); }
   int64_t depth() { return matrix.getBlockColumns(); }
-  /// Whether blocks have rows of 64 bytes, of which copies bring two at a time.
-  bool comesInLines() { return depth() * elementType().getIntOrFloatBitWidth() / 8 == 64; }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// Rows of the buffer that a column of X fills.
   int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
@@ -114,17 +113,23 @@ void StreamBuilder::buildBody(ImplicitLocOpBuilder &b) {
 // Producers
 //===----------------------------------------------------------------------===//
 
+/// Part `number` of a section whose parts have `count` entries each.
+StreamBuilder::Values StreamBuilder::readEntries(ImplicitLocOpBuilder &b, PlanSection section, Value number,
+                                                 int64_t count) {
+  Values entries;
+  Value first = multiply(b, number, count);
+  for (int64_t i = 0; i < count; ++i)
+    entries.push_back(ReadPlanOp::create(b, section, add(b, first, i)));
+  return entries;
+}
+
 /// The numbers of the columns of the next stage are loaded while those of this one are copied.
 void StreamBuilder::buildColumnProducer(ImplicitLocOpBuilder &b) {
   Value begin = CursorOp::create(b, columnRing);
   forEachTile(b, begin, [&](const Tile &tile, ValueRange carried) {
     Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
     auto readColumns = [&](Value stage) {
-      Values columns;
-      Value first = multiply(b, stage, shape.stageColumns);
-      for (int64_t i = 0; i < shape.stageColumns; ++i)
-        columns.push_back(ReadPlanOp::create(b, PlanSection::stage_columns, add(b, first, i)));
-      return columns;
+      return readEntries(b, PlanSection::stage_columns, stage, shape.stageColumns);
     };
     Values inits{carried[0]};
     llvm::append_range(inits, readColumns(stages.first));
@@ -154,11 +159,7 @@ void StreamBuilder::buildBlockProducer(ImplicitLocOpBuilder &b, int64_t group) {
   forEachTile(b, i32(b, 0), [&](const Tile &tile, ValueRange carried) {
     Range chunks = readRange(b, PlanSection::chunk_offsets, add(b, multiply(b, tile.window, groups()), self));
     auto readBlocks = [&](Value chunk) {
-      Values blocks;
-      Value first = multiply(b, chunk, shape.chunkProducts);
-      for (int64_t i = 0; i < shape.chunkProducts; ++i)
-        blocks.push_back(ReadPlanOp::create(b, PlanSection::chunk_blocks, add(b, first, i)));
-      return blocks;
+      return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
     };
     Values inits{carried[0]};
     llvm::append_range(inits, readBlocks(chunks.first));
@@ -183,7 +184,7 @@ void StreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange bl
                                slot, /*index=*/0);
     copy.setRows(ArrayRef<int64_t>{int64_t(i) * shape.productRows, shape.productRows});
     copy.setMulticast(int64_t(schedule.getCluster()) > 1);
-    copy.setLines(comesInLines());
+    copy.setLines(true);
   }
 }
 
@@ -213,7 +214,7 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     Value next = endTile(b, progress.product);
     Value firstRow = multiply(b, add(b, multiply(b, tile.window, groups()), GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
-      storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, comesInLines());
+      storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, /*inLines=*/true);
     return Values{slot, next};
   });
   DrainStoresOp::create(b);

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 from typing import Any, TypeAlias
 
-# What one argument of a call may be. None leaves an argument of a plan open; Any is an array that makes a Dense.
+# An argument of a call. None leaves an argument of a plan open; Any is an array that makes a Dense.
 Argument: TypeAlias = Dense | Blocks | float | Any | None
 Arguments: TypeAlias = tuple[Argument, ...]
 

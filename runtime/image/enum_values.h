@@ -12,7 +12,7 @@
 
 namespace sparsec::runtime {
 
-/// Of SPARSEC_TENSOR_MAP_BSR_LINES.
+/// The bytes of a line in maps of kind SPARSEC_TENSOR_MAP_BSR_LINES.
 inline constexpr uint32_t lineBytes = 128;
 
 /// The number in an enum field.

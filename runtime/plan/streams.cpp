@@ -14,7 +14,7 @@ namespace {
 
 constexpr uint32_t noColumn = UINT32_MAX;
 
-/// What the place of a row in a window says.
+/// The numbers that follow from the place of a block row in a window.
 struct Place {
   uint32_t consumer;
   uint32_t product; // of a column: the number among the products of the window

@@ -20,7 +20,7 @@ struct BlockPattern {
 struct WindowBlock {
   int32_t block, column;
 };
-static_assert(sizeof(WindowBlock) == 8, "layout of SPARSEC_PLAN_BLOCKS and SPARSEC_PLAN_CHUNK_BLOCKS");
+static_assert(sizeof(WindowBlock) == 8, "layout of SPARSEC_PLAN_BLOCKS");
 
 /// A block with the place of its row in the window.
 struct PlacedBlock {
@@ -37,12 +37,12 @@ public:
   const std::vector<PlacedBlock> &gather(const int32_t *rows, int64_t count);
 
 private:
-  /// Of a column's number.
+  /// A pass of the radix sort reads so many bits of a column's number.
   struct Digits {
     int bits;
     uint32_t mask;
   };
-  /// For so many blocks.
+  /// Returns the digits for a sort of `size` blocks.
   Digits digitsFor(size_t size) const;
   /// Calls `function(column, place, block)`.
   template <typename Function> void forEachBlock(const int32_t *rows, int64_t count, const Function &function) const;
@@ -51,7 +51,7 @@ private:
   const BlockPattern &pattern;
   const int columnBits;
   std::vector<PlacedBlock> blocks, sorted;
-  std::vector<uint32_t> begins; // of the blocks with each digit
+  std::vector<uint32_t> begins; // where the blocks with each digit begin
 };
 
 } // namespace sparsec::runtime

@@ -37,7 +37,7 @@ private:
   const WindowInput &input;
   BlockGatherer gatherer;
   Windows windows;
-  // Of the window that is being added:
+  // The window that is being added has these two.
   std::vector<uint32_t> columns;               // block columns
   std::vector<std::vector<uint32_t>> products; // the steps of each group that multiply
 };

@@ -520,7 +520,7 @@ ByteVector withShortStages(const LaunchInfoBuilder &builder, uint32_t recordSize
               sizeof(table));
   for (size_t i = 0; i < builder.stages.size(); ++i)
     std::memcpy(bytes.data() + table.offset + i * recordSize, &builder.stages[i], recordSize);
-  // What follows them is something else.
+  // A reader must not take the bytes behind them for fields.
   std::fill_n(bytes.begin() + table.offset + builder.stages.size() * recordSize,
               builder.stages.size() * (sizeof(sparsec_stage_info_t) - recordSize), uint8_t(0xee));
   updateChecksum(bytes);

@@ -149,7 +149,7 @@ void expectChunks(const Streams &streams, const Shape &shape, int64_t window, in
     EXPECT_EQ(streams.chunkBlocks[i], -1);
 }
 
-/// What follows the last stage is no column and no product.
+/// The entries behind the last stage name no column and no product.
 void expectPadding(const Streams &streams, const Shape &shape) {
   for (int64_t i = 1; i <= shape.stageColumns; ++i)
     EXPECT_EQ(streams.stageColumns.end()[-i], -1);

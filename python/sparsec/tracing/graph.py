@@ -11,7 +11,7 @@ import numpy as np
 # The element types that sparsec.element loads, by the names that NumPy, PyTorch and JAX give them.
 LOADABLE = {"int32": "i32", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
 
-# What to convert other types of captured arrays to.
+# The type to which a user should convert a captured array of another type.
 _CONVERSIONS = {"float64": "float32"}
 
 MOST_DIMENSIONS = 4  # attention_c12

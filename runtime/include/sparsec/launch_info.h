@@ -541,7 +541,7 @@ typedef struct sparsec_stage_info_s {
   uint32_t registers;            /* per thread as ptxas reports, 0 = unknown */
   uint32_t static_shared_memory; /* bytes as ptxas reports */
   uint32_t spill_bytes;          /* as ptxas reports */
-  /* Of kernels with streams (see SPARSEC_PLAN_STAGE_OFFSETS); 0 for others. */
+  /* Kernels with streams have these fields (see SPARSEC_PLAN_STAGE_OFFSETS); they are 0 for others. */
   uint32_t consumer_rows;  /* rows of a tile that a consumer has: a divisor of tile_m */
   uint32_t product_rows;   /* rows of a product: a divisor of consumer_rows, a multiple of the block rows */
   uint32_t chunk_products; /* products of a chunk: 1 to 64 */
