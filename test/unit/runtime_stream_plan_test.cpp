@@ -3,7 +3,7 @@
 
 #include "image/launch_info_reader.h"
 #include "plan/plan.h"
-#include "runtime_linear_fixture.h"
+#include "runtime_static_plan_fixture.h"
 #include "runtime_stream_image.h"
 
 #include <algorithm>
@@ -105,35 +105,9 @@ TEST(StreamImage, OtherOperationsHaveNoStreams) {
 // Plans
 //===----------------------------------------------------------------------===//
 
-class StreamPlan : public LinearOnFake {
+class StreamPlan : public StaticPlanOnFake {
 protected:
-  void SetUp() override {
-    load(linearWithStreams());
-    setArguments(5 * 64, 4 * 64, 1024);
-    setPattern({{0, 1}, {3}, {0, 1}, {3, 2}, {1, 0}});
-    fake.parameterCount = 11;
-  }
-
-  Status createPlanWith(uint32_t flags, bool isWidthOpen = false) {
-    auto options = sized<sparsec_plan_options_t>();
-    options.flags = flags;
-    ArgumentList known = arguments;
-    if (isWidthOpen)
-      known[x] = known[y] = {};
-    return createPlan(known, options);
-  }
-
-  template <typename Element> std::vector<Element> section(sparsec_plan_section_t section, size_t count) {
-    const auto *elements = static_cast<const Element *>(plan->variants[0].sections[section]);
-    return elements ? std::vector<Element>(elements, elements + count) : std::vector<Element>();
-  }
-
-  /// The machine kernel that a launch takes.
-  std::string launched() {
-    fake.launches.clear();
-    EXPECT_OK(launch());
-    return fake.launches.empty() ? "" : fake.launches.back().function;
-  }
+  void SetUp() override { loadWithPattern(linearWithStreams(), 11); }
 };
 
 TEST_F(StreamPlan, OfAStaticPattern) {
