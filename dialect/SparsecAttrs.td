@@ -104,7 +104,8 @@ def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
     I32EnumAttrCase<"block_offsets", 5>, I32EnumAttrCase<"blocks", 6>, I32EnumAttrCase<"step_offsets", 7>,
     I32EnumAttrCase<"steps", 8>, I32EnumAttrCase<"stage_offsets", 9>, I32EnumAttrCase<"stage_columns", 10>,
     I32EnumAttrCase<"stage_products", 11>, I32EnumAttrCase<"chunk_offsets", 12>,
-    I32EnumAttrCase<"chunk_blocks", 13>]> {
+    I32EnumAttrCase<"chunk_blocks", 13>, I32EnumAttrCase<"row_starts", 14>, I32EnumAttrCase<"row_columns", 15>,
+    I32EnumAttrCase<"row_blocks", 16>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -203,7 +204,8 @@ def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
 
 def Sparsec_TensorMapKind : I32EnumAttr<"TensorMapKind", "what a tensor map describes", [
     I32EnumAttrCase<"dense", 1>, I32EnumAttrCase<"bsr_values", 2>,
-    I32EnumAttrCase<"bsr_edge_values", 3>, I32EnumAttrCase<"bsr_lines", 4>]> {
+    I32EnumAttrCase<"bsr_edge_values", 3>, I32EnumAttrCase<"bsr_lines", 4>,
+    I32EnumAttrCase<"bsr_edge_rows", 5>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {

@@ -176,12 +176,19 @@ static Fit checkConsumerTile(const Schedule &schedule, ElementType elementType) 
   return firstBroken({multipleOf(field, columns, least), inRange(field, columns, least, info.mostN)});
 }
 
-/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle. With Units16, a row must have a power of
-/// two or a multiple of 8 of units, and a warp's first unit no bit in common with its others, because the numbers of
-/// units are mixed by xor.
-static Fit checkSlotRows(const Schedule &schedule, ElementType elementType) {
+/// A dimension of the tile whose elements are contiguous in slots of Units16. A row must have a power of two or a
+/// multiple of 8 of units, and a warp's first unit no bit in common with its others, because the numbers of units are
+/// mixed by xor.
+static Fit checkUnits(const char *field, const char *ofConsumer, int64_t extent, int64_t consumers) {
+  constexpr int64_t wholeSwizzles = 64;
+  return firstBroken(
+      {powerOfTwo(ofConsumer, extent / consumers), extent % wholeSwizzles == 0 ? Fit() : powerOfTwo(field, extent)});
+}
+
+/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle.
+static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  int64_t units = granule(info, elementType);
+  int64_t units = granule(info, problem.elementType);
   switch (info.slotLayout) {
   case SlotLayout::Swizzle128:
     if (schedule.tileK != units)
@@ -189,9 +196,11 @@ static Fit checkSlotRows(const Schedule &schedule, ElementType elementType) {
                     fmt::format("expects tile_k to be {} for {}, but got {}", units, info.name, schedule.tileK));
     break;
   case SlotLayout::Units16:
-    return firstBroken({powerOfTwo("tile_n / consumers_n", schedule.tileN / schedule.consumersN),
-                        schedule.tileN % 64 == 0 ? Fit() : powerOfTwo("tile_n", schedule.tileN),
-                        powerOfTwo("tile_k", schedule.tileK)});
+    return firstBroken({checkUnits("tile_n", "tile_n / consumers_n", schedule.tileN, schedule.consumersN),
+                        powerOfTwo("tile_k", schedule.tileK),
+                        problem.wTransposed
+                            ? checkUnits("tile_m", "tile_m / consumers_m", schedule.tileM, schedule.consumersM)
+                            : Fit()});
   }
   return {};
 }
@@ -245,7 +254,7 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
   if (schedule.walk == TileWalk::Windows)
     if (Fit fit = checkWindows(schedule, problem); !fit.ok())
       return fit;
-  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem.elementType)});
+  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem)});
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {

@@ -54,11 +54,12 @@ Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, V
   Type element = matrix.getElementType();
   bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
   int64_t m = schedule.getTileM(), n = schedule.getTileN(), k = schedule.getTileK();
-  auto aType = BufferType::get(context, m, k, element);
+  bool wTransposed = matrix.getTransposed();
+  auto aType = wTransposed ? BufferType::get(context, k, m, element) : BufferType::get(context, m, k, element);
   auto xType = xTransposed ? BufferType::get(context, n, k, element) : BufferType::get(context, k, n, element);
   Value a = LoadOp::create(b, aType, mapping.lookup(spmm.getMatrix()), tile, block, chunk, Operand::a);
   Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
-  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), xTransposed);
+  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), wTransposed, xTransposed);
 }
 
 /// The K elements that count in each chunk of a block: tile_k, and what is left in the last one.

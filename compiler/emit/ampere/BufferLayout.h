@@ -29,8 +29,9 @@ public:
 
   // Operands of mma.sync m16n8k16, by all lanes of a warp. `k` counts 16 of K.
 
-  /// A (M x K): 16 rows from `row + constantRow` on.
-  KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow, int64_t k);
+  /// A: 16 rows from `row + constantRow` on. The buffer holds it as M x K (`k`) or as K x M (`mn`).
+  KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow, int64_t k,
+                              Major major);
   /// B: 16 columns from `column + 16 * pair` on, two registers for each 8 of them. The buffer holds it as K x N (`mn`)
   /// or as N x K (`k`).
   KernelBuilder::Values loadB(mlir::Value slot, mlir::Value lane, mlir::Value column, int64_t pair, int64_t k,

@@ -16,16 +16,21 @@ static constexpr int64_t columnsOfLoad = 2 * columnsOfInstruction;
 
 /// The A operands of all rows, 16 of K from 16 * k on.
 static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
+  ViewType view = a.view.getType();
   BufferLayout layout(b, a.ring, a.view.getIndex());
+  bool isMajorK = view.getMajor() == Major::k;
   Values registers;
-  for (int64_t row = 0; row < a.view.getType().getRows(); row += rowsOfInstruction)
-    llvm::append_range(registers, layout.loadA(a.slot, a.lane, a.row, row, k));
+  for (int64_t row = 0; row < (isMajorK ? view.getRows() : view.getColumns()); row += rowsOfInstruction)
+    llvm::append_range(registers,
+                       layout.loadA(a.slot, a.lane, isMajorK ? a.row : a.column, row, k, view.getMajor()));
   return registers;
 }
 
 Values sparsec::loadMmaFragment(KernelBuilder &b, MmaOperand a) {
+  ViewType view = a.view.getType();
+  int64_t depth = view.getMajor() == Major::k ? view.getColumns() : view.getRows();
   Values fragment;
-  for (int64_t k = 0; k < a.view.getType().getColumns() / depthOfInstruction; ++k)
+  for (int64_t k = 0; k < depth / depthOfInstruction; ++k)
     llvm::append_range(fragment, loadRows(b, a, k));
   return fragment;
 }
