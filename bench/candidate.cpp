@@ -28,13 +28,14 @@ std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &
   const sparsec_argument_info_t *y = sparsec_kernel_argument(candidate.kernel, 2);
   if (w->dtype != SPARSEC_DTYPE_BF16)
     return std::nullopt;
-  candidate.blockRows = w->block_rows;
-  candidate.blockColumns = w->block_columns;
+  candidate.matrixTransposed = operandOf(candidate.kernel, 0).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.blockRows = candidate.matrixTransposed ? w->block_columns : w->block_rows;
+  candidate.blockColumns = candidate.matrixTransposed ? w->block_rows : w->block_columns;
   candidate.resultDtype = static_cast<sparsec_dtype_t>(y->dtype);
   candidate.denseTransposed = operandOf(candidate.kernel, 1).layout == SPARSEC_LAYOUT_TRANSPOSED;
   candidate.resultTransposed = operandOf(candidate.kernel, 2).layout == SPARSEC_LAYOUT_TRANSPOSED;
-  candidate.layouts =
-      fmt::format("{}_{}", candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
+  candidate.layouts = fmt::format("{}{}_{}", candidate.matrixTransposed ? "km_" : "",
+                                  candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
   return candidate;
 }
 

@@ -214,7 +214,8 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
     `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size per
     dimension (2 to 5). For `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the
-    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_lines` it has 3 too: elements of 128
+    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_edge_rows` it is the same with the rows of
+    a transposed matrix, which K cuts. For `bsr_lines` it has 3 too: elements of 128
     bytes, lines of 128 bytes in a block, blocks. Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir

@@ -66,8 +66,7 @@ Type BsrType::parse(AsmParser &parser) {
     parser.emitError(location, "expects two sizes and two block sizes, as in <?x?xbf16, block = 64x64>");
     return {};
   }
-  return parser.getChecked<BsrType>(parser.getContext(), sizes[0], sizes[1], element, block[0], block[1],
-                                      transposed);
+  return parser.getChecked<BsrType>(parser.getContext(), sizes[0], sizes[1], element, block[0], block[1], transposed);
 }
 
 void BsrType::print(AsmPrinter &printer) const {

@@ -317,8 +317,8 @@ LogicalResult ChainOp::verify() {
   // chain_c1
   if (aRows != accumulator.getRows() || xColumns != accumulator.getColumns() || aDepth != xDepth)
     return emitOpError("expects A of M x K, X of K x N and an accumulator of M x N, but got ")
-           << aRows << " x " << aDepth << ", " << xDepth << " x " << xColumns << " and "
-           << accumulator.getRows() << " x " << accumulator.getColumns();
+           << aRows << " x " << aDepth << ", " << xDepth << " x " << xColumns << " and " << accumulator.getRows()
+           << " x " << accumulator.getColumns();
   // chain_c2
   for (int64_t depth : getDepth())
     if (depth < 1 || depth > xDepth)
@@ -406,8 +406,8 @@ static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
   if (auto matrix = dyn_cast<BsrType>(op.getSource().getType()); matrix && matrix.getTransposed()) {
     int64_t others = blocksOfCopy(op, buffer) - 1;
     if (int64_t(op.getParts().size()) != others || (others > 0 && dimension != 0))
-      return op.emitOpError("expects the other ") << others << " blocks as parts of dimension 0, but got "
-                                                  << op.getParts().size();
+      return op.emitOpError("expects the other ")
+             << others << " blocks as parts of dimension 0, but got " << op.getParts().size();
     return success();
   }
   if (!dimension && op.getParts().empty())

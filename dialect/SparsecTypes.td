@@ -36,7 +36,9 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
 
     ```mlir
     !sparsec.bsr<?x4096xf16, block = 128x112>
-    !sparsec.bsr<?x4096xf16, block = 112x128, transposed>
+    ```
+    ```mlir
+    !sparsec.bsr<100x4096xf16, block = 128x112, transposed>
     ```
   }];
   let parameters = (ins

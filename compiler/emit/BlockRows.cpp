@@ -42,8 +42,8 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
   Values inits = values.flat(walk.getInits());
   bool hasNumbers = walk.getMatrix().getType().getTransposed();
   size_t loadedCount = hasNumbers ? 2 : 1;
-  auto loadedArguments = body.getArguments().slice(1, loadedCount), carriedArguments =
-                                                                        body.getArguments().drop_front(1 + loadedCount);
+  auto loadedArguments = body.getArguments().slice(1, loadedCount),
+       carriedArguments = body.getArguments().drop_front(1 + loadedCount);
   if (llvm::all_of(loadedArguments, [](Value argument) { return argument.use_empty(); })) {
     Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value position, ValueRange carried) {
       values.set(body.getArgument(0), position);

@@ -114,8 +114,8 @@ void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
       Value place = depthStride == 1 ? k : multiply(k, constant(depthStride));
       return toF32(load(matrixType.getElementType(), values, add(rowStart, place)));
     };
-    Values sum = multiplyAdd(constant(0), depth, loadRow(accumulator, row), element,
-                             [&](Value k) { return loadRow(panel, k); });
+    Values sum =
+        multiplyAdd(constant(0), depth, loadRow(accumulator, row), element, [&](Value k) { return loadRow(panel, k); });
     storeRow(sum.front(), accumulator, row);
   });
 }

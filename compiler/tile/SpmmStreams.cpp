@@ -332,9 +332,8 @@ void StreamBuilder::waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk
 /// `place` is that of the product in the stream.
 Value StreamBuilder::issueProduct(ImplicitLocOpBuilder &b, Value fragment, Value place, Value sum, Value condition) {
   MLIRContext *context = b.getContext();
-  auto viewType = matrix.getTransposed()
-                      ? ViewType::get(context, depth(), shape.productRows, elementType(), Major::mn)
-                      : ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
+  auto viewType = matrix.getTransposed() ? ViewType::get(context, depth(), shape.productRows, elementType(), Major::mn)
+                                         : ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
   Value row = multiply(b, remainder(b, place, shape.chunkProducts), rowsOfBlock());
   Value view = named(ViewOp::create(b, viewType, blockRing, row, /*column=*/Value(), /*index=*/0), "w");
   Type pending = PendingType::get(context, columns(), shape.productRows);

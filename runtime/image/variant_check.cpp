@@ -373,8 +373,8 @@ Status WindowChecker::check() {
 Status WindowChecker::checkGroups() {
   constexpr uint32_t maxGroups = 7; // numbers of groups have three bits in SPARSEC_PLAN_COLUMNS
   if (stage.tile_m % blockRows != 0 || stage.tile_m / blockRows > maxGroups)
-    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ",
-                          blockRows, " are expected");
+    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ", blockRows,
+                          " are expected");
   if (stage.slots < 2)
     return records.broken(name, " takes windows and has ", stage.slots, " slots, at least 2 are expected");
   return {};
@@ -390,8 +390,8 @@ Status WindowChecker::checkStreams() {
     return records.broken(name, " has product_rows ", stage.product_rows, ", a divisor of ", stage.consumer_rows,
                           " and a multiple of ", blockRows, " is expected");
   if (stage.tile_k == 0 || stage.tile_k % blockColumns != 0)
-    return records.broken(name, " has streams and a tile depth of ", stage.tile_k, ", a multiple of ",
-                          blockColumns, " is expected");
+    return records.broken(name, " has streams and a tile depth of ", stage.tile_k, ", a multiple of ", blockColumns,
+                          " is expected");
   const uint64_t products = uint64_t(stage.tile_k / blockColumns) * (stage.consumer_rows / stage.product_rows);
   if (products > maxProducts)
     return records.broken(name, " has ", products, " products of a consumer in a stage, at most ", maxProducts,
@@ -403,8 +403,9 @@ Status WindowChecker::checkStreams() {
 
 Status WindowChecker::checkTileRows() {
   const auto extents = records.info.extents(stage.row_first, stage.row_count);
-  const bool areWindows = extents.size() == 1 && extents[0].argument == matrix && extents[0].dimension == (isTransposed ? 1 : 0) &&
-                          extents[0].tile == stage.tile_m && extents[0].block % stage.tile_m == 0;
+  const bool areWindows = extents.size() == 1 && extents[0].argument == matrix &&
+                          extents[0].dimension == (isTransposed ? 1 : 0) && extents[0].tile == stage.tile_m &&
+                          extents[0].block % stage.tile_m == 0;
   if (!areWindows)
     return records.broken(name, " takes windows, but its tile rows are not those of ", stage.tile_m, " rows of '",
                           records.arguments()[matrix].name, "'");

@@ -20,7 +20,8 @@ struct TransposedIndex {
   }
 };
 
-/// A block-sparse operand of a product, M x K, by its block rows: what the argument lists, or the index of its transpose.
+/// A block-sparse operand of a product, M x K, by its block rows: what the argument lists, or the index of its
+/// transpose.
 struct MatrixRows {
   BlockPattern pattern;
   int64_t rowsOfBlock, columnsOfBlock;

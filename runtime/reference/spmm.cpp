@@ -65,7 +65,8 @@ void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnit
       const int64_t countN = std::min(panelWidth, problem.columns - firstN), firstK = block.column * columnsOfBlock;
       const int64_t countK = std::min(columnsOfBlock, problem.depth - firstK);
       readPanel(firstK, countK, firstN, countN, panel.data());
-      const int64_t firstM = std::max(begin, block.row * rowsOfBlock), endM = std::min(end, (block.row + 1) * rowsOfBlock);
+      const int64_t firstM = std::max(begin, block.row * rowsOfBlock),
+                    endM = std::min(end, (block.row + 1) * rowsOfBlock);
       for (int64_t m = firstM; m < endM; ++m)
         for (int64_t k = 0; k < countK; ++k) {
           const double w = element(block.number, m - block.row * rowsOfBlock, k);

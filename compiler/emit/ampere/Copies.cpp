@@ -194,8 +194,7 @@ ThreadCopy::Source TransposedBlockCopy::source(const Position &row, const Positi
   if (mayExceedRows())
     require(b.less(b.add(firstRow, inTile), storedColumns()));
   Value valid = b.i32(vectorElements);
-  return {argument(ParameterKind::pointer), elementAt(at, inTile),
-          exists ? b.select(exists, valid, b.i32(0)) : valid};
+  return {argument(ParameterKind::pointer), elementAt(at, inTile), exists ? b.select(exists, valid, b.i32(0)) : valid};
 }
 
 //===----------------------------------------------------------------------===//

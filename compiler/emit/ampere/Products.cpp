@@ -21,8 +21,7 @@ static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
   bool isMajorK = view.getMajor() == Major::k;
   Values registers;
   for (int64_t row = 0; row < (isMajorK ? view.getRows() : view.getColumns()); row += rowsOfInstruction)
-    llvm::append_range(registers,
-                       layout.loadA(a.slot, a.lane, isMajorK ? a.row : a.column, row, k, view.getMajor()));
+    llvm::append_range(registers, layout.loadA(a.slot, a.lane, isMajorK ? a.row : a.column, row, k, view.getMajor()));
   return registers;
 }
 
