@@ -152,9 +152,9 @@ def Sparsec_LoadOp : Sparsec_Op<"load", [Pure]> {
 def Sparsec_ChainOp : Sparsec_Op<"chain", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "accumulator + A X over the depth of one stage: a chain of matrix instructions.";
   let description = [{
-    `a_transposed` says that the A buffer is K x M instead of M x K, `x_transposed` that the X buffer is N x K instead of
-    K x N. `depth` is the number of K elements that count, per
-    chunk (the last chunk of a block may be shallower than the stage).
+    `a_transposed` says that the A buffer is K x M instead of M x K, and `x_transposed` that the X buffer is N x K
+    instead of K x N. `depth` is the number of K elements that count, per chunk (the last chunk of a block may be
+    shallower than the stage).
   }];
   let arguments = (ins Sparsec_BufferType:$a, Sparsec_BufferType:$x, Sparsec_AccumulatorType:$accumulator,
     DenseI64ArrayAttr:$depth, UnitAttr:$a_transposed, UnitAttr:$x_transposed);

@@ -151,7 +151,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       bool isStream =
           std::string_view(sparsec_kernel_variant(kernel, v)->schedule).find(" streams ") != std::string::npos;
       uint32_t rows = isStream ? 32 : 64; // of a box
-      bool isStaged = isWgmma && bsr.block_rows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
+      bool isStaged = isWgmma && problem.blockRows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
       size_t index = size_t(&argument - arguments.data());
       uint32_t slot = operandOf(kernel, index).slot;
       if ((slot == SPARSEC_SPMM_RESULT && isStaged) || (slot == SPARSEC_SPMM_DENSE && !isWgmma))

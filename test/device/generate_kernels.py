@@ -4,8 +4,9 @@
 
 A kernel's name says what it is, and the test program relies on it:
   spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>_<epilogue>
-A block with a "t" behind it is that of a matrix which is stored transposed. The epilogues are in epilogue_regions.py, and a second time, in double, in epilogues.cpp. The kernels of other
-operations are in attention_kernels.py and sddmm_kernels.py.
+A block with a "t" behind it is that of a matrix which is stored transposed. The epilogues are in epilogue_regions.py,
+and a second time, in double, in epilogues.cpp. The kernels of other operations are in attention_kernels.py and
+sddmm_kernels.py.
 """
 import argparse
 import collections
