@@ -8,84 +8,21 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from . import _native, arrays, devices, log
+from . import _native, arrays, log
 from .bsr import BSR
+from .compiled_file import CompiledFile
 from .errors import InvalidArgument
 from .launch_info import Argument, ArgumentKind, KernelInfo, Operation, Variant, kernel_report, requirements_text
 from .pattern_argument import pattern_blocks
-
-if TYPE_CHECKING:
-    from .module import Module
+from .plan import Plan
 
 _STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
 _PlanKey = tuple[int, tuple[tuple[int, ...], ...]]
-_TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
-
-
-@dataclass(frozen=True)
-class PlanInfo:
-    """What a plan holds for one variant of its kernel.
-
-    Attributes:
-        order: "fixed": workers take tiles in turn; "lists": each has a list; "counter": they take the next free tile.
-        workers, tiles: their numbers; -1 if sizes are open.
-        bytes: memory of the plan on the device.
-        workspace_bytes: memory that a launch may bring; -1 if a size is open that it needs.
-        balance: mean load / largest load of the workers, 1 is perfect.
-        milliseconds: host time to make the plan for all variants.
-        windows, columns: of a static pattern; 0: there are none.
-    """
-
-    order: str
-    workers: int
-    tiles: int
-    bytes: int
-    workspace_bytes: int
-    balance: float
-    milliseconds: float
-    windows: int
-    columns: int
-
-
-class Plan:
-    """Which worker computes which tiles, for the launches of one kernel on one device. Made by Kernel.plan."""
-
-    def __init__(self, native: _native.Plan, kernel: Kernel, device: int) -> None:
-        self.native, self.kernel, self.device = native, kernel, device
-        self._workspaces: dict[int, _native.Memory | None] = {}
-
-    def info(self, variant: int = 0) -> PlanInfo:
-        """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
-        if variant < 0:
-            raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
-        fields = self.native.info(variant)
-        return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
-
-    def new_workspace(self, arguments: _native.Arguments) -> _native.Memory | None:
-        """Makes the memory that a launch with these arguments needs, all of it zero; None if it needs none."""
-        size = self.native.workspace_bytes(arguments)
-        if size == 0:
-            return None
-        memory = devices.device(self.device).allocate(size)
-        memory.upload(bytes(size))
-        return memory
-
-    def workspace(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
-        """The memory for launches on a stream, which share it because they run one after the other."""
-        memory = self._workspaces.get(stream)
-        if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
-            memory = self.new_workspace(arguments)
-            self._workspaces[stream] = memory
-        return memory
-
-    def __repr__(self) -> str:
-        info = self.info()
-        return f"<sparsec.Plan of {self.kernel.name}: {info.order} order, {info.workers} workers, {info.tiles} tiles>"
 
 
 @dataclass(frozen=True)
@@ -120,8 +57,8 @@ class Kernel:
     sparsec.from_pointer. They are never copied. All are in host memory, or all on one CUDA device.
     """
 
-    def __init__(self, module: Module, info: KernelInfo, captures: Mapping[str, Any]) -> None:
-        self.module, self.info = module, info
+    def __init__(self, file: CompiledFile, info: KernelInfo, captures: Mapping[str, Any]) -> None:
+        self.file, self.info = file, info
         names = {argument.name for argument in info.inputs}
         self._captures = {name: array for name, array in captures.items() if name in names}
         self._lock = threading.Lock()
@@ -142,8 +79,8 @@ class Kernel:
     def report(self) -> str:
         """The variants for all targets: schedules, registers, spills, shared memory."""
         lines = []
-        for target in self.module.targets:
-            lines += [target, *kernel_report(self.module.info_of(target, self.name))]
+        for target in self.file.targets:
+            lines += [target, *kernel_report(self.file.info_of(target, self.name))]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -182,7 +119,7 @@ class Kernel:
             DriverError: no image of the file runs on the device, or the driver refused.
         """
         call = self._prepare(inputs, out, stream, check)
-        native, target = self.module.native_kernel(self.name, call.inputs.device)
+        native, target = self.file.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan)
         if check and call.inputs.device == arrays.HOST:
             self._check_lists(call.native)
@@ -214,14 +151,14 @@ class Kernel:
         """
         converted = self._convert(self._with_captures(inputs), stream, check=False)
         place = converted.device if device is None else device
-        native, _ = self.module.native_kernel(self.name, place)
+        native, _ = self.file.native_kernel(self.name, place)
         flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
         return self._make_plan(native, place, converted.native, converted.stream, flags)
 
     def launcher(self, *inputs: Any, out: Any = None, plan: Plan | Literal[False] | None = None) -> Launcher:
         """Prepares a launch that runs many times. Arguments and errors are those of a call."""
         call = self._prepare(inputs, out, None, check=False)
-        native, _ = self.module.native_kernel(self.name, call.inputs.device)
+        native, _ = self.file.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan)
         if used is None:
             return Launcher(self, native.launcher(call.native), call, used)
@@ -231,10 +168,10 @@ class Kernel:
     def variant(self, *inputs: Any, plan: Plan | Literal[False] | None = None) -> Variant:
         """The variant that a call with these arguments takes, without a launch."""
         call = self._prepare(inputs, None, None, check=False)
-        native, target = self.module.native_kernel(self.name, call.inputs.device)
+        native, target = self.file.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan)
         number = native.variant(call.native, used.native if used else None)
-        return self.module.info_of(target, self.name).variants[number]
+        return self.file.info_of(target, self.name).variants[number]
 
     def reference(self, *inputs: Any, lse: bool = False) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Computes what the kernel is defined to compute, in double precision, one element after the other.
@@ -266,8 +203,8 @@ class Kernel:
             shape = shape[:-1]
         width = 1 if lse else shape[-1]
         rows = math.prod(shape if lse else shape[:-1])
-        ordinal = arrays.HOST if "host" in self.module.targets else 0
-        native, _ = self.module.native_kernel(self.name, ordinal)
+        ordinal = arrays.HOST if "host" in self.file.targets else 0
+        native, _ = self.file.native_kernel(self.name, ordinal)
         buffers = native.reference((*converted.native, *results), 0, rows, width, lse)
         values, magnitude = (np.frombuffer(buffer, np.float64).reshape(shape) for buffer in buffers)
         if self.info.is_result_transposed:
@@ -380,7 +317,7 @@ class Kernel:
     def _explain(self, native: _native.Kernel, target: str, call: _Call, plan: Plan | None) -> None:
         """Prints which variant and plan a launch takes, and why."""
         number = native.variant(call.native, plan.native if plan else None)
-        info = self.module.info_of(target, self.name)
+        info = self.file.info_of(target, self.name)
         text = f"{self.name} on {target}: variant {number} ({info.variants[number].schedule})"
         for passed_over in range(number):
             text += f"; variant {passed_over} does not fit{requirements_text(info, info.variants[passed_over])}"

@@ -19,7 +19,7 @@ ROW_PTR, COL_IDX = np.array([0, 1], np.int32), np.array([0], np.int32)
 
 @pytest.fixture
 def image(product):
-    return _native.Image(_native.Device(threads=1), product.module.data)
+    return _native.Image(_native.Device(threads=1), product.file.data)
 
 
 @pytest.fixture
@@ -52,7 +52,7 @@ def test_launch(image, arguments):
 
 
 def test_handles_keep_what_they_need(product, arguments):
-    kernel = _native.Image(_native.Device(), product.module.data).kernel("product")
+    kernel = _native.Image(_native.Device(), product.file.data).kernel("product")
     plan = kernel.plan((None, None, None))
     launcher = kernel.launcher(arguments, plan)
     del kernel, plan
@@ -73,7 +73,7 @@ def test_types_and_references_are_released(product, arguments):
     )
 
     def use():
-        kernel = _native.Image(_native.Device(), product.module.data).kernel("product")
+        kernel = _native.Image(_native.Device(), product.file.data).kernel("product")
         plan = kernel.plan((arguments[0], None, None))
         launcher = kernel.launcher(arguments, plan)
         for _ in range(3):
