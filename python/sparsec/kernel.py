@@ -19,6 +19,7 @@ from .errors import InvalidArgument
 from .launch_info import Argument, ArgumentKind, KernelInfo, Operation, Variant, kernel_report, requirements_text
 from .pattern_argument import pattern_blocks
 from .plan import Plan
+from .repeat import Repeater
 
 _STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
@@ -65,6 +66,8 @@ class Kernel:
         # By matrix or pattern, then by device and sizes.
         self._plans: weakref.WeakKeyDictionary[Any, dict[_PlanKey, Plan]] = weakref.WeakKeyDictionary()
         self._open_plans: dict[_PlanKey, Plan] = {}
+        # By the identity of a matrix or pattern, which is weakly referred to.
+        self._repeaters: dict[int, tuple[weakref.ref[Any], Repeater]] = {}
 
     @property
     def name(self) -> str:
@@ -118,6 +121,9 @@ class Kernel:
             InvalidPattern: lists break a rule.
             DriverError: no image of the file runs on the device, or the driver refused.
         """
+        is_plain = out is None and plan is None and stream is None and not check
+        if is_plain and (value := self._repeat(inputs)) is not None:
+            return value
         call = self._prepare(inputs, out, stream, check)
         native, target = self.file.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan)
@@ -126,10 +132,11 @@ class Kernel:
         if log.is_on():
             self._explain(native, target, call, used)
         number = call.inputs.stream
-        if used is None:
-            native.launch(call.native, None, number)
-        else:
-            native.launch(call.native, used.native, number, used.workspace(call.native, number))
+        workspace = used.workspace(call.native, number) if used else None
+        native.launch(call.native, used.native if used else None, number, workspace)
+        if is_plain and not arrays.is_capturing(call.inputs.device):
+            repeater = self._repeater_of(call.inputs.blocks)
+            repeater.add(native, used, workspace, self._with_captures(inputs), call.results)
         return call.value
 
     def plan(
@@ -210,6 +217,32 @@ class Kernel:
         if self.info.is_result_transposed:
             return values.T, magnitude.T
         return values, magnitude
+
+    # ---- Repeated calls ----------------------------------------------------------------------------------------------
+
+    def _repeat(self, inputs: tuple[Any, ...]) -> Any:
+        """The value of a call that repeats an earlier one in all but memory; None if it does not."""
+        inputs = self._with_captures(inputs) if self._captures else inputs
+        place = self.info.blocks_place
+        if place is not None and place >= len(inputs):
+            return None
+        owner = self if place is None else inputs[place]
+        found = self._repeaters.get(id(owner))
+        return found[1].call(*inputs) if found is not None and found[0]() is owner else None
+
+    def _repeater_of(self, blocks: Any) -> Repeater:
+        """That of a matrix or pattern; None: the kernel takes none."""
+        owner = self if blocks is None else blocks
+        key = id(owner)
+        found = self._repeaters.get(key)
+        if found is None:
+            native = None
+            if self.info.blocks_place is not None:
+                native, _ = _convert_input(self.info.arguments[self.info.blocks_place], blocks, 0, False)
+            repeaters = self._repeaters
+            found = weakref.ref(owner, lambda _: repeaters.pop(key, None)), Repeater(self.info, native)
+            repeaters[key] = found
+        return found[1]
 
     # ---- Conversion --------------------------------------------------------------------------------------------------
 
@@ -304,6 +337,10 @@ class Kernel:
             plans = self._open_plans if inputs.blocks is None else self._plans.setdefault(inputs.blocks, {})
             key = (inputs.device, sizes)
             if key not in plans:
+                if arrays.is_capturing(inputs.device):
+                    raise InvalidArgument(
+                        f"plan: {self.name} has none for this call. A CUDA graph cannot make it: call once before"
+                    )
                 if len(plans) == _MOST_PLANS:
                     del plans[next(iter(plans))]
                 plans[key] = self._make_plan(native, inputs.device, known, inputs.stream)
@@ -367,6 +404,8 @@ def _convert_input(
     """The native argument and the shape of an input. The shape of a matrix is (rows, columns, stored blocks)."""
     if value is None:
         return None, ()
+    if arrays.loses_gradient(value.values if isinstance(value, BSR) else value):
+        raise InvalidArgument("the tensor requires a gradient, which would be lost: pass its detach()")
     if argument.kind is ArgumentKind.BSR:
         if not isinstance(value, BSR):
             raise InvalidArgument(f"expects a sparsec.BSR, but got {type(value).__name__}")

@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -155,6 +156,26 @@ def test_other_capsules_are_refused():
 def test_dlpack_that_gives_no_capsule():
     with pytest.raises(INVALID, match="expects a DLPack capsule, but got 'no capsule'"):
         _native.Dense(WrongCapsule())
+
+
+class WithoutBuffer(np.ndarray):
+    """An array that has a buffer of no type and refuses to make one, as arrays of bf16 of JAX."""
+
+    def __dlpack__(self, **arguments):
+        return self.view(np.int16).view(np.ndarray).view(np.float16).__dlpack__()
+
+
+def test_dlpack_where_the_buffer_is_refused():
+    array = np.arange(6).astype(ml_dtypes.bfloat16).reshape(2, 3)
+    with pytest.raises(ValueError, match="cannot include dtype"):
+        memoryview(array)
+    view = _native.Dense(array.view(WithoutBuffer))
+    assert (view.pointer, view.shape, view.dtype) == (array.ctypes.data, (2, 3), 2)
+
+
+def test_buffer_errors_are_invalid_arguments():
+    with pytest.raises(INVALID, match="DLPack only supports"):
+        _native.Dense(np.zeros(3, ml_dtypes.bfloat16))
 
 
 @pytest.mark.parametrize(("change", "message"), [
