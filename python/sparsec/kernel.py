@@ -125,18 +125,13 @@ class Kernel:
         if is_plain and (value := self._repeat(inputs)) is not None:
             return value
         call = self._prepare(inputs, out, stream, check)
-        native, target = self.file.native_kernel(self.name, call.inputs.device)
-        used = self._plan_of(native, call.inputs, plan)
         if check and call.inputs.device == arrays.HOST:
             self._check_lists(call.native)
-        if log.is_on():
-            self._explain(native, target, call, used)
-        number = call.inputs.stream
-        workspace = used.workspace(call.native, number) if used else None
-        native.launch(call.native, used.native if used else None, number, workspace)
-        if is_plain and not arrays.is_capturing(call.inputs.device):
+        if is_plain:
             repeater = self._repeater_of(call.inputs.blocks)
-            repeater.add(native, used, workspace, self._with_captures(inputs), call.results)
+            self._launch(call, plan, repeater, self._with_captures(inputs), call.results)
+        else:
+            self._launch(call, plan)
         return call.value
 
     def plan(
@@ -217,6 +212,31 @@ class Kernel:
         if self.info.is_result_transposed:
             return values.T, magnitude.T
         return values, magnitude
+
+    def call_for(
+        self, repeater: Repeater, repeated: tuple[Any, ...], result: Any, *inputs: Any, out: Any, plan: Plan
+    ) -> None:
+        """Launches as a call, and prepares a repeater for calls of the form of `repeated` and `result`."""
+        self._launch(self._prepare(inputs, out, None, check=False), plan, repeater, repeated, (result,))
+
+    def _launch(
+        self,
+        call: _Call,
+        plan: Plan | Literal[False] | None,
+        repeater: Repeater | None = None,
+        repeated: tuple[Any, ...] = (),
+        results: tuple[Any, ...] = (),
+    ) -> None:
+        """Launches. With a repeater it prepares that for calls of the form of the inputs and results."""
+        native, target = self.file.native_kernel(self.name, call.inputs.device)
+        used = self._plan_of(native, call.inputs, plan)
+        if log.is_on():
+            self._explain(native, target, call, used)
+        number = call.inputs.stream
+        workspace = used.workspace(call.native, number) if used else None
+        native.launch(call.native, used.native if used else None, number, workspace)
+        if repeater is not None and not arrays.is_capturing(call.inputs.device):
+            repeater.add(native, used, workspace, repeated, results)
 
     # ---- Repeated calls ----------------------------------------------------------------------------------------------
 
@@ -306,6 +326,10 @@ class Kernel:
     def _make_plan(
         self, native: _native.Kernel, device: int, inputs: Sequence[_native.Argument], stream: int, flags: int = 0
     ) -> Plan:
+        if arrays.is_capturing(device):
+            raise InvalidArgument(
+                f"plan: {self.name} has none for this call. A CUDA graph cannot make it: call once before"
+            )
         views = (*inputs, *(None for _ in self.info.results))
         return Plan(native.plan(views, flags, stream), self, device)
 
@@ -337,10 +361,6 @@ class Kernel:
             plans = self._open_plans if inputs.blocks is None else self._plans.setdefault(inputs.blocks, {})
             key = (inputs.device, sizes)
             if key not in plans:
-                if arrays.is_capturing(inputs.device):
-                    raise InvalidArgument(
-                        f"plan: {self.name} has none for this call. A CUDA graph cannot make it: call once before"
-                    )
                 if len(plans) == _MOST_PLANS:
                     del plans[next(iter(plans))]
                 plans[key] = self._make_plan(native, inputs.device, known, inputs.stream)
