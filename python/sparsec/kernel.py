@@ -214,10 +214,16 @@ class Kernel:
         return values, magnitude
 
     def call_for(
-        self, repeater: Repeater, repeated: tuple[Any, ...], result: Any, *inputs: Any, out: Any, plan: Plan
+        self,
+        repeater: Repeater,
+        repeated: tuple[Any, ...],
+        results: tuple[Any, ...],
+        *inputs: Any,
+        out: Any,
+        plan: Plan | None = None,
     ) -> None:
-        """Launches as a call, and prepares a repeater for calls of the form of `repeated` and `result`."""
-        self._launch(self._prepare(inputs, out, None, check=False), plan, repeater, repeated, (result,))
+        """Launches as a call, and prepares a repeater for calls of the form of `repeated` and `results`."""
+        self._launch(self._prepare(inputs, out, None, check=False), plan, repeater, repeated, results)
 
     def _launch(
         self,

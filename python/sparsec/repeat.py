@@ -37,7 +37,8 @@ class Repeater:
         guard = torch.is_grad_enabled if torch is not None and not is_operator else None
         place = -1 if info.blocks_place is None else info.blocks_place
         ranks = tuple(map(_rank, info.arguments))
-        self._native = _native.Caller(ranks, info.result_count, place, blocks, is_operator, is_operator, guard)
+        takes_values = is_operator and place >= 0 and info.arguments[place].kind is ArgumentKind.BSR
+        self._native = _native.Caller(ranks, info.result_count, place, blocks, takes_values, is_operator, guard)
         self.call = self._native.call
 
     def add(

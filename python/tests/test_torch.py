@@ -12,7 +12,7 @@ from sparsec import tracing
 
 torch = pytest.importorskip("torch")
 layers = pytest.importorskip("sparsec.torch")
-operators = pytest.importorskip("sparsec.torch.operators")
+library = pytest.importorskip("sparsec.torch.library")
 pytestmark = pytest.mark.torch
 
 M, K = 80, 64
@@ -77,22 +77,22 @@ def test_strided_inputs():
 def test_functions_are_activations_and_share_a_kernel():
     w, dense = weight(torch.float16)
     x, bias = tensor(5, K, dtype=torch.float16), tensor(M, dtype=torch.float16)
-    before = operators.kernel_of.cache_info().misses
+    before = library.kernel_of.cache_info().misses
     for value in (2.0, -3.0):
         slope = np.array(value, np.float32)
         y = layers.linear(x, w, bias, lambda s, slope=slope: tracing.maximum(s, slope * s))
         s = x.double() @ dense.T + bias.double()
         assert_close(y, torch.maximum(s, value * s), torch.float16)
-    assert operators.kernel_of.cache_info().misses == before + 1
+    assert library.kernel_of.cache_info().misses == before + 1
 
 
 def test_one_kernel_serves_all_sizes():
     w, _ = weight(torch.float16)
     layers.linear(tensor(1, K, dtype=torch.float16), w)
-    before = operators.kernel_of.cache_info().misses
+    before = library.kernel_of.cache_info().misses
     for tokens in range(2, 9):
         layers.linear(tensor(tokens, K, dtype=torch.float16), w)
-    assert operators.kernel_of.cache_info().misses == before
+    assert library.kernel_of.cache_info().misses == before
 
 
 @pytest.mark.parametrize(("change", "message"), [
@@ -125,3 +125,9 @@ def test_tour(capsys):
     assert_close(namespace["y"], exact, torch.bfloat16)
     assert namespace["losses"][-1] < 0.9 * namespace["losses"][0]
     assert [swap.name for swap in namespace["table"]] == ["0", "2"]
+    q, k, v = (namespace[name].double() for name in "qkv")
+    distance = torch.arange(300)[:, None] - torch.arange(300)
+    visible = (distance >= 0) & ((distance <= 100) | (torch.arange(300) < 4))
+    scores = q @ k.mT / 8 - namespace["slopes"][:, None, None] * distance
+    assert (namespace["o"] - scores.masked_fill(~visible, -torch.inf).softmax(-1) @ v).abs().max() < 5e-3
+    assert (namespace["lse"] - scores.masked_fill(~visible, -torch.inf).logsumexp(-1)).abs().max() < 1e-4

@@ -13,7 +13,8 @@ from sparsec import tracing
 from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
 from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
-from sparsec.torch.operators import dtype_name, product, sampled_product
+from sparsec.torch.library import dtype_name
+from sparsec.torch.operators import product, sampled_product
 
 __all__ = ["Activation", "apply_linear", "linear"]
 

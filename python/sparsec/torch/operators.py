@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The operators of torch that launch kernels: torch.ops.sparsec.
-
-They take the lists of a matrix and the text of the kernel, so that torch.compile and torch.export see nothing but
-tensors and constants. They have no gradients: the functions of this package have.
-"""
+"""The operators of products: a block-sparse matrix is the tensors of its lists and values."""
 
 from __future__ import annotations
 
@@ -14,50 +10,35 @@ from typing import Any
 
 import torch
 
-from sparsec import devices, dtypes, module
+from sparsec import devices, dtypes
 from sparsec._native import Blocks
 from sparsec.bsr import BSR
-from sparsec.kernel import Kernel
 from sparsec.launch_info import Operation
 from sparsec.plan import Plan
 from sparsec.repeat import Repeater
+from sparsec.torch.library import LIBRARY, TAGS, dtype_name, forget, kernel_of, version
 
-__all__ = ["dtype_name", "product", "sampled_product"]
+__all__ = ["product", "sampled_product"]
 
 _MOST_PLANS = 16  # of a sampled product with one pattern, for calls of different sizes; the oldest one goes first
 
-_LIBRARY = torch.library.Library("sparsec", "DEF")
-_TAGS = (torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag)
 # y [..., rows] of a matrix of `rows` rows and x [..., columns], of the type of x. operands: those that the kernel takes
 # behind x. static: the contents of the lists change only by functions of torch, and seldom, because each change makes
 # a new plan.
-_LIBRARY.define(
+LIBRARY.define(
     "product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor x, Tensor[] operands, SymInt rows, bool static, "
     "str kernel) -> Tensor",
-    tags=_TAGS,
+    tags=TAGS,
 )
 # aᵀ b at the stored blocks of a matrix, for a [..., rows] and b [..., columns]: values of the shape and type of
 # `values`, which are not read.
-_LIBRARY.define(
+LIBRARY.define(
     "sampled_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor a, Tensor b, str kernel) -> Tensor",
-    tags=_TAGS,
+    tags=TAGS,
 )
 
 product = torch.ops.sparsec.product.default
 sampled_product = torch.ops.sparsec.sampled_product.default
-
-
-@functools.cache
-def dtype_name(dtype: torch.dtype) -> str:
-    """The name of an element type in kernels. Raises InvalidArgument if kernels have no such type."""
-    return dtypes.NAMES[dtypes.number_of(str(dtype).removeprefix("torch."))]
-
-
-@functools.cache
-def kernel_of(text: str, target: str) -> Kernel:
-    """The one kernel of a text, compiled and loaded once."""
-    loaded = module.compile(text, target)
-    return loaded[loaded.kernels[0]]
 
 
 class _Pattern:
@@ -71,7 +52,7 @@ class _Pattern:
     def __init__(self, row_ptr: torch.Tensor, col_idx: torch.Tensor, forget: Callable[[Any], Any]) -> None:
         self.row_ptr, self.col_idx = row_ptr.detach(), col_idx.detach()
         self._starts, self._columns = weakref.ref(row_ptr, forget), weakref.ref(col_idx)
-        self._versions = _version(row_ptr), _version(col_idx)
+        self._versions = version(row_ptr), version(col_idx)
         self.calls: dict[str, Callable[..., Any]] = {}
         self.prepared: dict[str, _Prepared] = {}
 
@@ -79,7 +60,7 @@ class _Pattern:
         """Whether these are its tensors and, if they are static, have the contents that they had."""
         if self._starts() is not row_ptr or self._columns() is not col_idx:
             return False
-        return not static or self._versions == (_version(row_ptr), _version(col_idx))
+        return not static or self._versions == (version(row_ptr), version(col_idx))
 
 
 class _Prepared:
@@ -104,7 +85,7 @@ class _Prepared:
         flat = [_flat(each, len(argument.sizes)) for each, argument in zip(inputs, arguments[1:], strict=False)]
         out = _flat(result, len(arguments[-1].sizes))
         plan = self._plan(w, flat, static)
-        self._kernel.call_for(self.repeater, (values, *inputs), result, w, *flat, out=out, plan=plan)
+        self._kernel.call_for(self.repeater, (values, *inputs), (result,), w, *flat, out=out, plan=plan)
 
     def _plan(self, w: BSR, inputs: Sequence[torch.Tensor], static: bool) -> Plan:
         is_sampled = self._kernel.info.operation is Operation.SDDMM
@@ -119,11 +100,6 @@ class _Prepared:
 
 _dynamic_patterns: dict[int, _Pattern] = {}  # by the identity of the tensor of starts
 _static_patterns: dict[int, _Pattern] = {}
-
-
-def _version(tensor: torch.Tensor) -> int:
-    """A number that changes with the contents. Tensors of the inference mode have none."""
-    return -1 if tensor.is_inference() else tensor._version
 
 
 def _flat(tensor: torch.Tensor, rank: int) -> torch.Tensor:
@@ -142,7 +118,7 @@ def _prepared(
     patterns, key = _static_patterns if static else _dynamic_patterns, id(row_ptr)
     pattern = patterns.get(key)
     if pattern is None or not pattern.is_of(row_ptr, col_idx, static):
-        pattern = patterns[key] = _Pattern(row_ptr, col_idx, lambda _: patterns.pop(key, None))
+        pattern = patterns[key] = _Pattern(row_ptr, col_idx, functools.partial(forget, patterns, key))
     prepared = pattern.prepared.get(text)
     if prepared is None or prepared.shape != shape or prepared.device != values.device:
         prepared = pattern.prepared[text] = _Prepared(pattern, values, shape, text)
@@ -193,11 +169,11 @@ def _sampled_product(
 
 
 for _place in ("CPU", "CUDA"):
-    _LIBRARY.impl("product", _product, _place)
-    _LIBRARY.impl("sampled_product", _sampled_product, _place)
+    LIBRARY.impl("product", _product, _place)
+    LIBRARY.impl("sampled_product", _sampled_product, _place)
 
 
-@torch.library.register_fake("sparsec::product", lib=_LIBRARY)  # type: ignore[untyped-decorator]
+@torch.library.register_fake("sparsec::product", lib=LIBRARY)  # type: ignore[untyped-decorator]
 def _product_form(
     row_ptr: torch.Tensor,
     col_idx: torch.Tensor,
@@ -211,7 +187,7 @@ def _product_form(
     return x.new_empty((*x.shape[:-1], rows))
 
 
-@torch.library.register_fake("sparsec::sampled_product", lib=_LIBRARY)  # type: ignore[untyped-decorator]
+@torch.library.register_fake("sparsec::sampled_product", lib=LIBRARY)  # type: ignore[untyped-decorator]
 def _sampled_product_form(
     row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, a: torch.Tensor, b: torch.Tensor, kernel: str
 ) -> torch.Tensor:
