@@ -37,7 +37,7 @@ def tensors(queries=300, keys=300, heads=4, kv_heads=4, dtype=torch.float16, bat
 
 
 def assert_attention(results, expected, dtype=torch.float16):
-    """Within rounding of o and of the probabilities, whose sum is 1, times values of N(0, 1), and f32 sums of scores."""
+    """Within rounding of o and of probabilities, whose sum is 1, times values of N(0, 1), and f32 sums of scores."""
     (o, lse), (exact, exact_lse) = results, expected
     visible = exact_lse > -1e30  # FlexAttention in double precision has another number for no keys
     assert (o.dtype, o.shape) == (dtype, exact.shape)
