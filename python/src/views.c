@@ -122,13 +122,21 @@ static int viewDlpack(ModuleState *state, DenseObject *self, PyObject *array, ui
   return -1;
 }
 
-/* Raises InvalidArgument with the text of the BufferError that is raised. Others stay as they are. */
-static void convertBufferError(ModuleState *state) {
-  if (!PyErr_ExceptionMatches(PyExc_BufferError))
+/* Turns what a library raised instead of giving its memory, a BufferError or of torch a RuntimeError, into an
+ * InvalidArgument with the first line of its text. Other exceptions stay as they are. */
+static void refuseExport(ModuleState *state) {
+  if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_RuntimeError))
     return;
   PyObject *type, *value, *traceback;
   PyErr_Fetch(&type, &value, &traceback);
-  raiseInvalidArgument(state, "%S", value);
+  PyObject *text = PyObject_Str(value);
+  const Py_ssize_t length = text ? PyUnicode_GetLength(text) : 0;
+  const Py_ssize_t end = text ? PyUnicode_FindChar(text, '\n', 0, length, 1) : -1;
+  PyObject *line = text ? PyUnicode_Substring(text, 0, end < 0 ? length : end) : NULL;
+  if (line)
+    raiseInvalidArgument(state, "the array gives no memory: %U", line);
+  Py_XDECREF(line);
+  Py_XDECREF(text);
   Py_XDECREF(type);
   Py_XDECREF(value);
   Py_XDECREF(traceback);
@@ -151,13 +159,13 @@ static int viewArray(ModuleState *state, DenseObject *self, PyObject *array, spa
     self->owner = Py_NewRef(array);
     const int failed = readExchange(state, exchange, array, &self->view);
     if (failed)
-      convertBufferError(state);
+      refuseExport(state);
     return failed;
   }
   if (PyCapsule_CheckExact(array) || PyObject_HasAttrString(array, "__dlpack__")) {
     const int failed = viewDlpack(state, self, array, stream);
     if (failed)
-      convertBufferError(state);
+      refuseExport(state);
     return failed;
   }
   PyObject *type = (PyObject *)Py_TYPE(array);

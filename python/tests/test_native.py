@@ -174,8 +174,35 @@ def test_dlpack_where_the_buffer_is_refused():
 
 
 def test_buffer_errors_are_invalid_arguments():
-    with pytest.raises(INVALID, match="DLPack only supports"):
+    with pytest.raises(INVALID, match="the array gives no memory: DLPack only supports"):
         _native.Dense(np.zeros(3, ml_dtypes.bfloat16))
+
+
+class Refuses:
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **arguments):
+        raise self.error
+
+
+def test_what_libraries_raise():
+    with pytest.raises(INVALID, match="^the array gives no memory: no storage$"):
+        _native.Dense(Refuses(RuntimeError("no storage\nframe #0: c10")))
+    with pytest.raises(KeyError):
+        _native.Dense(Refuses(KeyError("x")))
+
+
+@pytest.mark.jax
+def test_arrays_of_jax():
+    """bf16 has no format of a buffer."""
+    numpy = pytest.importorskip("jax.numpy")
+    for dtype, number in ((numpy.bfloat16, 3), (numpy.float16, 2), (numpy.float32, 1)):
+        view = _native.Dense(numpy.ones((16, 8), dtype))
+        assert (view.shape, view.dtype, view.device) == ((16, 8), number, HOST)
 
 
 @pytest.mark.parametrize(("change", "message"), [

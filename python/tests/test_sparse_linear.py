@@ -5,6 +5,7 @@ import copy
 import gc
 import io
 import math
+import threading
 
 import numpy as np
 import pytest
@@ -294,6 +295,36 @@ def test_layers_are_plain_tensors():
         assert torch.equal(other(x), module(x))
     assert module.double().values.dtype == torch.float64
     assert module.row_ptr.dtype == torch.int32
+
+
+@pytest.mark.parametrize("assign", [False, True])
+def test_layers_load_any_number_of_blocks(assign):
+    module, other, x = layer(density=0.2), layer(density=0.6), tensor(5, K)
+    module(x).sum().backward()
+    model = torch.nn.Sequential(module)
+    model.load_state_dict(torch.nn.Sequential(other).state_dict(), assign=assign)
+    assert torch.equal(module(x), other(x))
+    assert torch.equal(module.to_dense(), other.to_dense())
+    assert module.density == pytest.approx(0.6)
+    with pytest.raises(RuntimeError, match="size mismatch for row_ptr"):
+        module.load_state_dict(layers.SparseLinear(K, 2 * M, 16, density=0.6).state_dict())
+
+
+def test_threads_share_a_layer():
+    module = layer().requires_grad_(False)
+    inputs = [tensor(3, K, seed=seed) for seed in range(4)]
+    expected = [module(x) for x in inputs]
+    failures = []
+
+    def work(x, y):
+        failures.extend(0 for _ in range(2000) if not torch.equal(module(x), y))
+
+    threads = [threading.Thread(target=work, args=each) for each in zip(inputs, expected, strict=True)]
+    for each in threads:
+        each.start()
+    for each in threads:
+        each.join()
+    assert not failures
 
 
 def test_density_and_mask():

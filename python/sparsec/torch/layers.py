@@ -190,6 +190,15 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
                 layer.bias.copy_(linear.bias)
         return layer
 
+    def _load_from_state_dict(self, state_dict: dict[str, Any], prefix: str, *arguments: Any) -> None:
+        """Loads lists and values, also those of another number of blocks: the tensors get their sizes first."""
+        loaded = state_dict.get(f"{prefix}col_idx")
+        if loaded is not None and len(loaded) != len(self.col_idx):
+            self.col_idx = self.col_idx.new_empty(len(loaded))
+            self.values.data = self.values.new_empty(len(loaded), *self.block)
+            self.values.grad = None
+        super()._load_from_state_dict(state_dict, prefix, *arguments)
+
     def _lists(self, mask: Any) -> tuple[torch.Tensor, torch.Tensor]:
         """row_ptr and col_idx of a mask, on the processor."""
         mask = mask.cpu().numpy() if isinstance(mask, torch.Tensor) else np.asarray(mask)
