@@ -21,8 +21,9 @@ from .errors import (
     OutOfMemory,
     UnknownKernel,
 )
-from .kernel import Kernel, Launcher, Plan, PlanInfo
+from .kernel import Kernel, Launcher
 from .module import Module, compile, load
+from .plan import Plan, PlanInfo
 from .programs import attention, full, per_column, per_row, scalar, sddmm, spmm
 from .tracing import TracingError
 

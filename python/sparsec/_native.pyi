@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+from collections.abc import Callable
 from typing import Any, TypeAlias
 
 # An argument of a call. None leaves an argument of a plan open; Any is an array that makes a Dense.
@@ -23,6 +24,7 @@ class Dense:
         strides: tuple[int, ...] | None,
         device: int,
         read_only: bool,
+        owner: Any = ...,
         /,
     ) -> Dense: ...
     @property
@@ -99,3 +101,25 @@ class Plan:
 class Launcher:
     def run(self, stream: int = ..., /) -> None: ...
     def rebind(self, arguments: Arguments, /) -> None: ...
+
+class Caller:
+    def __new__(
+        cls,
+        ranks: tuple[int, ...],
+        results: int,
+        place: int,
+        blocks: Blocks | None,
+        takes_values: bool = ...,
+        folds: bool = ...,
+        guard: Callable[[], bool] | None = ...,
+    ) -> Caller: ...
+    def call(self, *inputs: Any) -> Any: ...
+    def add(
+        self,
+        kernel: Kernel,
+        plan: Plan | None,
+        workspace: Memory | None,
+        makers: tuple[Callable[[], Any], ...],
+        inputs: tuple[Any, ...],
+        /,
+    ) -> bool: ...

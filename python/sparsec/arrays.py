@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
+import functools
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -39,7 +40,33 @@ def dense(array: Any, stream: int = 0) -> _native.Dense:
     if isinstance(array, np.ndarray):
         bits, number = dtypes.bits_of(array)
         return _native.Dense(bits, number)
+    if is_torch(array):
+        _expect_strided(array)
+        if not hasattr(type(array), "__dlpack_c_exchange_api__"):
+            return torch_view(array)
     return _native.Dense(array, 0, stream)
+
+
+def torch_view(tensor: Any) -> _native.Dense:
+    """Makes a view of a strided tensor of torch before 2.10, whose __dlpack__ takes ten times as long.
+
+    Raises:
+        InvalidArgument: no kernel takes the tensor's type.
+    """
+    number = dtypes.number_of(str(tensor.dtype).removeprefix("torch."))
+    return _native.Dense.from_pointer(
+        tensor.data_ptr(), number, tuple(tensor.shape), tensor.stride(), tensor.get_device(), False, tensor
+    )
+
+
+def _expect_strided(tensor: Any) -> None:
+    if tensor.layout is not sys.modules["torch"].strided:
+        raise InvalidArgument(f"expects a strided tensor, but got {tensor.layout}")
+
+
+def loses_gradient(array: Any) -> bool:
+    """Whether an array is a tensor of torch whose gradient ends at a kernel, which torch would not say."""
+    return is_torch(array) and array.requires_grad and sys.modules["torch"].is_grad_enabled()
 
 
 def from_pointer(
@@ -80,6 +107,22 @@ def empty(like: Any, shape: tuple[int, ...], number: int) -> Any:
     if isinstance(like, np.ndarray):
         return np.empty(shape, dtypes.numpy_dtype(number))
     raise InvalidArgument(f"out: results are made for arrays of NumPy and torch. Pass out for {type(like).__name__}")
+
+
+def maker(result: Any) -> Callable[[], Any] | None:
+    """A function that makes tensors like a tensor of torch; None for arrays of other libraries."""
+    if not is_torch(result):
+        return None
+    torch = sys.modules["torch"]
+    form = torch.empty_like(result)
+    form.untyped_storage().resize_(0)  # it keeps no memory
+    return functools.partial(torch.empty_like, form)
+
+
+def is_capturing(device: int) -> bool:
+    """Whether torch records a CUDA graph on its current stream of the device."""
+    torch = sys.modules.get("torch")
+    return device >= 0 and torch is not None and bool(torch.cuda.is_current_stream_capturing())
 
 
 def current_stream(arrays: Iterable[Any]) -> int:

@@ -40,6 +40,7 @@ class BSR:
             raise InvalidArgument(f"shape: expects rows and columns, but got {shape}")
         self._row_ptr, self._col_idx, self._values = row_ptr, col_idx, values
         self._shape = (int(shape[0]), int(shape[1]))
+        self._block = (int(values.shape[1]), int(values.shape[2]))
         self._native = {False: self._make_native(False)}
 
     def _make_native(self, check_lists: bool) -> _native.Blocks:
@@ -88,7 +89,7 @@ class BSR:
     @property
     def block(self) -> tuple[int, int]:
         """(r, c)."""
-        return int(self._values.shape[1]), int(self._values.shape[2])
+        return self._block
 
     @property
     def block_count(self) -> int:

@@ -8,84 +8,22 @@ import threading
 import weakref
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 import numpy as np
 
-from . import _native, arrays, devices, log
+from . import _native, arrays, log
 from .bsr import BSR
+from .compiled_file import CompiledFile
 from .errors import InvalidArgument
 from .launch_info import Argument, ArgumentKind, KernelInfo, Operation, Variant, kernel_report, requirements_text
 from .pattern_argument import pattern_blocks
-
-if TYPE_CHECKING:
-    from .module import Module
+from .plan import Plan
+from .repeat import Repeater
 
 _STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
 _PlanKey = tuple[int, tuple[tuple[int, ...], ...]]
-_TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
-
-
-@dataclass(frozen=True)
-class PlanInfo:
-    """What a plan holds for one variant of its kernel.
-
-    Attributes:
-        order: "fixed": workers take tiles in turn; "lists": each has a list; "counter": they take the next free tile.
-        workers, tiles: their numbers; -1 if sizes are open.
-        bytes: memory of the plan on the device.
-        workspace_bytes: memory that a launch may bring; -1 if a size is open that it needs.
-        balance: mean load / largest load of the workers, 1 is perfect.
-        milliseconds: host time to make the plan for all variants.
-        windows, columns: of a static pattern; 0: there are none.
-    """
-
-    order: str
-    workers: int
-    tiles: int
-    bytes: int
-    workspace_bytes: int
-    balance: float
-    milliseconds: float
-    windows: int
-    columns: int
-
-
-class Plan:
-    """Which worker computes which tiles, for the launches of one kernel on one device. Made by Kernel.plan."""
-
-    def __init__(self, native: _native.Plan, kernel: Kernel, device: int) -> None:
-        self.native, self.kernel, self.device = native, kernel, device
-        self._workspaces: dict[int, _native.Memory | None] = {}
-
-    def info(self, variant: int = 0) -> PlanInfo:
-        """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
-        if variant < 0:
-            raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
-        fields = self.native.info(variant)
-        return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
-
-    def new_workspace(self, arguments: _native.Arguments) -> _native.Memory | None:
-        """Makes the memory that a launch with these arguments needs, all of it zero; None if it needs none."""
-        size = self.native.workspace_bytes(arguments)
-        if size == 0:
-            return None
-        memory = devices.device(self.device).allocate(size)
-        memory.upload(bytes(size))
-        return memory
-
-    def workspace(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
-        """The memory for launches on a stream, which share it because they run one after the other."""
-        memory = self._workspaces.get(stream)
-        if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
-            memory = self.new_workspace(arguments)
-            self._workspaces[stream] = memory
-        return memory
-
-    def __repr__(self) -> str:
-        info = self.info()
-        return f"<sparsec.Plan of {self.kernel.name}: {info.order} order, {info.workers} workers, {info.tiles} tiles>"
 
 
 @dataclass(frozen=True)
@@ -120,14 +58,16 @@ class Kernel:
     sparsec.from_pointer. They are never copied. All are in host memory, or all on one CUDA device.
     """
 
-    def __init__(self, module: Module, info: KernelInfo, captures: Mapping[str, Any]) -> None:
-        self.module, self.info = module, info
+    def __init__(self, file: CompiledFile, info: KernelInfo, captures: Mapping[str, Any]) -> None:
+        self.file, self.info = file, info
         names = {argument.name for argument in info.inputs}
         self._captures = {name: array for name, array in captures.items() if name in names}
         self._lock = threading.Lock()
         # By matrix or pattern, then by device and sizes.
         self._plans: weakref.WeakKeyDictionary[Any, dict[_PlanKey, Plan]] = weakref.WeakKeyDictionary()
         self._open_plans: dict[_PlanKey, Plan] = {}
+        # By the identity of a matrix or pattern, which is weakly referred to.
+        self._repeaters: dict[int, tuple[weakref.ref[Any], Repeater]] = {}
 
     @property
     def name(self) -> str:
@@ -142,8 +82,8 @@ class Kernel:
     def report(self) -> str:
         """The variants for all targets: schedules, registers, spills, shared memory."""
         lines = []
-        for target in self.module.targets:
-            lines += [target, *kernel_report(self.module.info_of(target, self.name))]
+        for target in self.file.targets:
+            lines += [target, *kernel_report(self.file.info_of(target, self.name))]
         return "\n".join(lines)
 
     def __repr__(self) -> str:
@@ -181,18 +121,17 @@ class Kernel:
             InvalidPattern: lists break a rule.
             DriverError: no image of the file runs on the device, or the driver refused.
         """
+        is_plain = out is None and plan is None and stream is None and not check
+        if is_plain and (value := self._repeat(inputs)) is not None:
+            return value
         call = self._prepare(inputs, out, stream, check)
-        native, target = self.module.native_kernel(self.name, call.inputs.device)
-        used = self._plan_of(native, call.inputs, plan)
         if check and call.inputs.device == arrays.HOST:
             self._check_lists(call.native)
-        if log.is_on():
-            self._explain(native, target, call, used)
-        number = call.inputs.stream
-        if used is None:
-            native.launch(call.native, None, number)
+        if is_plain:
+            repeater = self._repeater_of(call.inputs.blocks)
+            self._launch(call, plan, repeater, self._with_captures(inputs), call.results)
         else:
-            native.launch(call.native, used.native, number, used.workspace(call.native, number))
+            self._launch(call, plan)
         return call.value
 
     def plan(
@@ -214,14 +153,14 @@ class Kernel:
         """
         converted = self._convert(self._with_captures(inputs), stream, check=False)
         place = converted.device if device is None else device
-        native, _ = self.module.native_kernel(self.name, place)
+        native, _ = self.file.native_kernel(self.name, place)
         flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
         return self._make_plan(native, place, converted.native, converted.stream, flags)
 
     def launcher(self, *inputs: Any, out: Any = None, plan: Plan | Literal[False] | None = None) -> Launcher:
         """Prepares a launch that runs many times. Arguments and errors are those of a call."""
         call = self._prepare(inputs, out, None, check=False)
-        native, _ = self.module.native_kernel(self.name, call.inputs.device)
+        native, _ = self.file.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan)
         if used is None:
             return Launcher(self, native.launcher(call.native), call, used)
@@ -231,10 +170,10 @@ class Kernel:
     def variant(self, *inputs: Any, plan: Plan | Literal[False] | None = None) -> Variant:
         """The variant that a call with these arguments takes, without a launch."""
         call = self._prepare(inputs, None, None, check=False)
-        native, target = self.module.native_kernel(self.name, call.inputs.device)
+        native, target = self.file.native_kernel(self.name, call.inputs.device)
         used = self._plan_of(native, call.inputs, plan)
         number = native.variant(call.native, used.native if used else None)
-        return self.module.info_of(target, self.name).variants[number]
+        return self.file.info_of(target, self.name).variants[number]
 
     def reference(self, *inputs: Any, lse: bool = False) -> tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]:
         """Computes what the kernel is defined to compute, in double precision, one element after the other.
@@ -266,13 +205,70 @@ class Kernel:
             shape = shape[:-1]
         width = 1 if lse else shape[-1]
         rows = math.prod(shape if lse else shape[:-1])
-        ordinal = arrays.HOST if "host" in self.module.targets else 0
-        native, _ = self.module.native_kernel(self.name, ordinal)
+        ordinal = arrays.HOST if "host" in self.file.targets else 0
+        native, _ = self.file.native_kernel(self.name, ordinal)
         buffers = native.reference((*converted.native, *results), 0, rows, width, lse)
         values, magnitude = (np.frombuffer(buffer, np.float64).reshape(shape) for buffer in buffers)
         if self.info.is_result_transposed:
             return values.T, magnitude.T
         return values, magnitude
+
+    def call_for(
+        self,
+        repeater: Repeater,
+        repeated: tuple[Any, ...],
+        results: tuple[Any, ...],
+        *inputs: Any,
+        out: Any,
+        plan: Plan | None = None,
+    ) -> None:
+        """Launches as a call, and prepares a repeater for calls of the form of `repeated` and `results`."""
+        self._launch(self._prepare(inputs, out, None, check=False), plan, repeater, repeated, results)
+
+    def _launch(
+        self,
+        call: _Call,
+        plan: Plan | Literal[False] | None,
+        repeater: Repeater | None = None,
+        repeated: tuple[Any, ...] = (),
+        results: tuple[Any, ...] = (),
+    ) -> None:
+        """Launches. With a repeater it prepares that for calls of the form of the inputs and results."""
+        native, target = self.file.native_kernel(self.name, call.inputs.device)
+        used = self._plan_of(native, call.inputs, plan)
+        if log.is_on():
+            self._explain(native, target, call, used)
+        number = call.inputs.stream
+        workspace = used.workspace(call.native, number) if used else None
+        native.launch(call.native, used.native if used else None, number, workspace)
+        if repeater is not None and not arrays.is_capturing(call.inputs.device):
+            repeater.add(native, used, workspace, repeated, results)
+
+    # ---- Repeated calls ----------------------------------------------------------------------------------------------
+
+    def _repeat(self, inputs: tuple[Any, ...]) -> Any:
+        """The value of a call that repeats an earlier one in all but memory; None if it does not."""
+        inputs = self._with_captures(inputs) if self._captures else inputs
+        place = self.info.blocks_place
+        if place is not None and place >= len(inputs):
+            return None
+        owner = self if place is None else inputs[place]
+        found = self._repeaters.get(id(owner))
+        return found[1].call(*inputs) if found is not None and found[0]() is owner else None
+
+    def _repeater_of(self, blocks: Any) -> Repeater:
+        """That of a matrix or pattern; None: the kernel takes none."""
+        owner = self if blocks is None else blocks
+        key = id(owner)
+        found = self._repeaters.get(key)
+        if found is None:
+            native = None
+            if self.info.blocks_place is not None:
+                native, _ = _convert_input(self.info.arguments[self.info.blocks_place], blocks, 0, False)
+            repeaters = self._repeaters
+            found = weakref.ref(owner, lambda _: repeaters.pop(key, None)), Repeater(self.info, native)
+            repeaters[key] = found
+        return found[1]
 
     # ---- Conversion --------------------------------------------------------------------------------------------------
 
@@ -336,6 +332,10 @@ class Kernel:
     def _make_plan(
         self, native: _native.Kernel, device: int, inputs: Sequence[_native.Argument], stream: int, flags: int = 0
     ) -> Plan:
+        if arrays.is_capturing(device):
+            raise InvalidArgument(
+                f"plan: {self.name} has none for this call. A CUDA graph cannot make it: call once before"
+            )
         views = (*inputs, *(None for _ in self.info.results))
         return Plan(native.plan(views, flags, stream), self, device)
 
@@ -380,7 +380,7 @@ class Kernel:
     def _explain(self, native: _native.Kernel, target: str, call: _Call, plan: Plan | None) -> None:
         """Prints which variant and plan a launch takes, and why."""
         number = native.variant(call.native, plan.native if plan else None)
-        info = self.module.info_of(target, self.name)
+        info = self.file.info_of(target, self.name)
         text = f"{self.name} on {target}: variant {number} ({info.variants[number].schedule})"
         for passed_over in range(number):
             text += f"; variant {passed_over} does not fit{requirements_text(info, info.variants[passed_over])}"
@@ -430,6 +430,8 @@ def _convert_input(
     """The native argument and the shape of an input. The shape of a matrix is (rows, columns, stored blocks)."""
     if value is None:
         return None, ()
+    if arrays.loses_gradient(value.values if isinstance(value, BSR) else value):
+        raise InvalidArgument("the tensor requires a gradient, which would be lost: pass its detach()")
     if argument.kind is ArgumentKind.BSR:
         if not isinstance(value, BSR):
             raise InvalidArgument(f"expects a sparsec.BSR, but got {type(value).__name__}")

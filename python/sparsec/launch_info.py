@@ -132,6 +132,12 @@ class KernelInfo:
     def results(self) -> tuple[Argument, ...]:
         return self.arguments[len(self.arguments) - self.result_count :]
 
+    @functools.cached_property
+    def blocks_place(self) -> int | None:
+        """The number of the argument that is a block-sparse matrix or a pattern; None: there is none."""
+        kinds = (ArgumentKind.BSR, ArgumentKind.PATTERN)
+        return next((place for place, argument in enumerate(self.arguments) if argument.kind in kinds), None)
+
     @property
     def signature(self) -> str:
         """As "product(w: bsr<?x?xbf16, block = 16x16>, x: tensor<?x?xbf16>) -> (y: tensor<?x?xf32>)"."""

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import os
-import threading
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from . import _native, cache, compiler, devices, launch_info, log
+from . import cache, compiler, devices, launch_info, log
+from .compiled_file import CompiledFile
 from .compiler import Options
 from .errors import InvalidArgument, UnknownKernel
 from .kernel import Kernel
@@ -39,9 +39,6 @@ class Module:
     module["name"] is a Kernel, and iteration gives the names. The file is loaded on a device at the first call with
     arrays of that device.
 
-    Attributes:
-        data: the bytes of the file.
-        images: what the file says about each of its images.
     """
 
     def __init__(
@@ -52,12 +49,9 @@ class Module:
         options: Options | None = None,
         captures: Mapping[str, Any] | None = None,
     ) -> None:
-        self.images = launch_info.read(data)
-        self.data = data
+        self._file = CompiledFile(data)
         self._text, self._options = text, options
-        self._lock = threading.Lock()
-        self._loaded: dict[int, _native.Image] = {}
-        self._kernels = {info.name: Kernel(self, info, captures or {}) for info in self.images[0].kernels}
+        self._kernels = {info.name: Kernel(self._file, info, captures or {}) for info in self.images[0].kernels}
 
     def __getitem__(self, name: str) -> Kernel:
         try:
@@ -80,14 +74,24 @@ class Module:
         return tuple(self._kernels)
 
     @property
+    def data(self) -> bytes:
+        """The bytes of the file."""
+        return self._file.data
+
+    @property
+    def images(self) -> tuple[launch_info.ImageInfo, ...]:
+        """What the file says about each of its images."""
+        return self._file.images
+
+    @property
     def targets(self) -> tuple[str, ...]:
         """The targets of the images: "sm_90a", "host", ..."""
-        return tuple(image.target for image in self.images)
+        return self._file.targets
 
     @property
     def report(self) -> str:
         """A table of all images, kernels and variants: schedules, registers, spills, shared memory."""
-        return "\n".join(image.report for image in self.images)
+        return self._file.report
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the compiled file, which `load`, `sparsec-run` and the C library read. It appears at once."""
@@ -115,19 +119,6 @@ class Module:
         )
         ptxas = compiler.find_ptxas(options.ptxas) if options.needs_ptxas and stage == "cubin" else None
         return compiler.run(self._text, None, options, compiler.find_compiler(), ptxas, stage).decode()
-
-    def native_kernel(self, name: str, ordinal: int) -> tuple[_native.Kernel, str]:
-        """The kernel on a device, and the target of its image. Loads the file there at first."""
-        with self._lock:
-            if ordinal not in self._loaded:
-                self._loaded[ordinal] = _native.Image(devices.device(ordinal), self.data)
-            image = self._loaded[ordinal]
-        return image.kernel(name), image.target
-
-    def info_of(self, target: str, name: str) -> launch_info.KernelInfo:
-        """What the image of a target says about a kernel."""
-        image = next(image for image in self.images if image.target == target)
-        return next(kernel for kernel in image.kernels if kernel.name == name)
 
 
 # ---- Compile and load ------------------------------------------------------------------------------------------------

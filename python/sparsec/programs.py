@@ -16,8 +16,9 @@ from typing import Any
 
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, integer, on_device, one_of
-from sparsec.patterns import Pattern
-from sparsec.tracing import Capture, Graph, Region, trace
+from sparsec.patterns.pattern import Pattern
+from sparsec.tracing.graph import Capture, Graph
+from sparsec.tracing.region import Region, trace
 
 __all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "scalar", "sddmm", "spmm"]
 
@@ -143,19 +144,12 @@ def spmm(
         InvalidArgument: an option has a value that no kernel has. The text names the option.
         TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
-    one_of("dtype", dtype, _INPUT_TYPES)
-    rows, columns = block_sides(block, range(16, 257, 16))
-    result = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
-    one_of("x_layout", x_layout, ("kn", "nk"))
-    one_of("y_layout", y_layout, ("mn", "nm"))
-    sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
-    kernel = _Kernel(name)
-    kernel.operand("w", f"!sparsec.bsr<{sizes['m']}x{sizes['k']}x{dtype}, block = {rows}x{columns}>")
-    kernel.operand("x", _tensor([sizes[each] for each in x_layout], dtype))
-    shapes = {"per_row": [sizes["m"]], "per_column": [sizes["n"]], "scalar": [], "full": [sizes[s] for s in y_layout]}
-    kernel.result("y", _tensor(shapes["full"], result))
-    operands, region = _epilogue(kernel, epilogue, extras or {}, shapes, result)
-    return kernel.program(f"sparsec.spmm %w, %x{operands} x_layout({x_layout}) y_layout({y_layout}){region}")
+    product = _Product(name, dtype, result_dtype, m, n, k)
+    product.matrix("w", "mk", block)
+    product.dense("x", "x_layout", x_layout, ("kn", "nk"))
+    sizes = product.sizes_of("y_layout", y_layout, ("mn", "nm"))
+    operands, region = product.result("y", sizes, epilogue, extras or {})
+    return product.kernel.program(f"sparsec.spmm %w, %x{operands} x_layout({x_layout}) y_layout({y_layout}){region}")
 
 
 def sddmm(
@@ -191,20 +185,13 @@ def sddmm(
         InvalidArgument: an option has a value that no kernel has. The text names the option.
         TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
-    one_of("dtype", dtype, _INPUT_TYPES)
-    rows, columns = block_sides(block, range(16, 257, 16))
-    result = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
-    one_of("a_layout", a_layout, ("mk", "km"))
-    one_of("b_layout", b_layout, ("nk", "kn"))
-    sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
-    kernel = _Kernel(name)
-    kernel.operand("p", f"!sparsec.bsr<{sizes['m']}x{sizes['n']}x{dtype}, block = {rows}x{columns}>")
-    kernel.operand("a", _tensor([sizes[each] for each in a_layout], dtype))
-    kernel.operand("b", _tensor([sizes[each] for each in b_layout], dtype))
-    shapes = {"per_row": [sizes["m"]], "per_column": [sizes["n"]], "scalar": [], "full": ["?", str(rows), str(columns)]}
-    kernel.result("s", _tensor(shapes["full"], result))
-    operands, region = _epilogue(kernel, epilogue, extras or {}, shapes, result)
-    return kernel.program(f"sparsec.sddmm %p, %a, %b{operands} a_layout({a_layout}) b_layout({b_layout}){region}")
+    product = _Product(name, dtype, result_dtype, m, n, k)
+    block = product.matrix("p", "mn", block)
+    product.dense("a", "a_layout", a_layout, ("mk", "km"))
+    product.dense("b", "b_layout", b_layout, ("nk", "kn"))
+    operands, region = product.result("s", ["?", *map(str, block)], epilogue, extras or {})
+    layouts = f"a_layout({a_layout}) b_layout({b_layout})"
+    return product.kernel.program(f"sparsec.sddmm %p, %a, %b{operands} {layouts}{region}")
 
 
 def attention(
@@ -426,6 +413,41 @@ class _Kernel:
             "}\n"
         )
         return Program(self._name, source, self._captures)
+
+
+class _Product:
+    """The kernel of a product: its sizes are M, N and K, its operands a matrix of blocks, dense ones and extras."""
+
+    def __init__(
+        self, name: str, dtype: str, result_dtype: str | None, m: int | None, n: int | None, k: int | None
+    ) -> None:
+        self._dtype = one_of("dtype", dtype, _INPUT_TYPES)
+        self._result_dtype = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
+        self._sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
+        self.kernel = _Kernel(name)
+
+    def matrix(self, name: str, letters: str, block: int | tuple[int, int]) -> tuple[int, int]:
+        """Adds the matrix of blocks, whose sides it returns. letters: its sizes, as "mk"."""
+        rows, columns = block_sides(block, range(16, 257, 16))
+        sizes = "x".join(self._sizes[letter] for letter in letters)
+        self.kernel.operand(name, f"!sparsec.bsr<{sizes}x{self._dtype}, block = {rows}x{columns}>")
+        return rows, columns
+
+    def sizes_of(self, option: str, layout: str, layouts: Sequence[str]) -> list[str]:
+        """The sizes of a tensor whose layout is an option, one of several."""
+        return [self._sizes[letter] for letter in one_of(option, layout, layouts)]
+
+    def dense(self, name: str, option: str, layout: str, layouts: Sequence[str]) -> None:
+        """Adds a dense operand."""
+        self.kernel.operand(name, _tensor(self.sizes_of(option, layout, layouts), self._dtype))
+
+    def result(
+        self, name: str, sizes: Sequence[str], epilogue: Callable[..., Any] | None, extras: Mapping[str, Extra]
+    ) -> tuple[str, str]:
+        """Adds the result and the operands of the epilogue. Gives ", %b per_row" for each, and the region's text."""
+        self.kernel.result(name, _tensor(sizes, self._result_dtype))
+        shapes = {"per_row": [self._sizes["m"]], "per_column": [self._sizes["n"]], "scalar": [], "full": sizes}
+        return _epilogue(self.kernel, epilogue, extras, shapes, self._result_dtype)
 
 
 def _tensor(sizes: Sequence[str], dtype: str) -> str:

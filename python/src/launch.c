@@ -3,6 +3,7 @@
 
 #include "native.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 /* The handle of an optional plan: None gives NULL. Returns -1 with an exception for another object. */
@@ -195,34 +196,42 @@ static PyObject *kernelReference(PyObject *self, PyObject *values) {
   return result;
 }
 
+LauncherObject *makeLauncher(ModuleState *state, PyObject *kernel, PyObject *plan, PyObject *workspace,
+                             const sparsec_argument_t *arguments, size_t count, PyObject *objects) {
+  sparsec_plan_t handle;
+  sparsec_launch_options_t options;
+  if (planHandle(state, plan, &handle) || launchOptions(state, 0, workspace, &options))
+    return NULL;
+  LauncherObject *launcher = (LauncherObject *)allocateObject(state->launcher);
+  if (!launcher)
+    return NULL;
+  launcher->kernel = Py_NewRef(kernel);
+  launcher->plan = Py_NewRef(plan);
+  launcher->workspace = Py_NewRef(workspace);
+  launcher->objects = Py_XNewRef(objects);
+  launcher->lock = PyThread_allocate_lock();
+  sparsec_status_t status = NULL;
+  if (launcher->lock)
+    status = sparsec_launcher_create(((KernelObject *)kernel)->handle, handle, arguments, count, &options,
+                                     &launcher->handle);
+  if (status)
+    raiseStatus(state, status);
+  else if (!launcher->lock)
+    PyErr_NoMemory();
+  if (!launcher->handle)
+    Py_CLEAR(launcher);
+  return launcher;
+}
+
 static PyObject *kernelLauncher(PyObject *self, PyObject *values) {
   ModuleState *state = stateOf(self);
   PyObject *tuple, *planObject = Py_None, *workspace = Py_None;
-  sparsec_plan_t plan;
-  sparsec_launch_options_t options;
   Arguments arguments;
   if (!PyArg_ParseTuple(values, "O|OO:launcher", &tuple, &planObject, &workspace) ||
-      planHandle(state, planObject, &plan) || launchOptions(state, 0, workspace, &options) ||
       collectArguments(state, tuple, 0, &arguments))
     return NULL;
-  LauncherObject *launcher = (LauncherObject *)allocateObject(state->launcher);
-  if (launcher) {
-    launcher->kernel = Py_NewRef(self);
-    launcher->plan = Py_NewRef(planObject);
-    launcher->workspace = Py_NewRef(workspace);
-    launcher->objects = Py_NewRef(arguments.objects);
-    launcher->lock = PyThread_allocate_lock();
-    sparsec_status_t status = NULL;
-    if (launcher->lock)
-      status = sparsec_launcher_create(((KernelObject *)self)->handle, plan, arguments.list, arguments.count, &options,
-                                       &launcher->handle);
-    if (status)
-      raiseStatus(state, status);
-    else if (!launcher->lock)
-      PyErr_NoMemory();
-    if (!launcher->handle)
-      Py_CLEAR(launcher);
-  }
+  LauncherObject *launcher =
+      makeLauncher(state, self, planObject, workspace, arguments.list, arguments.count, arguments.objects);
   releaseArguments(&arguments);
   return (PyObject *)launcher;
 }
@@ -254,6 +263,7 @@ static void launcherDealloc(PyObject *object) {
   sparsec_launcher_destroy(self->handle);
   if (self->lock)
     PyThread_free_lock(self->lock);
+  free(self->bound);
   Py_CLEAR(self->objects);
   Py_CLEAR(self->workspace);
   Py_CLEAR(self->plan);
@@ -300,6 +310,51 @@ static PyObject *launcherRebind(PyObject *object, PyObject *tuple) {
   if (status)
     return raiseStatus(state, status);
   Py_RETURN_NONE;
+}
+
+/* What a binding may change of an argument: an address or a scalar. */
+static uint64_t bindingOf(const sparsec_argument_t *argument) {
+  uint64_t bits = 0;
+  if (argument->kind == SPARSEC_ARGUMENT_SCALAR)
+    memcpy(&bits, &argument->scalar, sizeof bits);
+  else if (argument->kind == SPARSEC_ARGUMENT_DENSE)
+    bits = (uintptr_t)((const sparsec_dense_t *)argument->view)->data;
+  else
+    bits = (uintptr_t)((const sparsec_blocks_t *)argument->view)->values;
+  return bits;
+}
+
+/* Binds the arguments, unless the last binding had the same memory. The caller has the launcher's lock. */
+static sparsec_status_t bind(LauncherObject *self, const sparsec_argument_t *arguments, size_t count) {
+  int isBound = self->bound != NULL;
+  for (size_t i = 0; i < count && isBound; ++i)
+    isBound = self->bound[i] == bindingOf(&arguments[i]);
+  if (isBound)
+    return NULL;
+  sparsec_status_t status = sparsec_launcher_rebind(self->handle, arguments, count);
+  if (status)
+    return status;
+  if (!self->bound)
+    self->bound = malloc(count * sizeof *self->bound);
+  for (size_t i = 0; i < count && self->bound; ++i)
+    self->bound[i] = bindingOf(&arguments[i]);
+  return NULL;
+}
+
+sparsec_status_t repeatLaunch(LauncherObject *self, const sparsec_argument_t *arguments, size_t count, void *stream) {
+  if (PyThread_acquire_lock(self->lock, NOWAIT_LOCK)) {
+    sparsec_status_t status = bind(self, arguments, count);
+    if (!status)
+      status = sparsec_launcher_run(self->handle, stream);
+    PyThread_release_lock(self->lock);
+    return status;
+  }
+  /* Another thread runs the launcher. This one does not wait for it. */
+  const MemoryObject *workspace = self->workspace == Py_None ? NULL : (const MemoryObject *)self->workspace;
+  const sparsec_launch_options_t options = {
+      sizeof options, stream, workspace ? workspace->data : NULL, workspace ? workspace->bytes : 0, 0, 0};
+  sparsec_plan_t plan = self->plan == Py_None ? NULL : ((PlanObject *)self->plan)->handle;
+  return sparsec_launch_with_options(((KernelObject *)self->kernel)->handle, plan, arguments, count, &options);
 }
 
 static PyMethodDef launcherMethods[] = {

@@ -111,12 +111,14 @@ static int execute(PyObject *module) {
     return -1;
   state->errorOfStatus = PyObject_GetAttrString(errors, "error_of_status");
   Py_DECREF(errors);
-  if (!state->errorOfStatus)
+  state->requiresGradient = PyUnicode_InternFromString("requires_grad");
+  if (!state->errorOfStatus || !state->requiresGradient)
     return -1;
   if (addType(module, &denseSpec, &state->dense) || addType(module, &blocksSpec, &state->blocks) ||
       addType(module, &deviceSpec, &state->device) || addType(module, &memorySpec, &state->memory) ||
       addType(module, &imageSpec, &state->image) || addType(module, &kernelSpec, &state->kernel) ||
-      addType(module, &planSpec, &state->plan) || addType(module, &launcherSpec, &state->launcher))
+      addType(module, &planSpec, &state->plan) || addType(module, &launcherSpec, &state->launcher) ||
+      addType(module, &callerSpec, &state->caller))
     return -1;
   return 0;
 }
@@ -124,20 +126,26 @@ static int execute(PyObject *module) {
 static int traverse(PyObject *module, visitproc visit, void *arg) {
   ModuleState *state = PyModule_GetState(module);
   Py_VISIT(state->errorOfStatus);
-  PyTypeObject *types[] = {state->dense, state->blocks, state->device, state->memory,
-                           state->image, state->kernel, state->plan,   state->launcher};
+  Py_VISIT(state->requiresGradient);
+  PyTypeObject *types[] = {state->dense,  state->blocks, state->device,   state->memory, state->image,
+                           state->kernel, state->plan,   state->launcher, state->caller};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
     Py_VISIT(types[i]);
+  for (size_t i = 0; i < MOST_EXCHANGE_TYPES; ++i)
+    Py_VISIT(state->exchangeTypes[i]);
   return 0;
 }
 
 static int clear(PyObject *module) {
   ModuleState *state = PyModule_GetState(module);
   Py_CLEAR(state->errorOfStatus);
-  PyTypeObject **types[] = {&state->dense, &state->blocks, &state->device, &state->memory,
-                            &state->image, &state->kernel, &state->plan,   &state->launcher};
+  Py_CLEAR(state->requiresGradient);
+  PyTypeObject **types[] = {&state->dense,  &state->blocks, &state->device,   &state->memory, &state->image,
+                            &state->kernel, &state->plan,   &state->launcher, &state->caller};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
     Py_CLEAR(*types[i]);
+  for (size_t i = 0; i < MOST_EXCHANGE_TYPES; ++i)
+    Py_CLEAR(state->exchangeTypes[i]);
   return 0;
 }
 

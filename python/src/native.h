@@ -13,11 +13,18 @@
 
 #include "sparsec/runtime.h"
 
+typedef struct ExchangeInterface ExchangeInterface; /* exchange.h */
+enum { MOST_EXCHANGE_TYPES = 4 };                   /* torch has two: tensors and parameters */
+
 /* State of one module object, so that every interpreter has types and exceptions of its own. */
 typedef struct {
-  PyObject *errorOfStatus; /* sparsec.errors.error_of_status(code, message) */
+  PyObject *errorOfStatus;    /* sparsec.errors.error_of_status(code, message) */
+  PyObject *requiresGradient; /* the name of this attribute of a tensor */
   PyTypeObject *dense, *blocks;
-  PyTypeObject *device, *memory, *image, *kernel, *plan, *launcher;
+  PyTypeObject *device, *memory, *image, *kernel, *plan, *launcher, *caller;
+  /* The first types of arrays that were found to have the exchange interface; the rest is NULL. */
+  PyTypeObject *exchangeTypes[MOST_EXCHANGE_TYPES];
+  const ExchangeInterface *exchanges[MOST_EXCHANGE_TYPES];
 } ModuleState;
 
 /* No type can be subclassed, so that the type of an object is always one of this module. */
@@ -38,7 +45,7 @@ void freeObject(PyObject *self);
 typedef struct {
   PyObject ob_base;
   sparsec_dense_t view;
-  PyObject *owner; /* a DLPack capsule, or NULL: the caller of from_pointer keeps the memory alive */
+  PyObject *owner; /* a DLPack capsule, an array, or NULL: the caller of from_pointer keeps the memory alive */
   Py_buffer buffer;
   int hasBuffer;
 } DenseObject;
@@ -102,12 +109,25 @@ typedef struct {
 typedef struct {
   PyObject ob_base;
   PyObject *kernel, *plan, *workspace; /* plan and workspace may be None */
-  PyObject *objects;                   /* what the arguments of the last binding refer to */
+  PyObject *objects;                   /* what the arguments of the last binding refer to; NULL: of a caller */
   PyThread_type_lock lock;             /* runs and bindings take turns */
+  uint64_t *bound;                     /* addresses and scalars of the last binding, if repeatLaunch made it */
   sparsec_launcher_t handle;
 } LauncherObject;
 
 extern PyType_Spec kernelSpec, planSpec, launcherSpec;
+
+/* Prepares a launch. plan and workspace may be None; `objects` is what the arguments refer to, or NULL. */
+LauncherObject *makeLauncher(ModuleState *state, PyObject *kernel, PyObject *plan, PyObject *workspace,
+                             const sparsec_argument_t *arguments, size_t count, PyObject *objects);
+
+/* Launches with other memory and scalars than before. The arguments have the form of the launcher's. */
+sparsec_status_t repeatLaunch(LauncherObject *launcher, const sparsec_argument_t *arguments, size_t count,
+                              void *stream);
+
+/* ---- caller.c: calls that are repeated ----------------------------------- */
+
+extern PyType_Spec callerSpec;
 
 /* ---- info.c: launch infos as dictionaries -------------------------------- */
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /* Views of memory that Python objects own: dense tensors and lists of blocks. */
 
-#include "native.h"
+#include "exchange.h"
 
 #include <limits.h>
 #include <string.h>
@@ -122,24 +122,63 @@ static int viewDlpack(ModuleState *state, DenseObject *self, PyObject *array, ui
   return -1;
 }
 
+/* Turns what a library raised instead of giving its memory, a BufferError or of torch a RuntimeError, into an
+ * InvalidArgument with the first line of its text. Other exceptions stay as they are. */
+static void refuseExport(ModuleState *state) {
+  if (!PyErr_ExceptionMatches(PyExc_BufferError) && !PyErr_ExceptionMatches(PyExc_RuntimeError))
+    return;
+  PyObject *type, *value, *traceback;
+  PyErr_Fetch(&type, &value, &traceback);
+  PyObject *text = PyObject_Str(value);
+  const Py_ssize_t length = text ? PyUnicode_GetLength(text) : 0;
+  const Py_ssize_t end = text ? PyUnicode_FindChar(text, '\n', 0, length, 1) : -1;
+  PyObject *line = text ? PyUnicode_Substring(text, 0, end < 0 ? length : end) : NULL;
+  if (line)
+    raiseInvalidArgument(state, "the array gives no memory: %U", line);
+  Py_XDECREF(line);
+  Py_XDECREF(text);
+  Py_XDECREF(type);
+  Py_XDECREF(value);
+  Py_XDECREF(traceback);
+}
+
+/* Fills the view: from the exchange interface of the array's type, its buffer or its __dlpack__. */
+static int viewArray(ModuleState *state, DenseObject *self, PyObject *array, sparsec_dtype_t dtype, uint64_t stream) {
+  if (PyObject_CheckBuffer(array)) {
+    self->hasBuffer = !PyObject_GetBuffer(array, &self->buffer, PyBUF_RECORDS_RO);
+    if (self->hasBuffer)
+      return viewBuffer(state, self, dtype);
+    /* Arrays of JAX have a buffer, but refuse to make one of bf16. */
+    if (PyObject_HasAttrString(array, "__dlpack__"))
+      PyErr_Clear();
+    else
+      return -1;
+  }
+  const ExchangeInterface *exchange = exchangeOf(state, array);
+  if (exchange) {
+    self->owner = Py_NewRef(array);
+    const int failed = readExchange(state, exchange, array, &self->view);
+    if (failed)
+      refuseExport(state);
+    return failed;
+  }
+  if (PyCapsule_CheckExact(array) || PyObject_HasAttrString(array, "__dlpack__")) {
+    const int failed = viewDlpack(state, self, array, stream);
+    if (failed)
+      refuseExport(state);
+    return failed;
+  }
+  PyObject *type = (PyObject *)Py_TYPE(array);
+  raiseInvalidArgument(
+      state, "expects an array with the buffer protocol or __dlpack__, or a DLPack capsule, but got %R", type);
+  return -1;
+}
+
 static PyObject *makeDense(ModuleState *state, PyObject *array, sparsec_dtype_t dtype, uint64_t stream) {
   DenseObject *self = (DenseObject *)allocateObject(state->dense);
   if (!self)
     return NULL;
-  int failed;
-  if (PyObject_CheckBuffer(array)) {
-    failed = PyObject_GetBuffer(array, &self->buffer, PyBUF_RECORDS_RO);
-    self->hasBuffer = !failed;
-    failed = failed || viewBuffer(state, self, dtype);
-  } else if (PyCapsule_CheckExact(array) || PyObject_HasAttrString(array, "__dlpack__")) {
-    failed = viewDlpack(state, self, array, stream);
-  } else {
-    PyObject *type = (PyObject *)Py_TYPE(array);
-    raiseInvalidArgument(
-        state, "expects an array with the buffer protocol or __dlpack__, or a DLPack capsule, but got %R", type);
-    failed = 1;
-  }
-  if (failed)
+  if (viewArray(state, self, array, dtype, stream))
     Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -174,9 +213,10 @@ static Py_ssize_t readSizes(PyObject *tuple, int64_t *out) {
 static PyObject *denseFromPointer(PyObject *type, PyObject *arguments) {
   unsigned long long pointer;
   int dtype, device, readOnly;
-  PyObject *shape, *steps;
+  PyObject *shape, *steps, *owner = NULL;
   int64_t sizes[SPARSEC_MAX_RANK] = {0}, strides[SPARSEC_MAX_RANK] = {0};
-  if (!PyArg_ParseTuple(arguments, "KiOOip:from_pointer", &pointer, &dtype, &shape, &steps, &device, &readOnly))
+  if (!PyArg_ParseTuple(arguments, "KiOOip|O:from_pointer", &pointer, &dtype, &shape, &steps, &device, &readOnly,
+                        &owner))
     return NULL;
   Py_ssize_t rank = readSizes(shape, sizes);
   if (rank < 0)
@@ -192,6 +232,7 @@ static PyObject *denseFromPointer(PyObject *type, PyObject *arguments) {
   if (!self)
     return NULL;
   self->view = sparsec_dense((void *)(uintptr_t)pointer, (sparsec_dtype_t)dtype, (int32_t)rank, sizes);
+  self->owner = Py_XNewRef(owner);
   self->view.device = device;
   self->view.flags = readOnly ? SPARSEC_DENSE_READ_ONLY : 0;
   if (steps != Py_None)
@@ -240,7 +281,8 @@ static PyGetSetDef denseAttributes[] = {
 
 static PyMethodDef denseMethods[] = {
     {"from_pointer", denseFromPointer, METH_VARARGS | METH_CLASS,
-     "from_pointer(pointer, dtype, shape, strides, device, read_only) -> Dense: the caller keeps the memory alive"},
+     "from_pointer(pointer, dtype, shape, strides, device, read_only, owner=None) -> Dense: the owner, or without one "
+     "the caller, keeps the memory alive"},
     {NULL, NULL, 0, NULL},
 };
 

@@ -55,7 +55,7 @@ def test_error_of_status(code, kind, base):
 
 def test_damaged_files_are_refused(product, tmp_path):
     path = tmp_path / "product.o"
-    product.module.save(path)
+    path.write_bytes(product.file.data)
     data = bytearray(path.read_bytes())
     for damaged in (b"", b"text", bytes(data[:-1]), bytes(data[:100])):
         with pytest.raises(sparsec.InvalidImage):

@@ -6,6 +6,7 @@ import gc
 import sys
 import weakref
 
+import ml_dtypes
 import numpy as np
 import pytest
 
@@ -19,7 +20,7 @@ ROW_PTR, COL_IDX = np.array([0, 1], np.int32), np.array([0], np.int32)
 
 @pytest.fixture
 def image(product):
-    return _native.Image(_native.Device(threads=1), product.module.data)
+    return _native.Image(_native.Device(threads=1), product.file.data)
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_launch(image, arguments):
 
 
 def test_handles_keep_what_they_need(product, arguments):
-    kernel = _native.Image(_native.Device(), product.module.data).kernel("product")
+    kernel = _native.Image(_native.Device(), product.file.data).kernel("product")
     plan = kernel.plan((None, None, None))
     launcher = kernel.launcher(arguments, plan)
     del kernel, plan
@@ -73,7 +74,7 @@ def test_types_and_references_are_released(product, arguments):
     )
 
     def use():
-        kernel = _native.Image(_native.Device(), product.module.data).kernel("product")
+        kernel = _native.Image(_native.Device(), product.file.data).kernel("product")
         plan = kernel.plan((arguments[0], None, None))
         launcher = kernel.launcher(arguments, plan)
         for _ in range(3):
@@ -155,6 +156,53 @@ def test_other_capsules_are_refused():
 def test_dlpack_that_gives_no_capsule():
     with pytest.raises(INVALID, match="expects a DLPack capsule, but got 'no capsule'"):
         _native.Dense(WrongCapsule())
+
+
+class WithoutBuffer(np.ndarray):
+    """An array that has a buffer of no type and refuses to make one, as arrays of bf16 of JAX."""
+
+    def __dlpack__(self, **arguments):
+        return self.view(np.int16).view(np.ndarray).view(np.float16).__dlpack__()
+
+
+def test_dlpack_where_the_buffer_is_refused():
+    array = np.arange(6).astype(ml_dtypes.bfloat16).reshape(2, 3)
+    with pytest.raises(ValueError, match="cannot include dtype"):
+        memoryview(array)
+    view = _native.Dense(array.view(WithoutBuffer))
+    assert (view.pointer, view.shape, view.dtype) == (array.ctypes.data, (2, 3), 2)
+
+
+def test_buffer_errors_are_invalid_arguments():
+    with pytest.raises(INVALID, match="the array gives no memory: DLPack only supports"):
+        _native.Dense(np.zeros(3, ml_dtypes.bfloat16))
+
+
+class Refuses:
+    def __init__(self, error):
+        self.error = error
+
+    def __dlpack_device__(self):
+        return 1, 0
+
+    def __dlpack__(self, **arguments):
+        raise self.error
+
+
+def test_what_libraries_raise():
+    with pytest.raises(INVALID, match="^the array gives no memory: no storage$"):
+        _native.Dense(Refuses(RuntimeError("no storage\nframe #0: c10")))
+    with pytest.raises(KeyError):
+        _native.Dense(Refuses(KeyError("x")))
+
+
+@pytest.mark.jax
+def test_arrays_of_jax():
+    """bf16 has no format of a buffer."""
+    numpy = pytest.importorskip("jax.numpy")
+    for dtype, number in ((numpy.bfloat16, 3), (numpy.float16, 2), (numpy.float32, 1)):
+        view = _native.Dense(numpy.ones((16, 8), dtype))
+        assert (view.shape, view.dtype, view.device) == ((16, 8), number, HOST)
 
 
 @pytest.mark.parametrize(("change", "message"), [

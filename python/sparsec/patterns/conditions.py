@@ -24,7 +24,10 @@ from sparsec.patterns.states import (
     extremes,
     state_of,
 )
-from sparsec.tracing import WrappedArray, captured, host_array, inline, maximum, minimum, where
+from sparsec.tracing.functions import maximum, minimum, where
+from sparsec.tracing.graph import host_array
+from sparsec.tracing.region import inline
+from sparsec.tracing.value import WrappedArray, captured
 
 NO_LIMIT = -1
 _ARGUMENTS = ("b", "h", "q_idx", "kv_idx")

@@ -15,7 +15,7 @@ from sparsec.patterns.conditions import NO_LIMIT, Documents, Mask, Predicate, Pr
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
 from sparsec.patterns.states import PARTIAL, Array
-from sparsec.tracing import host_array
+from sparsec.tracing.graph import host_array
 
 
 def causal(offset: int = 0) -> Pattern:

@@ -15,7 +15,7 @@ from sparsec.errors import InvalidArgument, InvalidPattern
 from sparsec.options import integer, on_device
 from sparsec.patterns.states import EMPTY, FULL, PARTIAL, Array, Grid
 from sparsec.pictures import Picture, draw_states
-from sparsec.tracing import host_array
+from sparsec.tracing.graph import host_array
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,7 +14,8 @@ from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, integer
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.states import UNKNOWN, Array, Grid, both, either, inverse, state_of
-from sparsec.tracing import Graph, Region, trace
+from sparsec.tracing.graph import Graph
+from sparsec.tracing.region import Region, trace
 
 MaskMod = Callable[[Any, Any, Any, Any], Any]
 

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans: which worker computes which tiles of a launch."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+from . import _native, devices
+from .errors import InvalidArgument
+
+_TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
+
+
+@dataclass(frozen=True)
+class PlanInfo:
+    """What a plan holds for one variant of its kernel.
+
+    Attributes:
+        order: "fixed": workers take tiles in turn; "lists": each has a list; "counter": they take the next free tile.
+        workers, tiles: their numbers; -1 if sizes are open.
+        bytes: memory of the plan on the device.
+        workspace_bytes: memory that a launch may bring; -1 if a size is open that it needs.
+        balance: mean load / largest load of the workers, 1 is perfect.
+        milliseconds: host time to make the plan for all variants.
+        windows, columns: of a static pattern; 0: there are none.
+    """
+
+    order: str
+    workers: int
+    tiles: int
+    bytes: int
+    workspace_bytes: int
+    balance: float
+    milliseconds: float
+    windows: int
+    columns: int
+
+
+class _Named(Protocol):
+    """A kernel, of which a plan knows no more than its name."""
+
+    @property
+    def name(self) -> str: ...
+
+
+class Plan:
+    """Which worker computes which tiles, for the launches of one kernel on one device. Made by Kernel.plan."""
+
+    def __init__(self, native: _native.Plan, kernel: _Named, device: int) -> None:
+        self.native, self.kernel, self.device = native, kernel, device
+        self._workspaces: dict[int, _native.Memory | None] = {}
+
+    def info(self, variant: int = 0) -> PlanInfo:
+        """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
+        if variant < 0:
+            raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
+        fields = self.native.info(variant)
+        return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
+
+    def new_workspace(self, arguments: _native.Arguments) -> _native.Memory | None:
+        """Makes the memory that a launch with these arguments needs, all of it zero; None if it needs none."""
+        size = self.native.workspace_bytes(arguments)
+        if size == 0:
+            return None
+        memory = devices.device(self.device).allocate(size)
+        memory.upload(bytes(size))
+        return memory
+
+    def workspace(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
+        """The memory for launches on a stream, which share it because they run one after the other."""
+        memory = self._workspaces.get(stream)
+        if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
+            memory = self.new_workspace(arguments)
+            self._workspaces[stream] = memory
+        return memory
+
+    def __repr__(self) -> str:
+        info = self.info()
+        return f"<sparsec.Plan of {self.kernel.name}: {info.order} order, {info.workers} workers, {info.tiles} tiles>"

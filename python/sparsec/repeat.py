@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Calls that repeat an earlier one with other memory: the extension module checks and prepares them once."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from . import _native, arrays
+from .launch_info import Argument, ArgumentKind, KernelInfo
+from .plan import Plan
+
+
+def _rank(argument: Argument) -> int:
+    return -1 if argument.kind is ArgumentKind.SCALAR else len(argument.sizes)
+
+
+class Repeater:
+    """Repeats calls of a kernel with one matrix or pattern, for tensors of libraries with DLPack's C interface.
+
+    Attributes:
+        call: takes all inputs in the kernel's order. It launches and gives the results, or gives None if no call of
+            this form was added.
+    """
+
+    def __init__(self, info: KernelInfo, blocks: Any, *, is_operator: bool = False) -> None:
+        """
+        Args:
+            info: of the kernel.
+            blocks: the native view of the matrix or the pattern; None: the kernel takes none.
+            is_operator: whether calls are those of an operator of torch. Their input for a matrix is the tensor of its
+                values. Tensors may have more dimensions than the kernel's, or one less: leading ones become one.
+                Otherwise this input does not matter, and calls that would lose a gradient are not repeated.
+        """
+        torch = sys.modules.get("torch")
+        guard = torch.is_grad_enabled if torch is not None and not is_operator else None
+        place = -1 if info.blocks_place is None else info.blocks_place
+        ranks = tuple(map(_rank, info.arguments))
+        takes_values = is_operator and place >= 0 and info.arguments[place].kind is ArgumentKind.BSR
+        self._native = _native.Caller(ranks, info.result_count, place, blocks, takes_values, is_operator, guard)
+        self.call = self._native.call
+
+    def add(
+        self,
+        kernel: _native.Kernel,
+        plan: Plan | None,
+        workspace: _native.Memory | None,
+        inputs: tuple[Any, ...],
+        results: Sequence[Any],
+    ) -> None:
+        """Prepares calls of this form, which has been launched, if they can be repeated."""
+        makers = tuple(filter(None, map(arrays.maker, results)))
+        if len(makers) == len(results):
+            self._native.add(kernel, plan.native if plan else None, workspace, makers, inputs)

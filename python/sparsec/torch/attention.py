@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention with block patterns and functions of FlexAttention."""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Callable
+from typing import Any, Literal
+
+import torch
+
+from sparsec import programs
+from sparsec.errors import InvalidArgument
+from sparsec.options import block_sides, one_of
+from sparsec.patterns.lists import BlockLists
+from sparsec.patterns.pattern import MaskMod, Pattern
+from sparsec.torch import attention_operator
+from sparsec.torch.library import dtype_name, forget
+
+__all__ = ["Attention", "attention"]
+
+Function = Callable[..., Any] | None
+_Traced = tuple[str, list[torch.Tensor]]  # the text of a kernel, and the tensors that it captured
+_DEFAULT_BLOCK = 128
+_MOST_KERNELS = 16  # that an Attention keeps; the oldest one goes first
+
+
+def attention(
+    q: torch.Tensor,
+    k: torch.Tensor,
+    v: torch.Tensor,
+    *,
+    pattern: Any = None,
+    mask_mod: Function = None,
+    score_mod: Function = None,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    layout: Literal["bhsd", "bshd"] = "bhsd",
+    return_lse: bool = False,
+    block: int | tuple[int, int] = _DEFAULT_BLOCK,
+) -> Any:
+    """softmax(scores of visible keys) v for every batch and head, in one kernel.
+
+    The functions are those of FlexAttention, and are traced in every call, which takes some 0.2 ms of host time: they
+    may capture other tensors each time. `Attention` traces them once.
+
+    Args:
+        q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64 or 128.
+        k, v: [B, Hkv, Skv, D], or [B, Skv, Hkv, D]. H is a multiple of Hkv.
+        pattern: which blocks are visited: a BlockMask of FlexAttention, whose tensors are not copied and whose mask_mod
+            is that of its partial blocks; lists of sparsec.patterns on the device of q; or a Pattern, whose lists for
+            these sizes are made at the first call and kept. Blocks have 64 or 128 queries and keys.
+        mask_mod: a function (b, h, q_idx, kv_idx): whether a key is visible. Full blocks of a pattern do not ask it.
+        score_mod: a function (score, b, h, q_idx, kv_idx): the score.
+        causal: query q sees the keys up to q + Skv - Sq: it aligns at the bottom right, where FlexAttention's
+            `q_idx >= kv_idx` aligns at the top left. They are the same if Sq = Skv.
+        window: the numbers of keys that a query sees before and behind that position; -1: no limit.
+        scale: the factor of q k; None: 1 / sqrt(D).
+        return_lse: whether to return the logarithm of the sums of exponentials too.
+        block: queries and keys of a block of the lists of a Pattern.
+
+    Returns:
+        o, of the shape, type and layout of q; with return_lse (o, lse), lse [B, H, Sq] in f32.
+
+    There are no gradients yet: a backward pass raises NotImplementedError.
+
+    Raises:
+        InvalidArgument: an argument does not fit; the text names it.
+        InvalidPattern: lists break a rule.
+        TracingError: a function does what a kernel cannot.
+    """
+    options = Attention(
+        mask_mod=mask_mod, score_mod=score_mod, causal=causal, window=window, layout=layout, block=block
+    )
+    return options(q, k, v, pattern, scale=scale, return_lse=return_lse)
+
+
+class Attention(torch.nn.Module):  # type: ignore[misc]
+    """Attention with functions that are traced once: at the first call for a type, a D and a BlockMask's mask_mod.
+
+    Arrays that the functions capture are references: a call reads their values of that time. It has no parameters.
+    """
+
+    def __init__(
+        self,
+        *,
+        mask_mod: Function = None,
+        score_mod: Function = None,
+        causal: bool = False,
+        window: tuple[int, int] | None = None,
+        layout: Literal["bhsd", "bshd"] = "bhsd",
+        block: int | tuple[int, int] = _DEFAULT_BLOCK,
+    ) -> None:
+        """The options of `attention`. Raises InvalidArgument for a layout or block that there is not."""
+        super().__init__()
+        self.is_transposed = one_of("layout", layout, ("bhsd", "bshd")) == "bshd"
+        self.block = block_sides(block, (64, 128))
+        self.mask_mod, self.score_mod, self.causal, self.window = mask_mod, score_mod, causal, window
+        self._kernels: dict[Any, _Traced] = {}
+
+    def forward(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        pattern: Any = None,
+        *,
+        scale: float | None = None,
+        return_lse: bool = False,
+    ) -> Any:
+        """`attention` with the options of this object."""
+        _check(q, k, v)
+        if self.is_transposed:
+            q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
+        tensors, block, mask = _lists(pattern, self.block, self.mask_mod, q, k)
+        form = (
+            mask,
+            self.score_mod,
+            self.causal,
+            self.window,
+            block,
+            q.dtype,
+            q.shape[-1],
+            scale is not None,
+            return_lse,
+        )
+        trace = _trace if torch.compiler.is_compiling() else self._kernel
+        text, captures = trace(*form, q.device)
+        options = tensors, () if block is None else block, scale, captures, return_lse, text
+        o: torch.Tensor
+        if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+            o, lse = _Attention.apply(q, k, v, *options)
+        else:
+            o, lse = attention_operator.attention(q, k, v, *options)
+        if self.is_transposed:
+            o = o.transpose(1, 2)
+        return (o, lse) if return_lse else o
+
+    def _kernel(self, *form: Any) -> _Traced:
+        """What _trace gives for this form, kept."""
+        if form not in self._kernels:
+            if len(self._kernels) == _MOST_KERNELS:
+                del self._kernels[next(iter(self._kernels))]
+            self._kernels[form] = _trace(*form)
+        return self._kernels[form]
+
+
+class _Attention(torch.autograd.Function):  # type: ignore[misc]
+    """Launches the kernel. Without it torch would drop the gradient of the result without a word."""
+
+    @staticmethod
+    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *options: Any) -> Any:
+        return attention_operator.attention(q, k, v, *options)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        raise NotImplementedError(
+            "sparsec.torch.attention has no gradient yet: it needs the kernels of its backward pass"
+        )
+
+
+def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if not isinstance(tensor, torch.Tensor):
+            raise InvalidArgument(f"{name}: expects a tensor, but got {type(tensor).__name__}")
+        if tensor.dim() != 4:
+            raise InvalidArgument(f"{name}: expects 4 dimensions, but got shape {tuple(tensor.shape)}")
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _trace(
+    mask_mod: Function,
+    score_mod: Function,
+    causal: bool,
+    window: tuple[int, int] | None,
+    block: tuple[int, int] | None,
+    dtype: torch.dtype,
+    head_dim: int,
+    has_scale: bool,
+    has_lse: bool,
+    device: torch.device,
+) -> _Traced:
+    """The text of a kernel, and the arrays that its functions captured, of which those of NumPy are copied to a GPU."""
+    program = programs.attention(
+        head_dim,
+        dtype=dtype_name(dtype),
+        pattern=block is not None,
+        block=block,
+        causal=causal,
+        window=window,
+        scale=has_scale,
+        mask_mod=mask_mod,
+        score_mod=score_mod,
+        lse=has_lse,
+    )
+    return program.text(), [
+        each if isinstance(each, torch.Tensor) else torch.as_tensor(each, device=device)
+        for each in program.captures.values()
+    ]
+
+
+# ---- Patterns --------------------------------------------------------------------------------------------------------
+
+
+def _lists(
+    pattern: Any, block: tuple[int, int], mask_mod: Function, q: torch.Tensor, k: torch.Tensor
+) -> tuple[list[torch.Tensor | None], tuple[int, int] | None, Function]:
+    """The tensors of a pattern, none without one; its block; and the function for its partial blocks."""
+    if pattern is None:
+        return [], None, mask_mod
+    if isinstance(pattern, Pattern):
+        if mask_mod is not None:
+            raise InvalidArgument("mask_mod and a Pattern are given; write pattern=the pattern & predicate(mask_mod)")
+        lists, mask_mod = _made_lists(pattern, block, q, k)
+    elif isinstance(pattern, BlockLists):
+        lists = pattern
+    elif hasattr(pattern, "kv_num_blocks"):
+        if mask_mod is not None:
+            raise InvalidArgument("mask_mod and a BlockMask are given, which has a mask_mod of its own")
+        lists = BlockLists.from_flex(pattern)
+        mask_mod = pattern.mask_mod
+    else:
+        raise InvalidArgument(f"pattern: expects a BlockMask, lists or a Pattern, but got {type(pattern).__name__}")
+    if (lists.queries, lists.keys) != (q.shape[2], k.shape[2]):
+        raise InvalidArgument(
+            f"pattern: expects lists of {q.shape[2]} queries and {k.shape[2]} keys, but got those of {lists.queries} "
+            f"and {lists.keys}"
+        )
+    tensors = [lists.full_starts, lists.full_indices, lists.partial_starts, lists.partial_indices]
+    if any(each is not None and not isinstance(each, torch.Tensor) for each in tensors):
+        raise InvalidArgument("pattern: expects lists of tensors, as lists(..., device=...) makes them")
+    return tensors, (lists.block[0], lists.block[1]), mask_mod
+
+
+_MadeLists = tuple[BlockLists, MaskMod | None]
+# By the identity of a pattern: a weak reference to it, and by sizes and device the lists that were made for it.
+_made: dict[int, tuple[weakref.ref[Pattern], dict[Any, _MadeLists]]] = {}
+
+
+def _made_lists(pattern: Pattern, block: tuple[int, int], q: torch.Tensor, k: torch.Tensor) -> _MadeLists:
+    """The lists of a pattern for these sizes, made at the first call, and what remains for its partial blocks."""
+    key = id(pattern)
+    found = _made.get(key)
+    if found is None or found[0]() is not pattern:
+        found = _made[key] = weakref.ref(pattern, functools.partial(forget, _made, key)), {}
+    form = q.shape[:3], k.shape[2], block, q.device
+    if form not in found[1]:
+        batches, heads, queries = q.shape[:3]
+        lists = pattern.lists(queries, k.shape[2], block, heads, batches=batches, device=q.device)
+        found[1][form] = lists, pattern.mask_mod(block)
+    return found[1][form]

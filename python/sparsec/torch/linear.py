@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Block-sparse linear layers as a function, with gradients."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from sparsec import tracing
+from sparsec.bsr import BSR
+from sparsec.errors import InvalidArgument
+from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
+from sparsec.torch.library import dtype_name
+from sparsec.torch.operators import product, sampled_product
+
+__all__ = ["Activation", "apply_linear", "linear"]
+
+Activation = str | Callable[[Any], Any] | None
+
+# By name: the function in a kernel, and that of torch, which has a gradient.
+_ACTIVATIONS: dict[str, tuple[Callable[[Any], Any], Callable[[torch.Tensor], torch.Tensor]]] = {
+    "gelu": (tracing.gelu, torch.nn.functional.gelu),
+    "relu": (tracing.relu, torch.nn.functional.relu),
+    "silu": (tracing.silu, torch.nn.functional.silu),
+}
+
+
+def linear(
+    x: torch.Tensor,
+    w: BSR,
+    bias: torch.Tensor | None = None,
+    activation: Activation = None,
+    residual: torch.Tensor | None = None,
+    *,
+    static: bool = False,
+) -> torch.Tensor:
+    """activation(x Wᵀ + bias) + residual: the linear layer of a block-sparse weight.
+
+    It is one kernel, which is compiled at the first call with these types, block and activation, and serves all sizes.
+    If a gradient is needed through a named activation, the kernel gives x Wᵀ + bias, rounded to the type of x, and
+    torch does the rest.
+
+    Args:
+        x: [..., K], bf16 or f16, on the device of w.
+        w: M x K, of tensors; its values have the type of x.
+        bias: [M], f32, bf16 or f16.
+        activation: "gelu" (with erf), "relu" or "silu", or a function of one value that sparsec.tracing can trace.
+        residual: [..., M], f32, bf16 or f16.
+        static: the lists of w change only by functions of torch, and seldom: the plan may put their blocks in another
+            order, and each change makes a new plan.
+
+    Returns:
+        [..., M] of the type of x. Sums are f32, and the result is rounded once.
+
+    There are gradients of the values of w, bias and residual, and through named activations. Their sums are f32, and
+    the same in every run. A backward pass raises NotImplementedError where there is none: for x, and through an
+    activation that is a function.
+
+    Raises:
+        InvalidArgument: an argument does not fit; the text names it.
+        InvalidPattern: the lists of w break a rule.
+        TracingError: the activation cannot be traced.
+    """
+    if not isinstance(w, BSR):
+        raise InvalidArgument(f"w: expects a sparsec.BSR, but got {type(w).__name__}")
+    return apply_linear(w.row_ptr, w.col_idx, w.values, w.block, w.shape, x, bias, activation, residual, static)
+
+
+def apply_linear(
+    row_ptr: torch.Tensor,
+    col_idx: torch.Tensor,
+    values: torch.Tensor,
+    block: tuple[int, int],
+    shape: tuple[int, int],
+    x: torch.Tensor,
+    bias: torch.Tensor | None,
+    activation: Activation,
+    residual: torch.Tensor | None,
+    static: bool,
+) -> torch.Tensor:
+    """`linear` of a matrix in its parts."""
+    _check(x, shape, bias, residual)
+    tensors = [] if bias is None else [bias]
+    if residual is not None:
+        tensors.append(residual)
+    needs_gradient = torch.is_grad_enabled() and (
+        x.requires_grad
+        or values.requires_grad
+        or (bias is not None and bias.requires_grad)
+        or (residual is not None and residual.requires_grad)
+    )
+    if needs_gradient and isinstance(activation, str):
+        s = apply_linear(row_ptr, col_idx, values, block, shape, x, bias, None, None, static)
+        y = _ACTIVATIONS[_known(activation)][1](s)
+        return y if residual is None else (y + residual).to(x.dtype)
+    types = x.dtype, None if bias is None else bias.dtype, None if residual is None else residual.dtype
+    if callable(activation):
+        text, captures = _traced(block, *types, activation)
+        tensors += captures
+    else:
+        text = _text(block, *types, activation)
+    result: torch.Tensor
+    if needs_gradient:
+        constants = shape[0], static, text, callable(activation)
+        result = _Linear.apply(row_ptr, col_idx, values, x, bias, residual, tensors, *constants)
+    else:
+        result = product(row_ptr, col_idx, values, x, tensors, shape[0], static, text)
+    return result
+
+
+def _check(x: torch.Tensor, shape: tuple[int, int], bias: torch.Tensor | None, residual: torch.Tensor | None) -> None:
+    _expect_tensor("x", x)
+    given = x.shape
+    if len(given) == 0 or given[-1] != shape[1]:
+        raise InvalidArgument(f"x: expects {shape[1]} elements in the last dimension, but got shape {tuple(given)}")
+    if bias is not None:
+        _expect_tensor("bias", bias)
+    if residual is not None:
+        _expect_tensor("residual", residual)
+        if residual.shape != (*given[:-1], shape[0]):
+            raise InvalidArgument(f"residual: expects shape {(*given[:-1], shape[0])}, but got {tuple(residual.shape)}")
+
+
+def _expect_tensor(name: str, tensor: Any) -> None:
+    if not isinstance(tensor, torch.Tensor):
+        raise InvalidArgument(f"{name}: expects a tensor, but got {type(tensor).__name__}")
+
+
+def _known(activation: str) -> str:
+    if activation not in _ACTIVATIONS:
+        raise InvalidArgument(f"activation: expects {', '.join(_ACTIVATIONS)} or a function, but got {activation!r}")
+    return activation
+
+
+# ---- Programs --------------------------------------------------------------------------------------------------------
+
+
+# torch.compile takes their results as constants. It would look into functions with a cache of their own.
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _text(
+    block: tuple[int, int],
+    dtype: torch.dtype,
+    bias: torch.dtype | None,
+    residual: torch.dtype | None,
+    activation: str | None,
+) -> str:
+    """The kernel for these types."""
+    return _cached_text(block, dtype, bias, residual, activation)
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _traced(
+    block: tuple[int, int],
+    dtype: torch.dtype,
+    bias: torch.dtype | None,
+    residual: torch.dtype | None,
+    activation: Callable[[Any], Any],
+) -> tuple[str, list[torch.Tensor]]:
+    """The kernel with a function, which is traced in every call, and the arrays that it captured."""
+    program = _program(block, dtype, bias, residual, activation)
+    return program.text(), [torch.as_tensor(each) for each in program.captures.values()]
+
+
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
+    """The kernel of the gradient of the values, from those of the result and from x, tokens by features."""
+    return _cached_values_gradient_text(block, dtype)
+
+
+@functools.cache
+def _cached_text(
+    block: tuple[int, int],
+    dtype: torch.dtype,
+    bias: torch.dtype | None,
+    residual: torch.dtype | None,
+    activation: str | None,
+) -> str:
+    function = None if activation is None else _ACTIVATIONS[_known(activation)][0]
+    return _program(block, dtype, bias, residual, function).text()
+
+
+@functools.cache
+def _cached_values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
+    return sddmm(block, dtype_name(dtype), a_layout="km", b_layout="kn", name="linear_values_gradient").text()
+
+
+def _program(
+    block: tuple[int, int],
+    dtype: torch.dtype,
+    bias: torch.dtype | None,
+    residual: torch.dtype | None,
+    activation: Callable[[Any], Any] | None,
+) -> Program:
+    """The program for these types."""
+    extras: dict[str, Extra] = {}
+    if bias is not None:
+        extras["bias"] = per_row(dtype_name(bias))
+    if residual is not None:
+        extras["residual"] = full(dtype_name(residual))
+
+    def epilogue(acc: Any, *values: Any) -> Any:
+        operands = dict(zip(extras, values, strict=True))
+        value = acc + operands["bias"] if bias is not None else acc
+        value = activation(value) if activation is not None else value
+        return value + operands["residual"] if residual is not None else value
+
+    return spmm(
+        block,
+        dtype_name(dtype),
+        x_layout="nk",
+        y_layout="nm",
+        epilogue=epilogue if extras or activation else None,
+        extras=extras,
+        name="linear",
+    )
+
+
+# ---- Gradients -------------------------------------------------------------------------------------------------------
+
+
+class _Linear(torch.autograd.Function):  # type: ignore[misc]
+    """A product with its gradients. Without it torch would drop them without a word."""
+
+    @staticmethod
+    def forward(
+        ctx: Any,
+        row_ptr: torch.Tensor,
+        col_idx: torch.Tensor,
+        values: torch.Tensor,
+        x: torch.Tensor,
+        bias: torch.Tensor | None,
+        residual: torch.Tensor | None,
+        operands: Sequence[torch.Tensor],
+        rows: int,
+        static: bool,
+        text: str,
+        has_function: bool,
+    ) -> torch.Tensor:
+        ctx.save_for_backward(row_ptr, col_idx, values, x)
+        ctx.has_function = has_function
+        ctx.bias_dtype = None if bias is None else bias.dtype
+        ctx.residual_dtype = None if residual is None else residual.dtype
+        result: torch.Tensor = product(row_ptr, col_idx, values, x, list(operands), rows, static, text)
+        return result
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        if ctx.has_function:
+            raise NotImplementedError(
+                "sparsec.torch.linear has no gradient through an activation that is a function: "
+                f"{', '.join(_ACTIVATIONS)} have one"
+            )
+        row_ptr, col_idx, values, x = ctx.saved_tensors
+        _, _, needs_values, needs_x, needs_bias, needs_residual, *_ = ctx.needs_input_grad
+        gradient = gradient.contiguous()
+        of_values = of_x = of_bias = of_residual = None
+        if needs_values:
+            text = _values_gradient_text((values.shape[1], values.shape[2]), x.dtype)
+            of_values = sampled_product(row_ptr, col_idx, values, gradient, x, text)
+        if needs_x:
+            of_x = _gradient_of_x()
+        if needs_bias:
+            of_bias = gradient.reshape(-1, gradient.shape[-1]).sum(0, dtype=torch.float32).to(ctx.bias_dtype)
+        if needs_residual:
+            of_residual = gradient.to(ctx.residual_dtype)
+        return None, None, of_values, of_x, of_bias, of_residual, None, None, None, None, None
+
+
+def _gradient_of_x() -> torch.Tensor:
+    """The product of the gradient and W: that of Wᵀ in the layouts of a linear layer."""
+    raise NotImplementedError("sparsec.torch.linear has no gradient of x yet: it needs the transposed product")

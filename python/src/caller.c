@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
+/* Callers: calls that repeat earlier ones with other memory. A caller keeps a launcher for every form of arguments, and
+ * reads tensors by the exchange interface, so that a call takes about a microsecond beside the launch. */
+
+#include "exchange.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+  MOST_ARGUMENTS = 24,     /* a call with more is never repeated */
+  MOST_FORMS = 16,         /* that a caller keeps; the oldest one goes first */
+  WIDEST_REQUIREMENT = 16, /* bytes: the largest alignment by which variants differ */
+  NO_PLACE = -1,           /* the kernel has no argument with blocks */
+};
+
+/* All that a launcher fixes of an argument. Unused parts are zero, so that forms are compared as bytes. */
+typedef struct {
+  uint32_t kind;
+  int32_t device, dtype, rank;
+  int64_t sizes[SPARSEC_MAX_RANK], strides[SPARSEC_MAX_RANK];
+  int64_t alignment;
+} Form;
+
+typedef struct {
+  LauncherObject *launcher;
+  PyObject *makers; /* tuple of functions without arguments, which make the results */
+  void *stream;
+  Form *forms; /* of the inputs */
+} Prepared;
+
+typedef struct {
+  PyObject ob_base;
+  BlocksObject *blocks; /* NULL: the kernel has no argument with blocks */
+  PyObject *isGuarded;  /* tells whether tensors that require a gradient are refused; NULL: they never are */
+  int isFolding;
+  int takesValues; /* the input for the blocks is a tensor of their values */
+  Py_ssize_t blocksPlace, inputCount, argumentCount;
+  int32_t ranks[MOST_ARGUMENTS]; /* of tensors; -1: a scalar */
+  Prepared prepared[MOST_FORMS];
+  size_t oldest;
+} CallerObject;
+
+/* The arguments of one call. */
+typedef struct {
+  sparsec_argument_t list[MOST_ARGUMENTS];
+  union {
+    sparsec_dense_t dense;
+    sparsec_blocks_t blocks;
+  } views[MOST_ARGUMENTS];
+  Form forms[MOST_ARGUMENTS];
+  void *stream; /* the library's current one on the device of the tensors; NULL for host memory */
+  int hasStream;
+} Call;
+
+/* ---- Reading ------------------------------------------------------------- */
+
+static int64_t alignmentOf(const void *data) {
+  const uintptr_t bits = (uintptr_t)data | WIDEST_REQUIREMENT;
+  return (int64_t)(bits & -bits);
+}
+
+static void describe(const sparsec_dense_t *view, Form *out) {
+  out->device = view->device;
+  out->dtype = (int32_t)view->dtype;
+  out->rank = view->rank;
+  memcpy(out->sizes, view->sizes, sizeof out->sizes);
+  memcpy(out->strides, view->strides, sizeof out->strides);
+  out->alignment = alignmentOf(view->data);
+}
+
+/* Makes a view of `rank` dimensions by making one of the leading dimensions. Returns 0 if their strides do not allow
+ * it. */
+static int fold(sparsec_dense_t *view, int32_t rank) {
+  const int32_t folded = view->rank - rank;
+  if (folded == 0)
+    return 1;
+  if (rank == 0 || folded < -1 || (folded < 0 && rank == 1))
+    return 0;
+  sparsec_dense_t old = *view;
+  int64_t size = 1, stride = 1, elements = 1;
+  for (int32_t d = folded; d >= 0; --d) {
+    elements *= old.sizes[d];
+    if (old.sizes[d] == 1)
+      continue;
+    if (size != 1 && old.sizes[d] != 0 && old.strides[d] != size * stride)
+      return 0;
+    if (size == 1)
+      stride = old.strides[d];
+    size *= old.sizes[d];
+  }
+  memset(view->sizes, 0, sizeof view->sizes);
+  memset(view->strides, 0, sizeof view->strides);
+  view->rank = rank;
+  view->sizes[0] = elements;
+  view->strides[0] = stride;
+  for (int32_t d = 1; d < rank; ++d) {
+    view->sizes[d] = old.sizes[folded + d];
+    view->strides[d] = old.strides[folded + d];
+  }
+  return 1;
+}
+
+/* Whether the object is a tensor whose gradient the call would lose. */
+static int losesGradient(ModuleState *state, const CallerObject *self, PyObject *object) {
+  if (!self->isGuarded)
+    return 0;
+  PyObject *requires = PyObject_GetAttr(object, state->requiresGradient);
+  int answer = requires == Py_True;
+  Py_XDECREF(requires);
+  if (answer) {
+    PyObject *isEnabled = PyObject_CallNoArgs(self->isGuarded);
+    answer = isEnabled != Py_False;
+    Py_XDECREF(isEnabled);
+  }
+  PyErr_Clear();
+  return answer;
+}
+
+/* Reads a tensor. Returns 0 if it is none, or one that this file cannot take. */
+static int readTensor(ModuleState *state, CallerObject *self, PyObject *object, Call *call, sparsec_dense_t *out) {
+  const ExchangeInterface *exchange = exchangeOf(state, object);
+  if (!exchange || losesGradient(state, self, object))
+    return 0;
+  if (readExchange(state, exchange, object, out)) {
+    PyErr_Clear(); /* who repeats the call refuses it by name */
+    return 0;
+  }
+  if (out->device < 0 || call->hasStream)
+    return 1;
+  call->hasStream = exchange->currentStream(EXCHANGE_CUDA, out->device, &call->stream) == 0;
+  PyErr_Clear();
+  return call->hasStream;
+}
+
+/* Takes the caller's blocks, with the values of a tensor if the caller takes these. */
+static int readBlocks(ModuleState *state, CallerObject *self, PyObject *object, Call *call, Py_ssize_t place) {
+  sparsec_blocks_t *view = &call->views[place].blocks;
+  *view = self->blocks->view;
+  call->list[place] = sparsec_argument_blocks(view);
+  if (self->takesValues) {
+    sparsec_dense_t values;
+    const int64_t sizes[] = {view->capacity, view->block_rows, view->block_columns};
+    if (!readTensor(state, self, object, call, &values) || values.rank != 3 || values.dtype != view->dtype ||
+        values.device != view->device || memcmp(values.sizes, sizes, sizeof sizes) ||
+        (values.sizes[0] > 1 && values.strides[0] != sizes[1] * sizes[2]) ||
+        (sizes[1] > 1 && values.strides[1] != sizes[2]))
+      return 0;
+    view->values = values.data;
+  }
+  call->forms[place].kind = call->list[place].kind;
+  call->forms[place].alignment = alignmentOf(view->values);
+  return 1;
+}
+
+static int readDense(ModuleState *state, CallerObject *self, PyObject *object, Call *call, Py_ssize_t place) {
+  sparsec_dense_t *view = &call->views[place].dense;
+  if (!readTensor(state, self, object, call, view))
+    return 0;
+  describe(view, &call->forms[place]);
+  if (view->rank != self->ranks[place] && !(self->isFolding && fold(view, self->ranks[place])))
+    return 0;
+  call->list[place] = sparsec_argument_dense(view);
+  call->forms[place].kind = call->list[place].kind;
+  return 1;
+}
+
+/* Reads the inputs. Returns 0 without an exception if the call cannot be repeated. */
+static int readInputs(ModuleState *state, CallerObject *self, PyObject *const *inputs, Py_ssize_t count, Call *call) {
+  if (count != self->inputCount)
+    return 0;
+  call->stream = NULL;
+  call->hasStream = 0;
+  memset(call->forms, 0, (size_t)count * sizeof *call->forms);
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    if (i == self->blocksPlace) {
+      if (!readBlocks(state, self, inputs[i], call, i))
+        return 0;
+    } else if (self->ranks[i] < 0) {
+      call->list[i] = sparsec_argument_scalar(PyFloat_AsDouble(inputs[i]));
+      call->forms[i].kind = call->list[i].kind;
+      if (PyErr_Occurred()) {
+        PyErr_Clear();
+        return 0;
+      }
+    } else if (!readDense(state, self, inputs[i], call, i)) {
+      return 0;
+    }
+  }
+  return 1;
+}
+
+/* ---- Calls --------------------------------------------------------------- */
+
+static Prepared *findPrepared(CallerObject *self, const Call *call) {
+  const size_t bytes = (size_t)self->inputCount * sizeof(Form);
+  for (size_t i = 0; i < MOST_FORMS; ++i) {
+    Prepared *each = &self->prepared[i];
+    if (each->launcher && each->stream == call->stream && memcmp(each->forms, call->forms, bytes) == 0)
+      return each;
+  }
+  return NULL;
+}
+
+static void clearPrepared(Prepared *prepared) {
+  Prepared old = *prepared;
+  memset(prepared, 0, sizeof *prepared);
+  PyMem_Free(old.forms);
+  Py_XDECREF((PyObject *)old.launcher);
+  Py_XDECREF(old.makers);
+}
+
+/* Makes the results and reads them. Returns a tuple of them. */
+static PyObject *makeResults(ModuleState *state, CallerObject *self, PyObject *makers, Call *call) {
+  const Py_ssize_t count = self->argumentCount - self->inputCount;
+  PyObject *results = PyTuple_New(count);
+  for (Py_ssize_t i = 0; results && i < count; ++i) {
+    PyObject *result = PyObject_CallNoArgs(PyTuple_GetItem(makers, i));
+    if (result && PyTuple_SetItem(results, i, result) == 0 &&
+        readDense(state, self, result, call, self->inputCount + i))
+      continue;
+    if (!PyErr_Occurred())
+      raiseInvalidArgument(state, "expects a maker of results to make tensors of their ranks");
+    Py_CLEAR(results);
+  }
+  return results;
+}
+
+/* SPARSEC_LOG asks for lines about every call, which Python writes. */
+static int isLogOn(void) {
+  const char *value = getenv("SPARSEC_LOG");
+  return value && *value && strcmp(value, "0") != 0;
+}
+
+static PyObject *callerCall(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
+  CallerObject *self = (CallerObject *)object;
+  ModuleState *state = stateOf(object);
+  Call call;
+  Prepared *prepared = NULL;
+  if (!isLogOn() && readInputs(state, self, inputs, count, &call))
+    prepared = findPrepared(self, &call);
+  if (!prepared)
+    Py_RETURN_NONE;
+  /* Other threads may drop what is prepared while the results are made and while the launcher runs. */
+  LauncherObject *launcher = (LauncherObject *)Py_NewRef((PyObject *)prepared->launcher);
+  PyObject *makers = Py_NewRef(prepared->makers);
+  PyObject *results = makeResults(state, self, makers, &call);
+  if (results) {
+    sparsec_status_t status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = repeatLaunch(launcher, call.list, (size_t)self->argumentCount, call.stream);
+    Py_END_ALLOW_THREADS;
+    if (status) {
+      Py_CLEAR(results);
+      raiseStatus(state, status);
+    }
+  }
+  Py_DECREF(makers);
+  Py_DECREF((PyObject *)launcher);
+  if (!results || PyTuple_Size(results) != 1)
+    return results;
+  PyObject *result = Py_NewRef(PyTuple_GetItem(results, 0));
+  Py_DECREF(results);
+  return result;
+}
+
+static PyObject *callerAdd(PyObject *object, PyObject *values) {
+  CallerObject *self = (CallerObject *)object;
+  ModuleState *state = stateOf(object);
+  PyObject *kernel, *plan, *workspace, *makers, *inputs;
+  if (!PyArg_ParseTuple(values, "O!OOO!O!:add", state->kernel, &kernel, &plan, &workspace, &PyTuple_Type, &makers,
+                        &PyTuple_Type, &inputs))
+    return NULL;
+  PyObject *objects[MOST_ARGUMENTS];
+  const Py_ssize_t count = PyTuple_Size(inputs);
+  Call call;
+  for (Py_ssize_t i = 0; i < count && i < MOST_ARGUMENTS; ++i)
+    objects[i] = PyTuple_GetItem(inputs, i);
+  if (count != self->inputCount || !readInputs(state, self, objects, count, &call))
+    Py_RETURN_FALSE;
+  PyObject *results = makeResults(state, self, makers, &call);
+  if (!results)
+    return NULL;
+  LauncherObject *launcher = makeLauncher(state, kernel, plan, workspace, call.list, (size_t)self->argumentCount, NULL);
+  Py_DECREF(results);
+  const size_t bytes = (size_t)self->inputCount * sizeof(Form);
+  Form *forms = launcher ? PyMem_Malloc(bytes + 1) : NULL;
+  if (!forms) {
+    Py_XDECREF((PyObject *)launcher);
+    return launcher ? PyErr_NoMemory() : NULL;
+  }
+  memcpy(forms, call.forms, bytes);
+  Prepared *place = &self->prepared[self->oldest];
+  self->oldest = (self->oldest + 1) % MOST_FORMS;
+  clearPrepared(place);
+  *place = (Prepared){launcher, Py_NewRef(makers), call.stream, forms};
+  Py_RETURN_TRUE;
+}
+
+/* ---- The type ------------------------------------------------------------ */
+
+static PyObject *callerNew(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
+  static char *names[] = {"ranks", "results", "place", "blocks", "takes_values", "folds", "guard", NULL};
+  ModuleState *state = PyType_GetModuleState(type);
+  PyObject *ranks, *blocks, *guard = Py_None;
+  Py_ssize_t results, place;
+  int takesValues = 0, folds = 0;
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!nnO|ppO:Caller", names, &PyTuple_Type, &ranks, &results,
+                                   &place, &blocks, &takesValues, &folds, &guard))
+    return NULL;
+  const Py_ssize_t count = PyTuple_Size(ranks);
+  const int hasBlocks = Py_TYPE(blocks) == state->blocks;
+  if (count > MOST_ARGUMENTS || results < 0 || results > count || place >= count - results || hasBlocks != (place >= 0))
+    return raiseInvalidArgument(state, "expects at most %d arguments, and blocks among the inputs", MOST_ARGUMENTS);
+  CallerObject *self = (CallerObject *)allocateObject(type);
+  if (!self)
+    return NULL;
+  self->blocks = hasBlocks ? (BlocksObject *)Py_NewRef(blocks) : NULL;
+  self->isGuarded = guard == Py_None ? NULL : Py_NewRef(guard);
+  self->isFolding = folds;
+  self->takesValues = takesValues;
+  self->blocksPlace = hasBlocks ? place : NO_PLACE;
+  self->argumentCount = count;
+  self->inputCount = count - results;
+  for (Py_ssize_t i = 0; i < count; ++i)
+    self->ranks[i] = (int32_t)PyLong_AsLong(PyTuple_GetItem(ranks, i));
+  if (PyErr_Occurred())
+    Py_CLEAR(self);
+  return (PyObject *)self;
+}
+
+static void callerDealloc(PyObject *object) {
+  CallerObject *self = (CallerObject *)object;
+  for (size_t i = 0; i < MOST_FORMS; ++i)
+    clearPrepared(&self->prepared[i]);
+  Py_CLEAR(self->blocks);
+  Py_CLEAR(self->isGuarded);
+  freeObject(object);
+}
+
+static PyMethodDef callerMethods[] = {
+    {"call", (PyCFunction)(void (*)(void))callerCall, METH_FASTCALL,
+     "call(*inputs) -> results: launches if such a call was added, else gives None"},
+    {"add", callerAdd, METH_VARARGS,
+     "add(kernel, plan, workspace, makers, inputs) -> bool: prepares calls of this form; False: they cannot be"},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot callerSlots[] = {
+    {Py_tp_new, callerNew},
+    {Py_tp_dealloc, callerDealloc},
+    {Py_tp_methods, callerMethods},
+    {Py_tp_doc,
+     "Caller(ranks, results, place, blocks, takes_values=False, folds=False, guard=None): calls that repeat earlier "
+     "ones"},
+    {0, NULL},
+};
+
+PyType_Spec callerSpec = {"sparsec._native.Caller", sizeof(CallerObject), 0, Py_TPFLAGS_DEFAULT, callerSlots};

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The examples in Python, which check their results."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("torch")
+pytest.importorskip("sympy", reason="flex_attention of torch needs sympy")
+pytestmark = pytest.mark.torch
+
+FOLDER = Path(__file__).parents[2] / "examples" / "python"
+LAST_LINES = {
+    "flex_attention": "of the blocks are skipped, largest error",
+    "prune_linear": "(8, 100, 512) -> (8, 100, 1024): largest relative error",
+    "top_k_blocks": "step 2: 4 of 16 blocks, largest error",
+    "train": "loss 2.",
+}
+
+
+def test_all_are_run():
+    assert {file.stem for file in FOLDER.glob("*.py")} == set(LAST_LINES)
+    readme = (FOLDER / "README.md").read_text(encoding="utf-8")
+    assert all(f"[{name}.py]({name}.py)" in readme for name in LAST_LINES)
+
+
+@pytest.mark.parametrize("name", LAST_LINES)
+def test_example(name):
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "CUDA_VISIBLE_DEVICES": ""}
+    result = subprocess.run(
+        [sys.executable, FOLDER / f"{name}.py"], env=environment, capture_output=True, text=True, check=False
+    )
+    assert result.returncode == 0, result.stderr
+    assert LAST_LINES[name] in result.stdout.splitlines()[-1]
