@@ -18,10 +18,15 @@ layers = pytest.importorskip("sparsec.torch")
 linear_module = pytest.importorskip("sparsec.torch.linear")
 operators = pytest.importorskip("sparsec.torch.operators")
 dynamo = pytest.importorskip("torch._dynamo.testing")
+fake_tensor = pytest.importorskip("torch._subclasses.fake_tensor")
+proxy_tensor = pytest.importorskip("torch.fx.experimental.proxy_tensor")
+python_dispatch = pytest.importorskip("torch.utils._python_dispatch")
 pytestmark = [
     pytest.mark.torch,
     # torch.compile makes one for its own use.
     pytest.mark.filterwarnings("ignore:.*Function'> should not be instantiated:DeprecationWarning"),
+    # torch's forward mode does this.
+    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning"),
 ]
 
 M, K = 40, 72  # which cut blocks of 16
@@ -278,6 +283,48 @@ def test_export():
     program = torch.export.export(module, (x,), dynamic_shapes=({0: torch.export.Dim.AUTO},))
     assert torch.equal(program.module()(tensor(9, K)), module(tensor(9, K)))
     assert operators.product in [node.target for node in program.graph.nodes]
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit:DeprecationWarning", "ignore::torch.jit.TracerWarning")
+def test_modes_and_tracers_see_repeated_calls():
+    """Calls go around the dispatcher of torch only where nothing would see them there."""
+    module, x = layer(bias=False).requires_grad_(False), tensor(5, K)
+    expected = [module(x) for _ in range(2)][1]
+    seen = []
+
+    class Mode(python_dispatch.TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            seen.append(function)
+            return function(*arguments, **(keywords or {}))
+
+    with Mode():
+        assert torch.equal(module(x), expected)
+    assert operators.product in seen
+    with fake_tensor.FakeTensorMode(allow_non_fake_inputs=True) as mode:
+        for each in (x, mode.from_tensor(x)):
+            assert isinstance(module(each), fake_tensor.FakeTensor)
+    other = tensor(5, K, seed=2)
+    for traced in (proxy_tensor.make_fx(module)(x), torch.jit.trace(module, (x,))):
+        assert torch.equal(traced(other), module(other))
+
+
+def test_function_transforms():
+    module, x = layer(), tensor(5, K)
+    module(x).float().square().sum().backward()
+    parameters = dict(module.named_parameters())
+    for _ in range(2):
+        gradients = torch.func.grad(
+            lambda parameters: torch.func.functional_call(module, parameters, (x,)).float().square().sum()
+        )(parameters)
+        assert torch.equal(gradients["values"], module.values.grad)
+        assert torch.equal(gradients["bias"], module.bias.grad)
+    module.requires_grad_(False)
+    with pytest.raises(NotImplementedError, match="jvp"):
+        torch.func.jvp(module, (x,), (x,))
+    with pytest.raises(NotImplementedError, match="jvp"), torch.autograd.forward_ad.dual_level():
+        module(torch.autograd.forward_ad.make_dual(x, x))
+    with pytest.raises(RuntimeError, match="Batching rule not implemented for sparsec::product"):
+        torch.func.vmap(module)(tensor(2, 5, K))
 
 
 # ---- Modules ---------------------------------------------------------------------------------------------------------

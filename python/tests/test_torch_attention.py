@@ -21,6 +21,8 @@ pytestmark = [
     pytest.mark.filterwarnings("ignore:flex_attention called without torch.compile"),
     # torch.compile makes one for its own use.
     pytest.mark.filterwarnings("ignore:.*Function'> should not be instantiated:DeprecationWarning"),
+    # torch's forward mode does this.
+    pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated:DeprecationWarning"),
 ]
 
 D = 64
@@ -292,6 +294,8 @@ def test_a_gradient_is_refused_and_not_dropped():
             o.sum().backward()
         with torch.no_grad():
             assert not st.attention(*inputs).requires_grad
+    with pytest.raises(NotImplementedError, match="jvp"), torch.autograd.forward_ad.dual_level():
+        st.attention(torch.autograd.forward_ad.make_dual(inputs[0], inputs[0]), *inputs[1:])
     bias = torch.zeros((), requires_grad=True)
     with pytest.raises(sparsec.TracingError, match="'bias' requires a gradient, but captured arrays get none"):
         st.attention(*tensors(64, 64), score_mod=lambda score, *_: score + bias)

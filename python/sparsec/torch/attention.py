@@ -130,7 +130,8 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         text, captures = trace(*form, q.device)
         options = tensors, () if block is None else block, scale, captures, return_lse, text
         o: torch.Tensor
-        if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        is_forward_mode = torch.autograd.forward_ad._current_level >= 0  # any tensor may have a tangent
+        if is_forward_mode or (torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)):
             o, lse = _Attention.apply(q, k, v, *options)
         else:
             o, lse = attention_operator.attention(q, k, v, *options)
@@ -151,8 +152,12 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
     """Launches the kernel. Without it torch would drop the gradient of the result without a word."""
 
     @staticmethod
-    def forward(ctx: Any, q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *options: Any) -> Any:
+    def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *options: Any) -> Any:
         return attention_operator.attention(q, k, v, *options)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        """Keeps nothing."""
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:

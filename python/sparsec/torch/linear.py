@@ -14,7 +14,7 @@ from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
 from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
 from sparsec.torch.library import dtype_name
-from sparsec.torch.operators import product, sampled_product
+from sparsec.torch.operators import call_product, product, sampled_product
 
 __all__ = ["Activation", "apply_linear", "linear"]
 
@@ -86,11 +86,15 @@ def apply_linear(
     tensors = [] if bias is None else [bias]
     if residual is not None:
         tensors.append(residual)
-    needs_gradient = torch.is_grad_enabled() and (
-        x.requires_grad
-        or values.requires_grad
-        or (bias is not None and bias.requires_grad)
-        or (residual is not None and residual.requires_grad)
+    # In forward mode any tensor may have a tangent, for which torch then asks the function below.
+    needs_gradient = torch.autograd.forward_ad._current_level >= 0 or (
+        torch.is_grad_enabled()
+        and (
+            x.requires_grad
+            or values.requires_grad
+            or (bias is not None and bias.requires_grad)
+            or (residual is not None and residual.requires_grad)
+        )
     )
     if needs_gradient and isinstance(activation, str):
         s = apply_linear(row_ptr, col_idx, values, block, shape, x, bias, None, None, static)
@@ -107,7 +111,7 @@ def apply_linear(
         constants = shape[0], static, text, callable(activation)
         result = _Linear.apply(row_ptr, col_idx, values, x, bias, residual, tensors, *constants)
     else:
-        result = product(row_ptr, col_idx, values, x, tensors, shape[0], static, text)
+        result = call_product(row_ptr, col_idx, values, x, tensors, shape[0], static, text)
     return result
 
 
@@ -228,7 +232,6 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(
-        ctx: Any,
         row_ptr: torch.Tensor,
         col_idx: torch.Tensor,
         values: torch.Tensor,
@@ -241,12 +244,15 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]
         text: str,
         has_function: bool,
     ) -> torch.Tensor:
-        ctx.save_for_backward(row_ptr, col_idx, values, x)
-        ctx.has_function = has_function
-        ctx.bias_dtype = None if bias is None else bias.dtype
-        ctx.residual_dtype = None if residual is None else residual.dtype
         result: torch.Tensor = product(row_ptr, col_idx, values, x, list(operands), rows, static, text)
         return result
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: torch.Tensor) -> None:
+        row_ptr, col_idx, values, x, bias, residual, *_, ctx.has_function = inputs
+        ctx.save_for_backward(row_ptr, col_idx, values, x)
+        ctx.bias_dtype = None if bias is None else bias.dtype
+        ctx.residual_dtype = None if residual is None else residual.dtype
 
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]

@@ -18,7 +18,7 @@ from sparsec.plan import Plan
 from sparsec.repeat import Repeater
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, forget, kernel_of, version
 
-__all__ = ["product", "sampled_product"]
+__all__ = ["call_product", "product", "sampled_product"]
 
 _MOST_PLANS = 16  # of a sampled product with one pattern, for calls of different sizes; the oldest one goes first
 
@@ -126,6 +126,47 @@ def _prepared(
     return prepared
 
 
+def call_product(
+    row_ptr: torch.Tensor,
+    col_idx: torch.Tensor,
+    values: torch.Tensor,
+    x: torch.Tensor,
+    operands: list[torch.Tensor],
+    rows: int,
+    static: bool,
+    kernel: str,
+) -> torch.Tensor:
+    """Calls the operator `product`. A call that repeats an earlier one goes around torch's dispatcher, which takes as
+    long as the rest of the call, if nothing would see it there: no compiler, tracer, mode or kind of tensor. Tensors of
+    function transforms have no memory, so that they are not repeated."""
+    y: torch.Tensor | None = None
+    if (
+        not torch.compiler.is_compiling()
+        and type(x) is torch.Tensor
+        and torch._C._len_torch_dispatch_stack() == 0
+        and torch._C._get_tracing_state() is None
+    ):
+        y = _repeated(row_ptr, col_idx, values, x, operands, static, kernel)
+    return product(row_ptr, col_idx, values, x, operands, rows, static, kernel) if y is None else y
+
+
+def _repeated(
+    row_ptr: torch.Tensor,
+    col_idx: torch.Tensor,
+    values: torch.Tensor,
+    x: torch.Tensor,
+    operands: list[torch.Tensor],
+    static: bool,
+    kernel: str,
+) -> torch.Tensor | None:
+    """The result of a call that differs from an earlier one in its memory alone; None if there was none."""
+    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
+    if pattern is None or not pattern.is_of(row_ptr, col_idx, static):
+        return None
+    call = pattern.calls.get(kernel)
+    return None if call is None else call(values, x, *operands)
+
+
 def _product(
     row_ptr: torch.Tensor,
     col_idx: torch.Tensor,
@@ -136,10 +177,7 @@ def _product(
     static: bool,
     kernel: str,
 ) -> torch.Tensor:
-    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
-    y = None
-    if pattern is not None and pattern.is_of(row_ptr, col_idx, static) and (call := pattern.calls.get(kernel)):
-        y = call(values, x, *operands)
+    y = _repeated(row_ptr, col_idx, values, x, operands, static, kernel)
     if y is None:
         with torch.no_grad():
             y = x.new_empty((*x.shape[:-1], rows))
@@ -156,10 +194,7 @@ def _sampled_product(
     b: torch.Tensor,
     kernel: str,
 ) -> torch.Tensor:
-    pattern = _dynamic_patterns.get(id(row_ptr))
-    s = None
-    if pattern is not None and pattern.is_of(row_ptr, col_idx, False) and (call := pattern.calls.get(kernel)):
-        s = call(values, a, b)
+    s = _repeated(row_ptr, col_idx, values, a, [b], False, kernel)
     if s is None:
         with torch.no_grad():
             s = torch.empty_like(values, memory_format=torch.contiguous_format)
