@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a model whose first layer is block-sparse, with f32 master weights, and moves its blocks once on the way."""
+"""Trains a model with two block-sparse layers, with f32 master weights, and moves blocks of one once on the way."""
 
 import torch
 
@@ -9,7 +9,9 @@ device = "cuda" if torch.cuda.is_available() else "cpu"
 torch.manual_seed(0)
 
 layer = sparsec.torch.SparseLinear(256, 512, block=32, density=0.25, device=device)
-model = torch.nn.Sequential(layer, torch.nn.ReLU(), torch.nn.Linear(512, 10, device=device))
+hidden = sparsec.torch.SparseLinear(512, 512, block=32, density=0.25, device=device)
+head = torch.nn.Linear(512, 10, device=device)
+model = torch.nn.Sequential(layer, torch.nn.ReLU(), hidden, torch.nn.ReLU(), head)
 optimizer = torch.optim.AdamW(model.parameters(), lr=3e-3)
 
 teacher = torch.randn(10, 256, device=device)

@@ -104,8 +104,9 @@ class Kernel:
                 matrix, lists of a pattern, a number for a scalar, and arrays.
             out: the array for the result, or a tuple of them. None makes new ones, of NumPy or torch.
             plan: of Kernel.plan. None makes a plan for each matrix or pattern at its first call, and keeps it as long
-                as that object lives; the plan checks the lists. sddmm and attention need one for each combination of
-                sizes, of which the last 16 are kept. False launches without a plan and does not check the lists.
+                as that object lives; the plan checks the lists. That of a transposed matrix holds their index: other
+                lists need another BSR. sddmm and attention need one for each combination of sizes, of which the last
+                16 are kept. False launches without a plan and does not check the lists.
             stream: a CUDA stream as a number or an object of torch. None is torch's current stream if an input is a
                 CUDA tensor of torch, else the default stream.
             check: check the lists of the matrix or pattern in this call too. On a GPU this waits for the stream.
@@ -369,7 +370,9 @@ class Kernel:
             if key not in plans:
                 if len(plans) == _MOST_PLANS:
                     del plans[next(iter(plans))]
-                plans[key] = self._make_plan(native, inputs.device, known, inputs.stream)
+                # The index of a transpose cannot follow changes of the lists.
+                flags = _STATIC_PATTERN if self.info.takes_transpose else 0
+                plans[key] = self._make_plan(native, inputs.device, known, inputs.stream, flags)
             return plans[key]
 
     def _check_lists(self, native: tuple[_native.Argument, ...]) -> None:

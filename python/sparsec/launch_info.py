@@ -156,7 +156,7 @@ class KernelInfo:
         """
         match self.operation:
             case Operation.SPMM:
-                rows = shapes[self.operand(SpmmSlot.MATRIX).argument][0]
+                rows = shapes[self.operand(SpmmSlot.MATRIX).argument][1 if self.takes_transpose else 0]
                 dense = self.operand(SpmmSlot.DENSE)
                 columns = shapes[dense.argument][0 if dense.layout == _TRANSPOSED else 1]
                 is_transposed = self.operand(SpmmSlot.RESULT).layout == _TRANSPOSED
@@ -166,6 +166,11 @@ class KernelInfo:
                 return [(shapes[pattern][2], *self.arguments[pattern].block)]
         query = shapes[self.operand(AttentionSlot.QUERY).argument]
         return [query, query[:3]][: self.result_count]
+
+    @property
+    def takes_transpose(self) -> bool:
+        """Whether the product is that of the transpose of the matrix."""
+        return self.operation is Operation.SPMM and self.operand(SpmmSlot.MATRIX).layout == _TRANSPOSED
 
     @property
     def is_result_transposed(self) -> bool:

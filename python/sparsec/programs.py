@@ -114,6 +114,7 @@ def spmm(
     block: int | tuple[int, int],
     dtype: str = "bf16",
     *,
+    transposed: bool = False,
     x_layout: str = "kn",
     y_layout: str = "mn",
     result_dtype: str | None = None,
@@ -131,10 +132,12 @@ def spmm(
     Args:
         block: rows and columns of the blocks of w, or both in one number: multiples of 16 from 16 to 256.
         dtype: of w and x: "bf16" or "f16".
+        transposed: the product is wᵀ x: w is [K, M], and `block` is that of w. Its values are read where they are. A
+            plan has the index of wᵀ, so that every call has one, and the lists of w stay as they are.
         x_layout: "kn": x is [K, N]; "nk": x is [N, K].
         y_layout: "mn": y is [M, N]; "nm": y is [N, M].
         result_dtype: of y: "bf16", "f16" or "f32"; None: dtype.
-        m, n, k: sizes; None: known at run time. w is [M, K].
+        m, n, k: sizes; None: known at run time. w is [M, K] unless it is transposed.
         epilogue: a function of the f32 accumulator of an element and, by their names in extras, of the elements of
             extra operands that belong to it. It gives the element of y. Arrays of rank 0 that it reads become operands.
         extras: the extra operands by name, in the order of the call: per_row(), per_column(), full() or scalar().
@@ -145,7 +148,7 @@ def spmm(
         TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
     product = _Product(name, dtype, result_dtype, m, n, k)
-    product.matrix("w", "mk", block)
+    product.matrix("w", "mk", block, transposed)
     product.dense("x", "x_layout", x_layout, ("kn", "nk"))
     sizes = product.sizes_of("y_layout", y_layout, ("mn", "nm"))
     operands, region = product.result("y", sizes, epilogue, extras or {})
@@ -426,11 +429,17 @@ class _Product:
         self._sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
         self.kernel = _Kernel(name)
 
-    def matrix(self, name: str, letters: str, block: int | tuple[int, int]) -> tuple[int, int]:
-        """Adds the matrix of blocks, whose sides it returns. letters: its sizes, as "mk"."""
+    def matrix(
+        self, name: str, letters: str, block: int | tuple[int, int], transposed: bool = False
+    ) -> tuple[int, int]:
+        """Adds the matrix of blocks, whose sides it returns. letters: its sizes, as "mk".
+
+        The type of a transposed matrix has the sizes and the block of its transpose.
+        """
         rows, columns = block_sides(block, range(16, 257, 16))
         sizes = "x".join(self._sizes[letter] for letter in letters)
-        self.kernel.operand(name, f"!sparsec.bsr<{sizes}x{self._dtype}, block = {rows}x{columns}>")
+        form = f"{columns}x{rows}, transposed" if transposed else f"{rows}x{columns}"
+        self.kernel.operand(name, f"!sparsec.bsr<{sizes}x{self._dtype}, block = {form}>")
         return rows, columns
 
     def sizes_of(self, option: str, layout: str, layouts: Sequence[str]) -> list[str]:

@@ -55,6 +55,39 @@ def test_spmm_layouts(x_layout, y_layout):
     np.testing.assert_allclose(y if y_layout == "mn" else y.T, expected, atol=HALF * np.abs(expected).max())
 
 
+@pytest.mark.parametrize(("x_layout", "y_layout"), list(itertools.product(("kn", "nk"), ("mn", "nm"))))
+def test_spmm_of_the_transpose(x_layout, y_layout):
+    w, dense = random_matrix(100, 70, (32, 16))
+    x, row = normal(100, 9), normal(70, dtype=np.float32)
+    program = programs.spmm(
+        w.block,
+        "f16",
+        transposed=True,
+        x_layout=x_layout,
+        y_layout=y_layout,
+        epilogue=lambda acc, row: acc + row,
+        extras={"row": programs.per_row()},
+    )
+    assert "block = 16x32, transposed>" in program.text()
+    y = compiled(program)(w, x if x_layout == "kn" else np.ascontiguousarray(x.T), row)
+    expected = dense.T @ x.astype(np.float64) + row[:, None].astype(np.float64)
+    np.testing.assert_allclose(y if y_layout == "mn" else y.T, expected, atol=HALF * np.abs(expected).max())
+
+
+def test_the_plan_of_a_transpose_is_static():
+    w, _ = random_matrix(100, 70, (32, 16))
+    kernel = compiled(programs.spmm(w.block, "f16", transposed=True))
+    x = normal(100, 9)
+    with pytest.raises(InvalidArgument, match="takes the transpose of 'w': its plan needs the matrix"):
+        kernel.plan(w, None)
+    with pytest.raises(InvalidArgument, match="expects a plan that was made with the matrix"):
+        kernel(w, x, plan=False)
+    plan = kernel.plan(w, None, static=True)
+    np.testing.assert_array_equal(kernel(w, x, plan=plan), kernel(w, x))
+    expected, _ = kernel.reference(w, x)
+    np.testing.assert_allclose(kernel(w, x), expected, atol=HALF * np.abs(expected).max())
+
+
 def test_spmm_with_every_kind_of_extra():
     w, dense = random_matrix(100, 70, (16, 16))
     x, row, column = normal(70, 9), normal(100, dtype=np.float32), normal(9, seed=3)

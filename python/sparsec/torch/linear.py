@@ -14,7 +14,7 @@ from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
 from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
 from sparsec.torch.library import dtype_name
-from sparsec.torch.operators import call_product, product, sampled_product
+from sparsec.torch.operators import call_product, product, sampled_product, transposed_product
 
 __all__ = ["Activation", "apply_linear", "linear"]
 
@@ -55,9 +55,8 @@ def linear(
     Returns:
         [..., M] of the type of x. Sums are f32, and the result is rounded once.
 
-    There are gradients of the values of w, bias and residual, and through named activations. Their sums are f32, and
-    the same in every run. A backward pass raises NotImplementedError where there is none: for x, and through an
-    activation that is a function.
+    There are gradients of x, of the values of w, bias and residual, and through named activations. Their sums are f32,
+    and the same in every run. A backward pass through an activation that is a function raises NotImplementedError.
 
     Raises:
         InvalidArgument: an argument does not fit; the text names it.
@@ -176,6 +175,12 @@ def _values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
     return _cached_values_gradient_text(block, dtype)
 
 
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _x_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
+    """The kernel of the gradient of x, tokens by features, from that of the result."""
+    return _cached_x_gradient_text(block, dtype)
+
+
 @functools.cache
 def _cached_text(
     block: tuple[int, int],
@@ -191,6 +196,12 @@ def _cached_text(
 @functools.cache
 def _cached_values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
     return sddmm(block, dtype_name(dtype), a_layout="km", b_layout="kn", name="linear_values_gradient").text()
+
+
+@functools.cache
+def _cached_x_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
+    name = "linear_x_gradient"
+    return spmm(block, dtype_name(dtype), transposed=True, x_layout="nk", y_layout="nm", name=name).text()
 
 
 def _program(
@@ -270,14 +281,10 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]
             text = _values_gradient_text((values.shape[1], values.shape[2]), x.dtype)
             of_values = sampled_product(row_ptr, col_idx, values, gradient, x, text)
         if needs_x:
-            of_x = _gradient_of_x()
+            text = _x_gradient_text((values.shape[1], values.shape[2]), x.dtype)
+            of_x = transposed_product(row_ptr, col_idx, values, gradient, x.shape[-1], text)
         if needs_bias:
             of_bias = gradient.reshape(-1, gradient.shape[-1]).sum(0, dtype=torch.float32).to(ctx.bias_dtype)
         if needs_residual:
             of_residual = gradient.to(ctx.residual_dtype)
         return None, None, of_values, of_x, of_bias, of_residual, None, None, None, None, None
-
-
-def _gradient_of_x() -> torch.Tensor:
-    """The product of the gradient and W: that of Wᵀ in the layouts of a linear layer."""
-    raise NotImplementedError("sparsec.torch.linear has no gradient of x yet: it needs the transposed product")

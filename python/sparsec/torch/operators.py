@@ -18,7 +18,7 @@ from sparsec.plan import Plan
 from sparsec.repeat import Repeater
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, forget, kernel_of, version
 
-__all__ = ["call_product", "product", "sampled_product"]
+__all__ = ["call_product", "product", "sampled_product", "transposed_product"]
 
 _MOST_PLANS = 16  # of a sampled product with one pattern, for calls of different sizes; the oldest one goes first
 
@@ -30,6 +30,12 @@ LIBRARY.define(
     "str kernel) -> Tensor",
     tags=TAGS,
 )
+# x W [..., columns] of a matrix of `columns` columns and x [..., rows], of the type of x: a product with the transpose
+# of the matrix. The contents of the lists change only by functions of torch.
+LIBRARY.define(
+    "transposed_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor x, SymInt columns, str kernel) -> Tensor",
+    tags=TAGS,
+)
 # aᵀ b at the stored blocks of a matrix, for a [..., rows] and b [..., columns]: values of the shape and type of
 # `values`, which are not read.
 LIBRARY.define(
@@ -39,6 +45,7 @@ LIBRARY.define(
 
 product = torch.ops.sparsec.product.default
 sampled_product = torch.ops.sparsec.sampled_product.default
+transposed_product = torch.ops.sparsec.transposed_product.default
 
 
 class _Pattern:
@@ -186,6 +193,23 @@ def _product(
     return y
 
 
+def _transposed_product(
+    row_ptr: torch.Tensor,
+    col_idx: torch.Tensor,
+    values: torch.Tensor,
+    x: torch.Tensor,
+    columns: int,
+    kernel: str,
+) -> torch.Tensor:
+    y = _repeated(row_ptr, col_idx, values, x, [], True, kernel)
+    if y is None:
+        with torch.no_grad():
+            y = x.new_empty((*x.shape[:-1], columns))
+            prepared = _prepared(row_ptr, col_idx, values, (x.shape[-1], columns), True, kernel)
+            prepared.launch(values, [x], y, True)
+    return y
+
+
 def _sampled_product(
     row_ptr: torch.Tensor,
     col_idx: torch.Tensor,
@@ -206,6 +230,7 @@ def _sampled_product(
 for _place in ("CPU", "CUDA"):
     LIBRARY.impl("product", _product, _place)
     LIBRARY.impl("sampled_product", _sampled_product, _place)
+    LIBRARY.impl("transposed_product", _transposed_product, _place)
 
 
 @torch.library.register_fake("sparsec::product", lib=LIBRARY)  # type: ignore[untyped-decorator]
@@ -227,3 +252,10 @@ def _sampled_product_form(
     row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, a: torch.Tensor, b: torch.Tensor, kernel: str
 ) -> torch.Tensor:
     return torch.empty_like(values, memory_format=torch.contiguous_format)
+
+
+@torch.library.register_fake("sparsec::transposed_product", lib=LIBRARY)  # type: ignore[untyped-decorator]
+def _transposed_product_form(
+    row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, x: torch.Tensor, columns: int, kernel: str
+) -> torch.Tensor:
+    return x.new_empty((*x.shape[:-1], columns))
