@@ -187,6 +187,21 @@ def test_captured_arrays_are_those_of_the_time():
     assert_attention(st.attention(q, k, v, score_mod=score_mod, return_lse=True), expected)
 
 
+def test_programs_without_functions_are_kept(monkeypatch):
+    q, k, v = tensors(64, 64)
+    lists = patterns.causal().lists(64, block=64, device="cpu")
+    made = []
+    make = module.programs.attention
+    monkeypatch.setattr(
+        module.programs, "attention", lambda *sizes, **options: made.append(sizes) or make(*sizes, **options)
+    )
+    for count in (2, 0):
+        made.clear()
+        st.attention(q, k, v, window=(37, 5), layout="bshd")
+        st.attention(q, k, v, pattern=lists, window=[3, 7])
+        assert len(made) == count
+
+
 def test_an_attention_keeps_few_kernels():
     q, k, v = tensors(64, 64, batches=1)
     options = st.Attention()

@@ -102,21 +102,21 @@ def _attention(
     has_lse: bool,
     kernel: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    with torch.no_grad():
-        prepared = _prepare(q, k, lists, block, kernel)
-        inputs = [q, k, v]
-        if prepared.lists is not None:
-            inputs.append(prepared.lists)
-        if scale is not None:
-            inputs.append(scale)
-        inputs += captures
-        results = prepared.repeater.call(*inputs)
-        if results is None:
+    prepared = _prepare(q, k, lists, block, kernel)
+    inputs = [q, k, v]
+    if prepared.lists is not None:
+        inputs.append(prepared.lists)
+    if scale is not None:
+        inputs.append(scale)
+    inputs += captures
+    results = prepared.repeater.call(*inputs)
+    if results is None:
+        with torch.no_grad():
             o, lse = _attention_form(q, k, v, lists, block, scale, captures, has_lse, kernel)
             results = (o, lse) if has_lse else (o,)
             prepared.kernel.call_for(prepared.repeater, tuple(inputs), results, *inputs, out=results)
-        elif not has_lse:
-            results = (results,)
+    elif not has_lse:
+        results = (results,)
     return results[0], results[1] if has_lse else _no_lse(q)
 
 
