@@ -27,8 +27,8 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     row-major). M and K may be `?`, and need not be multiples of the block. The caller stores a block at the lower or
     right edge in full. Its elements beyond M or K do not count.
 
-    The elements are bf16, f16, f8E4M3FN or f8E5M2. The last two have no lowering yet (`spmm_c2`). r and c are multiples
-    of 16 up to 256. Constraints: `bsr_c1` to `bsr_c4`.
+    The elements are bf16, f16, f8E4M3FN or f8E5M2. r and c are multiples of 16 up to 256. Constraints: `bsr_c1` to
+    `bsr_c4`.
 
     ```mlir
     !sparsec.bsr<?x4096xf16, block = 128x112>
@@ -39,6 +39,8 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     "int64_t":$blockRows, "int64_t":$blockColumns);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
+    /// Whether the elements are f8E4M3FN or f8E5M2.
+    bool hasF8() const { return getElementType().getIntOrFloatBitWidth() == 8; }
     /// Whether a K of `depth` elements, or of kDynamic, may end inside a block.
     bool mayBeCutBy(int64_t depth) const {
       return ::mlir::ShapedType::isDynamic(depth) || depth % getBlockColumns() != 0;

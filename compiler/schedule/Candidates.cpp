@@ -140,7 +140,8 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   std::vector<Schedule> schedules;
   for (const InstructionRate &rate : chip.instructions) {
     std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
-    if (!copy || !fillsInstruction(rate.instruction, problem))
+    bool multiplies = infoOf(rate.instruction).elementTypes.contains(problem.elementType);
+    if (!copy || !multiplies || !fillsInstruction(rate.instruction, problem))
       continue;
     if (rate.instruction == MatrixInstruction::Wgmma)
       addWgmmaCandidates(problem, chip, *copy, /*stride=*/1, schedules);

@@ -172,11 +172,18 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       else if (auto sddmm = dyn_cast<SddmmOp>(kernel.getAnchor()))
         selected = select(kernel, describeProblem(sddmm, expectDensity), *chip);
       else
-        selected = SelectionFor(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip).run();
+        selected = select(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
       if (failed(selected))
         return failure();
     }
     return success();
+  }
+
+  LogicalResult select(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
+    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
+      return kernel.emitOpError("expects the host for products of ")
+             << nameOf(problem.elementType) << ", but got " << chip.name << ", for which they have no lowering yet";
+    return SelectionFor(kernel, problem, chip).run();
   }
 
   LogicalResult select(KernelOp kernel, const SampledDescription &problem, const Chip &chip) {

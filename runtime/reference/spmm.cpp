@@ -2,6 +2,7 @@
 #include "spmm.h"
 #include "epilogue.h"
 #include "numbers.h"
+#include "steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,6 +21,8 @@ public:
 
   /// acc and the sum of magnitudes of rows [begin, end).
   void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
+  /// Widens the magnitudes of rows [begin, end) to what the matrix instructions of a GPU lose of fp8 sums (SPEC.md).
+  void addLossOfF8(int64_t begin, int64_t end, double *magnitude) const;
   /// Replaces the accumulators of rows [begin, end) by the epilogue's result, and carries the magnitudes (may be null)
   /// through it.
   Status applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const;
@@ -72,6 +75,19 @@ void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnit
   }
 }
 
+void Product::addLossOfF8(int64_t begin, int64_t end, double *magnitude) const {
+  constexpr double lossOfTwoLevels = 0x1p-9, lossOfInstruction = 0x1p-10, depthOfInstruction = 32;
+  const bool isFast = kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_FAST;
+  for (int64_t m = begin; m < end; ++m) {
+    const int32_t *starts = matrix.full.starts + m / matrix.block_rows;
+    const double depth = double(starts[1] - starts[0]) * double(matrix.block_columns);
+    const double fastLoss = std::ceil(depth / depthOfInstruction) * lossOfInstruction;
+    const double loss = isFast ? std::max(fastLoss, lossOfTwoLevels) : lossOfTwoLevels;
+    for (int64_t n = 0; n < problem.columns; ++n)
+      magnitude[(m - begin) * problem.columns + n] *= loss / referenceTolerance;
+  }
+}
+
 Status Product::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
   Epilogue epilogue(kernel, arguments, SPARSEC_SPMM_EXTRA);
   if (epilogue.isEmpty())
@@ -98,6 +114,9 @@ Status runSpmmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t
     std::fill_n(out.magnitude, elements, 0.0);
   Product product(kernel, arguments, problem);
   product.accumulate(rows.begin, rows.end, out.y, out.magnitude);
+  const bool hasF8 = kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) != 0;
+  if (out.magnitude && hasF8 && !kernel.module->device->isHost())
+    product.addLossOfF8(rows.begin, rows.end, out.magnitude);
   return product.applyEpilogue(rows.begin, rows.end, out.y, out.magnitude);
 }
 
