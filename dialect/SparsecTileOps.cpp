@@ -291,6 +291,18 @@ LogicalResult AwaitOp::verify() {
   return success();
 }
 
+LogicalResult PromoteOp::verify() {
+  AccumulatorType part = getPart().getType(), accumulator = getType();
+  // promote_c1
+  int64_t column = getColumn();
+  bool fits = part.getRows() == accumulator.getRows() && column >= 0 && column % 8 == 0 && part.getColumns() % 8 == 0 &&
+              column + part.getColumns() <= accumulator.getColumns();
+  if (!fits)
+    return emitOpError("expects a part with the rows of ")
+           << accumulator << " and columns of it from a multiple of 8 on, but got " << part << " at column " << column;
+  return success();
+}
+
 LogicalResult BlockLoopOp::verify() {
   // block_loop_c1
   if (getBlocksPerStep() < 1 || getChunks() < 1 || (getBlocksPerStep() > 1 && getChunks() > 1))

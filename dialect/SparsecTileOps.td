@@ -153,10 +153,11 @@ def Sparsec_ChainOp : Sparsec_Op<"chain", [Pure, AllTypesMatch<["accumulator", "
   let summary = "accumulator + A X over the depth of one stage: a chain of matrix instructions.";
   let description = [{
     `x_transposed` says that the X buffer is N x K instead of K x N. `depth` is the number of K elements that count, per
-    chunk (the last chunk of a block may be shallower than the stage).
+    chunk (the last chunk of a block may be shallower than the stage). With `two_level` the sum of a chunk starts at
+    zero and is added to the accumulator in f32.
   }];
   let arguments = (ins Sparsec_BufferType:$a, Sparsec_BufferType:$x, Sparsec_AccumulatorType:$accumulator,
-    DenseI64ArrayAttr:$depth, UnitAttr:$x_transposed);
+    DenseI64ArrayAttr:$depth, UnitAttr:$x_transposed, UnitAttr:$two_level);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = "$a `,` $x `,` $accumulator attr-dict `:` type($a) `,` type($x) `,` type($accumulator)";
   let hasVerifier = 1;
@@ -406,6 +407,22 @@ def Sparsec_AwaitOp : Sparsec_Op<"await", []> {
   let arguments = (ins Sparsec_PendingType:$pending, I64Attr:$outstanding);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_PromoteOp : Sparsec_Op<"promote", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "Adds the sum of a product to columns of an accumulator, in f32.";
+  let description = [{
+    The matrix instructions keep few bits of fp8 sums. Short sums are therefore added by other instructions. The part
+    has all rows of the accumulator, and its columns are those from `column` on.
+
+    ```mlir
+    %next = sparsec.promote %part to %sum {column = 128 : i64} : <64, 128>, <64, 256>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$part, Sparsec_AccumulatorType:$accumulator, I64Attr:$column);
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = "$part `to` $accumulator attr-dict `:` type($part) `,` type($accumulator)";
   let hasVerifier = 1;
 }
 

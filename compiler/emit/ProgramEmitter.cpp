@@ -15,6 +15,8 @@ using Values = KernelBuilder::Values;
 
 static constexpr int64_t threadsOfWarp = 32, threadsOfWarpgroup = 128;
 static constexpr int64_t warpsOfWarpgroup = threadsOfWarpgroup / threadsOfWarp;
+/// Of an accumulator.
+static constexpr int64_t rowsOfWarpgroup = 64;
 /// The issuer's word: nobody, else the number of the tile in the CTA after that.
 static constexpr int64_t noIssuer = 0;
 /// A read takes some 30 cycles, and products 500 to 1000.
@@ -221,6 +223,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       })
       .Case([&](ProductOp product) { chip->emitProduct(product); })
       .Case([&](AwaitOp await) { chip->emitAwait(await); })
+      .Case([&](PromoteOp promote) { emitPromote(promote); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
       .Case([&](TurnWaitOp op) {
@@ -338,6 +341,18 @@ void ProgramEmitter::emitCursor(CursorOp op) {
 void ProgramEmitter::emitReadPlan(ReadPlanOp op) {
   Value section = context.parameters.get(ParameterKind::plan_section, 0, static_cast<int64_t>(op.getSection()));
   values.set(op, b.loadElement(b.i32Type(), section, values.one(op.getIndex())));
+}
+
+/// A thread has f32 of all columns of its rows, in the order of the columns.
+void ProgramEmitter::emitPromote(PromoteOp op) {
+  assert(op.getType().getRows() == rowsOfWarpgroup && "a thread would have other rows behind these");
+  Values sums = values.sums(op.getAccumulator());
+  int64_t first = int64_t(op.getColumn()) * int64_t(sums.size()) / op.getType().getColumns();
+  for (auto [i, part] : llvm::enumerate(values.sums(op.getPart()))) {
+    Value &sum = sums[first + i];
+    sum = arith::AddFOp::create(b, sum, part);
+  }
+  values.set(op, values.fromSums(sums));
 }
 
 void ProgramEmitter::emitPost(PostOp op) {

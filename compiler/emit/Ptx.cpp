@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -173,15 +174,27 @@ Value ptx::wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits) {
 void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
 
-Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, bool aMMajor,
-                 Value bDescriptor, bool bNMajor, bool accumulate) {
+int64_t ptx::wgmmaDepth(Type element) {
+  constexpr int64_t depthBits = 256;
+  return depthBits / element.getIntOrFloatBitWidth();
+}
+
+static NVVM::WGMMATypes wgmmaType(Type element) {
+  return TypeSwitch<Type, NVVM::WGMMATypes>(element)
+      .Case([](BFloat16Type) { return NVVM::WGMMATypes::bf16; })
+      .Case([](Float16Type) { return NVVM::WGMMATypes::f16; })
+      .Case([](Float8E4M3FNType) { return NVVM::WGMMATypes::e4m3; })
+      .Case([](Float8E5M2Type) { return NVVM::WGMMATypes::e5m2; });
+}
+
+Value ptx::wgmma(KernelBuilder &b, int64_t n, Value accumulators, WgmmaMatrix a, WgmmaMatrix bMatrix, bool accumulate) {
   MLIRContext *context = b.getContext();
-  auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
   // In the op "col" on A means that M is contiguous, "row" on B that N is (the instruction's transpose bits are set).
-  auto layoutA = aMMajor ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-  auto layoutB = bNMajor ? NVVM::MMALayout::row : NVVM::MMALayout::col;
+  auto layoutA = a.isContiguousK ? NVVM::MMALayout::row : NVVM::MMALayout::col;
+  auto layoutB = bMatrix.isContiguousK ? NVVM::MMALayout::col : NVVM::MMALayout::row;
   return NVVM::WgmmaMmaAsyncOp::create(
-      b, accumulators.getType(), accumulators, a, bDescriptor, NVVM::MMAShapeAttr::get(context, 64, n, 16), type, type,
+      b, accumulators.getType(), accumulators, a.descriptor, bMatrix.descriptor,
+      NVVM::MMAShapeAttr::get(context, 64, n, wgmmaDepth(a.element)), wgmmaType(a.element), wgmmaType(bMatrix.element),
       NVVM::WGMMATypes::f32, accumulate ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero, NVVM::WGMMAScaleIn::one,
       NVVM::WGMMAScaleIn::one, layoutA, layoutB, NVVM::MMAIntOverflowAttr());
 }

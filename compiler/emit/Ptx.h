@@ -80,12 +80,19 @@ Value wgmmaAddress(KernelBuilder &b, Value pointer);
 /// bits (bench/notes/streams.md).
 Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
-/// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
-/// aMMajor, bNMajor: A lies with its M dimension contiguous, B with its N dimension (MN-major).
+/// K of one instruction: 16 elements of 16 bits, or 32 of fp8.
+int64_t wgmmaDepth(Type element);
+/// An operand in shared memory. isContiguousK: K-major, else MN-major; fp8 is K-major.
+struct WgmmaMatrix {
+  Type element;
+  Value descriptor;
+  bool isContiguousK;
+};
+/// accumulators (a struct of n/2 f32) += A (64 x k) * B (k x n); elements: both bf16, both f16, or any fp8 types.
 /// Without `accumulate` the accumulators' values do not count.
-Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, bool aMMajor, Value bDescriptor,
-            bool bNMajor, bool accumulate = true);
-/// The same with A in four registers of pairs, as those of mma.
+Value wgmma(KernelBuilder &b, int64_t n, Value accumulators, WgmmaMatrix a, WgmmaMatrix bMatrix,
+            bool accumulate = true);
+/// The same of bf16 or f16, with A in four registers of pairs, as those of mma.
 Value wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a, Value bDescriptor,
                          bool bNMajor, bool accumulate = true);
 void wgmmaCommit(KernelBuilder &b);

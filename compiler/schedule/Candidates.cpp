@@ -57,7 +57,7 @@ static void addWgmmaCandidates(const Description &problem, const Chip &chip, Cop
         schedule.copy = copy;
         schedule.tileM = consumers.m * info.m;
         schedule.tileN = consumers.n * columns;
-        schedule.tileK = granule(info, problem.elementType);
+        schedule.tileK = stageDepth(info, problem);
         schedule.consumersM = consumers.m;
         schedule.consumersN = consumers.n;
         schedule.cluster = cluster;
@@ -102,7 +102,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
       for (int64_t tileK : {16, 32, 64, 128})
         for (int64_t warps : {4, 8})
           for (int64_t ctasPerSm : {1, 2}) {
-            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, granule(info, problem.elementType));
+            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, columnGranule(info));
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
             if (warpsM == 0 || !isLegal || (isScalar && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
@@ -141,7 +141,8 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   for (const InstructionRate &rate : chip.instructions) {
     std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
     bool multiplies = infoOf(rate.instruction).elementTypes.contains(problem.elementType);
-    if (!copy || !multiplies || !fillsInstruction(rate.instruction, problem))
+    bool hasLayout = problem.xTransposed || bytesOf(problem.elementType) != 1;
+    if (!copy || !multiplies || !hasLayout || !fillsInstruction(rate.instruction, problem))
       continue;
     if (rate.instruction == MatrixInstruction::Wgmma)
       addWgmmaCandidates(problem, chip, *copy, /*stride=*/1, schedules);

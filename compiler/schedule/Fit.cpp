@@ -53,12 +53,14 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   int64_t registers = origin == Origin::Chosen ? usualOtherRegisters : leastOtherRegisters;
   if (info.accumulator == Place::Registers)
     registers += rows * columns / info.threads;
-  // The fragments of one instruction's depth, whose 16-bit elements are pairs. Those that the instruction can read from
-  // shared memory need none.
+  if (problem.hasTwoLevels)
+    registers += rows * promotedColumns(schedule) / info.threads;
+  // The fragments of one instruction's depth, in registers of 4 bytes. Those that the instruction can read from shared
+  // memory need none.
   if (!info.a.contains(Place::SharedMemory))
-    registers += rows * info.k / info.threads / 2;
+    registers += rows * info.depthBytes / info.threads / 4;
   if (!info.b.contains(Place::SharedMemory))
-    registers += columns * info.k / info.threads / 2;
+    registers += columns * info.depthBytes / info.threads / 4;
   // A column of X, for all products with it.
   if (schedule.walk == TileWalk::Streams)
     registers += columns * problem.blockColumns / info.threads / 2;
@@ -129,19 +131,46 @@ Fit sparsec::checkSlotLayout(const Schedule &schedule, const char *purpose) {
                                                 purpose, instruction.name, copy.name));
 }
 
+int64_t sparsec::stageDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem) {
+  int64_t whole = granule(info, problem.elementType);
+  return problem.blockColumns < whole ? leastDepth(info) : whole;
+}
+
+/// A chain of instructions covers the columns of a block.
+static bool isWholeDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem) {
+  return problem.blockColumns % depthOf(info, problem.elementType) == 0;
+}
+
 bool sparsec::fillsInstruction(MatrixInstruction instruction, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(instruction);
-  return info.isRepeated || (problem.blockRows >= info.m && problem.blockColumns >= granule(info, problem.elementType));
+  return info.isRepeated ||
+         (problem.blockRows >= info.m && problem.blockColumns >= leastDepth(info) && isWholeDepth(info, problem));
+}
+
+/// What fp8 cannot do.
+static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) {
+  const char *type = nameOf(problem.elementType);
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  if (bytesOf(problem.elementType) != 1)
+    return {};
+  if (!problem.xTransposed)
+    return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
+  if (schedule.walk != TileWalk::Blocks)
+    return broken(Limit::Instruction, fmt::format("expects walk = blocks for {}", type));
+  if (!isWholeDepth(info, problem))
+    return broken(Limit::Instruction, fmt::format("expects blocks with a multiple of {} columns for {}, but got {}",
+                                                  depthOf(info, problem.elementType), type, problem.blockColumns));
+  return {};
 }
 
 static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
-  Fit fit = firstBroken({checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, "")});
+  Fit fit = firstBroken(
+      {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ""), checkF8(schedule, problem)});
   if (!fit.ok() || schedule.walk == TileWalk::Streams || fillsInstruction(schedule.instruction, problem))
     return fit;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  return broken(Limit::Instruction,
-                fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
-                            granule(info, problem.elementType), info.name, problem.blockRows, problem.blockColumns));
+  return broken(Limit::Instruction, fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
+                                                leastDepth(info), info.name, problem.blockRows, problem.blockColumns));
 }
 
 Fit sparsec::checkRegisterRoles(const Schedule &schedule) {
@@ -163,10 +192,10 @@ static Fit powerOfTwo(const char *field, int64_t value) {
 }
 
 /// The part of the tile that one consumer computes.
-static Fit checkConsumerTile(const Schedule &schedule, ElementType elementType) {
+static Fit checkConsumerTile(const Schedule &schedule) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
-  int64_t least = granule(info, elementType);
+  int64_t least = columnGranule(info);
   constexpr const char *field = "tile_n / consumers_n";
   if (info.isRepeated)
     return multipleOf(field, columns, least);
@@ -176,12 +205,12 @@ static Fit checkConsumerTile(const Schedule &schedule, ElementType elementType) 
   return firstBroken({multipleOf(field, columns, least), inRange(field, columns, least, info.mostN)});
 }
 
-/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle. With Units16, a row must have a power of
-/// two or a multiple of 8 of units, and a warp's first unit no bit in common with its others, because the numbers of
-/// units are mixed by xor.
-static Fit checkSlotRows(const Schedule &schedule, ElementType elementType) {
+/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle, or half of one. With Units16, a row must
+/// have a power of two or a multiple of 8 of units, and a warp's first unit no bit in common with its others, because
+/// the numbers of units are mixed by xor.
+static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  int64_t units = granule(info, elementType);
+  int64_t units = stageDepth(info, problem);
   switch (info.slotLayout) {
   case SlotLayout::Swizzle128:
     if (schedule.tileK != units)
@@ -245,7 +274,7 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
   if (schedule.walk == TileWalk::Windows)
     if (Fit fit = checkWindows(schedule, problem); !fit.ok())
       return fit;
-  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem.elementType)});
+  return firstBroken({checkConsumerTile(schedule), checkSlotRows(schedule, problem)});
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {

@@ -88,6 +88,7 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   problem.blockColumns = matrix.getBlockColumns();
   problem.xTransposed = xTransposed;
   problem.hasEpilogue = spmm.hasEpilogue();
+  problem.hasTwoLevels = spmm.hasTwoLevels();
   setIfStatic(problem.m, matrix.getRows());
   setIfStatic(problem.k, matrix.getColumns());
   setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));

@@ -42,16 +42,16 @@ Value SpmmParts::viewOfA(Value row) {
   return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), "a");
 }
 
-Value SpmmParts::viewOfX(Value column) {
-  Type element = matrix.getElementType();
+Value SpmmParts::viewOfX(Value first, int64_t columns) {
+  Type element = loads[1].getType().getElementType();
   MLIRContext *context = b.getContext();
   ViewOp view;
   if (isTransposed()) {
-    auto type = ViewType::get(context, columnsOfGroup(), schedule.getTileK(), element, Major::k);
-    view = ViewOp::create(b, type, ring, /*row=*/column, /*column=*/Value(), /*index=*/1);
+    auto type = ViewType::get(context, columns, schedule.getTileK(), element, Major::k);
+    view = ViewOp::create(b, type, ring, /*row=*/first, /*column=*/Value(), /*index=*/1);
   } else {
-    auto type = ViewType::get(context, schedule.getTileK(), columnsOfGroup(), element, Major::mn);
-    view = ViewOp::create(b, type, ring, /*row=*/Value(), column, /*index=*/1);
+    auto type = ViewType::get(context, schedule.getTileK(), columns, element, Major::mn);
+    view = ViewOp::create(b, type, ring, /*row=*/Value(), first, /*index=*/1);
   }
   return named(view, "x");
 }

@@ -24,7 +24,9 @@ protected:
   /// The tile loop. The body gives what is carried.
   void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
   mlir::Value viewOfA(mlir::Value row);
-  mlir::Value viewOfX(mlir::Value column);
+  mlir::Value viewOfX(mlir::Value column) { return viewOfX(column, columnsOfGroup()); }
+  /// Of `columns` columns from the first on.
+  mlir::Value viewOfX(mlir::Value first, int64_t columns);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
   /// A group, and the first row and column of its part of the tile.

@@ -5,10 +5,12 @@
 //
 //   wait for the slot; issue the product; wait for the product before; release the slot that it read
 //
-// so that one product is always in flight.
+// so that one product is always in flight. With sums of two levels (fp8), it multiplies some of its columns at a time,
+// and adds each product to the sum when it is complete. The other warpgroup multiplies meanwhile.
 
 #include "SpmmRoles.h"
 
+#include "ScheduleAttribute.h"
 #include "SpmmParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -39,8 +41,11 @@ private:
   void copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor);
   void buildConsumer();
   SmallVector<Value> multiplyRow(const CarriedTile &tile, Value a, Value x);
+  SmallVector<Value> multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX);
+  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value sum);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
+  int64_t columnsOfPart() { return promotedColumns(toSchedule(schedule)); }
 };
 
 void SpmmRoles::run() {
@@ -108,7 +113,13 @@ void SpmmRoles::copyStep(const Tile &tile, Value block, Value column, int64_t ch
 
 void SpmmRoles::buildConsumer() {
   GroupPart part = partOf(GroupOp::create(b));
-  Value a = viewOfA(part.row), x = viewOfX(part.column);
+  Value a = viewOfA(part.row), x;
+  SmallVector<Value> partsOfX;
+  if (!chain.getTwoLevel())
+    x = viewOfX(part.column);
+  else
+    for (int64_t column = 0; column < columnsOfGroup(); column += columnsOfPart())
+      partsOfX.push_back(viewOfX(add(b, part.column, column), columnsOfPart()));
   forEachTile([&](const CarriedTile &tile) {
     // The last wait belongs to the branch that has products in flight: where a row without blocks joins before it,
     // ptxas sees its zeros as writes to accumulators in flight and serializes every product (C7515).
@@ -117,7 +128,7 @@ void SpmmRoles::buildConsumer() {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, multiplyRow(tile, a, x));
+      scf::YieldOp::create(b, x ? multiplyRow(tile, a, x) : multiplyRowInParts(tile, a, partsOfX));
       b.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType()), tile.cursor});
     }
@@ -147,6 +158,37 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
   Value sum = AwaitOp::create(b, sumType(), loop.getResult(0), /*outstanding=*/0);
   ReleaseOp::create(b, ring, loop.getResult(1), /*condition=*/Value());
   return {sum, loop.getResult(2)};
+}
+
+/// The same with sums of two levels: no product is in flight from step to step.
+SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
+  Value zero = ZeroOp::create(b, sumType());
+  auto loop = walk(tile, {zero, tile.cursor}, [&](Value /*block*/, Value /*column*/, ValueRange carried) {
+    Value sum = named(carried[0], "sum"), cursor = named(carried[1], "slot");
+    for (int64_t depth : chain.getDepth()) {
+      WaitOp::create(b, TypeRange(), ring, cursor);
+      sum = multiplyInParts(a, partsOfX, cursor, depth, sum);
+      cursor = NextOp::create(b, ring, cursor);
+    }
+    return SmallVector<Value>{sum, cursor};
+  });
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+/// The slot is released before the last part is added.
+Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value sum) {
+  int64_t column = 0, columns = columnsOfPart();
+  Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columns);
+  Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columns);
+  for (Value x : partsOfX) {
+    Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
+    Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
+    if (x == partsOfX.back())
+      ReleaseOp::create(b, ring, cursor, /*condition=*/Value());
+    sum = named(PromoteOp::create(b, part, sum, column), "sum");
+    column += columns;
+  }
+  return sum;
 }
 
 } // namespace

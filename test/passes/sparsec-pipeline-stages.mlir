@@ -125,3 +125,38 @@ sparsec.kernel @scalar(%w: !sparsec.bsr<?x128xbf16, block = 64x64>, %x: tensor<1
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x128xbf16, block = 64x64>, tensor<128x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// Sums of two levels: the columns of a consumer in parts of 128. Each part starts at zero, is complete before the next
+// begins, and is added to its columns of the sum. The slot is released when the last part has read it.
+// CHECK-LABEL: sparsec.program @two_levels
+// CHECK: %[[A:.*]] = sparsec.view %[[RING:ring]] rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <64, 128, f8E4M3FN, k>
+// CHECK-NEXT: %[[X0:.*]] = sparsec.view %[[RING]] rows(%c0_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
+// CHECK-NEXT: %[[X1:.*]] = sparsec.view %[[RING]] rows(%c128_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
+// CHECK: sparsec.walk_blocks
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 256>, %[[SLOT:.*]]: !cursor):
+// CHECK-NEXT: sparsec.wait %[[RING]][%[[SLOT]]]
+// CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X0]][%[[SLOT]]] {depth = 128 : i64} : {{.*}} -> !sparsec.pending<64, 128>
+// CHECK-NEXT: %[[PART0:.*]] = sparsec.await %[[P0]] {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
+// CHECK-NEXT: %[[SUM0:.*]] = sparsec.promote %[[PART0]] to %[[SUM]] {column = 0 : i64}
+// CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X1]][%[[SLOT]]] {depth = 128 : i64}
+// CHECK-NEXT: %[[PART1:.*]] = sparsec.await %[[P1]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release %[[RING]][%[[SLOT]]]
+// CHECK-NEXT: %[[SUM1:.*]] = sparsec.promote %[[PART1]] to %[[SUM0]] {column = 128 : i64}
+// CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %[[RING]][%[[SLOT]]]
+// A block of 160 columns has a second, shallower chunk.
+// CHECK-NEXT: sparsec.wait %[[RING]][%[[NEXT]]]
+// CHECK-NEXT: sparsec.product %[[A]][%[[NEXT]]], %[[X0]][%[[NEXT]]] {depth = 32 : i64}
+sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With accumulation(fast) the sum stays in the instructions, as with 16-bit elements.
+// CHECK-LABEL: sparsec.program @one_level
+// CHECK: sparsec.product %{{.*}}[%[[C:.*]]], %{{.*}}[%[[C]]], %{{.*}} {depth = 128 : i64} : !sparsec.view<64, 128, f8E5M2, k>, <256, 128, f8E5M2, k>, !sparsec.pending<64, 256>
+// CHECK-NEXT: sparsec.await %{{.*}} {outstanding = 1 : i64}
+// CHECK-NOT: sparsec.promote
+sparsec.kernel @one_level(%w: !sparsec.bsr<?x?xf8E5M2, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

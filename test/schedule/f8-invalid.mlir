@@ -1,8 +1,25 @@
-// RUN: sparsec-opt %s --verify-diagnostics --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule
-// fp8 products have no lowering for a GPU yet.
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule
+// fp8 products that have no lowering for a GPU.
 
-// expected-error @+1 {{expects the host for products of f8E5M2, but got sm_90a, for which they have no lowering yet}}
-sparsec.kernel @f8(%w: !sparsec.bsr<?x?xf8E5M2, block = 32x32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+// expected-error @+1 {{expects x_layout(nk), X as N x K, for products of f8E4M3FN on a GPU, but got kn}}
+sparsec.kernel @layout(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{expects the host, or a chip and blocks for which products of f8E5M2 have a lowering, but got sm_90a and blocks of 32x32}}
+sparsec.kernel @small(%w: !sparsec.bsr<?x?xf8E5M2, block = 32x32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E5M2, block = 32x32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
+// A chain of instructions does not end inside 80 columns.
+// expected-error @+1 {{expects the host, or a chip and blocks for which products of f8E4M3FN have a lowering, but got sm_90a and blocks of 64x80}}
+sparsec.kernel @depth(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x80>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x80>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

@@ -187,10 +187,41 @@ TEST_F(ScheduleFit, ElementsOfTheInstruction) {
   problem.elementType = ElementType::F16;
   EXPECT_TRUE(check(wgmma128x256(), hopper).ok());
   EXPECT_TRUE(check(mmaSync128x128(), ada).ok());
-  problem.elementType = ElementType::F8E4M3;
-  expectBroken(wgmma128x256(), hopper, Limit::Instruction, "expects elements that wgmma multiplies, but got f8E4M3FN");
   problem.elementType = ElementType::F8E5M2;
   expectBroken(mmaSync128x128(), ada, Limit::Instruction, "expects elements that mma_sync multiplies, but got f8E5M2");
+}
+
+TEST_F(ScheduleFit, WgmmaOfF8) {
+  problem = problemWithBlock(128, 128);
+  problem.elementType = ElementType::F8E4M3;
+  problem.xTransposed = true;
+  Schedule schedule = wgmma128x256();
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_k to be 128 for wgmma, but got 64");
+  schedule.tileK = 128;
+  EXPECT_TRUE(check(schedule, hopper).ok());
+  // Blocks of fewer columns than a stage have half of its depth.
+  problem.blockColumns = 64;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_k to be 64 for wgmma, but got 128");
+  problem.blockColumns = 80;
+  expectBroken(schedule, hopper, Limit::Instruction,
+               "expects blocks with a multiple of 32 columns for f8E4M3FN, but got 80");
+  problem.blockColumns = 128;
+  schedule.walk = TileWalk::Windows;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks for f8E4M3FN");
+  problem.xTransposed = false;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects x_layout(nk) for f8E4M3FN, but got kn");
+}
+
+/// 64 x 128 temporaries of 128 threads.
+TEST_F(ScheduleFit, SumsOfTwoLevelsTakeRegisters) {
+  Schedule schedule = wgmma128x256();
+  int64_t oneLevel = estimatedRegisters(schedule, problem, Origin::Chosen);
+  problem.hasTwoLevels = true;
+  EXPECT_EQ(estimatedRegisters(schedule, problem, Origin::Chosen), oneLevel + 64);
+  schedule.tileN = 64;
+  EXPECT_EQ(promotedColumns(schedule), 64);
+  schedule.tileN = 192;
+  EXPECT_EQ(promotedColumns(schedule), 96);
 }
 
 TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {

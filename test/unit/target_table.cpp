@@ -82,8 +82,8 @@ TEST(TargetTable, RowsAreInTheOrderOfTheDialect) {
 // The shapes of the PTX ISA: wgmma.mma_async.m64nNk16 and mma.sync.m16n8k16.
 TEST(TargetTable, InstructionShapes) {
   const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma), &mma = infoOf(MatrixInstruction::MmaSync);
-  EXPECT_EQ(std::tuple(wgmma.m, wgmma.mostN, wgmma.k, wgmma.threads), std::tuple(64, 256, 16, 128));
-  EXPECT_EQ(std::tuple(mma.m, mma.mostN, mma.k, mma.threads), std::tuple(16, 8, 16, 32));
+  EXPECT_EQ(std::tuple(wgmma.m, wgmma.mostN, wgmma.depthBytes, wgmma.threads), std::tuple(64, 256, 32, 128));
+  EXPECT_EQ(std::tuple(mma.m, mma.mostN, mma.depthBytes, mma.threads), std::tuple(16, 8, 32, 32));
   EXPECT_TRUE(wgmma.a.contains(Place::Registers) && wgmma.a.contains(Place::SharedMemory));
   EXPECT_FALSE(wgmma.b.contains(Place::Registers));
   EXPECT_FALSE(mma.a.contains(Place::SharedMemory) || mma.b.contains(Place::SharedMemory));
