@@ -2,6 +2,8 @@
 
 #include "candidate.h"
 
+#include "sparsec/launch_info.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -16,7 +18,15 @@ using namespace harness;
 
 namespace {
 
-/// Nothing for kernels that are not bf16 or have an epilogue.
+bool isFast(const sparsec_launch_info_t &info, const sparsec_operation_info_t &operation) {
+  auto attributes = recordsOf<sparsec_attribute_info_t>(info);
+  for (const auto &attribute : attributes.slice(operation.attribute_first, operation.attribute_count))
+    if (attribute.key == SPARSEC_ATTRIBUTE_ACCUMULATION)
+      return attribute.value == SPARSEC_ACCUMULATION_FAST;
+  return false;
+}
+
+/// Nothing for kernels of other types and for those that have an epilogue.
 std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &module, size_t index) {
   Candidate candidate = {};
   candidate.module = module;
@@ -26,8 +36,13 @@ std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &
     return std::nullopt;
   const sparsec_argument_info_t *w = sparsec_kernel_argument(candidate.kernel, 0);
   const sparsec_argument_info_t *y = sparsec_kernel_argument(candidate.kernel, 2);
-  if (w->dtype != SPARSEC_DTYPE_BF16)
+  bool isF8 = w->dtype == SPARSEC_DTYPE_F8E4M3FN;
+  if ((!isF8 && w->dtype != SPARSEC_DTYPE_BF16) || sparsec_kernel_argument(candidate.kernel, 1)->dtype != w->dtype)
     return std::nullopt;
+  candidate.dtype = static_cast<sparsec_dtype_t>(w->dtype);
+  candidate.type = isF8 ? "f8E4M3FN" : "bf16";
+  if (isFast(*sparsec_module_launch_info(module.get()), *sparsec_kernel_operation(candidate.kernel)))
+    candidate.type += " fast";
   candidate.blockRows = w->block_rows;
   candidate.blockColumns = w->block_columns;
   candidate.resultDtype = static_cast<sparsec_dtype_t>(y->dtype);

@@ -17,7 +17,8 @@ struct Candidate {
   sparsec_kernel_t kernel;
   std::string label, target, layouts;
   int64_t blockRows, blockColumns;
-  sparsec_dtype_t resultDtype;
+  sparsec_dtype_t dtype, resultDtype;
+  std::string type; // "bf16", "f8E4M3FN", or "f8E4M3FN fast"
   bool denseTransposed, resultTransposed;
 };
 

@@ -51,8 +51,8 @@ public:
     arguments = {
         sparsec_blocks_bsr(candidate.blockRows, candidate.blockColumns, static_cast<int32_t>(candidate.blockRows),
                            static_cast<int32_t>(candidate.blockColumns), 1, static_cast<const int32_t *>(rowPtr.data()),
-                           static_cast<const int32_t *>(colIdx.data()), SPARSEC_DTYPE_BF16, w.data()),
-        dense(x, SPARSEC_DTYPE_BF16, candidate.blockColumns, candidate.denseTransposed),
+                           static_cast<const int32_t *>(colIdx.data()), candidate.dtype, w.data()),
+        dense(x, candidate.dtype, candidate.blockColumns, candidate.denseTransposed),
         dense(y, candidate.resultDtype, candidate.blockRows, candidate.resultTransposed)};
   }
 
