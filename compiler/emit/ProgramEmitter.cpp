@@ -15,8 +15,6 @@ using Values = KernelBuilder::Values;
 
 static constexpr int64_t threadsOfWarp = 32, threadsOfWarpgroup = 128;
 static constexpr int64_t warpsOfWarpgroup = threadsOfWarpgroup / threadsOfWarp;
-/// Of an accumulator.
-static constexpr int64_t rowsOfWarpgroup = 64;
 /// The issuer's word: nobody, else the number of the tile in the CTA after that.
 static constexpr int64_t noIssuer = 0;
 /// A read takes some 30 cycles, and products 500 to 1000.
@@ -345,13 +343,14 @@ void ProgramEmitter::emitReadPlan(ReadPlanOp op) {
 
 /// A thread has f32 of all columns of its rows, in the order of the columns.
 void ProgramEmitter::emitPromote(PromoteOp op) {
-  assert(op.getType().getRows() == rowsOfWarpgroup && "a thread would have other rows behind these");
-  Values sums = values.sums(op.getAccumulator());
-  int64_t first = int64_t(op.getColumn()) * int64_t(sums.size()) / op.getType().getColumns();
-  for (auto [i, part] : llvm::enumerate(values.sums(op.getPart()))) {
-    Value &sum = sums[first + i];
-    sum = arith::AddFOp::create(b, sum, part);
-  }
+  Values sums = values.sums(op.getAccumulator()), parts = values.sums(op.getPart());
+  int64_t slabs = values.slabs(op.getType()), sumsOfSlab = sums.size() / slabs, partsOfSlab = parts.size() / slabs;
+  int64_t first = int64_t(op.getColumn()) * sumsOfSlab / op.getType().getColumns();
+  for (int64_t slab = 0; slab < slabs; ++slab)
+    for (int64_t i = 0; i < partsOfSlab; ++i) {
+      Value &sum = sums[slab * sumsOfSlab + first + i];
+      sum = arith::AddFOp::create(b, sum, parts[slab * partsOfSlab + i]);
+    }
   values.set(op, values.fromSums(sums));
 }
 

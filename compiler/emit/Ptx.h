@@ -68,6 +68,9 @@ void bulkWait(KernelBuilder &b, int64_t pending, bool read);
 /// Makes shared-memory writes of this thread visible to the copy engine (fence.proxy.async.shared::cta).
 void proxyFence(KernelBuilder &b);
 
+/// K of one matrix instruction, wgmma or mma: 16 elements of 16 bits, or 32 of fp8.
+int64_t matrixDepth(Type element);
+
 // Warpgroup matrix instructions (9.7.15).
 /// A matrix descriptor without its address (9.7.15.5.1.2): a swizzle of 128, 64 or 32 bytes, byte offsets between core
 /// matrices. K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms
@@ -80,8 +83,6 @@ Value wgmmaAddress(KernelBuilder &b, Value pointer);
 /// bits (bench/notes/streams.md).
 Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
-/// K of one instruction: 16 elements of 16 bits, or 32 of fp8.
-int64_t wgmmaDepth(Type element);
 /// An operand in shared memory. isContiguousK: K-major, else MN-major; fp8 is K-major.
 struct WgmmaMatrix {
   Type element;
@@ -106,8 +107,13 @@ void setRegisters(KernelBuilder &b, int64_t count, bool increase);
 /// Four (or two) 8x8 b16 matrices from shared memory; transposed: each matrix is transposed on the way.
 Values loadMatrix(KernelBuilder &b, Value pointer, int64_t count, bool transposed);
 void storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, bool transposed);
-/// d (16 x 8, f32) = a (16 x 16) * b (16 x 8) + c; element: bf16 or f16.
-Values mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, ValueRange c);
+/// The registers of an operand, and the type of its elements.
+struct MmaMatrix {
+  Type element;
+  ValueRange registers;
+};
+/// d (16 x 8, f32) = a (16 x k) * b (k x 8) + c; elements: both bf16, both f16, or any fp8 types.
+Values mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c);
 
 // Asynchronous 16-byte copies (9.7.9.25.3).
 /// cp.async.cg 16 bytes. With `bytes`, only that many come from global memory and the rest is zero.

@@ -104,6 +104,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
           for (int64_t ctasPerSm : {1, 2}) {
             auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, columnGranule(info));
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
+            isLegal &= tileK % depthOf(info, problem.elementType) == 0;
             if (warpsM == 0 || !isLegal || (isScalar && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
             Schedule schedule;
@@ -140,7 +141,7 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   std::vector<Schedule> schedules;
   for (const InstructionRate &rate : chip.instructions) {
     std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
-    bool multiplies = infoOf(rate.instruction).elementTypes.contains(problem.elementType);
+    bool multiplies = rate.elementTypes.contains(problem.elementType);
     bool hasLayout = problem.xTransposed || bytesOf(problem.elementType) != 1;
     if (!copy || !multiplies || !hasLayout || !fillsInstruction(rate.instruction, problem))
       continue;

@@ -94,15 +94,16 @@ Fit sparsec::checkFeatures(const Schedule &schedule, ElementType elementType, co
   auto missing = [&](const std::string &feature) {
     return broken(Limit::Instruction, fmt::format("expects what {} has, but got {}", chip.name, feature));
   };
-  if (!chip.find(schedule.instruction))
+  const InstructionRate *rate = chip.find(schedule.instruction);
+  if (!rate)
     return missing(fmt::format("instruction = {}", instruction.name));
   if (!chip.copies.contains(schedule.copy))
     return missing(fmt::format("copy = {}", copy.name));
   if (schedule.cluster > 1 && !chip.hasClusters)
     return missing("a cluster");
-  if (!instruction.elementTypes.contains(elementType))
-    return broken(Limit::Instruction, fmt::format("expects elements that {} multiplies, but got {}", instruction.name,
-                                                  nameOf(elementType)));
+  if (!rate->elementTypes.contains(elementType))
+    return broken(Limit::Instruction, fmt::format("expects elements that {} multiplies on {}, but got {}",
+                                                  instruction.name, chip.name, nameOf(elementType)));
   return {};
 }
 
@@ -157,6 +158,8 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
   if (schedule.walk != TileWalk::Blocks)
     return broken(Limit::Instruction, fmt::format("expects walk = blocks for {}", type));
+  if (info.isRepeated)
+    return multipleOf("tile_k", schedule.tileK, depthOf(info, problem.elementType));
   if (!isWholeDepth(info, problem))
     return broken(Limit::Instruction, fmt::format("expects blocks with a multiple of {} columns for {}, but got {}",
                                                   depthOf(info, problem.elementType), type, problem.blockColumns));

@@ -64,8 +64,9 @@ int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
 }
 
 int64_t sparsec::promotedColumns(const Schedule &schedule) {
-  constexpr int64_t most = 128, step = 8;
-  int64_t columns = schedule.tileN / schedule.consumersN, part = std::min(columns, most);
+  constexpr int64_t step = 8;
+  int64_t columns = schedule.tileN / schedule.consumersN;
+  int64_t part = std::min(columns, infoOf(schedule.instruction).promotedColumns);
   while (columns % part != 0)
     part -= step;
   return part;

@@ -179,15 +179,13 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     return success();
   }
 
-  /// fp8, which only some chips multiply, and not in all blocks.
+  /// fp8, which only some chips multiply.
   static LogicalResult refuse(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
     const char *type = nameOf(problem.elementType);
     if (!problem.xTransposed)
       return kernel.emitOpError("expects x_layout(nk), X as N x K, for products of ")
              << type << " on a GPU, but got kn";
-    return kernel.emitOpError("expects the host, or a chip and blocks for which products of ")
-           << type << " have a lowering, but got " << chip.name << " and blocks of " << problem.blockRows << "x"
-           << problem.blockColumns;
+    return kernel.emitOpError("expects the host or a chip that multiplies ") << type << ", but got " << chip.name;
   }
 
   LogicalResult select(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {

@@ -45,11 +45,12 @@ struct MatrixInstructionInfo {
   /// Threads that issue it together: those of one consumer.
   int64_t threads;
   int64_t m, mostN;
+  /// The most columns that a consumer multiplies before it adds them to its sums, where those have two levels.
+  int64_t promotedColumns;
   /// Those of k elements of a row of A.
   int64_t depthBytes;
   /// A consumer repeats the instruction over its part of the tile. Otherwise it has one instruction's m x n of it.
   bool isRepeated;
-  EnumSet<ElementType> elementTypes;
   /// Where the operands may lie.
   EnumSet<Place> a, b;
   /// How they lie in the slots of a ring, from which the instruction reads them or fragments are loaded.

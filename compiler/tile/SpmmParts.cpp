@@ -2,6 +2,8 @@
 
 #include "SpmmParts.h"
 
+#include "ScheduleAttribute.h"
+
 using namespace mlir;
 using namespace sparsec;
 
@@ -54,6 +56,25 @@ Value SpmmParts::viewOfX(Value first, int64_t columns) {
     view = ViewOp::create(b, type, ring, /*row=*/Value(), first, /*index=*/1);
   }
   return named(view, "x");
+}
+
+int64_t SpmmParts::columnsOfPart() { return promotedColumns(toSchedule(schedule)); }
+
+SpmmParts::Values SpmmParts::viewsOfParts(Value firstColumn) {
+  Values parts;
+  for (int64_t column = 0; column < columnsOfGroup(); column += columnsOfPart())
+    parts.push_back(viewOfX(add(b, firstColumn, column), columnsOfPart()));
+  return parts;
+}
+
+Value SpmmParts::addProducts(Value sum, ValueRange parts, function_ref<Value(Value x)> multiply) {
+  int64_t column = 0;
+  for (Value x : parts) {
+    Value part = multiply(x);
+    sum = named(PromoteOp::create(b, part, sum, column), "sum");
+    column += columnsOfPart();
+  }
+  return sum;
 }
 
 SpmmParts::Values SpmmParts::coordinatesOfX(Value k, Value column) {

@@ -27,6 +27,11 @@ protected:
   mlir::Value viewOfX(mlir::Value column) { return viewOfX(column, columnsOfGroup()); }
   /// Of `columns` columns from the first on.
   mlir::Value viewOfX(mlir::Value first, int64_t columns);
+  /// With sums of two levels, the views of X whose products are added to the sum one after the other.
+  Values viewsOfParts(mlir::Value firstColumn);
+  /// Adds the complete products of the parts to the sum.
+  mlir::Value addProducts(mlir::Value sum, mlir::ValueRange parts,
+                          mlir::function_ref<mlir::Value(mlir::Value x)> multiply);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
   /// A group, and the first row and column of its part of the tile.
@@ -39,6 +44,7 @@ protected:
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
   mlir::Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
+  int64_t columnsOfPart();
   bool isTransposed() { return chain.getXTransposed(); }
   /// Whether K may end inside a block.
   bool mayCutBlocks();

@@ -10,7 +10,6 @@
 
 #include "SpmmRoles.h"
 
-#include "ScheduleAttribute.h"
 #include "SpmmParts.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -45,7 +44,6 @@ private:
   Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value sum);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
-  int64_t columnsOfPart() { return promotedColumns(toSchedule(schedule)); }
 };
 
 void SpmmRoles::run() {
@@ -114,12 +112,11 @@ void SpmmRoles::copyStep(const Tile &tile, Value block, Value column, int64_t ch
 void SpmmRoles::buildConsumer() {
   GroupPart part = partOf(GroupOp::create(b));
   Value a = viewOfA(part.row), x;
-  SmallVector<Value> partsOfX;
-  if (!chain.getTwoLevel())
-    x = viewOfX(part.column);
+  Values partsOfX;
+  if (chain.getTwoLevel())
+    partsOfX = viewsOfParts(part.column);
   else
-    for (int64_t column = 0; column < columnsOfGroup(); column += columnsOfPart())
-      partsOfX.push_back(viewOfX(add(b, part.column, column), columnsOfPart()));
+    x = viewOfX(part.column);
   forEachTile([&](const CarriedTile &tile) {
     // The last wait belongs to the branch that has products in flight: where a row without blocks joins before it,
     // ptxas sees its zeros as writes to accumulators in flight and serializes every product (C7515).
@@ -177,18 +174,15 @@ SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value 
 
 /// The slot is released before the last part is added.
 Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value sum) {
-  int64_t column = 0, columns = columnsOfPart();
-  Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columns);
-  Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columns);
-  for (Value x : partsOfX) {
+  Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
+  Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
+  return addProducts(sum, partsOfX, [&](Value x) -> Value {
     Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
     Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
     if (x == partsOfX.back())
       ReleaseOp::create(b, ring, cursor, /*condition=*/Value());
-    sum = named(PromoteOp::create(b, part, sum, column), "sum");
-    column += columns;
-  }
-  return sum;
+    return part;
+  });
 }
 
 } // namespace

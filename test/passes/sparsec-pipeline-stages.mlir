@@ -160,3 +160,19 @@ sparsec.kernel @one_level(%w: !sparsec.bsr<?x?xf8E5M2, block = 128x128>, %x: ten
   %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// Warps add their products to the sum 32 columns at a time.
+// CHECK-LABEL: sparsec.program @two_levels_of_warps
+// CHECK: %[[A:.*]] = sparsec.view %[[RING:ring]] rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <32, 64, f8E4M3FN, k>
+// CHECK: %[[X0:.*]] = sparsec.view %[[RING]] rows(%[[COLUMN:.*]]) {index = 1 : i64} : {{.*}} -> <32, 64, f8E5M2, k>
+// CHECK: %[[SECOND:.*]] = arith.addi %[[COLUMN]], %c32_i32
+// CHECK: %[[X1:.*]] = sparsec.view %[[RING]] rows(%[[SECOND]]) {index = 1 : i64} : {{.*}} -> <32, 64, f8E5M2, k>
+// CHECK: iter_args(%[[SLOT:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> ({{.*}}!sparsec.accumulator<32, 64>)
+// CHECK: %[[P0:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X0]][%[[SLOT]]] {depth = 64 : i64} : {{.*}} -> !sparsec.accumulator<32, 32>
+// CHECK-NEXT: %[[SUM0:.*]] = sparsec.promote %[[P0]] to %[[SUM]] {column = 0 : i64}
+// CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X1]][%[[SLOT]]] {depth = 64 : i64}
+// CHECK-NEXT: sparsec.promote %[[P1]] to %[[SUM0]] {column = 32 : i64}
+sparsec.kernel @two_levels_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -1,4 +1,4 @@
-// RUN: sparsec-opt %s --split-input-file --verify-diagnostics --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule
+// RUN: sparsec-opt %s --split-input-file --verify-diagnostics --sparsec-attach-target=chip=sm_80 --sparsec-select-schedule
 // fp8 products that have no lowering for a GPU.
 
 // expected-error @+1 {{expects x_layout(nk), X as N x K, for products of f8E4M3FN on a GPU, but got kn}}
@@ -9,17 +9,8 @@ sparsec.kernel @layout(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tens
 
 // -----
 
-// expected-error @+1 {{expects the host, or a chip and blocks for which products of f8E5M2 have a lowering, but got sm_90a and blocks of 32x32}}
-sparsec.kernel @small(%w: !sparsec.bsr<?x?xf8E5M2, block = 32x32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+// expected-error @+1 {{expects the host or a chip that multiplies f8E5M2, but got sm_80}}
+sparsec.kernel @chip(%w: !sparsec.bsr<?x?xf8E5M2, block = 32x32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E5M2, block = 32x32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
-  sparsec.return %y : tensor<?x?xbf16>
-}
-
-// -----
-
-// A chain of instructions does not end inside 80 columns.
-// expected-error @+1 {{expects the host, or a chip and blocks for which products of f8E4M3FN have a lowering, but got sm_90a and blocks of 64x80}}
-sparsec.kernel @depth(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x80>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
-  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x80>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

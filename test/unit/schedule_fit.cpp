@@ -188,7 +188,21 @@ TEST_F(ScheduleFit, ElementsOfTheInstruction) {
   EXPECT_TRUE(check(wgmma128x256(), hopper).ok());
   EXPECT_TRUE(check(mmaSync128x128(), ada).ok());
   problem.elementType = ElementType::F8E5M2;
-  expectBroken(mmaSync128x128(), ada, Limit::Instruction, "expects elements that mma_sync multiplies, but got f8E5M2");
+  expectBroken(mmaSync128x128(), *findChip("sm_80"), Limit::Instruction,
+               "expects elements that mma_sync multiplies on sm_80, but got f8E5M2");
+}
+
+TEST_F(ScheduleFit, MmaSyncOfF8) {
+  problem = problemWithBlock(16, 16);
+  problem.elementType = ElementType::F8E5M2;
+  problem.xTransposed = true;
+  Schedule schedule = mmaSync128x128();
+  schedule.tileM = 16;
+  schedule.consumersM = 1;
+  schedule.tileK = 32; // two blocks
+  EXPECT_TRUE(check(schedule, ada).ok());
+  schedule.tileK = 16;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_k to be a multiple of 32, but got 16");
 }
 
 TEST_F(ScheduleFit, WgmmaOfF8) {
@@ -222,6 +236,13 @@ TEST_F(ScheduleFit, SumsOfTwoLevelsTakeRegisters) {
   EXPECT_EQ(promotedColumns(schedule), 64);
   schedule.tileN = 192;
   EXPECT_EQ(promotedColumns(schedule), 96);
+  // Warps have few registers, and add their products more often.
+  schedule = mmaSync128x128();
+  schedule.tileN = 256;
+  schedule.consumersN = 2;
+  EXPECT_EQ(promotedColumns(schedule), 32);
+  schedule.consumersN = 16;
+  EXPECT_EQ(promotedColumns(schedule), 16);
 }
 
 TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {

@@ -71,6 +71,20 @@ TEST(TargetTable, RowsAreConsistent) {
   }
 }
 
+// The PTX ISA: wgmma and mma.sync of fp8 need sm_89 or later, and mma.sync the version 8.4.
+TEST(TargetTable, ElementTypes) {
+  for (const Chip &chip : chips())
+    for (const InstructionRate &rate : chip.instructions) {
+      SCOPED_TRACE(testing::Message() << chip.name << " " << infoOf(rate.instruction).name);
+      for (ElementType type : {ElementType::Bf16, ElementType::F16})
+        EXPECT_TRUE(rate.elementTypes.contains(type));
+      for (ElementType type : {ElementType::F8E4M3, ElementType::F8E5M2})
+        EXPECT_EQ(rate.elementTypes.contains(type), chip.computeCapability >= 89);
+      EXPECT_TRUE(chip.computeCapability < 89 || chip.ptxFeatureOfF8 >= "ptx84");
+    }
+  EXPECT_EQ(findChip("sm_90a")->ptxFeatureOfF8, findChip("sm_90a")->ptxFeature);
+}
+
 // infoOf takes the row by the value of the enum.
 TEST(TargetTable, RowsAreInTheOrderOfTheDialect) {
   for (const MatrixInstructionInfo &info : matrixInstructions())

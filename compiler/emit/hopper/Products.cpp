@@ -184,7 +184,7 @@ static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Type element, Valu
   ptx::wgmmaFence(b);
   for (int64_t row = 0; row < shape.rows; row += rowsOfInstruction)
     for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
-      for (int64_t k = 0; k < shape.depth; k += ptx::wgmmaDepth(element)) {
+      for (int64_t k = 0; k < shape.depth; k += ptx::matrixDepth(element)) {
         Value &part = parts.at(row / rowsOfInstruction, column / shape.instructionColumns);
         part = issue({row, column, k, sum || k > 0}, part);
       }
