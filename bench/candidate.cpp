@@ -43,13 +43,14 @@ std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &
   candidate.type = isF8 ? "f8E4M3FN" : "bf16";
   if (isFast(*sparsec_module_launch_info(module.get()), *sparsec_kernel_operation(candidate.kernel)))
     candidate.type += " fast";
-  candidate.blockRows = w->block_rows;
-  candidate.blockColumns = w->block_columns;
+  candidate.matrixTransposed = operandOf(candidate.kernel, 0).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.blockRows = candidate.matrixTransposed ? w->block_columns : w->block_rows;
+  candidate.blockColumns = candidate.matrixTransposed ? w->block_rows : w->block_columns;
   candidate.resultDtype = static_cast<sparsec_dtype_t>(y->dtype);
   candidate.denseTransposed = operandOf(candidate.kernel, 1).layout == SPARSEC_LAYOUT_TRANSPOSED;
   candidate.resultTransposed = operandOf(candidate.kernel, 2).layout == SPARSEC_LAYOUT_TRANSPOSED;
-  candidate.layouts =
-      fmt::format("{}_{}", candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
+  candidate.layouts = fmt::format("{}{}_{}", candidate.matrixTransposed ? "km_" : "",
+                                  candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
   return candidate;
 }
 

@@ -16,10 +16,10 @@ struct Candidate {
   std::shared_ptr<sparsec_module_s> module;
   sparsec_kernel_t kernel;
   std::string label, target, layouts;
-  int64_t blockRows, blockColumns;
+  int64_t blockRows, blockColumns; // of the M x K matrix
   sparsec_dtype_t dtype, resultDtype;
   std::string type; // "bf16", "f8E4M3FN", or "f8E4M3FN fast"
-  bool denseTransposed, resultTransposed;
+  bool matrixTransposed, denseTransposed, resultTransposed;
 };
 
 /// The kernels of all .cubin files below a folder. Files that this device refuses are left out with a message.

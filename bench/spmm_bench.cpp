@@ -114,11 +114,13 @@ Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &ar
   return createPlan(candidate.kernel, arguments, nullptr, options.isPatternStatic ? SPARSEC_PLAN_STATIC_PATTERN : 0);
 }
 
-/// Launches of one block row and few columns, so that the device is never the slower side.
+/// Launches of one stored block row and few columns, so that the device is never the slower side.
 double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const {
   ProductSize small = {candidate.blockRows, options.size.depth, 64};
+  if (candidate.matrixTransposed)
+    small = {options.size.rows, candidate.blockColumns, 64};
   sparsec_blocks_t view = matrix.view;
-  view.rows = small.rows;
+  view.rows = candidate.matrixTransposed ? small.depth : small.rows;
   view.capacity = matrix.pattern.rowPtr[1];
   const auto arguments = makeArguments(candidate, view, small);
   const ArgumentArray array(arguments);
@@ -198,7 +200,7 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
     row.openPlanMilliseconds = planInfo(plan).milliseconds;
     row.openPlanned = measure(candidate, matrix, expected, plan.get());
   }
-  if (options.withoutPlan) {
+  if (options.withoutPlan && !candidate.matrixTransposed) {
     describe(candidate, matrix, Plan(), row);
     row.unplanned = measure(candidate, matrix, expected, nullptr);
   }
@@ -207,7 +209,7 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
 
 void Bench::timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report) {
   const Candidate &first = *candidates.front();
-  Matrix matrix(operands, first.blockRows, first.blockColumns, density);
+  Matrix matrix(operands, first.blockRows, first.blockColumns, density, first.matrixTransposed);
   SampledRows expected(operands, matrix, first.denseTransposed);
   std::vector<Row> rows;
   rows.reserve(candidates.size());

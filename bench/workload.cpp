@@ -41,15 +41,28 @@ Operands::Operands(sparsec_device_t device, const ProductSize &size, sparsec_dty
       hostX(randomValues(size.depth * size.columns, denseSeed, dtype)), w(upload(device, hostW, dtype)),
       x(upload(device, hostX, dtype)), y(device, size.rows * size.columns * sizeof(float)) {}
 
-Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density)
-    : pattern(
-          bernoulliPattern(operands.size.rows / blockRows, operands.size.depth / blockColumns, density, patternSeed)),
-      blockRows(blockRows), blockColumns(blockColumns), rowPtr(uploadArray(operands.device, pattern.rowPtr)),
-      colIdx(uploadArray(operands.device, pattern.colIdx)) {
-  view = sparsec_blocks_bsr(operands.size.rows, operands.size.depth, static_cast<int32_t>(blockRows),
-                            static_cast<int32_t>(blockColumns), pattern.blockCount(),
-                            static_cast<const int32_t *>(rowPtr.data()), static_cast<const int32_t *>(colIdx.data()),
-                            operands.dtype, operands.w.data());
+Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density, bool isTransposed)
+    : blockRows(blockRows), blockColumns(blockColumns), isTransposed(isTransposed) {
+  int64_t rows = operands.size.rows, columns = operands.size.depth;
+  if (isTransposed) {
+    std::swap(rows, columns);
+    std::swap(blockRows, blockColumns);
+  }
+  pattern = bernoulliPattern(rows / blockRows, columns / blockColumns, density, patternSeed);
+  rowPtr = uploadArray(operands.device, pattern.rowPtr);
+  colIdx = uploadArray(operands.device, pattern.colIdx);
+  view = sparsec_blocks_bsr(rows, columns, static_cast<int32_t>(blockRows), static_cast<int32_t>(blockColumns),
+                            pattern.blockCount(), static_cast<const int32_t *>(rowPtr.data()),
+                            static_cast<const int32_t *>(colIdx.data()), operands.dtype, operands.w.data());
+}
+
+std::vector<Matrix::Block> Matrix::blocksOfRow(int64_t blockRow) const {
+  std::vector<Block> blocks;
+  for (int64_t i = 0; i < pattern.blockRows; ++i)
+    for (int32_t p = pattern.rowPtr[i]; p < pattern.rowPtr[i + 1]; ++p)
+      if ((isTransposed ? pattern.colIdx[p] : i) == blockRow)
+        blocks.push_back({p, isTransposed ? i : pattern.colIdx[p]});
+  return blocks;
 }
 
 SampledRows::SampledRows(const Operands &operands, const Matrix &matrix, bool denseTransposed) {
@@ -59,15 +72,19 @@ SampledRows::SampledRows(const Operands &operands, const Matrix &matrix, bool de
   product.assign(rows.size() * size.columns, 0);
   magnitude.assign(rows.size() * size.columns, 0);
 
+  std::vector<std::vector<Matrix::Block>> blocks;
+  for (int64_t row : rows)
+    blocks.push_back(matrix.blocksOfRow(row / matrix.blockRows));
   // All blocks of one sampled row over one piece of the columns.
   auto multiply = [&](int64_t sample, int64_t begin, int64_t end) {
-    int64_t blockRow = rows[sample] / matrix.blockRows, row = rows[sample] % matrix.blockRows;
+    int64_t row = rows[sample] % matrix.blockRows;
     double *sum = product.data() + sample * size.columns, *bound = magnitude.data() + sample * size.columns;
-    for (int32_t p = matrix.pattern.rowPtr[blockRow]; p < matrix.pattern.rowPtr[blockRow + 1]; ++p) {
-      const float *w = operands.hostW.data() + (p * matrix.blockRows + row) * matrix.blockColumns;
-      int64_t firstDepth = matrix.pattern.colIdx[p] * matrix.blockColumns;
+    for (const Matrix::Block &block : blocks[sample]) {
+      const float *w = operands.hostW.data() + block.number * matrix.blockRows * matrix.blockColumns;
+      int64_t firstDepth = block.column * matrix.blockColumns;
       auto add = [&](int64_t n, int64_t c, float x) {
-        double term = static_cast<double>(w[c]) * x;
+        int64_t element = matrix.isTransposed ? c * matrix.blockRows + row : row * matrix.blockColumns + c;
+        double term = static_cast<double>(w[element]) * x;
         sum[n] += term;
         bound[n] += std::abs(term);
       };

@@ -27,14 +27,21 @@ struct Operands {
   harness::DeviceBuffer y; // large enough for f32
 };
 
-/// One pattern, on the host and on the device.
+/// One pattern, on the host and on the device. A transposed matrix is stored as K x M; its blocks are stored
+/// transposed, too.
 struct Matrix {
-  Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density);
+  Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density, bool isTransposed);
 
-  harness::BlockPattern pattern;
-  int64_t blockRows, blockColumns;
+  harness::BlockPattern pattern;   // of the stored matrix
+  int64_t blockRows, blockColumns; // of the M x K matrix
+  bool isTransposed;
   harness::DeviceBuffer rowPtr, colIdx;
   sparsec_blocks_t view;
+
+  struct Block {
+    int64_t number, column; // among the values, and of the M x K matrix
+  };
+  std::vector<Block> blocksOfRow(int64_t blockRow) const;
 };
 
 /// Some rows of W X in double.

@@ -117,7 +117,8 @@ def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
     I32EnumAttrCase<"block_offsets", 5>, I32EnumAttrCase<"blocks", 6>, I32EnumAttrCase<"step_offsets", 7>,
     I32EnumAttrCase<"steps", 8>, I32EnumAttrCase<"stage_offsets", 9>, I32EnumAttrCase<"stage_columns", 10>,
     I32EnumAttrCase<"stage_products", 11>, I32EnumAttrCase<"chunk_offsets", 12>,
-    I32EnumAttrCase<"chunk_blocks", 13>]> {
+    I32EnumAttrCase<"chunk_blocks", 13>, I32EnumAttrCase<"row_starts", 14>, I32EnumAttrCase<"row_columns", 15>,
+    I32EnumAttrCase<"row_blocks", 16>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -216,7 +217,8 @@ def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
 
 def Sparsec_TensorMapKind : I32EnumAttr<"TensorMapKind", "what a tensor map describes", [
     I32EnumAttrCase<"dense", 1>, I32EnumAttrCase<"bsr_values", 2>,
-    I32EnumAttrCase<"bsr_edge_values", 3>, I32EnumAttrCase<"bsr_lines", 4>]> {
+    I32EnumAttrCase<"bsr_edge_values", 3>, I32EnumAttrCase<"bsr_lines", 4>,
+    I32EnumAttrCase<"bsr_edge_rows", 5>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
@@ -225,7 +227,8 @@ def Sparsec_TensorMapAttr : Sparsec_Attr<"TensorMap", "tensor_map"> {
     The runtime builds the map from the argument's pointer, sizes and strides. `swizzle` is in bytes: 0, 32, 64 or 128.
     `box` has the elements that one copy brings, with the innermost dimension first. For `dense` it has one size per
     dimension (2 to 5). For `bsr_values` it has 3: block columns, block rows, blocks. For `bsr_edge_values` it has the
-    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_lines` it has 3 too: elements of 128
+    same 3, for blocks that K cuts; columns beyond K arrive as zero. For `bsr_edge_rows` it is the same with the rows of
+    a transposed matrix, which K cuts. For `bsr_lines` it has 3 too: elements of 128
     bytes, lines of 128 bytes in a block, blocks. Constraints: `tensor_map_c1` to `tensor_map_c4`.
 
     ```mlir

@@ -50,30 +50,34 @@ void SparsecDialect::initialize() {
       >();
 }
 
-// !sparsec.bsr<?x?xbf16, block = 64x64>
+// !sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64, transposed>
 Type BsrType::parse(AsmParser &parser) {
   SmallVector<int64_t> sizes, block;
   Type element;
   auto location = parser.getCurrentLocation();
   if (parser.parseLess() || parser.parseDimensionList(sizes) || parser.parseType(element) || parser.parseComma() ||
       parser.parseKeyword("block") || parser.parseEqual() ||
-      parser.parseDimensionList(block, /*allowDynamic=*/false, /*withTrailingX=*/false) || parser.parseGreater())
+      parser.parseDimensionList(block, /*allowDynamic=*/false, /*withTrailingX=*/false))
+    return {};
+  bool transposed = succeeded(parser.parseOptionalComma());
+  if ((transposed && parser.parseKeyword("transposed")) || parser.parseGreater())
     return {};
   if (sizes.size() != 2 || block.size() != 2) {
     parser.emitError(location, "expects two sizes and two block sizes, as in <?x?xbf16, block = 64x64>");
     return {};
   }
-  return parser.getChecked<BsrType>(parser.getContext(), sizes[0], sizes[1], element, block[0], block[1]);
+  return parser.getChecked<BsrType>(parser.getContext(), sizes[0], sizes[1], element, block[0], block[1], transposed);
 }
 
 void BsrType::print(AsmPrinter &printer) const {
   printer << "<";
   printer.printDimensionList({getRows(), getColumns()});
-  printer << "x" << getElementType() << ", block = " << getBlockRows() << "x" << getBlockColumns() << ">";
+  printer << "x" << getElementType() << ", block = " << getBlockRows() << "x" << getBlockColumns()
+          << (getTransposed() ? ", transposed>" : ">");
 }
 
 LogicalResult BsrType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t columns,
-                              Type elementType, int64_t blockRows, int64_t blockColumns) {
+                              Type elementType, int64_t blockRows, int64_t blockColumns, bool /*transposed*/) {
   for (auto [name, size] : {std::pair("rows", blockRows), std::pair("columns", blockColumns)}) {
     // bsr_c1
     if (size % 16 != 0)

@@ -541,6 +541,9 @@ static LogicalResult verifyElementTypes(SddmmOp op) {
   // sddmm_c3
   if (!result.isBF16() && !result.isF16() && !result.isF32())
     return op.emitOpError("expects S to be of bf16, f16 or f32, but got ") << result;
+  // sddmm_c22
+  if (op.getPattern().getType().getTransposed())
+    return op.emitOpError("expects a pattern that is not transposed, but got ") << op.getPattern().getType();
   return success();
 }
 

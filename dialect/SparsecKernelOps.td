@@ -121,7 +121,7 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
 
     | operand | type | shape |
     |---|---|---|
-    | W (`matrix`) | `!sparsec.bsr` of bf16, f16, f8E4M3FN or f8E5M2 | M x K |
+    | W (`matrix`) | `!sparsec.bsr` of bf16, f16, f8E4M3FN or f8E5M2 | M x K; `transposed`: the caller passes W^T |
     | X (`dense`) | tensor of W's element type (`spmm_c1`) | `x_layout(kn)`, the default: K x N; `x_layout(nk)`: N x K |
     | extra operands | tensors of f32, f16, bf16; `f32` | `per_row`: M; `per_column`: N; `scalar`: none; `full`: as Y |
     | Y (`result`) | tensor of bf16, f16 or f32 | `y_layout(mn)`, the default: M x N; `y_layout(nm)`: N x M |
@@ -195,7 +195,7 @@ def Sparsec_SddmmOp : Sparsec_Op<"sddmm", [
     The region is that of `sparsec.spmm`. It is evaluated once for every element of S. An element of a stored block
     beyond M or N has an accumulator of zero, and the last element of a `per_row` or `per_column` operand.
 
-    Constraints: `sddmm_c1` to `sddmm_c21`.
+    Constraints: `sddmm_c1` to `sddmm_c22`.
 
     ```mlir
     %0 = sparsec.sddmm %p, %a, %b, %alpha scalar, %old full a_layout(km) b_layout(kn)

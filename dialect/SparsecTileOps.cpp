@@ -17,6 +17,8 @@ void TileLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn se
 }
 
 void WalkBlocksOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  if (getMatrix().getType().getTransposed())
+    return nameArguments(region, setName, {"position", "column", "block", "carried"});
   nameArguments(region, setName, {"block", "column", "carried"});
 }
 
@@ -178,7 +180,7 @@ LogicalResult WalkBlocksOp::verify() {
   if (failed(verifyResultsOfInits(*this, getInits().getTypes())))
     return failure();
   // walk_blocks_c2
-  return verifyCoordinates(*this, 2, getInits().getTypes());
+  return verifyCoordinates(*this, getMatrix().getType().getTransposed() ? 3 : 2, getInits().getTypes());
 }
 
 LogicalResult WalkBlocksOp::verifyRegions() {
@@ -268,11 +270,6 @@ LogicalResult LoadFragmentOp::verify() {
       view.getElementType() != fragment.getElementType())
     return emitOpError("expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got ")
            << fragment << " of " << view;
-  // load_fragment_c2
-  auto program = (*this)->getParentOfType<ProgramOp>();
-  bool isWgmma = !program || program.getSchedule().getInstruction() == Instruction::wgmma;
-  if (view.getMajor() == Major::mn && !isWgmma)
-    return emitOpError("expects K to be contiguous with mma_sync, but got ") << view;
   return success();
 }
 
@@ -325,13 +322,15 @@ LogicalResult BlockLoopOp::verifyRegions() {
 LogicalResult ChainOp::verify() {
   BufferType a = getA().getType(), x = getX().getType();
   AccumulatorType accumulator = getAccumulator().getType();
+  int64_t aRows = getATransposed() ? a.getColumns() : a.getRows();
+  int64_t aDepth = getATransposed() ? a.getRows() : a.getColumns();
   int64_t xDepth = getXTransposed() ? x.getColumns() : x.getRows();
   int64_t xColumns = getXTransposed() ? x.getRows() : x.getColumns();
   // chain_c1
-  if (a.getRows() != accumulator.getRows() || xColumns != accumulator.getColumns() || a.getColumns() != xDepth)
+  if (aRows != accumulator.getRows() || xColumns != accumulator.getColumns() || aDepth != xDepth)
     return emitOpError("expects A of M x K, X of K x N and an accumulator of M x N, but got ")
-           << a.getRows() << " x " << a.getColumns() << ", " << xDepth << " x " << xColumns << " and "
-           << accumulator.getRows() << " x " << accumulator.getColumns();
+           << aRows << " x " << aDepth << ", " << xDepth << " x " << xColumns << " and " << accumulator.getRows()
+           << " x " << accumulator.getColumns();
   // chain_c2
   for (int64_t depth : getDepth())
     if (depth < 1 || depth > xDepth)
@@ -393,13 +392,22 @@ static bool mayGather(Operation *op) {
   return !program || program.getSchedule().getCopy() != Copy::tma;
 }
 
+/// How many blocks of a matrix a copy gathers.
+static int64_t blocksOfCopy(CopyOp op, BufferType buffer) {
+  auto matrix = dyn_cast<BsrType>(op.getSource().getType());
+  if (!matrix || !mayGather(op))
+    return 1;
+  int64_t depth = matrix.getTransposed() ? buffer.getRows() : buffer.getColumns();
+  return std::max<int64_t>(depth / matrix.getBlockColumns(), 1);
+}
+
 static LogicalResult verifyBlockColumns(CopyOp op, BufferType buffer) {
   size_t columns = op.getBlockColumns().size();
   auto matrix = dyn_cast<BsrType>(op.getSource().getType());
   if (!matrix && columns > 0)
     return op.emitOpError("expects block columns only for blocks of a matrix, but got some for ")
            << op.getSource().getType();
-  int64_t blocks = matrix && mayGather(op) ? std::max<int64_t>(buffer.getColumns() / matrix.getBlockColumns(), 1) : 1;
+  int64_t blocks = blocksOfCopy(op, buffer);
   if (blocks > 1 ? int64_t(columns) != blocks : columns > 1)
     return op.emitOpError("expects the columns of its ") << blocks << " blocks, but got " << columns;
   return success();
@@ -407,6 +415,13 @@ static LogicalResult verifyBlockColumns(CopyOp op, BufferType buffer) {
 
 static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
   std::optional<uint64_t> dimension = op.getPartDimension();
+  if (auto matrix = dyn_cast<BsrType>(op.getSource().getType()); matrix && matrix.getTransposed()) {
+    int64_t others = blocksOfCopy(op, buffer) - 1;
+    if (int64_t(op.getParts().size()) != others || (others > 0 && dimension != 0))
+      return op.emitOpError("expects the other ")
+             << others << " blocks as parts of dimension 0, but got " << op.getParts().size();
+    return success();
+  }
   if (!dimension && op.getParts().empty())
     return success();
   int64_t parts = op.getParts().size() + 1;
@@ -516,8 +531,16 @@ LogicalResult AwaitCopiesOp::verify() {
   return success();
 }
 
-int64_t BlockStepsOp::getStepValues() { return 2 + int64_t(getBlocks()); } // block, chunk, columns
-int64_t BlockStepsOp::getReadValues() { return 2 + int64_t(getBlocks()); }
+/// Position, chunk, columns, and the numbers of blocks that are stored in another order.
+int64_t BlockStepsOp::getStepValues() {
+  int64_t blocks = getBlocks();
+  return 2 + (getMatrix().getType().getTransposed() ? 2 * blocks : blocks);
+}
+/// The first block, the first column inside it, columns, and the other blocks where they do not follow the first.
+int64_t BlockStepsOp::getReadValues() {
+  int64_t blocks = getBlocks();
+  return 2 + blocks + (getMatrix().getType().getTransposed() ? blocks - 1 : 0);
+}
 int64_t KeyStepsOp::getStepValues() { return 3; } // step, position in the lists, candidate
 int64_t KeyStepsOp::getReadValues() { return 1; }
 

@@ -133,9 +133,9 @@ def Sparsec_OperandAttr : EnumAttr<Sparsec_Dialect, Sparsec_Operand, "operand">;
 def Sparsec_LoadOp : Sparsec_Op<"load", [Pure]> {
   let summary = "Values form: the part of an operand that one step needs.";
   let description = [{
-    `a`: `rows x columns` of W, from the tile's block row and this block (or these blocks, side by side) and chunk. `x`:
-    the matching rows of X in the tile's column panel, as K x N or, when X is N x K, as N x K. Elements outside the
-    matrices are zero.
+    `a`: `rows x columns` of W, from the tile's block row and this block (or these blocks, side by side) and chunk; as
+    K x M when W is transposed. `x`: the matching rows of X in the tile's column panel, as K x N or, when X is N x K, as
+    N x K. Elements outside the matrices are zero.
 
     ```mlir
     %a = sparsec.load a %w[%tile, %block, %chunk] : !sparsec.bsr<?x?xbf16, block = 128x128> -> <128, 64, bf16>
@@ -152,12 +152,13 @@ def Sparsec_LoadOp : Sparsec_Op<"load", [Pure]> {
 def Sparsec_ChainOp : Sparsec_Op<"chain", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "accumulator + A X over the depth of one stage: a chain of matrix instructions.";
   let description = [{
-    `x_transposed` says that the X buffer is N x K instead of K x N. `depth` is the number of K elements that count, per
-    chunk (the last chunk of a block may be shallower than the stage). With `two_level` the sum of a chunk starts at
-    zero and is added to the accumulator in f32.
+    `a_transposed` says that the A buffer is K x M instead of M x K, and `x_transposed` that the X buffer is N x K
+    instead of K x N. `depth` is the number of K elements that count, per chunk (the last chunk of a block may be
+    shallower than the stage). With `two_level` the sum of a chunk starts at zero and is added to the accumulator in
+    f32.
   }];
   let arguments = (ins Sparsec_BufferType:$a, Sparsec_BufferType:$x, Sparsec_AccumulatorType:$accumulator,
-    DenseI64ArrayAttr:$depth, UnitAttr:$x_transposed, UnitAttr:$two_level);
+    DenseI64ArrayAttr:$depth, UnitAttr:$a_transposed, UnitAttr:$x_transposed, UnitAttr:$two_level);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = "$a `,` $x `,` $accumulator attr-dict `:` type($a) `,` type($x) `,` type($accumulator)";
   let hasVerifier = 1;
@@ -299,7 +300,7 @@ def Sparsec_ReadPlanOp : Sparsec_Op<"read_plan", [Pure]> {
 def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
   let summary = "The blocks of a block row: their first number, and the one after the last.";
   let description = [{
-    `row_ptr[block_row]` and `row_ptr[block_row + 1]`.
+    `row_ptr[block_row]` and `row_ptr[block_row + 1]`; of a transposed matrix those of the plan's section `row_starts`.
 
     ```mlir
     %first, %end = sparsec.row_blocks %w[%block_row] : <?x?xbf16, block = 128x64>
@@ -311,10 +312,12 @@ def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]>
 }
 
 def Sparsec_WalkBlocksOp : Sparsec_Op<"walk_blocks", [SingleBlock, Sparsec_NamesBlockArguments]> {
-  let summary = "Walks blocks of a matrix by their numbers.";
+  let summary = "Walks blocks of a matrix in the order of its block rows.";
   let description = [{
-    The body's arguments are the number of the block, its block column (`col_idx`, i32) and the carried values. A body
-    that uses the column has that of the next block loaded while it runs.
+    The body's arguments are the position of the block in this order, its block column (`col_idx`, i32) and the carried
+    values. The position is the number of the block, too. With a transposed matrix, whose blocks are stored in another
+    order, the number comes behind the column, and both are from the plan's section `row_blocks`. A body that uses the
+    column has that of the next block loaded while it runs.
   }];
   let arguments = (ins Sparsec_BsrType:$matrix, I32:$first, I32:$end, Variadic<AnyType>:$inits);
   let results = (outs Variadic<AnyType>:$results);
@@ -442,17 +445,18 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
   let summary = "Starts an asynchronous copy into buffer `index` of a slot.";
   let description = [{
     The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
-    number of the block, the row and the column inside it. Elements beyond the source, or beyond the block, become zero;
-    with `block_columns` also those of the block beyond the columns of the matrix. `multicast` copies bring the same
+    number of the block, the row and the column inside it. The buffer has the rows of a block, or its columns as rows
+    where the matrix is transposed. Elements beyond the source, or beyond the block, become zero; with `block_columns`
+    also those of the block beyond the columns of the matrix. `multicast` copies bring the same
     bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
     it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
 
     The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. They can
-    also gather the columns of a buffer of A, or the depth of a buffer of X, from several places. A buffer with n times
-    the columns of a block takes n blocks that follow one another in the list; there are then n `block_columns`. With
-    `parts` the dimension `part_dimension` of the buffer has equal parts: the first begins at the coordinate, the others
-    at `parts`.
+    also gather the depth of a buffer of A or of X from several places. A buffer of A with n times the columns of a
+    block takes n blocks that follow one another in the list; there are then n `block_columns`. With `parts` the
+    dimension `part_dimension` of the buffer has equal parts: the first begins at the coordinate, the others at `parts`.
+    The blocks of a transposed matrix do not follow one another: those behind the first are `parts` of dimension 0.
 
     With `lines` a block whose rows have 64 bytes is copied as lines of 128 bytes, two rows each, which takes half as
     many requests to memory. In the swizzle of 128 bytes, rows 2 i and 2 i + 1 then change places where bit 3 of the row
@@ -523,8 +527,9 @@ def Sparsec_BlockStepsOp : Sparsec_Op<"block_steps", [Pure, Sparsec_NamesResults
   let summary = "A walk over blocks of a matrix by their numbers: `blocks` at a time, or one in `chunks` parts.";
   let description = [{
     `sparsec.read_step` gives the number of the step's first block, the first column inside it, and the block column of
-    each block of the step (`col_idx`). A block from `end` on has the first block column beyond the matrix. The columns
-    are loaded when the walk comes to the step. A chunk has `chunk_columns` columns of a block; the last one of a block
+    each block of the step (`col_idx`); behind them come the numbers of the other blocks if the matrix is transposed. A
+    block from `end` on has the first block column beyond the matrix. The columns are loaded when the walk comes to the
+    step. A chunk has `chunk_columns` columns of a block; the last one of a block
     may have less.
 
     ```mlir

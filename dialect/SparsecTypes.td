@@ -27,20 +27,30 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     row-major). M and K may be `?`, and need not be multiples of the block. The caller stores a block at the lower or
     right edge in full. Its elements beyond M or K do not count.
 
+    `transposed`: the caller gives the BSR form of the transpose, a K x M matrix with blocks of `c x r`. So a kernel
+    multiplies by the transpose of a stored matrix without another copy of it. A plan has the index by block rows of
+    the M x K matrix.
+
     The elements are bf16, f16, f8E4M3FN or f8E5M2. r and c are multiples of 16 up to 256. Constraints: `bsr_c1` to
     `bsr_c4`.
 
     ```mlir
     !sparsec.bsr<?x4096xf16, block = 128x112>
     ```
+    ```mlir
+    !sparsec.bsr<100x4096xf16, block = 128x112, transposed>
+    ```
   }];
   let parameters = (ins
     "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
-    "int64_t":$blockRows, "int64_t":$blockColumns);
+    "int64_t":$blockRows, "int64_t":$blockColumns, "bool":$transposed);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
     /// Whether the elements are f8E4M3FN or f8E5M2.
     bool hasF8() const { return getElementType().getIntOrFloatBitWidth() == 8; }
+    /// The dimension of the stored matrix that M is, and that K is.
+    unsigned getStoredRowDimension() const { return getTransposed() ? 1 : 0; }
+    unsigned getStoredColumnDimension() const { return getTransposed() ? 0 : 1; }
     /// Whether a K of `depth` elements, or of kDynamic, may end inside a block.
     bool mayBeCutBy(int64_t depth) const {
       return ::mlir::ShapedType::isDynamic(depth) || depth % getBlockColumns() != 0;

@@ -42,10 +42,12 @@ static sparsec_argument_info_t describeType(Type type) {
     info.kind = SPARSEC_ARGUMENT_BSR;
     info.dtype = getElementType(matrix.getElementType());
     info.rank = 2;
-    info.sizes[0] = getSize(matrix.getRows());
-    info.sizes[1] = getSize(matrix.getColumns());
-    info.block_rows = matrix.getBlockRows();
-    info.block_columns = matrix.getBlockColumns();
+    // The caller passes the stored matrix.
+    unsigned row = matrix.getStoredRowDimension(), column = matrix.getStoredColumnDimension();
+    info.sizes[row] = getSize(matrix.getRows());
+    info.sizes[column] = getSize(matrix.getColumns());
+    info.block_rows = matrix.getTransposed() ? matrix.getBlockColumns() : matrix.getBlockRows();
+    info.block_columns = matrix.getTransposed() ? matrix.getBlockRows() : matrix.getBlockColumns();
   } else if (auto pattern = dyn_cast<PatternType>(type)) {
     info.kind = SPARSEC_ARGUMENT_PATTERN;
     info.dtype = SPARSEC_DTYPE_I32;
@@ -87,7 +89,8 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
 static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
               uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
               uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES &&
-              uint32_t(TensorMapKind::bsr_lines) == SPARSEC_TENSOR_MAP_BSR_LINES);
+              uint32_t(TensorMapKind::bsr_lines) == SPARSEC_TENSOR_MAP_BSR_LINES &&
+              uint32_t(TensorMapKind::bsr_edge_rows) == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS);
 static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::column_offsets) == SPARSEC_PLAN_COLUMN_OFFSETS &&
               uint32_t(PlanSection::columns) == SPARSEC_PLAN_COLUMNS &&
@@ -99,7 +102,10 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::stage_columns) == SPARSEC_PLAN_STAGE_COLUMNS &&
               uint32_t(PlanSection::stage_products) == SPARSEC_PLAN_STAGE_PRODUCTS &&
               uint32_t(PlanSection::chunk_offsets) == SPARSEC_PLAN_CHUNK_OFFSETS &&
-              uint32_t(PlanSection::chunk_blocks) == SPARSEC_PLAN_CHUNK_BLOCKS);
+              uint32_t(PlanSection::chunk_blocks) == SPARSEC_PLAN_CHUNK_BLOCKS &&
+              uint32_t(PlanSection::row_starts) == SPARSEC_PLAN_ROW_STARTS &&
+              uint32_t(PlanSection::row_columns) == SPARSEC_PLAN_ROW_COLUMNS &&
+              uint32_t(PlanSection::row_blocks) == SPARSEC_PLAN_ROW_BLOCKS);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -223,7 +229,6 @@ public:
 private:
   const sparsec_operand_info_t &operandIn(uint32_t slot) const;
   uint32_t argumentIn(uint32_t slot) const { return operandIn(slot).argument; }
-  uint32_t blockRowsIn(uint32_t slot) const { return kernel.arguments[argumentIn(slot)].block_rows; }
   /// The number of tiles that cover a dimension and do not cross blocks.
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
   void describeGrid(StageRecord &stage) const;
@@ -245,7 +250,7 @@ sparsec_extent_info_t VariantDescriber::tilesOf(uint32_t slot, uint32_t dimensio
   return {argumentIn(slot), SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
 }
 
-/// The sections of a plan without which a machine kernel cannot run: those of windows.
+/// The sections of a plan without which a machine kernel cannot run: those of windows and of transposed matrices.
 static uint32_t requiredSections(const StageRecord &stage) {
   constexpr uint32_t optional = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
   uint32_t sections = 0;
@@ -269,8 +274,12 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
   case SPARSEC_OPERATION_SPMM: {
     uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
     uint32_t panel = info.cluster * info.tile_n;
-    uint32_t rowsOfUnit = hasWindows(stage) ? info.tile_m : blockRowsIn(SPARSEC_SPMM_MATRIX);
-    stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, 0, rowsOfUnit, info.tile_m)};
+    const sparsec_operand_info_t &matrix = operandIn(SPARSEC_SPMM_MATRIX);
+    const sparsec_argument_info_t &stored = kernel.arguments[matrix.argument];
+    bool isTransposed = matrix.layout == SPARSEC_LAYOUT_TRANSPOSED;
+    uint32_t blockRows = isTransposed ? stored.block_columns : stored.block_rows;
+    uint32_t rowsOfUnit = hasWindows(stage) ? info.tile_m : blockRows;
+    stage.rows = {tilesOf(SPARSEC_SPMM_MATRIX, isTransposed ? 1 : 0, rowsOfUnit, info.tile_m)};
     stage.panels = {tilesOf(SPARSEC_SPMM_DENSE, width, panel, panel)};
     return;
   }
@@ -281,7 +290,7 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
     uint32_t blocks = std::max(info.tile_n / uint32_t(blockStride(columns, isTransposed)), 1u);
     uint32_t panel = info.cluster * blocks * columns;
     // Blocks are written as a whole, also where M cuts them: all block rows have as many tile rows.
-    uint32_t blockRows = blockRowsIn(SPARSEC_SDDMM_PATTERN);
+    uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SDDMM_PATTERN)].block_rows;
     stage.rows = {tilesOf(SPARSEC_SDDMM_PATTERN, 0, blockRows, blockRows),
                   tilesOf(SPARSEC_SDDMM_RESULT, 1, blockRows, info.tile_m)};
     stage.panels = {tilesOf(SPARSEC_SDDMM_PATTERN, 1, panel, panel)};

@@ -51,7 +51,8 @@ private:
 static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SpmmOp spmm) {
   OperandList list(kernel);
   auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
-  list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix());
+  bool isTransposed = spmm.getMatrix().getType().getTransposed();
+  list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix(), isTransposed ? SPARSEC_LAYOUT_TRANSPOSED : SPARSEC_LAYOUT_ROW_MAJOR);
   list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
   for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
     auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));

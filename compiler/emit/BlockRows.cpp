@@ -2,6 +2,7 @@
 
 #include "BlockRows.h"
 
+#include "BlockIndex.h"
 #include "BlockSteps.h"
 #include "Ptx.h"
 #include "StagedStore.h"
@@ -28,42 +29,52 @@ bool BlockRows::emit(Operation &op) {
 }
 
 void BlockRows::emitRowBlocks(RowBlocksOp op) {
-  int64_t matrix = cast<BlockArgument>(op.getMatrix()).getArgNumber();
-  Value rowPtr = context.parameters.get(ParameterKind::row_ptr, matrix), row = values.one(op.getBlockRow());
-  values.set(op.getFirst(), b.loadElement(b.i32Type(), rowPtr, row));
-  values.set(op.getEnd(), b.loadElement(b.i32Type(), rowPtr, b.add(row, 1)));
+  BlockIndex index(context, op.getMatrix());
+  Value row = values.one(op.getBlockRow());
+  values.set(op.getFirst(), index.start(row));
+  values.set(op.getEnd(), index.start(b.add(row, 1)));
 }
 
-/// A loop that uses columns loads the one of the next block while it works on this one.
+/// A loop that uses columns loads the one of the next block while it works on this one, and the block's number with it.
 void BlockRows::emitWalk(WalkBlocksOp walk) {
   Block &body = walk.getBody().front();
   Value first = values.one(walk.getFirst()), end = values.one(walk.getEnd());
   Values inits = values.flat(walk.getInits());
-  if (body.getArgument(1).use_empty()) {
-    Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value block, ValueRange carried) {
-      values.set(body.getArgument(0), block);
-      values.assign(body.getArguments().drop_front(2), carried);
+  bool hasNumbers = walk.getMatrix().getType().getTransposed();
+  size_t loadedCount = hasNumbers ? 2 : 1;
+  auto loadedArguments = body.getArguments().slice(1, loadedCount),
+       carriedArguments = body.getArguments().drop_front(1 + loadedCount);
+  if (llvm::all_of(loadedArguments, [](Value argument) { return argument.use_empty(); })) {
+    Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value position, ValueRange carried) {
+      values.set(body.getArgument(0), position);
+      values.assign(carriedArguments, carried);
       return program.emitBlock(body);
     });
     return values.assign(walk.getResults(), results);
   }
-  int64_t matrix = cast<BlockArgument>(walk.getMatrix()).getArgNumber();
-  Value columns = context.parameters.get(ParameterKind::col_idx, matrix);
-  auto columnOf = [&](Value block) { return b.loadElement(b.i32Type(), columns, block); };
+  BlockIndex index(context, walk.getMatrix());
+  auto loadAt = [&](Value position) {
+    Values loaded{index.column(position)};
+    if (hasNumbers)
+      loaded.push_back(index.block(position));
+    return loaded;
+  };
   Value last = b.sub(end, 1);
   Value isEmpty = b.compare(arith::CmpIPredicate::sge, first, end);
-  Value firstColumn = b.ifThenElse(
-      isEmpty, {b.i32Type()}, [&] { return Values{b.i32(0)}; }, [&] { return Values{columnOf(first)}; })[0];
-  inits.push_back(firstColumn);
-  Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value block, ValueRange carried) {
-    Value nextColumn = columnOf(b.minimum(b.add(block, 1), last));
-    values.assign(body.getArguments().take_front(2), {block, carried.back()});
-    values.assign(body.getArguments().drop_front(2), carried.drop_back());
+  Values firstLoaded = b.ifThenElse(
+      isEmpty, SmallVector<Type>(loadedCount, b.i32Type()), [&] { return Values(loadedCount, b.i32(0)); },
+      [&] { return loadAt(first); });
+  llvm::append_range(inits, firstLoaded);
+  Values results = b.forLoop(first, end, b.i32(1), inits, [&](Value position, ValueRange carried) {
+    Values nextLoaded = loadAt(b.minimum(b.add(position, 1), last));
+    values.set(body.getArgument(0), position);
+    values.assign(loadedArguments, carried.take_back(loadedCount));
+    values.assign(carriedArguments, carried.drop_back(loadedCount));
     Values next = program.emitBlock(body);
-    next.push_back(nextColumn);
+    llvm::append_range(next, nextLoaded);
     return next;
   });
-  values.assign(walk.getResults(), ValueRange(results).drop_back());
+  values.assign(walk.getResults(), ValueRange(results).drop_back(loadedCount));
 }
 
 /// Rows of blocks that came in lines are columns of the accumulators here: neighbours have changed places in every

@@ -2,6 +2,8 @@
 
 #include "BlockSteps.h"
 
+#include "BlockIndex.h"
+
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
@@ -9,38 +11,44 @@ using Values = KernelBuilder::Values;
 Values BlockSteps::first() { return at(firstBlock, b.i32(0)); }
 
 Values BlockSteps::next(ValueRange values) {
-  State step = unpackState(values, State{{}, {}, Values(blocks())});
+  State step = unpack(values);
   if (int64_t(op.getChunks()) == 1)
-    return at(b.add(step.block, blocks()), step.chunk);
+    return at(b.add(step.position, blocks()), step.chunk);
   Value chunk = b.add(step.chunk, 1);
   Value wraps = b.equal(chunk, op.getChunks());
-  return at(b.select(wraps, b.add(step.block, 1), step.block), b.select(wraps, b.i32(0), chunk));
+  return at(b.select(wraps, b.add(step.position, 1), step.position), b.select(wraps, b.i32(0), chunk));
 }
 
 Values BlockSteps::read(ValueRange values) {
-  State step = unpackState(values, State{{}, {}, Values(blocks())});
-  Values result{step.block, b.mul(step.chunk, op.getChunkColumns())};
+  State step = unpack(values);
+  Values result{hasNumbers() ? step.numbers.front() : step.position, b.mul(step.chunk, op.getChunkColumns())};
   for (auto [i, column] : llvm::enumerate(step.columns))
     // The first block of a step that is read exists.
-    result.push_back(i == 0 ? column : b.select(b.less(b.add(step.block, i), end), column, columnBeyondMatrix()));
+    result.push_back(i == 0 ? column : b.select(b.less(b.add(step.position, i), end), column, columnBeyondMatrix()));
+  if (hasNumbers())
+    llvm::append_range(result, ValueRange(step.numbers).drop_front());
   return result;
 }
 
-Values BlockSteps::at(Value block, Value chunk) {
-  State step{block, chunk, {}};
-  for (int64_t i = 0; i < blocks(); ++i)
-    step.columns.push_back(columnOf(b.add(block, i)));
-  return packState(step);
+BlockSteps::State BlockSteps::unpack(ValueRange values) {
+  return unpackState(values, State{{}, {}, Values(blocks()), Values(hasNumbers() ? blocks() : 0)});
 }
 
-/// The number is in range for blocks from the end on, too.
-Value BlockSteps::columnOf(Value block) {
-  Value columns = context.parameters.get(ParameterKind::col_idx, matrix());
-  return b.loadElement(b.i32Type(), columns, b.minimum(block, b.sub(end, 1)));
+/// Columns and numbers are in range for positions from the end on, too.
+Values BlockSteps::at(Value position, Value chunk) {
+  BlockIndex index(context, op.getMatrix());
+  State step{position, chunk, {}, {}};
+  for (int64_t i = 0; i < blocks(); ++i) {
+    Value stored = b.minimum(b.add(position, i), b.sub(end, 1));
+    step.columns.push_back(index.column(stored));
+    if (hasNumbers())
+      step.numbers.push_back(index.block(stored));
+  }
+  return packState(step);
 }
 
 Value BlockSteps::columnBeyondMatrix() {
   int64_t columnsOfBlock = op.getMatrix().getType().getBlockColumns();
-  Value depth = context.parameters.get(ParameterKind::size, matrix(), 1);
+  Value depth = BlockIndex(context, op.getMatrix()).depth();
   return b.divide(b.add(depth, columnsOfBlock - 1), columnsOfBlock);
 }

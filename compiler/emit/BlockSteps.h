@@ -20,18 +20,18 @@ public:
   KernelBuilder::Values read(mlir::ValueRange step) override;
 
 private:
-  /// A step; the block columns that it needs are loaded.
+  /// A step; the block columns that it needs are loaded, and the blocks' numbers where they are not the positions.
   struct State {
-    mlir::Value block, chunk;
-    KernelBuilder::Values columns;
+    mlir::Value position, chunk;
+    KernelBuilder::Values columns, numbers;
 
-    auto fields() { return std::tie(block, chunk, columns); }
+    auto fields() { return std::tie(position, chunk, columns, numbers); }
   };
-  KernelBuilder::Values at(mlir::Value block, mlir::Value chunk);
-  mlir::Value columnOf(mlir::Value block);
+  State unpack(mlir::ValueRange values);
+  KernelBuilder::Values at(mlir::Value position, mlir::Value chunk);
   mlir::Value columnBeyondMatrix();
   int64_t blocks() { return op.getBlocks(); }
-  int64_t matrix() { return mlir::cast<mlir::BlockArgument>(op.getMatrix()).getArgNumber(); }
+  bool hasNumbers() { return op.getMatrix().getType().getTransposed(); }
 
   ProgramContext &context;
   KernelBuilder &b;

@@ -36,7 +36,7 @@ private:
 
   // The computation.
   void emitTile(Value tile);
-  void emitBlock(const Tile &tile, Value block);
+  void emitBlock(const Tile &tile, Value position);
   void emitUnpack(const Tile &tile, Value firstK, Value depth);
   void emitMultiply(const Tile &tile, Value block, Value depth);
   void emitEpilogue(const Tile &tile);
@@ -44,6 +44,7 @@ private:
   SpmmOp spmm;
   BsrType matrixType;
   Value values, rowPtr, colIdx, rowCount, depth, columnCount, panels;
+  Value numbers; // of the blocks in memory, by their positions; null where these are the same
   Matrix dense, result;
   SmallVector<Extra> extras;
   Value accumulator, panel, zeroRow;
@@ -59,10 +60,19 @@ void SpmmEmitter::emitParameters() {
   int64_t matrixArgument = argumentOf(spmm.getMatrix());
   int64_t resultArgument = kernel.getArgumentTypes().size();
   values = parameter(pointer, ParameterKind::pointer, matrixArgument);
-  rowPtr = parameter(pointer, ParameterKind::row_ptr, matrixArgument);
-  colIdx = parameter(pointer, ParameterKind::col_idx, matrixArgument);
-  rowCount = sizeParameter(matrixArgument, 0);
-  depth = sizeParameter(matrixArgument, 1);
+  auto sectionParameter = [&](PlanSection section) {
+    return parameter(pointer, ParameterKind::plan_section, 0, static_cast<int64_t>(section));
+  };
+  if (matrixType.getTransposed()) {
+    rowPtr = sectionParameter(PlanSection::row_starts);
+    colIdx = sectionParameter(PlanSection::row_columns);
+    numbers = sectionParameter(PlanSection::row_blocks);
+  } else {
+    rowPtr = parameter(pointer, ParameterKind::row_ptr, matrixArgument);
+    colIdx = parameter(pointer, ParameterKind::col_idx, matrixArgument);
+  }
+  rowCount = sizeParameter(matrixArgument, matrixType.getStoredRowDimension());
+  depth = sizeParameter(matrixArgument, matrixType.getStoredColumnDimension());
   dense = matrixParameter(spmm.getDense(), spmm.getXLayout() == DenseLayout::nk);
   bool transposed = spmm.getYLayout() == ResultLayout::nm;
   result =
@@ -94,23 +104,27 @@ void SpmmEmitter::emitUnpack(const Tile &tile, Value firstK, Value depth) {
 
 /// accumulator[row] += W[row, k] * panel[k], with the sum in registers over k.
 void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
-  Value columns = constant(matrixType.getBlockColumns());
-  Value firstRow = multiply(block, constant(matrixType.getBlockRows()));
+  int64_t rowStride = matrixType.getBlockColumns(), depthStride = 1;
+  if (matrixType.getTransposed())
+    std::tie(rowStride, depthStride) = std::pair(int64_t(1), matrixType.getBlockRows());
+  Value first = multiply(block, constant(matrixType.getBlockRows() * matrixType.getBlockColumns()));
   loop(constant(0), tile.rows, [&](Value row) {
-    Value rowStart = multiply(add(firstRow, row), columns);
-    Values sum = multiplyAdd(
-        constant(0), depth, loadRow(accumulator, row),
-        [&](Value k, unsigned) { return toF32(load(matrixType.getElementType(), values, add(rowStart, k))); },
-        [&](Value k) { return loadRow(panel, k); });
+    Value rowStart = add(first, multiply(row, constant(rowStride)));
+    auto element = [&](Value k, unsigned) {
+      Value place = depthStride == 1 ? k : multiply(k, constant(depthStride));
+      return toF32(load(matrixType.getElementType(), values, add(rowStart, place)));
+    };
+    Values sum =
+        multiplyAdd(constant(0), depth, loadRow(accumulator, row), element, [&](Value k) { return loadRow(panel, k); });
     storeRow(sum.front(), accumulator, row);
   });
 }
 
-void SpmmEmitter::emitBlock(const Tile &tile, Value block) {
-  Value firstK = multiply(loadIndex(colIdx, block), constant(matrixType.getBlockColumns()));
+void SpmmEmitter::emitBlock(const Tile &tile, Value position) {
+  Value firstK = multiply(loadIndex(colIdx, position), constant(matrixType.getBlockColumns()));
   Value blockDepth = inside(depth, firstK, matrixType.getBlockColumns());
   emitUnpack(tile, firstK, blockDepth);
-  emitMultiply(tile, block, blockDepth);
+  emitMultiply(tile, numbers ? loadIndex(numbers, position) : position, blockDepth);
 }
 
 void SpmmEmitter::emitEpilogue(const Tile &tile) {
@@ -144,7 +158,7 @@ void SpmmEmitter::emitTile(Value index) {
   loop(constant(0), tile.rows, [&](Value row) { storeRow(zeroRow, accumulator, row); });
   Value begin = loadIndex(rowPtr, tile.blockRow);
   Value end = loadIndex(rowPtr, add(tile.blockRow, constant(1)));
-  loop(begin, end, [&](Value block) { emitBlock(tile, block); });
+  loop(begin, end, [&](Value position) { emitBlock(tile, position); });
   emitEpilogue(tile);
 }
 

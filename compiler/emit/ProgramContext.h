@@ -69,9 +69,9 @@ struct SpmmContext : ProgramContext {
   bool crossesBlockRows() {
     return schedule.getWalk() == Walk::blocks && matrix.getBlockRows() % schedule.getTileM() != 0;
   }
-  mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, 0); }
+  mlir::Value rows() { return parameters.get(ParameterKind::size, matrixArgument, matrix.getStoredRowDimension()); }
   mlir::Value columns() { return parameters.get(ParameterKind::size, denseArgument, denseTransposed ? 0 : 1); }
-  mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, 1); }
+  mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, matrix.getStoredColumnDimension()); }
 };
 
 /// Where a tile lies. All i32.

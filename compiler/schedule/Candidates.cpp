@@ -142,7 +142,7 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   for (const InstructionRate &rate : chip.instructions) {
     std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
     bool multiplies = rate.elementTypes.contains(problem.elementType);
-    bool hasLayout = problem.xTransposed || bytesOf(problem.elementType) != 1;
+    bool hasLayout = bytesOf(problem.elementType) != 1 || (problem.xTransposed && !problem.wTransposed);
     if (!copy || !multiplies || !hasLayout || !fillsInstruction(rate.instruction, problem))
       continue;
     if (rate.instruction == MatrixInstruction::Wgmma)

@@ -154,6 +154,8 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   if (bytesOf(problem.elementType) != 1)
     return {};
+  if (problem.wTransposed)
+    return broken(Limit::Instruction, fmt::format("expects W as M x K for {}, but got transposed", type));
   if (!problem.xTransposed)
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
   if (schedule.walk != TileWalk::Blocks)
@@ -208,9 +210,16 @@ static Fit checkConsumerTile(const Schedule &schedule) {
   return firstBroken({multipleOf(field, columns, least), inRange(field, columns, least, info.mostN)});
 }
 
-/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle, or half of one. With Units16, a row must
-/// have a power of two or a multiple of 8 of units, and a warp's first unit no bit in common with its others, because
-/// the numbers of units are mixed by xor.
+/// A dimension of the tile whose elements are contiguous in slots of Units16. A row must have a power of two or a
+/// multiple of 8 of units, and a warp's first unit no bit in common with its others, because the numbers of units are
+/// mixed by xor.
+static Fit checkUnits(const char *field, const char *ofConsumer, int64_t extent, int64_t consumers) {
+  constexpr int64_t wholeSwizzles = 64;
+  return firstBroken(
+      {powerOfTwo(ofConsumer, extent / consumers), extent % wholeSwizzles == 0 ? Fit() : powerOfTwo(field, extent)});
+}
+
+/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle, or half of one.
 static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t units = stageDepth(info, problem);
@@ -221,9 +230,11 @@ static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &pro
                     fmt::format("expects tile_k to be {} for {}, but got {}", units, info.name, schedule.tileK));
     break;
   case SlotLayout::Units16:
-    return firstBroken({powerOfTwo("tile_n / consumers_n", schedule.tileN / schedule.consumersN),
-                        schedule.tileN % 64 == 0 ? Fit() : powerOfTwo("tile_n", schedule.tileN),
-                        powerOfTwo("tile_k", schedule.tileK)});
+    return firstBroken({checkUnits("tile_n", "tile_n / consumers_n", schedule.tileN, schedule.consumersN),
+                        powerOfTwo("tile_k", schedule.tileK),
+                        problem.wTransposed
+                            ? checkUnits("tile_m", "tile_m / consumers_m", schedule.tileM, schedule.consumersM)
+                            : Fit()});
   }
   return {};
 }

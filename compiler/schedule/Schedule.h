@@ -27,8 +27,8 @@ struct ProblemDescription {
   int64_t n = assumedSize;
   /// Expected fraction of blocks that are there.
   double density = 0.25;
-  /// X is stored as n x k.
-  bool xTransposed = false;
+  /// W is stored as k x m, and X as n x k.
+  bool wTransposed = false, xTransposed = false;
   /// Bytes that the epilogue reads for each result element (extra operands of the shape of Y).
   int64_t epilogueBytes = 0;
   /// The kernel has an epilogue region.

@@ -86,6 +86,7 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   problem.outputBytes = bytesOfType(result.getElementType());
   problem.blockRows = matrix.getBlockRows();
   problem.blockColumns = matrix.getBlockColumns();
+  problem.wTransposed = matrix.getTransposed();
   problem.xTransposed = xTransposed;
   problem.hasEpilogue = spmm.hasEpilogue();
   problem.hasTwoLevels = spmm.hasTwoLevels();

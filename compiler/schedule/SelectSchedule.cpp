@@ -182,6 +182,8 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
   /// fp8, which only some chips multiply.
   static LogicalResult refuse(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
     const char *type = nameOf(problem.elementType);
+    if (problem.wTransposed)
+      return kernel.emitOpError("expects W as M x K for products of ") << type << " on a GPU, but got transposed";
     if (!problem.xTransposed)
       return kernel.emitOpError("expects x_layout(nk), X as N x K, for products of ")
              << type << " on a GPU, but got kn";

@@ -40,8 +40,17 @@ void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, Va
 }
 
 Value SpmmParts::viewOfA(Value row) {
-  auto type = ViewType::get(b.getContext(), rowsOfGroup, schedule.getTileK(), matrix.getElementType(), Major::k);
-  return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), "a");
+  MLIRContext *context = b.getContext();
+  Type element = matrix.getElementType();
+  ViewOp view;
+  if (matrix.getTransposed()) {
+    auto type = ViewType::get(context, schedule.getTileK(), rowsOfGroup, element, Major::mn);
+    view = ViewOp::create(b, type, ring, /*row=*/Value(), /*column=*/row, /*index=*/0);
+  } else {
+    auto type = ViewType::get(context, rowsOfGroup, schedule.getTileK(), element, Major::k);
+    view = ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0);
+  }
+  return named(view, "a");
 }
 
 Value SpmmParts::viewOfX(Value first, int64_t columns) {

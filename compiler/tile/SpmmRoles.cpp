@@ -32,7 +32,8 @@ private:
   struct CarriedTile : Tile {
     Value cursor;
   };
-  using Walk = function_ref<SmallVector<Value>(Value block, Value column, ValueRange carried)>;
+  /// `position` is that of the block in its block row's order, counted from the matrix's first block.
+  using Walk = function_ref<SmallVector<Value>(Value position, Value block, Value column, ValueRange carried)>;
 
   void forEachTile(function_ref<Value(const CarriedTile &)> body);
   WalkBlocksOp walk(const Tile &tile, ValueRange inits, Walk body);
@@ -66,10 +67,12 @@ void SpmmRoles::forEachTile(function_ref<Value(const CarriedTile &)> body) {
 WalkBlocksOp SpmmRoles::walk(const Tile &tile, ValueRange inits, Walk body) {
   auto walk = WalkBlocksOp::create(b, inits.getTypes(), blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, inits);
   OpBuilder::InsertionGuard guard(b);
-  SmallVector<Type> types(2, b.getI32Type());
+  size_t numbers = matrix.getTransposed() ? 3 : 2; // the position, the column, the block where it is another number
+  SmallVector<Type> types(numbers, b.getI32Type());
   llvm::append_range(types, inits.getTypes());
   Block *block = b.createBlock(&walk.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
-  YieldOp::create(b, body(block->getArgument(0), block->getArgument(1), block->getArguments().drop_front(2)));
+  Value position = block->getArgument(0), number = numbers == 3 ? block->getArgument(2) : position;
+  YieldOp::create(b, body(position, number, block->getArgument(1), block->getArguments().drop_front(numbers)));
   return walk;
 }
 
@@ -80,7 +83,7 @@ WalkBlocksOp SpmmRoles::walk(const Tile &tile, ValueRange inits, Walk body) {
 void SpmmRoles::buildProducer() {
   forEachTile([&](const CarriedTile &tile) -> Value {
     return walk(tile, tile.cursor,
-                [&](Value block, Value column, ValueRange carried) {
+                [&](Value /*position*/, Value block, Value column, ValueRange carried) {
                   Value cursor = named(carried[0], "slot");
                   for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
                     AcquireOp::create(b, ring, cursor);
@@ -139,9 +142,9 @@ void SpmmRoles::buildConsumer() {
 /// Gives the sum and the cursor after the row's steps.
 SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Value x) {
   Value zero = ZeroOp::create(b, pendingType());
-  auto loop = walk(tile, {zero, tile.cursor, tile.cursor}, [&](Value block, Value /*column*/, ValueRange carried) {
+  auto loop = walk(tile, {zero, tile.cursor, tile.cursor}, [&](Value position, Value, Value, ValueRange carried) {
     Value sum = named(carried[0], "sum"), previous = named(carried[1], "previous"), cursor = named(carried[2], "slot");
-    Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, block, tile.firstBlock);
+    Value hasPrevious = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, position, tile.firstBlock);
     for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
       WaitOp::create(b, TypeRange(), ring, cursor);
       Value product = ProductOp::create(b, pendingType(), a, cursor, x, cursor, sum, chain.getDepth()[chunk]);

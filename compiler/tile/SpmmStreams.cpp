@@ -72,6 +72,10 @@ private:
   Type sumType() { return AccumulatorType::get(kernel.getContext(), columns(), shape.productRows); }
   /// Rows of the buffer that a column of X fills.
   int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
+  /// The same for the blocks of a product.
+  int64_t rowsOfBlock() { return matrix.getTransposed() ? depth() : shape.productRows; }
+  /// The lines of a block change the order of its rows. Rows of the result may come in any order, but not those of K.
+  bool hasLines() { return !matrix.getTransposed(); }
   /// The place in the ring of blocks of a chunk of a group.
   Value chunkSlot(ImplicitLocOpBuilder &b, Value group, Value chunk) {
     return CursorOp::create(b, blockRing, add(b, multiply(b, chunk, groups()), group));
@@ -95,7 +99,9 @@ void StreamBuilder::makeRings(ImplicitLocOpBuilder &b) {
   };
   int64_t rowsOfStage = shape.stageColumns * rowsOfColumn();
   Type x = BufferType::get(context, rowsOfStage, isTransposed() ? depth() : columns(), elementType());
-  Type chunk = BufferType::get(context, shape.chunkProducts * shape.productRows, depth(), elementType());
+  Type chunk = matrix.getTransposed()
+                   ? BufferType::get(context, shape.chunkProducts * depth(), shape.productRows, elementType())
+                   : BufferType::get(context, shape.chunkProducts * shape.productRows, depth(), elementType());
   columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
   blockRing = makeRing("block_ring", groups() * schedule.getBlockStages(), chunk, b.getI64IntegerAttr(1));
 }
@@ -182,9 +188,9 @@ void StreamBuilder::copyChunk(ImplicitLocOpBuilder &b, Value slot, ValueRange bl
   for (auto [i, block] : llvm::enumerate(blocks)) {
     auto copy = CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{named(block, "block"), zero, zero}, blockRing,
                                slot, /*index=*/0);
-    copy.setRows(ArrayRef<int64_t>{int64_t(i) * shape.productRows, shape.productRows});
+    copy.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfBlock(), rowsOfBlock()});
     copy.setMulticast(int64_t(schedule.getCluster()) > 1);
-    copy.setLines(true);
+    copy.setLines(hasLines());
   }
 }
 
@@ -214,7 +220,7 @@ void StreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
     Value next = endTile(b, progress.product);
     Value firstRow = multiply(b, add(b, multiply(b, tile.window, groups()), GroupOp::create(b)), rows());
     for (auto [row, sum] : llvm::enumerate(progress.sums))
-      storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, /*inLines=*/true);
+      storeRow(b, add(b, firstRow, row), tile.column, sum, /*isSwapped=*/true, hasLines());
     return Values{slot, next};
   });
   DrainStoresOp::create(b);
@@ -326,8 +332,9 @@ void StreamBuilder::waitIf(ImplicitLocOpBuilder &b, Value condition, Value chunk
 /// `place` is that of the product in the stream.
 Value StreamBuilder::issueProduct(ImplicitLocOpBuilder &b, Value fragment, Value place, Value sum, Value condition) {
   MLIRContext *context = b.getContext();
-  auto viewType = ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
-  Value row = multiply(b, remainder(b, place, shape.chunkProducts), shape.productRows);
+  auto viewType = matrix.getTransposed() ? ViewType::get(context, depth(), shape.productRows, elementType(), Major::mn)
+                                         : ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
+  Value row = multiply(b, remainder(b, place, shape.chunkProducts), rowsOfBlock());
   Value view = named(ViewOp::create(b, viewType, blockRing, row, /*column=*/Value(), /*index=*/0), "w");
   Type pending = PendingType::get(context, columns(), shape.productRows);
   return ProductOp::create(b, pending, fragment, /*a_cursor=*/Value(), view, chunkSlotOf(b, place), sum, condition,

@@ -54,11 +54,14 @@ Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, V
   Type ofX = spmm.getDense().getType().getElementType();
   bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
   int64_t m = schedule.getTileM(), n = schedule.getTileN(), k = schedule.getTileK();
-  auto aType = BufferType::get(context, m, k, matrix.getElementType());
+  bool wTransposed = matrix.getTransposed();
+  Type ofW = matrix.getElementType();
+  auto aType = wTransposed ? BufferType::get(context, k, m, ofW) : BufferType::get(context, m, k, ofW);
   auto xType = xTransposed ? BufferType::get(context, n, k, ofX) : BufferType::get(context, k, n, ofX);
   Value a = LoadOp::create(b, aType, mapping.lookup(spmm.getMatrix()), tile, block, chunk, Operand::a);
   Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
-  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), xTransposed, /*two_level=*/spmm.hasTwoLevels());
+  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), wTransposed, xTransposed,
+                         /*two_level=*/spmm.hasTwoLevels());
 }
 
 /// The K elements that count in each chunk of a block: tile_k, and what is left in the last one.

@@ -93,7 +93,8 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
   steps = stepsOf(tile);
   count = countSteps(tile);
   Value begin = CursorOp::create(b, ring);
-  Value first = FirstStepOp::create(b, StepType::get(b.getContext(), 2 + blocksPerStep()), steps);
+  int64_t values = steps.getDefiningOp<StepsOpInterface>().getStepValues();
+  Value first = FirstStepOp::create(b, StepType::get(b.getContext(), values), steps);
   auto started = loop(i32(b, ahead), {begin, first}, {"free_slot", "step"}, [&](Value index, ValueRange carried) {
     NextCopies next = startCopies(tile, index, {carried[0], carried[1]});
     return SmallVector<Value>{next.slot, next.step};
@@ -147,14 +148,20 @@ SpmmWarps::NextCopies SpmmWarps::startCopies(const Tile &tile, Value number, con
 }
 
 void SpmmWarps::copyStep(const Tile &tile, const NextCopies &next) {
-  SmallVector<Type> types(2 + blocksPerStep(), b.getI32Type());
+  auto walk = steps.getDefiningOp<StepsOpInterface>();
+  SmallVector<Type> types(walk.getReadValues(), b.getI32Type());
   auto read = ReadStepOp::create(b, types, steps, next.step);
   Value block = read.getResult(0), k = read.getResult(1);
-  ValueRange columns = read.getResults().drop_front(2);
+  ValueRange columns = read.getResults().slice(2, blocksPerStep());
+  ValueRange otherBlocks = read.getResults().drop_front(2 + blocksPerStep());
   auto copyOfA =
       CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, next.slot, /*index=*/0);
   if (mayCutBlocks() || blocksPerStep() > 1)
     copyOfA.getBlockColumnsMutable().assign(columns);
+  if (!otherBlocks.empty()) {
+    copyOfA.getPartsMutable().assign(otherBlocks);
+    copyOfA.setPartDimension(0);
+  }
 
   SmallVector<Value> depths = llvm::map_to_vector(columns, [&](Value column) {
     Value depth = multiply(b, column, matrix.getBlockColumns());

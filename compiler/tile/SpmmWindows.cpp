@@ -58,7 +58,9 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
   };
   Type x = isTransposed() ? BufferType::get(context, columns(), depth, elementType())
                           : BufferType::get(context, depth, columns(), elementType());
-  Type block = BufferType::get(context, matrix.getBlockRows(), depth, elementType());
+  int64_t rows = matrix.getBlockRows();
+  Type block = matrix.getTransposed() ? BufferType::get(context, depth, rows, elementType())
+                                      : BufferType::get(context, rows, depth, elementType());
   columnRing = makeRing("column_ring", schedule.getStages(), x, groups());
   blockRing = makeRing("block_ring", schedule.getBlockStages(), block, /*releases=*/1);
   int64_t registers = schedule.getProducerRegisters();
@@ -135,7 +137,9 @@ void WindowBuilder::buildBlockProducer(ImplicitLocOpBuilder &b) {
 void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   MLIRContext *context = b.getContext();
   int64_t depth = schedule.getTileK();
-  auto typeOfBlock = ViewType::get(context, matrix.getBlockRows(), depth, elementType(), Major::k);
+  int64_t rows = matrix.getBlockRows();
+  auto typeOfBlock = matrix.getTransposed() ? ViewType::get(context, depth, rows, elementType(), Major::mn)
+                                            : ViewType::get(context, rows, depth, elementType(), Major::k);
   auto typeOfX = isTransposed() ? ViewType::get(context, columns(), depth, elementType(), Major::k)
                                 : ViewType::get(context, depth, columns(), elementType(), Major::mn);
   Value first;

@@ -14,7 +14,7 @@ constexpr uint32_t floats =
 constexpr uint32_t many = SPARSEC_MAX_PARAMETERS;
 
 constexpr SlotRule spmmSlots[] = {
-    {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, true, false},
     {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, true, false},
     {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
     {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},

@@ -6,6 +6,8 @@
 #include "image/record_check.h"
 #include "operations/kernel_shape.h"
 
+#include <utility>
+
 namespace sparsec::runtime {
 
 namespace {
@@ -221,7 +223,8 @@ Status StageChecker::checkTensorMap(uint32_t number) {
                           records.kernel.argument_count);
   const sparsec_argument_info_t &of = records.arguments()[map.argument];
   bool isDense = map.kind == SPARSEC_TENSOR_MAP_DENSE && of.kind == SPARSEC_ARGUMENT_DENSE && of.rank >= 2;
-  bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES) &&
+  bool isValues = (map.kind == SPARSEC_TENSOR_MAP_BSR_VALUES || map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES ||
+                   map.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS) &&
                   of.kind == SPARSEC_ARGUMENT_BSR;
   bool isLines = map.kind == SPARSEC_TENSOR_MAP_BSR_LINES && of.kind == SPARSEC_ARGUMENT_BSR &&
                  uint64_t(of.block_rows) * of.block_columns * dtypeBytes(of.dtype) % lineBytes == 0;
@@ -317,6 +320,14 @@ Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t
   return {};
 }
 
+/// Whether a product takes the transpose of what the caller passes.
+bool hasTransposedMatrix(const KernelRecords &records) {
+  for (const sparsec_operand_info_t &operand : records.info.operandsOf(records.operation()))
+    if (records.arguments()[operand.argument].kind == SPARSEC_ARGUMENT_BSR)
+      return operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
+  return false;
+}
+
 /// The machine kernel that follows the plan of a variant with windows or streams: what a plan needs to make them.
 class WindowChecker {
 public:
@@ -326,9 +337,14 @@ public:
   Status check();
 
 private:
-  Status checkGroups(const sparsec_argument_info_t &matrix);
-  Status checkStreams(const sparsec_argument_info_t &matrix);
-  Status checkTileRows(uint32_t matrix);
+  Status checkGroups();
+  Status checkStreams();
+  Status checkTileRows();
+
+  /// The matrix, with the block of M x K.
+  uint32_t matrix = 0;
+  bool isTransposed = false;
+  uint32_t blockRows = 0, blockColumns = 0;
 
   const KernelRecords &records;
   const sparsec_variant_info_t &variant;
@@ -343,37 +359,40 @@ Status WindowChecker::check() {
                           findOperation(records.operation().kind)->name, " has not");
   if (hasStreams && (variant.required_sections & windowSections & ~windowRows) != 0)
     return records.broken(name, " takes the steps of windows and streams, one of the two is expected");
-  uint32_t matrix = 0;
   while (records.arguments()[matrix].kind != SPARSEC_ARGUMENT_BSR)
     ++matrix;
-  SPARSEC_RETURN_IF_ERROR(hasStreams ? checkStreams(records.arguments()[matrix])
-                                     : checkGroups(records.arguments()[matrix]));
-  return checkTileRows(matrix);
+  isTransposed = hasTransposedMatrix(records);
+  blockRows = records.arguments()[matrix].block_rows;
+  blockColumns = records.arguments()[matrix].block_columns;
+  if (isTransposed)
+    std::swap(blockRows, blockColumns);
+  SPARSEC_RETURN_IF_ERROR(hasStreams ? checkStreams() : checkGroups());
+  return checkTileRows();
 }
 
-Status WindowChecker::checkGroups(const sparsec_argument_info_t &matrix) {
+Status WindowChecker::checkGroups() {
   constexpr uint32_t maxGroups = 7; // numbers of groups have three bits in SPARSEC_PLAN_COLUMNS
-  if (stage.tile_m % matrix.block_rows != 0 || stage.tile_m / matrix.block_rows > maxGroups)
-    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ",
-                          matrix.block_rows, " are expected");
+  if (stage.tile_m % blockRows != 0 || stage.tile_m / blockRows > maxGroups)
+    return records.broken(name, " has windows of ", stage.tile_m, " rows, 1 to ", maxGroups, " times ", blockRows,
+                          " are expected");
   if (stage.slots < 2)
     return records.broken(name, " takes windows and has ", stage.slots, " slots, at least 2 are expected");
   return {};
 }
 
-Status WindowChecker::checkStreams(const sparsec_argument_info_t &matrix) {
+Status WindowChecker::checkStreams() {
   constexpr uint32_t maxProducts = 32, maxChunk = 64; // a word of SPARSEC_PLAN_STAGE_PRODUCTS has 32 bits
   auto isDivisor = [](uint32_t divisor, uint32_t of) { return divisor != 0 && of % divisor == 0; };
   if (!isDivisor(stage.consumer_rows, stage.tile_m))
     return records.broken(name, " has consumer_rows ", stage.consumer_rows, ", a divisor of ", stage.tile_m,
                           " is expected");
-  if (!isDivisor(stage.product_rows, stage.consumer_rows) || stage.product_rows % matrix.block_rows != 0)
+  if (!isDivisor(stage.product_rows, stage.consumer_rows) || stage.product_rows % blockRows != 0)
     return records.broken(name, " has product_rows ", stage.product_rows, ", a divisor of ", stage.consumer_rows,
-                          " and a multiple of ", matrix.block_rows, " is expected");
-  if (stage.tile_k == 0 || stage.tile_k % matrix.block_columns != 0)
-    return records.broken(name, " has streams and a tile depth of ", stage.tile_k, ", a multiple of ",
-                          matrix.block_columns, " is expected");
-  const uint64_t products = uint64_t(stage.tile_k / matrix.block_columns) * (stage.consumer_rows / stage.product_rows);
+                          " and a multiple of ", blockRows, " is expected");
+  if (stage.tile_k == 0 || stage.tile_k % blockColumns != 0)
+    return records.broken(name, " has streams and a tile depth of ", stage.tile_k, ", a multiple of ", blockColumns,
+                          " is expected");
+  const uint64_t products = uint64_t(stage.tile_k / blockColumns) * (stage.consumer_rows / stage.product_rows);
   if (products > maxProducts)
     return records.broken(name, " has ", products, " products of a consumer in a stage, at most ", maxProducts,
                           " are expected");
@@ -382,22 +401,27 @@ Status WindowChecker::checkStreams(const sparsec_argument_info_t &matrix) {
   return {};
 }
 
-Status WindowChecker::checkTileRows(uint32_t matrix) {
+Status WindowChecker::checkTileRows() {
   const auto extents = records.info.extents(stage.row_first, stage.row_count);
-  const bool areWindows = extents.size() == 1 && extents[0].argument == matrix && extents[0].dimension == 0 &&
-                          extents[0].tile == stage.tile_m && extents[0].block % stage.tile_m == 0;
+  const bool areWindows = extents.size() == 1 && extents[0].argument == matrix &&
+                          extents[0].dimension == (isTransposed ? 1 : 0) && extents[0].tile == stage.tile_m &&
+                          extents[0].block % stage.tile_m == 0;
   if (!areWindows)
     return records.broken(name, " takes windows, but its tile rows are not those of ", stage.tile_m, " rows of '",
                           records.arguments()[matrix].name, "'");
   return {};
 }
 
-/// Some variant runs without a plan.
+/// Some variant runs without a plan, or with that of any static pattern.
 Status checkRequiredSections(const KernelRecords &records, uint32_t number, const std::string &name) {
   const uint32_t required = records.info.variantsOf(records.kernel)[number].required_sections;
   if (required >> planSectionCount != 0)
     return records.unknown("required plan sections", required);
-  if (required != 0 && number + 1 == records.kernel.variant_count)
+  const bool isTransposed = hasTransposedMatrix(records);
+  if (isTransposed ? required == 0 : (required & rowSections) != 0)
+    return records.broken(name, " requires plan sections ", required, ", and the block-sparse operand is ",
+                          isTransposed ? "" : "not ", "transposed");
+  if ((required & ~rowSections) != 0 && number + 1 == records.kernel.variant_count)
     return records.broken(name, " requires plan sections, but the last variant must run without a plan");
   return {};
 }

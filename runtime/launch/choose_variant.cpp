@@ -59,7 +59,10 @@ Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan,
       return {};
     }
   }
-  // The last variant requires no sections.
+  if (!unmet)
+    return invalidArgument("kernel '", kernel.info->name,
+                           "' takes the transpose of a block-sparse matrix: expects a plan ",
+                           "that was made with the matrix and SPARSEC_PLAN_STATIC_PATTERN");
   return checkedArgument(kernel, arguments, unmet->argument)
       .refuse("expects pointers and row strides that are multiples of ", kernel.variants.back().info->alignment,
               " bytes: the kernel has no variant for less");

@@ -57,11 +57,15 @@ Description describe(const sparsec_tensor_map_info_t &recipe, const sparsec_argu
             matrix.dtype,
             {lineBytes / dtypeBytes(matrix.dtype), rowBytes * matrix.block_rows / lineBytes, uint64_t(matrix.capacity)},
             {lineBytes, rowBytes * matrix.block_rows}};
-  bool isCut = recipe.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES && matrix.columns % columns != 0;
+  uint64_t rows = matrix.block_rows, innerColumns = columns, innerRows = rows;
+  if (recipe.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES && matrix.columns % columns != 0)
+    innerColumns = matrix.columns % columns;
+  if (recipe.kind == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS && matrix.rows % rows != 0)
+    innerRows = matrix.rows % rows;
   return {const_cast<void *>(matrix.values),
           matrix.dtype,
-          {isCut ? matrix.columns % columns : columns, uint64_t(matrix.block_rows), uint64_t(matrix.capacity)},
-          {rowBytes, rowBytes * matrix.block_rows}};
+          {innerColumns, innerRows, uint64_t(matrix.capacity)},
+          {rowBytes, rowBytes * rows}};
 }
 
 bool isEmpty(const Description &tensor, uint32_t rank) {

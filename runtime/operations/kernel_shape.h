@@ -9,13 +9,16 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 14;
+constexpr uint32_t planSectionCount = 17;
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
 constexpr uint32_t windowRows = 1u << SPARSEC_PLAN_WINDOW_ROWS;
 constexpr uint32_t windowSections = (2u << SPARSEC_PLAN_STEPS) - windowRows;
 constexpr uint32_t streamSections =
     windowRows | ((2u << SPARSEC_PLAN_CHUNK_BLOCKS) - (1u << SPARSEC_PLAN_STAGE_OFFSETS));
+
+/// Those of the index of a transposed operand.
+constexpr uint32_t rowSections = (2u << SPARSEC_PLAN_ROW_BLOCKS) - (1u << SPARSEC_PLAN_ROW_STARTS);
 
 /// Whether the tile rows of the variant are windows whose blocks come in streams.
 constexpr bool takesStreams(const sparsec_variant_info_t &variant) {

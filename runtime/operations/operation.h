@@ -9,6 +9,7 @@
 #include "operations/problem.h"
 #include "plan/streams.h"
 #include "plan/tile_lists.h"
+#include "plan/transpose.h"
 #include "plan/windows.h"
 #include "reference/rows.h"
 
@@ -23,6 +24,7 @@ struct TileListRequest {
   TileGrid grid;
   int64_t workers;                // 1 to the number of tiles
   const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none
+  const MatrixRows *matrix;       // the same of a block-sparse operand, by the block rows of the product; else null
   const Windows *windows;         // the tile rows of a variant that takes windows; null for others
   const Streams *streams;         // the same of a variant that takes streams
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products of a block-sparse matrix W (M x K) and a dense X (K x N).
+// Products of a block-sparse matrix W (M x K, stored so or as its transpose) and a dense X (K x N).
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
@@ -21,7 +21,7 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   bool isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
   switch (operand.slot) {
   case SPARSEC_SPMM_MATRIX:
-    return {sizeM, sizeK, &Problem::blocks};
+    return isTransposed ? Dimensions{sizeK, sizeM, &Problem::blocks} : Dimensions{sizeM, sizeK, &Problem::blocks};
   case SPARSEC_SPMM_DENSE:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }
@@ -65,13 +65,11 @@ TileListInput listInput(const TileListRequest &request) {
   const uint32_t tileOverhead = kernel.planCost(request.variant, SPARSEC_PLAN_COST_TILE_OVERHEAD);
   if (request.windows || request.streams)
     return windowListInput(request, tileOverhead);
-  const sparsec_blocks_t &matrix = *request.blocks;
-  const int32_t *rowPtr = matrix.full.starts;
-  const int64_t blockRows = blockRowCount(matrix);
-  const bool isGrouped = isNearlyDense(rowPtr ? rowPtr[blockRows] : 0, blockRows, blockColumnCount(matrix),
+  const BlockPattern &pattern = request.matrix->pattern;
+  const bool isGrouped = isNearlyDense(pattern.count(), pattern.blockRows, pattern.blockColumns,
                                        kernel.planCost(request.variant, SPARSEC_PLAN_COST_GROUPED_DENSITY));
-  const int64_t chunksPerBlock = ceilDivide(matrix.block_columns, request.stage.tile_k);
-  return {costsOfBlockRows(rowPtr, request.grid, chunksPerBlock, tileOverhead), request.grid, request.workers,
+  const int64_t chunksPerBlock = ceilDivide(request.matrix->columnsOfBlock, request.stage.tile_k);
+  return {costsOfBlockRows(pattern.rowPtr, request.grid, chunksPerBlock, tileOverhead), request.grid, request.workers,
           isGrouped ? std::max<int64_t>(request.stage.group_m, 1) : 0, /*panelsPerUnit=*/1};
 }
 

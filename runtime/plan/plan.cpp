@@ -7,6 +7,19 @@
 
 namespace sparsec::runtime {
 
+void SectionList::add(VariantPlan &variant, sparsec_plan_section_t section, const void *source, size_t bytes) {
+  constexpr size_t alignment = SPARSEC_ALLOCATION_ALIGNMENT;
+  // A section without elements has a place, too: a null pointer says that there is none.
+  const size_t padded = std::max<size_t>((bytes + alignment - 1) / alignment, 1) * alignment;
+  variant.bytes += padded;
+  const auto same = std::find_if(places.begin(), places.end(),
+                                 [&](const Place &place) { return bytes != 0 && place.source == source; });
+  if (same != places.end())
+    return places.push_back({&variant.sections[section], same->offset, source, 0});
+  places.push_back({&variant.sections[section], totalBytes, source, bytes});
+  totalBytes += padded;
+}
+
 Status SectionList::upload(const Device &device, void *memory, void *stream) const {
   for (const Place &place : places) {
     void *target = static_cast<char *>(memory) + place.offset;
@@ -67,6 +80,14 @@ Status checkOptions(const sparsec_plan_options_t &options) {
   return checkAllocator(options.allocator, {"allocator"});
 }
 
+/// Whether a product takes the transpose of an argument.
+bool isTransposed(const sparsec_kernel_s &kernel, uint32_t argument) {
+  for (const sparsec_operand_info_t &operand : kernel.operands())
+    if (operand.argument == argument)
+      return operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
+  return false;
+}
+
 /// The lists of the kernel's blocks, checked and in host memory.
 class HostLists {
 public:
@@ -80,6 +101,8 @@ public:
       SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, subject, *view, stream));
       SPARSEC_RETURN_IF_ERROR(checkBlockLists(*view, subject));
       argument = i;
+      if (arguments[i].kind == SPARSEC_ARGUMENT_BSR)
+        addRows(isTransposed(kernel, i));
     }
     return {};
   }
@@ -88,12 +111,28 @@ public:
   bool areMissing() const { return isMissing; }
   /// Null where there are none.
   const sparsec_blocks_t *blocks() const { return view ? &*view : nullptr; }
+  /// The same of a block-sparse operand.
+  const MatrixRows *matrix() const { return rows ? &*rows : nullptr; }
+  /// Empty unless the operand is transposed.
+  const TransposedIndex &transposedIndex() const { return index; }
   /// For the checks of launches. Of lists that are there.
   KnownLists known() const { return {argument, listChecksum(*view)}; }
 
 private:
+  void addRows(bool isTransposed) {
+    const BlockPattern stored = {view->full.starts, view->full.indices, blockRowCount(*view), blockColumnCount(*view)};
+    if (!isTransposed) {
+      rows = {stored, view->block_rows, view->block_columns, view->columns};
+      return;
+    }
+    index = transpose(stored);
+    rows = {index.pattern(), view->block_columns, view->block_rows, view->rows};
+  }
+
   ListCopies copies;
   std::optional<sparsec_blocks_t> view;
+  TransposedIndex index;
+  std::optional<MatrixRows> rows;
   uint32_t argument = noArgument;
   bool isMissing = false;
 };
@@ -134,6 +173,7 @@ TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, cons
                              grid,
                              workers,
                              hostLists.blocks(),
+                             hostLists.matrix(),
                              arrays.windows.isEmpty() ? nullptr : &arrays.windows,
                              arrays.streams.isEmpty() ? nullptr : &arrays.streams};
   if (isComplete(operation, problem) && !hostLists.areMissing()) {
@@ -148,36 +188,31 @@ TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, cons
 }
 
 /// Whether at least this percentage of the blocks is stored.
-bool hasDensity(const sparsec_blocks_t &blocks, uint32_t percentage) {
-  const double stored = blocks.full.starts[blockRowCount(blocks)];
-  return 100 * stored >= double(percentage) * double(blockRowCount(blocks)) * double(blockColumnCount(blocks));
+bool hasDensity(const BlockPattern &pattern, uint32_t percentage) {
+  return 100 * double(pattern.count()) >= double(percentage) * double(pattern.blockRows) * double(pattern.blockColumns);
 }
 
-/// The blocks of a variant with windows or streams: null where the pattern is unknown or may change, or where other
+/// The matrix of a variant with windows or streams: null where the pattern is unknown or may change, or where other
 /// variants are faster.
-const sparsec_blocks_t *blocksOfWindows(const sparsec_kernel_s &kernel, const Variant &variant,
-                                        const HostLists &hostLists, uint32_t flags) {
-  const sparsec_blocks_t *blocks = hostLists.blocks();
-  if (!blocks || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0 ||
-      hasDensity(*blocks, kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_DENSITY)))
+const MatrixRows *matrixOfWindows(const sparsec_kernel_s &kernel, const Variant &variant, const HostLists &hostLists,
+                                  uint32_t flags) {
+  const MatrixRows *matrix = hostLists.matrix();
+  if (!matrix || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0 ||
+      hasDensity(matrix->pattern, kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_DENSITY)))
     return nullptr;
-  return blocks;
+  return matrix;
 }
 
-BlockPattern patternOf(const sparsec_blocks_t &blocks) {
-  return {blocks.full.starts, blocks.full.indices, blockRowCount(blocks), blockColumnCount(blocks)};
+Windows windowsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, bool mayReorderRows) {
+  return makeWindows({matrix.pattern, stage.tile_m / matrix.rowsOfBlock, stage.slots, mayReorderRows});
 }
 
-Windows windowsOf(const sparsec_stage_info_t &stage, const sparsec_blocks_t &blocks, bool mayReorderRows) {
-  return makeWindows({patternOf(blocks), stage.tile_m / blocks.block_rows, stage.slots, mayReorderRows});
-}
-
-Streams streamsOf(const sparsec_stage_info_t &stage, const sparsec_blocks_t &blocks, bool mayReorderRows) {
-  return makeStreams({.pattern = patternOf(blocks),
-                      .windowRows = stage.tile_m / blocks.block_rows,
+Streams streamsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, bool mayReorderRows) {
+  return makeStreams({.pattern = matrix.pattern,
+                      .windowRows = stage.tile_m / matrix.rowsOfBlock,
                       .consumers = stage.tile_m / stage.consumer_rows,
-                      .bundle = stage.product_rows / blocks.block_rows,
-                      .stageColumns = stage.tile_k / blocks.block_columns,
+                      .bundle = stage.product_rows / matrix.rowsOfBlock,
+                      .stageColumns = stage.tile_k / matrix.columnsOfBlock,
                       .chunkProducts = stage.chunk_products,
                       .mayReorderRows = mayReorderRows});
 }
@@ -209,24 +244,33 @@ void addStreams(const Streams &streams, SectionList &sections, VariantPlan &part
   sections.add(part, SPARSEC_PLAN_CHUNK_BLOCKS, streams.chunkBlocks);
 }
 
+/// The index of the transposed operand, for a variant that takes it.
+void addIndex(const Variant &variant, const TransposedIndex &index, SectionList &sections, VariantPlan &part) {
+  if ((variant.info->required_sections & rowSections) == 0)
+    return;
+  sections.add(part, SPARSEC_PLAN_ROW_STARTS, index.starts);
+  sections.add(part, SPARSEC_PLAN_ROW_COLUMNS, index.columns);
+  sections.add(part, SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
+}
+
 /// The windows or streams of a variant that takes them. False where it cannot have them: launches pass over it then.
 bool addPattern(const sparsec_kernel_s &kernel, const Variant &variant, const HostLists &hostLists, uint32_t flags,
                 VariantArrays &arrays, SectionList &sections, VariantPlan &part) {
   const bool hasStreams = takesStreams(*variant.info);
   if (!hasStreams && !takesWindows(*variant.info))
     return true;
-  const sparsec_blocks_t *blocks = blocksOfWindows(kernel, variant, hostLists, flags);
-  if (!blocks)
+  const MatrixRows *matrix = matrixOfWindows(kernel, variant, hostLists, flags);
+  if (!matrix)
     return false;
   const sparsec_stage_info_t &stage = *variant.first().info;
   const bool mayReorderRows = (flags & SPARSEC_PLAN_FAST) == 0;
   // Lines of a block have no end at K (SPARSEC_TENSOR_MAP_BSR_LINES).
-  if (hasStreams && blocks->columns % blocks->block_columns != 0)
+  if (hasStreams && matrix->depth % matrix->columnsOfBlock != 0)
     return false;
   if (hasStreams)
-    arrays.streams = streamsOf(stage, *blocks, mayReorderRows);
+    arrays.streams = streamsOf(stage, *matrix, mayReorderRows);
   else
-    arrays.windows = windowsOf(stage, *blocks, mayReorderRows);
+    arrays.windows = windowsOf(stage, *matrix, mayReorderRows);
   addStreams(arrays.streams, sections, part);
   addWindows(arrays.windows, sections, part);
   return part.windows != 0;
@@ -243,7 +287,8 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
     part.tiles = grid.tiles();
     part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : stage.residentWorkers, part.tiles);
   }
-  // The host hands tiles to threads as they become free: its plan is only the checked lists.
+  addIndex(variant, hostLists.transposedIndex(), sections, part);
+  // The host hands tiles to threads as they become free: its plan is the checked lists, and the index of a transpose.
   if (device.isHost() || part.tiles == 0)
     return;
   if (!addPattern(kernel, variant, hostLists, flags, arrays, sections, part))
@@ -264,6 +309,18 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
   sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
 }
 
+/// The index of a transpose is made once, so that its pattern has to be there and must not change.
+Status checkTransposedOperand(const sparsec_kernel_s &kernel, const HostLists &hostLists, uint32_t flags) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (kernel.argument(i).kind != SPARSEC_ARGUMENT_BSR || !isTransposed(kernel, i))
+      continue;
+    if (hostLists.areMissing() || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+      return invalidArgument("kernel '", kernel.info->name, "' takes the transpose of '", kernel.argument(i).name,
+                             "': its plan needs the matrix and SPARSEC_PLAN_STATIC_PATTERN");
+  }
+  return {};
+}
+
 /// The arguments are checked, and those of the plan's problem.
 Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const sparsec_plan_options_t &options) {
   const sparsec_kernel_s &kernel = *plan.kernel;
@@ -271,6 +328,7 @@ Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const
   SPARSEC_RETURN_IF_ERROR(checkTileCounts(kernel, plan.problem));
   HostLists hostLists;
   SPARSEC_RETURN_IF_ERROR(hostLists.read(kernel, arguments, options.stream));
+  SPARSEC_RETURN_IF_ERROR(checkTransposedOperand(kernel, hostLists, options.flags));
   if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0 && hostLists.blocks())
     plan.lists = hostLists.known();
   SectionList sections;

@@ -31,15 +31,12 @@ struct VariantPlan {
 };
 
 /// The sections of all variants, to lie in one piece of device memory. Their host memory must stay until upload().
+/// Variants may share sections: those of the same host memory.
 class SectionList {
 public:
   template <typename Element>
   void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
-    constexpr size_t alignment = SPARSEC_ALLOCATION_ALIGNMENT;
-    places.push_back({&variant.sections[section], totalBytes, elements.data(), elements.size() * sizeof(Element)});
-    size_t bytes = (places.back().bytes + alignment - 1) / alignment * alignment;
-    variant.bytes += bytes;
-    totalBytes += bytes;
+    add(variant, section, elements.data(), elements.size() * sizeof(Element));
   }
   size_t bytes() const { return totalBytes; }
   /// In the order of the stream.
@@ -50,8 +47,10 @@ private:
     const void **section;
     size_t offset;
     const void *source;
-    size_t bytes;
+    size_t bytes; // to copy
   };
+  void add(VariantPlan &variant, sparsec_plan_section_t section, const void *source, size_t bytes);
+
   std::vector<Place> places;
   size_t totalBytes = 0;
 };

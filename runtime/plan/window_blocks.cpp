@@ -42,8 +42,8 @@ void BlockGatherer::forEachBlock(const int32_t *rows, int64_t count, const Funct
     if (rows[place] < 0)
       continue;
     const int32_t end = pattern.rowPtr[rows[place] + 1];
-    for (int32_t block = pattern.rowPtr[rows[place]]; block < end; ++block)
-      function(uint32_t(pattern.colIdx[block]), uint32_t(place), block);
+    for (int32_t position = pattern.rowPtr[rows[place]]; position < end; ++position)
+      function(uint32_t(pattern.colIdx[position]), uint32_t(place), pattern.numberOf(position));
   }
 }
 

@@ -14,6 +14,10 @@ namespace sparsec::runtime {
 struct BlockPattern {
   const int32_t *rowPtr, *colIdx;
   int64_t blockRows, blockColumns;
+  const int32_t *numbers = nullptr; // of the blocks among the values; null where they are in the order of col_idx
+
+  int64_t count() const { return rowPtr && blockRows != 0 ? rowPtr[blockRows] : 0; }
+  int32_t numberOf(int32_t position) const { return numbers ? numbers[position] : position; }
 };
 
 /// A block by its numbers in the matrix.

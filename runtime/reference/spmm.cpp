@@ -17,7 +17,10 @@ public:
       : kernel(kernel), arguments(arguments), problem(problem),
         matrix(blocksOf(arguments[kernel.of(SPARSEC_SPMM_MATRIX)])),
         dense(denseOf(arguments[kernel.of(SPARSEC_SPMM_DENSE)])),
-        isDenseTransposed(kernel.operand(SPARSEC_SPMM_DENSE)->layout == SPARSEC_LAYOUT_TRANSPOSED) {}
+        isTransposed(kernel.operand(SPARSEC_SPMM_MATRIX)->layout == SPARSEC_LAYOUT_TRANSPOSED),
+        isDenseTransposed(kernel.operand(SPARSEC_SPMM_DENSE)->layout == SPARSEC_LAYOUT_TRANSPOSED),
+        rowsOfBlock(isTransposed ? matrix.block_columns : matrix.block_rows),
+        columnsOfBlock(isTransposed ? matrix.block_rows : matrix.block_columns) {}
 
   /// acc and the sum of magnitudes of rows [begin, end).
   void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
@@ -28,6 +31,13 @@ public:
   Status applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const;
 
 private:
+  /// A block by its block row and block column in the M x K matrix, and its number among the values.
+  struct Block {
+    int64_t row, column, number;
+  };
+  /// The blocks that have some of rows [begin, end).
+  template <typename Body> void forEachBlock(int64_t begin, int64_t end, const Body &body) const;
+  double element(int64_t block, int64_t row, int64_t column) const;
   void readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const;
 
   /// Columns of X that are widened to double at a time.
@@ -38,7 +48,8 @@ private:
   const Problem &problem;
   const sparsec_blocks_t &matrix;
   const sparsec_dense_t &dense;
-  const bool isDenseTransposed;
+  const bool isTransposed, isDenseTransposed;
+  const int64_t rowsOfBlock, columnsOfBlock; // of the M x K matrix
 };
 
 /// x[firstK + k, firstN + n] to panel[k][n].
@@ -51,28 +62,45 @@ void Product::readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t 
 }
 
 void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const {
-  int64_t r = matrix.block_rows, c = matrix.block_columns;
-  std::vector<double> panel(c * panelWidth);
-  for (int64_t firstN = 0; firstN < problem.columns; firstN += panelWidth) {
-    int64_t countN = std::min(panelWidth, problem.columns - firstN);
-    for (int64_t blockRow = begin / r; blockRow * r < end; ++blockRow) {
-      int64_t firstM = std::max(begin, blockRow * r), endM = std::min(end, (blockRow + 1) * r);
-      for (int64_t block = matrix.full.starts[blockRow]; block < matrix.full.starts[blockRow + 1]; ++block) {
-        int64_t firstK = matrix.full.indices[block] * c, countK = std::min(c, problem.depth - firstK);
-        readPanel(firstK, countK, firstN, countN, panel.data());
-        for (int64_t m = firstM; m < endM; ++m)
-          for (int64_t k = 0; k < countK; ++k) {
-            double w = readElement(matrix.values, matrix.dtype, (block * r + m - blockRow * r) * c + k);
-            int64_t target = (m - begin) * problem.columns + firstN;
+  std::vector<double> panel(columnsOfBlock * panelWidth);
+  for (int64_t firstN = 0; firstN < problem.columns; firstN += panelWidth)
+    forEachBlock(begin, end, [&](const Block &block) {
+      const int64_t countN = std::min(panelWidth, problem.columns - firstN), firstK = block.column * columnsOfBlock;
+      const int64_t countK = std::min(columnsOfBlock, problem.depth - firstK);
+      readPanel(firstK, countK, firstN, countN, panel.data());
+      const int64_t firstM = std::max(begin, block.row * rowsOfBlock),
+                    endM = std::min(end, (block.row + 1) * rowsOfBlock);
+      for (int64_t m = firstM; m < endM; ++m)
+        for (int64_t k = 0; k < countK; ++k) {
+          const double w = element(block.number, m - block.row * rowsOfBlock, k);
+          const int64_t target = (m - begin) * problem.columns + firstN;
+          for (int64_t n = 0; n < countN; ++n)
+            acc[target + n] += w * panel[k * panelWidth + n];
+          if (magnitude)
             for (int64_t n = 0; n < countN; ++n)
-              acc[target + n] += w * panel[k * panelWidth + n];
-            if (magnitude)
-              for (int64_t n = 0; n < countN; ++n)
-                magnitude[target + n] += std::fabs(w * panel[k * panelWidth + n]);
-          }
-      }
+              magnitude[target + n] += std::fabs(w * panel[k * panelWidth + n]);
+        }
+    });
+}
+
+/// The stored matrix is K x M if it is transposed: its block rows are walked in their order then, too.
+template <typename Body> void Product::forEachBlock(int64_t begin, int64_t end, const Body &body) const {
+  const int64_t storedRows = (matrix.rows + matrix.block_rows - 1) / matrix.block_rows;
+  const int64_t firstRow = isTransposed ? 0 : begin / rowsOfBlock;
+  const int64_t endRow = isTransposed ? storedRows : std::min(storedRows, (end + rowsOfBlock - 1) / rowsOfBlock);
+  for (int64_t storedRow = firstRow; storedRow < endRow; ++storedRow)
+    for (int64_t number = matrix.full.starts[storedRow]; number < matrix.full.starts[storedRow + 1]; ++number) {
+      const int64_t storedColumn = matrix.full.indices[number];
+      if (!isTransposed)
+        body(Block{storedRow, storedColumn, number});
+      else if (storedColumn * rowsOfBlock < end && (storedColumn + 1) * rowsOfBlock > begin)
+        body(Block{storedColumn, storedRow, number});
     }
-  }
+}
+
+double Product::element(int64_t block, int64_t row, int64_t column) const {
+  const int64_t inBlock = isTransposed ? column * rowsOfBlock + row : row * columnsOfBlock + column;
+  return readElement(matrix.values, matrix.dtype, block * rowsOfBlock * columnsOfBlock + inBlock);
 }
 
 void Product::addLossOfF8(int64_t begin, int64_t end, double *magnitude) const {

@@ -46,23 +46,30 @@ KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kerne
 }
 
 void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t guardBytes) {
-  const BlockPattern &pattern = problem.pattern;
+  const bool isTransposed = operandOf(kernel, argument).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  const StoredMatrix stored = isTransposed ? storeTransposed(problem) : StoredMatrix{problem.pattern, problem.values};
+  const BlockPattern &pattern = stored.pattern;
   auto guarded = [&](const std::vector<int32_t> &indices) {
     indexBuffers.push_back(uploadArray(device, withGuard(indices, guardBytes)));
     return static_cast<const int32_t *>(indexBuffers.back().data());
   };
-  int64_t valueCount = static_cast<int64_t>(problem.values.size() / sizeof(uint16_t));
+  int64_t valueCount = static_cast<int64_t>(stored.values.size() / sizeof(uint16_t));
   tensors.push_back(
       std::make_unique<PlacedTensor>(device, problem.dtype, std::vector<int64_t>{valueCount}, placement, guardBytes));
   PlacedTensor &values = *tensors.back();
   for (int64_t i = 0; i < valueCount; ++i)
-    values.set(0, i, loadElement(problem.dtype, problem.values.data(), i));
+    values.set(0, i, loadElement(problem.dtype, stored.values.data(), i));
   values.upload();
 
   const int32_t *rowPtr = guarded(pattern.rowPtr), *colIdx = guarded(pattern.colIdx);
-  bsr = sparsec_blocks_bsr(problem.shape.rows, problem.shape.depth, static_cast<int32_t>(problem.blockRows),
-                           static_cast<int32_t>(problem.blockColumns), pattern.blockCount(), rowPtr, colIdx,
-                           problem.dtype, values.view().data);
+  int64_t rows = problem.shape.rows, columns = problem.shape.depth;
+  auto blockRows = static_cast<int32_t>(problem.blockRows), blockColumns = static_cast<int32_t>(problem.blockColumns);
+  if (isTransposed) {
+    std::swap(rows, columns);
+    std::swap(blockRows, blockColumns);
+  }
+  bsr = sparsec_blocks_bsr(rows, columns, blockRows, blockColumns, pattern.blockCount(), rowPtr, colIdx, problem.dtype,
+                           values.view().data);
   arguments[argument] = bsr;
 }
 
@@ -132,7 +139,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
   for (size_t v = 0; v < count; ++v) {
     uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
     bool fits = reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
-    fits &= hasWindows || sparsec_kernel_variant(kernel, v)->required_sections == 0;
+    fits &= hasWindows || (sparsec_kernel_variant(kernel, v)->required_sections & 1u << SPARSEC_PLAN_WINDOW_ROWS) == 0;
     for (const Argument &argument : arguments) {
       if (argument.kind != SPARSEC_ARGUMENT_DENSE)
         continue;
@@ -144,7 +151,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       bool isStream =
           std::string_view(sparsec_kernel_variant(kernel, v)->schedule).find(" streams ") != std::string::npos;
       uint32_t rows = isStream ? 32 : 64; // of a box
-      bool isStaged = isWgmma && bsr.block_rows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
+      bool isStaged = isWgmma && problem.blockRows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
       size_t index = size_t(&argument - arguments.data());
       uint32_t slot = operandOf(kernel, index).slot;
       if ((slot == SPARSEC_SPMM_RESULT && isStaged) || (slot == SPARSEC_SPMM_DENSE && !isWgmma))

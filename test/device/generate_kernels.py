@@ -4,8 +4,9 @@
 
 A kernel's name says what it is, and the test program relies on it:
   spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>_<epilogue>
-The epilogues are in epilogue_regions.py, and a second time, in double, in epilogues.cpp. The kernels of other
-operations are in attention_kernels.py and sddmm_kernels.py.
+A block with a "t" behind it is that of a matrix which is stored transposed. The epilogues are in epilogue_regions.py,
+and a second time, in double, in epilogues.cpp. The kernels of other operations are in attention_kernels.py and
+sddmm_kernels.py.
 """
 import argparse
 import collections
@@ -21,6 +22,7 @@ Kernel = collections.namedtuple("Kernel", "dtype block layouts result epilogue")
 DTYPES = ["bf16", "f16"]
 BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x32", "128x112"]
 RARE_BLOCKS = ["256x64", "96x80"]
+TRANSPOSED_BLOCKS = [block + "t" for block in BLOCKS + RARE_BLOCKS + ["48x16"]]
 LAYOUTS = ["kn_mn", "kn_nm", "nk_mn", "nk_nm"]
 RESULTS = ["same", "f32"]
 
@@ -29,7 +31,8 @@ def select(coverage):
     rare = covering(2, [DTYPES, RARE_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
     long = covering(2, [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(LONG_EPILOGUES)])
     common = covering({"pairs": 2, "triples": 3, "full": len(factors)}[coverage], factors)
-    return [Kernel(*values) for values in common + rare + long]
+    transposed = covering(2, [DTYPES, TRANSPOSED_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
+    return [Kernel(*values) for values in common + rare + long + transposed]
 
 
 def name_of(kernel):
@@ -40,7 +43,8 @@ def name_of(kernel):
 def text_of(kernel):
     result = kernel.dtype if kernel.result == "same" else kernel.result
     x_layout, y_layout = kernel.layouts.split("_")
-    matrix = f"!sparsec.bsr<?x?x{kernel.dtype}, block = {kernel.block}>"
+    block = kernel.block.replace("t", ", transposed")
+    matrix = f"!sparsec.bsr<?x?x{kernel.dtype}, block = {block}>"
     dense = f"tensor<?x?x{kernel.dtype}>"
     text = epilogue_text(kernel.epilogue, kernel.dtype, result, f"tensor<?x?x{result}>")
     types = [matrix, dense] + text.types

@@ -36,6 +36,12 @@ class Coverage(unittest.TestCase):
         self.assertEqual(len(names), len(set(names)))
         self.assertGreaterEqual(len(names), 2 * 6 * 4 * 2 * 6)
 
+    def test_transposed_matrices_have_every_two_features(self):
+        factors = [generator.DTYPES, generator.TRANSPOSED_BLOCKS, generator.LAYOUTS, generator.RESULTS]
+        self.check_table(generator.select("pairs"), factors, 2)
+        texts = [generator.text_of(kernel) for kernel in generator.select("pairs") if kernel.block == "64x32t"]
+        self.assertTrue(all("block = 64x32, transposed>" in text for text in texts))
+
     def test_every_region_names_its_operands(self):
         for epilogue, operands in epilogue_regions.EPILOGUES.items():
             region = "\n".join(epilogue_regions.REGIONS.get(epilogue, []))

@@ -28,8 +28,9 @@ bool isPtxImage(const std::vector<char> &bytes, size_t index) {
 
 void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_info_t &argument, KernelRecord &record) {
   if (argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_PATTERN) {
-    record.blockRows = argument.block_rows;
-    record.blockColumns = argument.block_columns;
+    record.isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
+    record.blockRows = record.isTransposed ? argument.block_columns : argument.block_rows;
+    record.blockColumns = record.isTransposed ? argument.block_rows : argument.block_columns;
   }
   auto dtype = static_cast<sparsec_dtype_t>(argument.dtype);
   auto layout = static_cast<sparsec_layout_t>(operand.layout);
@@ -110,8 +111,8 @@ KernelFile readKernelFile(const std::filesystem::path &path) {
 bool KernelFile::isForHost() const { return runsOn(SPARSEC_TARGET_HOST, 0); }
 
 const KernelRecord *KernelFile::find(sparsec_operation_kind_t kind) const {
-  auto found =
-      std::find_if(kernels.begin(), kernels.end(), [&](const KernelRecord &kernel) { return kernel.kind == kind; });
+  auto found = std::find_if(kernels.begin(), kernels.end(),
+                            [&](const KernelRecord &kernel) { return kernel.kind == kind && !kernel.isTransposed; });
   return found == kernels.end() ? nullptr : &*found;
 }
 

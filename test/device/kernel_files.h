@@ -24,8 +24,9 @@ struct KernelRecord {
   std::string name;
   sparsec_operation_kind_t kind;
   sparsec_dtype_t dtype; // of all inputs
-  /// Of the matrix; of the pattern: queries and keys, 0 without one.
+  /// Of the M x K matrix; of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
+  bool isTransposed;                          // SpMM: the matrix is stored as K x M
   sparsec_layout_t denseLayout, resultLayout; // SpMM; the layout of B is the dense one of SDDMM
   sparsec_layout_t leftLayout;                // SDDMM
   sparsec_dtype_t resultDtype;
@@ -41,7 +42,7 @@ struct KernelFile {
   std::vector<KernelRecord> kernels; // the same in all images
 
   bool isForHost() const;
-  /// The first kernel that computes an operation, or null.
+  /// The first kernel that computes an operation, and runs without a plan, or null.
   const KernelRecord *find(sparsec_operation_kind_t kind) const;
   /// Whether an image of the file runs on a device of this kind and capability.
   bool runsOn(sparsec_target_kind_t kind, int capability) const;

@@ -145,6 +145,26 @@ std::shared_ptr<const Problem> makeProblem(sparsec_dtype_t dtype, int64_t blockR
 
 } // namespace
 
+StoredMatrix storeTransposed(const Problem &problem) {
+  const BlockPattern &pattern = problem.pattern;
+  const int64_t r = problem.blockRows, c = problem.blockColumns;
+  StoredMatrix stored{{pattern.blockColumns, pattern.blockRows, {0}, {}}, std::vector<char>(problem.values.size())};
+  for (int64_t j = 0; j < pattern.blockColumns; ++j) {
+    for (int64_t i = pattern.blockRows - 1; i >= 0; --i)
+      for (int64_t p = pattern.rowPtr[i]; p < pattern.rowPtr[i + 1]; ++p) {
+        if (pattern.colIdx[p] != j)
+          continue;
+        const int64_t number = stored.pattern.blockCount();
+        for (int64_t e = 0; e < r * c; ++e)
+          storeElement(problem.dtype, stored.values.data(), number * r * c + e % c * r + e / c,
+                       loadElement(problem.dtype, problem.values.data(), p * r * c + e));
+        stored.pattern.colIdx.push_back(static_cast<int32_t>(i));
+      }
+    stored.pattern.rowPtr.push_back(static_cast<int32_t>(stored.pattern.blockCount()));
+  }
+  return stored;
+}
+
 const char *patternName(PatternKind kind) {
   static const char *const names[] = {"random",    "empty rows", "dense row", "diagonal",
                                       "one block", "unsorted",   "no blocks", "file"};

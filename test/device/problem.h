@@ -40,6 +40,13 @@ struct Problem {
   std::vector<double> productMagnitude; // M x N: sum of |w x|
 };
 
+/// The arrays of a matrix that is passed as its transpose, K x M. Columns descend in each of its block rows.
+struct StoredMatrix {
+  harness::BlockPattern pattern;
+  std::vector<char> values;
+};
+StoredMatrix storeTransposed(const Problem &problem);
+
 /// So many block rows and columns.
 harness::BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns);
 

@@ -43,3 +43,8 @@ module @bsr_syntax attributes {sparsec.type = !sparsec.bsr<?x?x?xbf16, block = 6
 
 // expected-error @+1 {{expects two sizes and two block sizes, as in <?x?xbf16, block = 64x64>}}
 module @bsr_syntax_block attributes {sparsec.type = !sparsec.bsr<?x?xbf16, block = 64>} {}
+
+// -----
+
+// expected-error @+1 {{expected 'transposed'}}
+module @bsr_syntax_transposed attributes {sparsec.type = !sparsec.bsr<?x?xbf16, block = 64x64, swapped>} {}

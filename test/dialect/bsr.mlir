@@ -30,3 +30,12 @@ sparsec.kernel @limits(%w: !sparsec.bsr<0x2147418111xbf16, block = 256x256>, %x:
 // fp8, which sparsec.spmm takes.
 // CHECK: module attributes {sparsec.test = [!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, !sparsec.bsr<?x?xf8E5M2, block = 64x64>]}
 module attributes {sparsec.test = [!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, !sparsec.bsr<?x?xf8E5M2, block = 64x64>]} {}
+
+// W is 100 x 4096; the caller passes 4096 x 100, with blocks of 112 x 128.
+// CHECK-LABEL: sparsec.kernel @transposed(
+// CHECK-SAME: %w: !sparsec.bsr<100x4096xf16, block = 128x112, transposed>
+sparsec.kernel @transposed(%w: !sparsec.bsr<100x4096xf16, block = 128x112, transposed>, %x: tensor<4096x?xf16>)
+    -> (y: tensor<100x?xf16>) {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<100x4096xf16, block = 128x112, transposed>, tensor<4096x?xf16>) -> tensor<100x?xf16>
+  sparsec.return %0 : tensor<100x?xf16>
+}

@@ -306,3 +306,11 @@ sparsec.kernel @sddmm_syntax_b_layout(%p: !sparsec.bsr<?x?xbf16, block = 64x64>,
   %0 = sparsec.sddmm %p, %a, %b b_layout(mk) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x64xbf16>
   sparsec.return %0 : tensor<?x64x64xbf16>
 }
+
+// -----
+
+sparsec.kernel @sddmm_c22(%p: !sparsec.bsr<?x?xbf16, block = 64x64, transposed>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>) -> (s: tensor<?x64x64xbf16>) {
+  // expected-error @+1 {{'sparsec.sddmm' op expects a pattern that is not transposed, but got '!sparsec.bsr<?x?xbf16, block = 64x64, transposed>'}}
+  %0 = sparsec.sddmm %p, %a, %b : (!sparsec.bsr<?x?xbf16, block = 64x64, transposed>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x64x64xbf16>
+  sparsec.return %0 : tensor<?x64x64xbf16>
+}

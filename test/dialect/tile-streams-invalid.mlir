@@ -14,19 +14,6 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @load_fragment_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
-  ^bb0(%x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16>]>
-    %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16>]>
-    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<32, 64, bf16>]> -> <32, 64, bf16, mn>
-    // expected-error @+1 {{'sparsec.load_fragment' op expects K to be contiguous with mma_sync, but got '!sparsec.view<32, 64, bf16, mn>'}}
-    %fragment = sparsec.load_fragment %a[%begin] : <32, 64, bf16, mn> -> <64, 32, bf16>
-  }
-}
-
-// -----
-
-gpu.module @kernels {
   sparsec.program @product_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>

@@ -237,7 +237,7 @@ LaunchInfoBuilder cudaLinear() {
   LaunchInfoBuilder info;
   info.header = cudaHeader();
   info.arguments = linearArguments();
-  info.operands = {{SPARSEC_SPMM_MATRIX, w, 0, 0},
+  info.operands = {{SPARSEC_SPMM_MATRIX, w, SPARSEC_LAYOUT_ROW_MAJOR, 0},
                    {SPARSEC_SPMM_DENSE, x, SPARSEC_LAYOUT_ROW_MAJOR, 0},
                    {SPARSEC_SPMM_EXTRA, bias, 0, SPARSEC_BROADCAST_PER_ROW},
                    {SPARSEC_SPMM_EXTRA, alpha, 0, SPARSEC_BROADCAST_SCALAR},

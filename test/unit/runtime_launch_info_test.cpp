@@ -89,13 +89,13 @@ TEST(LaunchInfo, ChangedBytesWithAGoodChecksumAreReadOrRefused) {
 
 TEST(LaunchInfo, VersionsAreNamed) {
   EXPECT_STATUS(parse(withHeader([](auto &header) { header.major = 7, header.minor = 3; })),
-                SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 3.x");
+                SPARSEC_STATUS_VERSION_MISMATCH, "launch info has version 7.3, but this runtime reads version 4.x");
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
   EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 9; }));
   EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 9, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 3.9 and kernel 0 uses operation 77");
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.9 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -245,7 +245,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"a requirement of variant 0 has alignment 12", [](auto &i) { i.requirements[0].width_alignment = 12; }},
       {"a requirement of variant 0 has alignment 32", [](auto &i) { i.requirements[0].alignment = 32; }},
       {"tensor map 1 needs argument 'x' at multiples of 16 bytes", [](auto &i) { i.requirements[1].alignment = 8; }},
-      {"unknown required plan sections 16384", [](auto &i) { i.variants[0].required_sections = 16384; }},
+      {"unknown required plan sections 131072", [](auto &i) { i.variants[0].required_sections = 1 << 17; }},
       {"workspaces of variant 0 0 + 1 of 0", [](auto &i) { i.variants[0].workspace_count = 1; }},
       {"unknown lifetime of a workspace 3",
        [](auto &i) { i.workspaces = {{0, 0, 4, 3, 1, 1}}, i.variants[0].workspace_count = 1; }},
@@ -304,14 +304,14 @@ TEST(LaunchInfo, RecordsAreChecked) {
       {"field 4 and dimension 0 do not fit argument 'bias'", [](auto &i) { i.parameters[6].index = bias; }},
       {"field 1 and dimension 0 do not fit argument 'alpha'", [](auto &i) { i.parameters[5].index = alpha; }},
       {"field 3 and dimension 2 do not fit argument 'x'", [](auto &i) { i.parameters[18].dimension = 2; }},
-      {"unknown plan section 14", [](auto &i) { i.parameters[9].index = 14; }},
+      {"unknown plan section 17", [](auto &i) { i.parameters[9].index = 17; }},
       {"is workspace 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_WORKSPACE; }},
       {"parameter 9 of variant 0 is input 0 of 0", [](auto &i) { i.parameters[9].source = SPARSEC_SOURCE_INPUT; }},
       {"tensor map 1 is of argument 5 of 5", [](auto &i) { i.tensorMaps[1].argument = 5; }},
       {"does not fit argument 'bias'", [](auto &i) { i.tensorMaps[1].argument = bias; }},
       {"tensor map 1 of kind 3 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES; }},
-      {"tensor map 0 of kind 5 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 5; }},
+      {"tensor map 0 of kind 6 does not fit argument 'w'", [](auto &i) { i.tensorMaps[0].kind = 6; }},
       {"tensor map 1 of kind 4 does not fit argument 'x'",
        [](auto &i) { i.tensorMaps[1].kind = SPARSEC_TENSOR_MAP_BSR_LINES; }},
       {"tensor map 0 of kind 4 does not fit argument 'w'", // blocks of 192 bytes
@@ -366,7 +366,7 @@ TEST(LaunchInfo, FilesOfVersion1AreNamed) {
   // Their header was longer and began with the same fields.
   ByteVector bytes = withHeader([](auto &header) { header.major = 1, header.minor = 1; });
   EXPECT_STATUS(parse(bytes), SPARSEC_STATUS_VERSION_MISMATCH,
-                "launch info has version 1.1, but this runtime reads version 3.x: compile the kernel again");
+                "launch info has version 1.1, but this runtime reads version 4.x: compile the kernel again");
 }
 
 Status parseChangedAttention(const std::function<void(LaunchInfoBuilder &)> &change) {
@@ -395,7 +395,7 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
   EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 9, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 3.9 and kernel 0 uses score step 300");
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.9 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {

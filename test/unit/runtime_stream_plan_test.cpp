@@ -62,7 +62,7 @@ TEST(StreamImage, SectionsAndCostsAreChecked) {
        [](auto &i) { i.variants[0].required_sections &= ~(1u << SPARSEC_PLAN_WINDOW_ROWS); }},
       {"parameter 7 of variant 0 is plan section 13, which is not required",
        [](auto &i) { i.variants[0].required_sections &= ~(1u << SPARSEC_PLAN_CHUNK_BLOCKS); }},
-      {"unknown required plan sections", [](auto &i) { i.variants[0].required_sections |= 1u << 14; }},
+      {"unknown required plan sections", [](auto &i) { i.variants[0].required_sections |= 1u << planSectionCount; }},
       {"but its tile rows are not those", [](auto &i) { i.extents[i.stages[streamStage].row_first].dimension = 1; }},
       {"the column cost in percent of variant 0 is there 0 times", [](auto &i) { i.variants[0].plan_cost_count = 2; }},
       {"the window density in percent of variant 0 is there 0 times",

@@ -38,6 +38,37 @@ private:
   Values blockColumns;
 };
 
+/// Blocks of a transposed matrix, one below the other in a buffer of K x M. They may be anywhere in the list.
+class TransposedBlockCopy : public ThreadCopy {
+public:
+  TransposedBlockCopy(ProgramEmitter &program, CopyOp op)
+      : ThreadCopy(program, op), matrix(cast<BsrType>(op.getSource().getType())),
+        blocks{values.one(op.getCoordinates()[0])}, firstRow(values.one(op.getCoordinates()[1])),
+        firstDepth(values.one(op.getCoordinates()[2])), blockColumns(values.flat(op.getBlockColumns())) {
+    llvm::append_range(blocks, values.flat(op.getParts()));
+  }
+
+private:
+  Value isWhole() override;
+  Values wholeSources(const Passes &passes) override;
+  Source source(const Position &row, const Position &column) override;
+
+  /// The rows and columns of a block in memory.
+  int64_t storedRows() { return matrix.getBlockColumns(); }
+  int64_t storedColumns() { return matrix.getBlockRows(); }
+  int64_t columns() { return ring.bufferColumns(op.getIndex()); }
+  bool mayExceedDepth() { return blocks.size() == 1 && storedRows() % layout.rows() != 0; }
+  bool mayExceedRows() { return storedColumns() % columns() != 0; }
+  Value depth() { return argument(ParameterKind::size, matrix.getStoredColumnDimension()); }
+  /// The number of an element among the values. `row` is one of M.
+  Value elementAt(const InPart &at, Value row);
+
+  BsrType matrix;
+  Values blocks; // one below the other
+  Value firstRow, firstDepth;
+  Values blockColumns;
+};
+
 /// Rows of a tensor whose last dimension is contiguous. Its last two dimensions are those of the buffer, any others
 /// select a matrix.
 class TensorCopy : public ThreadCopy {
@@ -77,12 +108,8 @@ Value BlockCopy::isWhole() {
     require(b.less(b.add(firstRow, layout.rows() - 1), matrix.getBlockRows()));
   if (mayExceedColumns())
     require(b.less(b.add(firstColumn, columns() - 1), matrix.getBlockColumns()));
-  if (!blockColumns.empty()) {
-    Value last = blockColumns[0];
-    for (Value column : ArrayRef(blockColumns).drop_front())
-      last = arith::MaxSIOp::create(b, last, column);
-    require(b.less(last, b.divide(depth(), matrix.getBlockColumns())));
-  }
+  if (!blockColumns.empty())
+    require(b.less(maximum(blockColumns), b.divide(depth(), matrix.getBlockColumns())));
   return whole;
 }
 
@@ -123,6 +150,54 @@ ThreadCopy::Source BlockCopy::source(const Position &row, const Position &column
 }
 
 //===----------------------------------------------------------------------===//
+// Transposed blocks
+//===----------------------------------------------------------------------===//
+
+Value TransposedBlockCopy::isWhole() {
+  Value whole;
+  auto require = [&](Value condition) { whole = whole ? b.logicalAnd(whole, condition) : condition; };
+  if (mayExceedRows())
+    require(b.less(b.add(firstRow, columns() - 1), storedColumns()));
+  if (mayExceedDepth())
+    require(b.less(b.add(firstDepth, layout.rows() - 1), storedRows()));
+  if (!blockColumns.empty())
+    require(b.less(maximum(blockColumns), b.divide(depth(), storedRows())));
+  return whole;
+}
+
+Value TransposedBlockCopy::elementAt(const InPart &at, Value row) {
+  Value inBlock = b.add(b.mul(b.add(firstDepth, at.offset), storedColumns()), b.add(firstRow, row));
+  Value block = b.mul(b.extend(select(blocks, at.part)), storedRows() * storedColumns());
+  return b.add(block, b.extend(inBlock));
+}
+
+Values TransposedBlockCopy::wholeSources(const Passes &passes) {
+  Value column = b.mul(passes.vector, vectorElements);
+  Values sources;
+  for (int64_t i = 0; i < passes.count; ++i) {
+    InPart at = locate({passes.row, i * passes.rows, passes.rows}, storedRows(), blocks.size());
+    sources.push_back(b.elementPointer(argument(ParameterKind::pointer), element, elementAt(at, column)));
+  }
+  return sources;
+}
+
+ThreadCopy::Source TransposedBlockCopy::source(const Position &row, const Position &column) {
+  InPart at = locate(row, storedRows(), blocks.size());
+  Value inTile = b.add(column.lane, column.constant), depthInBlock = b.add(firstDepth, at.offset);
+  Value exists;
+  auto require = [&](Value condition) { exists = exists ? b.logicalAnd(exists, condition) : condition; };
+  // Elements beyond K do not count: zeros take the place of what may be a NaN.
+  if (!blockColumns.empty())
+    require(b.less(b.add(b.mul(select(blockColumns, at.part), storedRows()), depthInBlock), depth()));
+  if (mayExceedDepth())
+    require(b.less(depthInBlock, storedRows()));
+  if (mayExceedRows())
+    require(b.less(b.add(firstRow, inTile), storedColumns()));
+  Value valid = b.i32(vectorElements);
+  return {argument(ParameterKind::pointer), elementAt(at, inTile), exists ? b.select(exists, valid, b.i32(0)) : valid};
+}
+
+//===----------------------------------------------------------------------===//
 // Tensors
 //===----------------------------------------------------------------------===//
 
@@ -152,10 +227,7 @@ Value TensorCopy::isWhole() {
     if (dimension == 1 && hasWholeRows())
       continue;
     Values all = begins(dimension);
-    Value last = all[0];
-    for (Value begin : ArrayRef(all).drop_front())
-      last = arith::MaxSIOp::create(b, last, begin);
-    Value isInside = b.less(b.add(last, extentOfPart(dimension) - 1), size(dimension));
+    Value isInside = b.less(b.add(maximum(all), extentOfPart(dimension) - 1), size(dimension));
     whole = whole ? b.logicalAnd(whole, isInside) : isInside;
   }
   return whole;
@@ -221,7 +293,10 @@ ThreadCopy::Source TensorCopy::source(const Position &row, const Position &colum
 } // namespace
 
 std::unique_ptr<ThreadCopy> sparsec::makeThreadCopy(ProgramEmitter &program, CopyOp op) {
-  if (isa<BsrType>(op.getSource().getType()))
+  if (auto matrix = dyn_cast<BsrType>(op.getSource().getType())) {
+    if (matrix.getTransposed())
+      return std::make_unique<TransposedBlockCopy>(program, op);
     return std::make_unique<BlockCopy>(program, op);
+  }
   return std::make_unique<TensorCopy>(program, op);
 }

@@ -16,17 +16,20 @@ static constexpr int64_t columnsOfLoad = 2 * columnsOfInstruction;
 
 /// The A operands of all rows, for the instruction with number k along K.
 static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
+  ViewType view = a.view.getType();
   BufferLayout layout(b, a.ring, a.view.getIndex());
+  bool isMajorK = view.getMajor() == Major::k;
   Values registers;
-  for (int64_t row = 0; row < a.view.getType().getRows(); row += rowsOfInstruction)
-    llvm::append_range(registers, layout.loadA(a.slot, a.lane, a.row, row, k));
+  for (int64_t row = 0; row < (isMajorK ? view.getRows() : view.getColumns()); row += rowsOfInstruction)
+    llvm::append_range(registers, layout.loadA(a.slot, a.lane, isMajorK ? a.row : a.column, row, k, view.getMajor()));
   return registers;
 }
 
 Values sparsec::loadMmaFragment(KernelBuilder &b, MmaOperand a) {
-  Values fragment;
   ViewType view = a.view.getType();
-  for (int64_t k = 0; k < view.getColumns() / ptx::matrixDepth(view.getElementType()); ++k)
+  int64_t depth = view.getMajor() == Major::k ? view.getColumns() : view.getRows();
+  Values fragment;
+  for (int64_t k = 0; k < depth / ptx::matrixDepth(view.getElementType()); ++k)
     llvm::append_range(fragment, loadRows(b, a, k));
   return fragment;
 }

@@ -52,6 +52,13 @@ Value ThreadCopy::select(ValueRange all, Value part) {
   return selected;
 }
 
+Value ThreadCopy::maximum(ValueRange all) {
+  Value greatest = all[0];
+  for (Value value : all.drop_front())
+    greatest = arith::MaxSIOp::create(b, greatest, value);
+  return greatest;
+}
+
 //===----------------------------------------------------------------------===//
 // Whole copies
 //===----------------------------------------------------------------------===//

@@ -49,6 +49,7 @@ protected:
   InPart locate(const Position &position, int64_t extent, int64_t parts);
   /// values[part]
   mlir::Value select(mlir::ValueRange all, mlir::Value part);
+  mlir::Value maximum(mlir::ValueRange all);
   mlir::Value argument(ParameterKind kind, int64_t index = 0) { return context.parameters.get(kind, number, index); }
 
   ProgramContext &context;

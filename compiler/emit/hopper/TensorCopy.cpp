@@ -2,6 +2,7 @@
 
 #include "hopper/TensorCopy.h"
 
+#include "BlockIndex.h"
 #include "Ptx.h"
 
 #include "llvm/Support/MathExtras.h"
@@ -34,7 +35,13 @@ public:
   void copyLines(ValueRange coordinates);
 
 private:
-  void load(Value destination, Value map, Values at, Value full, int64_t boxRows, int64_t cluster, int64_t rowBytes);
+  /// How far the part of a CTA of the cluster is from the one before: elements of a dimension, innermost first, and
+  /// bytes of the buffer.
+  struct Share {
+    int64_t dimension, elements, bytes;
+  };
+  void load(Value destination, Value map, Values at, Value full, Share share);
+  int64_t cluster() { return copy.getMulticast() ? int64_t(context.schedule.getCluster()) : 1; }
   Value mapOfBlocks(ArrayRef<int64_t> box, Value column);
   TensorMapAttr mapOf(TensorMapKind kind, ArrayRef<int64_t> box) {
     return TensorMapAttr::get(b.getContext(), kind, argument, box[0] * ring.elementBytes(buffer), box);
@@ -55,8 +62,7 @@ private:
 /// begins at `place`.
 void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   int64_t bufferRows = ring.bufferRows(buffer);
-  int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
-  int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts / cluster;
+  int64_t parts = llvm::divideCeil(rows, mostBoxRows), boxRows = rows / parts / cluster();
   int64_t columns = copy.getColumns().value_or(ring.bufferColumns(buffer));
   int64_t inner = panelBytes / ring.elementBytes(buffer);
   SmallVector<int64_t> box{inner, boxRows};
@@ -69,54 +75,66 @@ void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
     for (int64_t part = 0; part < parts; ++part) {
       Values at(llvm::reverse(coordinates)); // innermost first
       at[0] = b.add(at[0], panel * inner);
-      at[1] = b.add(at[1], part * boxRows * cluster);
-      int64_t offset = (panel * bufferRows + firstRow + part * boxRows * cluster) * panelBytes;
-      load(b.byteOffset(destination, offset), map, at, full, boxRows, cluster, panelBytes);
+      at[1] = b.add(at[1], part * boxRows * cluster());
+      int64_t offset = (panel * bufferRows + firstRow + part * boxRows * cluster()) * panelBytes;
+      load(b.byteOffset(destination, offset), map, at, full, {1, boxRows, boxRows * panelBytes});
     }
 }
 
-/// One box; with several CTAs this CTA's share of theirs, which have `boxRows` each.
-void TensorCopy::load(Value destination, Value map, Values at, Value full, int64_t boxRows, int64_t cluster,
-                      int64_t rowBytes) {
-  if (cluster == 1)
+/// One box; with several CTAs this CTA's share for all of them.
+void TensorCopy::load(Value destination, Value map, Values at, Value full, Share share) {
+  if (cluster() == 1)
     return ptx::tensorLoad(b, destination, map, at, full);
   Value rank = ptx::clusterRank(b);
-  at[1] = b.add(at[1], b.mul(rank, boxRows));
-  destination = b.byteOffset(destination, b.mul(rank, boxRows * rowBytes));
-  ptx::tensorLoadMulticast(b, destination, map, at, full, (1 << cluster) - 1);
+  at[share.dimension] = b.add(at[share.dimension], b.mul(rank, share.elements));
+  destination = b.byteOffset(destination, b.mul(rank, share.bytes));
+  ptx::tensorLoadMulticast(b, destination, map, at, full, (1 << cluster()) - 1);
 }
 
-/// Rows of one block: {columns, rows, blocks}.
+/// Rows of one block as it is stored: {columns, rows, blocks}, a box for each panel of the buffer. With multicast the
+/// CTAs share out the panels if they can: that takes fewer copies than shares of their rows.
 void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
-  int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
-  int64_t boxRows = rows / cluster;
-  Value map = mapOfBlocks({ring.bufferColumns(buffer), boxRows, 1}, column);
-  Value full = ring.fullBarrier(slot.slot);
-  Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * panelBytes);
-  load(destination, map, Values(llvm::reverse(coordinates)), full, boxRows, cluster, panelBytes);
+  int64_t inner = panelBytes / ring.elementBytes(buffer), bufferRows = ring.bufferRows(buffer);
+  int64_t panels = ring.bufferColumns(buffer) / inner, boxRows = rows / cluster();
+  Share share = {1, boxRows, boxRows * panelBytes};
+  if (panels % cluster() == 0) {
+    panels /= cluster();
+    boxRows = rows;
+    share = {0, panels * inner, panels * bufferRows * panelBytes};
+  }
+  Value map = mapOfBlocks({inner, boxRows, 1}, column);
+  Value full = ring.fullBarrier(slot.slot), destination = ring.slotPointer(buffer, slot.slot);
+  for (int64_t panel = 0; panel < panels; ++panel) {
+    Values at(llvm::reverse(coordinates));
+    if (cast<BsrType>(copy.getSource().getType()).getTransposed())
+      std::swap(at[0], at[1]);
+    at[0] = b.add(at[0], panel * inner);
+    load(b.byteOffset(destination, (panel * bufferRows + firstRow) * panelBytes), map, at, full, share);
+  }
 }
 
 /// {elements of a line, lines, blocks}: a block as a whole.
 void TensorCopy::copyLines(ValueRange coordinates) {
   constexpr int64_t lineBytes = 128;
-  int64_t cluster = copy.getMulticast() ? context.schedule.getCluster() : 1;
-  int64_t boxLines = rows * panelBytes / lineBytes / cluster;
+  int64_t boxLines = rows * panelBytes / lineBytes / cluster();
   TensorMapAttr map = mapOf(TensorMapKind::bsr_lines, {lineBytes / ring.elementBytes(buffer), boxLines, 1});
   Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * panelBytes);
   load(destination, context.parameters.tensorMap(map), Values(llvm::reverse(coordinates)), ring.fullBarrier(slot.slot),
-       boxLines, cluster, lineBytes);
+       {1, boxLines, boxLines * lineBytes});
 }
 
 /// Elements beyond K do not count, but a NaN among them would in the product with the zeros of X. The map of blocks
-/// that K cuts ends there, so that the copy brings zeros. There is such a block column K / block columns or none.
+/// that K cuts ends there, so that the copy brings zeros. There is such a block column K / block columns or none. In a
+/// transposed matrix K cuts the stored rows.
 Value TensorCopy::mapOfBlocks(ArrayRef<int64_t> box, Value column) {
   Value whole = context.parameters.tensorMap(mapOf(TensorMapKind::bsr_values, box));
   if (!column)
     return whole;
-  Value depth = context.parameters.get(ParameterKind::size, argument, 1);
-  Value cutColumn = b.divide(depth, cast<BsrType>(copy.getSource().getType()).getBlockColumns());
+  auto matrix = cast<BsrType>(copy.getSource().getType());
+  Value cutColumn = b.divide(BlockIndex(context, copy.getSource()).depth(), matrix.getBlockColumns());
   Value isCut = b.compare(arith::CmpIPredicate::eq, column, cutColumn);
-  return b.select(isCut, context.parameters.tensorMap(mapOf(TensorMapKind::bsr_edge_values, box)), whole);
+  TensorMapKind edge = matrix.getTransposed() ? TensorMapKind::bsr_edge_rows : TensorMapKind::bsr_edge_values;
+  return b.select(isCut, context.parameters.tensorMap(mapOf(edge, box)), whole);
 }
 
 } // namespace

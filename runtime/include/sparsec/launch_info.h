@@ -29,8 +29,8 @@ extern "C" {
 
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
-#define SPARSEC_LAUNCH_INFO_MAJOR 3
-#define SPARSEC_LAUNCH_INFO_MINOR 4
+#define SPARSEC_LAUNCH_INFO_MAJOR 4
+#define SPARSEC_LAUNCH_INFO_MINOR 1
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -70,7 +70,7 @@ typedef enum sparsec_operation_kind_e {
  * Attribute: SPARSEC_ATTRIBUTE_ACCUMULATION, with fp8 operands.
  */
 typedef enum sparsec_spmm_slot_e {
-  SPARSEC_SPMM_MATRIX = 1, /* the block-sparse operand W, M x K */
+  SPARSEC_SPMM_MATRIX = 1, /* the block-sparse operand W: (M, K) or (K, M) */
   SPARSEC_SPMM_DENSE = 2,  /* the dense operand X: (K, N) or (N, K) */
   SPARSEC_SPMM_RESULT = 3, /* Y: (M, N) or (N, M) */
   SPARSEC_SPMM_EXTRA = 4,  /* an operand of the epilogue region; see sparsec_broadcast_t */
@@ -156,8 +156,8 @@ typedef enum sparsec_broadcast_e {
 /* Order of the two dimensions of a rank-2 operand. The last one is contiguous. */
 typedef enum sparsec_layout_e {
   SPARSEC_LAYOUT_NONE = 0,
-  SPARSEC_LAYOUT_ROW_MAJOR = 1,  /* X and B as (K, N); Y as (M, N); A as (M, K) */
-  SPARSEC_LAYOUT_TRANSPOSED = 2, /* X and B as (N, K); Y as (N, M); A as (K, M) */
+  SPARSEC_LAYOUT_ROW_MAJOR = 1,  /* X and B as (K, N); Y as (M, N); W and A as (M, K) */
+  SPARSEC_LAYOUT_TRANSPOSED = 2, /* X and B as (N, K); Y as (N, M); W and A as (K, M) */
 } sparsec_layout_t;
 
 typedef enum sparsec_target_kind_e {
@@ -230,6 +230,9 @@ typedef enum sparsec_tensor_map_kind_e {
   /* The same memory, rank 3: {elements of 128 bytes, lines of 128 bytes in a block, blocks}. Short rows of blocks
    * arrive faster so. Copies bring the elements beyond K too. */
   SPARSEC_TENSOR_MAP_BSR_LINES = 4,
+  /* As BSR_EDGE_VALUES, for a matrix of (K, M), whose last block row K cuts: {block columns, K mod block rows, or block
+   * rows if that is 0, blocks}. */
+  SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS = 5,
 } sparsec_tensor_map_kind_t;
 
 /*
@@ -421,7 +424,8 @@ typedef struct sparsec_input_info_s {
 /*
  * A way to run a kernel. The runtime takes the first variant whose requirements
  * the call meets, and whose required sections its plan has. The last variant
- * requires no sections. That of spmm and attention requires only that elements are
+ * requires no sections, or those that every static pattern has: SPARSEC_PLAN_ROW_STARTS
+ * and the two after it. That of spmm and attention requires only that elements are
  * aligned; sddmm has no such variant on a GPU yet.
  */
 typedef struct sparsec_variant_info_s {

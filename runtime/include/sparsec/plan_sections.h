@@ -67,6 +67,17 @@ typedef enum sparsec_plan_section_e {
    * a product by row. -1: no block; a copy from there brings zeros. Such entries are in products where some row of the
    * bundle has no block, and behind the last product of a window. A reader may load one chunk more than there are. */
   SPARSEC_PLAN_CHUNK_BLOCKS = 13,
+  /*
+   * The sections of a transposed operand, W as (K, M): its blocks by the block rows of the M x K matrix, that is by the
+   * block columns of the argument. A plan has them if the pattern is static. In the other sections, too, rows and
+   * columns are those of the M x K matrix, and the number of a block is its place among the values.
+   */
+  /* int32[block rows + 1]: row i has the positions [starts[i], starts[i + 1]) of the two sections below. */
+  SPARSEC_PLAN_ROW_STARTS = 14,
+  /* int32[blocks]: the block column of each block. They ascend in a row. */
+  SPARSEC_PLAN_ROW_COLUMNS = 15,
+  /* int32[blocks]: the number of each block. */
+  SPARSEC_PLAN_ROW_BLOCKS = 16,
 } sparsec_plan_section_t;
 
 #endif /* SPARSEC_PLAN_SECTIONS_H */

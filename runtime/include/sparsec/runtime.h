@@ -500,7 +500,8 @@ typedef struct sparsec_plan_info_s {
  * which order. It makes launches faster whose tiles differ in cost. It does not
  * change the result of a variant. A plan of a static pattern
  * (SPARSEC_PLAN_STATIC_PATTERN) may let launches take another variant, which may
- * add in another order.
+ * add in another order. A kernel that takes the transpose of a block-sparse matrix
+ * (SPARSEC_LAYOUT_TRANSPOSED) needs such a plan, made with the matrix.
  *
  * The sizes of the arguments are part of the plan. A launch with other sizes is
  * refused. An open size may differ from launch to launch. The call checks lists of

@@ -35,8 +35,9 @@ static constexpr const char *broadcastNames[] = {"", "per row", "per column", "s
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 static constexpr const char *planSectionNames[] = {
-    "tile offsets", "tiles", "window rows",   "column offsets", "columns",        "block offsets", "blocks",
-    "step offsets", "steps", "stage offsets", "stage columns",  "stage products", "chunk offsets", "chunk blocks"};
+    "tile offsets",  "tiles",        "window rows", "column offsets", "columns",       "block offsets",
+    "blocks",        "step offsets", "steps",       "stage offsets",  "stage columns", "stage products",
+    "chunk offsets", "chunk blocks", "row starts",  "row columns",    "row blocks"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
 static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
 static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};

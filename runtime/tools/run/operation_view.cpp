@@ -48,8 +48,15 @@ static void describeSddmm(sparsec_kernel_t /*kernel*/, const HostArguments &host
                   problem.depth, report);
 }
 
+/// The rows of a transposed matrix are the columns of the stored one, whose lengths are not at hand.
 static RowsToCheck rowsOfSpmm(const HostArguments &host) {
-  return rowsToCheck(host.of(SPARSEC_SPMM_MATRIX)->matrix, host.problem().columns);
+  const HostArgument &operand = *host.of(SPARSEC_SPMM_MATRIX);
+  const runtime::Problem &problem = host.problem();
+  RowsToCheck rows = rowsToCheck(operand.matrix, problem.columns);
+  if (operand.operand->layout != SPARSEC_LAYOUT_TRANSPOSED)
+    return rows;
+  rows.productsPerRow *= double(rows.rows) / std::max(double(problem.rows), 1.0);
+  return {problem.rows, rows.productsPerRow, 0, operand.matrix.format.blockColumns};
 }
 
 /// The reference reads the columns of a block once for all its rows.
