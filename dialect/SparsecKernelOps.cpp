@@ -476,6 +476,14 @@ static LogicalResult verifyElementTypes(SpmmOp op) {
   // spmm_c22
   if (!isF8 && op.getAccumulation() == Accumulation::fast)
     return op.emitOpError("expects accumulation(fast) with W of f8E4M3FN or f8E5M2 only, but got ") << element;
+  // spmm_c23
+  auto scales = op.getScales() ? cast<RankedTensorType>(op.getScales().getType()) : RankedTensorType();
+  if (scales && (!isF8 || op.getAccumulation() == Accumulation::fast))
+    return op.emitOpError("expects scales with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got ")
+           << element << " and " << stringifyAccumulation(op.getAccumulation());
+  if (scales && (scales.getRank() != 1 || !scales.getElementType().isF32()))
+    return op.emitOpError("expects scales to be a tensor of f32 of rank 1, one for each stored block, but got ")
+           << scales;
   // spmm_c3
   if (!resultElement.isBF16() && !resultElement.isF16() && !resultElement.isF32())
     return op.emitOpError("expects Y to be of bf16, f16 or f32, but got ") << resultElement;

@@ -62,6 +62,8 @@ void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
 
+void BlockScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScale(), "scale"); }
+
 void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFirst(), "first");
   setName(getEnd(), "end");

@@ -53,6 +53,8 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Spm
   auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
   bool isTransposed = spmm.getMatrix().getType().getTransposed();
   list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix(), isTransposed ? SPARSEC_LAYOUT_TRANSPOSED : SPARSEC_LAYOUT_ROW_MAJOR);
+  if (spmm.getScales())
+    list.add(SPARSEC_SPMM_SCALES, spmm.getScales());
   list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
   for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
     auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));

@@ -105,6 +105,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
             auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, columnGranule(info));
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
             isLegal &= tileK % depthOf(info, problem.elementType) == 0;
+            isLegal &= tileK <= problem.blockColumns || !problem.hasScales;
             if (warpsM == 0 || !isLegal || (isScalar && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
             Schedule schedule;

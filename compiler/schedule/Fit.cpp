@@ -160,6 +160,10 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
   if (schedule.walk != TileWalk::Blocks)
     return broken(Limit::Instruction, fmt::format("expects walk = blocks for {}", type));
+  if (problem.hasScales && schedule.tileK > problem.blockColumns)
+    return broken(Limit::Geometry, fmt::format("expects tile_k to be at most {}, the columns of a block with a scale, "
+                                               "but got {}",
+                                               problem.blockColumns, schedule.tileK));
   if (info.isRepeated)
     return multipleOf("tile_k", schedule.tileK, depthOf(info, problem.elementType));
   if (!isWholeDepth(info, problem))

@@ -187,6 +187,9 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     if (!problem.xTransposed)
       return kernel.emitOpError("expects x_layout(nk), X as N x K, for products of ")
              << type << " on a GPU, but got kn";
+    if (problem.hasScales && problem.blockColumns < depthOf(infoOf(MatrixInstruction::MmaSync), problem.elementType))
+      return kernel.emitOpError("expects blocks of at least 32 columns for scales on a GPU, but got ")
+             << problem.blockColumns;
     return kernel.emitOpError("expects the host or a chip that multiplies ") << type << ", but got " << chip.name;
   }
 

@@ -76,11 +76,15 @@ SpmmParts::Values SpmmParts::viewsOfParts(Value firstColumn) {
   return parts;
 }
 
-Value SpmmParts::addProducts(Value sum, ValueRange parts, function_ref<Value(Value x)> multiply) {
+Value SpmmParts::scaleOf(Value block) {
+  return chain.getScales() ? Value(BlockScaleOp::create(b, b.getF32Type(), chain.getScales(), block)) : Value();
+}
+
+Value SpmmParts::addProducts(Value sum, ValueRange parts, Value scale, function_ref<Value(Value x)> multiply) {
   int64_t column = 0;
   for (Value x : parts) {
     Value part = multiply(x);
-    sum = named(PromoteOp::create(b, part, sum, column), "sum");
+    sum = named(PromoteOp::create(b, part, sum, scale, column), "sum");
     column += columnsOfPart();
   }
   return sum;

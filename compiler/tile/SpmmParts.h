@@ -29,8 +29,10 @@ protected:
   mlir::Value viewOfX(mlir::Value first, int64_t columns);
   /// With sums of two levels, the views of X whose products are added to the sum one after the other.
   Values viewsOfParts(mlir::Value firstColumn);
-  /// Adds the complete products of the parts to the sum.
-  mlir::Value addProducts(mlir::Value sum, mlir::ValueRange parts,
+  /// The scale of a block, or null where blocks have none.
+  mlir::Value scaleOf(mlir::Value block);
+  /// Adds the complete products of the parts to the sum, times the scale where there is one.
+  mlir::Value addProducts(mlir::Value sum, mlir::ValueRange parts, mlir::Value scale,
                           mlir::function_ref<mlir::Value(mlir::Value x)> multiply);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);

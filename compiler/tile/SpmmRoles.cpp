@@ -42,7 +42,7 @@ private:
   void buildConsumer();
   SmallVector<Value> multiplyRow(const CarriedTile &tile, Value a, Value x);
   SmallVector<Value> multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX);
-  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value sum);
+  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
@@ -163,11 +163,12 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
 /// The same with sums of two levels: no product is in flight from step to step.
 SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
   Value zero = ZeroOp::create(b, sumType());
-  auto loop = walk(tile, {zero, tile.cursor}, [&](Value /*block*/, Value /*column*/, ValueRange carried) {
+  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value, ValueRange carried) {
     Value sum = named(carried[0], "sum"), cursor = named(carried[1], "slot");
+    Value scale = scaleOf(block);
     for (int64_t depth : chain.getDepth()) {
       WaitOp::create(b, TypeRange(), ring, cursor);
-      sum = multiplyInParts(a, partsOfX, cursor, depth, sum);
+      sum = multiplyInParts(a, partsOfX, cursor, depth, scale, sum);
       cursor = NextOp::create(b, ring, cursor);
     }
     return SmallVector<Value>{sum, cursor};
@@ -176,10 +177,10 @@ SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value 
 }
 
 /// The slot is released before the last part is added.
-Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value sum) {
+Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum) {
   Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
   Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
-  return addProducts(sum, partsOfX, [&](Value x) -> Value {
+  return addProducts(sum, partsOfX, scale, [&](Value x) -> Value {
     Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
     Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
     if (x == partsOfX.back())

@@ -60,7 +60,8 @@ Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, V
   auto xType = xTransposed ? BufferType::get(context, n, k, ofX) : BufferType::get(context, k, n, ofX);
   Value a = LoadOp::create(b, aType, mapping.lookup(spmm.getMatrix()), tile, block, chunk, Operand::a);
   Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
-  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), wTransposed, xTransposed,
+  Value scales = spmm.getScales() ? mapping.lookup(spmm.getScales()) : Value();
+  return ChainOp::create(b, a, x, accumulator, scales, chunkDepths(b), wTransposed, xTransposed,
                          /*two_level=*/spmm.hasTwoLevels());
 }
 

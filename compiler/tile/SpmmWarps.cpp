@@ -39,7 +39,8 @@ private:
   void build();
   Value buildRow(const Tile &tile);
   Value multiplyRow(const Tile &tile);
-  Value multiplyStep(Value slot, Value sum);
+  Value scaleOfStep(const Tile &tile, Value number);
+  Value multiplyStep(Value slot, Value scale, Value sum);
   Value stepsOf(const Tile &tile);
   Value countSteps(const Tile &tile);
   NextCopies startCopies(const Tile &tile, Value number, const NextCopies &next);
@@ -103,22 +104,30 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
   auto finished = loop(count, {begin, started[0], started[1], zero}, {"slot", "free_slot", "step", "sum"},
                        [&](Value index, ValueRange carried) {
                          Value slot = carried[0];
+                         Value scale = scaleOfStep(tile, index);
                          if (isAsynchronous())
                            AwaitCopiesOp::create(b, ahead - 1);
                          BarrierOp::create(b);
                          NextCopies next = startCopies(tile, add(b, index, ahead), {carried[1], carried[2]});
-                         Value sum = multiplyStep(slot, carried[3]);
+                         Value sum = multiplyStep(slot, scale, carried[3]);
                          return SmallVector<Value>{NextOp::create(b, ring, slot), next.slot, next.step, sum};
                        });
   return finished.back();
 }
 
-Value SpmmWarps::multiplyStep(Value slot, Value sum) {
+/// A step has several blocks only where they have no scales.
+Value SpmmWarps::scaleOfStep(const Tile &tile, Value number) {
+  if (!chain.getScales())
+    return {};
+  return scaleOf(add(b, tile.firstBlock, divide(b, number, blockLoop.getChunks())));
+}
+
+Value SpmmWarps::multiplyStep(Value slot, Value scale, Value sum) {
   int64_t depth = schedule.getTileK();
   if (x)
     return ProductOp::create(b, sumType(), a, slot, x, slot, sum, depth);
   Type type = AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfPart());
-  return addProducts(sum, partsOfX, [&](Value x) -> Value {
+  return addProducts(sum, partsOfX, scale, [&](Value x) -> Value {
     return ProductOp::create(b, type, a, slot, x, slot, /*accumulator=*/Value(), depth);
   });
 }

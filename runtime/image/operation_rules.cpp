@@ -17,6 +17,7 @@ constexpr SlotRule spmmSlots[] = {
     {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, true, false},
     {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, true, false},
     {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
+    {SPARSEC_SPMM_SCALES, "block scales", 0, 1, dense, f32, 1, false, false, false},
     {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
 };
 constexpr AttributeRule spmmAttributes[] = {

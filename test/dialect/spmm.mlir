@@ -42,6 +42,19 @@ sparsec.kernel @mixed_f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: te
   sparsec.return %0 : tensor<?x?xbf16>
 }
 
+// A scale for each stored block.
+// CHECK-LABEL: sparsec.kernel @scales(
+sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %r: tensor<?xf32>)
+    -> (y: tensor<?x?xbf16>) {
+  // CHECK: sparsec.spmm %w scales(%s), %x, %r per_row x_layout(nk) epilogue
+  %0 = sparsec.spmm %w scales(%s), %x, %r per_row x_layout(nk) epilogue (%acc: f32, %row: f32) {
+    %scaled = arith.mulf %acc, %row : f32
+    sparsec.yield %scaled : f32
+  // CHECK: : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?xf32>) -> tensor<?x?xbf16>
+  } : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
 // CHECK-LABEL: sparsec.kernel @fast_f8(
 sparsec.kernel @fast_f8(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xf32>) {
   // CHECK: sparsec.spmm %w, %x x_layout(nk) y_layout(nm) accumulation(fast) :

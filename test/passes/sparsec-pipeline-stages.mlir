@@ -176,3 +176,30 @@ sparsec.kernel @two_levels_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// The scale of a block is read before its stages arrive, and multiplies each of its products.
+// CHECK-LABEL: sparsec.program @scales
+// CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf8E5M2>, %{{.*}}: tensor<?x?xbf16>):
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor):
+// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]] : tensor<?xf32>
+// CHECK-NEXT: sparsec.wait
+// CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM]] {column = 0 : i64}
+// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM0]] {column = 0 : i64}
+sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
+  %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Warps count the block of a step: two chunks each here.
+// CHECK-LABEL: sparsec.program @scales_of_warps
+// CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>,
+// CHECK: %[[FIRST:.*]], %{{.*}} = sparsec.row_blocks
+// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[SUM:.*]] = %{{.*}})
+// CHECK: %[[NUMBER:.*]] = arith.div{{[su]}}i %[[I]], %c2_i32
+// CHECK-NEXT: %[[BLOCK:.*]] = arith.addi %[[FIRST]], %[[NUMBER]]
+// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]]
+// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM]] {column = 0 : i64}
+sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -203,6 +203,10 @@ TEST_F(ScheduleFit, MmaSyncOfF8) {
   EXPECT_TRUE(check(schedule, ada).ok());
   schedule.tileK = 16;
   expectBroken(schedule, ada, Limit::Geometry, "expects tile_k to be a multiple of 32, but got 16");
+  problem.hasScales = true;
+  schedule.tileK = 32;
+  expectBroken(schedule, ada, Limit::Geometry,
+               "expects tile_k to be at most 16, the columns of a block with a scale, but got 32");
 }
 
 TEST_F(ScheduleFit, WgmmaOfF8) {
@@ -224,6 +228,8 @@ TEST_F(ScheduleFit, WgmmaOfF8) {
   expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks for f8E4M3FN");
   problem.xTransposed = false;
   expectBroken(schedule, hopper, Limit::Instruction, "expects x_layout(nk) for f8E4M3FN, but got kn");
+  problem.wTransposed = true;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects W as M x K for f8E4M3FN, but got transposed");
 }
 
 /// 64 x 128 temporaries of 128 threads.

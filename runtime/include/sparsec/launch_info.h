@@ -74,6 +74,7 @@ typedef enum sparsec_spmm_slot_e {
   SPARSEC_SPMM_DENSE = 2,  /* the dense operand X: (K, N) or (N, K) */
   SPARSEC_SPMM_RESULT = 3, /* Y: (M, N) or (N, M) */
   SPARSEC_SPMM_EXTRA = 4,  /* an operand of the epilogue region; see sparsec_broadcast_t */
+  SPARSEC_SPMM_SCALES = 5, /* f32, (blocks): a factor of each block of W, with fp8 operands */
 } sparsec_spmm_slot_t;
 
 /*
