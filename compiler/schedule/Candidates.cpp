@@ -156,17 +156,18 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   return schedules;
 }
 
-/// Three block rows, and as wide as registers allow: few columns of X for many products.
+/// Three block rows, and as wide as registers allow: few columns of X for many products. Rings have as many bytes for
+/// all types.
 static Schedule windowSchedule(const ProblemDescription &problem) {
-  constexpr int64_t rowsOfWindow = 3;
+  constexpr int64_t rowsOfWindow = 3, blockStageBytes = 16;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   Schedule schedule;
   schedule.walk = TileWalk::Windows;
   schedule.tileM = rowsOfWindow * info.m;
   schedule.tileN = 256;
-  schedule.tileK = granule(info, problem.elementType);
+  schedule.tileK = stageDepth(info, problem);
   schedule.consumersM = rowsOfWindow;
-  schedule.blockStages = 8;
+  schedule.blockStages = blockStageBytes / bytesOf(problem.elementType);
   schedule.cluster = 2;
   return schedule;
 }
@@ -187,7 +188,8 @@ static Schedule streamSchedule(const ProblemDescription &problem) {
 }
 
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 3;
+  constexpr int64_t alignment = 16, mostStageBytes = 10, leastStages = 3;
+  const int64_t mostStages = mostStageBytes / bytesOf(problem.elementType);
   std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
   if (!copy || !chip.find(MatrixInstruction::Wgmma))
     return {};

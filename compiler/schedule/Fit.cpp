@@ -158,8 +158,11 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
     return broken(Limit::Instruction, fmt::format("expects W as M x K for {}, but got transposed", type));
   if (!problem.xTransposed)
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
-  if (schedule.walk != TileWalk::Blocks)
-    return broken(Limit::Instruction, fmt::format("expects walk = blocks for {}", type));
+  if (schedule.walk == TileWalk::Streams)
+    return broken(Limit::Instruction, fmt::format("expects walk = blocks or windows for {}", type));
+  if (schedule.walk == TileWalk::Windows && problem.hasTwoLevels)
+    return broken(Limit::Instruction,
+                  fmt::format("expects walk = blocks for sums of {} of two levels, but got windows", type));
   if (problem.hasScales && schedule.tileK > problem.blockColumns)
     return broken(Limit::Geometry, fmt::format("expects tile_k to be at most {}, the columns of a block with a scale, "
                                                "but got {}",

@@ -40,3 +40,11 @@ sparsec.kernel @rest(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x80>, %x: tensor<?
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x80>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// Windows are for sums of one level: the registers of three consumers do not hold two.
+// CHECK-LABEL: sparsec.kernel @windows(
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = {{[0-9]+}}, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 16>]
+sparsec.kernel @windows(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -224,8 +224,12 @@ TEST_F(ScheduleFit, WgmmaOfF8) {
   expectBroken(schedule, hopper, Limit::Instruction,
                "expects blocks with a multiple of 32 columns for f8E4M3FN, but got 80");
   problem.blockColumns = 128;
+  schedule.walk = TileWalk::Streams;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks or windows for f8E4M3FN");
+  problem.hasTwoLevels = true;
   schedule.walk = TileWalk::Windows;
-  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks for f8E4M3FN");
+  expectBroken(schedule, hopper, Limit::Instruction,
+               "expects walk = blocks for sums of f8E4M3FN of two levels, but got windows");
   problem.xTransposed = false;
   expectBroken(schedule, hopper, Limit::Instruction, "expects x_layout(nk) for f8E4M3FN, but got kn");
   problem.wTransposed = true;
