@@ -18,7 +18,8 @@ struct Candidate {
   std::string label, target, layouts;
   int64_t blockRows, blockColumns; // of the M x K matrix
   sparsec_dtype_t dtype, resultDtype;
-  std::string type; // "bf16", "f8E4M3FN", or "f8E4M3FN fast"
+  std::string type; // "bf16", "f8E4M3FN", "f8E4M3FN fast", or "f8E4M3FN scales"
+  bool hasScales;   // a factor for each block, between the matrix and X
   bool matrixTransposed, denseTransposed, resultTransposed;
 };
 

@@ -106,8 +106,13 @@ std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const spa
   auto dense = [](void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns, bool transposed) {
     return transposed ? sparsec_dense_2d(data, dtype, columns, rows) : sparsec_dense_2d(data, dtype, rows, columns);
   };
-  return {matrix, dense(operands.x.data(), operands.dtype, size.depth, size.columns, candidate.denseTransposed),
-          dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
+  std::vector<Argument> arguments = {
+      matrix, dense(operands.x.data(), operands.dtype, size.depth, size.columns, candidate.denseTransposed),
+      dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
+  if (candidate.hasScales)
+    arguments.insert(arguments.begin() + 1,
+                     sparsec_dense_1d(operands.scales.data(), SPARSEC_DTYPE_F32, matrix.capacity));
+  return arguments;
 }
 
 Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &arguments) const {
@@ -195,7 +200,9 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
     row.planned = measure(candidate, matrix, expected, plan.get());
   }
   if (options.withOpenPlan) {
-    Plan plan = makePlan(candidate, {matrix.view, {}, {}});
+    std::vector<Argument> arguments(sparsec_kernel_info(candidate.kernel)->argument_count);
+    arguments.front() = matrix.view;
+    Plan plan = makePlan(candidate, arguments);
     describe(candidate, matrix, plan, row);
     row.openPlanMilliseconds = planInfo(plan).milliseconds;
     row.openPlanned = measure(candidate, matrix, expected, plan.get());

@@ -39,7 +39,8 @@ DeviceBuffer upload(sparsec_device_t device, const std::vector<float> &values, s
 Operands::Operands(sparsec_device_t device, const ProductSize &size, sparsec_dtype_t dtype)
     : device(device), size(size), dtype(dtype), hostW(randomValues(size.rows * size.depth, weightSeed, dtype)),
       hostX(randomValues(size.depth * size.columns, denseSeed, dtype)), w(upload(device, hostW, dtype)),
-      x(upload(device, hostX, dtype)), y(device, size.rows * size.columns * sizeof(float)) {}
+      x(upload(device, hostX, dtype)), scales(uploadArray(device, std::vector<float>(size.rows * size.depth / 256, 1))),
+      y(device, size.rows * size.columns * sizeof(float)) {}
 
 Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density, bool isTransposed)
     : blockRows(blockRows), blockColumns(blockColumns), isTransposed(isTransposed) {

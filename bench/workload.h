@@ -24,7 +24,8 @@ struct Operands {
   sparsec_dtype_t dtype;
   std::vector<float> hostW, hostX; // elements of `dtype`
   harness::DeviceBuffer w, x;
-  harness::DeviceBuffer y; // large enough for f32
+  harness::DeviceBuffer scales; // ones, as many as a matrix has blocks of 16 x 16
+  harness::DeviceBuffer y;      // large enough for f32
 };
 
 /// One pattern, on the host and on the device. A transposed matrix is stored as K x M; its blocks are stored
