@@ -2,6 +2,8 @@
 
 #include "candidate.h"
 
+#include "sparsec/launch_info.hpp"
+
 #include <algorithm>
 #include <filesystem>
 #include <fmt/format.h>
@@ -16,24 +18,43 @@ using namespace harness;
 
 namespace {
 
-/// Nothing for kernels that are not bf16 or have an epilogue.
+bool isFast(const sparsec_launch_info_t &info, const sparsec_operation_info_t &operation) {
+  auto attributes = recordsOf<sparsec_attribute_info_t>(info);
+  for (const auto &attribute : attributes.slice(operation.attribute_first, operation.attribute_count))
+    if (attribute.key == SPARSEC_ATTRIBUTE_ACCUMULATION)
+      return attribute.value == SPARSEC_ACCUMULATION_FAST;
+  return false;
+}
+
+/// Nothing for kernels of other types and for those that have an epilogue.
 std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &module, size_t index) {
   Candidate candidate = {};
   candidate.module = module;
   check(sparsec_module_kernel_at(module.get(), index, &candidate.kernel));
   const sparsec_kernel_info_t *info = sparsec_kernel_info(candidate.kernel);
-  if (sparsec_kernel_operation(candidate.kernel)->kind != SPARSEC_OPERATION_SPMM || info->argument_count != 3)
+  if (sparsec_kernel_operation(candidate.kernel)->kind != SPARSEC_OPERATION_SPMM || info->argument_count < 3)
+    return std::nullopt;
+  candidate.hasScales = operandOf(candidate.kernel, 1).slot == SPARSEC_SPMM_SCALES;
+  const size_t ofX = candidate.hasScales ? 2 : 1, ofY = ofX + 1;
+  if (info->argument_count != ofY + 1)
     return std::nullopt;
   const sparsec_argument_info_t *w = sparsec_kernel_argument(candidate.kernel, 0);
-  const sparsec_argument_info_t *y = sparsec_kernel_argument(candidate.kernel, 2);
-  if (w->dtype != SPARSEC_DTYPE_BF16)
+  const sparsec_argument_info_t *y = sparsec_kernel_argument(candidate.kernel, ofY);
+  bool isF8 = w->dtype == SPARSEC_DTYPE_F8E4M3FN;
+  if ((!isF8 && w->dtype != SPARSEC_DTYPE_BF16) || sparsec_kernel_argument(candidate.kernel, ofX)->dtype != w->dtype)
     return std::nullopt;
+  candidate.dtype = static_cast<sparsec_dtype_t>(w->dtype);
+  candidate.type = isF8 ? "f8E4M3FN" : "bf16";
+  if (isFast(*sparsec_module_launch_info(module.get()), *sparsec_kernel_operation(candidate.kernel)))
+    candidate.type += " fast";
+  if (candidate.hasScales)
+    candidate.type += " scales";
   candidate.matrixTransposed = operandOf(candidate.kernel, 0).layout == SPARSEC_LAYOUT_TRANSPOSED;
   candidate.blockRows = candidate.matrixTransposed ? w->block_columns : w->block_rows;
   candidate.blockColumns = candidate.matrixTransposed ? w->block_rows : w->block_columns;
   candidate.resultDtype = static_cast<sparsec_dtype_t>(y->dtype);
-  candidate.denseTransposed = operandOf(candidate.kernel, 1).layout == SPARSEC_LAYOUT_TRANSPOSED;
-  candidate.resultTransposed = operandOf(candidate.kernel, 2).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.denseTransposed = operandOf(candidate.kernel, ofX).layout == SPARSEC_LAYOUT_TRANSPOSED;
+  candidate.resultTransposed = operandOf(candidate.kernel, ofY).layout == SPARSEC_LAYOUT_TRANSPOSED;
   candidate.layouts = fmt::format("{}{}_{}", candidate.matrixTransposed ? "km_" : "",
                                   candidate.denseTransposed ? "nk" : "kn", candidate.resultTransposed ? "nm" : "mn");
   return candidate;

@@ -17,7 +17,9 @@ struct Candidate {
   sparsec_kernel_t kernel;
   std::string label, target, layouts;
   int64_t blockRows, blockColumns; // of the M x K matrix
-  sparsec_dtype_t resultDtype;
+  sparsec_dtype_t dtype, resultDtype;
+  std::string type; // "bf16", "f8E4M3FN", "f8E4M3FN fast", or "f8E4M3FN scales"
+  bool hasScales;   // a factor for each block, between the matrix and X
   bool matrixTransposed, denseTransposed, resultTransposed;
 };
 

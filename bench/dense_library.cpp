@@ -16,22 +16,27 @@ constexpr int typeBf16 = 14;
 constexpr int computeF32 = 68;
 constexpr int defaultAlgorithm = -1;
 
+} // namespace
+
 void checkCublas(int result, const char *call) {
   if (result != 0)
     throw std::runtime_error(std::string(call) + " failed with status " + std::to_string(result));
 }
 
-} // namespace
+void *openLibrary(const std::string &path, const std::string &name) {
+  std::vector<std::string> paths = {name + ".so.13", name + ".so.12", name + ".so",
+                                    "/usr/local/cuda/lib64/" + name + ".so"};
+  if (!path.empty())
+    paths = {path};
+  void *library = nullptr;
+  for (const std::string &file : paths)
+    if (!library)
+      library = dlopen(file.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  return library;
+}
 
 std::unique_ptr<DenseLibrary> DenseLibrary::open(const std::string &path, const harness::CudaStream &stream) {
-  std::vector<std::string> names = {"libcublas.so.13", "libcublas.so.12", "libcublas.so",
-                                    "/usr/local/cuda/lib64/libcublas.so"};
-  if (!path.empty())
-    names = {path};
-  void *library = nullptr;
-  for (const std::string &name : names)
-    if (!library)
-      library = dlopen(name.c_str(), RTLD_NOW | RTLD_GLOBAL);
+  void *library = openLibrary(path, "libcublas");
   if (!library)
     return nullptr;
   auto create = reinterpret_cast<Create>(dlsym(library, "cublasCreate_v2"));

@@ -16,6 +16,11 @@ struct ProductSize {
   int64_t rows, depth, columns; // M, K, N
 };
 
+/// The library `name` at `path` (empty: the usual places), or null.
+void *openLibrary(const std::string &path, const std::string &name);
+/// Throws when a call of cuBLAS failed.
+void checkCublas(int result, const char *call);
+
 class DenseLibrary {
 public:
   /// Null when there is no cuBLAS at `path` (empty: the usual names).

@@ -51,8 +51,8 @@ public:
     arguments = {
         sparsec_blocks_bsr(candidate.blockRows, candidate.blockColumns, static_cast<int32_t>(candidate.blockRows),
                            static_cast<int32_t>(candidate.blockColumns), 1, static_cast<const int32_t *>(rowPtr.data()),
-                           static_cast<const int32_t *>(colIdx.data()), SPARSEC_DTYPE_BF16, w.data()),
-        dense(x, SPARSEC_DTYPE_BF16, candidate.blockColumns, candidate.denseTransposed),
+                           static_cast<const int32_t *>(colIdx.data()), candidate.dtype, w.data()),
+        dense(x, candidate.dtype, candidate.blockColumns, candidate.denseTransposed),
         dense(y, candidate.resultDtype, candidate.blockRows, candidate.resultTransposed)};
   }
 
@@ -125,6 +125,8 @@ int run(const std::string &folder) {
   fmt::print("{:<40} {:>14} {:>8} {:>10} {:>9} {:>9}\n", "host time in ns", "cuLaunchKernel", "launch", "with plan",
              "launcher", "- driver");
   for (const Candidate &candidate : loadCandidates(device.get(), folder)) {
+    if (candidate.hasScales)
+      continue;
     HostTimes times = measure(candidate, device.get(), stream);
     fmt::print("{:<40} {:>14.0f} {:>8.0f} {:>10.0f} {:>9.0f} {:>9.0f}\n", candidate.label, times.driver, times.launch,
                times.plannedLaunch, times.launcher, times.launcher - times.driver);

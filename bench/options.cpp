@@ -15,7 +15,7 @@ namespace sparsec::bench {
 namespace {
 
 constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
-  --kernels DIR       folder of compiled kernels (bf16, no epilogue); may be given more than once
+  --kernels DIR       folder of compiled kernels (bf16 or f8E4M3FN, no epilogue); may be given more than once
   --schedule-dir DIR  more kernels that differ in their schedules: also prints the fastest of every case
   --size MxKxN        (default: 8192x8192x8192)
   --density LIST      (default: 1,0.5,0.25,0.1,0.05)
@@ -25,9 +25,13 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --pattern KIND      what plans are told of the pattern: static (it stays as it is, so that they may hold it in another
                       order) or dynamic (default: static)
   --launches COUNT    timed launches of every case (default: 15, at least 11)
+  --steady            times launches back to back in windows of 50 ms that alternate with those of the dense product,
+                      after two seconds of both: the card is then at its power limit
   --cublas FILE       the library to compare with (default: libcublas.so.13, .12, ...)
+  --cublaslt FILE     the same for fp8 (default: libcublasLt.so.13, .12, ...)
   --json FILE         also write the results there
-Ratios are to the row-major dense product, timed before and after every case. L2 is flushed before every launch.
+Ratios are to the row-major dense product, timed before and after every case; for fp8 to that of cublasLt with its
+default accumulation, for X as N x K. L2 is flushed before every launch, but not with --steady.
 )";
 
 [[noreturn]] void exitWithUsage(const std::string &message) {
@@ -101,7 +105,8 @@ Options parseCommandLine(int argc, char **argv) {
       {"size", required_argument, nullptr, 's'},    {"density", required_argument, nullptr, 'D'},
       {"case", required_argument, nullptr, 'c'},    {"plan", required_argument, nullptr, 'p'},
       {"pattern", required_argument, nullptr, 'P'}, {"launches", required_argument, nullptr, 'l'},
-      {"cublas", required_argument, nullptr, 'b'},  {"json", required_argument, nullptr, 'j'},
+      {"cublas", required_argument, nullptr, 'b'},  {"cublaslt", required_argument, nullptr, 'L'},
+      {"steady", no_argument, nullptr, 'S'},        {"json", required_argument, nullptr, 'j'},
       {"help", no_argument, nullptr, 'h'},          {}};
   Options options;
   for (int key; (key = getopt_long(argc, argv, "", longOptions, nullptr)) != -1;) {
@@ -132,6 +137,12 @@ Options parseCommandLine(int argc, char **argv) {
       break;
     case 'b':
       options.cublas = optarg;
+      break;
+    case 'L':
+      options.cublasLt = optarg;
+      break;
+    case 'S':
+      options.isSteady = true;
       break;
     case 'j':
       options.json = optarg;

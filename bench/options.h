@@ -18,9 +18,10 @@ struct Options {
   std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
   std::vector<std::map<std::string, std::string>> cases;
   bool withPlan = true, withOpenPlan = false, withoutPlan = true;
+  bool isSteady = false;       // windows at the power limit, instead of launches with a flushed L2
   bool isPatternStatic = true; // plans may hold it in another order
   int launches = 15;
-  std::string cublas, json;
+  std::string cublas, cublasLt, json;
 };
 
 /// Ends the program with a message when the command line is wrong.

@@ -55,18 +55,20 @@ std::string jsonOf(const std::optional<Measurement> &measurement) {
 std::string jsonOf(const Row &row) {
   return fmt::format(
       R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
-      R"("block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
+      R"("type": {}, "block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
       R"("open_plan_ms": {:.4f}, "plan_columns": {}, "planned": {}, "open_planned": {}, "unplanned": {}}})",
       quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
-      row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount, row.planMilliseconds,
-      row.openPlanMilliseconds, row.planColumns, jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.unplanned));
+      quoted(row.type), row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount,
+      row.planMilliseconds, row.openPlanMilliseconds, row.planColumns, jsonOf(row.planned), jsonOf(row.openPlanned),
+      jsonOf(row.unplanned));
 }
 
 std::string jsonOf(const DenseRow &row, double flops) {
-  return fmt::format(R"({{"layouts": {}, "before_ms": {:.5f}, "after_ms": {:.5f}, "before_tflops": {:.2f}, )"
-                     R"("after_tflops": {:.2f}}})",
-                     quoted(row.layouts), row.before.medianMilliseconds, row.after.medianMilliseconds,
-                     rateOf(flops, row.before), rateOf(flops, row.after));
+  return fmt::format(
+      R"({{"type": {}, "layouts": {}, "before_ms": {:.5f}, "after_ms": {:.5f}, "before_tflops": {:.2f}, )"
+      R"("after_tflops": {:.2f}}})",
+      quoted(row.type), quoted(row.layouts), row.before.medianMilliseconds, row.after.medianMilliseconds,
+      rateOf(flops, row.before), rateOf(flops, row.after));
 }
 
 /// Elements of a JSON array, one a line.
@@ -152,17 +154,18 @@ void printRowHeader() {
     titles += fmt::format(" | {:^38}", choice.title);
     columns += fmt::format(" | {:>8} {:>8} {:>7} {:>6} {:>5}", "ms", "best", "TFLOP/s", "ratio", "us");
   }
-  fmt::print("{:>51}{} |\n", "", titles);
-  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>14}{} | regs\n", "block", "layout", "d", "target", "plans ms", columns);
+  fmt::print("{:>65}{} |\n", "", titles);
+  fmt::print("{:>9} {:<13} {:<6} {:>5} {:<13} {:>14}{} | regs\n", "block", "type", "layout", "d", "target", "plans ms",
+             columns);
 }
 
 void printRow(const Row &row) {
   std::string measurements;
   for (const Choice &choice : choices)
     measurements += " | " + measurementText(row.*choice.measurement);
-  fmt::print("{:>9} {:<6} {:>5} {:<13} {:>7.2f}{:>7.2f}{} | {:>4}  {} {}\n", blockText(row), row.layouts, row.density,
-             row.target, row.planMilliseconds, row.openPlanMilliseconds, measurements, row.registers, row.label,
-             row.schedule);
+  fmt::print("{:>9} {:<13} {:<6} {:>5} {:<13} {:>7.2f}{:>7.2f}{} | {:>4}  {} {}\n", blockText(row), row.type,
+             row.layouts, row.density, row.target, row.planMilliseconds, row.openPlanMilliseconds, measurements,
+             row.registers, row.label, row.schedule);
   for (const Choice &choice : choices)
     if (const auto &measurement = row.*choice.measurement; measurement && !measurement->error.empty())
       fmt::print("  WRONG {}: {}\n", choice.title, measurement->error);
@@ -170,15 +173,15 @@ void printRow(const Row &row) {
 }
 
 void Report::printSummary() const {
-  fmt::print("\n{}, {} x {} x {} (M x K x N), bf16\n", device, size.rows, size.depth, size.columns);
+  fmt::print("\n{}, {} x {} x {} (M x K x N)\n", device, size.rows, size.depth, size.columns);
   for (const DenseRow &row : dense)
-    fmt::print("cuBLAS dense {}: {:.1f} TFLOP/s at the start, {:.1f} at the end\n", row.layouts,
+    fmt::print("cuBLAS dense {} {}: {:.1f} TFLOP/s at the start, {:.1f} at the end\n", row.type, row.layouts,
                rateOf(denseFlops(size), row.before), rateOf(denseFlops(size), row.after));
   std::map<std::string, RatioTable> tables;
   for (const Row &row : rows)
     for (const Choice &choice : choices)
       if (const auto &measurement = row.*choice.measurement; isRight(measurement))
-        tables[fmt::format("{}, {}, {}, {}", row.target, row.layouts, choice.tableTitle,
+        tables[fmt::format("{}, {}, {}, {}, {}", row.target, row.type, row.layouts, choice.tableTitle,
                            dense.empty() ? "TFLOP/s" : "x cuBLAS dense")]
             .add(row, *measurement);
   for (const auto &[title, table] : tables)
@@ -186,9 +189,9 @@ void Report::printSummary() const {
 }
 
 void Report::printBest() const {
-  std::map<std::tuple<std::string, int64_t, int64_t, double>, const Row *> best;
+  std::map<std::tuple<std::string, std::string, int64_t, int64_t, double>, const Row *> best;
   for (const Row &row : rows) {
-    const Row *&slot = best[{row.layouts, -row.blockRows, -row.blockColumns, -row.density}];
+    const Row *&slot = best[{row.type, row.layouts, -row.blockRows, -row.blockColumns, -row.density}];
     if (!slot || row.bestTeraflops() > slot->bestTeraflops())
       slot = &row;
   }

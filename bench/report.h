@@ -15,8 +15,9 @@ namespace sparsec::bench {
 /// The measurements of one kernel on one pattern, with one plan or without.
 struct Measurement {
   Timing timing;
-  double teraflops;  // useful: those of the blocks that are there
-  double denseRatio; // to the dense product's rate in the same case; 0 without a dense library
+  double teraflops;         // useful: those of the blocks that are there
+  double denseMilliseconds; // of the dense product beside it; 0: it is timed once for the case
+  double denseRatio;        // to the dense product's rate in the same case; 0 without a dense library
   double hostMicroseconds;
   std::string error; // not empty: the result was wrong, and nothing was timed
 };
@@ -28,6 +29,7 @@ struct Row {
   std::string schedule;
   uint32_t registers, sharedMemory, spillBytes;
   int64_t blockRows, blockColumns;
+  std::string type;    // that of the candidate
   std::string layouts; // "kn_mn": X is K x N, Y is M x N
   double density;      // asked for
   int64_t blockCount;
@@ -39,9 +41,9 @@ struct Row {
   bool isWrong() const;
 };
 
-/// The dense product of one layout at the start and at the end of the run.
+/// The dense product of one type and layout at the start and at the end of the run.
 struct DenseRow {
-  std::string layouts;
+  std::string type, layouts;
   Timing before, after;
 };
 
@@ -51,7 +53,8 @@ struct Report {
   std::vector<DenseRow> dense;
   std::vector<Row> rows;
 
-  /// The dense rates, and for every target and layout the ratios over blocks and densities with their geometric mean.
+  /// The dense rates, and for every target, type and layout the ratios over blocks and densities with their geometric
+  /// mean.
   void printSummary() const;
   /// The fastest kernel of every case.
   void printBest() const;

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec-bench: times compiled SpMM kernels over blocks, densities and layouts next to the dense product of cuBLAS.
+// sparsec-bench: times compiled SpMM kernels over blocks, densities and layouts next to the dense product of
+// cuBLAS.
 
 #include "candidate.h"
+#include "dense_f8.h"
 #include "options.h"
 #include "report.h"
 #include "workload.h"
@@ -19,18 +21,28 @@ using namespace harness;
 
 namespace {
 
-/// One run of the benchmark.
+/// The benchmark of one element type.
 class Bench {
 public:
-  Bench(const Options &options, sparsec_device_t device)
-      : options(options), device(device), operands(device, options.size), timer(device, stream, options.launches),
-        dense(DenseLibrary::open(options.cublas, stream)) {}
+  Bench(const Options &options, sparsec_device_t device, sparsec_dtype_t dtype)
+      : options(options), device(device), operands(device, options.size, dtype),
+        timer(device, stream, options.launches) {
+    if (isF8())
+      denseF8 = DenseF8Product::open(options.cublasLt, options.size, device, stream);
+    else
+      dense = DenseLibrary::open(options.cublas, stream);
+  }
 
   void run(const std::vector<Candidate> &candidates, Report &report);
 
 private:
   bool isWanted(const Candidate &candidate, double density) const;
+  bool isF8() const { return sparsec_dtype_bytes(operands.dtype) == 1; }
+  bool hasDense() const { return dense || denseF8; }
+  /// Of fp8 there is one: that of the transposed layouts.
+  void multiplyDense(bool transposed) const;
   Timing timeDense(bool transposed) const;
+  void startDenseRows(Report &report) const;
   void timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report);
   Row timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected);
   Measurement measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
@@ -48,6 +60,7 @@ private:
   Operands operands;
   FlushedTimer timer;
   std::unique_ptr<DenseLibrary> dense;
+  std::unique_ptr<DenseF8Product> denseF8;
   std::vector<char> resultBytes, resultBytesAfter;
 };
 
@@ -70,9 +83,15 @@ bool Bench::isWanted(const Candidate &candidate, double density) const {
   return options.cases.empty() || std::any_of(options.cases.begin(), options.cases.end(), matches);
 }
 
+void Bench::multiplyDense(bool transposed) const {
+  if (denseF8)
+    denseF8->multiply(operands.w.data(), operands.x.data(), operands.y.data());
+  else
+    dense->multiply(options.size, operands.w.data(), operands.x.data(), operands.y.data(), transposed);
+}
+
 Timing Bench::timeDense(bool transposed) const {
-  return timer.measure(
-      [&] { dense->multiply(options.size, operands.w.data(), operands.x.data(), operands.y.data(), transposed); });
+  return timer.measure([&] { multiplyDense(transposed); });
 }
 
 void Bench::poisonResult() const {
@@ -87,8 +106,13 @@ std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const spa
   auto dense = [](void *data, sparsec_dtype_t dtype, int64_t rows, int64_t columns, bool transposed) {
     return transposed ? sparsec_dense_2d(data, dtype, columns, rows) : sparsec_dense_2d(data, dtype, rows, columns);
   };
-  return {matrix, dense(operands.x.data(), SPARSEC_DTYPE_BF16, size.depth, size.columns, candidate.denseTransposed),
-          dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
+  std::vector<Argument> arguments = {
+      matrix, dense(operands.x.data(), operands.dtype, size.depth, size.columns, candidate.denseTransposed),
+      dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
+  if (candidate.hasScales)
+    arguments.insert(arguments.begin() + 1,
+                     sparsec_dense_1d(operands.scales.data(), SPARSEC_DTYPE_F32, matrix.capacity));
+  return arguments;
 }
 
 Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &arguments) const {
@@ -123,7 +147,15 @@ Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, con
   result.error = findError(operands, expected, candidate.resultDtype, candidate.resultTransposed, resultBytes);
   if (!result.error.empty())
     return result;
-  result.timing = timer.measure(launch);
+  if (options.isSteady && hasDense()) {
+    auto [own, other] = timeInWindows(stream, launch, [&] { multiplyDense(false); });
+    result.timing = own;
+    result.denseMilliseconds = other.medianMilliseconds;
+    launch();
+    stream.synchronize();
+  } else {
+    result.timing = timer.measure(launch);
+  }
   resultBytesAfter.resize(resultBytes.size());
   check(sparsec_memory_download(device, resultBytesAfter.data(), operands.y.data(), resultBytesAfter.size()));
   if (resultBytes != resultBytesAfter)
@@ -155,6 +187,7 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   Row row = {};
   row.label = candidate.label;
   row.target = candidate.target;
+  row.type = candidate.type;
   row.layouts = candidate.layouts;
   row.blockRows = candidate.blockRows;
   row.blockColumns = candidate.blockColumns;
@@ -167,7 +200,9 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
     row.planned = measure(candidate, matrix, expected, plan.get());
   }
   if (options.withOpenPlan) {
-    Plan plan = makePlan(candidate, {matrix.view, {}, {}});
+    std::vector<Argument> arguments(sparsec_kernel_info(candidate.kernel)->argument_count);
+    arguments.front() = matrix.view;
+    Plan plan = makePlan(candidate, arguments);
     describe(candidate, matrix, plan, row);
     row.openPlanMilliseconds = planInfo(plan).milliseconds;
     row.openPlanned = measure(candidate, matrix, expected, plan.get());
@@ -185,33 +220,46 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, double de
   SampledRows expected(operands, matrix, first.denseTransposed);
   std::vector<Row> rows;
   rows.reserve(candidates.size());
-  double denseBefore = dense ? timeDense(false).medianMilliseconds : 0;
+  double denseBefore = hasDense() ? timeDense(false).medianMilliseconds : 0;
   for (const Candidate *candidate : candidates)
     rows.push_back(timeCandidate(*candidate, matrix, expected));
-  double denseMilliseconds = dense ? (denseBefore + timeDense(false).medianMilliseconds) / 2 : 0;
+  double denseMilliseconds = hasDense() ? (denseBefore + timeDense(false).medianMilliseconds) / 2 : 0;
   double denseFlops = 2.0 * static_cast<double>(options.size.rows) * static_cast<double>(options.size.depth) *
                       static_cast<double>(options.size.columns);
   for (Row &row : rows) {
     row.density = density;
     for (auto *measurement : {&row.planned, &row.openPlanned, &row.unplanned})
-      if (dense && *measurement)
-        (*measurement)->denseRatio = (*measurement)->teraflops / (denseFlops / denseMilliseconds * 1e-9);
+      if (hasDense() && *measurement) {
+        double own = (*measurement)->denseMilliseconds;
+        double rate = denseFlops / (own > 0 ? own : denseMilliseconds) * 1e-9;
+        (*measurement)->denseRatio = (*measurement)->teraflops / rate;
+      }
     printRow(row);
     report.rows.push_back(row);
   }
 }
 
-void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
-  if (!dense)
-    fmt::print(stderr, "no cuBLAS: no ratios (--cublas FILE names the library)\n");
-  if (dense)
+void Bench::startDenseRows(Report &report) const {
+  if (!hasDense())
+    fmt::print(stderr, "no {}: no ratios ({} FILE names the library)\n", isF8() ? "cublasLt for fp8" : "cuBLAS",
+               isF8() ? "--cublaslt" : "--cublas");
+  else if (isF8())
+    report.dense.push_back({"f8E4M3FN", "nk_nm", timeDense(true), {}});
+  else
     for (bool transposed : {false, true})
-      report.dense.push_back({transposed ? "nk_nm" : "kn_mn", timeDense(transposed), {}});
+      report.dense.push_back({"bf16", transposed ? "nk_nm" : "kn_mn", timeDense(transposed), {}});
+}
+
+/// Candidates of other element types are left out.
+void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
+  size_t firstDense = report.dense.size();
+  startDenseRows(report);
 
   // Large blocks first; kernels of the same product side by side.
   std::map<std::tuple<std::string, int64_t, int64_t>, std::vector<const Candidate *>> products;
   for (const Candidate &candidate : candidates)
-    products[{candidate.layouts, -candidate.blockRows, -candidate.blockColumns}].push_back(&candidate);
+    if (candidate.dtype == operands.dtype)
+      products[{candidate.layouts, -candidate.blockRows, -candidate.blockColumns}].push_back(&candidate);
   printRowHeader();
   for (const auto &[key, group] : products)
     for (double density : options.densities) {
@@ -224,8 +272,8 @@ void Bench::run(const std::vector<Candidate> &candidates, Report &report) {
       if (!wanted.empty() && fits)
         timeCase(wanted, density, report);
     }
-  for (DenseRow &row : report.dense)
-    row.after = timeDense(row.layouts == "nk_nm");
+  for (size_t i = firstDense; i < report.dense.size(); ++i)
+    report.dense[i].after = timeDense(report.dense[i].layouts == "nk_nm");
 }
 
 int runBench(const Options &options) {
@@ -248,7 +296,9 @@ int runBench(const Options &options) {
   Report report;
   report.device = info.name;
   report.size = options.size;
-  Bench(options, device.get()).run(candidates, report);
+  for (sparsec_dtype_t dtype : {SPARSEC_DTYPE_BF16, SPARSEC_DTYPE_F8E4M3FN})
+    if (std::ranges::any_of(candidates, [&](const Candidate &candidate) { return candidate.dtype == dtype; }))
+      Bench(options, device.get(), dtype).run(candidates, report);
   if (!options.scheduleDirs.empty())
     report.printBest();
   report.printSummary();

@@ -10,6 +10,15 @@ namespace sparsec::bench {
 
 using namespace harness;
 
+namespace {
+
+Timing summarize(std::vector<double> times) {
+  std::sort(times.begin(), times.end());
+  return {times[times.size() / 2], times.front()};
+}
+
+} // namespace
+
 Timing FlushedTimer::measure(const std::function<void()> &enqueue) const {
   const CudaDriver &driver = *CudaDriver::get();
   for (int i = 0; i < warmups; ++i)
@@ -27,8 +36,43 @@ Timing FlushedTimer::measure(const std::function<void()> &enqueue) const {
   std::vector<double> times(launches);
   for (int i = 0; i < launches; ++i)
     times[i] = ends[i].millisecondsSince(starts[i]);
-  std::sort(times.begin(), times.end());
-  return {times[times.size() / 2], times.front()};
+  return summarize(times);
+}
+
+namespace {
+
+/// Mean milliseconds of a launch.
+double timeWindow(const CudaStream &stream, const std::function<void()> &enqueue, int count) {
+  CudaEvent start, end;
+  start.record(stream);
+  for (int i = 0; i < count; ++i)
+    enqueue();
+  end.record(stream);
+  stream.synchronize();
+  return end.millisecondsSince(start) / count;
+}
+
+} // namespace
+
+std::pair<Timing, Timing> timeInWindows(const CudaStream &stream, const std::function<void()> &first,
+                                        const std::function<void()> &second) {
+  constexpr double windowMilliseconds = 50;
+  constexpr int warmWindows = 20, windows = 7;
+  const std::function<void()> *kinds[] = {&first, &second};
+  std::vector<double> times[2];
+  int counts[2];
+  for (int kind : {0, 1}) {
+    (*kinds[kind])();
+    double once = timeWindow(stream, *kinds[kind], /*count=*/3);
+    counts[kind] = std::clamp(static_cast<int>(windowMilliseconds / once), 1, 10000);
+  }
+  for (int window = 0; window < warmWindows + windows; ++window)
+    for (int kind : {0, 1}) {
+      double time = timeWindow(stream, *kinds[kind], counts[kind]);
+      if (window >= warmWindows)
+        times[kind].push_back(time);
+    }
+  return {summarize(times[0]), summarize(times[1])};
 }
 
 double hostMicroseconds(const CudaStream &stream, const std::function<void()> &enqueue) {

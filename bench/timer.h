@@ -7,6 +7,7 @@
 #include "harness/handles.h"
 
 #include <functional>
+#include <utility>
 
 namespace sparsec::bench {
 
@@ -31,6 +32,11 @@ private:
   int launches;
   harness::DeviceBuffer flushBuffer;
 };
+
+/// Times two kinds of launches in turn, each back to back in windows of about 50 ms, after two seconds of both. The
+/// card is then at its power limit, and the two have the same clock.
+std::pair<Timing, Timing> timeInWindows(const harness::CudaStream &stream, const std::function<void()> &first,
+                                        const std::function<void()> &second);
 
 /// Mean host time of a call in microseconds, over batches that the driver's queue holds.
 double hostMicroseconds(const harness::CudaStream &stream, const std::function<void()> &enqueue);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The operands of the benchmark: random bf16 values, made once and shared by all cases, and the check of results.
+// The operands of the benchmark: random values, made once for an element type and shared by all cases, and the check of
+// results.
 
 #ifndef SPARSEC_BENCH_WORKLOAD_H
 #define SPARSEC_BENCH_WORKLOAD_H
@@ -16,13 +17,15 @@ namespace sparsec::bench {
 /// W and X are N(0, 1). The same numbers serve as the blocks of every pattern and as the dense W, and as X in both
 /// layouts.
 struct Operands {
-  Operands(sparsec_device_t device, const ProductSize &size);
+  Operands(sparsec_device_t device, const ProductSize &size, sparsec_dtype_t dtype);
 
   sparsec_device_t device;
   ProductSize size;
-  std::vector<uint16_t> hostW, hostX;
+  sparsec_dtype_t dtype;
+  std::vector<float> hostW, hostX; // elements of `dtype`
   harness::DeviceBuffer w, x;
-  harness::DeviceBuffer y; // large enough for f32
+  harness::DeviceBuffer scales; // ones, as many as a matrix has blocks of 16 x 16
+  harness::DeviceBuffer y;      // large enough for f32
 };
 
 /// One pattern, on the host and on the device. A transposed matrix is stored as K x M; its blocks are stored

@@ -217,6 +217,7 @@ private:
   StringRef source;
   StringRef target; // the one that is being compiled
   unsigned attemptNumber = 0;
+  bool hasF8 = false; // the module that is compiled
   std::vector<BundleImage> images;
   PhaseTimes times;
 };
@@ -337,6 +338,12 @@ std::optional<sparsec_compile_code_t> Compilation::attempt(ModuleOp module, Sche
   if (llvm::Error error = dump.create())
     return fail("cannot make the dump directory: " + llvm::toString(std::move(error)));
 
+  hasF8 = llvm::any_of(module.getOps<KernelOp>(), [](KernelOp kernel) {
+    return llvm::any_of(kernel.getBody().getArgumentTypes(), [](Type type) {
+      auto matrix = dyn_cast<BsrType>(type);
+      return matrix && matrix.hasF8();
+    });
+  });
   PassFailure failure;
   if (failed(runPasses(module, target, dump, failure)))
     return failure.isInputWrong ? SPARSEC_COMPILE_INVALID_INPUT
@@ -375,7 +382,7 @@ LogicalResult Compilation::runPasses(ModuleOp module, StringRef target, IrDump &
 std::optional<sparsec_compile_code_t> Compilation::compileForGpu(ModuleOp module, const Chip &chip, IrDump &dump,
                                                                  ScheduleAttempts &attempts) {
   llvm::LLVMContext context;
-  auto machine = createGpuTargetMachine(chip.name, "+" + std::string(chip.ptxFeature));
+  auto machine = createGpuTargetMachine(chip.name, "+" + std::string(hasF8 ? chip.ptxFeatureOfF8 : chip.ptxFeature));
   gpu::GPUModuleOp gpuModule = *module.getOps<gpu::GPUModuleOp>().begin();
   auto llvmModule = times.measure("translation", [&] { return translateToLLVM(gpuModule, context, *machine); });
   if (!llvmModule)

@@ -56,6 +56,19 @@ def Sparsec_ResultLayoutAttr : Sparsec_EnumAttr<Sparsec_ResultLayout, "result_la
   }];
 }
 
+def Sparsec_Accumulation : I32EnumAttr<"Accumulation", "how sums of fp8 products are kept", [
+    I32EnumAttrCase<"two_level", 1>, I32EnumAttrCase<"fast", 2>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_AccumulationAttr : Sparsec_EnumAttr<Sparsec_Accumulation, "accumulation"> {
+  let summary = "How sums of fp8 products are kept.";
+  let description = [{
+    The matrix instructions keep about 14 bits of a sum of fp8 products. `two_level`: sums over at most 128 of K are
+    added in f32. `fast`: the instructions keep the whole sum.
+  }];
+}
+
 def Sparsec_Broadcast : I32EnumAttr<"Broadcast", "which elements of an extra operand belong to result element (m, n)", [
     I32EnumAttrCase<"per_row", 1>, I32EnumAttrCase<"per_column", 2>,
     I32EnumAttrCase<"scalar", 3>, I32EnumAttrCase<"full", 4>]> {

@@ -261,7 +261,7 @@ void SpmmOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNam
 
 /// keyword(value), where the parser has just read the keyword.
 template <typename Attr, typename Symbolize>
-static ParseResult parseLayout(OpAsmParser &parser, Attr &layout, StringRef choices, Symbolize symbolize) {
+static ParseResult parseChoice(OpAsmParser &parser, Attr &choice, StringRef choices, Symbolize symbolize) {
   StringRef value;
   if (parser.parseLParen())
     return failure();
@@ -271,18 +271,18 @@ static ParseResult parseLayout(OpAsmParser &parser, Attr &layout, StringRef choi
   auto symbol = symbolize(value);
   if (!symbol)
     return parser.emitError(location, "expects ") << choices << ", but got " << value;
-  layout = Attr::get(parser.getContext(), *symbol);
+  choice = Attr::get(parser.getContext(), *symbol);
   return parser.parseRParen();
 }
 
 /// keyword(value), where it is not the default.
-template <typename Attr, typename Layout, typename Symbolize>
-static ParseResult parseOptionalLayout(OpAsmParser &parser, StringRef keyword, Attr &layout, Layout otherwise,
+template <typename Attr, typename Choice, typename Symbolize>
+static ParseResult parseOptionalChoice(OpAsmParser &parser, StringRef keyword, Attr &choice, Choice otherwise,
                                        StringRef choices, Symbolize symbolize) {
-  layout = Attr::get(parser.getContext(), otherwise);
+  choice = Attr::get(parser.getContext(), otherwise);
   if (failed(parser.parseOptionalKeyword(keyword)))
     return success();
-  return parseLayout(parser, layout, choices, symbolize);
+  return parseChoice(parser, choice, choices, symbolize);
 }
 
 /// , %bias per_row, %residual full
@@ -311,25 +311,30 @@ static void printExtras(OpAsmPrinter &printer, OperandRange extras, ArrayAttr br
     printer << ", " << extra << " " << stringifyBroadcast(cast<BroadcastAttr>(attribute).getValue());
 }
 
-/// %x, %bias per_row, %residual full x_layout(nk) y_layout(nm)
+/// %x, %bias per_row, %residual full x_layout(nk) y_layout(nm) accumulation(fast)
 static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &dense,
                                    SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
-                                   DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout) {
+                                   DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout,
+                                   AccumulationAttr &accumulation) {
   return failure(parser.parseOperand(dense) || parseExtras(parser, extras, broadcast) ||
-                 parseOptionalLayout(parser, "x_layout", xLayout, DenseLayout::kn, "kn or nk",
+                 parseOptionalChoice(parser, "x_layout", xLayout, DenseLayout::kn, "kn or nk",
                                      [](StringRef s) { return symbolizeDenseLayout(s); }) ||
-                 parseOptionalLayout(parser, "y_layout", yLayout, ResultLayout::mn, "mn or nm",
-                                     [](StringRef s) { return symbolizeResultLayout(s); }));
+                 parseOptionalChoice(parser, "y_layout", yLayout, ResultLayout::mn, "mn or nm",
+                                     [](StringRef s) { return symbolizeResultLayout(s); }) ||
+                 parseOptionalChoice(parser, "accumulation", accumulation, Accumulation::two_level, "two_level or fast",
+                                     [](StringRef s) { return symbolizeAccumulation(s); }));
 }
 
 static void printSpmmInputs(OpAsmPrinter &printer, Operation *, Value dense, OperandRange extras, ArrayAttr broadcast,
-                            DenseLayoutAttr xLayout, ResultLayoutAttr yLayout) {
+                            DenseLayoutAttr xLayout, ResultLayoutAttr yLayout, AccumulationAttr accumulation) {
   printer << dense;
   printExtras(printer, extras, broadcast);
   if (xLayout.getValue() != DenseLayout::kn)
     printer << " x_layout(" << stringifyDenseLayout(xLayout.getValue()) << ")";
   if (yLayout.getValue() != ResultLayout::mn)
     printer << " y_layout(" << stringifyResultLayout(yLayout.getValue()) << ")";
+  if (accumulation.getValue() != Accumulation::two_level)
+    printer << " accumulation(" << stringifyAccumulation(accumulation.getValue()) << ")";
 }
 
 /// %b, %scale scalar, %old full a_layout(km) b_layout(kn)
@@ -337,9 +342,9 @@ static ParseResult parseSddmmInputs(OpAsmParser &parser, OpAsmParser::Unresolved
                                     SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
                                     LeftLayoutAttr &aLayout, DenseLayoutAttr &bLayout) {
   return failure(parser.parseOperand(right) || parseExtras(parser, extras, broadcast) ||
-                 parseOptionalLayout(parser, "a_layout", aLayout, LeftLayout::mk, "mk or km",
+                 parseOptionalChoice(parser, "a_layout", aLayout, LeftLayout::mk, "mk or km",
                                      [](StringRef s) { return symbolizeLeftLayout(s); }) ||
-                 parseOptionalLayout(parser, "b_layout", bLayout, DenseLayout::nk, "kn or nk",
+                 parseOptionalChoice(parser, "b_layout", bLayout, DenseLayout::nk, "kn or nk",
                                      [](StringRef s) { return symbolizeDenseLayout(s); }));
 }
 
@@ -462,12 +467,23 @@ static LogicalResult verifyElementTypes(SpmmOp op) {
   Type element = op.getMatrix().getType().getElementType();
   Type denseElement = op.getDense().getType().getElementType();
   Type resultElement = op.getResult().getType().getElementType();
+  bool isF8 = op.getMatrix().getType().hasF8();
   // spmm_c1
-  if (denseElement != element)
+  if (isF8 && !isa<Float8E4M3FNType, Float8E5M2Type>(denseElement))
+    return op.emitOpError("expects X to be of f8E4M3FN or f8E5M2, as W is, but got ") << denseElement;
+  if (!isF8 && denseElement != element)
     return op.emitOpError("expects X to have the element type of W, ") << element << ", but got " << denseElement;
-  // spmm_c2
-  if (!element.isBF16() && !element.isF16())
-    return op.emitOpError("expects W to be of bf16 or f16, but got ") << element << ", which has no lowering yet";
+  // spmm_c22
+  if (!isF8 && op.getAccumulation() == Accumulation::fast)
+    return op.emitOpError("expects accumulation(fast) with W of f8E4M3FN or f8E5M2 only, but got ") << element;
+  // spmm_c23
+  auto scales = op.getScales() ? cast<RankedTensorType>(op.getScales().getType()) : RankedTensorType();
+  if (scales && (!isF8 || op.getAccumulation() == Accumulation::fast))
+    return op.emitOpError("expects scales with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got ")
+           << element << " and " << stringifyAccumulation(op.getAccumulation());
+  if (scales && (scales.getRank() != 1 || !scales.getElementType().isF32()))
+    return op.emitOpError("expects scales to be a tensor of f32 of rank 1, one for each stored block, but got ")
+           << scales;
   // spmm_c3
   if (!resultElement.isBF16() && !resultElement.isF16() && !resultElement.isF32())
     return op.emitOpError("expects Y to be of bf16, f16 or f32, but got ") << resultElement;
@@ -510,6 +526,8 @@ LogicalResult SpmmOp::verify() {
 }
 
 LogicalResult SpmmOp::verifyRegions() { return verifyEpilogue(*this); }
+
+bool SpmmOp::hasTwoLevels() { return getMatrix().getType().hasF8() && getAccumulation() == Accumulation::two_level; }
 
 //===----------------------------------------------------------------------===//
 // sparsec.sddmm

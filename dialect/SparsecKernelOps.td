@@ -111,7 +111,7 @@ def Sparsec_YieldOp : Sparsec_Op<"yield", [
 }
 
 def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
-    Pure, Sparsec_AnchorOp, SingleBlock, HasParent<"KernelOp">,
+    Pure, AttrSizedOperandSegments, Sparsec_AnchorOp, SingleBlock, HasParent<"KernelOp">,
     IsolatedFromAbove, // spmm_c19
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "Y = epilogue(W X): a block-sparse matrix times a dense one.";
@@ -121,18 +121,24 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
 
     | operand | type | shape |
     |---|---|---|
-    | W (`matrix`) | `!sparsec.bsr` of bf16 or f16 | M x K; `transposed`: the caller passes W^T |
-    | X (`dense`) | tensor of W's element type | `x_layout(kn)`, the default: K x N; `x_layout(nk)`: N x K |
+    | W (`matrix`) | `!sparsec.bsr` of bf16, f16, f8E4M3FN or f8E5M2 | M x K; `transposed`: the caller passes W^T |
+    | `scales` | tensor of f32, with fp8 alone | one for each stored block of W, in their order |
+    | X (`dense`) | tensor of W's element type (`spmm_c1`) | `x_layout(kn)`, the default: K x N; `x_layout(nk)`: N x K |
     | extra operands | tensors of f32, f16, bf16; `f32` | `per_row`: M; `per_column`: N; `scalar`: none; `full`: as Y |
     | Y (`result`) | tensor of bf16, f16 or f32 | `y_layout(mn)`, the default: M x N; `y_layout(nm)`: N x M |
 
     Sizes may be `?`; M, N and K need not be multiples of the block.
 
+    With fp8, `accumulation(two_level)`, the default, adds sums over at most 128 of K in f32. With `accumulation(fast)`
+    the matrix instructions keep whole sums, but only about 14 bits of them. dialect/SPEC.md has the error bounds. With
+    `scales` the elements of stored block b of W are multiplied by `scales[b]`, in f32, where the sums of a block are
+    added.
+
     The region gets the f32 accumulator and one element of every extra operand, and yields one f32. It has only ops of
     `ElementwiseOps.def`, and uses no values from outside. The kernel evaluates it once for every element of Y, also in
     an empty block row, where the accumulator is zero.
 
-    Constraints: `spmm_c1` to `spmm_c20`.
+    Constraints: `spmm_c1` to `spmm_c23`.
 
     ```mlir
     %0 = sparsec.spmm %w, %x, %bias per_row x_layout(nk) y_layout(nm) epilogue (%acc: f32, %b: f32) {
@@ -142,14 +148,16 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
     ```
   }];
   let arguments = (ins
-    Sparsec_BsrType:$matrix, AnyRankedTensor:$dense, Variadic<AnyType>:$extras,
+    Sparsec_BsrType:$matrix, Optional<AnyRankedTensor>:$scales, AnyRankedTensor:$dense, Variadic<AnyType>:$extras,
     DefaultValuedAttr<Sparsec_DenseLayoutAttr, "::sparsec::DenseLayout::kn">:$x_layout,
     DefaultValuedAttr<Sparsec_ResultLayoutAttr, "::sparsec::ResultLayout::mn">:$y_layout,
+    DefaultValuedAttr<Sparsec_AccumulationAttr, "::sparsec::Accumulation::two_level">:$accumulation,
     DefaultValuedAttr<Sparsec_BroadcastArrayAttr, "{}">:$broadcast);
   let results = (outs AnyRankedTensor:$result);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $matrix `,` custom<SpmmInputs>($dense, $extras, $broadcast, $x_layout, $y_layout) attr-dict
+    $matrix (`scales` `(` $scales^ `)`)? `,`
+    custom<SpmmInputs>($dense, $extras, $broadcast, $x_layout, $y_layout, $accumulation) attr-dict
     (`epilogue` custom<ElementRegion>($epilogue)^)? `:` functional-type(operands, results)
   }];
   let hasRegionVerifier = 1;
@@ -160,6 +168,8 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
       return ::mlir::cast<::sparsec::BroadcastAttr>(getBroadcast()[index]).getValue();
     }
     bool hasEpilogue() { return !getEpilogue().empty(); }
+    /// Whether sums over parts of K are added in f32.
+    bool hasTwoLevels();
   }];
 }
 

@@ -62,6 +62,8 @@ void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
 
+void BlockScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScale(), "scale"); }
+
 void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFirst(), "first");
   setName(getEnd(), "end");
@@ -285,6 +287,18 @@ LogicalResult AwaitOp::verify() {
   if (shapeOf(getType()) != shapeOf(getPending().getType()))
     return emitOpError("expects a result of the size of its operand, ")
            << getPending().getType() << ", but got " << getType();
+  return success();
+}
+
+LogicalResult PromoteOp::verify() {
+  AccumulatorType part = getPart().getType(), accumulator = getType();
+  // promote_c1
+  int64_t column = getColumn();
+  bool fits = part.getRows() == accumulator.getRows() && column >= 0 && column % 8 == 0 && part.getColumns() % 8 == 0 &&
+              column + part.getColumns() <= accumulator.getColumns();
+  if (!fits)
+    return emitOpError("expects a part with the rows of ")
+           << accumulator << " and columns of it from a multiple of 8 on, but got " << part << " at column " << column;
   return success();
 }
 

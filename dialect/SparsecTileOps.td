@@ -154,12 +154,17 @@ def Sparsec_ChainOp : Sparsec_Op<"chain", [Pure, AllTypesMatch<["accumulator", "
   let description = [{
     `a_transposed` says that the A buffer is K x M instead of M x K, and `x_transposed` that the X buffer is N x K
     instead of K x N. `depth` is the number of K elements that count, per chunk (the last chunk of a block may be
-    shallower than the stage).
+    shallower than the stage). With `two_level` the sum of a chunk starts at zero and is added to the accumulator in
+    f32, times the block's element of `scales`.
   }];
   let arguments = (ins Sparsec_BufferType:$a, Sparsec_BufferType:$x, Sparsec_AccumulatorType:$accumulator,
-    DenseI64ArrayAttr:$depth, UnitAttr:$a_transposed, UnitAttr:$x_transposed);
+    Optional<AnyRankedTensor>:$scales, DenseI64ArrayAttr:$depth, UnitAttr:$a_transposed, UnitAttr:$x_transposed,
+    UnitAttr:$two_level);
   let results = (outs Sparsec_AccumulatorType:$result);
-  let assemblyFormat = "$a `,` $x `,` $accumulator attr-dict `:` type($a) `,` type($x) `,` type($accumulator)";
+  let assemblyFormat = [{
+    $a `,` $x `,` $accumulator (`scales` `(` $scales^ `:` type($scales) `)`)? attr-dict `:` type($a) `,` type($x) `,`
+    type($accumulator)
+  }];
   let hasVerifier = 1;
 }
 
@@ -296,6 +301,18 @@ def Sparsec_ReadPlanOp : Sparsec_Op<"read_plan", [Pure]> {
   let assemblyFormat = "`` $section `[` $index `]` attr-dict";
 }
 
+def Sparsec_BlockScaleOp : Sparsec_Op<"block_scale", [Pure, Sparsec_NamesResults]> {
+  let summary = "The scale of a stored block.";
+  let description = [{
+    ```mlir
+    %scale = sparsec.block_scale %scales[%block] : tensor<?xf32>
+    ```
+  }];
+  let arguments = (ins TensorOf<[F32]>:$scales, I32:$block);
+  let results = (outs F32:$scale);
+  let assemblyFormat = "$scales `[` $block `]` attr-dict `:` type($scales)";
+}
+
 def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
   let summary = "The blocks of a block row: their first number, and the one after the last.";
   let description = [{
@@ -409,6 +426,25 @@ def Sparsec_AwaitOp : Sparsec_Op<"await", []> {
   let arguments = (ins Sparsec_PendingType:$pending, I64Attr:$outstanding);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
+  let hasVerifier = 1;
+}
+
+def Sparsec_PromoteOp : Sparsec_Op<"promote", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+  let summary = "Adds the sum of a product to columns of an accumulator, in f32.";
+  let description = [{
+    The matrix instructions keep few bits of fp8 sums. Short sums are therefore added by other instructions. The part
+    has all rows of the accumulator, and its columns are those from `column` on. It is multiplied by `scale`.
+
+    ```mlir
+    %next = sparsec.promote %part times %scale to %sum {column = 128 : i64} : <64, 128>, <64, 256>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$part, Sparsec_AccumulatorType:$accumulator, Optional<F32>:$scale,
+    I64Attr:$column);
+  let results = (outs Sparsec_AccumulatorType:$result);
+  let assemblyFormat = [{
+    $part (`times` $scale^)? `to` $accumulator attr-dict `:` type($part) `,` type($accumulator)
+  }];
   let hasVerifier = 1;
 }
 

@@ -31,8 +31,8 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     multiplies by the transpose of a stored matrix without another copy of it. A plan has the index by block rows of
     the M x K matrix.
 
-    The elements are bf16, f16, f8E4M3FN or f8E5M2. The last two have no lowering yet (`spmm_c2`). r and c are multiples
-    of 16 up to 256. Constraints: `bsr_c1` to `bsr_c4`.
+    The elements are bf16, f16, f8E4M3FN or f8E5M2. r and c are multiples of 16 up to 256. Constraints: `bsr_c1` to
+    `bsr_c4`.
 
     ```mlir
     !sparsec.bsr<?x4096xf16, block = 128x112>
@@ -46,6 +46,8 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     "int64_t":$blockRows, "int64_t":$blockColumns, "bool":$transposed);
   let hasCustomAssemblyFormat = 1;
   let extraClassDeclaration = [{
+    /// Whether the elements are f8E4M3FN or f8E5M2.
+    bool hasF8() const { return getElementType().getIntOrFloatBitWidth() == 8; }
     /// The dimension of the stored matrix that M is, and that K is.
     unsigned getStoredRowDimension() const { return getTransposed() ? 1 : 0; }
     unsigned getStoredColumnDimension() const { return getTransposed() ? 0 : 1; }

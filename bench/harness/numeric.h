@@ -45,12 +45,45 @@ inline uint16_t floatToBf16(float value) {
   return static_cast<uint16_t>((bits + 0x7fff + ((bits >> 16) & 1)) >> 16);
 }
 
-/// Element `index` of an array of `dtype`: f32, f16, bf16 or i32.
+/// The 8-bit types, whose values without infinities and NaN are (-1)^s 2^(e - bias) 1.m as those of IEEE 754.
+struct Float8Format {
+  int fractionBits, bias;
+  uint8_t largest, overflow; // the largest finite magnitude, and what rounds above it: NaN or infinity
+};
+constexpr Float8Format float8Format(sparsec_dtype_t dtype) {
+  return dtype == SPARSEC_DTYPE_F8E4M3FN ? Float8Format{3, 7, 0x7e, 0x7f} : Float8Format{2, 15, 0x7b, 0x7c};
+}
+
+inline double float8ToDouble(const Float8Format &format, uint8_t bits) {
+  int magnitude = bits & 0x7f, one = 1 << format.fractionBits;
+  double sign = bits & 0x80 ? -1 : 1;
+  if (magnitude > format.largest)
+    return magnitude == 0x7c && format.overflow == 0x7c ? sign * INFINITY : NAN;
+  int exponent = magnitude >> format.fractionBits, fraction = magnitude % one;
+  int significand = exponent == 0 ? fraction : fraction + one;
+  return sign * std::ldexp(significand, std::max(exponent, 1) - format.bias - format.fractionBits);
+}
+
+/// Rounds to nearest, ties to even.
+inline uint8_t doubleToFloat8(const Float8Format &format, double value) {
+  if (std::isnan(value))
+    return 0x7f;
+  uint8_t sign = std::signbit(value) ? 0x80 : 0;
+  double magnitude = std::min(std::abs(value), 0x1p20); // beyond the largest of both types
+  int exponent = magnitude == 0 ? 1 - format.bias : std::max(std::ilogb(magnitude), 1 - format.bias);
+  double fraction = std::nearbyint(std::ldexp(magnitude, format.fractionBits - exponent));
+  int bits = ((exponent + format.bias - 1) << format.fractionBits) + static_cast<int>(fraction);
+  return sign | (bits > format.largest ? format.overflow : static_cast<uint8_t>(bits));
+}
+
+/// Element `index` of an array of `dtype`: f32, f16, bf16, i32 or an 8-bit type.
 inline double loadElement(sparsec_dtype_t dtype, const void *data, int64_t index) {
   if (dtype == SPARSEC_DTYPE_F32)
     return static_cast<const float *>(data)[index];
   if (dtype == SPARSEC_DTYPE_I32)
     return static_cast<const int32_t *>(data)[index];
+  if (dtype == SPARSEC_DTYPE_F8E4M3FN || dtype == SPARSEC_DTYPE_F8E5M2)
+    return float8ToDouble(float8Format(dtype), static_cast<const uint8_t *>(data)[index]);
   uint16_t bits = static_cast<const uint16_t *>(data)[index];
   return dtype == SPARSEC_DTYPE_BF16 ? bf16ToFloat(bits) : static_cast<double>(std::bit_cast<_Float16>(bits));
 }
@@ -62,6 +95,10 @@ inline void storeElement(sparsec_dtype_t dtype, void *data, int64_t index, doubl
   }
   if (dtype == SPARSEC_DTYPE_I32) {
     static_cast<int32_t *>(data)[index] = static_cast<int32_t>(value);
+    return;
+  }
+  if (dtype == SPARSEC_DTYPE_F8E4M3FN || dtype == SPARSEC_DTYPE_F8E5M2) {
+    static_cast<uint8_t *>(data)[index] = doubleToFloat8(float8Format(dtype), value);
     return;
   }
   static_cast<uint16_t *>(data)[index] = dtype == SPARSEC_DTYPE_BF16

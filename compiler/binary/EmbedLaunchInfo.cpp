@@ -302,6 +302,8 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
 
 /// Whether a machine kernel touches at most single elements of an operand.
 static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
+  if (kind == SPARSEC_OPERATION_SPMM)
+    return slot == SPARSEC_SPMM_SCALES;
   if (kind == SPARSEC_OPERATION_SDDMM)
     return slot == SPARSEC_SDDMM_PATTERN;
   return kind == SPARSEC_OPERATION_ATTENTION && (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_EXTRA);

@@ -17,6 +17,8 @@ static_assert(uint32_t(Broadcast::per_row) == SPARSEC_BROADCAST_PER_ROW &&
               uint32_t(Broadcast::per_column) == SPARSEC_BROADCAST_PER_COLUMN &&
               uint32_t(Broadcast::scalar) == SPARSEC_BROADCAST_SCALAR &&
               uint32_t(Broadcast::full) == SPARSEC_BROADCAST_FULL);
+static_assert(uint32_t(Accumulation::two_level) == SPARSEC_ACCUMULATION_TWO_LEVEL &&
+              uint32_t(Accumulation::fast) == SPARSEC_ACCUMULATION_FAST);
 static_assert(uint32_t(DenseLayout::kn) == SPARSEC_LAYOUT_ROW_MAJOR &&
               uint32_t(DenseLayout::nk) == SPARSEC_LAYOUT_TRANSPOSED &&
               uint32_t(LeftLayout::mk) == SPARSEC_LAYOUT_ROW_MAJOR &&
@@ -51,6 +53,8 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Spm
   auto yLayout = static_cast<uint32_t>(spmm.getYLayout());
   bool isTransposed = spmm.getMatrix().getType().getTransposed();
   list.add(SPARSEC_SPMM_MATRIX, spmm.getMatrix(), isTransposed ? SPARSEC_LAYOUT_TRANSPOSED : SPARSEC_LAYOUT_ROW_MAJOR);
+  if (spmm.getScales())
+    list.add(SPARSEC_SPMM_SCALES, spmm.getScales());
   list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
   for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
     auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
@@ -224,6 +228,8 @@ static OperationRecord describe(KernelOp kernel, SpmmOp spmm) {
   OperationRecord record;
   record.kind = SPARSEC_OPERATION_SPMM;
   record.operands = describeOperands(kernel, spmm);
+  if (spmm.getMatrix().getType().hasF8())
+    record.attributes = {{SPARSEC_ATTRIBUTE_ACCUMULATION, 0, int64_t(spmm.getAccumulation())}};
   addEpilogue(record, spmm.getEpilogue(), SPARSEC_SPMM_EXTRA);
   return record;
 }

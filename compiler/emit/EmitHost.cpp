@@ -33,6 +33,7 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
               .Case([&](AttentionOp attention) { return emitHostAttention(kernel, attention); });
       lowerHostMath(function);
       lowerHostBf16(function);
+      lowerHostF8(function);
       symbols.insert(function);
     }
   }

@@ -16,6 +16,10 @@ void lowerHostMath(mlir::LLVM::LLVMFuncOp function);
 /// AVX512-BF16 know no bf16, and LLVM would call the compiler's library to round to one (HostBf16.cpp).
 void lowerHostBf16(mlir::LLVM::LLVMFuncOp function);
 
+/// An f8E4M3FN or f8E5M2 becomes the i8 of its bits, from its load to its extension: LLVM has no such types
+/// (HostF8.cpp).
+void lowerHostF8(mlir::LLVM::LLVMFuncOp function);
+
 } // namespace sparsec
 
 #endif // SPARSEC_COMPILER_EMIT_HOSTMATH_H

@@ -5,7 +5,7 @@
 //     accumulator = 0                               block rows x 64 f32, on the stack
 //     for block in the block row
 //       panel = X[block column, 64 columns] as f32  block columns x 64 f32, on the stack: one form for both layouts
-//       for row, for k: accumulator[row] += W[row, k] * panel[k]
+//       for row, for k: accumulator[row] += W[row, k] * panel[k]; with scales the block's sum is added, times its scale
 //     for row, for column: Y[row, column] = round(epilogue(accumulator[row, column], extra operands))
 //
 // The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
@@ -43,7 +43,7 @@ private:
 
   SpmmOp spmm;
   BsrType matrixType;
-  Value values, rowPtr, colIdx, rowCount, depth, columnCount, panels;
+  Value values, scales, rowPtr, colIdx, rowCount, depth, columnCount, panels;
   Value numbers; // of the blocks in memory, by their positions; null where these are the same
   Matrix dense, result;
   SmallVector<Extra> extras;
@@ -60,6 +60,8 @@ void SpmmEmitter::emitParameters() {
   int64_t matrixArgument = argumentOf(spmm.getMatrix());
   int64_t resultArgument = kernel.getArgumentTypes().size();
   values = parameter(pointer, ParameterKind::pointer, matrixArgument);
+  if (spmm.getScales())
+    scales = parameter(pointer, ParameterKind::pointer, argumentOf(spmm.getScales()));
   auto sectionParameter = [&](PlanSection section) {
     return parameter(pointer, ParameterKind::plan_section, 0, static_cast<int64_t>(section));
   };
@@ -114,9 +116,12 @@ void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
       Value place = depthStride == 1 ? k : multiply(k, constant(depthStride));
       return toF32(load(matrixType.getElementType(), values, add(rowStart, place)));
     };
-    Values sum =
-        multiplyAdd(constant(0), depth, loadRow(accumulator, row), element, [&](Value k) { return loadRow(panel, k); });
-    storeRow(sum.front(), accumulator, row);
+    Values sum = multiplyAdd(constant(0), depth, scales ? zeroRow : loadRow(accumulator, row), element,
+                             [&](Value k) { return loadRow(panel, k); });
+    Value total = sum.front();
+    if (scales)
+      total = LLVM::FMulAddOp::create(b, splat(load(f32, scales, block), rowType), total, loadRow(accumulator, row));
+    storeRow(total, accumulator, row);
   });
 }
 

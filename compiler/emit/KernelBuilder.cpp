@@ -98,6 +98,9 @@ Value KernelBuilder::flipAddressBits(Value sharedPointer, int64_t bits) {
   return LLVM::IntToPtrOp::create(*this, sharedPointer.getType(), bitXor(address, bits));
 }
 Value KernelBuilder::elementPointer(Value pointer, Type element, Value index) {
+  // LLVM has no floats of 8 bits.
+  if (isa<FloatType>(element) && element.getIntOrFloatBitWidth() == 8)
+    element = getI8Type();
   return LLVM::GEPOp::create(*this, pointer.getType(), element, pointer, ArrayRef<LLVM::GEPArg>{index});
 }
 Value KernelBuilder::load(Type type, Value pointer) { return LLVM::LoadOp::create(*this, type, pointer); }

@@ -208,6 +208,7 @@ void ProgramEmitter::emitOp(Operation &op) {
         values.set(size, context.parameters.get(ParameterKind::size, argument, size.getDimension()));
       })
       .Case([&](ReadPlanOp read) { emitReadPlan(read); })
+      .Case([&](BlockScaleOp scale) { emitBlockScale(scale); })
       .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
       .Case([&](FirstStepOp op) { values.set(op, walks[op.getSteps()]->first()); })
@@ -221,6 +222,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       })
       .Case([&](ProductOp product) { chip->emitProduct(product); })
       .Case([&](AwaitOp await) { chip->emitAwait(await); })
+      .Case([&](PromoteOp promote) { emitPromote(promote); })
       // Shared memory must outlive the stores that read it.
       .Case([&](DrainStoresOp) { b.ifThen(isFirstThread(), [&] { ptx::bulkWait(b, 0, /*read=*/false); }); })
       .Case([&](TurnWaitOp op) {
@@ -338,6 +340,26 @@ void ProgramEmitter::emitCursor(CursorOp op) {
 void ProgramEmitter::emitReadPlan(ReadPlanOp op) {
   Value section = context.parameters.get(ParameterKind::plan_section, 0, static_cast<int64_t>(op.getSection()));
   values.set(op, b.loadElement(b.i32Type(), section, values.one(op.getIndex())));
+}
+
+void ProgramEmitter::emitBlockScale(BlockScaleOp op) {
+  int64_t argument = cast<BlockArgument>(op.getScales()).getArgNumber();
+  Value scales = context.parameters.get(ParameterKind::pointer, argument);
+  values.set(op, b.loadElement(b.getF32Type(), scales, values.one(op.getBlock())));
+}
+
+/// A thread has f32 of all columns of its rows, in the order of the columns.
+void ProgramEmitter::emitPromote(PromoteOp op) {
+  Values sums = values.sums(op.getAccumulator()), parts = values.sums(op.getPart());
+  int64_t slabs = values.slabs(op.getType()), sumsOfSlab = sums.size() / slabs, partsOfSlab = parts.size() / slabs;
+  Value scale = values.one(op.getScale());
+  int64_t first = int64_t(op.getColumn()) * sumsOfSlab / op.getType().getColumns();
+  for (int64_t slab = 0; slab < slabs; ++slab)
+    for (int64_t i = 0; i < partsOfSlab; ++i) {
+      Value &sum = sums[slab * sumsOfSlab + first + i], part = parts[slab * partsOfSlab + i];
+      sum = scale ? b.fma(part, scale, sum) : Value(arith::AddFOp::create(b, sum, part));
+    }
+  values.set(op, values.fromSums(sums));
 }
 
 void ProgramEmitter::emitPost(PostOp op) {

@@ -61,6 +61,8 @@ private:
   void emitCopyGroup(CopyGroupOp op);
   void emitCursor(CursorOp op);
   void emitReadPlan(ReadPlanOp op);
+  void emitBlockScale(BlockScaleOp op);
+  void emitPromote(PromoteOp op);
   void emitPost(PostOp op);
   void emitWait(WaitOp op);
   void emitRelease(ReleaseOp op);

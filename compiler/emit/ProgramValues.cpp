@@ -65,6 +65,11 @@ Values ProgramValues::sums(Value accumulator) const {
   return areSumsInStruct() ? b.unpack(one(accumulator)) : Values(of(accumulator));
 }
 
+int64_t ProgramValues::slabs(AccumulatorType type) const {
+  constexpr int64_t threadsOfRow = 4;
+  return type.getRows() / (rowsOfThread * threadsOfGroup() / threadsOfRow);
+}
+
 Values ProgramValues::zeroSums(Type type) const {
   if (areSumsInStruct())
     return {LLVM::ZeroOp::create(b, flatTypes(type)[0])};

@@ -4,6 +4,7 @@
 
 #include "mlir/Dialect/LLVMIR/NVVMDialect.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/TypeSwitch.h"
 #include "llvm/Support/FormatVariadic.h"
 
 using namespace mlir;
@@ -157,6 +158,11 @@ void ptx::proxyFence(KernelBuilder &b) {
 // Warpgroup matrix instructions
 //===----------------------------------------------------------------------===//
 
+int64_t ptx::matrixDepth(Type element) {
+  constexpr int64_t depthBits = 256;
+  return depthBits / element.getIntOrFloatBitWidth();
+}
+
 int64_t ptx::wgmmaDescriptorBits(int64_t swizzleBytes, int64_t leadingBytes, int64_t strideBytes) {
   uint64_t swizzle = swizzleBytes == 128 ? 1 : swizzleBytes == 64 ? 2 : 3;
   return (swizzle << 62) | ((strideBytes >> 4) << 32) | ((leadingBytes >> 4) << 16);
@@ -173,15 +179,22 @@ Value ptx::wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits) {
 void ptx::wgmmaFence(KernelBuilder &b) { NVVM::WgmmaFenceAlignedOp::create(b); }
 void ptx::wgmmaCommit(KernelBuilder &b) { NVVM::WgmmaGroupSyncAlignedOp::create(b); }
 
-Value ptx::wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, bool aMMajor,
-                 Value bDescriptor, bool bNMajor, bool accumulate) {
+static NVVM::WGMMATypes wgmmaType(Type element) {
+  return TypeSwitch<Type, NVVM::WGMMATypes>(element)
+      .Case([](BFloat16Type) { return NVVM::WGMMATypes::bf16; })
+      .Case([](Float16Type) { return NVVM::WGMMATypes::f16; })
+      .Case([](Float8E4M3FNType) { return NVVM::WGMMATypes::e4m3; })
+      .Case([](Float8E5M2Type) { return NVVM::WGMMATypes::e5m2; });
+}
+
+Value ptx::wgmma(KernelBuilder &b, int64_t n, Value accumulators, WgmmaMatrix a, WgmmaMatrix bMatrix, bool accumulate) {
   MLIRContext *context = b.getContext();
-  auto type = element.isBF16() ? NVVM::WGMMATypes::bf16 : NVVM::WGMMATypes::f16;
   // In the op "col" on A means that M is contiguous, "row" on B that N is (the instruction's transpose bits are set).
-  auto layoutA = aMMajor ? NVVM::MMALayout::col : NVVM::MMALayout::row;
-  auto layoutB = bNMajor ? NVVM::MMALayout::row : NVVM::MMALayout::col;
+  auto layoutA = a.isContiguousK ? NVVM::MMALayout::row : NVVM::MMALayout::col;
+  auto layoutB = bMatrix.isContiguousK ? NVVM::MMALayout::col : NVVM::MMALayout::row;
   return NVVM::WgmmaMmaAsyncOp::create(
-      b, accumulators.getType(), accumulators, a, bDescriptor, NVVM::MMAShapeAttr::get(context, 64, n, 16), type, type,
+      b, accumulators.getType(), accumulators, a.descriptor, bMatrix.descriptor,
+      NVVM::MMAShapeAttr::get(context, 64, n, matrixDepth(a.element)), wgmmaType(a.element), wgmmaType(bMatrix.element),
       NVVM::WGMMATypes::f32, accumulate ? NVVM::WGMMAScaleOut::one : NVVM::WGMMAScaleOut::zero, NVVM::WGMMAScaleIn::one,
       NVVM::WGMMAScaleIn::one, layoutA, layoutB, NVVM::MMAIntOverflowAttr());
 }
@@ -248,7 +261,23 @@ void ptx::storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, boo
   NVVM::StMatrixOp::create(b, pointer, registers, matrixLayout(b, transposed), matrixShape(b), matrixElement(b));
 }
 
-Values ptx::mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, ValueRange c) {
+/// MLIR has no op for these.
+static Values mmaOfF8(KernelBuilder &b, ptx::MmaMatrix a, ptx::MmaMatrix bMatrix, ValueRange c) {
+  auto nameOf = [](Type element) { return isa<Float8E4M3FNType>(element) ? "e4m3" : "e5m2"; };
+  Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getF32Type()));
+  Values operands(a.registers);
+  llvm::append_range(operands, bMatrix.registers);
+  llvm::append_range(operands, c);
+  std::string text = llvm::formatv("mma.sync.aligned.m16n8k32.row.col.f32.{0}.{1}.f32 {{$0, $1, $2, $3}, "
+                                   "{{$4, $5, $6, $7}, {{$8, $9}, {{$10, $11, $12, $13};",
+                                   nameOf(a.element), nameOf(bMatrix.element));
+  return b.unpack(inlineAsm(b, result, operands, text, "=f,=f,=f,=f,r,r,r,r,r,r,f,f,f,f", Effects::none));
+}
+
+Values ptx::mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c) {
+  Type element = a.element;
+  if (element.getIntOrFloatBitWidth() == 8)
+    return mmaOfF8(b, a, bMatrix, c);
   auto type = element.isBF16() ? NVVM::MMATypes::bf16 : NVVM::MMATypes::f16;
   // The op wants pairs of f16 as vectors, but pairs of bf16 as i32.
   auto operands = [&](ValueRange registers) {
@@ -259,10 +288,10 @@ Values ptx::mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegist
     return values;
   };
   Type result = LLVM::LLVMStructType::getLiteral(b.getContext(), SmallVector<Type>(4, b.getF32Type()));
-  Value sum = NVVM::MmaOp::create(b, result, operands(a), operands(bRegisters), c, ArrayRef<int64_t>{16, 8, 16},
-                                  /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt,
-                                  std::array<NVVM::MMATypes, 2>{type, type},
-                                  std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
+  Value sum = NVVM::MmaOp::create(
+      b, result, operands(a.registers), operands(bMatrix.registers), c, ArrayRef<int64_t>{16, 8, 16},
+      /*b1Op=*/std::nullopt, /*intOverflow=*/std::nullopt, std::array<NVVM::MMATypes, 2>{type, type},
+      std::array<NVVM::MMALayout, 2>{NVVM::MMALayout::row, NVVM::MMALayout::col});
   return b.unpack(sum);
 }
 

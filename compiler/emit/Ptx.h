@@ -68,6 +68,9 @@ void bulkWait(KernelBuilder &b, int64_t pending, bool read);
 /// Makes shared-memory writes of this thread visible to the copy engine (fence.proxy.async.shared::cta).
 void proxyFence(KernelBuilder &b);
 
+/// K of one matrix instruction, wgmma or mma: 16 elements of 16 bits, or 32 of fp8.
+int64_t matrixDepth(Type element);
+
 // Warpgroup matrix instructions (9.7.15).
 /// A matrix descriptor without its address (9.7.15.5.1.2): a swizzle of 128, 64 or 32 bytes, byte offsets between core
 /// matrices. K-major operands ignore the leading offset; MN-major operands step it from one 64-element column of atoms
@@ -80,12 +83,17 @@ Value wgmmaAddress(KernelBuilder &b, Value pointer);
 /// bits (bench/notes/streams.md).
 Value wgmmaDescriptor(KernelBuilder &b, Value address, int64_t bits);
 void wgmmaFence(KernelBuilder &b);
-/// accumulators (a struct of n/2 f32) += A (64 x 16) * B (16 x n), both in shared memory; element: bf16 or f16.
-/// aMMajor, bNMajor: A lies with its M dimension contiguous, B with its N dimension (MN-major).
+/// An operand in shared memory. isContiguousK: K-major, else MN-major; fp8 is K-major.
+struct WgmmaMatrix {
+  Type element;
+  Value descriptor;
+  bool isContiguousK;
+};
+/// accumulators (a struct of n/2 f32) += A (64 x k) * B (k x n); elements: both bf16, both f16, or any fp8 types.
 /// Without `accumulate` the accumulators' values do not count.
-Value wgmma(KernelBuilder &b, int64_t n, Type element, Value accumulators, Value a, bool aMMajor, Value bDescriptor,
-            bool bNMajor, bool accumulate = true);
-/// The same with A in four registers of pairs, as those of mma.
+Value wgmma(KernelBuilder &b, int64_t n, Value accumulators, WgmmaMatrix a, WgmmaMatrix bMatrix,
+            bool accumulate = true);
+/// The same of bf16 or f16, with A in four registers of pairs, as those of mma.
 Value wgmmaFromRegisters(KernelBuilder &b, int64_t n, Type element, Value accumulators, ValueRange a, Value bDescriptor,
                          bool bNMajor, bool accumulate = true);
 void wgmmaCommit(KernelBuilder &b);
@@ -99,8 +107,13 @@ void setRegisters(KernelBuilder &b, int64_t count, bool increase);
 /// Four (or two) 8x8 b16 matrices from shared memory; transposed: each matrix is transposed on the way.
 Values loadMatrix(KernelBuilder &b, Value pointer, int64_t count, bool transposed);
 void storeMatrix(KernelBuilder &b, Value pointer, ValueRange registers, bool transposed);
-/// d (16 x 8, f32) = a (16 x 16) * b (16 x 8) + c; element: bf16 or f16.
-Values mma(KernelBuilder &b, Type element, ValueRange a, ValueRange bRegisters, ValueRange c);
+/// The registers of an operand, and the type of its elements.
+struct MmaMatrix {
+  Type element;
+  ValueRange registers;
+};
+/// d (16 x 8, f32) = a (16 x k) * b (k x 8) + c; elements: both bf16, both f16, or any fp8 types.
+Values mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c);
 
 // Asynchronous 16-byte copies (9.7.9.25.3).
 /// cp.async.cg 16 bytes. With `bytes`, only that many come from global memory and the rest is zero.

@@ -57,7 +57,7 @@ static void addWgmmaCandidates(const Description &problem, const Chip &chip, Cop
         schedule.copy = copy;
         schedule.tileM = consumers.m * info.m;
         schedule.tileN = consumers.n * columns;
-        schedule.tileK = granule(info, problem.elementType);
+        schedule.tileK = stageDepth(info, problem);
         schedule.consumersM = consumers.m;
         schedule.consumersN = consumers.n;
         schedule.cluster = cluster;
@@ -102,8 +102,10 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
       for (int64_t tileK : {16, 32, 64, 128})
         for (int64_t warps : {4, 8})
           for (int64_t ctasPerSm : {1, 2}) {
-            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, granule(info, problem.elementType));
+            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, columnGranule(info));
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
+            isLegal &= tileK % depthOf(info, problem.elementType) == 0;
+            isLegal &= tileK <= problem.blockColumns || !problem.hasScales;
             if (warpsM == 0 || !isLegal || (isScalar && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
             Schedule schedule;
@@ -140,7 +142,9 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   std::vector<Schedule> schedules;
   for (const InstructionRate &rate : chip.instructions) {
     std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
-    if (!copy || !fillsInstruction(rate.instruction, problem))
+    bool multiplies = rate.elementTypes.contains(problem.elementType);
+    bool hasLayout = bytesOf(problem.elementType) != 1 || (problem.xTransposed && !problem.wTransposed);
+    if (!copy || !multiplies || !hasLayout || !fillsInstruction(rate.instruction, problem))
       continue;
     if (rate.instruction == MatrixInstruction::Wgmma)
       addWgmmaCandidates(problem, chip, *copy, /*stride=*/1, schedules);
@@ -152,17 +156,18 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
   return schedules;
 }
 
-/// Three block rows, and as wide as registers allow: few columns of X for many products.
+/// Three block rows, and as wide as registers allow: few columns of X for many products. Rings have as many bytes for
+/// all types.
 static Schedule windowSchedule(const ProblemDescription &problem) {
-  constexpr int64_t rowsOfWindow = 3;
+  constexpr int64_t rowsOfWindow = 3, blockStageBytes = 16;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   Schedule schedule;
   schedule.walk = TileWalk::Windows;
   schedule.tileM = rowsOfWindow * info.m;
   schedule.tileN = 256;
-  schedule.tileK = granule(info, problem.elementType);
+  schedule.tileK = stageDepth(info, problem);
   schedule.consumersM = rowsOfWindow;
-  schedule.blockStages = 8;
+  schedule.blockStages = blockStageBytes / bytesOf(problem.elementType);
   schedule.cluster = 2;
   return schedule;
 }
@@ -183,7 +188,8 @@ static Schedule streamSchedule(const ProblemDescription &problem) {
 }
 
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t alignment = 16, mostStages = 5, leastStages = 3;
+  constexpr int64_t alignment = 16, mostStageBytes = 10, leastStages = 3;
+  const int64_t mostStages = mostStageBytes / bytesOf(problem.elementType);
   std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
   if (!copy || !chip.find(MatrixInstruction::Wgmma))
     return {};

@@ -44,9 +44,11 @@ static Steps stepsOfTile(const Schedule &schedule, const ProblemDescription &pro
   return {blocks * chunksPerBlock, double(problem.blockColumns) / chunksPerBlock};
 }
 
-static double tensorClocks(const Schedule &schedule, const Chip &chip, double depth) {
+/// fp8 has twice the rate of 16-bit elements.
+static double tensorClocks(const Schedule &schedule, ElementType type, const Chip &chip, double depth) {
   const InstructionRate &rate = *chip.find(schedule.instruction);
-  return 2.0 * double(schedule.tileM * schedule.tileN) * depth / (rate.flopsPerClock * rate.chainShare);
+  double flopsPerClock = rate.flopsPerClock * rate.chainShare * 2 / double(bytesOf(type));
+  return 2.0 * double(schedule.tileM * schedule.tileN) * depth / flopsPerClock;
 }
 
 /// Bytes that one step of one CTA asks of L2.
@@ -113,7 +115,7 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
   double resident = std::min(double(schedule.ctasPerSm), cost.tilesPerMultiprocessor);
   double rate = l2Rate(chip, problem.density, activeSms);
 
-  cost.tensor = tensorClocks(schedule, chip, steps.depth);
+  cost.tensor = tensorClocks(schedule, problem.elementType, chip, steps.depth);
   cost.l2 = stepL2Bytes(schedule, problem, chip, steps.depth) / rate;
   cost.sharedMemory = sharedMemoryClocks(schedule, chip, double(bytesOf(problem.elementType)), steps.depth);
   cost.copyInstructions = copyInstructionClocks(schedule, chip, double(bytesOf(problem.elementType)), steps.depth);
@@ -143,7 +145,7 @@ int64_t sparsec::chooseGroupM(const Schedule &schedule, const ProblemDescription
   double depth = stepsOfTile(schedule, problem).depth;
   double l2 = stepL2Bytes(schedule, problem, chip, depth) / (chip.l2BytesPerClock / double(chip.multiprocessors));
   // Where L2 is the limit even at its best rate, half of the workers share a panel of X.
-  if (l2 > tensorClocks(schedule, chip, depth))
+  if (l2 > tensorClocks(schedule, problem.elementType, chip, depth))
     return int64_t(std::bit_floor(uint64_t(workers / 2)));
   // Otherwise `groupM` rows of A and workers / groupM panels of X are read at a time: the least sum.
   double panel = double(schedule.tileN * schedule.cluster);

@@ -53,12 +53,14 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   int64_t registers = origin == Origin::Chosen ? usualOtherRegisters : leastOtherRegisters;
   if (info.accumulator == Place::Registers)
     registers += rows * columns / info.threads;
-  // The fragments of one instruction's depth, whose 16-bit elements are pairs. Those that the instruction can read from
-  // shared memory need none.
+  if (problem.hasTwoLevels)
+    registers += rows * promotedColumns(schedule) / info.threads;
+  // The fragments of one instruction's depth, in registers of 4 bytes. Those that the instruction can read from shared
+  // memory need none.
   if (!info.a.contains(Place::SharedMemory))
-    registers += rows * info.k / info.threads / 2;
+    registers += rows * info.depthBytes / info.threads / 4;
   if (!info.b.contains(Place::SharedMemory))
-    registers += columns * info.k / info.threads / 2;
+    registers += columns * info.depthBytes / info.threads / 4;
   // A column of X, for all products with it.
   if (schedule.walk == TileWalk::Streams)
     registers += columns * problem.blockColumns / info.threads / 2;
@@ -92,15 +94,16 @@ Fit sparsec::checkFeatures(const Schedule &schedule, ElementType elementType, co
   auto missing = [&](const std::string &feature) {
     return broken(Limit::Instruction, fmt::format("expects what {} has, but got {}", chip.name, feature));
   };
-  if (!chip.find(schedule.instruction))
+  const InstructionRate *rate = chip.find(schedule.instruction);
+  if (!rate)
     return missing(fmt::format("instruction = {}", instruction.name));
   if (!chip.copies.contains(schedule.copy))
     return missing(fmt::format("copy = {}", copy.name));
   if (schedule.cluster > 1 && !chip.hasClusters)
     return missing("a cluster");
-  if (!instruction.elementTypes.contains(elementType))
-    return broken(Limit::Instruction, fmt::format("expects elements that {} multiplies, but got {}", instruction.name,
-                                                  nameOf(elementType)));
+  if (!rate->elementTypes.contains(elementType))
+    return broken(Limit::Instruction, fmt::format("expects elements that {} multiplies on {}, but got {}",
+                                                  instruction.name, chip.name, nameOf(elementType)));
   return {};
 }
 
@@ -129,19 +132,57 @@ Fit sparsec::checkSlotLayout(const Schedule &schedule, const char *purpose) {
                                                 purpose, instruction.name, copy.name));
 }
 
+int64_t sparsec::stageDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem) {
+  int64_t whole = granule(info, problem.elementType);
+  return problem.blockColumns < whole ? leastDepth(info) : whole;
+}
+
+/// A chain of instructions covers the columns of a block.
+static bool isWholeDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem) {
+  return problem.blockColumns % depthOf(info, problem.elementType) == 0;
+}
+
 bool sparsec::fillsInstruction(MatrixInstruction instruction, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(instruction);
-  return info.isRepeated || (problem.blockRows >= info.m && problem.blockColumns >= granule(info, problem.elementType));
+  return info.isRepeated ||
+         (problem.blockRows >= info.m && problem.blockColumns >= leastDepth(info) && isWholeDepth(info, problem));
+}
+
+/// What fp8 cannot do.
+static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) {
+  const char *type = nameOf(problem.elementType);
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  if (bytesOf(problem.elementType) != 1)
+    return {};
+  if (problem.wTransposed)
+    return broken(Limit::Instruction, fmt::format("expects W as M x K for {}, but got transposed", type));
+  if (!problem.xTransposed)
+    return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
+  if (schedule.walk == TileWalk::Streams)
+    return broken(Limit::Instruction, fmt::format("expects walk = blocks or windows for {}", type));
+  if (schedule.walk == TileWalk::Windows && problem.hasTwoLevels)
+    return broken(Limit::Instruction,
+                  fmt::format("expects walk = blocks for sums of {} of two levels, but got windows", type));
+  if (problem.hasScales && schedule.tileK > problem.blockColumns)
+    return broken(Limit::Geometry, fmt::format("expects tile_k to be at most {}, the columns of a block with a scale, "
+                                               "but got {}",
+                                               problem.blockColumns, schedule.tileK));
+  if (info.isRepeated)
+    return multipleOf("tile_k", schedule.tileK, depthOf(info, problem.elementType));
+  if (!isWholeDepth(info, problem))
+    return broken(Limit::Instruction, fmt::format("expects blocks with a multiple of {} columns for {}, but got {}",
+                                                  depthOf(info, problem.elementType), type, problem.blockColumns));
+  return {};
 }
 
 static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
-  Fit fit = firstBroken({checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, "")});
+  Fit fit = firstBroken(
+      {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ""), checkF8(schedule, problem)});
   if (!fit.ok() || schedule.walk == TileWalk::Streams || fillsInstruction(schedule.instruction, problem))
     return fit;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  return broken(Limit::Instruction,
-                fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
-                            granule(info, problem.elementType), info.name, problem.blockRows, problem.blockColumns));
+  return broken(Limit::Instruction, fmt::format("expects blocks of at least {}x{} for {}, but got {}x{}", info.m,
+                                                leastDepth(info), info.name, problem.blockRows, problem.blockColumns));
 }
 
 Fit sparsec::checkRegisterRoles(const Schedule &schedule) {
@@ -163,10 +204,10 @@ static Fit powerOfTwo(const char *field, int64_t value) {
 }
 
 /// The part of the tile that one consumer computes.
-static Fit checkConsumerTile(const Schedule &schedule, ElementType elementType) {
+static Fit checkConsumerTile(const Schedule &schedule) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
-  int64_t least = granule(info, elementType);
+  int64_t least = columnGranule(info);
   constexpr const char *field = "tile_n / consumers_n";
   if (info.isRepeated)
     return multipleOf(field, columns, least);
@@ -185,10 +226,10 @@ static Fit checkUnits(const char *field, const char *ofConsumer, int64_t extent,
       {powerOfTwo(ofConsumer, extent / consumers), extent % wholeSwizzles == 0 ? Fit() : powerOfTwo(field, extent)});
 }
 
-/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle.
+/// Rows of a slot. With Swizzle128, a row of depth is one row of the swizzle, or half of one.
 static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  int64_t units = granule(info, problem.elementType);
+  int64_t units = stageDepth(info, problem);
   switch (info.slotLayout) {
   case SlotLayout::Swizzle128:
     if (schedule.tileK != units)
@@ -254,7 +295,7 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
   if (schedule.walk == TileWalk::Windows)
     if (Fit fit = checkWindows(schedule, problem); !fit.ok())
       return fit;
-  return firstBroken({checkConsumerTile(schedule, problem.elementType), checkSlotRows(schedule, problem)});
+  return firstBroken({checkConsumerTile(schedule), checkSlotRows(schedule, problem)});
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {

@@ -41,6 +41,10 @@ void shareRegisters(Schedule &schedule, int64_t producerRegisters, const Chip &c
 /// The most registers that a thread of a consumer may use.
 int64_t consumerBudget(const Schedule &schedule, const Chip &chip);
 
+/// K of a stage whose slots have rows of K, one after the other: the elements that lie together, or half of them where
+/// blocks of fp8 have fewer columns.
+int64_t stageDepth(const MatrixInstructionInfo &info, const ProblemDescription &problem);
+
 /// Whether a block has the rows and the depth of one instruction, where a consumer does not repeat it.
 bool fillsInstruction(MatrixInstruction instruction, const ProblemDescription &problem);
 

@@ -63,6 +63,15 @@ int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
   return schedule.tileK > blockColumns ? schedule.tileK / blockColumns : 1;
 }
 
+int64_t sparsec::promotedColumns(const Schedule &schedule) {
+  constexpr int64_t step = 8;
+  int64_t columns = schedule.tileN / schedule.consumersN;
+  int64_t part = std::min(columns, infoOf(schedule.instruction).promotedColumns);
+  while (columns % part != 0)
+    part -= step;
+  return part;
+}
+
 StreamShape sparsec::streamShape(const Schedule &schedule, int64_t blockColumns) {
   return {schedule.tileM / schedule.consumersM, schedule.tileK / blockColumns};
 }

@@ -33,6 +33,10 @@ struct ProblemDescription {
   int64_t epilogueBytes = 0;
   /// The kernel has an epilogue region.
   bool hasEpilogue = false;
+  /// Sums over a stage are added to those of the tile in f32, by other instructions (`sparsec.promote`).
+  bool hasTwoLevels = false;
+  /// Blocks have scales, by which their sums are multiplied before they are added.
+  bool hasScales = false;
   /// Every 64 columns of a tile lie together in the result, as tensor stores write them.
   bool storesInBoxes = true;
 };
@@ -97,6 +101,10 @@ int64_t chunks(const Schedule &schedule, int64_t blockColumns);
 
 /// Blocks in one stage when a stage holds several, else 1.
 int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
+
+/// The columns of a consumer that are multiplied at a time where sums have two levels: the largest divisor whose sums
+/// of a stage fit in the registers beside those of the tile.
+int64_t promotedColumns(const Schedule &schedule);
 
 /// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma. Instructions with
 /// fewer columns than 32 take as long as those with 32 (bench/notes/streams.md).

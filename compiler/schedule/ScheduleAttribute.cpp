@@ -89,6 +89,8 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   problem.wTransposed = matrix.getTransposed();
   problem.xTransposed = xTransposed;
   problem.hasEpilogue = spmm.hasEpilogue();
+  problem.hasTwoLevels = spmm.hasTwoLevels();
+  problem.hasScales = spmm.getScales() != Value();
   setIfStatic(problem.m, matrix.getRows());
   setIfStatic(problem.k, matrix.getColumns());
   setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));

@@ -172,11 +172,31 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       else if (auto sddmm = dyn_cast<SddmmOp>(kernel.getAnchor()))
         selected = select(kernel, describeProblem(sddmm, expectDensity), *chip);
       else
-        selected = SelectionFor(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip).run();
+        selected = select(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
       if (failed(selected))
         return failure();
     }
     return success();
+  }
+
+  /// fp8, which only some chips multiply.
+  static LogicalResult refuse(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
+    const char *type = nameOf(problem.elementType);
+    if (problem.wTransposed)
+      return kernel.emitOpError("expects W as M x K for products of ") << type << " on a GPU, but got transposed";
+    if (!problem.xTransposed)
+      return kernel.emitOpError("expects x_layout(nk), X as N x K, for products of ")
+             << type << " on a GPU, but got kn";
+    if (problem.hasScales && problem.blockColumns < depthOf(infoOf(MatrixInstruction::MmaSync), problem.elementType))
+      return kernel.emitOpError("expects blocks of at least 32 columns for scales on a GPU, but got ")
+             << problem.blockColumns;
+    return kernel.emitOpError("expects the host or a chip that multiplies ") << type << ", but got " << chip.name;
+  }
+
+  LogicalResult select(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
+    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
+      return refuse(kernel, problem, chip);
+    return SelectionFor(kernel, problem, chip).run();
   }
 
   LogicalResult select(KernelOp kernel, const SampledDescription &problem, const Chip &chip) {

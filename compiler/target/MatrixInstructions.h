@@ -37,23 +37,38 @@ enum class SlotLayout {
 /// The bytes of a row that lie together, whatever the row: parts of a tile are multiples of them.
 constexpr int64_t granuleBytes(SlotLayout layout) { return layout == SlotLayout::Swizzle128 ? 128 : 32; }
 
-/// One row of MatrixInstructions.def. The result has m x n elements, the sum k, of 16-bit elements.
+/// One row of MatrixInstructions.def. The result has m x n elements, and the sum k.
 struct MatrixInstructionInfo {
   MatrixInstruction instruction;
   /// As #sparsec.schedule writes it.
   const char *name;
   /// Threads that issue it together: those of one consumer.
   int64_t threads;
-  int64_t m, mostN, k;
+  int64_t m, mostN;
+  /// The most columns that a consumer multiplies before it adds them to its sums, where those have two levels.
+  int64_t promotedColumns;
+  /// Those of k elements of a row of A.
+  int64_t depthBytes;
   /// A consumer repeats the instruction over its part of the tile. Otherwise it has one instruction's m x n of it.
   bool isRepeated;
-  EnumSet<ElementType> elementTypes;
   /// Where the operands may lie.
   EnumSet<Place> a, b;
   /// How they lie in the slots of a ring, from which the instruction reads them or fragments are loaded.
   SlotLayout slotLayout;
   Place accumulator;
 };
+
+/// k, for elements of a type.
+constexpr int64_t depthOf(const MatrixInstructionInfo &info, ElementType type) {
+  return info.depthBytes / bytesOf(type);
+}
+
+/// Columns of a consumer are multiples of this number: those of 16 bits that lie together where N is contiguous. It
+/// suffices for those of 8 bits, whose K is contiguous.
+constexpr int64_t columnGranule(const MatrixInstructionInfo &info) { return granuleBytes(info.slotLayout) / 2; }
+
+/// The least K of a stage, and of a block, where rows of slots lie together as a whole: 64 of 16 or 8 bits.
+constexpr int64_t leastDepth(const MatrixInstructionInfo &info) { return columnGranule(info); }
 
 /// The elements of a row that lie together in the slots of an instruction.
 constexpr int64_t granule(const MatrixInstructionInfo &info, ElementType type) {

@@ -34,9 +34,15 @@ struct PlanCosts {
   int64_t streamDensity = 101;
 };
 
+inline constexpr EnumSet<ElementType> elements16 = {ElementType::Bf16, ElementType::F16};
+inline constexpr EnumSet<ElementType> elements16And8 = {ElementType::Bf16, ElementType::F16, ElementType::F8E4M3,
+                                                        ElementType::F8E5M2};
+
 /// How fast a chip runs one of its matrix instructions, and the plan costs of kernels with this instruction.
 struct InstructionRate {
   MatrixInstruction instruction;
+  /// What the instruction multiplies on this chip.
+  EnumSet<ElementType> elementTypes = elements16;
   /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators.
   double flopsPerClock;
   /// The share of this rate that a long chain of products reaches.
@@ -90,6 +96,9 @@ struct Chip {
   bool archSpecific;
   /// The PTX version that LLVM emits, as an NVPTX feature.
   std::string_view ptxFeature;
+  /// The same for modules with products of fp8, where their instructions need a later version. Other modules keep the
+  /// earlier one, which older drivers compile.
+  std::string_view ptxFeatureOfF8 = ptxFeature;
 
   int64_t multiprocessors;
   int64_t sharedMemoryPerCta;

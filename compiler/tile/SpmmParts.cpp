@@ -2,6 +2,8 @@
 
 #include "SpmmParts.h"
 
+#include "ScheduleAttribute.h"
+
 using namespace mlir;
 using namespace sparsec;
 
@@ -51,18 +53,41 @@ Value SpmmParts::viewOfA(Value row) {
   return named(view, "a");
 }
 
-Value SpmmParts::viewOfX(Value column) {
-  Type element = matrix.getElementType();
+Value SpmmParts::viewOfX(Value first, int64_t columns) {
+  Type element = loads[1].getType().getElementType();
   MLIRContext *context = b.getContext();
   ViewOp view;
   if (isTransposed()) {
-    auto type = ViewType::get(context, columnsOfGroup(), schedule.getTileK(), element, Major::k);
-    view = ViewOp::create(b, type, ring, /*row=*/column, /*column=*/Value(), /*index=*/1);
+    auto type = ViewType::get(context, columns, schedule.getTileK(), element, Major::k);
+    view = ViewOp::create(b, type, ring, /*row=*/first, /*column=*/Value(), /*index=*/1);
   } else {
-    auto type = ViewType::get(context, schedule.getTileK(), columnsOfGroup(), element, Major::mn);
-    view = ViewOp::create(b, type, ring, /*row=*/Value(), column, /*index=*/1);
+    auto type = ViewType::get(context, schedule.getTileK(), columns, element, Major::mn);
+    view = ViewOp::create(b, type, ring, /*row=*/Value(), first, /*index=*/1);
   }
   return named(view, "x");
+}
+
+int64_t SpmmParts::columnsOfPart() { return promotedColumns(toSchedule(schedule)); }
+
+SpmmParts::Values SpmmParts::viewsOfParts(Value firstColumn) {
+  Values parts;
+  for (int64_t column = 0; column < columnsOfGroup(); column += columnsOfPart())
+    parts.push_back(viewOfX(add(b, firstColumn, column), columnsOfPart()));
+  return parts;
+}
+
+Value SpmmParts::scaleOf(Value block) {
+  return chain.getScales() ? Value(BlockScaleOp::create(b, b.getF32Type(), chain.getScales(), block)) : Value();
+}
+
+Value SpmmParts::addProducts(Value sum, ValueRange parts, Value scale, function_ref<Value(Value x)> multiply) {
+  int64_t column = 0;
+  for (Value x : parts) {
+    Value part = multiply(x);
+    sum = named(PromoteOp::create(b, part, sum, scale, column), "sum");
+    column += columnsOfPart();
+  }
+  return sum;
 }
 
 SpmmParts::Values SpmmParts::coordinatesOfX(Value k, Value column) {

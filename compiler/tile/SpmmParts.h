@@ -24,7 +24,16 @@ protected:
   /// The tile loop. The body gives what is carried.
   void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
   mlir::Value viewOfA(mlir::Value row);
-  mlir::Value viewOfX(mlir::Value column);
+  mlir::Value viewOfX(mlir::Value column) { return viewOfX(column, columnsOfGroup()); }
+  /// Of `columns` columns from the first on.
+  mlir::Value viewOfX(mlir::Value first, int64_t columns);
+  /// With sums of two levels, the views of X whose products are added to the sum one after the other.
+  Values viewsOfParts(mlir::Value firstColumn);
+  /// The scale of a block, or null where blocks have none.
+  mlir::Value scaleOf(mlir::Value block);
+  /// Adds the complete products of the parts to the sum, times the scale where there is one.
+  mlir::Value addProducts(mlir::Value sum, mlir::ValueRange parts, mlir::Value scale,
+                          mlir::function_ref<mlir::Value(mlir::Value x)> multiply);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
   /// A group, and the first row and column of its part of the tile.
@@ -37,6 +46,7 @@ protected:
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
   mlir::Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
+  int64_t columnsOfPart();
   bool isTransposed() { return chain.getXTransposed(); }
   /// Whether K may end inside a block.
   bool mayCutBlocks();

@@ -5,7 +5,8 @@
 //
 //   wait for the slot; issue the product; wait for the product before; release the slot that it read
 //
-// so that one product is always in flight.
+// so that one product is always in flight. With sums of two levels (fp8), it multiplies some of its columns at a time,
+// and adds each product to the sum when it is complete. The other warpgroup multiplies meanwhile.
 
 #include "SpmmRoles.h"
 
@@ -40,6 +41,8 @@ private:
   void copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor);
   void buildConsumer();
   SmallVector<Value> multiplyRow(const CarriedTile &tile, Value a, Value x);
+  SmallVector<Value> multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX);
+  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
@@ -111,7 +114,12 @@ void SpmmRoles::copyStep(const Tile &tile, Value block, Value column, int64_t ch
 
 void SpmmRoles::buildConsumer() {
   GroupPart part = partOf(GroupOp::create(b));
-  Value a = viewOfA(part.row), x = viewOfX(part.column);
+  Value a = viewOfA(part.row), x;
+  Values partsOfX;
+  if (chain.getTwoLevel())
+    partsOfX = viewsOfParts(part.column);
+  else
+    x = viewOfX(part.column);
   forEachTile([&](const CarriedTile &tile) {
     // The last wait belongs to the branch that has products in flight: where a row without blocks joins before it,
     // ptxas sees its zeros as writes to accumulators in flight and serializes every product (C7515).
@@ -120,7 +128,7 @@ void SpmmRoles::buildConsumer() {
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
-      scf::YieldOp::create(b, multiplyRow(tile, a, x));
+      scf::YieldOp::create(b, x ? multiplyRow(tile, a, x) : multiplyRowInParts(tile, a, partsOfX));
       b.setInsertionPointToStart(branch.elseBlock());
       scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType()), tile.cursor});
     }
@@ -150,6 +158,35 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
   Value sum = AwaitOp::create(b, sumType(), loop.getResult(0), /*outstanding=*/0);
   ReleaseOp::create(b, ring, loop.getResult(1), /*condition=*/Value());
   return {sum, loop.getResult(2)};
+}
+
+/// The same with sums of two levels: no product is in flight from step to step.
+SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
+  Value zero = ZeroOp::create(b, sumType());
+  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value, ValueRange carried) {
+    Value sum = named(carried[0], "sum"), cursor = named(carried[1], "slot");
+    Value scale = scaleOf(block);
+    for (int64_t depth : chain.getDepth()) {
+      WaitOp::create(b, TypeRange(), ring, cursor);
+      sum = multiplyInParts(a, partsOfX, cursor, depth, scale, sum);
+      cursor = NextOp::create(b, ring, cursor);
+    }
+    return SmallVector<Value>{sum, cursor};
+  });
+  return {loop.getResult(0), loop.getResult(1)};
+}
+
+/// The slot is released before the last part is added.
+Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum) {
+  Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
+  Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
+  return addProducts(sum, partsOfX, scale, [&](Value x) -> Value {
+    Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
+    Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
+    if (x == partsOfX.back())
+      ReleaseOp::create(b, ring, cursor, /*condition=*/Value());
+    return part;
+  });
 }
 
 } // namespace

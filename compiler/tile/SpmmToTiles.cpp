@@ -51,15 +51,18 @@ void SpmmBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel)
 
 Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, Value chunk, Value accumulator) {
   MLIRContext *context = b.getContext();
-  Type element = matrix.getElementType();
+  Type ofX = spmm.getDense().getType().getElementType();
   bool xTransposed = spmm.getXLayout() == DenseLayout::nk;
   int64_t m = schedule.getTileM(), n = schedule.getTileN(), k = schedule.getTileK();
   bool wTransposed = matrix.getTransposed();
-  auto aType = wTransposed ? BufferType::get(context, k, m, element) : BufferType::get(context, m, k, element);
-  auto xType = xTransposed ? BufferType::get(context, n, k, element) : BufferType::get(context, k, n, element);
+  Type ofW = matrix.getElementType();
+  auto aType = wTransposed ? BufferType::get(context, k, m, ofW) : BufferType::get(context, m, k, ofW);
+  auto xType = xTransposed ? BufferType::get(context, n, k, ofX) : BufferType::get(context, k, n, ofX);
   Value a = LoadOp::create(b, aType, mapping.lookup(spmm.getMatrix()), tile, block, chunk, Operand::a);
   Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
-  return ChainOp::create(b, a, x, accumulator, chunkDepths(b), wTransposed, xTransposed);
+  Value scales = spmm.getScales() ? mapping.lookup(spmm.getScales()) : Value();
+  return ChainOp::create(b, a, x, accumulator, scales, chunkDepths(b), wTransposed, xTransposed,
+                         /*two_level=*/spmm.hasTwoLevels());
 }
 
 /// The K elements that count in each chunk of a block: tile_k, and what is left in the last one.

@@ -5,6 +5,9 @@
 //
 //   copies of steps 0 .. stages - 2
 //   for each step: wait for its copies; barrier of the CTA; copies `ahead` steps later; product
+//
+// With sums of two levels (fp8), the product of a step starts at zero, for some columns at a time, and is then added to
+// the sum.
 
 #include "SpmmWarps.h"
 
@@ -36,6 +39,8 @@ private:
   void build();
   Value buildRow(const Tile &tile);
   Value multiplyRow(const Tile &tile);
+  Value scaleOfStep(const Tile &tile, Value number);
+  Value multiplyStep(Value slot, Value scale, Value sum);
   Value stepsOf(const Tile &tile);
   Value countSteps(const Tile &tile);
   NextCopies startCopies(const Tile &tile, Value number, const NextCopies &next);
@@ -48,6 +53,7 @@ private:
 
   int64_t ahead;
   Value a, x;         // views
+  Values partsOfX;    // with sums of two levels, instead of x
   Value steps, count; // of the tile: its walk, and how many steps that has
 };
 
@@ -61,7 +67,10 @@ void SpmmWarps::run() {
 void SpmmWarps::build() {
   GroupPart part = partOf(GroupOp::create(b));
   a = viewOfA(part.row);
-  x = viewOfX(part.column);
+  if (chain.getTwoLevel())
+    partsOfX = viewsOfParts(part.column);
+  else
+    x = viewOfX(part.column);
   walkTiles({}, [&](const Tile &tile, ValueRange) {
     storeTile(tile, part, buildRow(tile));
     return SmallVector<Value>();
@@ -95,14 +104,32 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
   auto finished = loop(count, {begin, started[0], started[1], zero}, {"slot", "free_slot", "step", "sum"},
                        [&](Value index, ValueRange carried) {
                          Value slot = carried[0];
+                         Value scale = scaleOfStep(tile, index);
                          if (isAsynchronous())
                            AwaitCopiesOp::create(b, ahead - 1);
                          BarrierOp::create(b);
                          NextCopies next = startCopies(tile, add(b, index, ahead), {carried[1], carried[2]});
-                         Value sum = ProductOp::create(b, sumType(), a, slot, x, slot, carried[3], schedule.getTileK());
+                         Value sum = multiplyStep(slot, scale, carried[3]);
                          return SmallVector<Value>{NextOp::create(b, ring, slot), next.slot, next.step, sum};
                        });
   return finished.back();
+}
+
+/// A step has several blocks only where they have no scales.
+Value SpmmWarps::scaleOfStep(const Tile &tile, Value number) {
+  if (!chain.getScales())
+    return {};
+  return scaleOf(add(b, tile.firstBlock, divide(b, number, blockLoop.getChunks())));
+}
+
+Value SpmmWarps::multiplyStep(Value slot, Value scale, Value sum) {
+  int64_t depth = schedule.getTileK();
+  if (x)
+    return ProductOp::create(b, sumType(), a, slot, x, slot, sum, depth);
+  Type type = AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfPart());
+  return addProducts(sum, partsOfX, scale, [&](Value x) -> Value {
+    return ProductOp::create(b, type, a, slot, x, slot, /*accumulator=*/Value(), depth);
+  });
 }
 
 Value SpmmWarps::stepsOf(const Tile &tile) {

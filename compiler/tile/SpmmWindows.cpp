@@ -56,8 +56,8 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
     return RingOp::create(b, RingType::get(context, stages, {buffer}), b.getStringAttr(name), /*messages=*/false,
                           /*skips=*/true, b.getI64IntegerAttr(releases), DenseI64ArrayAttr(), IntegerAttr());
   };
-  Type x = isTransposed() ? BufferType::get(context, columns(), depth, elementType())
-                          : BufferType::get(context, depth, columns(), elementType());
+  Type x = isTransposed() ? BufferType::get(context, columns(), depth, elementOfX())
+                          : BufferType::get(context, depth, columns(), elementOfX());
   int64_t rows = matrix.getBlockRows();
   Type block = matrix.getTransposed() ? BufferType::get(context, depth, rows, elementType())
                                       : BufferType::get(context, rows, depth, elementType());
@@ -140,8 +140,8 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   int64_t rows = matrix.getBlockRows();
   auto typeOfBlock = matrix.getTransposed() ? ViewType::get(context, depth, rows, elementType(), Major::mn)
                                             : ViewType::get(context, rows, depth, elementType(), Major::k);
-  auto typeOfX = isTransposed() ? ViewType::get(context, columns(), depth, elementType(), Major::k)
-                                : ViewType::get(context, depth, columns(), elementType(), Major::mn);
+  auto typeOfX = isTransposed() ? ViewType::get(context, columns(), depth, elementOfX(), Major::k)
+                                : ViewType::get(context, depth, columns(), elementOfX(), Major::mn);
   Value first;
   viewOfBlock = named(ViewOp::create(b, typeOfBlock, blockRing, /*row=*/first, /*column=*/first, /*index=*/0), "w");
   viewOfX = named(ViewOp::create(b, typeOfX, columnRing, /*row=*/first, /*column=*/first, /*index=*/0), "x");

@@ -24,6 +24,7 @@ protected:
   using Values = llvm::SmallVector<mlir::Value>;
 
   mlir::Type elementType() override { return matrix.getElementType(); }
+  mlir::Type elementOfX() { return spmm.getDense().getType().getElementType(); }
   /// The tile loop. The body gives what is carried.
   void forEachTile(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange inits,
                    mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);

@@ -22,7 +22,7 @@ from sparsec.tracing.region import Region, trace
 
 __all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "scalar", "sddmm", "spmm"]
 
-_INPUT_TYPES = ("bf16", "f16")  # spmm_c2, sddmm_c2, attention_c2
+_INPUT_TYPES = ("bf16", "f16")  # sddmm_c2, attention_c2; fp8 products are written as text
 _RESULT_TYPES = ("bf16", "f16", "f32")  # spmm_c3, sddmm_c3, attention_c7
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # kernel_c4
 _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12

@@ -53,7 +53,7 @@ struct sparsec_kernel_s {
   const sparsec_operand_info_t *operand(uint32_t slot) const;
   /// Its argument, or noArgument.
   uint32_t of(uint32_t slot) const;
-  /// An attribute that the operation has.
+  /// An attribute of the operation; 0 if it does not have the optional one.
   int64_t attribute(sparsec_attribute_key_t key) const;
   /// A plan cost that every variant of the operation has.
   uint32_t planCost(const sparsec_variant_info_t &variant, sparsec_plan_cost_key_t key) const;

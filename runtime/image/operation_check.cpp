@@ -153,7 +153,7 @@ Status OperationChecker::checkAttributes() {
     uint32_t found = 0;
     for (const sparsec_attribute_info_t &attribute : attributes)
       found += attribute.key == known.key;
-    if (found != 1)
+    if (found != 1 && !(known.isOptional && found == 0))
       return records.broken("attribute '", known.name, "' is there ", found, " times");
   }
   return {};

@@ -17,7 +17,11 @@ constexpr SlotRule spmmSlots[] = {
     {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, true, false},
     {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, true, false},
     {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
+    {SPARSEC_SPMM_SCALES, "block scales", 0, 1, dense, f32, 1, false, false, false},
     {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+};
+constexpr AttributeRule spmmAttributes[] = {
+    {SPARSEC_ATTRIBUTE_ACCUMULATION, "accumulation", SPARSEC_ACCUMULATION_TWO_LEVEL, SPARSEC_ACCUMULATION_FAST, true},
 };
 constexpr RegionRule epilogueRegions[] = {
     {SPARSEC_REGION_EPILOGUE, "epilogue", setOf(SPARSEC_INPUT_ACCUMULATOR, SPARSEC_INPUT_OPERAND), false},
@@ -52,10 +56,10 @@ constexpr SlotRule attentionSlots[] = {
      false, false, false},
 };
 constexpr AttributeRule attentionAttributes[] = {
-    {SPARSEC_ATTRIBUTE_HEAD_DIMENSION, "head dimension", 1, maxTile},
-    {SPARSEC_ATTRIBUTE_CAUSAL, "causal", 0, 1},
-    {SPARSEC_ATTRIBUTE_WINDOW_LEFT, "window to the left", -1, INT32_MAX},
-    {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, "window to the right", -1, INT32_MAX},
+    {SPARSEC_ATTRIBUTE_HEAD_DIMENSION, "head dimension", 1, maxTile, false},
+    {SPARSEC_ATTRIBUTE_CAUSAL, "causal", 0, 1, false},
+    {SPARSEC_ATTRIBUTE_WINDOW_LEFT, "window to the left", -1, INT32_MAX, false},
+    {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, "window to the right", -1, INT32_MAX, false},
 };
 constexpr uint32_t positions = setOf(SPARSEC_INPUT_BATCH, SPARSEC_INPUT_HEAD, SPARSEC_INPUT_QUERY, SPARSEC_INPUT_KEY);
 constexpr RegionRule attentionRegions[] = {
@@ -66,7 +70,7 @@ constexpr RegionRule attentionRegions[] = {
 constexpr PlanCostRule attentionPlanCosts[] = {tileOverhead};
 
 constexpr OperationRule operations[] = {
-    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, {}, epilogueRegions, spmmPlanCosts},
+    {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, spmmAttributes, epilogueRegions, spmmPlanCosts},
     {SPARSEC_OPERATION_SDDMM, "sddmm", SPARSEC_SDDMM_EXTRA, sddmmSlots, {}, epilogueRegions, {}},
     {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
      attentionRegions, attentionPlanCosts},

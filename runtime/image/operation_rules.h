@@ -35,6 +35,7 @@ struct AttributeRule {
   uint32_t key;
   const char *name;
   int64_t least, most;
+  bool isOptional;
 };
 
 struct RegionRule {
@@ -57,7 +58,7 @@ struct OperationRule {
   const char *name;
   uint32_t extraSlot; // of the operands that regions use
   std::span<const SlotRule> slots;
-  std::span<const AttributeRule> attributes; // each is there once
+  std::span<const AttributeRule> attributes; // each is there once, an optional one at most once
   std::span<const RegionRule> regions;       // each is there at most once
   std::span<const PlanCostRule> planCosts;   // each variant has each that it needs once
 };

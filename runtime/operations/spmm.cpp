@@ -22,6 +22,8 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   switch (operand.slot) {
   case SPARSEC_SPMM_MATRIX:
     return isTransposed ? Dimensions{sizeK, sizeM, &Problem::blocks} : Dimensions{sizeM, sizeK, &Problem::blocks};
+  case SPARSEC_SPMM_SCALES:
+    return {&Problem::blocks};
   case SPARSEC_SPMM_DENSE:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }

@@ -2,6 +2,7 @@
 #include "spmm.h"
 #include "epilogue.h"
 #include "numbers.h"
+#include "steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -23,6 +24,8 @@ public:
 
   /// acc and the sum of magnitudes of rows [begin, end).
   void accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const;
+  /// Widens the magnitudes of rows [begin, end) to what the matrix instructions of a GPU lose of fp8 sums (SPEC.md).
+  void addLossOfF8(int64_t begin, int64_t end, double *magnitude) const;
   /// Replaces the accumulators of rows [begin, end) by the epilogue's result, and carries the magnitudes (may be null)
   /// through it.
   Status applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const;
@@ -35,6 +38,10 @@ private:
   /// The blocks that have some of rows [begin, end).
   template <typename Body> void forEachBlock(int64_t begin, int64_t end, const Body &body) const;
   double element(int64_t block, int64_t row, int64_t column) const;
+  /// The columns in the stored blocks of a row, or at least as many.
+  double storedDepth(int64_t m) const;
+  /// The factor of a stored block.
+  double scaleOf(int64_t block) const;
   void readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const;
 
   /// Columns of X that are widened to double at a time.
@@ -58,18 +65,26 @@ void Product::readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t 
     }
 }
 
+double Product::scaleOf(int64_t block) const {
+  if (!kernel.operand(SPARSEC_SPMM_SCALES))
+    return 1.0;
+  const sparsec_dense_t &scales = denseOf(arguments[kernel.of(SPARSEC_SPMM_SCALES)]);
+  return readElement(scales.data, scales.dtype, block * scales.strides[0]);
+}
+
 void Product::accumulate(int64_t begin, int64_t end, double *acc, double *magnitude) const {
   std::vector<double> panel(columnsOfBlock * panelWidth);
   for (int64_t firstN = 0; firstN < problem.columns; firstN += panelWidth)
     forEachBlock(begin, end, [&](const Block &block) {
       const int64_t countN = std::min(panelWidth, problem.columns - firstN), firstK = block.column * columnsOfBlock;
       const int64_t countK = std::min(columnsOfBlock, problem.depth - firstK);
+      const double scale = scaleOf(block.number);
       readPanel(firstK, countK, firstN, countN, panel.data());
       const int64_t firstM = std::max(begin, block.row * rowsOfBlock),
                     endM = std::min(end, (block.row + 1) * rowsOfBlock);
       for (int64_t m = firstM; m < endM; ++m)
         for (int64_t k = 0; k < countK; ++k) {
-          const double w = element(block.number, m - block.row * rowsOfBlock, k);
+          const double w = scale * element(block.number, m - block.row * rowsOfBlock, k);
           const int64_t target = (m - begin) * problem.columns + firstN;
           for (int64_t n = 0; n < countN; ++n)
             acc[target + n] += w * panel[k * panelWidth + n];
@@ -100,6 +115,24 @@ double Product::element(int64_t block, int64_t row, int64_t column) const {
   return readElement(matrix.values, matrix.dtype, block * rowsOfBlock * columnsOfBlock + inBlock);
 }
 
+double Product::storedDepth(int64_t m) const {
+  if (isTransposed)
+    return double(problem.depth);
+  const int32_t *starts = matrix.full.starts + m / rowsOfBlock;
+  return double(starts[1] - starts[0]) * double(columnsOfBlock);
+}
+
+void Product::addLossOfF8(int64_t begin, int64_t end, double *magnitude) const {
+  constexpr double lossOfTwoLevels = 0x1p-9, lossOfInstruction = 0x1p-10, depthOfInstruction = 32;
+  const bool isFast = kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) == SPARSEC_ACCUMULATION_FAST;
+  for (int64_t m = begin; m < end; ++m) {
+    const double fastLoss = std::ceil(storedDepth(m) / depthOfInstruction) * lossOfInstruction;
+    const double loss = isFast ? std::max(fastLoss, lossOfTwoLevels) : lossOfTwoLevels;
+    for (int64_t n = 0; n < problem.columns; ++n)
+      magnitude[(m - begin) * problem.columns + n] *= loss / referenceTolerance;
+  }
+}
+
 Status Product::applyEpilogue(int64_t begin, int64_t end, double *y, double *magnitude) const {
   Epilogue epilogue(kernel, arguments, SPARSEC_SPMM_EXTRA);
   if (epilogue.isEmpty())
@@ -126,6 +159,9 @@ Status runSpmmReference(const sparsec_kernel_s &kernel, const sparsec_argument_t
     std::fill_n(out.magnitude, elements, 0.0);
   Product product(kernel, arguments, problem);
   product.accumulate(rows.begin, rows.end, out.y, out.magnitude);
+  const bool hasF8 = kernel.attribute(SPARSEC_ATTRIBUTE_ACCUMULATION) != 0;
+  if (out.magnitude && hasF8 && !kernel.module->device->isHost())
+    product.addLossOfF8(rows.begin, rows.end, out.magnitude);
   return product.applyEpilogue(rows.begin, rows.end, out.y, out.magnitude);
 }
 

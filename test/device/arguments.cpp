@@ -53,7 +53,7 @@ void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t g
     indexBuffers.push_back(uploadArray(device, withGuard(indices, guardBytes)));
     return static_cast<const int32_t *>(indexBuffers.back().data());
   };
-  int64_t valueCount = static_cast<int64_t>(stored.values.size() / sizeof(uint16_t));
+  int64_t valueCount = static_cast<int64_t>(stored.values.size() / sparsec_dtype_bytes(problem.dtype));
   tensors.push_back(
       std::make_unique<PlacedTensor>(device, problem.dtype, std::vector<int64_t>{valueCount}, placement, guardBytes));
   PlacedTensor &values = *tensors.back();
@@ -186,7 +186,8 @@ std::string KernelArguments::checkRow(int64_t m) const {
       e[i] = extraElement(i, m, n);
     int64_t position = m * problem.shape.columns + n;
     double exact = epilogue.value(problem.product[position], e);
-    double allowed = allowedError(dtype, exact, epilogue.scale(problem.productMagnitude[position], e));
+    double magnitude = problem.productMagnitude[position] * lossOfInstruction(problem.dtype);
+    double allowed = allowedError(dtype, exact, epilogue.scale(magnitude, e));
     double got = transposed ? result->get(n, m) : result->get(m, n);
     // The negation catches NaN.
     if (!(std::abs(got - exact) <= allowed))

@@ -25,6 +25,10 @@ RARE_BLOCKS = ["256x64", "96x80"]
 TRANSPOSED_BLOCKS = [block + "t" for block in BLOCKS + RARE_BLOCKS + ["48x16"]]
 LAYOUTS = ["kn_mn", "kn_nm", "nk_mn", "nk_nm"]
 RESULTS = ["same", "f32"]
+F8_DTYPES = ["f8E4M3FN", "f8E5M2"]
+F8_BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x80", "96x256"]
+F8_LAYOUTS = ["nk_mn", "nk_nm"]
+F8_RESULTS = ["bf16", "f16", "f32"]
 
 def select(coverage):
     factors = [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(EPILOGUES)]
@@ -32,7 +36,8 @@ def select(coverage):
     long = covering(2, [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(LONG_EPILOGUES)])
     common = covering({"pairs": 2, "triples": 3, "full": len(factors)}[coverage], factors)
     transposed = covering(2, [DTYPES, TRANSPOSED_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
-    return [Kernel(*values) for values in common + rare + long + transposed]
+    f8 = covering(2, [F8_DTYPES, F8_BLOCKS, F8_LAYOUTS, F8_RESULTS, ["none", "everything"]])
+    return [Kernel(*values) for values in common + rare + long + transposed + f8]
 
 
 def name_of(kernel):
@@ -46,7 +51,9 @@ def text_of(kernel):
     block = kernel.block.replace("t", ", transposed")
     matrix = f"!sparsec.bsr<?x?x{kernel.dtype}, block = {block}>"
     dense = f"tensor<?x?x{kernel.dtype}>"
-    text = epilogue_text(kernel.epilogue, kernel.dtype, result, f"tensor<?x?x{result}>")
+    # Extra operands are not of fp8.
+    text = epilogue_text(kernel.epilogue, "bf16" if kernel.dtype in F8_DTYPES else kernel.dtype, result,
+                         f"tensor<?x?x{result}>")
     types = [matrix, dense] + text.types
     return (f"sparsec.kernel @{name_of(kernel)}(%w: {matrix}, %x: {dense}{text.arguments})\n"
             f"    -> (y: tensor<?x?x{result}>) {{\n"

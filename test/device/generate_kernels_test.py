@@ -42,6 +42,10 @@ class Coverage(unittest.TestCase):
         texts = [generator.text_of(kernel) for kernel in generator.select("pairs") if kernel.block == "64x32t"]
         self.assertTrue(all("block = 64x32, transposed>" in text for text in texts))
 
+    def test_f8_has_every_two_features(self):
+        factors = [generator.F8_DTYPES, generator.F8_BLOCKS, generator.F8_LAYOUTS, generator.F8_RESULTS]
+        self.check_table(generator.select("pairs"), factors, 2)
+
     def test_every_region_names_its_operands(self):
         for epilogue, operands in epilogue_regions.EPILOGUES.items():
             region = "\n".join(epilogue_regions.REGIONS.get(epilogue, []))

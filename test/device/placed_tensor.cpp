@@ -11,12 +11,13 @@ using namespace harness;
 
 namespace {
 
-int64_t rowStrideOf(int64_t width, Placement placement) {
+int64_t rowStrideOf(int64_t width, int64_t elementBytes, Placement placement) {
+  int64_t unit = std::max<int64_t>(8, 16 / elementBytes);
   switch (placement) {
   case Placement::Tight:
     return width;
   case Placement::Padded:
-    return (width + 7) / 8 * 8 + 8; // a multiple of 16 bytes for every type
+    return (width + unit - 1) / unit * unit + unit; // a multiple of 16 bytes for every type
   case Placement::Misaligned:
     return (width + 1) | 1;
   }
@@ -36,13 +37,13 @@ PlacedTensor::PlacedTensor(sparsec_device_t device, sparsec_dtype_t dtype, const
     rowCount = sizes[0];
   if (!sizes.empty())
     rowWidth = sizes.back();
-  rowStride = rowStrideOf(rowWidth, placement);
+  int64_t elementBytes = static_cast<int64_t>(sparsec_dtype_bytes(dtype));
+  rowStride = rowStrideOf(rowWidth, elementBytes, placement);
   if (sizes.size() == 2)
     dense.strides[0] = rowStride;
   if (!sizes.empty())
     dense.strides[sizes.size() - 1] = 1;
 
-  int64_t elementBytes = static_cast<int64_t>(sparsec_dtype_bytes(dtype));
   first = static_cast<int64_t>(guardBytes) / elementBytes + (placement == Placement::Misaligned);
   int64_t last = first + (rowCount == 0 || rowWidth == 0 ? 0 : (rowCount - 1) * rowStride + rowWidth);
   image.assign(last * elementBytes + guardBytes, poison);

@@ -79,7 +79,7 @@ namespace {
 
 void fillValues(Problem &problem) {
   int64_t blockSize = problem.blockRows * problem.blockColumns;
-  problem.values.resize(problem.pattern.blockCount() * blockSize * sizeof(uint16_t));
+  problem.values.resize(problem.pattern.blockCount() * blockSize * sparsec_dtype_bytes(problem.dtype));
   parallelFor(problem.pattern.blockRows, 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i)
       for (int64_t p = problem.pattern.rowPtr[i]; p < problem.pattern.rowPtr[i + 1]; ++p)

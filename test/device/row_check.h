@@ -18,6 +18,10 @@ inline double allowedError(sparsec_dtype_t dtype, double exact, double magnitude
   return 2 * harness::unitInLastPlace(dtype, exact) + 1e-6 * magnitude;
 }
 
+/// The factor by which matrix instructions lose more than f32 arithmetic: sums of fp8 products have an error of 2^-9 of
+/// their magnitude (dialect/SPEC.md, two_level).
+inline double lossOfInstruction(sparsec_dtype_t dtype) { return sparsec_dtype_bytes(dtype) == 1 ? 0x1p-9 / 1e-6 : 1; }
+
 /// What check(row), a text that is empty for a good row, says of the first bad one. Rows are checked on all cores.
 template <typename Check> std::string findRowError(int64_t rows, const Check &check) {
   std::mutex mutex;

@@ -27,7 +27,7 @@ sparsec.kernel @limits(%w: !sparsec.bsr<0x2147418111xbf16, block = 256x256>, %x:
   sparsec.return %0 : tensor<0x?xbf16>
 }
 
-// The type knows fp8; no op takes it yet (spmm_c2).
+// fp8, which sparsec.spmm takes.
 // CHECK: module attributes {sparsec.test = [!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, !sparsec.bsr<?x?xf8E5M2, block = 64x64>]}
 module attributes {sparsec.test = [!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, !sparsec.bsr<?x?xf8E5M2, block = 64x64>]} {}
 

@@ -9,17 +9,17 @@ sparsec.kernel @spmm_c1(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x
 
 // -----
 
-sparsec.kernel @spmm_c2(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
-  // expected-error @+1 {{'sparsec.spmm' op expects W to be of bf16 or f16, but got 'f8E4M3FN', which has no lowering yet}}
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+sparsec.kernel @spmm_c1_f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects X to be of f8E4M3FN or f8E5M2, as W is, but got 'bf16'}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
 
 // -----
 
-sparsec.kernel @spmm_c2_e5m2(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
-  // expected-error @+1 {{'sparsec.spmm' op expects W to be of bf16 or f16, but got 'f8E5M2', which has no lowering yet}}
-  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+sparsec.kernel @spmm_c1_f8_dense(%w: !sparsec.bsr<?x?xf16, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects X to have the element type of W, 'f16', but got 'f8E5M2'}}
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xf16, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
 
@@ -199,7 +199,7 @@ sparsec.kernel @spmm_c13_integers(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 sparsec.kernel @spmm_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{'sparsec.spmm' op expects one broadcast per extra operand, but got 0 for 1}}
-  %0 = "sparsec.spmm"(%w, %x, %e) ({
+  %0 = "sparsec.spmm"(%w, %x, %e) <{operandSegmentSizes = array<i32: 1, 0, 1, 1>}> ({
   ^bb0(%acc: f32, %v: f32):
     sparsec.yield %acc : f32
   }) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>
@@ -437,5 +437,45 @@ sparsec.kernel @spmm_syntax_x_layout(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, 
 sparsec.kernel @spmm_syntax_y_layout(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{expects mn or nm, but got kn}}
   %0 = sparsec.spmm %w, %x y_layout(kn) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c22(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects accumulation(fast) with W of f8E4M3FN or f8E5M2 only, but got 'bf16'}}
+  %0 = sparsec.spmm %w, %x accumulation(fast) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c23(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %s: tensor<?xf32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects scales with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got 'bf16' and two_level}}
+  %0 = sparsec.spmm %w scales(%s), %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?xf32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c23_accumulation(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects scales with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got 'f8E5M2' and fast}}
+  %0 = sparsec.spmm %w scales(%s), %x accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c23_shape(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %s: tensor<?x1xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects scales to be a tensor of f32 of rank 1, one for each stored block, but got 'tensor<?x1xf32>'}}
+  %0 = sparsec.spmm %w scales(%s), %x : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x1xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_syntax_accumulation(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{expects two_level or fast, but got slow}}
+  %0 = sparsec.spmm %w, %x accumulation(slow) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }

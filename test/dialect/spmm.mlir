@@ -33,6 +33,36 @@ sparsec.kernel @layouts(%w: !sparsec.bsr<256x512xf16, block = 32x16>, %x: tensor
   sparsec.return %0 : tensor<96x256xf32>
 }
 
+// Both fp8 types, in any pair. The default accumulation is not printed.
+// CHECK-LABEL: sparsec.kernel @mixed_f8(
+sparsec.kernel @mixed_f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  // CHECK: sparsec.spmm %w, %x x_layout(nk) :
+  %0 = sparsec.spmm %w, %x x_layout(nk) accumulation(two_level)
+    : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// A scale for each stored block.
+// CHECK-LABEL: sparsec.kernel @scales(
+sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %r: tensor<?xf32>)
+    -> (y: tensor<?x?xbf16>) {
+  // CHECK: sparsec.spmm %w scales(%s), %x, %r per_row x_layout(nk) epilogue
+  %0 = sparsec.spmm %w scales(%s), %x, %r per_row x_layout(nk) epilogue (%acc: f32, %row: f32) {
+    %scaled = arith.mulf %acc, %row : f32
+    sparsec.yield %scaled : f32
+  // CHECK: : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?xf32>) -> tensor<?x?xbf16>
+  } : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// CHECK-LABEL: sparsec.kernel @fast_f8(
+sparsec.kernel @fast_f8(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xf32>) {
+  // CHECK: sparsec.spmm %w, %x x_layout(nk) y_layout(nm) accumulation(fast) :
+  %0 = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) accumulation(fast)
+    : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xf32>
+  sparsec.return %0 : tensor<?x?xf32>
+}
+
 // Every broadcast, every element type of an extra operand, a scalar in both forms. `full` follows the layout of Y.
 // CHECK-LABEL: sparsec.kernel @broadcasts(
 sparsec.kernel @broadcasts(%w: !sparsec.bsr<256x?xbf16, block = 64x64>, %x: tensor<?x96xbf16>, %r: tensor<256xf32>,

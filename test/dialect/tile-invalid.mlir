@@ -526,6 +526,54 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @promote_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %y: tensor<?x?xbf16>):
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<64, 128>
+    // expected-error @+1 {{'sparsec.promote' op expects a part with the rows of '!sparsec.accumulator<64, 256>' and columns of it from a multiple of 8 on, but got '!sparsec.accumulator<64, 128>' at column 192}}
+    %next = sparsec.promote %part to %sum {column = 192} : <64, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @promote_c1_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %y: tensor<?x?xbf16>):
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<128, 128>
+    // expected-error @+1 {{'sparsec.promote' op expects a part with the rows of '!sparsec.accumulator<64, 256>' and columns of it from a multiple of 8 on, but got '!sparsec.accumulator<128, 128>' at column 0}}
+    %next = sparsec.promote %part to %sum {column = 0} : <128, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @promote_c1_column attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %y: tensor<?x?xbf16>):
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<64, 128>
+    // expected-error @+1 {{'sparsec.promote' op expects a part with the rows of '!sparsec.accumulator<64, 256>' and columns of it from a multiple of 8 on, but got '!sparsec.accumulator<64, 128>' at column 4}}
+    %next = sparsec.promote %part to %sum {column = 4} : <64, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @promote_c1_negative attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %y: tensor<?x?xbf16>):
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<64, 128>
+    // expected-error @+1 {{'sparsec.promote' op expects a part with the rows of '!sparsec.accumulator<64, 256>' and columns of it from a multiple of 8 on, but got '!sparsec.accumulator<64, 128>' at column -8}}
+    %next = sparsec.promote %part to %sum {column = -8} : <64, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @copy_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]>

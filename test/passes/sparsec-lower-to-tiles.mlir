@@ -83,3 +83,28 @@ sparsec.kernel @kernels_unaligned(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// -----
+
+// Both fp8 types side by side; by default sums have two levels.
+// CHECK-LABEL: sparsec.program @f8
+// CHECK: sparsec.load a
+// CHECK-SAME: -> <128, 128, f8E4M3FN>
+// CHECK: sparsec.load x
+// CHECK-SAME: -> <256, 128, f8E5M2>
+// CHECK: sparsec.chain
+// CHECK-SAME: {depth = array<i64: 128>, two_level, x_transposed}
+sparsec.kernel @f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
+// CHECK-LABEL: sparsec.program @f8_fast
+// CHECK: sparsec.chain
+// CHECK-SAME: {depth = array<i64: 128>, x_transposed}
+sparsec.kernel @f8_fast(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

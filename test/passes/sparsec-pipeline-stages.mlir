@@ -125,3 +125,81 @@ sparsec.kernel @scalar(%w: !sparsec.bsr<?x128xbf16, block = 64x64>, %x: tensor<1
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x128xbf16, block = 64x64>, tensor<128x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }
+
+// Sums of two levels: the columns of a consumer in parts of 128. Each part starts at zero, is complete before the next
+// begins, and is added to its columns of the sum. The slot is released when the last part has read it.
+// CHECK-LABEL: sparsec.program @two_levels
+// CHECK: %[[A:.*]] = sparsec.view %[[RING:ring]] rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <64, 128, f8E4M3FN, k>
+// CHECK-NEXT: %[[X0:.*]] = sparsec.view %[[RING]] rows(%c0_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
+// CHECK-NEXT: %[[X1:.*]] = sparsec.view %[[RING]] rows(%c128_i32) {index = 1 : i64} : {{.*}} -> <128, 128, f8E5M2, k>
+// CHECK: sparsec.walk_blocks
+// CHECK: ^bb0(%{{.*}}: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 256>, %[[SLOT:.*]]: !cursor):
+// CHECK-NEXT: sparsec.wait %[[RING]][%[[SLOT]]]
+// CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X0]][%[[SLOT]]] {depth = 128 : i64} : {{.*}} -> !sparsec.pending<64, 128>
+// CHECK-NEXT: %[[PART0:.*]] = sparsec.await %[[P0]] {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
+// CHECK-NEXT: %[[SUM0:.*]] = sparsec.promote %[[PART0]] to %[[SUM]] {column = 0 : i64}
+// CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X1]][%[[SLOT]]] {depth = 128 : i64}
+// CHECK-NEXT: %[[PART1:.*]] = sparsec.await %[[P1]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release %[[RING]][%[[SLOT]]]
+// CHECK-NEXT: %[[SUM1:.*]] = sparsec.promote %[[PART1]] to %[[SUM0]] {column = 128 : i64}
+// CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %[[RING]][%[[SLOT]]]
+// A block of 160 columns has a second, shallower chunk.
+// CHECK-NEXT: sparsec.wait %[[RING]][%[[NEXT]]]
+// CHECK-NEXT: sparsec.product %[[A]][%[[NEXT]]], %[[X0]][%[[NEXT]]] {depth = 32 : i64}
+sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// With accumulation(fast) the sum stays in the instructions, as with 16-bit elements.
+// CHECK-LABEL: sparsec.program @one_level
+// CHECK: sparsec.product %{{.*}}[%[[C:.*]]], %{{.*}}[%[[C]]], %{{.*}} {depth = 128 : i64} : !sparsec.view<64, 128, f8E5M2, k>, <256, 128, f8E5M2, k>, !sparsec.pending<64, 256>
+// CHECK-NEXT: sparsec.await %{{.*}} {outstanding = 1 : i64}
+// CHECK-NOT: sparsec.promote
+sparsec.kernel @one_level(%w: !sparsec.bsr<?x?xf8E5M2, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 128x128>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Warps add their products to the sum 32 columns at a time.
+// CHECK-LABEL: sparsec.program @two_levels_of_warps
+// CHECK: %[[A:.*]] = sparsec.view %[[RING:ring]] rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <32, 64, f8E4M3FN, k>
+// CHECK: %[[X0:.*]] = sparsec.view %[[RING]] rows(%[[COLUMN:.*]]) {index = 1 : i64} : {{.*}} -> <32, 64, f8E5M2, k>
+// CHECK: %[[SECOND:.*]] = arith.addi %[[COLUMN]], %c32_i32
+// CHECK: %[[X1:.*]] = sparsec.view %[[RING]] rows(%[[SECOND]]) {index = 1 : i64} : {{.*}} -> <32, 64, f8E5M2, k>
+// CHECK: iter_args(%[[SLOT:.*]] = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[SUM:.*]] = %{{.*}}) -> ({{.*}}!sparsec.accumulator<32, 64>)
+// CHECK: %[[P0:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X0]][%[[SLOT]]] {depth = 64 : i64} : {{.*}} -> !sparsec.accumulator<32, 32>
+// CHECK-NEXT: %[[SUM0:.*]] = sparsec.promote %[[P0]] to %[[SUM]] {column = 0 : i64}
+// CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[A]][%[[SLOT]]], %[[X1]][%[[SLOT]]] {depth = 64 : i64}
+// CHECK-NEXT: sparsec.promote %[[P1]] to %[[SUM0]] {column = 32 : i64}
+sparsec.kernel @two_levels_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>} {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// The scale of a block is read before its stages arrive, and multiplies each of its products.
+// CHECK-LABEL: sparsec.program @scales
+// CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf8E5M2>, %{{.*}}: tensor<?x?xbf16>):
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor):
+// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]] : tensor<?xf32>
+// CHECK-NEXT: sparsec.wait
+// CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM]] {column = 0 : i64}
+// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM0]] {column = 0 : i64}
+sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
+  %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Warps count the block of a step: two chunks each here.
+// CHECK-LABEL: sparsec.program @scales_of_warps
+// CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>,
+// CHECK: %[[FIRST:.*]], %{{.*}} = sparsec.row_blocks
+// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[SUM:.*]] = %{{.*}})
+// CHECK: %[[NUMBER:.*]] = arith.div{{[su]}}i %[[I]], %c2_i32
+// CHECK-NEXT: %[[BLOCK:.*]] = arith.addi %[[FIRST]], %[[NUMBER]]
+// CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]]
+// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM]] {column = 0 : i64}
+sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

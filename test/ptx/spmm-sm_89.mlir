@@ -1,6 +1,7 @@
 // RUN: sparsec %s --arch=sm_89 --emit=ptx -o - | FileCheck %s
 
 // cp.async, ldmatrix and mma.sync, and nothing that sm_89 has not.
+// CHECK: .version 8.1
 // CHECK: .target sm_89
 // CHECK-NOT: wgmma
 // CHECK-NOT: cp.async.bulk

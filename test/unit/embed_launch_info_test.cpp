@@ -202,6 +202,32 @@ TEST_F(EmbedLaunchInfo, Operands) {
   }
 }
 
+TEST_F(LaunchInfoOfModule, AccumulationOfF8) {
+  for (StringRef accumulation : {"two_level", "fast"}) {
+    std::string text = R"mlir(
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @f8(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+    %y = sparsec.spmm %w, %x accumulation(ACCUMULATION)
+      : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+    sparsec.return %y : tensor<?x?xbf16>
+  }
+  llvm.func @f8.host(%p: !llvm.ptr, %b: i64, %e: i64) attributes {sparsec.kernel = @f8, sparsec.variant = 0 : i64,
+      sparsec.alignment = 1 : i64, sparsec.parameters = [], sparsec.tile_m = 64 : i64, sparsec.tile_n = 64 : i64,
+      sparsec.tile_k = 64 : i64} {
+    llvm.return
+  }
+})mlir";
+    text.replace(text.find("ACCUMULATION"), 12, accumulation.str());
+    embed(text);
+    EXPECT_EQ(argument(0).dtype, uint32_t(SPARSEC_DTYPE_F8E4M3FN));
+    EXPECT_EQ(argument(1).dtype, uint32_t(SPARSEC_DTYPE_F8E5M2));
+    ASSERT_EQ(operation(0).attribute_count, 1u);
+    const auto &attribute = all<sparsec_attribute_info_t>()[operation(0).attribute_first];
+    EXPECT_EQ(attribute.key, uint32_t(SPARSEC_ATTRIBUTE_ACCUMULATION));
+    EXPECT_EQ(attribute.value, accumulation == "fast" ? SPARSEC_ACCUMULATION_FAST : SPARSEC_ACCUMULATION_TWO_LEVEL);
+  }
+}
+
 TEST_F(EmbedLaunchInfo, Epilogue) {
   ASSERT_EQ(regions(0).size(), 1u);
   EXPECT_EQ(regions(0)[0].slot, uint32_t(SPARSEC_REGION_EPILOGUE));

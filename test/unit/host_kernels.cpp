@@ -61,6 +61,8 @@ uint32_t encode(double value, const Format &format) {
   uint32_t sign = uint32_t(std::signbit(value)) << (format.bytes * 8 - 1);
   if (value == 0)
     return sign;
+  if (!std::isfinite(value) && !format.hasInfinity)
+    return (1u << (format.bytes * 8 - 1)) - 1;
   if (!std::isfinite(value))
     return sign | ((1u << format.exponentBits) - 1) << format.fractionBits | (std::isnan(value) ? 1 : 0);
   int exponent = std::ilogb(value);
@@ -73,8 +75,10 @@ double decode(uint32_t bits, const Format &format) {
   uint32_t fraction = bits & ((1u << format.fractionBits) - 1);
   int exponent = (bits >> format.fractionBits) & ((1 << format.exponentBits) - 1);
   double sign = bits >> (format.bytes * 8 - 1) ? -1 : 1;
-  if (exponent == (1 << format.exponentBits) - 1)
+  if (exponent == (1 << format.exponentBits) - 1 && format.hasInfinity)
     return fraction ? NAN : sign * INFINITY;
+  if (exponent == (1 << format.exponentBits) - 1 && fraction == (1u << format.fractionBits) - 1)
+    return NAN;
   if (exponent == 0)
     return sign * std::ldexp(fraction, 1 - bias - format.fractionBits);
   return sign * std::ldexp((1u << format.fractionBits) | fraction, exponent - bias - format.fractionBits);

@@ -21,8 +21,10 @@ std::unique_ptr<llvm::orc::LLJIT> load(const std::string &object);
 struct Format {
   const char *name;
   int bytes, fractionBits, exponentBits; // without the hidden one
+  bool hasInfinity = true;               // without: only all ones are NaN
 };
 constexpr Format f32{"f32", 4, 23, 8}, f16{"f16", 2, 10, 5}, bf16{"bf16", 2, 7, 8};
+constexpr Format f8E4M3FN{"f8E4M3FN", 1, 3, 4, false}, f8E5M2{"f8E5M2", 1, 2, 5};
 
 /// The nearest value of the format, ties to even; for values in its normal range.
 double round(double value, const Format &format);

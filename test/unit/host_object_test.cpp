@@ -15,6 +15,7 @@
 
 #include <cmath>
 #include <cstring>
+#include <optional>
 #include <random>
 
 using namespace sparsec::test;
@@ -223,7 +224,8 @@ struct ProductCase {
   Format input, output;
   int blockRows, blockColumns;
   bool denseTransposed, resultTransposed;
-  int rows, columns, width; // M, K, N
+  int rows, columns, width;              // M, K, N
+  std::optional<Format> otherDense = {}; // the type of X where it is not that of W
 };
 
 /// y = (W x + bias[m] + 2 full[m, n]) * scale[n] + shift, everything in small integers: all sums are exact in f32, so
@@ -233,7 +235,8 @@ protected:
   const ProductCase &p = GetParam();
   int blockRowCount = (p.rows + p.blockRows - 1) / p.blockRows;
   int blockColumnCount = (p.columns + p.blockColumns - 1) / p.blockColumns;
-  Buffer x = p.denseTransposed ? Buffer(p.width, p.columns, p.input, 3) : Buffer(p.columns, p.width, p.input, 5);
+  Format dense = p.otherDense.value_or(p.input);
+  Buffer x = p.denseTransposed ? Buffer(p.width, p.columns, dense, 3) : Buffer(p.columns, p.width, dense, 5);
   Buffer y = p.resultTransposed ? Buffer(p.width, p.rows, p.output, 2) : Buffer(p.rows, p.width, p.output, 7);
   Buffer full = p.resultTransposed ? Buffer(p.width, p.rows, bf16, 1) : Buffer(p.rows, p.width, bf16, 1);
   Buffer bias = Buffer(1, p.rows, f32, 0), scale = Buffer(1, p.width, f16, 0), shift = Buffer(1, 1, f32, 0);
@@ -244,7 +247,7 @@ protected:
   std::string text() {
     return llvm::formatv(
                R"mlir(
-sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?x?x{0}>, %bias: tensor<?xf32>,
+sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?x?x{6}>, %bias: tensor<?xf32>,
     %full: tensor<?x?xbf16>, %scale: tensor<?xf16>, %shift: tensor<f32>, %factor: f32) -> (y: tensor<?x?x{1}>) {{
   %y = sparsec.spmm %w, %x, %bias per_row, %full full, %scale per_column, %shift scalar, %factor scalar
       x_layout({4}) y_layout({5}) epilogue (%acc: f32, %b: f32, %f: bf16, %s: f16, %t: f32, %c: f32) {{
@@ -255,12 +258,12 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?
     %2 = arith.mulf %1, %s32 : f32
     %3 = arith.addf %2, %t : f32
     sparsec.yield %3 : f32
-  } : (!sparsec.bsr<?x?x{0}, block = {2}x{3}>, tensor<?x?x{0}>, tensor<?xf32>, tensor<?x?xbf16>, tensor<?xf16>,
+  } : (!sparsec.bsr<?x?x{0}, block = {2}x{3}>, tensor<?x?x{6}>, tensor<?xf32>, tensor<?x?xbf16>, tensor<?xf16>,
        tensor<f32>, f32) -> tensor<?x?x{1}>
   sparsec.return %y : tensor<?x?x{1}>
 })mlir",
                p.input.name, p.output.name, p.blockRows, p.blockColumns, p.denseTransposed ? "nk" : "kn",
-               p.resultTransposed ? "nm" : "mn")
+               p.resultTransposed ? "nm" : "mn", dense.name)
         .str();
   }
 
@@ -346,7 +349,7 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?x{0}, block = {2}x{3}>, %x: tensor<?
     const auto &stage = sparsec::recordsOf<sparsec_stage_info_t>(*info)[0];
     EXPECT_EQ(stage.tile_m, unsigned(p.blockRows));
     EXPECT_EQ(stage.cluster, 1u);
-    EXPECT_EQ(sparsec::recordsOf<sparsec_variant_info_t>(*info)[0].alignment, 2u);
+    EXPECT_EQ(sparsec::recordsOf<sparsec_variant_info_t>(*info)[0].alignment, uint32_t(p.input.bytes));
     const int64_t panels = (p.width + stage.tile_n - 1) / stage.tile_n;
     std::vector<uint64_t> slots;
     for (const auto &parameter : sparsec::recordsOf<sparsec_parameter_info_t>(*info))
@@ -372,18 +375,59 @@ TEST_P(Product, IsTheRoundedExactProduct) {
       ASSERT_EQ(y.bytes[i], untouched.bytes[i]) << "padding of row " << row;
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Product,
-                         testing::Values(ProductCase{"layouts_kn_mn", bf16, bf16, 64, 32, false, false, 150, 90, 131},
-                                         ProductCase{"layouts_nk_mn", bf16, bf16, 64, 32, true, false, 150, 90, 131},
-                                         ProductCase{"layouts_kn_nm", bf16, bf16, 64, 32, false, true, 150, 90, 131},
-                                         ProductCase{"layouts_nk_nm", bf16, bf16, 64, 32, true, true, 150, 90, 131},
-                                         ProductCase{"f16_to_f16", f16, f16, 16, 16, false, false, 40, 50, 70},
-                                         ProductCase{"f16_to_f32", f16, f32, 16, 48, true, false, 40, 50, 70},
-                                         ProductCase{"largest_block", bf16, f16, 256, 256, false, true, 300, 600, 65},
-                                         ProductCase{"one_column", bf16, bf16, 32, 32, false, false, 64, 64, 1},
-                                         ProductCase{"one_element", bf16, bf16, 16, 16, true, true, 1, 1, 1},
-                                         ProductCase{"exact_tiles", bf16, f32, 32, 32, false, false, 96, 64, 128}),
-                         [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Product,
+    testing::Values(ProductCase{"layouts_kn_mn", bf16, bf16, 64, 32, false, false, 150, 90, 131},
+                    ProductCase{"layouts_nk_mn", bf16, bf16, 64, 32, true, false, 150, 90, 131},
+                    ProductCase{"layouts_kn_nm", bf16, bf16, 64, 32, false, true, 150, 90, 131},
+                    ProductCase{"layouts_nk_nm", bf16, bf16, 64, 32, true, true, 150, 90, 131},
+                    ProductCase{"f16_to_f16", f16, f16, 16, 16, false, false, 40, 50, 70},
+                    ProductCase{"f16_to_f32", f16, f32, 16, 48, true, false, 40, 50, 70},
+                    ProductCase{"largest_block", bf16, f16, 256, 256, false, true, 300, 600, 65},
+                    ProductCase{"one_column", bf16, bf16, 32, 32, false, false, 64, 64, 1},
+                    ProductCase{"one_element", bf16, bf16, 16, 16, true, true, 1, 1, 1},
+                    ProductCase{"exact_tiles", bf16, f32, 32, 32, false, false, 96, 64, 128},
+                    ProductCase{"e4m3", f8E4M3FN, bf16, 64, 32, true, false, 150, 90, 131},
+                    ProductCase{"e5m2", f8E5M2, f16, 16, 48, false, true, 40, 50, 70},
+                    ProductCase{"e4m3_e5m2", f8E4M3FN, f32, 128, 128, true, true, 150, 200, 65, f8E5M2},
+                    ProductCase{"e5m2_e4m3", f8E5M2, bf16, 32, 32, false, false, 64, 64, 33, f8E4M3FN}),
+    [](const auto &info) { return info.param.name; });
+
+/// 1 * x for all 256 x of both types: as W, and as X. Nothing is lost on the way to f32.
+TEST(HostKernel, WidensEveryF8) {
+  for (const Format &format : {f8E4M3FN, f8E5M2}) {
+    std::string object = compile(llvm::formatv(R"mlir(
+sparsec.kernel @plain(%w: !sparsec.bsr<256x16x{0}, block = 256x16>, %x: tensor<16x256x{0}>)
+    -> (y: tensor<256x256xf32>) {{
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<256x16x{0}, block = 256x16>, tensor<16x256x{0}>) -> tensor<256x256xf32>
+  sparsec.return %y : tensor<256x256xf32>
+})mlir",
+                                               format.name)
+                                     .str());
+    ASSERT_FALSE(object.empty());
+    std::unique_ptr<llvm::orc::LLJIT> jit = load(object);
+    auto kernel = llvm::cantFail(jit->lookup("plain.host")).toPtr<sparsec_host_kernel_t>();
+    const int32_t rowPtr[] = {0, 1}, colIdx[] = {0};
+    auto slot = [](const void *data) { return uint64_t(reinterpret_cast<uintptr_t>(data)); };
+    for (bool isMatrix : {true, false}) {
+      Buffer w(256, 16, format, 0), x(16, 256, format, 0), y(256, 256, f32, 0);
+      std::fill(w.bytes.begin(), w.bytes.end(), 0);
+      std::fill(x.bytes.begin(), x.bytes.end(), 0);
+      for (int i = 0; i < 256; ++i) {
+        w.bytes[i * w.stride] = isMatrix ? i : encode(1, format);
+        x.bytes[i] = isMatrix ? encode(1, format) : i;
+      }
+      // values, row_ptr, col_idx, M, K, X, its stride, Y, its stride, N, panels
+      const uint64_t slots[] = {slot(w.bytes.data()), slot(rowPtr), slot(colIdx), 256, 16, slot(x.bytes.data()), 256,
+                                slot(y.bytes.data()), 256,          256,          4};
+      kernel(slots, 0, 4);
+      for (int i = 0; i < 256; ++i) {
+        const double expected = decode(i, format), got = isMatrix ? y.at(i, 7) : y.at(7, i);
+        EXPECT_TRUE(std::isnan(expected) ? std::isnan(got) : got == expected) << format.name << " " << i;
+      }
+    }
+  }
+}
 
 /// Without an epilogue the result is the accumulator; infinities and NaN of X go their way.
 TEST(HostKernel, PassesOnInfinityAndNan) {

@@ -68,7 +68,9 @@ TEST_P(ElementTest, KeepsNaN) {
 INSTANTIATE_TEST_SUITE_P(Types, ElementTest,
                          testing::Values(Type{SPARSEC_DTYPE_F32, llvm::APFloat::IEEEsingle()},
                                          Type{SPARSEC_DTYPE_F16, llvm::APFloat::IEEEhalf()},
-                                         Type{SPARSEC_DTYPE_BF16, llvm::APFloat::BFloat()}));
+                                         Type{SPARSEC_DTYPE_BF16, llvm::APFloat::BFloat()},
+                                         Type{SPARSEC_DTYPE_F8E4M3FN, llvm::APFloat::Float8E4M3FN()},
+                                         Type{SPARSEC_DTYPE_F8E5M2, llvm::APFloat::Float8E5M2()}));
 
 TEST(FloatFormatTest, UnitInLastPlace) {
   FloatFormat half = *getFloatFormat(SPARSEC_DTYPE_F16);
@@ -79,9 +81,11 @@ TEST(FloatFormatTest, UnitInLastPlace) {
   EXPECT_EQ(half.maxFinite(), 65504.0);
 }
 
-TEST(FloatFormatTest, HasNoFormatFor8BitTypes) {
-  EXPECT_FALSE(getFloatFormat(SPARSEC_DTYPE_F8E4M3FN));
-  EXPECT_FALSE(getFloatFormat(SPARSEC_DTYPE_F8E5M2));
+TEST(FloatFormatTest, LargestNumbersOfFp8) {
+  EXPECT_EQ(getFloatFormat(SPARSEC_DTYPE_F8E4M3FN)->maxFinite(), 448.0);
+  EXPECT_EQ(getFloatFormat(SPARSEC_DTYPE_F8E5M2)->maxFinite(), 57344.0);
 }
+
+TEST(FloatFormatTest, IntegersHaveNone) { EXPECT_FALSE(getFloatFormat(SPARSEC_DTYPE_I32)); }
 
 } // namespace

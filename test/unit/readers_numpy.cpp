@@ -88,7 +88,9 @@ TEST(NumpyTest, RefusesElementTypes) {
   EXPECT_EQ(messageOf(convertElements(array, SPARSEC_DTYPE_BF16, "a.npy")),
             "a.npy: expects float16, float32 or float64 elements, or uint16 with the bits of bf16, but got int32");
   EXPECT_EQ(messageOf(convertElements(array, SPARSEC_DTYPE_F8E5M2, "a.npy")),
-            "a.npy: expects an argument of type f32, f16 or bf16");
+            "a.npy: expects float16, float32 or float64 elements, or uint8 with the bits of fp8, but got int32");
+  EXPECT_EQ(messageOf(convertElements(array, SPARSEC_DTYPE_I32, "a.npy")),
+            "a.npy: expects an argument of a floating-point type");
 }
 
 struct BadFile {

@@ -192,8 +192,24 @@ TEST(LaunchInfo, RecordsAreChecked) {
          i.attributes = {{SPARSEC_ATTRIBUTE_HEAD_DIMENSION, 0, 64}};
          i.operations[0].attribute_count = 1;
        }},
+      {"accumulation is 3, 1 to 2 is expected",
+       [](auto &i) {
+         i.attributes = {{SPARSEC_ATTRIBUTE_ACCUMULATION, 0, 3}};
+         i.operations[0].attribute_count = 1;
+       }},
+      {"attribute 'accumulation' is there 2 times",
+       [](auto &i) {
+         i.attributes.assign(2, {SPARSEC_ATTRIBUTE_ACCUMULATION, 0, SPARSEC_ACCUMULATION_FAST});
+         i.operations[0].attribute_count = 2;
+       }},
       {"regions 0 + 2 of 1", [](auto &i) { i.operations[0].region_count = 2; }},
-      {"unknown slot of spmm 5", [](auto &i) { i.operands[bias].slot = 5; }},
+      {"unknown slot of spmm 6", [](auto &i) { i.operands[bias].slot = 6; }},
+      {"argument 2 is no block scales", [](auto &i) { i.operands[bias].slot = SPARSEC_SPMM_SCALES; }},
+      {"argument 2 is no block scales",
+       [](auto &i) {
+         i.operands[bias] = {SPARSEC_SPMM_SCALES, bias, SPARSEC_LAYOUT_NONE, SPARSEC_BROADCAST_NONE};
+         i.arguments[bias].dtype = SPARSEC_DTYPE_F16;
+       }},
       {"epilogue operand is argument 5 of 5", [](auto &i) { i.operands[bias].argument = 5; }},
       {"unknown layout 3", [](auto &i) { i.operands[x].layout = 3; }},
       {"unknown broadcast 7", [](auto &i) { i.operands[bias].broadcast = 7; }},

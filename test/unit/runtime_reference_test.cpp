@@ -46,6 +46,30 @@ TEST(Numbers, F8AgreesWithItsDefinition) {
   EXPECT_EQ(read8(0x01, SPARSEC_DTYPE_F8E5M2), std::ldexp(1.0, -16));
 }
 
+/// The value of an fp8 number by its definition: (-1)^s * 2^(e - bias) * 1.f, or 2^(1 - bias) * 0.f where e = 0.
+double f8ByDefinition(int bits, int fractionBits, int bias, bool hasInfinity) {
+  const int fractions = 1 << fractionBits, largestExponent = 127 / fractions;
+  const int exponent = bits % 128 / fractions, fraction = bits % fractions;
+  const double sign = bits < 128 ? 1 : -1;
+  if (hasInfinity && exponent == largestExponent)
+    return fraction == 0 ? sign * infinity : NAN;
+  if (!hasInfinity && bits % 128 == 127)
+    return NAN;
+  const double significand = double(fraction) / fractions + (exponent == 0 ? 0 : 1);
+  return sign * significand * std::pow(2.0, (exponent == 0 ? 1 : exponent) - bias);
+}
+
+TEST(Numbers, EveryF8AgreesWithItsDefinition) {
+  for (int i = 0; i < 256; ++i) {
+    const uint8_t bits = uint8_t(i);
+    const double e4m3 = f8ByDefinition(i, 3, 7, /*hasInfinity=*/false), e5m2 = f8ByDefinition(i, 2, 15, true);
+    const double got4 = readElement(&bits, SPARSEC_DTYPE_F8E4M3FN, 0);
+    const double got5 = readElement(&bits, SPARSEC_DTYPE_F8E5M2, 0);
+    EXPECT_TRUE(std::isnan(e4m3) ? std::isnan(got4) : got4 == e4m3 && std::signbit(got4) == (i >= 128)) << i;
+    EXPECT_TRUE(std::isnan(e5m2) ? std::isnan(got5) : got5 == e5m2 && std::signbit(got5) == (i >= 128)) << i;
+  }
+}
+
 TEST(Numbers, ElementsAreFoundByIndex) {
   float numbers[] = {1, 2, 3};
   EXPECT_EQ(readElement(numbers, SPARSEC_DTYPE_F32, 2), 3.0);
@@ -268,6 +292,30 @@ TEST_F(Reference, MagnitudeIsTheSumOfAbsoluteProducts) {
   std::vector<double> magnitude;
   EXPECT_THAT(run(0, 1, &magnitude), ::testing::ElementsAre(1 - 4 + 9, 2 - 8 + 18));
   EXPECT_THAT(magnitude, ::testing::ElementsAre(1 + 4 + 9, 2 + 8 + 18));
+}
+
+/// 2^-9 of the sum of absolute products; with accumulation(fast) 2^-10 for each 32 stored columns, if that is more.
+TEST_F(Reference, MagnitudeOfF8IsWhatAGpuLoses) {
+  auto magnitudeWith = [&](sparsec_accumulation_t accumulation, int blockColumns) {
+    LaunchInfoBuilder info = kernelInfo(SPARSEC_LAYOUT_ROW_MAJOR);
+    info.arguments[w].block_columns = uint32_t(blockColumns);
+    info.operations[0].region_count = 0;
+    info.operations[0].attribute_count = 1;
+    info.attributes = {{SPARSEC_ATTRIBUTE_ACCUMULATION, 0, accumulation}};
+    load(info);
+    values.assign(2 * blockColumns, bf16(0));
+    values[0] = bf16(-3);
+    setPattern({{0}, {}});
+    arguments[w].blocks.block_columns = blockColumns;
+    arguments[w].blocks.values = values.data();
+    std::vector<double> magnitude;
+    run(0, 1, &magnitude);
+    return magnitude[1];
+  };
+  EXPECT_EQ(magnitudeWith(SPARSEC_ACCUMULATION_TWO_LEVEL, 96), 6 * (0x1p-9 / 1e-6));
+  EXPECT_EQ(magnitudeWith(SPARSEC_ACCUMULATION_FAST, 96), 6 * (3 * 0x1p-10 / 1e-6));
+  EXPECT_EQ(magnitudeWith(SPARSEC_ACCUMULATION_FAST, 97), 6 * (4 * 0x1p-10 / 1e-6));
+  EXPECT_EQ(magnitudeWith(SPARSEC_ACCUMULATION_FAST, 3), 6 * (0x1p-9 / 1e-6));
 }
 
 TEST_F(Reference, EpilogueAddsItsOwnErrorsToTheMagnitude) {

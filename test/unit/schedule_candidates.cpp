@@ -5,6 +5,7 @@
 #include "SharedMemory.h"
 #include "schedule_examples.h"
 
+#include <functional>
 #include <gtest/gtest.h>
 
 using namespace sparsec;
@@ -205,33 +206,61 @@ TEST(ScheduleChoice, NewChipIsOneRow) {
   EXPECT_EQ(candidates.front().schedule.copy, CopyMethod::Scalar) << "no asynchronous copies there";
 }
 
-// Every problem that the dialect accepts, on every chip: something fits, buffers are aligned, steps are whole.
-TEST(ScheduleChoice, EveryProblemGetsAScheduleThatFits) {
+/// Something fits, buffers are aligned, steps are whole.
+static void expectGoodChoice(const ProblemDescription &problem, const Chip &chip, int64_t alignment) {
+  SCOPED_TRACE(testing::Message() << chip.name << " " << problem.blockRows << "x" << problem.blockColumns << " "
+                                  << nameOf(problem.elementType) << " " << problem.outputBytes << " "
+                                  << problem.xTransposed << " " << problem.hasTwoLevels << " " << alignment);
+  Candidate winner = rankCandidates(problem, chip, alignment).front();
+  ASSERT_TRUE(winner.fit.ok()) << winner.fit.message;
+  ASSERT_GT(winner.cost.clocks, 0);
+  ASSERT_LE(requiredAlignment(winner.schedule, bytesOf(problem.elementType)), alignment);
+  ASSERT_EQ(winner.schedule.tileK % depthOf(infoOf(winner.schedule.instruction), problem.elementType), 0);
+  SharedMemoryLayout layout = sharedMemoryLayout(winner.schedule, problem);
+  ASSERT_LE(layout.total, chip.sharedMemoryPerCta);
+  int64_t slotAlignment = winner.schedule.copy == CopyMethod::Tma ? 1024 : 128;
+  ASSERT_EQ(layout.aSlotBytes % slotAlignment, 0);
+  ASSERT_EQ(layout.xOffset % slotAlignment, 0);
+  ASSERT_EQ(layout.xSlotBytes % slotAlignment, 0);
+  ASSERT_EQ(layout.stagingOffset % slotAlignment, 0);
+  ASSERT_EQ(layout.barrierOffset % 8, 0);
+  ASSERT_TRUE(chunks(winner.schedule, problem.blockColumns) == 1 ||
+              blocksPerStep(winner.schedule, problem.blockColumns) == 1);
+}
+
+/// The problems of every block that the dialect accepts, on every chip.
+static void forEachBlock(const std::function<void(const Chip &chip, ProblemDescription problem)> &test) {
   for (const Chip &chip : chips())
     for (int64_t rows = 16; rows <= 256; rows += 16)
       for (int64_t columns = 16; columns <= 256; columns += 16)
-        for (int64_t outputBytes : {2, 4})
-          for (bool xTransposed : {false, true})
-            for (int64_t alignment : {2, 16}) {
-              ProblemDescription problem = problemWithBlock(rows, columns);
-              problem.outputBytes = outputBytes;
-              problem.xTransposed = xTransposed;
-              SCOPED_TRACE(testing::Message() << chip.name << " " << rows << "x" << columns << " " << outputBytes << " "
-                                              << xTransposed << " " << alignment);
-              Candidate winner = rankCandidates(problem, chip, alignment).front();
-              ASSERT_TRUE(winner.fit.ok()) << winner.fit.message;
-              ASSERT_GT(winner.cost.clocks, 0);
-              ASSERT_LE(requiredAlignment(winner.schedule, bytesOf(problem.elementType)), alignment);
-              SharedMemoryLayout layout = sharedMemoryLayout(winner.schedule, problem);
-              ASSERT_LE(layout.total, chip.sharedMemoryPerCta);
-              int64_t slotAlignment = winner.schedule.copy == CopyMethod::Tma ? 1024 : 128;
-              ASSERT_EQ(layout.aSlotBytes % slotAlignment, 0);
-              ASSERT_EQ(layout.xOffset % slotAlignment, 0);
-              ASSERT_EQ(layout.xSlotBytes % slotAlignment, 0);
-              ASSERT_EQ(layout.stagingOffset % slotAlignment, 0);
-              ASSERT_EQ(layout.barrierOffset % 8, 0);
-              ASSERT_TRUE(chunks(winner.schedule, columns) == 1 || blocksPerStep(winner.schedule, columns) == 1);
-            }
+        test(chip, problemWithBlock(rows, columns));
+}
+
+TEST(ScheduleChoice, EveryProblemGetsAScheduleThatFits) {
+  forEachBlock([](const Chip &chip, ProblemDescription problem) {
+    for (int64_t outputBytes : {2, 4})
+      for (bool xTransposed : {false, true})
+        for (int64_t alignment : {2, 16}) {
+          problem.outputBytes = outputBytes;
+          problem.xTransposed = xTransposed;
+          expectGoodChoice(problem, chip, alignment);
+        }
+  });
+}
+
+TEST(ScheduleChoice, EveryProblemOfF8GetsAScheduleThatFits) {
+  forEachBlock([](const Chip &chip, ProblemDescription problem) {
+    problem.elementType = ElementType::F8E5M2;
+    problem.xTransposed = true;
+    for (bool hasTwoLevels : {false, true})
+      for (int64_t alignment : {1, 16}) {
+        problem.hasTwoLevels = hasTwoLevels;
+        if (chip.computeCapability >= 89)
+          expectGoodChoice(problem, chip, alignment);
+        else
+          ASSERT_TRUE(rankCandidates(problem, chip, alignment).empty()) << chip.name;
+      }
+  });
 }
 
 TEST(ScheduleChoice, BlocksOfATileBeginAtMultiplesOfTheirStride) {

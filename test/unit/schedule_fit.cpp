@@ -187,10 +187,72 @@ TEST_F(ScheduleFit, ElementsOfTheInstruction) {
   problem.elementType = ElementType::F16;
   EXPECT_TRUE(check(wgmma128x256(), hopper).ok());
   EXPECT_TRUE(check(mmaSync128x128(), ada).ok());
-  problem.elementType = ElementType::F8E4M3;
-  expectBroken(wgmma128x256(), hopper, Limit::Instruction, "expects elements that wgmma multiplies, but got f8E4M3FN");
   problem.elementType = ElementType::F8E5M2;
-  expectBroken(mmaSync128x128(), ada, Limit::Instruction, "expects elements that mma_sync multiplies, but got f8E5M2");
+  expectBroken(mmaSync128x128(), *findChip("sm_80"), Limit::Instruction,
+               "expects elements that mma_sync multiplies on sm_80, but got f8E5M2");
+}
+
+TEST_F(ScheduleFit, MmaSyncOfF8) {
+  problem = problemWithBlock(16, 16);
+  problem.elementType = ElementType::F8E5M2;
+  problem.xTransposed = true;
+  Schedule schedule = mmaSync128x128();
+  schedule.tileM = 16;
+  schedule.consumersM = 1;
+  schedule.tileK = 32; // two blocks
+  EXPECT_TRUE(check(schedule, ada).ok());
+  schedule.tileK = 16;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_k to be a multiple of 32, but got 16");
+  problem.hasScales = true;
+  schedule.tileK = 32;
+  expectBroken(schedule, ada, Limit::Geometry,
+               "expects tile_k to be at most 16, the columns of a block with a scale, but got 32");
+}
+
+TEST_F(ScheduleFit, WgmmaOfF8) {
+  problem = problemWithBlock(128, 128);
+  problem.elementType = ElementType::F8E4M3;
+  problem.xTransposed = true;
+  Schedule schedule = wgmma128x256();
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_k to be 128 for wgmma, but got 64");
+  schedule.tileK = 128;
+  EXPECT_TRUE(check(schedule, hopper).ok());
+  // Blocks of fewer columns than a stage have half of its depth.
+  problem.blockColumns = 64;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_k to be 64 for wgmma, but got 128");
+  problem.blockColumns = 80;
+  expectBroken(schedule, hopper, Limit::Instruction,
+               "expects blocks with a multiple of 32 columns for f8E4M3FN, but got 80");
+  problem.blockColumns = 128;
+  schedule.walk = TileWalk::Streams;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks or windows for f8E4M3FN");
+  problem.hasTwoLevels = true;
+  schedule.walk = TileWalk::Windows;
+  expectBroken(schedule, hopper, Limit::Instruction,
+               "expects walk = blocks for sums of f8E4M3FN of two levels, but got windows");
+  problem.xTransposed = false;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects x_layout(nk) for f8E4M3FN, but got kn");
+  problem.wTransposed = true;
+  expectBroken(schedule, hopper, Limit::Instruction, "expects W as M x K for f8E4M3FN, but got transposed");
+}
+
+/// 64 x 128 temporaries of 128 threads.
+TEST_F(ScheduleFit, SumsOfTwoLevelsTakeRegisters) {
+  Schedule schedule = wgmma128x256();
+  int64_t oneLevel = estimatedRegisters(schedule, problem, Origin::Chosen);
+  problem.hasTwoLevels = true;
+  EXPECT_EQ(estimatedRegisters(schedule, problem, Origin::Chosen), oneLevel + 64);
+  schedule.tileN = 64;
+  EXPECT_EQ(promotedColumns(schedule), 64);
+  schedule.tileN = 192;
+  EXPECT_EQ(promotedColumns(schedule), 96);
+  // Warps have few registers, and add their products more often.
+  schedule = mmaSync128x128();
+  schedule.tileN = 256;
+  schedule.consumersN = 2;
+  EXPECT_EQ(promotedColumns(schedule), 32);
+  schedule.consumersN = 16;
+  EXPECT_EQ(promotedColumns(schedule), 16);
 }
 
 TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {

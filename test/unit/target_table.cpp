@@ -71,6 +71,20 @@ TEST(TargetTable, RowsAreConsistent) {
   }
 }
 
+// The PTX ISA: wgmma and mma.sync of fp8 need sm_89 or later, and mma.sync the version 8.4.
+TEST(TargetTable, ElementTypes) {
+  for (const Chip &chip : chips())
+    for (const InstructionRate &rate : chip.instructions) {
+      SCOPED_TRACE(testing::Message() << chip.name << " " << infoOf(rate.instruction).name);
+      for (ElementType type : {ElementType::Bf16, ElementType::F16})
+        EXPECT_TRUE(rate.elementTypes.contains(type));
+      for (ElementType type : {ElementType::F8E4M3, ElementType::F8E5M2})
+        EXPECT_EQ(rate.elementTypes.contains(type), chip.computeCapability >= 89);
+      EXPECT_TRUE(chip.computeCapability < 89 || chip.ptxFeatureOfF8 >= "ptx84");
+    }
+  EXPECT_EQ(findChip("sm_90a")->ptxFeatureOfF8, findChip("sm_90a")->ptxFeature);
+}
+
 // infoOf takes the row by the value of the enum.
 TEST(TargetTable, RowsAreInTheOrderOfTheDialect) {
   for (const MatrixInstructionInfo &info : matrixInstructions())
@@ -82,8 +96,8 @@ TEST(TargetTable, RowsAreInTheOrderOfTheDialect) {
 // The shapes of the PTX ISA: wgmma.mma_async.m64nNk16 and mma.sync.m16n8k16.
 TEST(TargetTable, InstructionShapes) {
   const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma), &mma = infoOf(MatrixInstruction::MmaSync);
-  EXPECT_EQ(std::tuple(wgmma.m, wgmma.mostN, wgmma.k, wgmma.threads), std::tuple(64, 256, 16, 128));
-  EXPECT_EQ(std::tuple(mma.m, mma.mostN, mma.k, mma.threads), std::tuple(16, 8, 16, 32));
+  EXPECT_EQ(std::tuple(wgmma.m, wgmma.mostN, wgmma.depthBytes, wgmma.threads), std::tuple(64, 256, 32, 128));
+  EXPECT_EQ(std::tuple(mma.m, mma.mostN, mma.depthBytes, mma.threads), std::tuple(16, 8, 32, 32));
   EXPECT_TRUE(wgmma.a.contains(Place::Registers) && wgmma.a.contains(Place::SharedMemory));
   EXPECT_FALSE(wgmma.b.contains(Place::Registers));
   EXPECT_FALSE(mma.a.contains(Place::SharedMemory) || mma.b.contains(Place::SharedMemory));

@@ -34,7 +34,7 @@ Value BufferLayout::address(Value slot, const Place &place) {
   return b.byteOffset(pointer, constantVectors * vectorBytes);
 }
 
-/// Matrices (upper, lower rows) of the first 8 of K, then of the second 8. Lane 8 i + j addresses row j of matrix i.
+/// Matrices (upper, lower rows) of the first vector of K, then of the second. Lane 8 i + j addresses row j of matrix i.
 Values BufferLayout::loadA(Value slot, Value lane, Value row, int64_t constantRow, int64_t k, Major major) {
   if (major == Major::mn) {
     Value lower = b.bitAnd(b.shiftRight(lane, 3), 1), inMatrix = b.bitAnd(lane, 7), secondDepth = b.shiftRight(lane, 4);
@@ -45,7 +45,7 @@ Values BufferLayout::loadA(Value slot, Value lane, Value row, int64_t constantRo
   return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/false);
 }
 
-/// For each group of 8 columns the matrices of the first and second 8 of K.
+/// For each group of 8 columns the matrices of the first and second half of K.
 Values BufferLayout::loadB(Value slot, Value lane, Value column, int64_t pair, int64_t k, Major major) {
   Value upper = b.bitAnd(b.shiftRight(lane, 3), 1), group = b.shiftRight(lane, 4), inMatrix = b.bitAnd(lane, 7);
   if (major == Major::k) {

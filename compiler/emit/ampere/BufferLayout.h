@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the elements of a buffer are that threads fill and ldmatrix reads: rows of 16-byte vectors (8 elements),
-// swizzled.
+// Where the elements of a buffer are that threads fill and ldmatrix reads: rows of 16-byte vectors, swizzled.
 
 #ifndef SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
 #define SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
@@ -9,7 +8,6 @@
 
 namespace sparsec {
 
-inline constexpr int64_t vectorElements = 8;
 inline constexpr int64_t vectorBytes = 16;
 
 class BufferLayout {
@@ -25,15 +23,17 @@ public:
   /// Its address in shared memory.
   mlir::Value address(mlir::Value slot, const Place &place);
   int64_t rows() { return ring.bufferRows(buffer); }
-  int64_t vectorsOfRow() { return ring.bufferColumns(buffer) / vectorElements; }
+  int64_t vectorElements() { return vectorBytes / ring.elementBytes(buffer); }
+  int64_t vectorsOfRow() { return ring.bufferColumns(buffer) / vectorElements(); }
 
-  // Operands of mma.sync m16n8k16, by all lanes of a warp. `k` counts 16 of K.
+  // Operands of mma.sync, by all lanes of a warp. `k` counts instructions along K: 32 bytes, two vectors.
 
   /// A: 16 rows from `row + constantRow` on. The buffer holds it as M x K (`k`) or as K x M (`mn`).
   KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow, int64_t k,
                               Major major);
   /// B: 16 columns from `column + 16 * pair` on, two registers for each 8 of them. The buffer holds it as K x N (`mn`)
-  /// or as N x K (`k`).
+  /// or as N x K (`k`,
+  /// the only one for elements of 8 bits).
   KernelBuilder::Values loadB(mlir::Value slot, mlir::Value lane, mlir::Value column, int64_t pair, int64_t k,
                               Major major);
 

@@ -9,12 +9,12 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t depthOfInstruction = 16, rowsOfInstruction = 16, columnsOfInstruction = 8;
+static constexpr int64_t rowsOfInstruction = 16, columnsOfInstruction = 8;
 static constexpr int64_t registersOfA = 4, registersOfB = 2, sumsOfInstruction = 4;
 /// ldmatrix brings the B operands of two instructions.
 static constexpr int64_t columnsOfLoad = 2 * columnsOfInstruction;
 
-/// The A operands of all rows, 16 of K from 16 * k on.
+/// The A operands of all rows, for the instruction with number k along K.
 static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
   ViewType view = a.view.getType();
   BufferLayout layout(b, a.ring, a.view.getIndex());
@@ -29,13 +29,13 @@ Values sparsec::loadMmaFragment(KernelBuilder &b, MmaOperand a) {
   ViewType view = a.view.getType();
   int64_t depth = view.getMajor() == Major::k ? view.getColumns() : view.getRows();
   Values fragment;
-  for (int64_t k = 0; k < depth / depthOfInstruction; ++k)
+  for (int64_t k = 0; k < depth / ptx::matrixDepth(view.getElementType()); ++k)
     llvm::append_range(fragment, loadRows(b, a, k));
   return fragment;
 }
 
 /// `operandsOfA(k)` gives the A operands of all rows. Each B operand is loaded once, for all of them.
-static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulators, int64_t depth,
+static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulators, int64_t depth, Type elementOfA,
                           function_ref<Values(int64_t k)> operandsOfA) {
   ViewType view = x.view.getType();
   BufferLayout layout(b, x.ring, x.view.getIndex());
@@ -43,7 +43,7 @@ static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulator
   int64_t columns = isTransposed ? view.getRows() : view.getColumns();
   int64_t groups = columns / columnsOfInstruction, slabs = accumulators.size() / sumsOfInstruction / groups;
   Values sums(accumulators);
-  for (int64_t k = 0; k < depth / depthOfInstruction; ++k) {
+  for (int64_t k = 0; k < depth / ptx::matrixDepth(elementOfA); ++k) {
     Values a = operandsOfA(k);
     for (int64_t pair = 0; pair < columns / columnsOfLoad; ++pair) {
       Values loaded = layout.loadB(x.slot, x.lane, isTransposed ? x.row : x.column, pair, k, view.getMajor());
@@ -51,8 +51,9 @@ static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulator
         for (int64_t half = 0; half < 2; ++half) {
           int64_t group = slab * groups + 2 * pair + half;
           auto sum = MutableArrayRef<Value>(sums).slice(group * sumsOfInstruction, sumsOfInstruction);
-          Values result = ptx::mma(b, view.getElementType(), ArrayRef(a).slice(slab * registersOfA, registersOfA),
-                                   ArrayRef(loaded).slice(half * registersOfB, registersOfB), sum);
+          auto partOfA = ArrayRef(a).slice(slab * registersOfA, registersOfA);
+          auto partOfX = ArrayRef(loaded).slice(half * registersOfB, registersOfB);
+          Values result = ptx::mma(b, {elementOfA, partOfA}, {view.getElementType(), partOfX}, sum);
           llvm::copy(result, sum.begin());
         }
     }
@@ -61,10 +62,12 @@ static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulator
 }
 
 Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth) {
-  return emitProduct(b, x, sums, depth, [&](int64_t k) { return loadRows(b, a, k); });
+  Type element = a.view.getType().getElementType();
+  return emitProduct(b, x, sums, depth, element, [&](int64_t k) { return loadRows(b, a, k); });
 }
 
 Values sparsec::emitMmaProduct(KernelBuilder &b, ValueRange a, MmaOperand x, ValueRange sums, int64_t depth) {
-  int64_t count = a.size() * depthOfInstruction / depth;
-  return emitProduct(b, x, sums, depth, [&](int64_t k) { return Values(a.slice(k * count, count)); });
+  Type element = x.view.getType().getElementType();
+  int64_t count = a.size() * ptx::matrixDepth(element) / depth;
+  return emitProduct(b, x, sums, depth, element, [&](int64_t k) { return Values(a.slice(k * count, count)); });
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Products by ldmatrix and mma.sync m16n8k16, by one warp. Accumulators are the f32 of AccumulatorFragment.
+// Products by ldmatrix and mma.sync m16n8k16 (fp8: m16n8k32), by one warp. Accumulators are the f32 of
+// AccumulatorFragment.
 
 #ifndef SPARSEC_EMIT_AMPERE_PRODUCTS_H
 #define SPARSEC_EMIT_AMPERE_PRODUCTS_H
@@ -15,11 +16,11 @@ struct MmaOperand {
   mlir::Value slot, row, column, lane;
 };
 
-/// All registers of an A operand: 16 of K after 16 of K, in each 16 rows after 16 rows.
+/// All registers of an A operand: instruction after instruction along K, in each 16 rows after 16 rows.
 KernelBuilder::Values loadMmaFragment(KernelBuilder &b, MmaOperand a);
 
-// sums + A X over `depth` elements of K. A is a view, of which 16 of K at a time are loaded, or the registers of a
-// fragment.
+// sums + A X over `depth` elements of K. A is a view, of which the K of one instruction at a time is loaded, or the
+// registers of a fragment.
 KernelBuilder::Values emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, mlir::ValueRange sums,
                                      int64_t depth);
 KernelBuilder::Values emitMmaProduct(KernelBuilder &b, mlir::ValueRange a, MmaOperand x, mlir::ValueRange sums,

@@ -14,7 +14,7 @@ ThreadCopy::ThreadCopy(ProgramEmitter &program, CopyOp op)
     : context(program.context), b(program.b), values(program.values), op(op), ring(program.ringOf(op.getRing())),
       layout(b, ring, op.getIndex()), slot(program.slotOf(op.getCursor()).slot),
       number(cast<BlockArgument>(op.getSource()).getArgNumber()), element(ring.elementType(op.getIndex())),
-      threads(threadsOfWarps(context.schedule)) {}
+      vectorElements(layout.vectorElements()), threads(threadsOfWarps(context.schedule)) {}
 
 /// Each copy of a group has a branch of its own: one for all was up to 18 % slower (bench/notes/cp-async-roles.md).
 void ThreadCopy::emit() {
@@ -123,8 +123,8 @@ void ThreadCopy::copyVector(Value destination, const Source &source) {
 
 /// Elements that are not valid are read from a place that is, and replaced.
 void ThreadCopy::copyElements(Value destination, const Source &source) {
-  Type bits = b.getIntegerType(16);
-  Value zero = arith::ConstantOp::create(b, b.getI16IntegerAttr(0));
+  Type bits = b.getIntegerType(element.getIntOrFloatBitWidth());
+  Value zero = arith::ConstantOp::create(b, b.getIntegerAttr(bits, 0));
   Value any = b.less(b.i32(0), source.valid);
   Value start = source.isReadable ? source.index : b.select(any, source.index, b.i64(0));
   Value lastValid = b.select(any, b.sub(source.valid, 1), b.i32(0));

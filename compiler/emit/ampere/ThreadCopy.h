@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec.copy by all threads of a CTA, 8 elements (a vector of 16 bytes) at a time: cp.async where the operands are
+// sparsec.copy by all threads of a CTA, a vector of 16 bytes at a time: cp.async where the operands are
 // aligned, element by element where they are not. A copy whose elements all exist, as nearly all do, skips the checks.
 
 #ifndef SPARSEC_EMIT_AMPERE_THREAD_COPY_H
@@ -27,7 +27,7 @@ protected:
   struct InPart {
     mlir::Value part, offset;
   };
-  /// A vector in memory: `valid` of its 8 elements exist, from base[index] on (i64). A readable one can be read as a
+  /// A vector in memory: `valid` of its elements exist, from base[index] on (i64). A readable one can be read as a
   /// whole even where that is 0.
   struct Source {
     mlir::Value base, index, valid;
@@ -61,6 +61,7 @@ protected:
   mlir::Value slot;
   int64_t number; // of the kernel argument
   mlir::Type element;
+  int64_t vectorElements;
 
 private:
   Passes passes();

@@ -8,7 +8,9 @@
 using namespace mlir;
 using namespace sparsec;
 
-static constexpr int64_t depthOfInstruction = 16, rowsOfInstruction = 64, threadsOfWarpgroup = 128;
+static constexpr int64_t rowsOfInstruction = 64, threadsOfWarpgroup = 128;
+/// The depth of an instruction whose A operand is in registers.
+static constexpr int64_t depthOfFragment = 16;
 /// The unit of descriptors, and of swizzles.
 static constexpr int64_t vectorBytes = 16;
 /// Core matrices have 8 rows of a panel.
@@ -57,9 +59,9 @@ static int64_t depthOffset(WgmmaOperand operand, int64_t k) {
 
 namespace {
 
-/// Loads A operands of 16 x 16 elements by ldmatrix: four registers, two for each half of K with eight rows each. Lane
-/// l gives the address of one row of matrix l / 8. A warp has 16 of every 64 rows. The swizzle mixes the number of a
-/// 16-byte vector with the row.
+/// Loads A operands of 16 x 16 elements of 16 bits by ldmatrix: four registers, two for each half of K with eight rows
+/// each. Lane l gives the address of one row of matrix l / 8. A warp has 16 of every 64 rows. The swizzle mixes the
+/// number of a 16-byte vector with the row.
 class FragmentLoader {
 public:
   FragmentLoader(KernelBuilder &b, ViewOp view, Ring &ring, Value slot, Value firstRow, Value threadInGroup)
@@ -78,7 +80,7 @@ private:
   /// Rows of memory have K: lanes 0 to 15 point to the rows, the others to the same rows 16 bytes on.
   KernelBuilder::Values loadRows(int64_t row, int64_t k) {
     int64_t bytes = 2 * k;
-    Value rowInPart = b.add(b.mul(warp, depthOfInstruction), b.bitAnd(lane, 15));
+    Value rowInPart = b.add(b.mul(warp, depthOfFragment), b.bitAnd(lane, 15));
     Value vector = b.add(b.shiftRight(lane, 4), bytes % panelBytes / vectorBytes);
     return load(bytes / panelBytes * panelStride + row * panelBytes, rowInPart, vector);
   }
@@ -118,7 +120,7 @@ KernelBuilder::Values sparsec::emitWgmmaFragment(KernelBuilder &b, ViewOp view, 
   FragmentLoader loader(b, view, ring, slot, firstRow, threadInGroup);
   KernelBuilder::Values fragment;
   for (int64_t row = 0; row < rows; row += rowsOfInstruction)
-    for (int64_t k = 0; k < depth; k += depthOfInstruction)
+    for (int64_t k = 0; k < depth; k += depthOfFragment)
       llvm::append_range(fragment, loader.load(row, k));
   return fragment;
 }
@@ -169,20 +171,20 @@ private:
   Values sums;
 };
 
-/// One instruction of a product: 64 rows from `row` on, columns from `column` on, and 16 of K from `k` on.
+/// One instruction of a product: 64 rows from `row` on, columns from `column` on, and K from `k` on.
 struct WgmmaPart {
   int64_t row, column, k;
   bool accumulates;
 };
 } // namespace
 
-static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Value sum,
+static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Type element, Value sum,
                           llvm::function_ref<Value(const WgmmaPart &part, Value sum)> issue) {
   SumParts parts(b, shape, sum);
   ptx::wgmmaFence(b);
   for (int64_t row = 0; row < shape.rows; row += rowsOfInstruction)
     for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
-      for (int64_t k = 0; k < shape.depth; k += depthOfInstruction) {
+      for (int64_t k = 0; k < shape.depth; k += ptx::matrixDepth(element)) {
         Value &part = parts.at(row / rowsOfInstruction, column / shape.instructionColumns);
         part = issue({row, column, k, sum || k > 0}, part);
       }
@@ -191,14 +193,15 @@ static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Value sum,
 }
 
 Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, Value sum) {
-  ViewType view = x.view.getType();
   Value ofA = addressOf(b, a), ofX = addressOf(b, x);
-  return issueProduct(b, shape, sum, [&](const WgmmaPart &part, Value sum) {
-    Value partOfA = descriptorOf(b, a, b.add(ofA, depthOffset(a, part.k) + placeOffset(a, part.row)));
-    Value partOfX = descriptorOf(b, x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
-    return ptx::wgmma(b, shape.instructionColumns, view.getElementType(), sum, partOfA,
-                      a.view.getType().getMajor() == Major::mn, partOfX, view.getMajor() == Major::mn,
-                      part.accumulates);
+  auto matrixOf = [&](WgmmaOperand operand, Value address) -> ptx::WgmmaMatrix {
+    ViewType view = operand.view.getType();
+    return {view.getElementType(), descriptorOf(b, operand, address), view.getMajor() == Major::k};
+  };
+  return issueProduct(b, shape, a.view.getType().getElementType(), sum, [&](const WgmmaPart &part, Value sum) {
+    auto partOfA = matrixOf(a, b.add(ofA, depthOffset(a, part.k) + placeOffset(a, part.row)));
+    auto partOfX = matrixOf(x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
+    return ptx::wgmma(b, shape.instructionColumns, sum, partOfA, partOfX, part.accumulates);
   });
 }
 
@@ -207,10 +210,9 @@ Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a
   int64_t registersOfRows = a.size() / (shape.rows / rowsOfInstruction);
   ViewType view = x.view.getType();
   Value ofX = addressOf(b, x);
-  return issueProduct(b, shape, sum, [&](const WgmmaPart &part, Value sum) {
+  return issueProduct(b, shape, view.getElementType(), sum, [&](const WgmmaPart &part, Value sum) {
     int64_t first = part.row / rowsOfInstruction * registersOfRows;
-    ValueRange registers =
-        a.slice(first + part.k / depthOfInstruction * registersOfInstruction, registersOfInstruction);
+    ValueRange registers = a.slice(first + part.k / depthOfFragment * registersOfInstruction, registersOfInstruction);
     Value partOfX = descriptorOf(b, x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
     return ptx::wgmmaFromRegisters(b, shape.instructionColumns, view.getElementType(), sum, registers, partOfX,
                                    view.getMajor() == Major::mn, part.accumulates);

@@ -29,8 +29,8 @@ struct WgmmaShape {
   int64_t rows, columns, instructionColumns, depth;
 };
 
-// Issues `depth` / 16 instructions for each part of the columns, all as one group. `sum` is null where it starts at
-// zero. A is a view or a fragment.
+// Issues instructions along the whole depth for each part of the columns, all as one group. `sum` is null where it
+// starts at zero. A is a view or a fragment.
 mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, mlir::Value sum);
 mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, mlir::ValueRange a, WgmmaOperand x, mlir::Value sum);
 

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 0
+#define SPARSEC_LAUNCH_INFO_MINOR 1
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -65,12 +65,16 @@ typedef enum sparsec_operation_kind_e {
   SPARSEC_OPERATION_SDDMM = 3,     /* S = epilogue(A B^T) at the blocks of a pattern: sparsec_sddmm_slot_t */
 } sparsec_operation_kind_t;
 
-/* The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE. */
+/*
+ * The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE.
+ * Attribute: SPARSEC_ATTRIBUTE_ACCUMULATION, with fp8 operands.
+ */
 typedef enum sparsec_spmm_slot_e {
   SPARSEC_SPMM_MATRIX = 1, /* the block-sparse operand W: (M, K) or (K, M) */
   SPARSEC_SPMM_DENSE = 2,  /* the dense operand X: (K, N) or (N, K) */
   SPARSEC_SPMM_RESULT = 3, /* Y: (M, N) or (N, M) */
   SPARSEC_SPMM_EXTRA = 4,  /* an operand of the epilogue region; see sparsec_broadcast_t */
+  SPARSEC_SPMM_SCALES = 5, /* f32, (blocks): a factor of each block of W, with fp8 operands */
 } sparsec_spmm_slot_t;
 
 /*
@@ -89,7 +93,7 @@ typedef enum sparsec_sddmm_slot_e {
 
 /*
  * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes:
- * all of sparsec_attribute_key_t. Query q has the position p = q + Skv - Sq among
+ * those from SPARSEC_ATTRIBUTE_HEAD_DIMENSION to _WINDOW_RIGHT. Query q has the position p = q + Skv - Sq among
  * the keys. Key k is visible to it if all of this holds:
  * - the pattern's list of q's block has k's block, or there is no pattern;
  * - k <= p, if the attention is causal;
@@ -132,7 +136,14 @@ typedef enum sparsec_attribute_key_e {
   SPARSEC_ATTRIBUTE_CAUSAL = 2,         /* 0 or 1 */
   SPARSEC_ATTRIBUTE_WINDOW_LEFT = 3,    /* -1: no limit */
   SPARSEC_ATTRIBUTE_WINDOW_RIGHT = 4,   /* -1: no limit */
+  SPARSEC_ATTRIBUTE_ACCUMULATION = 5,   /* sparsec_accumulation_t */
 } sparsec_attribute_key_t;
+
+/* How a GPU keeps sums of fp8 products, of which its matrix instructions keep about 14 bits. */
+typedef enum sparsec_accumulation_e {
+  SPARSEC_ACCUMULATION_TWO_LEVEL = 1, /* sums over at most 128 of K are added in f32 */
+  SPARSEC_ACCUMULATION_FAST = 2,      /* the instructions keep the whole sum */
+} sparsec_accumulation_t;
 
 /* The element of an epilogue operand that the region gets for result element (m, n). */
 typedef enum sparsec_broadcast_e {

@@ -640,8 +640,11 @@ SPARSEC_API void sparsec_launcher_destroy(sparsec_launcher_t launcher);
  *
  * magnitude says how large rounding errors may be: the error of f32 arithmetic is
  * at most 1e-6 * magnitude, before it rounds to the result type. magnitude begins
- * as the sum of |w[m, k] * x[k, n]|. Each step of an epilogue carries the errors of
- * its operands over to its result. A step that rounds adds the size of its result.
+ * as the sum of |w[m, k] * x[k, n]|. With fp8 operands and a kernel for a GPU it
+ * begins as what the matrix instructions may lose of this sum, divided by 1e-6:
+ * 2^-9, or 2^-10 for each 32 columns of stored blocks with accumulation(fast). Each
+ * step of an epilogue carries the errors of its operands over to its result. A step
+ * that rounds adds the size of its result.
  *
  * Attention: row (b * H + h) * Sq + q is the query q of head h of batch b. y and
  * magnitude are (row_end - row_begin) x D. s[k] = score(scale * q . k), and

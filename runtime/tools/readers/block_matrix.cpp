@@ -17,7 +17,7 @@ double nextUniform(std::mt19937_64 &generator) { return std::ldexp(double(genera
 static llvm::Expected<FloatFormat> checkElements(uint64_t count, sparsec_dtype_t dtype, const Limits &limits) {
   std::optional<FloatFormat> format = getFloatFormat(dtype);
   if (!format)
-    return failure("expects element type f32, f16 or bf16");
+    return failure("expects a floating-point element type");
   std::optional<uint64_t> bytes = multiply(count, format->bytes);
   if (!bytes || *bytes > limits.bytes)
     return failure("expects at most {} bytes of elements, but got {} elements of {} bytes", limits.bytes, count,

@@ -10,7 +10,10 @@
 
 namespace sparsec::readers {
 
-double FloatFormat::maxFinite() const { return std::ldexp(2.0 - std::ldexp(1.0, -mantissaBits), maxExponent); }
+double FloatFormat::maxFinite() const {
+  double unusedUnits = hasInfinity ? 1.0 : 2.0;
+  return std::ldexp(2.0 - std::ldexp(unusedUnits, -mantissaBits), maxExponent);
+}
 
 double FloatFormat::unitInLastPlace(double value) const {
   int exponent = value == 0.0 || !std::isfinite(value) ? minExponent : std::max(std::ilogb(value), minExponent);
@@ -25,9 +28,11 @@ std::optional<FloatFormat> getFloatFormat(sparsec_dtype_t dtype) {
     return FloatFormat{2, 10, -14, 15};
   case SPARSEC_DTYPE_BF16:
     return FloatFormat{2, 7, -126, 127};
-  case SPARSEC_DTYPE_NONE:
   case SPARSEC_DTYPE_F8E4M3FN:
+    return FloatFormat{1, 3, -6, 8, /*hasInfinity=*/false};
   case SPARSEC_DTYPE_F8E5M2:
+    return FloatFormat{1, 2, -14, 15};
+  case SPARSEC_DTYPE_NONE:
   case SPARSEC_DTYPE_I32:
     break;
   }
@@ -36,13 +41,14 @@ std::optional<FloatFormat> getFloatFormat(sparsec_dtype_t dtype) {
 
 uint32_t encodeElement(double value, const FloatFormat &format) {
   const int mantissa = format.mantissaBits;
+  const uint32_t signBit = uint32_t(1) << (8 * format.bytes - 1), sign = std::signbit(value) ? signBit : 0;
   const uint32_t infinity = uint32_t(format.maxExponent - format.minExponent + 2) << mantissa;
-  const uint32_t sign = std::signbit(value) ? uint32_t(1) << (8 * format.bytes - 1) : 0;
+  const uint32_t nan = format.hasInfinity ? infinity | (uint32_t(1) << (mantissa - 1)) : signBit - 1;
   if (std::isnan(value))
-    return infinity | (uint32_t(1) << (mantissa - 1));
+    return nan;
   double rounded = std::fabs(runtime::roundToFormat(value, mantissa, format.minExponent, format.maxExponent));
-  if (std::isinf(rounded))
-    return sign | infinity;
+  if (rounded > format.maxFinite())
+    return sign | (format.hasInfinity ? infinity : nan);
   // In units of the last place the number is an integer. The implied leading 1 of a normal number adds one to the
   // exponent field; a subnormal number has none.
   uint32_t units = uint32_t(rounded / format.unitInLastPlace(rounded));

@@ -197,17 +197,21 @@ llvm::Expected<std::vector<std::byte>> convertElements(const NumpyArray &array, 
                                                        llvm::StringRef name) {
   std::optional<FloatFormat> format = getFloatFormat(dtype);
   if (!format)
-    return failure("{}: expects an argument of type f32, f16 or bf16", view(name));
+    return failure("{}: expects an argument of a floating-point type", view(name));
   const size_t count = array.data.size() / array.width;
   std::vector<std::byte> elements(count * format->bytes);
-  if (array.kind == 'u' && array.width == 2 && dtype == SPARSEC_DTYPE_BF16) {
+  // NumPy has neither bf16 nor fp8.
+  const char *bits = dtype == SPARSEC_DTYPE_BF16 ? ", or uint16 with the bits of bf16"
+                     : format->bytes == 1        ? ", or uint8 with the bits of fp8"
+                                                 : "";
+  if (*bits && array.kind == 'u' && array.width == format->bytes) {
     if (count != 0)
       std::memcpy(elements.data(), array.data.data(), elements.size());
     return elements;
   }
   if (array.kind != 'f' || (array.width != 2 && array.width != 4 && array.width != 8))
-    return failure("{}: expects float16, float32 or float64 elements{}, but got {}", view(name),
-                   dtype == SPARSEC_DTYPE_BF16 ? ", or uint16 with the bits of bf16" : "", array.typeName());
+    return failure("{}: expects float16, float32 or float64 elements{}, but got {}", view(name), bits,
+                   array.typeName());
   for (size_t index = 0; index < count; ++index)
     storeElement(elements.data(), index, readReal(array, index), *format);
   return elements;
@@ -239,7 +243,7 @@ llvm::Expected<std::vector<int32_t>> convertIndices(const NumpyArray &array, llv
 
 llvm::Expected<std::string> writeNumpy(const void *elements, sparsec_dtype_t dtype, llvm::ArrayRef<int64_t> shape) {
   if (!getFloatFormat(dtype))
-    return failure("expects a result of type f32, f16 or bf16");
+    return failure("expects a result of a floating-point type");
   size_t count = 1;
   for (int64_t size : shape)
     count *= size_t(size);

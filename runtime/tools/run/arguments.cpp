@@ -132,7 +132,7 @@ static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint6
   if (argument.info->rank == 0 && !text.getAsDouble(number)) {
     std::optional<readers::FloatFormat> format = readers::getFloatFormat(dtype);
     if (!format)
-      return failure("expects element type f32, f16 or bf16");
+      return failure("expects a floating-point element type");
     argument.elements.resize(format->bytes);
     readers::storeElement(argument.elements.data(), 0, number, *format);
     return llvm::Error::success();

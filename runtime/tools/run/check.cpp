@@ -53,7 +53,7 @@ static llvm::Expected<std::vector<ResultView>> viewResults(const HostArguments &
       continue;
     auto format = readers::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
     if (!format)
-      return failure("expects a result of type f32, f16 or bf16");
+      return failure("expects a result of a floating-point type");
     bool isFirst = results.empty();
     results.push_back({argument, isFirst ? host.problem().columns : 1, *format, isFirst});
   }

@@ -1,0 +1,7 @@
+// The layouts of y = x W^T: X is N x K, Y is N x M; sums stay in the matrix instructions.
+sparsec.kernel @spmm_f8E4M3FN_128x128_nk_nm_fast(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %x: tensor<?x?xf8E4M3FN>)
+    -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) accumulation(fast)
+    : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -1,0 +1,27 @@
+// REQUIRES: ptxas
+// RUN: sparsec %s --arch=sm_90a --emit=ptx -o - | FileCheck %s
+// RUN: sparsec %s --arch=sm_90a --verbose -o %t.cubin 2>&1 | FileCheck %s --check-prefix=VERBOSE
+
+// Two instructions of 128 columns for each 32 elements of the depth.
+// CHECK: .visible .entry fast_windows(
+// CHECK: .maxntid 512
+// CHECK: wgmma.fence.sync.aligned
+// CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e5m2
+// CHECK-NOT: wgmma.mma_async
+// CHECK: wgmma.commit_group.sync.aligned
+// CHECK: .visible .entry fast(
+sparsec.kernel @fast(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Sums of two levels have no windows.
+// CHECK-NOT: two_levels_windows
+// CHECK: .visible .entry two_levels(
+sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// VERBOSE: fast_windows: wgmma tma 192x256x64
+// VERBOSE-NEXT: spills 0 B
