@@ -30,6 +30,8 @@ public:
 
   void runOnOperation() override {
     Operation *op = getOperation();
+    if (name == "sparsec-assign-shared-memory")
+      assignOffsets(op);
     if (behaviour == Behaviour::LeaveInvalid || behaviour == Behaviour::RefuseAndLeaveInvalid)
       op->getRegion(0).front().push_back(op->getRegion(0).front().front().clone()); // one name twice
     if (behaviour == Behaviour::LeaveUntranslatable)
@@ -47,6 +49,14 @@ public:
   }
 
 private:
+  /// The pass that emits the tiles reads them: A comes first, and X behind it.
+  static void assignOffsets(Operation *module) {
+    module->walk([](Operation *op) {
+      if (op->getName().getStringRef() == "sparsec.ring")
+        op->setAttr("offsets", DenseI64ArrayAttr::get(op->getContext(), {0, 1 << 16}));
+    });
+  }
+
   std::string name;
   Behaviour behaviour;
 };
