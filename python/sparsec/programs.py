@@ -22,7 +22,8 @@ from sparsec.tracing.region import Region, trace
 
 __all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "scalar", "sddmm", "spmm"]
 
-_INPUT_TYPES = ("bf16", "f16")  # sddmm_c2, attention_c2; fp8 products are written as text
+_INPUT_TYPES = ("bf16", "f16")  # sddmm_c2, attention_c2
+_F8_TYPES = ("f8E4M3FN", "f8E5M2")  # spmm_c1
 _RESULT_TYPES = ("bf16", "f16", "f32")  # spmm_c3, sddmm_c3, attention_c7
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # kernel_c4
 _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
@@ -114,6 +115,9 @@ def spmm(
     block: int | tuple[int, int],
     dtype: str = "bf16",
     *,
+    x_dtype: str | None = None,
+    scales: bool = False,
+    accumulation: str = "two_level",
     transposed: bool = False,
     x_layout: str = "kn",
     y_layout: str = "mn",
@@ -127,16 +131,22 @@ def spmm(
 ) -> Program:
     """Makes the kernel y = epilogue(w x): a block-sparse matrix times a dense one.
 
-    The kernel takes w, x and the extras in order, and gives y.
+    The kernel takes w, the scales if it has them, x and the extras in order, and gives y.
 
     Args:
         block: rows and columns of the blocks of w, or both in one number: multiples of 16 from 16 to 256.
-        dtype: of w and x: "bf16" or "f16".
+        dtype: of w: "bf16", "f16", or of fp8 "f8E4M3FN" or "f8E5M2". GPUs compute fp8 products of a w that
+            is not transposed, with x_layout "nk".
+        x_dtype: of x: dtype, or with fp8 the other fp8 type too; None: dtype.
+        scales: whether the kernel takes an f32 for each stored block of w, by which it multiplies the block: a tensor
+            [blocks] in their order. With fp8 and accumulation "two_level".
+        accumulation: how GPUs add products of fp8. "two_level": sums over at most 128 of K are added in f32; "fast":
+            the matrix instructions keep the whole sum, and long sums of positive products come out low.
         transposed: the product is wᵀ x: w is [K, M], and `block` is that of w. Its values are read where they are. A
             plan has the index of wᵀ, so that every call has one, and the lists of w stay as they are.
         x_layout: "kn": x is [K, N]; "nk": x is [N, K].
         y_layout: "mn": y is [M, N]; "nm": y is [N, M].
-        result_dtype: of y: "bf16", "f16" or "f32"; None: dtype.
+        result_dtype: of y: "bf16", "f16" or "f32"; None: dtype, or "bf16" with fp8.
         m, n, k: sizes; None: known at run time. w is [M, K] unless it is transposed.
         epilogue: a function of the f32 accumulator of an element and, by their names in extras, of the elements of
             extra operands that belong to it. It gives the element of y. Arrays of rank 0 that it reads become operands.
@@ -147,12 +157,30 @@ def spmm(
         InvalidArgument: an option has a value that no kernel has. The text names the option.
         TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
-    product = _Product(name, dtype, result_dtype, m, n, k)
+    one_of("dtype", dtype, (*_INPUT_TYPES, *_F8_TYPES))
+    before, after = _sum_clauses(dtype, scales, accumulation)
+    product = _Product(name, dtype, result_dtype or ("bf16" if dtype in _F8_TYPES else None), m, n, k)
     product.matrix("w", "mk", block, transposed)
-    product.dense("x", "x_layout", x_layout, ("kn", "nk"))
+    if scales:
+        product.kernel.operand("scales", _tensor("?", "f32"))
+    x_types = _F8_TYPES if dtype in _F8_TYPES else (dtype,)
+    product.dense("x", "x_layout", x_layout, ("kn", "nk"), one_of("x_dtype", x_dtype or dtype, x_types))
     sizes = product.sizes_of("y_layout", y_layout, ("mn", "nm"))
     operands, region = product.result("y", sizes, epilogue, extras or {})
-    return product.kernel.program(f"sparsec.spmm %w, %x{operands} x_layout({x_layout}) y_layout({y_layout}){region}")
+    layouts = f"x_layout({x_layout}) y_layout({y_layout})"
+    return product.kernel.program(f"sparsec.spmm %w{before}, %x{operands} {layouts}{after}{region}")
+
+
+def _sum_clauses(dtype: str, scales: bool, accumulation: str) -> tuple[str, str]:
+    """The clauses of scales and of accumulation, or nothing for the defaults."""
+    one_of("accumulation", accumulation, ("two_level", "fast"))
+    if accumulation == "fast" and dtype not in _F8_TYPES:  # spmm_c22
+        raise InvalidArgument(f"accumulation is 'fast', but expects two_level with dtype {dtype}")
+    if scales and dtype not in _F8_TYPES:  # spmm_c23
+        raise InvalidArgument(f"scales is {scales}, but expects False with dtype {dtype}")
+    if scales and accumulation == "fast":  # spmm_c23
+        raise InvalidArgument(f"scales is {scales}, but expects False with accumulation fast")
+    return " scales(%scales)" if scales else "", " accumulation(fast)" if accumulation == "fast" else ""
 
 
 def sddmm(
@@ -188,10 +216,10 @@ def sddmm(
         InvalidArgument: an option has a value that no kernel has. The text names the option.
         TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
-    product = _Product(name, dtype, result_dtype, m, n, k)
+    product = _Product(name, one_of("dtype", dtype, _INPUT_TYPES), result_dtype, m, n, k)
     block = product.matrix("p", "mn", block)
-    product.dense("a", "a_layout", a_layout, ("mk", "km"))
-    product.dense("b", "b_layout", b_layout, ("nk", "kn"))
+    product.dense("a", "a_layout", a_layout, ("mk", "km"), dtype)
+    product.dense("b", "b_layout", b_layout, ("nk", "kn"), dtype)
     operands, region = product.result("s", ["?", *map(str, block)], epilogue, extras or {})
     layouts = f"a_layout({a_layout}) b_layout({b_layout})"
     return product.kernel.program(f"sparsec.sddmm %p, %a, %b{operands} {layouts}{region}")
@@ -424,7 +452,7 @@ class _Product:
     def __init__(
         self, name: str, dtype: str, result_dtype: str | None, m: int | None, n: int | None, k: int | None
     ) -> None:
-        self._dtype = one_of("dtype", dtype, _INPUT_TYPES)
+        self._dtype = dtype
         self._result_dtype = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
         self._sizes = {"m": _size("m", m), "n": _size("n", n), "k": _size("k", k)}
         self.kernel = _Kernel(name)
@@ -446,9 +474,9 @@ class _Product:
         """The sizes of a tensor whose layout is an option, one of several."""
         return [self._sizes[letter] for letter in one_of(option, layout, layouts)]
 
-    def dense(self, name: str, option: str, layout: str, layouts: Sequence[str]) -> None:
+    def dense(self, name: str, option: str, layout: str, layouts: Sequence[str], dtype: str) -> None:
         """Adds a dense operand."""
-        self.kernel.operand(name, _tensor(self.sizes_of(option, layout, layouts), self._dtype))
+        self.kernel.operand(name, _tensor(self.sizes_of(option, layout, layouts), dtype))
 
     def result(
         self, name: str, sizes: Sequence[str], epilogue: Callable[..., Any] | None, extras: Mapping[str, Extra]

@@ -16,6 +16,7 @@ FOLDER = Path(__file__).parents[2] / "examples" / "python"
 LAST_LINES = {
     "flex_attention": "of the blocks are skipped, largest error",
     "prune_linear": "(8, 100, 512) -> (8, 100, 1024): largest relative error",
+    "quantize_linear": "relative error against float64: ",
     "top_k_blocks": "step 2: 4 of 16 blocks, largest error",
     "train": "loss 2.",
 }

@@ -515,7 +515,29 @@ def sum_of_captures(score, b, h, q_idx, kv_idx):
     [
         (lambda: programs.spmm(17), "block is 17, but expects one or two of 16, 32, .*, 256"),
         (lambda: programs.spmm((16, 16, 16)), r"block is \(16, 16, 16\), but expects"),
-        (lambda: programs.spmm(16, "f32"), "dtype is 'f32', but expects bf16 or f16"),
+        (lambda: programs.spmm(16, "f32"), "dtype is 'f32', but expects bf16 or f16 or f8E4M3FN or f8E5M2"),
+        (lambda: programs.spmm(16, x_dtype="f16"), "x_dtype is 'f16', but expects bf16"),
+        (lambda: programs.spmm(16, "f8E5M2", x_dtype="bf16"), "x_dtype is 'bf16', but expects f8E4M3FN or f8E5M2"),
+        (
+            lambda: programs.spmm(16, "f8E5M2", result_dtype="f8E5M2"),
+            "result_dtype is 'f8E5M2', but expects bf16 or f16 or f32",
+        ),
+        (lambda: programs.spmm(16, accumulation="slow"), "accumulation is 'slow', but expects two_level or fast"),
+        (
+            lambda: programs.spmm(16, accumulation="fast"),
+            "accumulation is 'fast', but expects two_level with dtype bf16",
+        ),
+        (lambda: programs.spmm(16, scales=True), "scales is True, but expects False with dtype bf16"),
+        (
+            lambda: programs.spmm(16, "f8E5M2", scales=True, accumulation="fast"),
+            "scales is True, but expects False with accumulation fast",
+        ),
+        (
+            lambda: programs.spmm(
+                16, "f8E5M2", scales=True, epilogue=lambda acc, s: acc, extras={"scales": programs.full()}
+            ),
+            "extras has the name 'scales'",
+        ),
         (lambda: programs.spmm(16, result_dtype="i32"), "result_dtype is 'i32', but expects bf16 or f16 or f32"),
         (lambda: programs.spmm(16, x_layout="mn"), "x_layout is 'mn', but expects kn or nk"),
         (lambda: programs.spmm(16, y_layout="nk"), "y_layout is 'nk', but expects mn or nm"),
@@ -557,13 +579,13 @@ def sum_of_captures(score, b, h, q_idx, kv_idx):
         ),
         (lambda: programs.Extra("scalar", "f16", by_value=True), "by_value is True for f16 scalar, but expects an f32"),
         (lambda: programs.sddmm(8), "block is 8, but expects"),
-        (lambda: programs.sddmm(16, "f8"), "dtype is 'f8', but expects bf16 or f16"),
+        (lambda: programs.sddmm(16, "f8E5M2"), "dtype is 'f8E5M2', but expects bf16 or f16$"),
         (lambda: programs.sddmm(16, result_dtype="f8"), "result_dtype is 'f8', but expects bf16 or f16 or f32"),
         (lambda: programs.sddmm(16, a_layout="kn"), "a_layout is 'kn', but expects mk or km"),
         (lambda: programs.sddmm(16, b_layout="km"), "b_layout is 'km', but expects nk or kn"),
         (lambda: programs.sddmm(16, k=-1), "k is -1, but expects an int from 0 to 2147418111"),
         (lambda: programs.attention(96), "head_dim is 96, but expects 64 or 128"),
-        (lambda: programs.attention(64, dtype="f32"), "dtype is 'f32', but expects bf16 or f16"),
+        (lambda: programs.attention(64, dtype="f8E5M2"), "dtype is 'f8E5M2', but expects bf16 or f16$"),
         (lambda: programs.attention(64, result_dtype="i32"), "result_dtype is 'i32', but expects"),
         (lambda: programs.attention(64, pattern="dense"), "pattern is a str, but expects a Pattern, True or False"),
         (lambda: programs.attention(64, pattern=True, block=32), "block is 32, but expects one or two of 64, 128"),

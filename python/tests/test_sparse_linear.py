@@ -458,8 +458,10 @@ def test_master_weights():
     assert module.values.grad.dtype == torch.float32
     with torch.autocast("cpu", torch.bfloat16):
         assert torch.equal(module(x.float()), y)
-    with pytest.raises(sparsec.InvalidArgument, match="dtype is 'f32', but expects bf16 or f16"):
+    with pytest.raises(sparsec.InvalidArgument, match="dtype is 'f32', but expects bf16 or f16$"):
         module(x.float())
+    with pytest.raises(sparsec.InvalidArgument, match="dtype is 'f8E5M2', but expects bf16 or f16$"):
+        module(x.to(torch.float8_e5m2))
 
 
 @pytest.mark.parametrize("method", ["magnitude", "random"])

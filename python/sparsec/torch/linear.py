@@ -12,6 +12,7 @@ import torch
 from sparsec import tracing
 from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
+from sparsec.options import one_of
 from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
 from sparsec.torch.library import dtype_name
 from sparsec.torch.operators import call_product, product, sampled_product, transposed_product
@@ -226,7 +227,7 @@ def _program(
 
     return spmm(
         block,
-        dtype_name(dtype),
+        one_of("dtype", dtype_name(dtype), ("bf16", "f16")),  # products of fp8 have another type of result
         x_layout="nk",
         y_layout="nm",
         epilogue=epilogue if extras or activation else None,
