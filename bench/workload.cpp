@@ -74,6 +74,7 @@ SampledRows::SampledRows(const Operands &operands, const Matrix &matrix, bool de
   magnitude.assign(rows.size() * size.columns, 0);
 
   std::vector<std::vector<Matrix::Block>> blocks;
+  blocks.reserve(rows.size());
   for (int64_t row : rows)
     blocks.push_back(matrix.blocksOfRow(row / matrix.blockRows));
   // All blocks of one sampled row over one piece of the columns.
