@@ -100,10 +100,6 @@ static LogicalResult verifyBodyArguments(Operation *op, ArrayRef<Type> expected)
   return success();
 }
 
-bool ProgramOp::isAttention() {
-  return walk([](StoreRowsOp) { return WalkResult::interrupt(); }).wasInterrupted();
-}
-
 static LogicalResult verifyResultsOfInits(Operation *op, TypeRange inits) {
   if (inits == op->getResultTypes())
     return success();

@@ -46,10 +46,6 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
-  let extraClassDeclaration = [{
-    /// Whether this is a program of sparsec.attention.
-    bool isAttention();
-  }];
 }
 
 def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [

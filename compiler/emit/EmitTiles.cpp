@@ -53,15 +53,23 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }
 
-template <typename Family, typename Context> void emitBody(Context &context) {
+template <typename Context, typename Ops> void emitBody(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
+  Context context(program, function, b);
   ProgramEmitter emitter(context);
-  Family family(context, emitter);
-  emitter.emit(family);
-  LLVM::ReturnOp::create(context.b, ValueRange());
+  Ops ops(context, emitter);
+  emitter.emit(ops);
+  LLVM::ReturnOp::create(b, ValueRange());
   context.parameters.finish();
 }
 
-/// The machine kernels that all variants of an attention kernel share.
+/// A program has the ops of one family beside those that all programs have. The op that writes its results tells which.
+void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
+  auto emit = emitBody<SpmmContext, BlockRows>;
+  program.walk([&](StoreRowsOp) { emit = emitBody<AttentionContext, SoftmaxSteps>; });
+  emit(program, function, b);
+}
+
+/// The machine kernels that all variants of a kernel with a pattern share.
 void emitAuxiliaries(ProgramOp program) {
   if (hasPatternBuilder(program))
     emitPatternBuilder(program);
@@ -77,15 +85,9 @@ void emitProgram(ProgramOp program) {
   auto function = LLVM::LLVMFuncOp::create(b, program.getSymName(), type);
   b.createBlock(&function.getBody());
 
-  if (program.isAttention()) {
-    if (program.getVariant() == 0)
-      emitAuxiliaries(program);
-    AttentionContext context(program, function, b);
-    emitBody<SoftmaxSteps>(context);
-  } else {
-    SpmmContext context(program, function, b);
-    emitBody<BlockRows>(context);
-  }
+  if (program.getVariant() == 0)
+    emitAuxiliaries(program);
+  emitFamily(program, function, b);
   setAttributes(function, program);
   program.erase();
 }

@@ -10,8 +10,6 @@ using namespace sparsec;
 static constexpr int64_t mostConcurrentTiles = 4;
 // A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
 static_assert(1 + 2 * mostConcurrentTiles <= 16, "a CTA has 16 named barriers");
-static constexpr int64_t bufferAlignment = 1024;
-static constexpr int64_t issuerBytes = 8;
 static constexpr int64_t leastStepKeys = 32;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
@@ -24,23 +22,20 @@ int64_t sparsec::queryStages(const Schedule &schedule) {
   return hasProducer(schedule) && schedule.consumersM > 1 ? 2 : 1;
 }
 
-AttentionSharedMemory sparsec::attentionSharedMemory(const Schedule &schedule, int64_t elementBytes) {
-  AttentionSharedMemory layout = {};
-  layout.keyOffset = queryStages(schedule) * schedule.tileM * schedule.tileK * elementBytes;
-  int64_t slots = schedule.stages * schedule.tileN * schedule.tileK * elementBytes;
-  if (!hasProducer(schedule)) {
-    layout.valueOffset = layout.keyOffset + slots;
-    layout.tileBytes = layout.total = layout.valueOffset + slots;
-    return layout;
-  }
-  layout.queryBarrierOffset = layout.keyOffset + slots;
-  layout.keyBarrierOffset = layout.queryBarrierOffset + queryStages(schedule) * slotControlBytes;
-  int64_t end = layout.keyBarrierOffset + schedule.stages * slotControlBytes;
-  layout.tileBytes =
-      schedule.concurrentTiles == 1 ? end : (end + bufferAlignment - 1) / bufferAlignment * bufferAlignment;
-  layout.issuerOffset = schedule.concurrentTiles * layout.tileBytes;
-  layout.total = layout.issuerOffset + (schedule.concurrentTiles > 1 ? issuerBytes : 0);
-  return layout;
+SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const AttentionDescription &problem) {
+  int64_t elementBytes = bytesOf(problem.elementType);
+  int64_t queries = schedule.tileM * schedule.tileK * elementBytes;
+  int64_t keys = schedule.tileN * schedule.tileK * elementBytes;
+  auto ring = [&](int64_t slots, int64_t bytes) {
+    bool isBetweenRoles = hasProducer(schedule);
+    return RingNeeds{slots, {bytes}, isBetweenRoles ? 2 * slots : 0, isBetweenRoles};
+  };
+  SharedMemoryNeeds needs;
+  needs.rings = {ring(queryStages(schedule), queries), ring(schedule.stages, keys)};
+  if (!hasProducer(schedule))
+    needs.rings.push_back(ring(schedule.stages, keys));
+  needs.tiles = schedule.concurrentTiles;
+  return needs;
 }
 
 int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin) {
@@ -124,7 +119,7 @@ static Fit checkHandWritten(const Schedule &schedule, const AttentionDescription
        isSplit ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
        atMost(Limit::Registers, consumerBudget(schedule, chip),
               estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),
-       checkSharedMemory(schedule, attentionSharedMemory(schedule, bytesOf(problem.elementType)).total, chip)});
+       checkSharedMemory(schedule, placeSharedMemory(sharedMemoryNeeds(schedule, problem)).total, chip)});
 }
 
 Fit sparsec::checkFit(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip, Origin origin) {

@@ -7,6 +7,7 @@
 
 #include "Fit.h"
 #include "Schedule.h"
+#include "SharedMemory.h"
 #include "TargetInfo.h"
 
 namespace sparsec {
@@ -22,18 +23,6 @@ struct AttentionDescription {
   bool regionsNeedRegisters = false;
 };
 
-/// The shared memory of one of the tiles of a CTA. Offsets and sizes in bytes. With TMA, keys and values share the
-/// slots of one ring, which has barriers. With one role, values have as many slots of their own.
-struct AttentionSharedMemory {
-  int64_t queryOffset, keyOffset, valueOffset, queryBarrierOffset, keyBarrierOffset;
-  int64_t tileBytes;    // from one tile's to the next one's
-  int64_t issuerOffset; // with TMA, behind several tiles: the i32 that tells which of them issues products
-  int64_t total;        // of the CTA
-};
-
-/// Bytes beside every slot: its full and its empty barrier, and two messages from the producer to the consumers.
-inline constexpr int64_t slotControlBytes = 24;
-
 /// The widest product of scores that leaves registers for the rest.
 inline constexpr int64_t mostKeys = 128;
 
@@ -43,7 +32,9 @@ inline constexpr int64_t leastStagesOfTwoRoles = 3, leastStagesOfOneRole = 2;
 /// Slots for the queries of a tile.
 int64_t queryStages(const Schedule &schedule);
 
-AttentionSharedMemory attentionSharedMemory(const Schedule &schedule, int64_t elementBytes);
+/// What the program needs: slots of queries, and slots that keys and values share. With one role, values have as many
+/// slots of their own.
+SharedMemoryNeeds sharedMemoryNeeds(const Schedule &schedule, const AttentionDescription &problem);
 
 /// Registers that a thread of a consumer is expected to need (Chosen), or cannot do without (HandWritten).
 int64_t estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin);

@@ -384,7 +384,7 @@ Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &proble
   if (fit.ok())
     fit = checkRegisters(schedule, problem, chip, origin);
   if (fit.ok())
-    fit = checkSharedMemory(schedule, sharedMemoryLayout(schedule, problem).total, chip);
+    fit = checkSharedMemory(schedule, placeSharedMemory(sharedMemoryNeeds(schedule, problem)).total, chip);
   return fit;
 }
 

@@ -4,6 +4,50 @@
 
 using namespace sparsec;
 
+// Where the 128-byte swizzle of tensor copies begins again.
+static constexpr int64_t tileAlignment = 1024;
+static constexpr int64_t barrierBytes = 8, messageBytes = 8, issuerBytes = 8;
+
+/// Buffers of wgmma are multiples of 64 rows of 128 bytes, others of 16 x 16 elements: every slot starts at a multiple
+/// of 1024 bytes or of 128 bytes without padding.
+SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
+  SharedMemoryPlaces places;
+  int64_t end = 0;
+  auto place = [&](int64_t bytes) {
+    int64_t begin = end;
+    end += bytes;
+    return begin;
+  };
+  for (const RingNeeds &ring : needs.rings) {
+    RingPlace &ringPlace = places.rings.emplace_back();
+    for (int64_t bytes : ring.bufferBytes)
+      ringPlace.buffers.push_back(place(ring.slots * bytes));
+  }
+  places.staging = place(needs.stagingBytes);
+  for (size_t i = 0; i < needs.rings.size(); ++i) {
+    const RingNeeds &ring = needs.rings[i];
+    places.rings[i].barriers = place(barrierBytes * ring.barriers + (ring.hasMessages ? messageBytes * ring.slots : 0));
+  }
+  bool areSeveral = needs.tiles > 1;
+  places.tileBytes = areSeveral ? (end + tileAlignment - 1) / tileAlignment * tileAlignment : end;
+  places.issuer = needs.tiles * places.tileBytes;
+  places.total = places.issuer + (areSeveral ? issuerBytes : 0);
+  return places;
+}
+
+StagingShape sparsec::stagingShape(const Schedule &schedule) {
+  // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings.
+  bool isRoomy = schedule.stages >= 4 && schedule.walk == TileWalk::Blocks;
+  return isRoomy ? StagingShape{64, 2} : StagingShape{32, 1};
+}
+
+int64_t sparsec::stagingBytes(const Schedule &schedule) {
+  constexpr int64_t elementBytes = 2;
+  StagingShape shape = stagingShape(schedule);
+  return schedule.consumersM * schedule.consumersN * shape.buffers * infoOf(schedule.instruction).m * shape.columns *
+         elementBytes;
+}
+
 bool sparsec::usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t outputBytes) {
   // Products of streams are transposed: 64 of their rows are columns of the result.
   int64_t rows = schedule.walk == TileWalk::Streams ? StreamShape::productRows : infoOf(schedule.instruction).m;
@@ -14,45 +58,30 @@ bool sparsec::usesStagedStore(const Schedule &schedule, const ProblemDescription
   return problem.storesInBoxes && usesStagedStore(schedule, problem.blockRows, problem.outputBytes);
 }
 
-SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, int64_t blockColumns, int64_t elementBytes,
-                                               bool stagedStore) {
-  // Tiles of wgmma are multiples of 64 rows of 128 bytes, others of 16 x 16 elements: every slot starts at a multiple
-  // of 1024 bytes (where the 128-byte swizzle begins again) or of 128 bytes without padding.
-  SharedMemoryLayout layout = {};
-  bool hasTwoRings = schedule.walk != TileWalk::Blocks;
-  int64_t aSlots = hasTwoRings ? schedule.blockStages : schedule.stages;
-  layout.aSlotBytes = schedule.tileM * schedule.tileK * elementBytes;
-  if (schedule.walk == TileWalk::Windows)
-    layout.aSlotBytes /= schedule.consumersM;
-  if (schedule.walk == TileWalk::Streams) {
-    layout.aSlotBytes = StreamShape::chunkProducts * StreamShape::productRows * blockColumns * elementBytes;
-    aSlots *= schedule.consumersM;
+SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const ProblemDescription &problem) {
+  int64_t elementBytes = bytesOf(problem.elementType);
+  int64_t tileOfA = schedule.tileM * schedule.tileK * elementBytes;
+  int64_t tileOfX = schedule.tileK * schedule.tileN * elementBytes;
+  // With windows, consumers skip positions: full barriers are twice as many.
+  int64_t barriersOfSlot = schedule.walk == TileWalk::Windows ? 3 : hasProducer(schedule) ? 2 : 0;
+  auto ring = [&](int64_t slots, std::vector<int64_t> bufferBytes) {
+    return RingNeeds{slots, std::move(bufferBytes), barriersOfSlot * slots};
+  };
+  SharedMemoryNeeds needs;
+  switch (schedule.walk) {
+  case TileWalk::Blocks:
+    needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
+    break;
+  case TileWalk::Windows:
+    needs.rings = {ring(schedule.stages, {tileOfX}), ring(schedule.blockStages, {tileOfA / schedule.consumersM})};
+    break;
+  case TileWalk::Streams: {
+    int64_t chunk = StreamShape::chunkProducts * StreamShape::productRows * problem.blockColumns * elementBytes;
+    needs.rings = {ring(schedule.stages, {tileOfX}), ring(schedule.consumersM * schedule.blockStages, {chunk})};
+    break;
   }
-  layout.xOffset = aSlots * layout.aSlotBytes;
-  layout.xSlotBytes = schedule.tileK * schedule.tileN * elementBytes;
-  layout.stagingOffset = layout.xOffset + schedule.stages * layout.xSlotBytes;
-  if (stagedStore) {
-    // Slots so large that a ring of four does not fit leave little room beside them, and so do two rings.
-    bool isRoomy = schedule.stages >= 4 && !hasTwoRings;
-    layout.stagingColumns = isRoomy ? 64 : 32;
-    layout.stagingBuffers = isRoomy ? 2 : 1;
-    layout.stagingBytes = schedule.consumersM * schedule.consumersN * layout.stagingBuffers *
-                          infoOf(schedule.instruction).m * layout.stagingColumns * 2;
   }
-  layout.barrierOffset = layout.stagingOffset + layout.stagingBytes;
-  layout.aBarrierOffset = layout.barrierOffset;
-  layout.barrierBytes = hasProducer(schedule) ? 16 * schedule.stages : 0;
-  if (hasTwoRings) {
-    // With windows, consumers skip positions: full barriers are twice as many.
-    int64_t bytesOfSlot = schedule.walk == TileWalk::Windows ? 24 : 16;
-    layout.aBarrierOffset = layout.barrierOffset + bytesOfSlot * schedule.stages;
-    layout.barrierBytes = bytesOfSlot * (schedule.stages + aSlots);
-  }
-  layout.total = layout.barrierOffset + layout.barrierBytes;
-  return layout;
-}
-
-SharedMemoryLayout sparsec::sharedMemoryLayout(const Schedule &schedule, const ProblemDescription &problem) {
-  return sharedMemoryLayout(schedule, problem.blockColumns, bytesOf(problem.elementType),
-                            usesStagedStore(schedule, problem));
+  if (usesStagedStore(schedule, problem))
+    needs.stagingBytes = stagingBytes(schedule);
+  return needs;
 }

@@ -1,35 +1,54 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where everything lies in shared memory. The one formula: the fit check counts with it and the pass
-// sparsec-assign-shared-memory places buffers by it.
+// Where everything is in shared memory. One allocator serves the fit check, which asks it with the needs of a schedule,
+// and the pass sparsec-assign-shared-memory, which asks it with the needs of a program.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_SHAREDMEMORY_H
 #define SPARSEC_COMPILER_SCHEDULE_SHAREDMEMORY_H
 
 #include "Schedule.h"
 
+#include <vector>
+
 namespace sparsec {
 
-/// Offsets and sizes in bytes, in this order: A (all stages), X (all stages), staging area of the store, barriers.
-struct SharedMemoryLayout {
-  /// Slot s of A starts at aOffset + s * aSlotBytes; the same for X.
-  int64_t aOffset;
-  int64_t aSlotBytes;
-  int64_t xOffset;
-  int64_t xSlotBytes;
-  /// Every consumer warpgroup has stagingBuffers buffers of 64 rows x stagingColumns result elements, one warpgroup
-  /// after the other. All zero when the store is not staged.
-  int64_t stagingOffset;
-  int64_t stagingColumns;
-  int64_t stagingBuffers;
-  int64_t stagingBytes;
-  /// Stage s has its full barrier at barrierOffset + 8 * s and its empty barrier `stages` barriers later. Only where
-  /// roles are split. With windows and streams, X has its own and A too; with windows, full barriers are twice as many
-  /// as stages.
-  int64_t barrierOffset;
-  int64_t aBarrierOffset;
-  int64_t barrierBytes;
-  int64_t total;
+/// A ring of slots between copies and products.
+struct RingNeeds {
+  int64_t slots = 0;
+  std::vector<int64_t> bufferBytes; // of one slot, for each buffer
+  int64_t barriers = 0;             // of all slots; 0 where threads wait for their own copies
+  bool hasMessages = false;         // every slot has two i32 from producers to consumers
 };
+
+struct SharedMemoryNeeds {
+  std::vector<RingNeeds> rings;
+  int64_t stagingBytes = 0; // of staged stores
+  int64_t tiles = 1;        // side by side in a CTA; each has all of the above
+};
+
+/// Offsets in bytes from the begin of a tile's part of shared memory.
+struct RingPlace {
+  std::vector<int64_t> buffers; // of slot 0 of each buffer, behind which its other slots follow
+  int64_t barriers = 0;         // its barriers, then its messages
+};
+
+struct SharedMemoryPlaces {
+  std::vector<RingPlace> rings;
+  int64_t staging = 0;
+  int64_t tileBytes = 0; // from a tile's part to the next one's
+  int64_t issuer = 0;    // from the begin of the CTA's: the i32 that tells which of several tiles issues products
+  int64_t total = 0;     // of the CTA
+};
+
+/// Places the buffers of all rings, then the staging area, then the barriers.
+SharedMemoryPlaces placeSharedMemory(const SharedMemoryNeeds &needs);
+
+/// A staged store of a consumer goes through buffers of so many columns of the result and the rows of an instruction.
+struct StagingShape {
+  int64_t columns, buffers;
+};
+StagingShape stagingShape(const Schedule &schedule);
+/// That of all consumers.
+int64_t stagingBytes(const Schedule &schedule);
 
 /// True when the store goes through shared memory (stmatrix, then TMA): 16-bit results whose 64-row parts never reach
 /// into the next block row.
@@ -37,11 +56,8 @@ bool usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t output
 
 bool usesStagedStore(const Schedule &schedule, const ProblemDescription &problem);
 
-SharedMemoryLayout sharedMemoryLayout(const Schedule &schedule, int64_t blockColumns, int64_t elementBytes,
-                                      bool stagedStore);
-
-/// The layout for a problem, with the store it implies.
-SharedMemoryLayout sharedMemoryLayout(const Schedule &schedule, const ProblemDescription &problem);
+/// What the program of a product needs.
+SharedMemoryNeeds sharedMemoryNeeds(const Schedule &schedule, const ProblemDescription &problem);
 
 } // namespace sparsec
 

@@ -26,10 +26,12 @@ public:
     ProgramOp program = getOperation();
     if (!program.getBody().getOps<RoleOp>().empty())
       return tidy(program); // it was built with roles
-    if (program.getSchedule().getCopy() == Copy::tma)
-      program.isAttention() ? splitAttentionRoles(program) : splitSpmmRoles(program);
+    bool isSplit = program.getSchedule().getCopy() == Copy::tma;
+    TileLoopOp tileLoop = *program.getBody().getOps<TileLoopOp>().begin();
+    if (!tileLoop.getBody().getOps<BlockLoopOp>().empty())
+      isSplit ? splitSpmmRoles(program) : makeSpmmWarps(program);
     else
-      program.isAttention() ? makeAttentionWarps(program) : makeSpmmWarps(program);
+      isSplit ? splitAttentionRoles(program) : makeAttentionWarps(program);
     tidy(program);
   }
 };

@@ -98,17 +98,25 @@ void PrintTo(const Case &c, std::ostream *out) {
 
 struct AttentionChoice : testing::TestWithParam<Case> {};
 
+SharedMemoryPlaces placesOf(const Schedule &schedule, ElementType elementType = ElementType::Bf16) {
+  AttentionDescription problem;
+  problem.elementType = elementType;
+  return placeSharedMemory(sharedMemoryNeeds(schedule, problem));
+}
+int64_t queries(const SharedMemoryPlaces &places) { return places.rings[0].buffers[0]; }
+int64_t keys(const SharedMemoryPlaces &places) { return places.rings[1].buffers[0]; }
+
 } // namespace
 
 TEST(AttentionSharedMemory, QueriesThenSlotsThenControlWords) {
-  AttentionSharedMemory layout = attentionSharedMemory(twoConsumers(), 2);
-  EXPECT_EQ(layout.queryOffset, 0);
-  EXPECT_EQ(layout.keyOffset, 65536) << "2 slots of 128 x 128 elements of 2 bytes";
-  EXPECT_EQ(layout.queryBarrierOffset, 229376) << "and 5 slots of the same size";
-  EXPECT_EQ(layout.keyBarrierOffset, 229424) << "two barriers of 8 bytes and two words of 4, for 2 slots";
-  EXPECT_EQ(layout.tileBytes, 229544) << "the same for 5 slots";
-  EXPECT_EQ(layout.issuerOffset, 229544);
-  EXPECT_EQ(layout.total, 229544) << "one tile has nobody to yield to";
+  SharedMemoryPlaces places = placesOf(twoConsumers());
+  EXPECT_EQ(queries(places), 0);
+  EXPECT_EQ(keys(places), 65536) << "2 slots of 128 x 128 elements of 2 bytes";
+  EXPECT_EQ(places.rings[0].barriers, 229376) << "and 5 slots of the same size";
+  EXPECT_EQ(places.rings[1].barriers, 229424) << "two barriers of 8 bytes and two words of 4, for 2 slots";
+  EXPECT_EQ(places.tileBytes, 229544) << "the same for 5 slots";
+  EXPECT_EQ(places.issuer, 229544);
+  EXPECT_EQ(places.total, 229544) << "one tile has nobody to yield to";
 }
 
 TEST(AttentionSharedMemory, ConsumersThatShareATileHaveTwoSlotsOfQueries) {
@@ -118,29 +126,29 @@ TEST(AttentionSharedMemory, ConsumersThatShareATileHaveTwoSlotsOfQueries) {
 }
 
 TEST(AttentionSharedMemory, TilesLieSideBySide) {
-  AttentionSharedMemory layout = attentionSharedMemory(threeTiles(), 2);
-  EXPECT_EQ(layout.keyOffset, 8192) << "of the first tile: 64 x 64 elements";
-  EXPECT_EQ(layout.queryBarrierOffset, 73728) << "4 slots of 128 x 64 elements";
-  EXPECT_EQ(layout.tileBytes, 74752) << "73848 rounded up to 1024: swizzled buffers begin at multiples of it";
-  EXPECT_EQ(layout.issuerOffset, 3 * 74752);
-  EXPECT_EQ(layout.total, 3 * 74752 + 8) << "and the word of the issuer";
+  SharedMemoryPlaces places = placesOf(threeTiles());
+  EXPECT_EQ(keys(places), 8192) << "of the first tile: 64 x 64 elements";
+  EXPECT_EQ(places.rings[0].barriers, 73728) << "4 slots of 128 x 64 elements";
+  EXPECT_EQ(places.tileBytes, 74752) << "73848 rounded up to 1024: swizzled buffers begin at multiples of it";
+  EXPECT_EQ(places.issuer, 3 * 74752);
+  EXPECT_EQ(places.total, 3 * 74752 + 8) << "and the word of the issuer";
 }
 
 TEST(AttentionSharedMemory, QueriesAndKeysDiffer) {
   Schedule schedule = oneConsumer();
   schedule.tileN = 128;
   schedule.stages = 3;
-  AttentionSharedMemory layout = attentionSharedMemory(schedule, 2);
-  EXPECT_EQ(layout.keyOffset, 8192) << "64 x 64 elements";
-  EXPECT_EQ(layout.queryBarrierOffset, 57344) << "3 slots of 128 x 64 elements";
-  EXPECT_EQ(layout.keyBarrierOffset, 57368);
-  EXPECT_EQ(layout.total, 57440);
+  SharedMemoryPlaces places = placesOf(schedule);
+  EXPECT_EQ(keys(places), 8192) << "64 x 64 elements";
+  EXPECT_EQ(places.rings[0].barriers, 57344) << "3 slots of 128 x 64 elements";
+  EXPECT_EQ(places.rings[1].barriers, 57368);
+  EXPECT_EQ(places.total, 57440);
 }
 
 TEST(AttentionSharedMemory, CountsBytesOfElements) {
-  AttentionSharedMemory layout = attentionSharedMemory(oneConsumer(), 1);
-  EXPECT_EQ(layout.keyOffset, 4096);
-  EXPECT_EQ(layout.total, 4096 + 6 * 4096 + 24 + 6 * 24);
+  SharedMemoryPlaces places = placesOf(oneConsumer(), ElementType::F8E4M3);
+  EXPECT_EQ(keys(places), 4096);
+  EXPECT_EQ(places.total, 4096 + 6 * 4096 + 24 + 6 * 24);
 }
 
 // 232448 bytes: a tile has its queries, twice where two warpgroups share them, `stages` buffers of keys and the control
@@ -465,11 +473,11 @@ struct OneRoleChoice : testing::TestWithParam<OneRoleCase> {};
 } // namespace
 
 TEST(AttentionSharedMemory, OneRoleHasSlotsForValuesAndNoBarriers) {
-  AttentionSharedMemory layout = attentionSharedMemory(eightWarps(), 2);
+  SharedMemoryPlaces places = placesOf(eightWarps());
   EXPECT_EQ(queryStages(eightWarps()), 1) << "all warps wait for each other";
-  EXPECT_EQ(layout.keyOffset, 32768) << "128 x 128 elements of 2 bytes";
-  EXPECT_EQ(layout.valueOffset, 65536) << "and 2 slots of 64 x 128";
-  EXPECT_EQ(layout.total, 98304) << "and as many";
+  EXPECT_EQ(keys(places), 32768) << "128 x 128 elements of 2 bytes";
+  EXPECT_EQ(places.rings[2].buffers[0], 65536) << "and 2 slots of 64 x 128";
+  EXPECT_EQ(places.total, 98304) << "and as many";
 }
 
 // Of 101376 bytes, or where two CTAs share an SM half of 102400 less 1024: only 64 queries of 128 elements are short of

@@ -216,14 +216,17 @@ static void expectGoodChoice(const ProblemDescription &problem, const Chip &chip
   ASSERT_GT(winner.cost.clocks, 0);
   ASSERT_LE(requiredAlignment(winner.schedule, bytesOf(problem.elementType)), alignment);
   ASSERT_EQ(winner.schedule.tileK % depthOf(infoOf(winner.schedule.instruction), problem.elementType), 0);
-  SharedMemoryLayout layout = sharedMemoryLayout(winner.schedule, problem);
-  ASSERT_LE(layout.total, chip.sharedMemoryPerCta);
+  SharedMemoryNeeds needs = sharedMemoryNeeds(winner.schedule, problem);
+  SharedMemoryPlaces places = placeSharedMemory(needs);
+  ASSERT_LE(places.total, chip.sharedMemoryPerCta);
   int64_t slotAlignment = winner.schedule.copy == CopyMethod::Tma ? 1024 : 128;
-  ASSERT_EQ(layout.aSlotBytes % slotAlignment, 0);
-  ASSERT_EQ(layout.xOffset % slotAlignment, 0);
-  ASSERT_EQ(layout.xSlotBytes % slotAlignment, 0);
-  ASSERT_EQ(layout.stagingOffset % slotAlignment, 0);
-  ASSERT_EQ(layout.barrierOffset % 8, 0);
+  for (size_t ring = 0; ring < needs.rings.size(); ++ring)
+    for (size_t buffer = 0; buffer < needs.rings[ring].bufferBytes.size(); ++buffer) {
+      ASSERT_EQ(needs.rings[ring].bufferBytes[buffer] % slotAlignment, 0);
+      ASSERT_EQ(places.rings[ring].buffers[buffer] % slotAlignment, 0);
+      ASSERT_EQ(places.rings[ring].barriers % 8, 0);
+    }
+  ASSERT_EQ(places.staging % slotAlignment, 0);
   ASSERT_TRUE(chunks(winner.schedule, problem.blockColumns) == 1 ||
               blocksPerStep(winner.schedule, problem.blockColumns) == 1);
 }

@@ -8,59 +8,83 @@
 
 using namespace sparsec;
 
+static ProblemDescription problemWithResult(int64_t outputBytes) {
+  ProblemDescription problem = problemWithBlock(128, 64);
+  problem.outputBytes = outputBytes;
+  return problem;
+}
+
 TEST(SharedMemory, StagedWgmma) {
-  SharedMemoryLayout layout = sharedMemoryLayout(wgmma128x256(), /*blockColumns=*/64, 2, /*stagedStore=*/true);
-  EXPECT_EQ(layout.aOffset, 0);
-  EXPECT_EQ(layout.aSlotBytes, 128 * 64 * 2);
-  EXPECT_EQ(layout.xOffset, 4 * 128 * 64 * 2);
-  EXPECT_EQ(layout.xSlotBytes, 64 * 256 * 2);
-  EXPECT_EQ(layout.stagingOffset, 4 * (128 + 256) * 64 * 2);
+  SharedMemoryNeeds needs = sharedMemoryNeeds(wgmma128x256(), problemWithResult(2));
+  SharedMemoryPlaces places = placeSharedMemory(needs);
+  ASSERT_EQ(places.rings.size(), 1u);
+  EXPECT_EQ(places.rings[0].buffers, (std::vector<int64_t>{0, 4 * 128 * 64 * 2})) << "four slots of A, then those of X";
+  EXPECT_EQ(places.staging, 4 * (128 + 256) * 64 * 2);
   // Two buffers of 64 x 64 results for each of two warpgroups.
-  EXPECT_EQ(layout.stagingColumns, 64);
-  EXPECT_EQ(layout.stagingBuffers, 2);
-  EXPECT_EQ(layout.stagingBytes, 2 * 2 * 64 * 64 * 2);
-  EXPECT_EQ(layout.barrierOffset, layout.stagingOffset + layout.stagingBytes);
-  // Full and empty, 8 bytes each, for four stages.
-  EXPECT_EQ(layout.barrierBytes, 64);
-  EXPECT_EQ(layout.total, 229440);
+  EXPECT_EQ(stagingShape(wgmma128x256()).columns, 64);
+  EXPECT_EQ(stagingShape(wgmma128x256()).buffers, 2);
+  EXPECT_EQ(places.rings[0].barriers, places.staging + 2 * 2 * 64 * 64 * 2);
+  EXPECT_EQ(places.total, places.rings[0].barriers + 64) << "full and empty, 8 bytes each, for four stages";
+  EXPECT_EQ(places.total, 229440);
+  EXPECT_EQ(places.tileBytes, places.total);
 }
 
 TEST(SharedMemory, ThreeLargeStagesLeaveASmallStagingArea) {
-  SharedMemoryLayout layout = sharedMemoryLayout(wgmma64x512(), /*blockColumns=*/64, 2, /*stagedStore=*/true);
-  EXPECT_EQ(layout.stagingColumns, 32);
-  EXPECT_EQ(layout.stagingBuffers, 1);
-  EXPECT_EQ(layout.stagingBytes, 2 * 64 * 32 * 2);
-  EXPECT_EQ(layout.total, 3 * (64 + 512) * 64 * 2 + 8192 + 48);
+  EXPECT_EQ(stagingShape(wgmma64x512()).columns, 32);
+  EXPECT_EQ(stagingShape(wgmma64x512()).buffers, 1);
+  EXPECT_EQ(stagingBytes(wgmma64x512()), 2 * 64 * 32 * 2);
+  SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(wgmma64x512(), problemWithResult(2)));
+  EXPECT_EQ(places.total, 3 * (64 + 512) * 64 * 2 + 8192 + 48);
 }
 
 TEST(SharedMemory, StoreFromRegistersNeedsNoStaging) {
-  SharedMemoryLayout layout = sharedMemoryLayout(wgmma128x256(), /*blockColumns=*/64, 2, /*stagedStore=*/false);
-  EXPECT_EQ(layout.stagingBytes, 0);
-  EXPECT_EQ(layout.barrierOffset, layout.stagingOffset);
-  EXPECT_EQ(layout.total, 229440 - 32768);
+  SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(wgmma128x256(), problemWithResult(4)));
+  EXPECT_EQ(places.rings[0].barriers, places.staging);
+  EXPECT_EQ(places.total, 229440 - 32768);
 }
 
 TEST(SharedMemory, OneRoleNeedsNoBarriers) {
-  SharedMemoryLayout layout = sharedMemoryLayout(mmaSync128x128(), /*blockColumns=*/64, 2, /*stagedStore=*/false);
-  EXPECT_EQ(layout.barrierBytes, 0);
-  EXPECT_EQ(layout.total, 4 * (128 + 128) * 32 * 2);
+  SharedMemoryNeeds needs = sharedMemoryNeeds(mmaSync128x128(), problemWithResult(2));
+  EXPECT_EQ(needs.rings[0].barriers, 0);
+  EXPECT_EQ(placeSharedMemory(needs).total, 4 * (128 + 128) * 32 * 2);
 }
 
-/// Two groups with four slots of 4 blocks each, and four stages of X.
+/// Four stages of X, and two groups with four slots of 4 blocks each.
 TEST(SharedMemory, Streams) {
   Schedule schedule = wgmma128x256();
   schedule.walk = TileWalk::Streams;
   schedule.tileM = 320;
   schedule.tileN = schedule.tileK = 128;
   schedule.stages = schedule.blockStages = 4;
-  SharedMemoryLayout layout = sharedMemoryLayout(schedule, /*blockColumns=*/32, 2, /*stagedStore=*/true);
-  EXPECT_EQ(layout.aSlotBytes, 4 * 32 * 32 * 2);
-  EXPECT_EQ(layout.xOffset, 2 * 4 * layout.aSlotBytes);
-  EXPECT_EQ(layout.xSlotBytes, 128 * 128 * 2);
-  EXPECT_EQ(layout.stagingOffset, layout.xOffset + 4 * layout.xSlotBytes);
-  EXPECT_EQ(layout.stagingBytes, 2 * 64 * 32 * 2);
-  EXPECT_EQ(layout.aBarrierOffset, layout.barrierOffset + 4 * 16);
-  EXPECT_EQ(layout.barrierBytes, (4 + 8) * 16);
+  SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(schedule, problemWithBlock(32, 32)));
+  ASSERT_EQ(places.rings.size(), 2u);
+  EXPECT_EQ(places.rings[0].buffers, std::vector<int64_t>{0});
+  EXPECT_EQ(places.rings[1].buffers, std::vector<int64_t>{4 * 128 * 128 * 2});
+  EXPECT_EQ(places.staging, 4 * 128 * 128 * 2 + 2 * 4 * (4 * 32 * 32 * 2));
+  EXPECT_EQ(places.rings[0].barriers, places.staging + 2 * 64 * 32 * 2);
+  EXPECT_EQ(places.rings[1].barriers, places.rings[0].barriers + 4 * 16);
+  EXPECT_EQ(places.total, places.rings[1].barriers + 8 * 16);
+}
+
+TEST(SharedMemory, ConsumersOfWindowsSkipSoFullBarriersAreTwiceAsMany) {
+  Schedule schedule = wgmma128x256();
+  schedule.walk = TileWalk::Windows;
+  schedule.blockStages = 8;
+  SharedMemoryNeeds needs = sharedMemoryNeeds(schedule, problemWithBlock(64, 64));
+  ASSERT_EQ(needs.rings.size(), 2u);
+  EXPECT_EQ(needs.rings[0].barriers, 3 * 4);
+  EXPECT_EQ(needs.rings[1].barriers, 3 * 8);
+  EXPECT_EQ(needs.rings[1].bufferBytes, std::vector<int64_t>{64 * 64 * 2}) << "a block for one of two groups";
+}
+
+TEST(SharedMemory, MessagesFollowTheBarriersOfARing) {
+  SharedMemoryNeeds needs;
+  needs.rings = {{.slots = 3, .bufferBytes = {1024}, .barriers = 6, .hasMessages = true},
+                 {.slots = 2, .bufferBytes = {2048}, .barriers = 4, .hasMessages = false}};
+  SharedMemoryPlaces places = placeSharedMemory(needs);
+  EXPECT_EQ(places.rings[0].barriers, 3 * 1024 + 2 * 2048);
+  EXPECT_EQ(places.rings[1].barriers, places.rings[0].barriers + 6 * 8 + 3 * 8);
+  EXPECT_EQ(places.total, places.rings[1].barriers + 4 * 8);
 }
 
 TEST(SharedMemory, StoreIsStagedWhereTensorStoresCanBeUsed) {
@@ -74,9 +98,9 @@ TEST(SharedMemory, StoreIsStagedWhereTensorStoresCanBeUsed) {
   EXPECT_TRUE(usesStagedStore(streams, /*blockRows=*/32, 2));
   EXPECT_FALSE(usesStagedStore(streams, /*blockRows=*/16, 2));
   ProblemDescription problem = problemWithBlock(128, 128);
-  EXPECT_GT(sharedMemoryLayout(wgmma128x256(), problem).stagingBytes, 0);
+  EXPECT_GT(sharedMemoryNeeds(wgmma128x256(), problem).stagingBytes, 0);
   problem.outputBytes = 4;
-  EXPECT_EQ(sharedMemoryLayout(wgmma128x256(), problem).stagingBytes, 0);
+  EXPECT_EQ(sharedMemoryNeeds(wgmma128x256(), problem).stagingBytes, 0);
 }
 
 TEST(Schedule, Threads) {
