@@ -27,6 +27,22 @@ inline std::optional<int64_t> agree(int64_t first, int64_t second) {
   return std::nullopt;
 }
 
+/// Parses a region that ends with `Terminator`. One that does not is refused here: the message of MLIR's verifier
+/// prints the last op without the names of its operands, and names no op that would be right.
+template <typename Terminator>
+mlir::ParseResult parseTerminatedRegion(mlir::OpAsmParser &parser, mlir::Region &region,
+                                        llvm::ArrayRef<mlir::OpAsmParser::Argument> arguments) {
+  auto location = parser.getEncodedSourceLoc(parser.getCurrentLocation());
+  if (parser.parseRegion(region, arguments))
+    return mlir::failure();
+  mlir::Operation *last = region.empty() || region.back().empty() ? nullptr : &region.back().back();
+  if (last && last->mightHaveTrait<mlir::OpTrait::IsTerminator>())
+    return mlir::success();
+  return mlir::emitError(last ? last->getLoc() : location)
+         << "expects " << Terminator::getOperationName() << " at the end of the region, but got "
+         << (last ? last->getName().getStringRef() : "nothing");
+}
+
 } // namespace sparsec
 
 #endif // SPARSEC_DIALECT_OPHELPERS_H

@@ -118,7 +118,7 @@ def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
     I32EnumAttrCase<"steps", 8>, I32EnumAttrCase<"stage_offsets", 9>, I32EnumAttrCase<"stage_columns", 10>,
     I32EnumAttrCase<"stage_products", 11>, I32EnumAttrCase<"chunk_offsets", 12>,
     I32EnumAttrCase<"chunk_blocks", 13>, I32EnumAttrCase<"row_starts", 14>, I32EnumAttrCase<"row_columns", 15>,
-    I32EnumAttrCase<"row_blocks", 16>]> {
+    I32EnumAttrCase<"row_blocks", 16>, I32EnumAttrCase<"pair_starts", 17>, I32EnumAttrCase<"pairs", 18>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }

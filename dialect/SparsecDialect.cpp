@@ -78,13 +78,17 @@ void BsrType::print(AsmPrinter &printer) const {
 
 LogicalResult BsrType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t rows, int64_t columns,
                               Type elementType, int64_t blockRows, int64_t blockColumns, bool /*transposed*/) {
-  for (auto [name, size] : {std::pair("rows", blockRows), std::pair("columns", blockColumns)}) {
+  struct {
+    const char *name;
+    int64_t size, most;
+  } sizes[] = {{"rows", blockRows, 512}, {"columns", blockColumns, 256}};
+  for (auto [name, size, most] : sizes) {
     // bsr_c1
     if (size % 16 != 0)
       return emitError() << "expects block " << name << " to be a multiple of 16, but got " << size;
     // bsr_c2
-    if (size < 16 || size > 256)
-      return emitError() << "expects block " << name << " to be from 16 to 256, but got " << size;
+    if (size < 16 || size > most)
+      return emitError() << "expects block " << name << " to be from 16 to " << most << ", but got " << size;
   }
   // bsr_c3: indices and sizes are i32 at run time, also when they are rounded up to a tile
   for (auto [name, size] : {std::pair("rows", rows), std::pair("columns", columns)})

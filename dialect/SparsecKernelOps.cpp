@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Parsing, printing and verification of the kernel ops, except for what SparsecAttentionOps.cpp verifies. The labels in
-// the comments are those of SPEC.md.
+// Parsing, printing and verification of the products, and what generated code needs of all ops. The labels in the
+// comments are those of SPEC.md.
 
 #include "ElementwiseRegion.h"
 #include "OpHelpers.h"
@@ -15,241 +15,6 @@
 
 using namespace mlir;
 using namespace sparsec;
-
-//===----------------------------------------------------------------------===//
-// sparsec.kernel: syntax
-//===----------------------------------------------------------------------===//
-
-/// Parses a region that ends with `Terminator`. One that does not is refused here: the message of MLIR's verifier
-/// prints the last op without the names of its operands, and names no op that would be right.
-template <typename Terminator>
-static ParseResult parseTerminatedRegion(OpAsmParser &parser, Region &region,
-                                         ArrayRef<OpAsmParser::Argument> arguments) {
-  auto location = parser.getEncodedSourceLoc(parser.getCurrentLocation());
-  if (parser.parseRegion(region, arguments))
-    return failure();
-  Operation *last = region.empty() || region.back().empty() ? nullptr : &region.back().back();
-  if (last && last->mightHaveTrait<OpTrait::IsTerminator>())
-    return success();
-  return emitError(last ? last->getLoc() : location)
-         << "expects " << Terminator::getOperationName() << " at the end of the region, but got "
-         << (last ? last->getName().getStringRef() : "nothing");
-}
-
-void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  for (auto [argument, name] : llvm::zip(region.getArguments(), getArgumentNames()))
-    setName(argument, cast<StringAttr>(name).getValue());
-}
-
-ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
-  Builder &builder = parser.getBuilder();
-  StringAttr name;
-  SmallVector<OpAsmParser::Argument> arguments;
-  SmallVector<Attribute> argumentNames, resultNames;
-  SmallVector<Type> argumentTypes, resultTypes;
-
-  if (parser.parseSymbolName(name, getSymNameAttrName(state.name), state.attributes) ||
-      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true))
-    return failure();
-  for (auto &argument : arguments) {
-    argumentNames.push_back(builder.getStringAttr(argument.ssaName.name.drop_front()));
-    argumentTypes.push_back(argument.type);
-  }
-
-  auto parseResult = [&]() -> ParseResult {
-    auto location = parser.getCurrentLocation();
-    std::string resultName;
-    Type type;
-    if (failed(parser.parseOptionalKeywordOrString(&resultName)) || failed(parser.parseOptionalColon()))
-      return parser.emitError(location, "expects a result to be NAME: TYPE");
-    if (parser.parseType(type))
-      return failure();
-    resultNames.push_back(builder.getStringAttr(resultName));
-    resultTypes.push_back(type);
-    return success();
-  };
-  auto location = parser.getCurrentLocation();
-  if (succeeded(parser.parseOptionalArrow()) &&
-      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResult))
-    return failure();
-  if (resultNames.empty())
-    return parser.emitError(location, "expects -> (NAME: TYPE, ...) behind the arguments, but got no result");
-  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
-    return failure();
-
-  state.addAttribute(getFunctionTypeAttrName(state.name),
-                     TypeAttr::get(builder.getFunctionType(argumentTypes, resultTypes)));
-  state.addAttribute(getArgumentNamesAttrName(state.name), builder.getArrayAttr(argumentNames));
-  state.addAttribute(getResultNamesAttrName(state.name), builder.getArrayAttr(resultNames));
-  return parseTerminatedRegion<ReturnOp>(parser, *state.addRegion(), arguments);
-}
-
-void KernelOp::print(OpAsmPrinter &printer) {
-  printer << " ";
-  printer.printSymbolName(getSymName());
-  printer << "(";
-  llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument a) { printer.printRegionArgument(a); });
-  printer << ") -> (";
-  llvm::interleaveComma(llvm::zip(getResultNames(), getResultTypes()), printer, [&](auto result) {
-    printer.printKeywordOrString(cast<StringAttr>(std::get<0>(result)).getValue());
-    printer << ": " << std::get<1>(result);
-  });
-  printer << ")";
-  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(),
-                                                                 getArgumentNamesAttrName(), getResultNamesAttrName()});
-  printer << " ";
-  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
-}
-
-//===----------------------------------------------------------------------===//
-// sparsec.kernel: verification
-//===----------------------------------------------------------------------===//
-
-/// The launch info has room for this many bytes of an argument's name, without the zero at its end.
-static constexpr size_t maximalNameLength = SPARSEC_NAME_LENGTH - 1;
-
-/// kernel_c4: a name that C, PTX and the command line of sparsec-run can hold.
-static LogicalResult verifyName(KernelOp kernel, StringRef name, const Twine &what) {
-  bool isIdentifier = !name.empty() && !llvm::isDigit(name.front()) &&
-                      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
-  if (!isIdentifier || name.size() > maximalNameLength)
-    return kernel.emitOpError("expects the name of ") << what << " to be an identifier of at most " << maximalNameLength
-                                                      << " characters, but got '" << name << "'";
-  return success();
-}
-
-/// kernel_c11: images hold symbols of these names, or the names mean something else there: the constant WARP_SZ to PTX,
-/// functions that begin with "llvm." to LLVM.
-static LogicalResult verifyIsNotReserved(KernelOp kernel) {
-  static constexpr StringLiteral reserved[] = {SPARSEC_LAUNCH_INFO_SYMBOL, "dynamic_shared_memory", "WARP_SZ", "llvm"};
-  if (llvm::is_contained(reserved, kernel.getSymName()))
-    return kernel.emitOpError("expects a name that means nothing else in an image, but got '")
-           << kernel.getSymName() << "'";
-  return success();
-}
-
-static LogicalResult verifyNames(KernelOp kernel) {
-  if (failed(verifyName(kernel, kernel.getSymName(), "the kernel")) || failed(verifyIsNotReserved(kernel)))
-    return failure();
-  llvm::StringSet<> seen;
-  auto verifyList = [&](ArrayAttr names, ArrayRef<Type> types, StringRef what) -> LogicalResult {
-    // kernel_c5
-    if (names.size() != types.size())
-      return kernel.emitOpError("expects one name per ")
-             << what << ", but got " << names.size() << " names for " << types.size();
-    for (auto [index, name] : llvm::enumerate(names.getAsValueRange<StringAttr>())) {
-      if (failed(verifyName(kernel, name, what + " " + Twine(index))))
-        return failure();
-      // kernel_c6
-      if (!seen.insert(name).second)
-        return kernel.emitOpError("expects the names of arguments and results to differ, but got '")
-               << name << "' twice";
-    }
-    return success();
-  };
-  return success(succeeded(verifyList(kernel.getArgumentNames(), kernel.getArgumentTypes(), "argument")) &&
-                 succeeded(verifyList(kernel.getResultNames(), kernel.getResultTypes(), "result")));
-}
-
-static bool isKnownTensor(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !tensor.getEncoding() &&
-         isa<BFloat16Type, Float16Type, Float32Type, Float8E4M3FNType, Float8E5M2Type>(tensor.getElementType());
-}
-
-static bool isIndexTensor(Type type) {
-  auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !tensor.getEncoding() && tensor.getElementType().isSignlessInteger(32);
-}
-
-/// kernel_c12: sizes are i32 at run time, also when they are rounded up to a tile.
-static LogicalResult verifyStaticSizes(KernelOp kernel, ArrayRef<Type> types, StringRef what) {
-  for (auto [index, type] : llvm::enumerate(types)) {
-    auto tensor = dyn_cast<RankedTensorType>(type);
-    for (int64_t size : tensor ? tensor.getShape() : ArrayRef<int64_t>())
-      if (!ShapedType::isDynamic(size) && size > SPARSEC_MAX_SIZE)
-        return kernel.emitOpError("expects sizes of at most ")
-               << SPARSEC_MAX_SIZE << " of " << what << " " << index << ", but got " << size;
-  }
-  return success();
-}
-
-/// kernel_c13: without this, a misspelt `schedule` would be an attribute that nothing reads.
-static LogicalResult verifyAttributes(Operation *op) {
-  for (NamedAttribute attribute : op->getDiscardableAttrs())
-    if (!attribute.getName().strref().contains('.'))
-      return op->emitOpError("has no attribute '") << attribute.getName().strref() << "'";
-  return success();
-}
-
-/// kernel_c14
-static LogicalResult verifyWalks(KernelOp kernel) {
-  auto planned = kernel.getPlannedSchedulesAttr();
-  for (ScheduleAttr schedule : kernel.getSchedules()) {
-    bool isPlanned = planned && llvm::is_contained(planned, schedule);
-    if (isPlanned != (schedule.getWalk() != Walk::blocks))
-      return kernel.emitOpError("expects schedules with walk = windows or streams in planned_schedules, and there "
-                                "alone, but got ")
-             << schedule;
-  }
-  if (planned && !isa<SpmmOp>(kernel.getAnchor()))
-    return kernel.emitOpError("expects planned_schedules for sparsec.spmm only");
-  return success();
-}
-
-SmallVector<ScheduleAttr> KernelOp::getSchedules() {
-  SmallVector<ScheduleAttr> schedules;
-  if (ArrayAttr planned = getPlannedSchedulesAttr())
-    llvm::append_range(schedules, planned.getAsRange<ScheduleAttr>());
-  for (ScheduleAttr schedule : {getScheduleAttr(), getFallbackScheduleAttr()})
-    if (schedule)
-      schedules.push_back(schedule);
-  return schedules;
-}
-
-LogicalResult KernelOp::verify() {
-  if (failed(verifyNames(*this)) || failed(verifyAttributes(*this)))
-    return failure();
-  // kernel_c7
-  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
-    if (!isa<BsrType, PatternType, Float32Type>(type) && !isKnownTensor(type) && !isIndexTensor(type))
-      return emitOpError("expects argument ")
-             << index << " to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, "
-             << "f8E4M3FN, f8E5M2 or i32 without an encoding, but got " << type;
-  // kernel_c8
-  for (auto [index, type] : llvm::enumerate(getResultTypes()))
-    if (!isKnownTensor(type))
-      return emitOpError("expects result ")
-             << index << " to be a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got "
-             << type;
-  return success(succeeded(verifyStaticSizes(*this, getArgumentTypes(), "argument")) &&
-                 succeeded(verifyStaticSizes(*this, getResultTypes(), "result")));
-}
-
-LogicalResult KernelOp::verifyRegions() {
-  // kernel_c1
-  Block &block = getBody().front();
-  if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
-    return emitOpError("expects its body to be one anchor op (sparsec.spmm, sparsec.sddmm or sparsec.attention) and "
-                       "sparsec.return");
-  for (Operation &op : block)
-    if (failed(verifyAttributes(&op)))
-      return failure();
-  if (failed(verifyWalks(*this)))
-    return failure();
-  // kernel_c2
-  for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))
-    if (argument.use_empty())
-      return emitOpError("expects argument '") << name << "' to be used, but got no use";
-  // kernel_c3
-  if (block.back().getOperands() != ValueRange(block.front().getResults()))
-    return emitOpError("expects sparsec.return to give the results of ") << block.front().getName() << " in order";
-  if (block.front().getResultTypes() != TypeRange(getResultTypes()))
-    return emitOpError("expects the declared results to have the types of those of ")
-           << block.front().getName() << ", (" << block.front().getResultTypes() << "), but got (" << getResultTypes()
-           << ")";
-  return success();
-}
 
 //===----------------------------------------------------------------------===//
 // sparsec.spmm: syntax
@@ -358,6 +123,21 @@ static void printSddmmInputs(OpAsmPrinter &printer, Operation *, Value right, Op
     printer << " b_layout(" << stringifyDenseLayout(bLayout.getValue()) << ")";
 }
 
+/// , %bias per_column c_layout(nm)
+static ParseResult parseSpgemmInputs(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras,
+                                     ArrayAttr &broadcast, ResultLayoutAttr &cLayout) {
+  return failure(parseExtras(parser, extras, broadcast) ||
+                 parseOptionalChoice(parser, "c_layout", cLayout, ResultLayout::mn, "mn or nm",
+                                     [](StringRef s) { return symbolizeResultLayout(s); }));
+}
+
+static void printSpgemmInputs(OpAsmPrinter &printer, Operation *, OperandRange extras, ArrayAttr broadcast,
+                              ResultLayoutAttr cLayout) {
+  printExtras(printer, extras, broadcast);
+  if (cLayout.getValue() != ResultLayout::mn)
+    printer << " c_layout(" << stringifyResultLayout(cLayout.getValue()) << ")";
+}
+
 /// (%acc: f32, %b: f32) { ... }
 static ParseResult parseElementRegion(OpAsmParser &parser, Region &region) {
   SmallVector<OpAsmParser::Argument> arguments;
@@ -405,13 +185,14 @@ template <typename Op> static LogicalResult verifyExtra(Op op, unsigned index, c
   if (broadcast == Broadcast::scalar && type.isF32())
     return success();
   auto tensor = dyn_cast<RankedTensorType>(type);
-  // spmm_c13, sddmm_c13
+  // spmm_c13, sddmm_c13, spgemm_c13
   Type element = tensor ? tensor.getElementType() : Type();
   if (!element || (!element.isF32() && !element.isF16() && !element.isBF16()))
     return op.emitOpError("expects extra operand ")
            << index << " to be " << (broadcast == Broadcast::scalar ? "f32 or " : "")
            << "a ranked tensor of f32, f16 or bf16, but got " << type;
-  // per_row: spmm_c9, sddmm_c9; per_column: spmm_c10, sddmm_c10; scalar: spmm_c11, sddmm_c11; full: spmm_c12, sddmm_c12
+  // per_row: spmm_c9, sddmm_c9, spgemm_c9; per_column: spmm_c10, sddmm_c10, spgemm_c10; scalar: spmm_c11, sddmm_c11,
+  // spgemm_c11; full: spmm_c12, sddmm_c12, spgemm_c12
   SmallVector<int64_t> expected = getExtraShape(broadcast, sizes);
   bool agrees = tensor.getRank() == int64_t(expected.size()) &&
                 llvm::all_of(llvm::zip_equal(tensor.getShape(), expected),
@@ -429,17 +210,17 @@ static constexpr size_t maximalExtras = 16;
 static_assert(2 * maximalExtras + 16 <= SPARSEC_MAX_PARAMETERS);
 
 template <typename Op> static LogicalResult verifyExtras(Op op, const ResultSizes &sizes) {
-  // spmm_c14, sddmm_c14
+  // spmm_c14, sddmm_c14, spgemm_c14
   if (op.getBroadcast().size() != op.getExtras().size())
     return op.emitOpError("expects one broadcast per extra operand, but got ")
            << op.getBroadcast().size() << " for " << op.getExtras().size();
-  // spmm_c21, sddmm_c21
+  // spmm_c21, sddmm_c21, spgemm_c21
   if (op.getExtras().size() > maximalExtras)
     return op.emitOpError("expects at most ") << maximalExtras << " extra operands, but got " << op.getExtras().size();
   for (unsigned index = 0; index < op.getExtras().size(); ++index)
     if (failed(verifyExtra(op, index, sizes)))
       return failure();
-  // spmm_c15, sddmm_c15
+  // spmm_c15, sddmm_c15, spgemm_c15
   if (!op.hasEpilogue() && !op.getExtras().empty())
     return op.emitOpError("expects an epilogue region where there are extra operands");
   return success();
@@ -452,10 +233,11 @@ template <typename Op> static LogicalResult verifyEpilogue(Op op) {
   SmallVector<Type> argumentTypes{f32};
   for (Type type : op.getExtras().getTypes())
     argumentTypes.push_back(getElementTypeOrSelf(type));
-  // spmm_c16, spmm_c17, sddmm_c16, sddmm_c17
+  // spmm_c16, spmm_c17, sddmm_c16, sddmm_c17, spgemm_c16, spgemm_c17
   if (failed(verifyRegionSignature(op, op.getEpilogue(), "epilogue", argumentTypes, f32)))
     return failure();
-  // spmm_c18, spmm_c20, sddmm_c18, sddmm_c20; spmm_c19 and sddmm_c19 are the trait IsolatedFromAbove
+  // spmm_c18, spmm_c20, sddmm_c18, sddmm_c20, spgemm_c18, spgemm_c20; spmm_c19, sddmm_c19 and spgemm_c19 are the trait
+  // IsolatedFromAbove
   return verifyRegionOps(op.getEpilogue(), "an epilogue", RegionOps::Floats);
 }
 
@@ -593,6 +375,96 @@ LogicalResult SddmmOp::verify() {
 }
 
 LogicalResult SddmmOp::verifyRegions() { return verifyEpilogue(*this); }
+
+//===----------------------------------------------------------------------===//
+// sparsec.spgemm
+//===----------------------------------------------------------------------===//
+
+void SpgemmOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region, setName, {"acc", "extra"});
+}
+
+static LogicalResult verifyTypes(SpgemmOp op) {
+  BsrType left = op.getLeft().getType(), right = op.getRight().getType();
+  Type element = left.getElementType(), result = op.getResult().getType().getElementType();
+  // spgemm_c1
+  if (right.getElementType() != element)
+    return op.emitOpError("expects B to have the element type of A, ")
+           << element << ", but got " << right.getElementType();
+  // spgemm_c2
+  if (!element.isBF16() && !element.isF16())
+    return op.emitOpError("expects A to be of bf16 or f16, but got ") << element << ", which has no lowering yet";
+  // spgemm_c3
+  if (!result.isBF16() && !result.isF16() && !result.isF32())
+    return op.emitOpError("expects C to be of bf16, f16 or f32, but got ") << result;
+  // spgemm_c4
+  for (Value operand : {op.getLeft(), op.getRight(), op.getPattern()})
+    if (operand && cast<BsrType>(operand.getType()).getTransposed())
+      return op.emitOpError("expects operands that are not transposed, but got ") << operand.getType();
+  // spgemm_c5
+  if (right.getBlockRows() != left.getBlockColumns())
+    return op.emitOpError("expects B to have blocks of ")
+           << left.getBlockColumns() << " rows, the columns of A's blocks, but got " << right.getBlockRows();
+  return success();
+}
+
+/// The result's shape without a pattern.
+static FailureOr<ResultSizes> verifyDenseResult(SpgemmOp op) {
+  RankedTensorType c = op.getResult().getType();
+  // spgemm_c7
+  if (c.getRank() != 2)
+    return op.emitOpError("expects C to have rank 2, but got ") << c;
+  bool isTransposed = op.getCLayout() == ResultLayout::nm;
+  // spgemm_c8
+  int64_t rows = op.getLeft().getType().getRows(), resultRows = c.getDimSize(isTransposed ? 1 : 0);
+  std::optional<int64_t> m = agree(rows, resultRows);
+  if (!m)
+    return op.emitOpError("expects C to have M = ") << rows << ", the rows of A, but got " << resultRows;
+  int64_t columns = op.getRight().getType().getColumns(), resultColumns = c.getDimSize(isTransposed ? 0 : 1);
+  std::optional<int64_t> n = agree(columns, resultColumns);
+  if (!n)
+    return op.emitOpError("expects C to have N = ") << columns << ", the columns of B, but got " << resultColumns;
+  return ResultSizes{*m, *n, isTransposed ? SmallVector<int64_t>{*n, *m} : SmallVector<int64_t>{*m, *n}};
+}
+
+/// And with one.
+static FailureOr<ResultSizes> verifySampledResult(SpgemmOp op) {
+  BsrType left = op.getLeft().getType(), right = op.getRight().getType(), pattern = op.getPattern().getType();
+  RankedTensorType c = op.getResult().getType();
+  int64_t r = left.getBlockRows(), t = right.getBlockColumns();
+  // spgemm_c22
+  if (op.getCLayout() != ResultLayout::mn)
+    return op.emitOpError("expects no c_layout with a pattern, but got ") << stringifyResultLayout(op.getCLayout());
+  if (pattern.getBlockRows() != r || pattern.getBlockColumns() != t)
+    return op.emitOpError("expects a pattern with blocks of ")
+           << r << " x " << t << ", but got " << pattern.getBlockRows() << " x " << pattern.getBlockColumns();
+  // spgemm_c7
+  if (c.getRank() != 3 || c.getDimSize(1) != r || c.getDimSize(2) != t)
+    return op.emitOpError("expects C to be blocks x ") << r << " x " << t << ", but got " << c;
+  // spgemm_c8
+  std::optional<int64_t> m = agree(left.getRows(), pattern.getRows());
+  if (!m)
+    return op.emitOpError("expects the pattern to have M = ")
+           << left.getRows() << ", the rows of A, but got " << pattern.getRows();
+  std::optional<int64_t> n = agree(right.getColumns(), pattern.getColumns());
+  if (!n)
+    return op.emitOpError("expects the pattern to have N = ")
+           << right.getColumns() << ", the columns of B, but got " << pattern.getColumns();
+  return ResultSizes{*m, *n, llvm::to_vector(c.getShape())};
+}
+
+LogicalResult SpgemmOp::verify() {
+  if (failed(verifyTypes(*this)))
+    return failure();
+  // spgemm_c6
+  int64_t leftK = getLeft().getType().getColumns(), rightK = getRight().getType().getRows();
+  if (!agree(leftK, rightK))
+    return emitOpError("expects B to have K = ") << leftK << ", the columns of A, but got " << rightK;
+  FailureOr<ResultSizes> sizes = getPattern() ? verifySampledResult(*this) : verifyDenseResult(*this);
+  return failed(sizes) ? failure() : verifyExtras(*this, *sizes);
+}
+
+LogicalResult SpgemmOp::verifyRegions() { return verifyEpilogue(*this); }
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #define GET_OP_CLASSES

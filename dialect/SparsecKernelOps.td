@@ -15,7 +15,7 @@ include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/RegionKindInterface.td"
 include "mlir/IR/SymbolInterfaces.td"
 
-// The op that defines what a kernel computes: spmm, sddmm or attention, later other products.
+// The op that defines what a kernel computes: spmm, sddmm, spgemm or attention.
 def Sparsec_AnchorOp : NativeOpTrait<"AnchorOp"> {
   let cppNamespace = "::sparsec";
 }
@@ -27,8 +27,8 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "An entry point with typed and named arguments, one anchor op, and named results.";
   let description = [{
-    `results = anchor(arguments)`. The body consists of one anchor op (`sparsec.spmm`, `sparsec.sddmm` or
-    `sparsec.attention`) over the kernel's arguments, and of `sparsec.return`. The names of arguments and results are
+    `results = anchor(arguments)`. The body consists of one anchor op (`sparsec.spmm`, `sparsec.sddmm`, `sparsec.spgemm`
+    or `sparsec.attention`) over the kernel's arguments, and of `sparsec.return`. The names of arguments and results are
     part of the program, in every syntax. The runtime and `sparsec-run` use these names.
 
     - Arguments: `!sparsec.bsr<...>`, `!sparsec.pattern<...>`, ranked tensors of bf16, f16, f32, f8E4M3FN, f8E5M2 or
@@ -91,12 +91,12 @@ def Sparsec_ReturnOp : Sparsec_Op<"return", [
 
 def Sparsec_YieldOp : Sparsec_Op<"yield", [
     Pure, Terminator, ReturnLike,
-    ParentOneOf<["SpmmOp", "SddmmOp", "AttentionOp", "StoreOp", "TileLoopOp", "BlockLoopOp", "WalkBlocksOp",
+    ParentOneOf<["SpmmOp", "SddmmOp", "SpgemmOp", "AttentionOp", "StoreOp", "TileLoopOp", "BlockLoopOp", "WalkBlocksOp",
                  "KeyLoopOp", "WalkKeysOp", "SoftmaxOp", "TileSoftmaxOp"]>, // yield_c1
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
-    An epilogue region gives one f32, which is rounded to the result (`spmm_c17`, `sddmm_c17`). The score region of
+    An epilogue region gives one f32, which is rounded to the result (`spmm_c17`, `sddmm_c17`, `spgemm_c17`). The score region of
     attention gives the new score (`attention_c15`). Its mask region says whether the key is visible (`attention_c17`).
     A loop gives the values that it carries to the next step.
 
@@ -233,6 +233,68 @@ def Sparsec_SddmmOp : Sparsec_Op<"sddmm", [
     /// The dimension of A that is M, and the one of B that is N; the other one is K.
     unsigned getRowDimension() { return getALayout() == ::sparsec::LeftLayout::mk ? 0 : 1; }
     unsigned getColumnDimension() { return getBLayout() == ::sparsec::DenseLayout::nk ? 0 : 1; }
+  }];
+}
+
+def Sparsec_SpgemmOp : Sparsec_Op<"spgemm", [
+    Pure, AttrSizedOperandSegments, Sparsec_AnchorOp, SingleBlock, HasParent<"KernelOp">,
+    IsolatedFromAbove, // spgemm_c19
+    DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
+  let summary = "C = epilogue(A B): the product of two block-sparse matrices, dense or at the blocks of a pattern.";
+  let description = [{
+    `acc[m, n] = sum over k of A[m, k] * B[k, n]` in f32, `C[m, n] = epilogue(acc[m, n], extra operands)`, rounded to
+    the element type of C (to nearest even). Absent blocks of A and B are zero. Without a region the epilogue is the
+    identity.
+
+    | operand | type | shape |
+    |---|---|---|
+    | A (`left`) | `!sparsec.bsr` of bf16 or f16 with blocks of r x s | M x K |
+    | B (`right`) | `!sparsec.bsr` of A's element type with blocks of s x t | K x N |
+    | `pattern` | `!sparsec.bsr` of any element type with blocks of r x t, optional | M x N; its values are not read |
+    | extra operands | tensors of f32, f16, bf16; `f32` | `per_row`: M; `per_column`: N; `scalar`: none; `full`: as C |
+    | C (`result`) | tensor of bf16, f16 or f32 | M x N; with `c_layout(nm)` N x M; with a pattern blocks x r x t |
+
+    Sizes may be `?`; M, N and K need not be multiples of the blocks.
+
+    With a pattern C is an array of values for it, as the result of `sparsec.sddmm` is: block b of the pattern gets the
+    block of the product in its place, and the product has no other blocks. Elements of a stored block beyond M or N
+    have an accumulator of zero, and the last element of a `per_row` or `per_column` operand. A `full` operand is
+    another array of values of the pattern. It may be the memory of C.
+
+    A kernel multiplies the pairs of stored blocks that match: a block (i, k) of A and a block (k, j) of B. A plan lists
+    the pairs of every block of the result (launch_info.h, `SPARSEC_PLAN_PAIR_STARTS`). Launches need a plan of a static
+    pattern.
+
+    The region is that of `sparsec.spmm`. It is evaluated once for every element of C, also where no pair matches.
+
+    Constraints: `spgemm_c1` to `spgemm_c22`.
+
+    ```mlir
+    %0 = sparsec.spgemm %a, %b pattern(%p), %old full epilogue (%acc: f32, %o: f32) {
+      %1 = arith.addf %acc, %o : f32
+      sparsec.yield %1 : f32
+    } : (!sparsec.bsr<?x?xbf16, block = 64x32>, !sparsec.bsr<?x?xbf16, block = 32x128>,
+         !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, tensor<?x64x128xf32>) -> tensor<?x64x128xbf16>
+    ```
+  }];
+  let arguments = (ins
+    Sparsec_BsrType:$left, Sparsec_BsrType:$right, Optional<Sparsec_BsrType>:$pattern, Variadic<AnyType>:$extras,
+    DefaultValuedAttr<Sparsec_ResultLayoutAttr, "::sparsec::ResultLayout::mn">:$c_layout,
+    DefaultValuedAttr<Sparsec_BroadcastArrayAttr, "{}">:$broadcast);
+  let results = (outs AnyRankedTensor:$result);
+  let regions = (region AnyRegion:$epilogue);
+  let assemblyFormat = [{
+    $left `,` $right (`pattern` `(` $pattern^ `)`)? `` custom<SpgemmInputs>($extras, $broadcast, $c_layout) attr-dict
+    (`epilogue` custom<ElementRegion>($epilogue)^)? `:` functional-type(operands, results)
+  }];
+  let hasRegionVerifier = 1;
+  let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// The broadcast of extra operand `index`.
+    ::sparsec::Broadcast getBroadcastOf(unsigned index) {
+      return ::mlir::cast<::sparsec::BroadcastAttr>(getBroadcast()[index]).getValue();
+    }
+    bool hasEpilogue() { return !getEpilogue().empty(); }
   }];
 }
 

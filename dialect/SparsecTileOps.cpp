@@ -435,7 +435,8 @@ static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
 void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, ValueRange coordinates, Value ring,
                    Value cursor, int64_t index) {
   build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, ring, cursor, /*at=*/Value(), index,
-        /*multicast=*/false, /*lines=*/false, /*rows=*/DenseI64ArrayAttr(), /*columns=*/IntegerAttr(),
+        /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*rows=*/DenseI64ArrayAttr(),
+        /*columns=*/IntegerAttr(),
         /*part_dimension=*/IntegerAttr());
 }
 
@@ -469,6 +470,10 @@ LogicalResult CopyOp::verify() {
   if (getLines() && (tensor || mayGather(*this) || !hasShortRows || !getBlockColumns().empty()))
     return emitOpError("expects lines only for blocks by tma, without block_columns, into a buffer with rows of ")
            << bytesOfRow << " bytes";
+  // copy_c9
+  auto matrix = dyn_cast<BsrType>(getSource().getType());
+  if (getDepthRows() && (!matrix || matrix.getTransposed() || mayGather(*this)))
+    return emitOpError("expects depth_rows only for blocks of a matrix that is not transposed, by tma");
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)

@@ -463,7 +463,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     number of the block, the row and the column inside it. The buffer has the rows of a block, or its columns as rows
     where the matrix is transposed. Elements beyond the source, or beyond the block, become zero; with `block_columns`
     also those of the block beyond the columns of the matrix. `multicast` copies bring the same
-    bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
+    bytes to every CTA of the cluster: each CTA loads its share. With `depth_rows` K goes along the rows of a block, as
+    in the right operand of a product, and it is the elements below K that `block_columns` replaces by zeros. `rows` is {first row, number of rows}: the copy fills
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
     it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
 
@@ -484,7 +485,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,
     Variadic<I32>:$parts, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index,
-    UnitAttr:$multicast, UnitAttr:$lines, OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
+    UnitAttr:$multicast, UnitAttr:$lines, UnitAttr:$depth_rows,
+    OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
     OptionalAttr<I64Attr>:$part_dimension);
   let assemblyFormat = [{
     $source `[` $coordinates `]` (`block_columns` `(` $block_columns^ `)`)? (`parts` `(` $parts^ `)`)?

@@ -31,7 +31,7 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     multiplies by the transpose of a stored matrix without another copy of it. A plan has the index by block rows of
     the M x K matrix.
 
-    The elements are bf16, f16, f8E4M3FN or f8E5M2. r and c are multiples of 16 up to 256. Constraints: `bsr_c1` to
+    The elements are bf16, f16, f8E4M3FN or f8E5M2. r and c are multiples of 16, r up to 512 and c up to 256. Constraints: `bsr_c1` to
     `bsr_c4`.
 
     ```mlir

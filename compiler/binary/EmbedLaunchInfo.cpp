@@ -105,7 +105,9 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::chunk_blocks) == SPARSEC_PLAN_CHUNK_BLOCKS &&
               uint32_t(PlanSection::row_starts) == SPARSEC_PLAN_ROW_STARTS &&
               uint32_t(PlanSection::row_columns) == SPARSEC_PLAN_ROW_COLUMNS &&
-              uint32_t(PlanSection::row_blocks) == SPARSEC_PLAN_ROW_BLOCKS);
+              uint32_t(PlanSection::row_blocks) == SPARSEC_PLAN_ROW_BLOCKS &&
+              uint32_t(PlanSection::pair_starts) == SPARSEC_PLAN_PAIR_STARTS &&
+              uint32_t(PlanSection::pairs) == SPARSEC_PLAN_PAIRS);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -250,7 +252,8 @@ sparsec_extent_info_t VariantDescriber::tilesOf(uint32_t slot, uint32_t dimensio
   return {argumentIn(slot), SPARSEC_FIELD_SIZE, dimension, block, tile, 0};
 }
 
-/// The sections of a plan without which a machine kernel cannot run: those of windows and of transposed matrices.
+/// The sections of a plan without which a machine kernel cannot run: those of windows, of transposed matrices and of
+/// pairs.
 static uint32_t requiredSections(const StageRecord &stage) {
   constexpr uint32_t optional = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
   uint32_t sections = 0;
@@ -296,6 +299,19 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
     stage.panels = {tilesOf(SPARSEC_SDDMM_PATTERN, 1, panel, panel)};
     return;
   }
+  case SPARSEC_OPERATION_SPGEMM:
+  case SPARSEC_OPERATION_SAMPLED_SPGEMM: {
+    uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SPGEMM_LEFT)].block_rows;
+    uint32_t columns = kernel.arguments[argumentIn(SPARSEC_SPGEMM_RIGHT)].block_columns;
+    // Blocks of a pattern are written as a whole, also where M cuts them.
+    if (kernel.operation.kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
+      stage.rows = {tilesOf(SPARSEC_SPGEMM_LEFT, 0, blockRows, blockRows),
+                    tilesOf(SPARSEC_SPGEMM_RESULT, 1, blockRows, info.tile_m)};
+    else
+      stage.rows = {tilesOf(SPARSEC_SPGEMM_LEFT, 0, blockRows, info.tile_m)};
+    stage.panels = {tilesOf(SPARSEC_SPGEMM_RIGHT, 1, columns, columns)};
+    return;
+  }
   }
   llvm_unreachable("all operations are covered");
 }
@@ -306,12 +322,16 @@ static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
     return slot == SPARSEC_SPMM_SCALES;
   if (kind == SPARSEC_OPERATION_SDDMM)
     return slot == SPARSEC_SDDMM_PATTERN;
+  if (kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
+    return slot == SPARSEC_SPGEMM_PATTERN;
   return kind == SPARSEC_OPERATION_ATTENTION && (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_EXTRA);
 }
 
 /// Tensor stores write whole units beyond the width where that is no multiple (tensor loads do not read them), and so
 /// do the copies of X without a tensor map. Rows of attention are whole units by their static size.
 static bool movesWholeUnits(sparsec_operation_kind_t kind, uint32_t slot, bool hasTensorMap) {
+  if (kind == SPARSEC_OPERATION_SPGEMM)
+    return slot == SPARSEC_SPGEMM_RESULT && hasTensorMap;
   return kind == SPARSEC_OPERATION_SPMM &&
          ((slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap));
 }
@@ -346,7 +366,9 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
              << chip->name << ", but got " << (schedule ? stringifyInstruction(schedule.getInstruction()) : "none");
     costs = rate->planCosts;
   }
-  if (kernel.operation.kind == SPARSEC_OPERATION_SDDMM)
+  constexpr sparsec_operation_kind_t withoutCosts[] = {SPARSEC_OPERATION_SDDMM, SPARSEC_OPERATION_SPGEMM,
+                                                       SPARSEC_OPERATION_SAMPLED_SPGEMM};
+  if (llvm::is_contained(withoutCosts, kernel.operation.kind))
     return std::vector<sparsec_plan_cost_info_t>();
   if (kernel.operation.kind == SPARSEC_OPERATION_ATTENTION)
     return std::vector<sparsec_plan_cost_info_t>{

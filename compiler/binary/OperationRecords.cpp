@@ -75,6 +75,22 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Sdd
   return list.take();
 }
 
+static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, SpgemmOp spgemm) {
+  OperandList list(kernel);
+  // The values of a pattern's blocks have one layout.
+  uint32_t layout = spgemm.getPattern() ? uint32_t(SPARSEC_LAYOUT_NONE) : static_cast<uint32_t>(spgemm.getCLayout());
+  list.add(SPARSEC_SPGEMM_LEFT, spgemm.getLeft());
+  list.add(SPARSEC_SPGEMM_RIGHT, spgemm.getRight());
+  if (spgemm.getPattern())
+    list.add(SPARSEC_SPGEMM_PATTERN, spgemm.getPattern());
+  for (auto [index, extra] : llvm::enumerate(spgemm.getExtras())) {
+    auto broadcast = static_cast<uint32_t>(spgemm.getBroadcastOf(index));
+    list.add(SPARSEC_SPGEMM_EXTRA, extra, broadcast == SPARSEC_BROADCAST_FULL ? layout : 0, broadcast);
+  }
+  list.addResult(SPARSEC_SPGEMM_RESULT, 0, layout);
+  return list.take();
+}
+
 static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, AttentionOp attention) {
   OperandList list(kernel);
   list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery());
@@ -242,6 +258,14 @@ static OperationRecord describe(KernelOp kernel, SddmmOp sddmm) {
   return record;
 }
 
+static OperationRecord describe(KernelOp kernel, SpgemmOp spgemm) {
+  OperationRecord record;
+  record.kind = spgemm.getPattern() ? SPARSEC_OPERATION_SAMPLED_SPGEMM : SPARSEC_OPERATION_SPGEMM;
+  record.operands = describeOperands(kernel, spgemm);
+  addEpilogue(record, spgemm.getEpilogue(), SPARSEC_SPGEMM_EXTRA);
+  return record;
+}
+
 /// A region of attention: its values come first, then the tensors that it loads from.
 static RegionRecord describeRegion(Region &region, sparsec_region_slot_t slot,
                                    ArrayRef<sparsec_operand_info_t> operands) {
@@ -284,5 +308,5 @@ static OperationRecord describe(KernelOp kernel, AttentionOp attention) {
 
 OperationRecord sparsec::describeOperation(KernelOp kernel) {
   return TypeSwitch<Operation *, OperationRecord>(kernel.getAnchor())
-      .Case<SpmmOp, SddmmOp, AttentionOp>([&](auto anchor) { return describe(kernel, anchor); });
+      .Case<SpmmOp, SddmmOp, SpgemmOp, AttentionOp>([&](auto anchor) { return describe(kernel, anchor); });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sparsec-emit-host: a sparsec.kernel becomes one function of type sparsec_host_kernel_t (launch_info.h). HostSpmm.cpp,
-// HostSddmm.cpp and HostAttention.cpp say how each family is computed.
+// HostSddmm.cpp, HostSpgemm.cpp and HostAttention.cpp say how each family is computed.
 
 #include "HostBuilder.h"
 #include "HostMath.h"
@@ -30,6 +30,7 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
           TypeSwitch<Operation *, LLVM::LLVMFuncOp>(kernel.getAnchor())
               .Case([&](SpmmOp spmm) { return emitHostSpmm(kernel, spmm); })
               .Case([&](SddmmOp sddmm) { return emitHostSddmm(kernel, sddmm); })
+              .Case([&](SpgemmOp spgemm) { return emitHostSpgemm(kernel, spgemm); })
               .Case([&](AttentionOp attention) { return emitHostAttention(kernel, attention); });
       lowerHostMath(function);
       lowerHostBf16(function);

@@ -53,7 +53,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }
 
-template <typename Context, typename Ops> void emitBody(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
+template <typename Context, typename Ops>
+void emitBody(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
   Context context(program, function, b);
   ProgramEmitter emitter(context);
   Ops ops(context, emitter);

@@ -14,6 +14,7 @@ namespace sparsec {
 /// The function of type sparsec_host_kernel_t that computes the kernel, before the builder's insertion point.
 mlir::LLVM::LLVMFuncOp emitHostSpmm(KernelOp kernel, SpmmOp spmm);
 mlir::LLVM::LLVMFuncOp emitHostSddmm(KernelOp kernel, SddmmOp sddmm);
+mlir::LLVM::LLVMFuncOp emitHostSpgemm(KernelOp kernel, SpgemmOp spgemm);
 mlir::LLVM::LLVMFuncOp emitHostAttention(KernelOp kernel, AttentionOp attention);
 
 class HostBuilder {

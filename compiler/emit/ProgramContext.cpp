@@ -126,16 +126,19 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
   auto addSource = [&](Value source) {
     int64_t argument = cast<BlockArgument>(source).getArgNumber();
     auto type = dyn_cast<BsrType>(source.getType());
-    (type ? matrixArgument : denseArgument) = argument;
-    if (type)
-      matrix = type;
+    if (!type || (matrix && argument != matrixArgument)) {
+      denseArgument = argument;
+      return false;
+    }
+    matrixArgument = argument;
+    matrix = type;
+    return true;
   };
   program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
   CopyOp copyOfDense;
   program.walk([&](CopyOp copy) {
-    addSource(copy.getSource());
-    if (!isa<BsrType>(copy.getSource().getType()))
-      copyOfDense = copy;
+    if (!addSource(copy.getSource()))
+      copyOfDense = copy; // of a spgemm with a pattern the last one, that of B
   });
   program.walk([&](ViewOp view) {
     if (view.getRing() == copyOfDense.getRing() && view.getIndex() == copyOfDense.getIndex())

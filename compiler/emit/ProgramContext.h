@@ -55,8 +55,9 @@ private:
   mlir::LLVM::AllocaOp local;
 };
 
-/// The program of a spmm or a sddmm. Operand numbers are kernel argument numbers. The matrix of a sddmm is its pattern,
-/// and the dense operand, which has the columns, is B.
+/// The program of a product. Operand numbers are kernel argument numbers. The matrix is the one that has the rows of the
+/// tiles, and the pattern where there is one: W of a spmm, the pattern of a sddmm, the pattern or A of a spgemm. The
+/// other operand, which has the columns, is called dense: X, or B.
 struct SpmmContext : ProgramContext {
   SpmmContext(ProgramOp program, mlir::LLVM::LLVMFuncOp function, KernelBuilder &b);
 

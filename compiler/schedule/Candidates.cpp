@@ -213,6 +213,36 @@ std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &prob
   return schedules;
 }
 
+/// Whether blocks of the result are whole rows of groups. An instruction has all columns of one.
+static bool fillsTiles(const PairedDescription &problem) {
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
+  return fillsInstruction(info.instruction, problem) && problem.blockRows % info.m == 0;
+}
+
+/// One CTA of an SM: with two, three warpgroups each have too few registers at launch for products of 128 columns.
+std::vector<Schedule> sparsec::candidateSchedules(const PairedDescription &problem, const Chip &chip,
+                                                  int64_t alignment) {
+  std::vector<Schedule> schedules;
+  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
+  if (!copy || !chip.find(MatrixInstruction::Wgmma) || !fillsTiles(problem))
+    return schedules;
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
+  for (int64_t consumers : {2, 1}) {
+    if (problem.blockRows % (consumers * info.m) != 0)
+      continue;
+    Schedule schedule;
+    schedule.instruction = info.instruction;
+    schedule.copy = *copy;
+    schedule.tileM = consumers * info.m;
+    schedule.tileN = columnsOfPanels(problem.resultColumns);
+    schedule.tileK = stageDepth(info, problem);
+    schedule.consumersM = consumers;
+    shareRegisters(schedule, 40, chip);
+    schedules.push_back(complete(schedule, problem, chip));
+  }
+  return schedules;
+}
+
 void sparsec::sortByCost(std::vector<Candidate> &candidates) {
   std::stable_sort(candidates.begin(), candidates.end(), [](const Candidate &left, const Candidate &right) {
     if (left.fit.ok() != right.fit.ok())

@@ -2,8 +2,8 @@
 // The schedules that are worth a look, and the best of them. Pure functions.
 //
 // A description says what a kernel computes: ProblemDescription for spmm, SampledDescription for sddmm,
-// AttentionDescription for attention. Each of them has the functions candidateSchedules, checkFit, estimatedRegisters
-// and estimateCost. They share everything else.
+// PairedDescription for spgemm, AttentionDescription for attention. Each of them has the functions candidateSchedules,
+// checkFit, estimatedRegisters and estimateCost. They share everything else.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
 #define SPARSEC_COMPILER_SCHEDULE_CANDIDATES_H
@@ -33,6 +33,7 @@ std::optional<CopyMethod> copyFor(MatrixInstruction instruction, const Chip &chi
 /// as are useful and fit.
 std::vector<Schedule> candidateSchedules(const ProblemDescription &problem, const Chip &chip, int64_t alignment);
 std::vector<Schedule> candidateSchedules(const SampledDescription &problem, const Chip &chip, int64_t alignment);
+std::vector<Schedule> candidateSchedules(const PairedDescription &problem, const Chip &chip, int64_t alignment);
 
 /// The schedules for launches whose plan has the sections that they need, in order of preference.
 std::vector<Schedule> plannedSchedules(const ProblemDescription &problem, const Chip &chip);

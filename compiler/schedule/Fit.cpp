@@ -388,13 +388,35 @@ Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &proble
   return fit;
 }
 
+static Fit checkIsWgmma(const Schedule &schedule, const char *op) {
+  const char *wgmma = infoOf(MatrixInstruction::Wgmma).name;
+  if (schedule.instruction == MatrixInstruction::Wgmma)
+    return {};
+  return broken(Limit::Instruction, fmt::format("expects instruction = {} for {}, but got {}", wgmma, op,
+                                                infoOf(schedule.instruction).name));
+}
+
 /// Only wgmma has a program for it yet, and a consumer computes whole blocks.
 Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin) {
-  if (schedule.instruction != MatrixInstruction::Wgmma)
-    return broken(Limit::Instruction,
-                  fmt::format("expects instruction = {} for sddmm, but got {}", infoOf(MatrixInstruction::Wgmma).name,
-                              infoOf(schedule.instruction).name));
+  if (Fit fit = checkIsWgmma(schedule, "sddmm"); !fit.ok())
+    return fit;
   const ProblemDescription &product = problem;
   return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, problem.blockStride),
                       checkFit(schedule, product, chip, origin)});
+}
+
+/// A tile is whole rows of a block of the result.
+static Fit checkPairedTile(const Schedule &schedule, const PairedDescription &problem) {
+  int64_t columns = columnsOfPanels(problem.resultColumns);
+  return firstBroken({multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
+                      inRange("tile_n", schedule.tileN, columns, columns),
+                      inRange("consumers_n", schedule.consumersN, 1, 1), inRange("cluster", schedule.cluster, 1, 1)});
+}
+
+/// Only wgmma has a program for it yet.
+Fit sparsec::checkFit(const Schedule &schedule, const PairedDescription &problem, const Chip &chip, Origin origin) {
+  if (Fit fit = checkIsWgmma(schedule, "spgemm"); !fit.ok())
+    return fit;
+  const ProblemDescription &product = problem;
+  return firstBroken({checkPairedTile(schedule, problem), checkFit(schedule, product, chip, origin)});
 }

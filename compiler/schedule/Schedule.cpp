@@ -52,6 +52,11 @@ int64_t sparsec::chunks(const Schedule &schedule, int64_t blockColumns) {
   return (blockColumns + schedule.tileK - 1) / schedule.tileK;
 }
 
+int64_t sparsec::columnsOfPanels(int64_t columns) {
+  constexpr int64_t panel = 64;
+  return (columns + panel - 1) / panel * panel;
+}
+
 int64_t sparsec::blockStride(int64_t blockColumns, bool isTransposed) {
   constexpr int64_t columnsOfPanel = 64;
   if (isTransposed && columnsOfPanel % blockColumns == 0)

@@ -48,6 +48,16 @@ struct SampledDescription : ProblemDescription {
   int64_t blockStride = 0;
 };
 
+/// What is known about a product of two block-sparse matrices: that of A and of as many columns as a block of B has. A
+/// tile has rows of one block of the result.
+struct PairedDescription : ProblemDescription {
+  /// Columns of a block of the result.
+  int64_t resultColumns = 0;
+};
+
+/// The columns of a buffer for `columns` of B: tensor copies bring whole panels.
+int64_t columnsOfPanels(int64_t columns);
+
 /// The columns of a tile from one block to the next, where each block brings `blockColumns` of B. With K contiguous
 /// (`isTransposed`) blocks lie side by side. Otherwise copies bring 64 columns at a time, and so they do for blocks
 /// that do not fill such 64 columns.

@@ -123,3 +123,21 @@ SampledDescription sparsec::describeProblem(SddmmOp sddmm, double density) {
   setIfStatic(problem.k, left.getDimSize(1 - sddmm.getRowDimension()));
   return problem;
 }
+
+PairedDescription sparsec::describeProblem(SpgemmOp spgemm, double density) {
+  BsrType left = spgemm.getLeft().getType(), right = spgemm.getRight().getType();
+  PairedDescription problem;
+  problem.elementType = toElementType(left.getElementType());
+  problem.outputBytes = bytesOfType(spgemm.getResult().getType().getElementType());
+  problem.blockRows = left.getBlockRows();
+  problem.blockColumns = left.getBlockColumns();
+  problem.resultColumns = right.getBlockColumns();
+  problem.hasEpilogue = spgemm.hasEpilogue();
+  problem.epilogueBytes = epilogueBytesOf(spgemm);
+  problem.storesInBoxes = right.getBlockColumns() % 64 == 0;
+  problem.density = density;
+  setIfStatic(problem.m, left.getRows());
+  setIfStatic(problem.k, left.getColumns());
+  setIfStatic(problem.n, right.getColumns());
+  return problem;
+}

@@ -23,6 +23,8 @@ ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);
 ProblemDescription describeProblem(SpmmOp spmm);
 /// `density` is the expected fraction of blocks that are there.
 SampledDescription describeProblem(SddmmOp sddmm, double density);
+/// `density` is that of A.
+PairedDescription describeProblem(SpgemmOp spgemm, double density);
 AttentionDescription describeProblem(AttentionOp attention);
 
 } // namespace sparsec

@@ -171,6 +171,8 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
         selected = SelectionFor(kernel, describeProblem(attention), *chip).run();
       else if (auto sddmm = dyn_cast<SddmmOp>(kernel.getAnchor()))
         selected = select(kernel, describeProblem(sddmm, expectDensity), *chip);
+      else if (auto spgemm = dyn_cast<SpgemmOp>(kernel.getAnchor()))
+        selected = select(kernel, describeProblem(spgemm, expectDensity), *chip);
       else
         selected = select(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
       if (failed(selected))
@@ -203,6 +205,15 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
     if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
       return kernel.emitOpError("expects the host or a chip with wgmma and tma for sparsec.sddmm, but got ")
              << chip.name << ", for which it has no lowering yet";
+    return SelectionFor(kernel, problem, chip).run();
+  }
+
+  LogicalResult select(KernelOp kernel, const PairedDescription &problem, const Chip &chip) {
+    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
+      return kernel.emitOpError("expects, for sparsec.spgemm on a GPU, a chip with wgmma and tma, blocks of A with a "
+                                "multiple of 64 rows and at least 64 columns, but got ")
+             << chip.name << ", " << problem.blockRows << " x " << problem.blockColumns << " and "
+             << problem.blockColumns << " x " << problem.resultColumns << ": these have no lowering yet";
     return SelectionFor(kernel, problem, chip).run();
   }
 

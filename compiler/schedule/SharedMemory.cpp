@@ -73,11 +73,11 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
     break;
   case TileWalk::Windows:
-    needs.rings = {ring(schedule.stages, {tileOfX}), ring(schedule.blockStages, {tileOfA / schedule.consumersM})};
+    needs.rings = {ring(schedule.blockStages, {tileOfA / schedule.consumersM}), ring(schedule.stages, {tileOfX})};
     break;
   case TileWalk::Streams: {
     int64_t chunk = StreamShape::chunkProducts * StreamShape::productRows * problem.blockColumns * elementBytes;
-    needs.rings = {ring(schedule.stages, {tileOfX}), ring(schedule.consumersM * schedule.blockStages, {chunk})};
+    needs.rings = {ring(schedule.consumersM * schedule.blockStages, {chunk}), ring(schedule.stages, {tileOfX})};
     break;
   }
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pass sparsec-lower-to-tiles: every sparsec.kernel becomes one program of tile ops per schedule, in values form;
-// that of sparsec.sddmm has roles from the start.
+// those of sparsec.sddmm and sparsec.spgemm have roles from the start.
 
 #include "Passes.h"
 #include "ProgramBuilder.h"
@@ -69,6 +69,7 @@ static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr
         llvm_unreachable("all walks are covered");
       })
       .Case([&](SddmmOp sddmm) { return makeSddmmBuilder(kernel, sddmm, schedule); })
+      .Case([&](SpgemmOp spgemm) { return makeSpgemmBuilder(kernel, spgemm, schedule); })
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
 

@@ -44,6 +44,7 @@ std::unique_ptr<ProgramBuilder> makeWindowBuilder(KernelOp kernel, SpmmOp spmm, 
 /// For one that walks streams.
 std::unique_ptr<ProgramBuilder> makeStreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeSddmmBuilder(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule);
+std::unique_ptr<ProgramBuilder> makeSpgemmBuilder(KernelOp kernel, SpgemmOp spgemm, ScheduleAttr schedule);
 std::unique_ptr<ProgramBuilder> makeAttentionBuilder(KernelOp kernel, AttentionOp attention, ScheduleAttr schedule);
 
 } // namespace sparsec

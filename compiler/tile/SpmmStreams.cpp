@@ -102,8 +102,8 @@ void StreamBuilder::makeRings(ImplicitLocOpBuilder &b) {
   Type chunk = matrix.getTransposed()
                    ? BufferType::get(context, shape.chunkProducts * depth(), shape.productRows, elementType())
                    : BufferType::get(context, shape.chunkProducts * shape.productRows, depth(), elementType());
-  columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
   blockRing = makeRing("block_ring", groups() * schedule.getBlockStages(), chunk, b.getI64IntegerAttr(1));
+  columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
 }
 
 void StreamBuilder::buildBody(ImplicitLocOpBuilder &b) {

@@ -61,8 +61,8 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
   int64_t rows = matrix.getBlockRows();
   Type block = matrix.getTransposed() ? BufferType::get(context, depth, rows, elementType())
                                       : BufferType::get(context, rows, depth, elementType());
-  columnRing = makeRing("column_ring", schedule.getStages(), x, groups());
   blockRing = makeRing("block_ring", schedule.getBlockStages(), block, /*releases=*/1);
+  columnRing = makeRing("column_ring", schedule.getStages(), x, groups());
   int64_t registers = schedule.getProducerRegisters();
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(b); });
   makeRole(b, "x", RoleUnit::thread, 1, registers, [&] { buildColumnProducer(b); });

@@ -3,6 +3,8 @@
 #include "arguments/blocks.h"
 #include "arguments/strides.h"
 
+#include <algorithm>
+
 namespace sparsec::runtime {
 
 namespace {
@@ -119,14 +121,15 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
   return {};
 }
 
-Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const KnownLists &known,
-                           void *stream) {
+Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                           std::span<const KnownList> known, void *stream) {
   const Device &device = *kernel.module->device;
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (!isBlocks(arguments[i].kind))
       continue;
     sparsec_blocks_t blocks = blocksOf(arguments[i]);
-    const bool isKnown = i == known.argument;
+    const auto knownList = std::find_if(known.begin(), known.end(), [&](auto &list) { return list.argument == i; });
+    const bool isKnown = knownList != known.end();
     bool isAlwaysChecked = device.isHost() && (arguments[i].kind == SPARSEC_ARGUMENT_PATTERN || isKnown);
     if (!isAlwaysChecked && !(blocks.flags & SPARSEC_BLOCKS_CHECK_LISTS))
       continue;
@@ -134,7 +137,7 @@ Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argumen
     const Checked argument = checkedArgument(kernel, arguments, i);
     SPARSEC_RETURN_IF_ERROR(copies.download(device, argument.subject(), blocks, stream));
     SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, argument.subject()));
-    if (isKnown && listChecksum(blocks) != known.checksum)
+    if (isKnown && listChecksum(blocks) != knownList->checksum)
       return argument.refuse("plan is for other index arrays: it was made with SPARSEC_PLAN_STATIC_PATTERN, so that "
                              "all its launches have the same");
   }

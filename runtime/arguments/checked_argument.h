@@ -8,6 +8,9 @@
 #include "image/enum_values.h"
 #include "image/module.h"
 
+#include <span>
+#include <vector>
+
 namespace sparsec::runtime {
 
 /// What arguments are for.
@@ -72,17 +75,19 @@ inline CheckedOperand checkedOperand(const sparsec_kernel_s &kernel, const spars
 /// The number of arguments, and of each that is not open its view.
 Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use);
 
-/// The lists that the argument of every launch must have.
-struct KnownLists {
-  uint32_t argument = noArgument; // noArgument: any lists will do
-  uint32_t checksum = 0;          // see listChecksum
+/// The lists that an argument of every launch must have.
+struct KnownList {
+  uint32_t argument;
+  uint32_t checksum; // see listChecksum
 };
+/// Of arguments that are not there, any lists will do.
+using KnownLists = std::vector<KnownList>;
 
 /// The lists of the (checked) arguments, in the order of the stream where they are in memory of a GPU. There only where
 /// their flags ask for it: it waits for the stream. On the host those of block-sparse matrices only where their flags
 /// ask for it, or where a plan knows them.
-Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const KnownLists &known,
-                           void *stream);
+Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                           std::span<const KnownList> known, void *stream);
 
 /// The lists of all arguments, in host memory.
 Status checkHostLists(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);

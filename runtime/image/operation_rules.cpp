@@ -35,6 +35,20 @@ constexpr SlotRule sddmmSlots[] = {
     {SPARSEC_SDDMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
 };
 
+constexpr SlotRule spgemmSlots[] = {
+    {SPARSEC_SPGEMM_LEFT, "left operand", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPGEMM_RIGHT, "right operand", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPGEMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
+    {SPARSEC_SPGEMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+};
+constexpr SlotRule sampledSpgemmSlots[] = {
+    {SPARSEC_SPGEMM_LEFT, "left operand", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPGEMM_RIGHT, "right operand", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPGEMM_PATTERN, "pattern", 1, 1, bsr, floats, 2, false, false, false},
+    {SPARSEC_SPGEMM_RESULT, "result", 1, 1, dense, floats, 3, true, false, false},
+    {SPARSEC_SPGEMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+};
+
 // Plans compare costs in 16 bits.
 constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX, false};
 constexpr PlanCostRule spmmPlanCosts[] = {
@@ -72,6 +86,15 @@ constexpr PlanCostRule attentionPlanCosts[] = {tileOverhead};
 constexpr OperationRule operations[] = {
     {SPARSEC_OPERATION_SPMM, "spmm", SPARSEC_SPMM_EXTRA, spmmSlots, spmmAttributes, epilogueRegions, spmmPlanCosts},
     {SPARSEC_OPERATION_SDDMM, "sddmm", SPARSEC_SDDMM_EXTRA, sddmmSlots, {}, epilogueRegions, {}},
+    {SPARSEC_OPERATION_SPGEMM, "spgemm", SPARSEC_SPGEMM_EXTRA, spgemmSlots, {}, epilogueRegions, {}, true},
+    {SPARSEC_OPERATION_SAMPLED_SPGEMM,
+     "sampled spgemm",
+     SPARSEC_SPGEMM_EXTRA,
+     sampledSpgemmSlots,
+     {},
+     epilogueRegions,
+     {},
+     true},
     {SPARSEC_OPERATION_ATTENTION, "attention", SPARSEC_ATTENTION_EXTRA, attentionSlots, attentionAttributes,
      attentionRegions, attentionPlanCosts},
 };

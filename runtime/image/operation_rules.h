@@ -61,6 +61,7 @@ struct OperationRule {
   std::span<const AttributeRule> attributes; // each is there once, an optional one at most once
   std::span<const RegionRule> regions;       // each is there at most once
   std::span<const PlanCostRule> planCosts;   // each variant has each that it needs once
+  bool hasPairs = false;                     // of blocks, which all its variants take from the plan
 };
 
 /// Null if there is no such operation.

@@ -421,7 +421,11 @@ Status checkRequiredSections(const KernelRecords &records, uint32_t number, cons
   if (isTransposed ? required == 0 : (required & rowSections) != 0)
     return records.broken(name, " requires plan sections ", required, ", and the block-sparse operand is ",
                           isTransposed ? "" : "not ", "transposed");
-  if ((required & ~rowSections) != 0 && number + 1 == records.kernel.variant_count)
+  const bool hasPairs = findOperation(records.operation().kind)->hasPairs;
+  if ((required & pairSections) != (hasPairs ? pairSections : 0))
+    return records.broken(name, " requires plan sections ", required, ", and those of pairs are ",
+                          hasPairs ? "" : "not ", "expected");
+  if ((required & ~rowSections & ~pairSections) != 0 && number + 1 == records.kernel.variant_count)
     return records.broken(name, " requires plan sections, but the last variant must run without a plan");
   return {};
 }

@@ -59,10 +59,14 @@ Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan,
       return {};
     }
   }
-  if (!unmet)
-    return invalidArgument("kernel '", kernel.info->name,
-                           "' takes the transpose of a block-sparse matrix: expects a plan ",
-                           "that was made with the matrix and SPARSEC_PLAN_STATIC_PATTERN");
+  if (!unmet) {
+    const bool hasPairs = kernel.rule().hasPairs;
+    return invalidArgument("kernel '", kernel.info->name, "' ",
+                           hasPairs ? "multiplies block-sparse matrices"
+                                    : "takes the transpose of a block-sparse matrix",
+                           ": expects a plan that was made with the ", hasPairs ? "matrices" : "matrix",
+                           " and SPARSEC_PLAN_STATIC_PATTERN");
+  }
   return checkedArgument(kernel, arguments, unmet->argument)
       .refuse("expects pointers and row strides that are multiples of ", kernel.variants.back().info->alignment,
               " bytes: the kernel has no variant for less");

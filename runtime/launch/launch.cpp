@@ -119,7 +119,8 @@ Status launchKernel(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const s
                     size_t count, const sparsec_launch_options_t &options) {
   std::optional<Launch> launch;
   SPARSEC_RETURN_IF_ERROR(prepareLaunch(kernel, plan, arguments, count, options, launch));
-  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, plan ? plan->lists : KnownLists(), options.stream));
+  const std::span<const KnownList> known = plan ? std::span(plan->lists) : std::span<const KnownList>();
+  SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, known, options.stream));
   if (!launch)
     return {};
   for (const Stage &each : launch->variant.stages) {

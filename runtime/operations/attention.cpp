@@ -177,6 +177,7 @@ constexpr Operation attentionOperation = {
     .planSizes = planSizes,
     .hasLse = true,
     .unreadSlot = 0,
+    .pairSlots = {},
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
     .checkSizes = checkSizes,

@@ -9,7 +9,7 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 17;
+constexpr uint32_t planSectionCount = 19;
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
 constexpr uint32_t windowRows = 1u << SPARSEC_PLAN_WINDOW_ROWS;
@@ -19,6 +19,9 @@ constexpr uint32_t streamSections =
 
 /// Those of the index of a transposed operand.
 constexpr uint32_t rowSections = (2u << SPARSEC_PLAN_ROW_BLOCKS) - (1u << SPARSEC_PLAN_ROW_STARTS);
+
+/// Those of the pairs of a product of two block-sparse matrices.
+constexpr uint32_t pairSections = (2u << SPARSEC_PLAN_PAIRS) - (1u << SPARSEC_PLAN_PAIR_STARTS);
 
 /// Whether the tile rows of the variant are windows whose blocks come in streams.
 constexpr bool takesStreams(const sparsec_variant_info_t &variant) {

@@ -9,7 +9,8 @@
 
 namespace sparsec::runtime {
 
-static const Operation *const operations[] = {&spmmOperation, &sddmmOperation, &attentionOperation};
+static const Operation *const operations[] = {&spmmOperation, &sddmmOperation, &spgemmOperation,
+                                              &sampledSpgemmOperation, &attentionOperation};
 
 const Operation &operationOf(const sparsec_kernel_s &kernel) {
   return **std::find_if(std::begin(operations), std::end(operations),
@@ -116,6 +117,26 @@ Status checkBlockMatrix(const Checked &argument) {
   for (int d = 0; d < 2; ++d)
     if (info.sizes[d] != SPARSEC_DYNAMIC && info.sizes[d] != sizes[d])
       return argument.refuse("expects ", info.sizes[d], d ? " columns" : " rows", ", but got ", sizes[d]);
+  return {};
+}
+
+Status checkValueRows(const Checked &argument) {
+  const sparsec_blocks_t &pattern = argument.blocks();
+  if (pattern.capacity > maxSize / pattern.block_rows)
+    return argument.refuse("expects at most ", maxSize / pattern.block_rows, " blocks of ", pattern.block_rows,
+                           " rows, but got ", pattern.capacity);
+  return {};
+}
+
+Status checkValueStrides(const CheckedOperand &operand) {
+  if (operand.info.rank != 3)
+    return checkRowStride(operand);
+  const sparsec_dense_t &values = operand.dense();
+  const int64_t compact[] = {values.sizes[1] * values.sizes[2], values.sizes[2]};
+  for (int d = 0; d < 2; ++d)
+    if (usesStride(values, d) && values.strides[d] != compact[d])
+      return operand.refuse("expects stride ", d, " to be ", compact[d], " (contiguous blocks), but got ",
+                            values.strides[d]);
   return {};
 }
 

@@ -7,6 +7,7 @@
 
 #include "arguments/checked_argument.h"
 #include "operations/problem.h"
+#include "plan/pairs.h"
 #include "plan/streams.h"
 #include "plan/tile_lists.h"
 #include "plan/transpose.h"
@@ -25,6 +26,8 @@ struct TileListRequest {
   int64_t workers;                // 1 to the number of tiles
   const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none
   const MatrixRows *matrix;       // the same of a block-sparse operand, by the block rows of the product; else null
+  const MatrixRows *result;       // of the pattern of a sampled product of block-sparse matrices; else null
+  const PairIndex *pairs;         // of a product of block-sparse matrices; else null
   const Windows *windows;         // the tile rows of a variant that takes windows; null for others
   const Streams *streams;         // the same of a variant that takes streams
 };
@@ -34,12 +37,19 @@ struct RowRange {
   int64_t begin, end;
 };
 
+/// The slots of two block-sparse operands whose blocks a plan pairs, and of a pattern of their product; 0: there is
+/// none.
+struct PairSlots {
+  uint32_t left = 0, right = 0, result = 0;
+};
+
 struct Operation {
   uint32_t kind; // sparsec_operation_kind_t
   /// The sizes that a launch must have in common with its plan.
   std::span<const NamedSize> planSizes;
   bool hasLse;         // there is a second result, whether or not a kernel writes it
   uint32_t unreadSlot; // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
+  PairSlots pairSlots;
 
   /// The sizes that the kernel itself fixes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
@@ -59,12 +69,18 @@ struct Operation {
                       RowRange rows, const ReferenceRows &out);
 };
 
-extern const Operation spmmOperation, sddmmOperation, attentionOperation;
+extern const Operation spmmOperation, sddmmOperation, spgemmOperation, sampledSpgemmOperation, attentionOperation;
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);
 
 /// A block-sparse matrix against its record: block, sizes, and one full list for every block row.
 Status checkBlockMatrix(const Checked &argument);
+
+/// The pattern of values that are a result: kernels count the rows of all its blocks in 32 bits.
+Status checkValueRows(const Checked &argument);
+
+/// Values of a pattern's blocks are contiguous, block after block. Matrices are as below.
+Status checkValueStrides(const CheckedOperand &operand);
 
 /// Rows of a matrix that do not reach into each other. Other ranks have no such rule.
 Status checkRowStride(const CheckedOperand &operand);

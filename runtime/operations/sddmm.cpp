@@ -3,7 +3,6 @@
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
-#include "arguments/strides.h"
 #include "reference/sddmm.h"
 
 namespace sparsec::runtime {
@@ -44,31 +43,11 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
   return {sizeBlocks, &Problem::rows, &Problem::columns};
 }
 
-/// Kernels count the rows of all blocks in 32 bits.
-Status checkPattern(const Checked &argument) {
-  SPARSEC_RETURN_IF_ERROR(checkBlockMatrix(argument));
-  const sparsec_blocks_t &pattern = argument.blocks();
-  if (pattern.capacity > maxSize / pattern.block_rows)
-    return argument.refuse("expects at most ", maxSize / pattern.block_rows, " blocks of ", pattern.block_rows,
-                           " rows, but got ", pattern.capacity);
-  return {};
-}
-
 Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {
-  return operand.operand.slot == SPARSEC_SDDMM_PATTERN ? checkPattern(operand) : Status();
-}
-
-/// Values lie as those of a block-sparse matrix: block after block.
-Status checkStrides(const CheckedOperand &operand) {
-  if (operand.info.rank != 3)
-    return checkRowStride(operand);
-  const sparsec_dense_t &values = operand.dense();
-  const int64_t compact[] = {values.sizes[1] * values.sizes[2], values.sizes[2]};
-  for (int d = 0; d < 2; ++d)
-    if (usesStride(values, d) && values.strides[d] != compact[d])
-      return operand.refuse("expects stride ", d, " to be ", compact[d], " (contiguous blocks), but got ",
-                            values.strides[d]);
-  return {};
+  if (operand.operand.slot != SPARSEC_SDDMM_PATTERN)
+    return {};
+  SPARSEC_RETURN_IF_ERROR(checkBlockMatrix(operand));
+  return checkValueRows(operand);
 }
 
 /// The stored blocks that a tile takes at most: those that its extent of columns would have in a full block row.
@@ -109,10 +88,11 @@ constexpr Operation sddmmOperation = {
     .planSizes = planSizes,
     .hasLse = false,
     .unreadSlot = SPARSEC_SDDMM_PATTERN,
+    .pairSlots = {},
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
     .checkSizes = checkSizes,
-    .checkStrides = checkStrides,
+    .checkStrides = checkValueStrides,
     .tileLists = tileLists,
     .periodicLists = nullptr,
     .reference = runSddmmReference,

@@ -96,6 +96,7 @@ constexpr Operation spmmOperation = {
     .planSizes = planSizes,
     .hasLse = false,
     .unreadSlot = 0,
+    .pairSlots = {},
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
     .checkSizes = checkSizes,

@@ -96,44 +96,71 @@ public:
       isMissing |= isBlocks(kernel.argument(i).kind) && arguments[i].kind == 0;
       if (!isBlocks(arguments[i].kind))
         continue;
-      view = blocksOf(arguments[i]);
+      Lists lists = {i, blocksOf(arguments[i]), {}};
       const Subject subject = checkedArgument(kernel, arguments, i).subject();
-      SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, subject, *view, stream));
-      SPARSEC_RETURN_IF_ERROR(checkBlockLists(*view, subject));
-      argument = i;
+      SPARSEC_RETURN_IF_ERROR(copies.download(*kernel.module->device, subject, lists.view, stream));
+      SPARSEC_RETURN_IF_ERROR(checkBlockLists(lists.view, subject));
       if (arguments[i].kind == SPARSEC_ARGUMENT_BSR)
-        addRows(isTransposed(kernel, i));
+        lists.rows = rowsOf(lists.view, isTransposed(kernel, i));
+      all.push_back(lists);
     }
     return {};
   }
 
   /// Whether the kernel takes lists that nothing is known of.
   bool areMissing() const { return isMissing; }
-  /// Null where there are none.
-  const sparsec_blocks_t *blocks() const { return view ? &*view : nullptr; }
+  bool isEmpty() const { return all.empty(); }
+  /// Those of the first argument that has some; null where there are none.
+  const sparsec_blocks_t *blocks() const { return all.empty() ? nullptr : &all.front().view; }
   /// The same of a block-sparse operand.
-  const MatrixRows *matrix() const { return rows ? &*rows : nullptr; }
+  const MatrixRows *matrix() const { return all.empty() || !all.front().rows ? nullptr : &*all.front().rows; }
+  /// Pairs the blocks of the block-sparse operands of a product, which are all there.
+  Status pairBlocks(const sparsec_kernel_s &kernel) {
+    const PairSlots &slots = operationOf(kernel).pairSlots;
+    const MatrixRows *result = resultPattern(kernel);
+    return makePairs(matrixOf(kernel.of(slots.left)).pattern, matrixOf(kernel.of(slots.right)).pattern,
+                     result ? &result->pattern : nullptr, pairIndex);
+  }
+  /// Empty unless blocks were paired.
+  const PairIndex &pairs() const { return pairIndex; }
+  /// The pattern of a sampled product of block-sparse matrices; null for others.
+  const MatrixRows *resultPattern(const sparsec_kernel_s &kernel) const {
+    const uint32_t slot = operationOf(kernel).pairSlots.result;
+    return slot == 0 ? nullptr : &matrixOf(kernel.of(slot));
+  }
   /// Empty unless the operand is transposed.
   const TransposedIndex &transposedIndex() const { return index; }
-  /// For the checks of launches. Of lists that are there.
-  KnownLists known() const { return {argument, listChecksum(*view)}; }
+  /// For the checks of launches.
+  KnownLists known() const {
+    KnownLists known;
+    for (const Lists &lists : all)
+      known.push_back({lists.argument, listChecksum(lists.view)});
+    return known;
+  }
 
 private:
-  void addRows(bool isTransposed) {
-    const BlockPattern stored = {view->full.starts, view->full.indices, blockRowCount(*view), blockColumnCount(*view)};
-    if (!isTransposed) {
-      rows = {stored, view->block_rows, view->block_columns, view->columns};
-      return;
-    }
+  struct Lists {
+    uint32_t argument;
+    sparsec_blocks_t view;
+    std::optional<MatrixRows> rows; // of a block-sparse operand
+  };
+
+  const MatrixRows &matrixOf(uint32_t argument) const {
+    return *std::find_if(all.begin(), all.end(), [&](auto &lists) { return lists.argument == argument; })->rows;
+  }
+
+  MatrixRows rowsOf(const sparsec_blocks_t &view, bool isTransposed) {
+    const BlockPattern stored = {view.full.starts, view.full.indices, blockRowCount(view), blockColumnCount(view)};
+    if (!isTransposed)
+      return {stored, view.block_rows, view.block_columns, view.columns};
     index = transpose(stored);
-    rows = {index.pattern(), view->block_columns, view->block_rows, view->rows};
+    return {index.pattern(), view.block_columns, view.block_rows, view.rows};
   }
 
   ListCopies copies;
-  std::optional<sparsec_blocks_t> view;
+  std::vector<Lists> all;
   TransposedIndex index;
-  std::optional<MatrixRows> rows;
-  uint32_t argument = noArgument;
+  PairIndex pairIndex;
   bool isMissing = false;
 };
 
@@ -174,6 +201,8 @@ TileLists makeLists(const sparsec_kernel_s &kernel, const Variant &variant, cons
                              workers,
                              hostLists.blocks(),
                              hostLists.matrix(),
+                             hostLists.pairs().isEmpty() ? nullptr : hostLists.resultPattern(kernel),
+                             hostLists.pairs().isEmpty() ? nullptr : &hostLists.pairs(),
                              arrays.windows.isEmpty() ? nullptr : &arrays.windows,
                              arrays.streams.isEmpty() ? nullptr : &arrays.streams};
   if (isComplete(operation, problem) && !hostLists.areMissing()) {
@@ -253,6 +282,14 @@ void addIndex(const Variant &variant, const TransposedIndex &index, SectionList 
   sections.add(part, SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
 }
 
+/// The pairs of blocks of a product of two block-sparse matrices.
+void addPairs(const PairIndex &pairs, SectionList &sections, VariantPlan &part) {
+  if (pairs.isEmpty())
+    return;
+  sections.add(part, SPARSEC_PLAN_PAIR_STARTS, pairs.starts);
+  sections.add(part, SPARSEC_PLAN_PAIRS, pairs.pairs);
+}
+
 /// The windows or streams of a variant that takes them. False where it cannot have them: launches pass over it then.
 bool addPattern(const sparsec_kernel_s &kernel, const Variant &variant, const HostLists &hostLists, uint32_t flags,
                 VariantArrays &arrays, SectionList &sections, VariantPlan &part) {
@@ -288,7 +325,9 @@ void planVariant(const sparsec_kernel_s &kernel, const Variant &variant, const P
     part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : stage.residentWorkers, part.tiles);
   }
   addIndex(variant, hostLists.transposedIndex(), sections, part);
-  // The host hands tiles to threads as they become free: its plan is the checked lists, and the index of a transpose.
+  addPairs(hostLists.pairs(), sections, part);
+  // The host hands tiles to threads as they become free: its plan is the checked lists, the index of a transpose, and
+  // pairs.
   if (device.isHost() || part.tiles == 0)
     return;
   if (!addPattern(kernel, variant, hostLists, flags, arrays, sections, part))
@@ -321,6 +360,17 @@ Status checkTransposedOperand(const sparsec_kernel_s &kernel, const HostLists &h
   return {};
 }
 
+/// Pairs are made once, too.
+Status pairBlocks(const sparsec_kernel_s &kernel, HostLists &hostLists, uint32_t flags) {
+  if (operationOf(kernel).pairSlots.left == 0)
+    return {};
+  if (hostLists.areMissing() || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    return invalidArgument("kernel '", kernel.info->name,
+                           "' multiplies block-sparse matrices: its plan needs all of "
+                           "them and SPARSEC_PLAN_STATIC_PATTERN");
+  return hostLists.pairBlocks(kernel);
+}
+
 /// The arguments are checked, and those of the plan's problem.
 Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const sparsec_plan_options_t &options) {
   const sparsec_kernel_s &kernel = *plan.kernel;
@@ -329,6 +379,7 @@ Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const
   HostLists hostLists;
   SPARSEC_RETURN_IF_ERROR(hostLists.read(kernel, arguments, options.stream));
   SPARSEC_RETURN_IF_ERROR(checkTransposedOperand(kernel, hostLists, options.flags));
+  SPARSEC_RETURN_IF_ERROR(pairBlocks(kernel, hostLists, options.flags));
   if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0 && hostLists.blocks())
     plan.lists = hostLists.known();
   SectionList sections;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The epilogues of the kernels of generate_kernels.py and sddmm_kernels.py, as regions.
+"""The epilogues of the kernels of generate_kernels.py, sddmm_kernels.py and spgemm_kernels.py, as regions.
 
 epilogues.cpp has them in double.
 """

@@ -10,6 +10,7 @@ import epilogue_regions
 import generate_kernels as generator
 import scheduled_kernels
 import sddmm_kernels
+import spgemm_kernels
 
 
 class Coverage(unittest.TestCase):
@@ -78,6 +79,15 @@ class Coverage(unittest.TestCase):
 
     def test_sddmm_names_differ_and_are_not_too_long(self):
         names = [sddmm_kernels.name_of(kernel) for kernel in sddmm_kernels.select("triples")]
+        self.assertEqual(len(names), len(set(names)))
+        self.assertLessEqual(max(map(len, names)), 63)
+
+    def test_spgemm_has_every_two_features(self):
+        table = [kernel for kernel in spgemm_kernels.select("pairs") if kernel.blocks not in spgemm_kernels.HOST_BLOCKS]
+        self.check_table(table, spgemm_kernels.FACTORS, 2)
+
+    def test_spgemm_names_differ_and_are_not_too_long(self):
+        names = [spgemm_kernels.name_of(kernel) for kernel in spgemm_kernels.select("triples")]
         self.assertEqual(len(names), len(set(names)))
         self.assertLessEqual(max(map(len, names)), 63)
 

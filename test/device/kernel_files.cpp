@@ -26,7 +26,27 @@ bool isPtxImage(const std::vector<char> &bytes, size_t index) {
   return entry.format == SPARSEC_IMAGE_PTX;
 }
 
+/// A is r x s and B is s x t.
+void readPairedOperand(const sparsec_operand_info_t &operand, const sparsec_argument_info_t &argument,
+                       KernelRecord &record) {
+  switch (operand.slot) {
+  case SPARSEC_SPGEMM_LEFT:
+    record.dtype = static_cast<sparsec_dtype_t>(argument.dtype);
+    record.blockRows = argument.block_rows;
+    record.blockDepth = argument.block_columns;
+    break;
+  case SPARSEC_SPGEMM_RIGHT:
+    record.blockColumns = argument.block_columns;
+    break;
+  case SPARSEC_SPGEMM_RESULT:
+    record.resultLayout = static_cast<sparsec_layout_t>(operand.layout);
+    record.resultDtype = static_cast<sparsec_dtype_t>(argument.dtype);
+  }
+}
+
 void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_info_t &argument, KernelRecord &record) {
+  if (record.kind == SPARSEC_OPERATION_SPGEMM || record.kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
+    return readPairedOperand(operand, argument, record);
   if (argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_PATTERN) {
     record.isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED;
     record.blockRows = record.isTransposed ? argument.block_columns : argument.block_rows;

@@ -26,6 +26,7 @@ struct KernelRecord {
   sparsec_dtype_t dtype; // of all inputs
   /// Of the M x K matrix; of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
+  int64_t blockDepth;                         // SpGEMM: columns of a block of A; blocks of the result are the others
   bool isTransposed;                          // SpMM: the matrix is stored as K x M
   sparsec_layout_t denseLayout, resultLayout; // SpMM; the layout of B is the dense one of SDDMM
   sparsec_layout_t leftLayout;                // SDDMM

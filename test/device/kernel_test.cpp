@@ -26,6 +26,9 @@ testing::Test *makeTest(const KernelFile &file, const KernelRecord &record) {
     return makeSpmmTest(file, record);
   case SPARSEC_OPERATION_SDDMM:
     return makeSddmmTest(file, record);
+  case SPARSEC_OPERATION_SPGEMM:
+  case SPARSEC_OPERATION_SAMPLED_SPGEMM:
+    return makeSpgemmTest(file, record);
   case SPARSEC_OPERATION_ATTENTION:
     return makeAttentionTest(file, record);
   }

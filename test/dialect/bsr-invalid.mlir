@@ -11,8 +11,8 @@ module @bsr_c1_columns attributes {sparsec.type = !sparsec.bsr<?x?xbf16, block =
 
 // -----
 
-// expected-error @+1 {{expects block rows to be from 16 to 256, but got 272}}
-module @bsr_c2 attributes {sparsec.type = !sparsec.bsr<?x?xbf16, block = 272x64>} {}
+// expected-error @+1 {{expects block rows to be from 16 to 512, but got 528}}
+module @bsr_c2 attributes {sparsec.type = !sparsec.bsr<?x?xbf16, block = 528x64>} {}
 
 // -----
 

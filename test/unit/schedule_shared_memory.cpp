@@ -49,7 +49,7 @@ TEST(SharedMemory, OneRoleNeedsNoBarriers) {
   EXPECT_EQ(placeSharedMemory(needs).total, 4 * (128 + 128) * 32 * 2);
 }
 
-/// Four stages of X, and two groups with four slots of 4 blocks each.
+/// Two groups with four slots of 4 blocks each, and four stages of X.
 TEST(SharedMemory, Streams) {
   Schedule schedule = wgmma128x256();
   schedule.walk = TileWalk::Streams;
@@ -59,11 +59,11 @@ TEST(SharedMemory, Streams) {
   SharedMemoryPlaces places = placeSharedMemory(sharedMemoryNeeds(schedule, problemWithBlock(32, 32)));
   ASSERT_EQ(places.rings.size(), 2u);
   EXPECT_EQ(places.rings[0].buffers, std::vector<int64_t>{0});
-  EXPECT_EQ(places.rings[1].buffers, std::vector<int64_t>{4 * 128 * 128 * 2});
+  EXPECT_EQ(places.rings[1].buffers, std::vector<int64_t>{2 * 4 * (4 * 32 * 32 * 2)});
   EXPECT_EQ(places.staging, 4 * 128 * 128 * 2 + 2 * 4 * (4 * 32 * 32 * 2));
   EXPECT_EQ(places.rings[0].barriers, places.staging + 2 * 64 * 32 * 2);
-  EXPECT_EQ(places.rings[1].barriers, places.rings[0].barriers + 4 * 16);
-  EXPECT_EQ(places.total, places.rings[1].barriers + 8 * 16);
+  EXPECT_EQ(places.rings[1].barriers, places.rings[0].barriers + 8 * 16);
+  EXPECT_EQ(places.total, places.rings[1].barriers + 4 * 16);
 }
 
 TEST(SharedMemory, ConsumersOfWindowsSkipSoFullBarriersAreTwiceAsMany) {
@@ -72,9 +72,9 @@ TEST(SharedMemory, ConsumersOfWindowsSkipSoFullBarriersAreTwiceAsMany) {
   schedule.blockStages = 8;
   SharedMemoryNeeds needs = sharedMemoryNeeds(schedule, problemWithBlock(64, 64));
   ASSERT_EQ(needs.rings.size(), 2u);
-  EXPECT_EQ(needs.rings[0].barriers, 3 * 4);
-  EXPECT_EQ(needs.rings[1].barriers, 3 * 8);
-  EXPECT_EQ(needs.rings[1].bufferBytes, std::vector<int64_t>{64 * 64 * 2}) << "a block for one of two groups";
+  EXPECT_EQ(needs.rings[0].barriers, 3 * 8);
+  EXPECT_EQ(needs.rings[0].bufferBytes, std::vector<int64_t>{64 * 64 * 2}) << "a block for one of two groups";
+  EXPECT_EQ(needs.rings[1].barriers, 3 * 4);
 }
 
 TEST(SharedMemory, MessagesFollowTheBarriersOfARing) {

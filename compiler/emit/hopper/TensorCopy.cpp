@@ -125,15 +125,18 @@ void TensorCopy::copyLines(ValueRange coordinates) {
 
 /// Elements beyond K do not count, but a NaN among them would in the product with the zeros of X. The map of blocks
 /// that K cuts ends there, so that the copy brings zeros. There is such a block column K / block columns or none. In a
-/// transposed matrix K cuts the stored rows.
+/// transposed matrix, and in the right operand of a product, K cuts the stored rows.
 Value TensorCopy::mapOfBlocks(ArrayRef<int64_t> box, Value column) {
   Value whole = context.parameters.tensorMap(mapOf(TensorMapKind::bsr_values, box));
   if (!column)
     return whole;
   auto matrix = cast<BsrType>(copy.getSource().getType());
-  Value cutColumn = b.divide(BlockIndex(context, copy.getSource()).depth(), matrix.getBlockColumns());
+  BlockIndex index(context, copy.getSource());
+  Value cutColumn = copy.getDepthRows() ? b.divide(index.rows(), matrix.getBlockRows())
+                                        : b.divide(index.depth(), matrix.getBlockColumns());
   Value isCut = b.compare(arith::CmpIPredicate::eq, column, cutColumn);
-  TensorMapKind edge = matrix.getTransposed() ? TensorMapKind::bsr_edge_rows : TensorMapKind::bsr_edge_values;
+  bool cutsRows = matrix.getTransposed() || copy.getDepthRows();
+  TensorMapKind edge = cutsRows ? TensorMapKind::bsr_edge_rows : TensorMapKind::bsr_edge_values;
   return b.select(isCut, context.parameters.tensorMap(mapOf(edge, box)), whole);
 }
 

@@ -50,6 +50,7 @@ std::optional<unsigned> sparsec::getRank(StringRef name) {
       KernelOp::getOperationName(),
       SpmmOp::getOperationName(),
       SddmmOp::getOperationName(),
+      SpgemmOp::getOperationName(),
       AttentionOp::getOperationName(),
       ReturnOp::getOperationName(),
       YieldOp::getOperationName(),

@@ -37,7 +37,8 @@ static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "
 static constexpr const char *planSectionNames[] = {
     "tile offsets",  "tiles",        "window rows", "column offsets", "columns",       "block offsets",
     "blocks",        "step offsets", "steps",       "stage offsets",  "stage columns", "stage products",
-    "chunk offsets", "chunk blocks", "row starts",  "row columns",    "row blocks"};
+    "chunk offsets", "chunk blocks", "row starts",  "row columns",    "row blocks",
+    "pair starts",   "pairs"};
 static_assert(std::size(planSectionNames) == runtime::planSectionCount);
 static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
 static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};

@@ -48,6 +48,24 @@ static void describeSddmm(sparsec_kernel_t /*kernel*/, const HostArguments &host
                   problem.depth, report);
 }
 
+/// What multiplies a stored block of A: the stored elements of B in its block row.
+static double widthOfB(const HostArguments &host) {
+  const readers::BlockMatrix &left = host.of(SPARSEC_SPGEMM_LEFT)->matrix,
+                             &right = host.of(SPARSEC_SPGEMM_RIGHT)->matrix;
+  double pairs = 0;
+  for (int32_t column : left.colIdx)
+    pairs += double(right.rowPtr[column + 1] - right.rowPtr[column]);
+  return left.blockCount() == 0 ? 0.0 : pairs / double(left.blockCount()) * double(right.format.blockColumns);
+}
+
+/// The work is that of all pairs; a pattern takes fewer of them.
+static void describeSpgemm(sparsec_kernel_t /*kernel*/, const HostArguments &host, Report &report) {
+  const runtime::Problem &problem = host.problem();
+  const bool isSampled = host.of(SPARSEC_SPGEMM_PATTERN) != nullptr;
+  describeProduct(host.of(SPARSEC_SPGEMM_LEFT)->matrix, isSampled ? problem.patternRows : problem.rows, problem.depth,
+                  isSampled ? problem.patternColumns : problem.columns, widthOfB(host), report);
+}
+
 /// The rows of a transposed matrix are the columns of the stored one, whose lengths are not at hand.
 static RowsToCheck rowsOfSpmm(const HostArguments &host) {
   const HostArgument &operand = *host.of(SPARSEC_SPMM_MATRIX);
@@ -63,6 +81,13 @@ static RowsToCheck rowsOfSpmm(const HostArguments &host) {
 static RowsToCheck rowsOfSddmm(const HostArguments &host) {
   const runtime::Problem &problem = host.problem();
   return {problem.resultRows(), double(problem.columns) * double(problem.depth), 0, problem.rows};
+}
+
+/// The reference multiplies a whole row of A, also for the rows of one block of a pattern.
+static RowsToCheck rowsOfSpgemm(const HostArguments &host) {
+  const readers::BlockMatrix &left = host.of(SPARSEC_SPGEMM_LEFT)->matrix;
+  double products = double(left.blockCount() * left.format.blockRows * left.format.blockColumns) * widthOfB(host);
+  return {host.problem().resultRows(), products / std::max(double(left.rows), 1.0), 0, left.format.blockRows};
 }
 
 //===----------------------------------------------------------------------===//
@@ -122,6 +147,8 @@ static RowsToCheck rowsOfAttention(const HostArguments &host) {
 static const OperationView operationViews[] = {
     {&runtime::spmmOperation, rowsOfSpmm, describeSpmm},
     {&runtime::sddmmOperation, rowsOfSddmm, describeSddmm},
+    {&runtime::spgemmOperation, rowsOfSpgemm, describeSpgemm},
+    {&runtime::sampledSpgemmOperation, rowsOfSpgemm, describeSpgemm},
     {&runtime::attentionOperation, rowsOfAttention, describeAttention},
 };
 

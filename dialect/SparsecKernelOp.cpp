@@ -1,0 +1,234 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Parsing, printing and verification of sparsec.kernel. The labels in the comments are those of SPEC.md.
+
+#include "OpHelpers.h"
+#include "SparsecDialect.h"
+
+#include "sparsec/launch_info.h"
+
+#include "mlir/IR/Builders.h"
+#include "mlir/Interfaces/FunctionImplementation.h"
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// sparsec.kernel: syntax
+//===----------------------------------------------------------------------===//
+
+void KernelOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  for (auto [argument, name] : llvm::zip(region.getArguments(), getArgumentNames()))
+    setName(argument, cast<StringAttr>(name).getValue());
+}
+
+ParseResult KernelOp::parse(OpAsmParser &parser, OperationState &state) {
+  Builder &builder = parser.getBuilder();
+  StringAttr name;
+  SmallVector<OpAsmParser::Argument> arguments;
+  SmallVector<Attribute> argumentNames, resultNames;
+  SmallVector<Type> argumentTypes, resultTypes;
+
+  if (parser.parseSymbolName(name, getSymNameAttrName(state.name), state.attributes) ||
+      parser.parseArgumentList(arguments, OpAsmParser::Delimiter::Paren, /*allowType=*/true))
+    return failure();
+  for (auto &argument : arguments) {
+    argumentNames.push_back(builder.getStringAttr(argument.ssaName.name.drop_front()));
+    argumentTypes.push_back(argument.type);
+  }
+
+  auto parseResult = [&]() -> ParseResult {
+    auto location = parser.getCurrentLocation();
+    std::string resultName;
+    Type type;
+    if (failed(parser.parseOptionalKeywordOrString(&resultName)) || failed(parser.parseOptionalColon()))
+      return parser.emitError(location, "expects a result to be NAME: TYPE");
+    if (parser.parseType(type))
+      return failure();
+    resultNames.push_back(builder.getStringAttr(resultName));
+    resultTypes.push_back(type);
+    return success();
+  };
+  auto location = parser.getCurrentLocation();
+  if (succeeded(parser.parseOptionalArrow()) &&
+      parser.parseCommaSeparatedList(OpAsmParser::Delimiter::Paren, parseResult))
+    return failure();
+  if (resultNames.empty())
+    return parser.emitError(location, "expects -> (NAME: TYPE, ...) behind the arguments, but got no result");
+  if (parser.parseOptionalAttrDictWithKeyword(state.attributes))
+    return failure();
+
+  state.addAttribute(getFunctionTypeAttrName(state.name),
+                     TypeAttr::get(builder.getFunctionType(argumentTypes, resultTypes)));
+  state.addAttribute(getArgumentNamesAttrName(state.name), builder.getArrayAttr(argumentNames));
+  state.addAttribute(getResultNamesAttrName(state.name), builder.getArrayAttr(resultNames));
+  return parseTerminatedRegion<ReturnOp>(parser, *state.addRegion(), arguments);
+}
+
+void KernelOp::print(OpAsmPrinter &printer) {
+  printer << " ";
+  printer.printSymbolName(getSymName());
+  printer << "(";
+  llvm::interleaveComma(getBody().getArguments(), printer, [&](BlockArgument a) { printer.printRegionArgument(a); });
+  printer << ") -> (";
+  llvm::interleaveComma(llvm::zip(getResultNames(), getResultTypes()), printer, [&](auto result) {
+    printer.printKeywordOrString(cast<StringAttr>(std::get<0>(result)).getValue());
+    printer << ": " << std::get<1>(result);
+  });
+  printer << ")";
+  printer.printOptionalAttrDictWithKeyword((*this)->getAttrs(), {getSymNameAttrName(), getFunctionTypeAttrName(),
+                                                                 getArgumentNamesAttrName(), getResultNamesAttrName()});
+  printer << " ";
+  printer.printRegion(getBody(), /*printEntryBlockArgs=*/false);
+}
+
+//===----------------------------------------------------------------------===//
+// sparsec.kernel: verification
+//===----------------------------------------------------------------------===//
+
+/// The launch info has room for this many bytes of an argument's name, without the zero at its end.
+static constexpr size_t maximalNameLength = SPARSEC_NAME_LENGTH - 1;
+
+/// kernel_c4: a name that C, PTX and the command line of sparsec-run can hold.
+static LogicalResult verifyName(KernelOp kernel, StringRef name, const Twine &what) {
+  bool isIdentifier = !name.empty() && !llvm::isDigit(name.front()) &&
+                      llvm::all_of(name, [](char c) { return llvm::isAlnum(c) || c == '_'; });
+  if (!isIdentifier || name.size() > maximalNameLength)
+    return kernel.emitOpError("expects the name of ") << what << " to be an identifier of at most " << maximalNameLength
+                                                      << " characters, but got '" << name << "'";
+  return success();
+}
+
+/// kernel_c11: images hold symbols of these names, or the names mean something else there: the constant WARP_SZ to PTX,
+/// functions that begin with "llvm." to LLVM.
+static LogicalResult verifyIsNotReserved(KernelOp kernel) {
+  static constexpr StringLiteral reserved[] = {SPARSEC_LAUNCH_INFO_SYMBOL, "dynamic_shared_memory", "WARP_SZ", "llvm"};
+  if (llvm::is_contained(reserved, kernel.getSymName()))
+    return kernel.emitOpError("expects a name that means nothing else in an image, but got '")
+           << kernel.getSymName() << "'";
+  return success();
+}
+
+static LogicalResult verifyNames(KernelOp kernel) {
+  if (failed(verifyName(kernel, kernel.getSymName(), "the kernel")) || failed(verifyIsNotReserved(kernel)))
+    return failure();
+  llvm::StringSet<> seen;
+  auto verifyList = [&](ArrayAttr names, ArrayRef<Type> types, StringRef what) -> LogicalResult {
+    // kernel_c5
+    if (names.size() != types.size())
+      return kernel.emitOpError("expects one name per ")
+             << what << ", but got " << names.size() << " names for " << types.size();
+    for (auto [index, name] : llvm::enumerate(names.getAsValueRange<StringAttr>())) {
+      if (failed(verifyName(kernel, name, what + " " + Twine(index))))
+        return failure();
+      // kernel_c6
+      if (!seen.insert(name).second)
+        return kernel.emitOpError("expects the names of arguments and results to differ, but got '")
+               << name << "' twice";
+    }
+    return success();
+  };
+  return success(succeeded(verifyList(kernel.getArgumentNames(), kernel.getArgumentTypes(), "argument")) &&
+                 succeeded(verifyList(kernel.getResultNames(), kernel.getResultTypes(), "result")));
+}
+
+static bool isKnownTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.getEncoding() &&
+         isa<BFloat16Type, Float16Type, Float32Type, Float8E4M3FNType, Float8E5M2Type>(tensor.getElementType());
+}
+
+static bool isIndexTensor(Type type) {
+  auto tensor = dyn_cast<RankedTensorType>(type);
+  return tensor && !tensor.getEncoding() && tensor.getElementType().isSignlessInteger(32);
+}
+
+/// kernel_c12: sizes are i32 at run time, also when they are rounded up to a tile.
+static LogicalResult verifyStaticSizes(KernelOp kernel, ArrayRef<Type> types, StringRef what) {
+  for (auto [index, type] : llvm::enumerate(types)) {
+    auto tensor = dyn_cast<RankedTensorType>(type);
+    for (int64_t size : tensor ? tensor.getShape() : ArrayRef<int64_t>())
+      if (!ShapedType::isDynamic(size) && size > SPARSEC_MAX_SIZE)
+        return kernel.emitOpError("expects sizes of at most ")
+               << SPARSEC_MAX_SIZE << " of " << what << " " << index << ", but got " << size;
+  }
+  return success();
+}
+
+/// kernel_c13: without this, a misspelt `schedule` would be an attribute that nothing reads.
+static LogicalResult verifyAttributes(Operation *op) {
+  for (NamedAttribute attribute : op->getDiscardableAttrs())
+    if (!attribute.getName().strref().contains('.'))
+      return op->emitOpError("has no attribute '") << attribute.getName().strref() << "'";
+  return success();
+}
+
+/// kernel_c14
+static LogicalResult verifyWalks(KernelOp kernel) {
+  auto planned = kernel.getPlannedSchedulesAttr();
+  for (ScheduleAttr schedule : kernel.getSchedules()) {
+    bool isPlanned = planned && llvm::is_contained(planned, schedule);
+    if (isPlanned != (schedule.getWalk() != Walk::blocks))
+      return kernel.emitOpError("expects schedules with walk = windows or streams in planned_schedules, and there "
+                                "alone, but got ")
+             << schedule;
+  }
+  if (planned && !isa<SpmmOp>(kernel.getAnchor()))
+    return kernel.emitOpError("expects planned_schedules for sparsec.spmm only");
+  return success();
+}
+
+SmallVector<ScheduleAttr> KernelOp::getSchedules() {
+  SmallVector<ScheduleAttr> schedules;
+  if (ArrayAttr planned = getPlannedSchedulesAttr())
+    llvm::append_range(schedules, planned.getAsRange<ScheduleAttr>());
+  for (ScheduleAttr schedule : {getScheduleAttr(), getFallbackScheduleAttr()})
+    if (schedule)
+      schedules.push_back(schedule);
+  return schedules;
+}
+
+LogicalResult KernelOp::verify() {
+  if (failed(verifyNames(*this)) || failed(verifyAttributes(*this)))
+    return failure();
+  // kernel_c7
+  for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
+    if (!isa<BsrType, PatternType, Float32Type>(type) && !isKnownTensor(type) && !isIndexTensor(type))
+      return emitOpError("expects argument ")
+             << index << " to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, "
+             << "f8E4M3FN, f8E5M2 or i32 without an encoding, but got " << type;
+  // kernel_c8
+  for (auto [index, type] : llvm::enumerate(getResultTypes()))
+    if (!isKnownTensor(type))
+      return emitOpError("expects result ")
+             << index << " to be a ranked tensor of bf16, f16, f32, f8E4M3FN or f8E5M2 without an encoding, but got "
+             << type;
+  return success(succeeded(verifyStaticSizes(*this, getArgumentTypes(), "argument")) &&
+                 succeeded(verifyStaticSizes(*this, getResultTypes(), "result")));
+}
+
+LogicalResult KernelOp::verifyRegions() {
+  // kernel_c1
+  Block &block = getBody().front();
+  if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
+    return emitOpError("expects its body to be one anchor op (sparsec.spmm, sparsec.sddmm, sparsec.spgemm or "
+                       "sparsec.attention) and sparsec.return");
+  for (Operation &op : block)
+    if (failed(verifyAttributes(&op)))
+      return failure();
+  if (failed(verifyWalks(*this)))
+    return failure();
+  // kernel_c2
+  for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))
+    if (argument.use_empty())
+      return emitOpError("expects argument '") << name << "' to be used, but got no use";
+  // kernel_c3
+  if (block.back().getOperands() != ValueRange(block.front().getResults()))
+    return emitOpError("expects sparsec.return to give the results of ") << block.front().getName() << " in order";
+  if (block.front().getResultTypes() != TypeRange(getResultTypes()))
+    return emitOpError("expects the declared results to have the types of those of ")
+           << block.front().getName() << ", (" << block.front().getResultTypes() << "), but got (" << getResultTypes()
+           << ")";
+  return success();
+}
