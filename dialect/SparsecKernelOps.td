@@ -96,8 +96,9 @@ def Sparsec_YieldOp : Sparsec_Op<"yield", [
     ]> {
   let summary = "Ends the region of an op and gives its values.";
   let description = [{
-    An epilogue region gives one f32, which is rounded to the result (`spmm_c17`, `sddmm_c17`, `spgemm_c17`). The score region of
-    attention gives the new score (`attention_c15`). Its mask region says whether the key is visible (`attention_c17`).
+    An epilogue region gives one f32, which is rounded to the result (`spmm_c17`, `sddmm_c17`, `spgemm_c17`). The score
+    region of attention gives the new score (`attention_c15`). Its mask region says whether the key is visible
+    (`attention_c17`).
     A loop gives the values that it carries to the next step.
 
     ```mlir

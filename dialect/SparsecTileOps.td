@@ -462,9 +462,9 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
     number of the block, the row and the column inside it. The buffer has the rows of a block, or its columns as rows
     where the matrix is transposed. Elements beyond the source, or beyond the block, become zero; with `block_columns`
-    also those of the block beyond the columns of the matrix. `multicast` copies bring the same
-    bytes to every CTA of the cluster: each CTA loads its share. With `depth_rows` K goes along the rows of a block, as
-    in the right operand of a product, and it is the elements below K that `block_columns` replaces by zeros. `rows` is {first row, number of rows}: the copy fills
+    also those of the block beyond the columns of the matrix. With `depth_rows` K goes along the rows of a block, as in
+    the right operand of a product: rows beyond K then become zero, not columns. `multicast` copies bring the same
+    bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
     it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
 

@@ -31,8 +31,8 @@ def Sparsec_BsrType : Sparsec_Type<"Bsr", "bsr"> {
     multiplies by the transpose of a stored matrix without another copy of it. A plan has the index by block rows of
     the M x K matrix.
 
-    The elements are bf16, f16, f8E4M3FN or f8E5M2. r and c are multiples of 16, r up to 512 and c up to 256. Constraints: `bsr_c1` to
-    `bsr_c4`.
+    The elements are bf16, f16, f8E4M3FN or f8E5M2. r is a multiple of 16 up to 512, and c is one up to 256.
+    Constraints: `bsr_c1` to `bsr_c4`.
 
     ```mlir
     !sparsec.bsr<?x4096xf16, block = 128x112>

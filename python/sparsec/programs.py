@@ -134,7 +134,7 @@ def spmm(
     The kernel takes w, the scales if it has them, x and the extras in order, and gives y.
 
     Args:
-        block: rows and columns of the blocks of w, or both in one number: multiples of 16, at most 512 rows and 256 columns.
+        block: rows and columns of the blocks of w, or both in one number: multiples of 16, at most 512 x 256.
         dtype: of w: "bf16", "f16", or of fp8 "f8E4M3FN" or "f8E5M2". GPUs compute fp8 products of a w that
             is not transposed, with x_layout "nk".
         x_dtype: of x: dtype, or with fp8 the other fp8 type too; None: dtype.
@@ -203,7 +203,7 @@ def sddmm(
     not read; s is [blocks, block rows, block columns]: the values of its stored blocks.
 
     Args:
-        block: rows and columns of the blocks of p, or both in one number: multiples of 16, at most 512 rows and 256 columns.
+        block: rows and columns of the blocks of p, or both in one number: multiples of 16, at most 512 x 256.
         dtype: of a and b, and of the values of p: "bf16" or "f16".
         a_layout: "mk": a is [M, K]; "km": a is [K, M].
         b_layout: "nk": b is [N, K]; "kn": b is [K, N].

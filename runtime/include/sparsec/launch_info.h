@@ -60,10 +60,10 @@ typedef enum sparsec_argument_kind_e {
 
 /* The function that a kernel computes. The comments of the slots define its operands, regions and attributes. */
 typedef enum sparsec_operation_kind_e {
-  SPARSEC_OPERATION_SPMM = 1,      /* Y = epilogue(W X): sparsec_spmm_slot_t */
-  SPARSEC_OPERATION_ATTENTION = 2, /* O = softmax(score(scale Q K^T)) V: sparsec_attention_slot_t */
-  SPARSEC_OPERATION_SDDMM = 3,     /* S = epilogue(A B^T) at the blocks of a pattern: sparsec_sddmm_slot_t */
-  SPARSEC_OPERATION_SPGEMM = 4,    /* C = epilogue(A B) of two block-sparse matrices: sparsec_spgemm_slot_t */
+  SPARSEC_OPERATION_SPMM = 1,           /* Y = epilogue(W X): sparsec_spmm_slot_t */
+  SPARSEC_OPERATION_ATTENTION = 2,      /* O = softmax(score(scale Q K^T)) V: sparsec_attention_slot_t */
+  SPARSEC_OPERATION_SDDMM = 3,          /* S = epilogue(A B^T) at the blocks of a pattern: sparsec_sddmm_slot_t */
+  SPARSEC_OPERATION_SPGEMM = 4,         /* C = epilogue(A B) of two block-sparse matrices: sparsec_spgemm_slot_t */
   SPARSEC_OPERATION_SAMPLED_SPGEMM = 5, /* the same at the blocks of a pattern */
 } sparsec_operation_kind_t;
 
@@ -95,14 +95,12 @@ typedef enum sparsec_sddmm_slot_e {
 
 /*
  * The operands of a product of two block-sparse matrices, with blocks of r x s and
- * s x t. Region: SPARSEC_REGION_EPILOGUE. The sampled product has a pattern, whose
- * blocks are r x t. Its result has a value for every element of a stored block, as
- * that of SDDMM.
+ * s x t. Region: SPARSEC_REGION_EPILOGUE. The sampled one has values, as SDDMM.
  */
 typedef enum sparsec_spgemm_slot_e {
   SPARSEC_SPGEMM_LEFT = 1,    /* A: (M, K) */
   SPARSEC_SPGEMM_RIGHT = 2,   /* B: (K, N) */
-  SPARSEC_SPGEMM_PATTERN = 3, /* (M, N); its values are not read */
+  SPARSEC_SPGEMM_PATTERN = 3, /* (M, N), blocks of r x t; its values are not read */
   SPARSEC_SPGEMM_RESULT = 4,  /* C: (M, N) or (N, M); of the sampled product (blocks, r, t) */
   SPARSEC_SPGEMM_EXTRA = 5,   /* an operand of the epilogue region; see sparsec_broadcast_t */
 } sparsec_spgemm_slot_t;
@@ -549,10 +547,8 @@ typedef struct sparsec_extent_info_s {
  * panels as a full block row has. The CTAs of a cluster, and the warpgroups that
  * are side by side in a CTA, share out the blocks of a panel evenly.
  *
- * SpGEMM: tile rows are those of SpMM; with a pattern every block row has s of
- * them, also where M cuts it. Panel p has columns [p * t, (p + 1) * t), those of
- * one block column; with a pattern it has stored block p of the block row, if there
- * are so many.
+ * SpGEMM: tile rows are those of SpMM, or with a pattern those of SDDMM. Panel p has
+ * block column p, or with a pattern stored block p of the block row, if it is there.
  *
  * Attention: tile row b * H + h is head h of batch b. Its panels are blocks of
  * tile_m queries. A step takes tile_n keys, and tile_k is D. GPU kernels count

@@ -79,16 +79,16 @@ typedef enum sparsec_plan_section_e {
   /* int32[blocks]: the number of each block. */
   SPARSEC_PLAN_ROW_BLOCKS = 16,
   /*
-   * The sections of a product of two block-sparse matrices (sparsec_spgemm_slot_t). A pair is a stored block (i, k) of A
-   * and a stored block (k, j) of B; it belongs to block (i, j) of the result. With a pattern, blocks of the result are
-   * its stored blocks. Without one they are all blocks, in the order of a row-major matrix of ceil(N / block columns)
-   * columns. A plan has these sections if the patterns are static.
+   * The sections of a product of two block-sparse matrices (sparsec_spgemm_slot_t). A pair is a stored block (i, k) of
+   * A and a stored block (k, j) of B; it belongs to block (i, j) of the result. With a pattern, blocks of the result
+   * are its stored blocks. Without one they are all blocks, in the order of a row-major matrix of
+   * ceil(N / block columns) columns. A plan has these sections if the patterns are static. The pairs of a block go in
+   * the order of A's block row.
    */
   /* int32[result blocks + 1]: block b has the pairs [starts[b], starts[b + 1]). */
   SPARSEC_PLAN_PAIR_STARTS = 17,
   /* {int32 block of A, int32 block of B, int32 k}[pairs + 1]: the numbers among the stored blocks, and that of their
-   * block column or block row. The pairs of a block go by ascending k. A reader may load one pair more than there
-   * are. */
+   * block column or block row. A reader may load one pair more than there are. */
   SPARSEC_PLAN_PAIRS = 18,
 } sparsec_plan_section_t;
 
