@@ -39,6 +39,7 @@ struct Operation {
   /// The sizes that a launch must have in common with its plan.
   std::span<const NamedSize> planSizes;
   bool hasLse;         // there is a second result, whether or not a kernel writes it
+  bool skipsEmptyTiles; // tile lists lack the tiles that have nothing to compute
   uint32_t unreadSlot; // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
 
   /// The sizes that the kernel itself fixes; the others are open.

@@ -108,6 +108,7 @@ constexpr Operation sddmmOperation = {
     .kind = SPARSEC_OPERATION_SDDMM,
     .planSizes = planSizes,
     .hasLse = false,
+    .skipsEmptyTiles = true,
     .unreadSlot = SPARSEC_SDDMM_PATTERN,
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
