@@ -41,6 +41,10 @@ const char *sparsec_status_code_name(sparsec_status_code_t code) {
     return "driver error";
   case SPARSEC_STATUS_INTERNAL:
     return "internal error";
+  case SPARSEC_STATUS_CANCELLED:
+    return "cancelled";
+  case SPARSEC_STATUS_INVALID_PLAN:
+    return "invalid plan";
   }
   return "unknown status code";
 }

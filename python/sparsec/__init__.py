@@ -12,12 +12,14 @@ from . import _native, errors, patterns, prune, tracing
 from .arrays import HOST, from_pointer
 from .bsr import BSR
 from .errors import (
+    Cancelled,
     CompileError,
     DriverError,
     Error,
     InvalidArgument,
     InvalidImage,
     InvalidPattern,
+    InvalidPlan,
     OutOfMemory,
     UnknownKernel,
 )
@@ -32,12 +34,14 @@ __version__ = _native.version()
 __all__ = [
     "BSR",
     "HOST",
+    "Cancelled",
     "CompileError",
     "DriverError",
     "Error",
     "InvalidArgument",
     "InvalidImage",
     "InvalidPattern",
+    "InvalidPlan",
     "Kernel",
     "Launcher",
     "Module",

@@ -4,12 +4,14 @@
 from __future__ import annotations
 
 __all__ = [
+    "Cancelled",
     "CompileError",
     "DriverError",
     "Error",
     "InvalidArgument",
     "InvalidImage",
     "InvalidPattern",
+    "InvalidPlan",
     "OutOfMemory",
     "UnknownKernel",
 ]
@@ -54,6 +56,14 @@ class InvalidImage(Error, ValueError):
     """A compiled file is truncated, damaged, of another kind, or of an incompatible version."""
 
 
+class InvalidPlan(Error, ValueError):
+    """A saved plan is damaged, or for another version, kernel, GPU or pattern. The plan must be made again."""
+
+
+class Cancelled(Error):
+    """A callback of the caller has cancelled the work."""
+
+
 class DriverError(Error, RuntimeError):
     """There is no driver or device, no image of the file runs on it, its limits are too low, or the driver refused."""
 
@@ -81,6 +91,8 @@ _ERROR_OF_STATUS: dict[int, type[Error]] = {
     9: UnknownKernel,
     10: DriverError,
     11: Error,
+    12: Cancelled,
+    13: InvalidPlan,
 }
 
 

@@ -4,10 +4,12 @@
 from __future__ import annotations
 
 import math
+import os
 import threading
 import weakref
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
@@ -136,7 +138,13 @@ class Kernel:
         return call.value
 
     def plan(
-        self, *inputs: Any, static: bool = False, fast: bool = False, stream: Any = None, device: int | None = None
+        self,
+        *inputs: Any,
+        static: bool = False,
+        fast: bool = False,
+        stream: Any = None,
+        device: int | None = None,
+        progress: Callable[[int, int], object] | None = None,
     ) -> Plan:
         """Makes a plan for launches with these inputs.
 
@@ -147,16 +155,42 @@ class Kernel:
             fast: make the plan in less time.
             stream: as of a call. The lists are read in its order, and the call waits for it.
             device: of the launches, if no input says it: the ordinal of a CUDA device, or sparsec.HOST (None).
+            progress: is called with the steps that are done and their total while the plan is made. A value that is
+                true cancels, and so does an exception, which the call raises.
 
         Raises:
             InvalidArgument: an input does not fit.
             InvalidPattern: lists break a rule.
+            Cancelled: progress has cancelled the plan.
         """
         converted = self._convert(self._with_captures(inputs), stream, check=False)
         place = converted.device if device is None else device
         native, _ = self.file.native_kernel(self.name, place)
         flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
-        return self._make_plan(native, place, converted.native, converted.stream, flags)
+        return self._make_plan(native, place, converted.native, converted.stream, flags, progress)
+
+    def load_plan(
+        self, path: str | os.PathLike[str], *inputs: Any, stream: Any = None, device: int | None = None
+    ) -> Plan:
+        """Loads a plan that Plan.save has written, so that a program does not plan when it starts.
+
+        Args:
+            path: the file.
+            inputs: as of a call, to compare their sizes and lists with those of the plan. None leaves an input open;
+                without inputs nothing is compared.
+            stream, device: as of plan.
+
+        Raises:
+            InvalidPlan: the file is damaged, or for another version, kernel, GPU or pattern: make the plan again.
+            InvalidArgument: an input does not fit.
+            OSError: the file cannot be read.
+        """
+        missing = sum(argument.name not in self._captures for argument in self.info.inputs)
+        converted = self._convert(self._with_captures(inputs or (None,) * missing), stream, check=False)
+        place = converted.device if device is None else device
+        native, _ = self.file.native_kernel(self.name, place)
+        views = (*converted.native, *(None for _ in self.info.results))
+        return Plan(native.load_plan(Path(path).read_bytes(), views, converted.stream), self, place)
 
     def launcher(self, *inputs: Any, out: Any = None, plan: Plan | Literal[False] | None = None) -> Launcher:
         """Prepares a launch that runs many times. Arguments and errors are those of a call."""
@@ -331,14 +365,20 @@ class Kernel:
     # ---- Plans -------------------------------------------------------------------------------------------------------
 
     def _make_plan(
-        self, native: _native.Kernel, device: int, inputs: Sequence[_native.Argument], stream: int, flags: int = 0
+        self,
+        native: _native.Kernel,
+        device: int,
+        inputs: Sequence[_native.Argument],
+        stream: int,
+        flags: int = 0,
+        progress: Callable[[int, int], object] | None = None,
     ) -> Plan:
         if arrays.is_capturing(device):
             raise InvalidArgument(
                 f"plan: {self.name} has none for this call. A CUDA graph cannot make it: call once before"
             )
         views = (*inputs, *(None for _ in self.info.results))
-        return Plan(native.plan(views, flags, stream), self, device)
+        return Plan(native.plan(views, flags, stream, progress), self, device)
 
     def _plan_of(self, native: _native.Kernel, inputs: _Inputs, plan: Plan | Literal[False] | None) -> Plan | None:
         """The plan of a call: the caller's, an automatic one, or none."""
@@ -392,6 +432,7 @@ class Kernel:
         else:
             order = plan.info(number)
             text += f"; plan with {order.order} order, {order.workers} workers, balance {order.balance:.3f}"
+            text += f" ({order.reason})"
         log.decision(text)
 
 

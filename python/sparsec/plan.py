@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Protocol
 
 from . import _native, devices
@@ -22,8 +24,9 @@ class PlanInfo:
         bytes: memory of the plan on the device.
         workspace_bytes: memory that a launch may bring; -1 if a size is open that it needs.
         balance: mean load / largest load of the workers, 1 is perfect.
-        milliseconds: host time to make the plan for all variants.
+        milliseconds: host time to make or load the plan for all variants.
         windows, columns: of a static pattern; 0: there are none.
+        reason: why the variant has windows or none, and this order.
     """
 
     order: str
@@ -35,6 +38,7 @@ class PlanInfo:
     milliseconds: float
     windows: int
     columns: int
+    reason: str
 
 
 class _Named(Protocol):
@@ -45,7 +49,10 @@ class _Named(Protocol):
 
 
 class Plan:
-    """Which worker computes which tiles, for the launches of one kernel on one device. Made by Kernel.plan."""
+    """Which worker computes which tiles, for the launches of one kernel on one device.
+
+    Made by Kernel.plan and Kernel.load_plan.
+    """
 
     def __init__(self, native: _native.Plan, kernel: _Named, device: int) -> None:
         self.native, self.kernel, self.device = native, kernel, device
@@ -57,6 +64,16 @@ class Plan:
             raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
         fields = self.native.info(variant)
         return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the plan to a file for Kernel.load_plan. A file that is there is replaced as a whole."""
+        path = Path(path)
+        aside = path.with_name(f"{path.name}.{os.getpid()}.part")
+        try:
+            aside.write_bytes(self.native.save())
+            aside.replace(path)
+        finally:
+            aside.unlink(missing_ok=True)
 
     def new_workspace(self, arguments: _native.Arguments) -> _native.Memory | None:
         """Makes the memory that a launch with these arguments needs, all of it zero; None if it needs none."""

@@ -52,10 +52,11 @@ static PyObject *planInfo(PyObject *self, PyObject *arguments) {
   sparsec_status_t status = sparsec_plan_info(((PlanObject *)self)->handle, (size_t)variant, &info);
   if (status)
     return raiseStatus(stateOf(self), status);
-  return Py_BuildValue("{s:i,s:L,s:L,s:L,s:L,s:d,s:d,s:L,s:L}", "order", (int)info.order, "workers",
+  return Py_BuildValue("{s:i,s:L,s:L,s:L,s:L,s:d,s:d,s:L,s:L,s:s}", "order", (int)info.order, "workers",
                        (long long)info.workers, "tiles", (long long)info.tiles, "bytes", (long long)info.bytes,
                        "workspace_bytes", (long long)info.workspace_bytes, "balance", info.balance, "milliseconds",
-                       info.milliseconds, "windows", (long long)info.windows, "columns", (long long)info.columns);
+                       info.milliseconds, "windows", (long long)info.windows, "columns", (long long)info.columns,
+                       "reason", info.reason);
 }
 
 static PyObject *planWorkspaceBytes(PyObject *self, PyObject *tuple) {
@@ -70,8 +71,26 @@ static PyObject *planWorkspaceBytes(PyObject *self, PyObject *tuple) {
   return status ? raiseStatus(state, status) : PyLong_FromSize_t(bytes);
 }
 
+static PyObject *planSave(PyObject *self, PyObject *unused) {
+  sparsec_plan_t plan = ((PlanObject *)self)->handle;
+  size_t bytes = 0;
+  sparsec_status_t status = sparsec_plan_save(plan, NULL, 0, &bytes);
+  PyObject *saved = status ? NULL : PyBytes_FromStringAndSize(NULL, (Py_ssize_t)bytes);
+  if (saved) {
+    char *buffer = PyBytes_AsString(saved);
+    Py_BEGIN_ALLOW_THREADS;
+    status = sparsec_plan_save(plan, buffer, bytes, &bytes);
+    Py_END_ALLOW_THREADS;
+  }
+  if (!status)
+    return saved;
+  Py_XDECREF(saved);
+  return raiseStatus(stateOf(self), status);
+}
+
 static PyMethodDef planMethods[] = {
     {"info", planInfo, METH_VARARGS, "info(variant) -> dict: what the plan holds for a variant of its kernel"},
+    {"save", planSave, METH_NOARGS, "save() -> bytes: the plan, for Kernel.load_plan"},
     {"workspace_bytes", planWorkspaceBytes, METH_O,
      "workspace_bytes(arguments) -> int: bytes that are enough for a launch; () takes all sizes from the plan"},
     {NULL, NULL, 0, NULL},
@@ -94,23 +113,90 @@ static void kernelDealloc(PyObject *self) {
   freeObject(self);
 }
 
+/* The callable that hears how far a plan is, for the time in which the interpreter's lock is released. */
+typedef struct {
+  PyObject *callable;
+  PyThreadState *thread; /* of the caller, whose thread calls back */
+} ProgressCall;
+
+/* Any value that is true cancels. So does an exception, which stays set. */
+static int32_t callProgress(void *data, int64_t done, int64_t total) {
+  ProgressCall *call = data;
+  PyEval_RestoreThread(call->thread);
+  PyObject *result = PyObject_CallFunction(call->callable, "LL", (long long)done, (long long)total);
+  const int isCancelled = result ? PyObject_IsTrue(result) : 1; /* -1 with an exception */
+  Py_XDECREF(result);
+  const int hasSignal = !isCancelled && PyErr_CheckSignals();
+  call->thread = PyEval_SaveThread();
+  return isCancelled || hasSignal;
+}
+
+/* The status as an exception, unless a callable has raised one. Takes the status over. */
+static void raiseUnlessRaised(ModuleState *state, sparsec_status_t status) {
+  if (PyErr_Occurred())
+    sparsec_status_free(status);
+  else
+    raiseStatus(state, status);
+}
+
+/* A plan object without a plan. */
+static PlanObject *allocatePlan(ModuleState *state, PyObject *kernel) {
+  PlanObject *plan = (PlanObject *)allocateObject(state->plan);
+  if (plan)
+    plan->kernel = (KernelObject *)Py_NewRef(kernel);
+  return plan;
+}
+
 static PyObject *kernelPlan(PyObject *self, PyObject *values) {
   ModuleState *state = stateOf(self);
-  PyObject *tuple;
+  PyObject *tuple, *progress = Py_None;
   unsigned int flags = 0;
   unsigned long long stream = 0;
   Arguments arguments;
-  if (!PyArg_ParseTuple(values, "O|IK:plan", &tuple, &flags, &stream) ||
+  if (!PyArg_ParseTuple(values, "O|IKO:plan", &tuple, &flags, &stream, &progress) ||
       collectArguments(state, tuple, stream, &arguments))
     return NULL;
-  PlanObject *plan = (PlanObject *)allocateObject(state->plan);
+  PlanObject *plan = allocatePlan(state, self);
   if (plan) {
-    plan->kernel = (KernelObject *)Py_NewRef(self);
-    const sparsec_plan_options_t options = {
-        sizeof options, arguments.list, arguments.count, (void *)(uintptr_t)stream, NULL, flags, 0};
+    ProgressCall call = {.callable = progress};
+    const sparsec_plan_options_t options = {.size = sizeof options,
+                                            .arguments = arguments.list,
+                                            .argument_count = arguments.count,
+                                            .stream = (void *)(uintptr_t)stream,
+                                            .flags = flags,
+                                            .progress = progress == Py_None ? NULL : callProgress,
+                                            .progress_data = &call};
+    call.thread = PyEval_SaveThread();
+    sparsec_status_t status = sparsec_plan_create(plan->kernel->handle, &options, &plan->handle);
+    PyEval_RestoreThread(call.thread);
+    if (status) {
+      Py_CLEAR(plan);
+      raiseUnlessRaised(state, status);
+    }
+  }
+  releaseArguments(&arguments);
+  return (PyObject *)plan;
+}
+
+static PyObject *kernelLoadPlan(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
+  PyObject *data, *tuple;
+  unsigned long long stream = 0;
+  char *bytes;
+  Py_ssize_t length;
+  Arguments arguments;
+  if (!PyArg_ParseTuple(values, "OO|K:load_plan", &data, &tuple, &stream) ||
+      PyBytes_AsStringAndSize(data, &bytes, &length) || collectArguments(state, tuple, stream, &arguments))
+    return NULL;
+  PlanObject *plan = allocatePlan(state, self);
+  if (plan) {
+    const sparsec_plan_options_t options = {.size = sizeof options,
+                                            .arguments = arguments.list,
+                                            .argument_count = arguments.count,
+                                            .stream = (void *)(uintptr_t)stream};
     sparsec_status_t status;
     Py_BEGIN_ALLOW_THREADS;
-    status = sparsec_plan_create(plan->kernel->handle, &options, &plan->handle);
+    status = sparsec_plan_load(plan->kernel->handle, bytes, (size_t)length, &options, &plan->handle);
     Py_END_ALLOW_THREADS;
     if (status) {
       Py_CLEAR(plan);
@@ -237,7 +323,9 @@ static PyObject *kernelLauncher(PyObject *self, PyObject *values) {
 }
 
 static PyMethodDef kernelMethods[] = {
-    {"plan", kernelPlan, METH_VARARGS, "plan(arguments, flags=0, stream=0) -> Plan; None leaves an argument open"},
+    {"plan", kernelPlan, METH_VARARGS,
+     "plan(arguments, flags=0, stream=0, progress=None) -> Plan; None leaves an argument open"},
+    {"load_plan", kernelLoadPlan, METH_VARARGS, "load_plan(data, arguments, stream=0) -> Plan from Plan.save"},
     {"launch", kernelLaunch, METH_VARARGS, "launch(arguments, plan=None, stream=0, workspace=None)"},
     {"variant", kernelVariant, METH_VARARGS, "variant(arguments, plan=None) -> int: the variant that a launch takes"},
     {"reference", kernelReference, METH_VARARGS,

@@ -4,8 +4,10 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hypothesis
+import numpy as np
 import pytest
 
 import sparsec
@@ -50,3 +52,27 @@ def compile_host() -> Callable[[str], sparsec.Module]:
 def product(compile_host: Callable[[str], sparsec.Module]) -> sparsec.Kernel:
     """y = w x: w f16 with blocks of 16, x f16 [K, N], y f32 [M, N]."""
     return compile_host(PRODUCT)["product"]
+
+
+def matrix(
+    rows: int = 70, columns: int = 52, density: float = 0.4, block: int = 16, dtype: str = "f16", seed: int = 0
+) -> sparsec.BSR:
+    """A block-sparse matrix of N(0, 1) values whose edges cut blocks."""
+    a = np.random.default_rng(seed).standard_normal((rows, columns))
+    return sparsec.BSR.from_dense(a, block, sparsec.prune.random(a.shape, block, density, seed), dtype)
+
+
+def dense(shape: tuple[int, ...], dtype: Any = np.float16, seed: int = 1) -> Any:
+    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
+
+
+def f64(array: Any) -> Any:
+    return np.asarray(array).astype(np.float64)
+
+
+def assert_product(y: Any, w: sparsec.BSR, x: Any) -> None:
+    """y = w x, up to f32 sums."""
+    exact = f64(w.to_dense()) @ f64(x)
+    magnitude = np.abs(f64(w.to_dense())) @ np.abs(f64(x))
+    assert y.shape == exact.shape
+    assert (np.abs(f64(y) - exact) <= 1e-6 * magnitude).all()

@@ -44,6 +44,8 @@ def ptxas(folder, release="13.0"):
     (9, sparsec.UnknownKernel, KeyError),
     (10, sparsec.DriverError, RuntimeError),
     (11, sparsec.Error, Exception),
+    (12, sparsec.Cancelled, Exception),
+    (13, sparsec.InvalidPlan, ValueError),
 ])  # fmt: skip
 def test_error_of_status(code, kind, base):
     error = errors.error_of_status(code, "the text")

@@ -18,6 +18,7 @@ import pytest
 
 import conftest
 import sparsec
+from conftest import assert_product, dense, f64, matrix
 from sparsec import arrays, devices, kernel, launch_info
 
 SDDMM = """
@@ -48,28 +49,6 @@ sparsec.kernel @attention(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v
   sparsec.return %o, %lse : tensor<?x?x?x64xf16>, tensor<?x?x?xf32>
 }
 """
-
-
-def matrix(rows=70, columns=52, density=0.4, block=16, dtype="f16", seed=0):
-    """A block-sparse matrix of N(0, 1) values whose edges cut blocks."""
-    a = np.random.default_rng(seed).standard_normal((rows, columns))
-    return sparsec.BSR.from_dense(a, block, sparsec.prune.random(a.shape, block, density, seed), dtype)
-
-
-def dense(shape, dtype=np.float16, seed=1):
-    return np.random.default_rng(seed).standard_normal(shape).astype(dtype)
-
-
-def f64(array):
-    return np.asarray(array).astype(np.float64)
-
-
-def assert_product(y, w, x):
-    """y = w x, up to f32 sums."""
-    exact = f64(w.to_dense()) @ f64(x)
-    magnitude = np.abs(f64(w.to_dense())) @ np.abs(f64(x))
-    assert y.shape == exact.shape
-    assert (np.abs(f64(y) - exact) <= 1e-6 * magnitude).all()
 
 
 # ---- Calls -----------------------------------------------------------------------------------------------------------

@@ -16,13 +16,21 @@ namespace sparsec::runtime {
 /// The size of a struct in the first version.
 template <typename Struct> constexpr size_t firstSize = sizeof(Struct);
 template <> inline constexpr size_t firstSize<sparsec_plan_info_t> = offsetof(sparsec_plan_info_t, windows);
+template <> inline constexpr size_t firstSize<sparsec_plan_options_t> = offsetof(sparsec_plan_options_t, progress);
 
-/// All structs that functions read still have the size of their first version, so that a caller's struct of at least
-/// this size is read in place. A field that is added later needs a copy with zeros behind the caller's bytes.
+/// Structs that still have the size of their first version are read in place. readStruct() copies one that has grown.
 template <typename Struct> Status checkStructSize(const Struct &value, const Subject &subject) {
   if (value.size >= firstSize<Struct>)
     return {};
   return invalidArgument(subject, ": expects a size of at least ", firstSize<Struct>, " bytes, but got ", value.size);
+}
+
+/// Copies a struct that may have grown: fields that an older caller does not pass are 0.
+template <typename Struct> Status readStruct(const Struct &value, const Subject &subject, Struct &out) {
+  SPARSEC_RETURN_IF_ERROR(checkStructSize(value, subject));
+  out = {};
+  std::memcpy(static_cast<void *>(&out), &value, std::min(value.size, sizeof(Struct)));
+  return {};
 }
 
 /// Fills a started output, as far as the caller knows the struct; the size stays that of the caller.

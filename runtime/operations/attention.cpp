@@ -176,6 +176,7 @@ constexpr Operation attentionOperation = {
     .kind = SPARSEC_OPERATION_ATTENTION,
     .planSizes = planSizes,
     .hasLse = true,
+    .skipsEmptyTiles = false,
     .unreadSlot = 0,
     .pairSlots = {},
     .fixedSizes = fixedSizes,

@@ -11,6 +11,13 @@ namespace sparsec::runtime {
 /// Number of sparsec_plan_section_t.
 constexpr uint32_t planSectionCount = 19;
 
+/// Their names for people.
+constexpr const char *planSectionNames[] = {
+    "tile offsets", "tiles",       "window rows",   "column offsets", "columns",        "block offsets", "blocks",
+    "step offsets", "steps",       "stage offsets", "stage columns",  "stage products", "chunk offsets", "chunk blocks",
+    "row starts",   "row columns", "row blocks",    "pair starts",    "pairs"};
+static_assert(sizeof(planSectionNames) / sizeof(planSectionNames[0]) == planSectionCount);
+
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
 constexpr uint32_t windowRows = 1u << SPARSEC_PLAN_WINDOW_ROWS;
 constexpr uint32_t windowSections = (2u << SPARSEC_PLAN_STEPS) - windowRows;

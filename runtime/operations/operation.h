@@ -47,8 +47,9 @@ struct Operation {
   uint32_t kind; // sparsec_operation_kind_t
   /// The sizes that a launch must have in common with its plan.
   std::span<const NamedSize> planSizes;
-  bool hasLse;         // there is a second result, whether or not a kernel writes it
-  uint32_t unreadSlot; // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
+  bool hasLse;          // there is a second result, whether or not a kernel writes it
+  bool skipsEmptyTiles; // tile lists lack the tiles that have nothing to compute
+  uint32_t unreadSlot;  // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
   PairSlots pairSlots;
 
   /// The sizes that the kernel itself fixes; the others are open.

@@ -87,6 +87,7 @@ constexpr Operation sddmmOperation = {
     .kind = SPARSEC_OPERATION_SDDMM,
     .planSizes = planSizes,
     .hasLse = false,
+    .skipsEmptyTiles = true,
     .unreadSlot = SPARSEC_SDDMM_PATTERN,
     .pairSlots = {},
     .fixedSizes = fixedSizes,

@@ -95,6 +95,7 @@ constexpr Operation spmmOperation = {
     .kind = SPARSEC_OPERATION_SPMM,
     .planSizes = planSizes,
     .hasLse = false,
+    .skipsEmptyTiles = false,
     .unreadSlot = 0,
     .pairSlots = {},
     .fixedSizes = fixedSizes,

@@ -4,6 +4,7 @@
 #ifndef SPARSEC_RUNTIME_PLAN_H
 #define SPARSEC_RUNTIME_PLAN_H
 
+#include "arguments/views.h"
 #include "device/allocation.h"
 #include "plan/workspaces.h"
 
@@ -19,7 +20,9 @@ struct VariantPlan {
   size_t bytes = 0;
   int64_t windows = 0, columns = 0;            // how many windows there are, and the sum of their columns
   const void *sections[planSectionCount] = {}; // by sparsec_plan_section_t; null when absent
-  bool hasWorkspaces = false;                  // launches use those of the variant
+  size_t sectionBytes[planSectionCount] = {};
+  bool hasWorkspaces = false; // launches use those of the variant
+  char reason[SPARSEC_PLAN_REASON_LENGTH] = {};
 
   /// Whether it has all sections of a set of bits.
   bool hasSections(uint32_t set) const {
@@ -38,9 +41,10 @@ public:
   void add(VariantPlan &variant, sparsec_plan_section_t section, const std::vector<Element> &elements) {
     add(variant, section, elements.data(), elements.size() * sizeof(Element));
   }
-  size_t bytes() const { return totalBytes; }
-  /// In the order of the stream.
-  Status upload(const Device &device, void *memory, void *stream) const;
+  /// A section without elements may have any source.
+  void add(VariantPlan &variant, sparsec_plan_section_t section, const void *source, size_t bytes);
+  /// Gives the plan its memory, with all sections, in the order of the options' stream. Waits for the stream.
+  Status upload(sparsec_plan_s &plan, const sparsec_plan_options_t &options) const;
 
 private:
   struct Place {
@@ -49,7 +53,6 @@ private:
     const void *source;
     size_t bytes; // to copy
   };
-  void add(VariantPlan &variant, sparsec_plan_section_t section, const void *source, size_t bytes);
 
   std::vector<Place> places;
   size_t totalBytes = 0;
@@ -69,11 +72,43 @@ struct sparsec_plan_s {
 
 namespace sparsec::runtime {
 
+/// A plan without variants.
+std::unique_ptr<sparsec_plan_s> newPlan(sparsec_kernel_s &kernel);
+
+/// The plan of a variant that holds nothing: its tiles, and the workers of launches without lists.
+VariantPlan planWithoutSections(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem);
+
+/// How launches share out the tiles of a variant if there are no lists.
+sparsec_tile_order_t orderWithoutLists(const sparsec_kernel_s &kernel, const Variant &variant);
+
+/// The arguments of a plan's options: all open where there are none.
+class PlanArguments {
+public:
+  PlanArguments(const sparsec_kernel_s &kernel, const sparsec_plan_options_t &options)
+      : isGiven(options.arguments || options.argument_count != 0), options(options),
+        allOpen(isGiven ? 0 : kernel.info->argument_count) {}
+
+  const sparsec_argument_t *data() const { return isGiven ? options.arguments : allOpen.data(); }
+  size_t size() const { return isGiven ? options.argument_count : allOpen.size(); }
+
+private:
+  bool isGiven;
+  const sparsec_plan_options_t &options;
+  std::vector<sparsec_argument_t> allOpen;
+};
+
+/// Whether all variants can count the tiles.
+Status checkTileCounts(const sparsec_kernel_s &kernel, const Problem &problem);
+
+/// Whether a kernel runs lists again and again.
+bool takesPeriod(const sparsec_kernel_s &kernel, const Stage &stage);
+
 /// Whether the plan is for launches of the kernel with these sizes.
 Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, const Problem &problem);
 
 /// Whether sizes that both know are the same. `what` has those of the problem, in the message.
-Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what);
+Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what,
+                      sparsec_status_code_t code = SPARSEC_STATUS_INVALID_ARGUMENT);
 
 /// Bytes that are enough for a launch with the plan and this problem by this variant, or whichever variant it takes;
 /// SPARSEC_DYNAMIC where the problem leaves a size open that workspaces need.

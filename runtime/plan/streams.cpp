@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/streams.h"
 #include "operations/kernel_shape.h"
-#include "plan/window_order.h"
 
 #include <algorithm>
 #include <bit>
@@ -177,7 +176,7 @@ int64_t Streams::columnCount() const { return std::accumulate(columnCounts.begin
 Streams makeStreams(const StreamInput &input) {
   if (input.pattern.blockRows == 0)
     return {};
-  std::vector<int32_t> rows = rowsOfWindows(input.pattern, input.windowRows, input.mayReorderRows);
+  std::vector<int32_t> rows = rowsOfWindows(input.pattern, input.windowRows, input.rowOrder);
   const Bounds bounds = boundsOf(input, rows);
   if (!canCount(input, bounds))
     return {};

@@ -5,7 +5,7 @@
 #ifndef SPARSEC_RUNTIME_STREAMS_H
 #define SPARSEC_RUNTIME_STREAMS_H
 
-#include "plan/window_blocks.h"
+#include "plan/window_order.h"
 
 namespace sparsec::runtime {
 
@@ -16,7 +16,7 @@ struct StreamInput {
   int64_t bundle;        // block rows of a product
   int64_t stageColumns;  // of X; times the products of a consumer for one column: at most 32
   int64_t chunkProducts; // products of a chunk
-  bool mayReorderRows;   // so that rows with the same columns share a window
+  RowOrder rowOrder = {};
 };
 
 /// The arrays have the layout of the plan's sections of the same names; `rows` is that of SPARSEC_PLAN_WINDOW_ROWS.

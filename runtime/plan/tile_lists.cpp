@@ -224,7 +224,9 @@ TileLists makeTileLists(const TileListInput &input) {
     return sorted.balance > inOrder.balance ? sorted : inOrder;
   }
   levelEnd(units, costs, input.workers);
-  return list();
+  TileLists lists = list();
+  lists.groupRows = input.groupRows;
+  return lists;
 }
 
 int64_t choosePeriod(int64_t tileRows, int64_t workers) {
@@ -235,8 +237,11 @@ int64_t choosePeriod(int64_t tileRows, int64_t workers) {
 }
 
 TileLists makePeriodicLists(const TileListInput &input) {
-  if (input.grid.tiles() == 0 || input.groupRows != 0)
-    return {};
+  if (input.grid.tiles() == 0 || input.groupRows != 0) {
+    TileLists none;
+    none.groupRows = input.groupRows;
+    return none;
+  }
   const std::vector<uint32_t> rows = sortRows(input.rowCosts);
   std::vector<Tile> order;
   std::vector<uint32_t> costs;

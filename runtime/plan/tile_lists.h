@@ -36,6 +36,7 @@ struct TileLists {
   std::vector<Tile> tiles;          // worker w runs [offsets[w], offsets[w + 1]) in this order
   double balance = 1;               // mean load / largest load
   int64_t period = SPARSEC_DYNAMIC; // panels of periodic lists
+  int64_t groupRows = 0;            // those of the input, also where there are no tiles for this reason
 };
 
 /// The order of tiles, each with its cost, and who runs them: each tile goes to the worker with the least work. The

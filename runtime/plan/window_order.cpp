@@ -18,8 +18,6 @@ constexpr int64_t operationsPerBlock = 1500, leastOperations = int64_t(1) << 24;
 constexpr int64_t swapsPerRow = 3000;
 /// The words of the bits below: at most so many a block. Rows of sparser patterns share few columns.
 constexpr int64_t wordsPerBlock = 16, leastWords = int64_t(1) << 18;
-/// How often the temperature falls.
-constexpr int stageCount = 64;
 /// The operations of a swap: those for a word to see what it changes, and those beside all words.
 constexpr int64_t operationsPerWord = 8, operationsPerSwap = 16;
 
@@ -123,26 +121,29 @@ private:
   int64_t columns = 0;
 };
 
-/// Simulated annealing: random swaps of rows. Those that need more columns are accepted less and less often.
-void anneal(Order &order, int64_t operations) {
+/// Simulated annealing: random swaps of rows. Those that need more columns are accepted less and less often. The
+/// temperature falls after each stage.
+void anneal(Order &order, int64_t operations, const OrderProgress &progress) {
   std::mt19937_64 random(1); // its numbers are the same everywhere
   auto below = [](uint64_t half, int64_t limit) { return int64_t((half & UINT32_MAX) * uint64_t(limit) >> 32); };
   const double columnsPerWindow = double(order.columnCount()) / double(order.windowCount());
   // Measured with windows of 3 to 24 rows: a warmer begin takes longer and ends no better.
   const double last = 0.15, first = std::max(std::sqrt(columnsPerWindow) / 16, last);
   int64_t effort = 0;
-  for (int stage = 0; stage < stageCount; ++stage) {
-    const double temperature = first * std::pow(last / first, double(stage) / (stageCount - 1));
+  for (int stage = 0; stage < orderStages; ++stage) {
+    const double temperature = first * std::pow(last / first, double(stage) / (orderStages - 1));
     auto isAccepted = [&](int64_t growth) {
       if (growth <= 0)
         return true;
       const double limit = double(growth) / temperature;
       return limit < 16 && std::exp(-limit) > double(random() >> 11) * 0x1p-53;
     };
-    while (effort < operations / stageCount * (stage + 1)) {
+    while (effort < operations / orderStages * (stage + 1)) {
       const uint64_t bits = random();
       effort += order.trySwap(below(bits, order.rowCount()), below(bits >> 32, order.rowCount()), isAccepted);
     }
+    if (progress && !progress())
+      return;
   }
 }
 
@@ -156,7 +157,7 @@ std::vector<int32_t> rowsByLength(const BlockPattern &pattern) {
 
 } // namespace
 
-std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t groups) {
+std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t groups, const OrderProgress &progress) {
   std::vector<int32_t> own(pattern.blockRows);
   std::iota(own.begin(), own.end(), 0);
   const int64_t blocks = pattern.rowPtr[pattern.blockRows], words = RowSets::wordCount(pattern);
@@ -168,15 +169,15 @@ std::vector<int32_t> orderRowsForWindows(const BlockPattern &pattern, int64_t gr
   const Order byLength(sets, rowsByLength(pattern), groups);
   Order order = byLength.columnCount() <= unchanged.columnCount() ? byLength : unchanged;
   const int64_t operations = std::max(operationsPerBlock * blocks, leastOperations);
-  anneal(order, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()));
+  anneal(order, std::min(operations, swapsPerRow * pattern.blockRows * order.effortOfTry()), progress);
   return order.columnCount() < unchanged.columnCount() ? order.take() : own;
 }
 
-std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, bool mayReorderRows) {
+std::vector<int32_t> rowsOfWindows(const BlockPattern &pattern, int64_t groups, const RowOrder &order) {
   std::vector<int32_t> rows(pattern.blockRows);
   std::iota(rows.begin(), rows.end(), 0);
-  if (mayReorderRows)
-    rows = orderRowsForWindows(pattern, groups);
+  if (order.mayReorder)
+    rows = orderRowsForWindows(pattern, groups, order.progress);
   rows.resize((rows.size() + groups - 1) / groups * groups, -1);
   return rows;
 }

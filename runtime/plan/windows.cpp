@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/windows.h"
-#include "plan/window_order.h"
 
 #include <algorithm>
 
@@ -8,15 +7,10 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The block of a step that multiplies nothing. Numbers of blocks and columns in a window are less.
-constexpr uint32_t noBlock = 65535;
-constexpr size_t maxInWindow = 65535;
-/// A column is stored in 32 bits behind three bits for a number of groups.
-constexpr unsigned groupBits = 3;
-constexpr int64_t maxBlockColumns = int64_t(1) << (32 - groupBits);
+constexpr size_t maxInWindow = noWindowBlock;
+constexpr int64_t maxBlockColumns = int64_t(1) << (32 - windowGroupBits);
 
 constexpr uint32_t step(uint32_t column, uint32_t block) { return column | block << 16; }
-constexpr uint32_t columnOf(uint32_t step) { return step & 0xffff; }
 
 /// Fills the sections, window after window.
 class WindowBuilder {
@@ -62,18 +56,18 @@ void WindowBuilder::addSteps(const std::vector<uint32_t> &groupProducts) {
   int64_t next = 0, limit = input.slots - input.slots / 2 - 1; // the next step is for a column in [next, limit]
   auto add = [&](uint32_t added) {
     windows.steps.push_back(added);
-    next = columnOf(added) + 1;
+    next = stepColumn(added) + 1;
     limit = next + input.slots - 1;
   };
   for (uint32_t product : groupProducts) {
-    while (columnOf(product) > limit)
-      add(step(uint32_t(limit), noBlock));
+    while (stepColumn(product) > limit)
+      add(step(uint32_t(limit), noWindowBlock));
     add(product);
   }
   while (count != 0 && (next == 0 || count - next > skippedAtEnd)) {
     // The first column that ends the window: the group goes on to its epilogue then.
     const int64_t last = std::max<int64_t>(count - 1 - skippedAtEnd, 0);
-    add(step(uint32_t(std::min(last, limit)), noBlock));
+    add(step(uint32_t(std::min(last, limit)), noWindowBlock));
   }
   windows.stepOffsets.push_back(int32_t(windows.steps.size()));
 }
@@ -82,10 +76,10 @@ void WindowBuilder::addSteps(const std::vector<uint32_t> &groupProducts) {
 void WindowBuilder::addColumns() {
   const size_t first = windows.columns.size();
   for (uint32_t column : columns)
-    windows.columns.push_back(column << groupBits | uint32_t(input.groups));
+    windows.columns.push_back(column << windowGroupBits | uint32_t(input.groups));
   const auto begin = windows.stepOffsets.end() - input.groups - 1;
   for (int32_t number = *begin; number < windows.stepOffsets.back(); ++number)
-    --windows.columns[first + columnOf(windows.steps[number])];
+    --windows.columns[first + stepColumn(windows.steps[number])];
 }
 
 bool WindowBuilder::add(const int32_t *rows) {
@@ -115,7 +109,7 @@ Windows WindowBuilder::finish() {
 Windows makeWindows(const WindowInput &input) {
   if (input.pattern.blockRows == 0 || input.pattern.blockColumns > maxBlockColumns)
     return {};
-  const std::vector<int32_t> rows = rowsOfWindows(input.pattern, input.groups, input.mayReorderRows);
+  const std::vector<int32_t> rows = rowsOfWindows(input.pattern, input.groups, input.rowOrder);
   WindowBuilder builder(input);
   for (size_t first = 0; first < rows.size(); first += input.groups)
     if (!builder.add(rows.data() + first))

@@ -5,15 +5,25 @@
 #ifndef SPARSEC_RUNTIME_WINDOWS_H
 #define SPARSEC_RUNTIME_WINDOWS_H
 
-#include "plan/window_blocks.h"
+#include "plan/window_order.h"
 
 namespace sparsec::runtime {
 
+/// The block of a step that multiplies nothing. Numbers of blocks and columns in a window are less.
+constexpr uint32_t noWindowBlock = 65535;
+constexpr uint32_t stepColumn(uint32_t step) { return step & 0xffff; }
+constexpr uint32_t stepBlock(uint32_t step) { return step >> 16; }
+
+/// A column is stored behind these bits, which count the groups that have no step for it.
+constexpr unsigned windowGroupBits = 3;
+constexpr uint32_t windowColumn(uint32_t entry) { return entry >> windowGroupBits; }
+constexpr uint32_t windowColumnAbsent(uint32_t entry) { return entry & ((1u << windowGroupBits) - 1); }
+
 struct WindowInput {
   BlockPattern pattern;
-  int64_t groups;      // of a window: at most 7
-  int64_t slots;       // of the ring of X, at least 2
-  bool mayReorderRows; // so that rows with the same columns share a window
+  int64_t groups; // of a window: at most 7
+  int64_t slots;  // of the ring of X, at least 2
+  RowOrder rowOrder = {};
 };
 
 /// The arrays have the layout of the plan's sections of the same names.

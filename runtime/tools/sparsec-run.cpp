@@ -4,14 +4,13 @@
 #include "check.h"
 #include "execute.h"
 #include "inspect.h"
+#include "inspect_plan.h"
 #include "numpy.h"
+#include "output.h"
 #include "report.h"
 
 #include "llvm/ADT/StringSet.h"
 #include "llvm/Support/CommandLine.h"
-#include "llvm/Support/FileSystem.h"
-#include "llvm/Support/FileUtilities.h"
-#include "llvm/Support/Path.h"
 
 #include <string>
 #include <vector>
@@ -46,8 +45,13 @@ static cl::opt<std::string> pattern("pattern", cl::init("static"), cl::value_des
                                     cl::desc("What the plan is told of the pattern: it stays as it is, so that the\n"
                                              "plan may hold it in another order (static, the default), or it may\n"
                                              "change between launches (dynamic)"));
+static cl::opt<std::string> loadPlan("load-plan", cl::value_desc("file"), cl::cat(category),
+                                     cl::desc("Launch with a plan that --save-plan has written"));
+static cl::opt<std::string> savePlan("save-plan", cl::value_desc("file"), cl::cat(category),
+                                     cl::desc("Write the plan to a file"));
 static cl::opt<bool> inspect("inspect", cl::cat(category),
-                             cl::desc("Print the launch info of the file and stop; needs no GPU"));
+                             cl::desc("Print the launch info of the file, or what a saved plan holds, and\n"
+                                      "stop; needs no GPU"));
 static cl::opt<bool> json("json", cl::cat(category), cl::desc("Print JSON instead of a table"));
 static cl::extrahelp moreHelp(R"(
 Examples:
@@ -56,6 +60,8 @@ Examples:
   sparsec-run attention.cubin --arg q=random:2x8x4096x128 --arg k=random:2x2x4096x128 --arg v=random:2x2x4096x128 \
     --arg p=window:1023,0:sink=4 --check
   sparsec-run kernel.cubin --inspect
+  sparsec-run kernel.cubin --arg w=pattern.smtx --arg x=random:8192x512 --save-plan w.plan
+  sparsec-run kernel.cubin --arg w=pattern.smtx --arg x=random:8192x512 --load-plan w.plan
 
 Files:
   .smtx  pattern of the Deep Learning Matrix Collection: every nonzero stands for one block (of random values)
@@ -128,6 +134,28 @@ static std::string checkAssignments() {
   return "";
 }
 
+/// Reads the options of the plan, and says which of them do not go together; empty if all do.
+static std::string parsePlan(PlanRequest &request) {
+  if (pattern != "static" && pattern != "dynamic")
+    return fmt::format("expects --pattern=static or dynamic, but got '{}'", pattern.getValue());
+  const bool loads = loadPlan.getNumOccurrences() != 0, saves = savePlan.getNumOccurrences() != 0;
+  if ((loads && loadPlan.empty()) || (saves && savePlan.empty()))
+    return fmt::format("expects --{}=FILE, but got an empty name",
+                       loads && loadPlan.empty() ? "load-plan" : "save-plan");
+  if (noPlan && (loads || saves))
+    return fmt::format("expects a plan for --{}, but got --no-plan", loads ? "load-plan" : "save-plan");
+  if (loads && pattern.getNumOccurrences() != 0)
+    return "expects --pattern or --load-plan, but got both: a saved plan has its kind of pattern";
+  using Kind = PlanRequest::Kind;
+  request.kind = noPlan                ? Kind::none
+                 : loads               ? Kind::loaded
+                 : pattern == "static" ? Kind::forStaticPattern
+                                       : Kind::forDynamicPattern;
+  request.loadFile = loadPlan;
+  request.saveFile = savePlan;
+  return "";
+}
+
 /// Reads the values of the options, and says what is wrong with them; empty if nothing is.
 static std::string parseOptions(Request &request) {
   std::optional<DeviceRequest> deviceRequest = DeviceRequest::parse(device);
@@ -139,11 +167,8 @@ static std::string parseOptions(Request &request) {
     if (!request.check)
       return fmt::format("expects --check, --check=all or --check=ROWS, but got '{}'", check.getValue());
   }
-  if (pattern != "static" && pattern != "dynamic")
-    return fmt::format("expects --pattern=static or dynamic, but got '{}'", pattern.getValue());
-  request.plan = noPlan                ? PlanRequest::none
-                 : pattern == "static" ? PlanRequest::forStaticPattern
-                                       : PlanRequest::forDynamicPattern;
+  if (std::string mistake = parsePlan(request.plan); !mistake.empty())
+    return mistake;
   if (llvm::StringRef(repeat).getAsInteger(10, request.samples) || request.samples < 0)
     return fmt::format("expects --repeat=SAMPLES, a number of 0 or more, but got '{}'", repeat.getValue());
   if (kernelName.getNumOccurrences() != 0 && kernelName.empty())
@@ -159,6 +184,7 @@ static llvm::Error inFile(llvm::Error error) {
     case SPARSEC_STATUS_VERSION_MISMATCH:
     case SPARSEC_STATUS_WRONG_DEVICE:
     case SPARSEC_STATUS_DEVICE_LIMIT:
+    case SPARSEC_STATUS_INVALID_PLAN:
       return llvm::make_error<StatusError>(status->code,
                                            fmt::format("'{}': {}", inputFile.getValue(), status->message));
     default:
@@ -168,6 +194,8 @@ static llvm::Error inFile(llvm::Error error) {
 }
 
 static llvm::Error inspectFile(llvm::StringRef file) {
+  if (isSavedPlan(file))
+    return inFile(inspectPlan(llvm::outs(), file, json));
   auto images = readImages(file);
   if (!images)
     return inFile(images.takeError());
@@ -175,25 +203,6 @@ static llvm::Error inspectFile(llvm::StringRef file) {
     llvm::outs() << llvm::formatv("{0:2}\n", describeImages(*images));
   else
     printImages(llvm::outs(), *images);
-  return llvm::Error::success();
-}
-
-/// Whether a file can be written there, as far as it is known before the work.
-static llvm::Error checkOutput(llvm::StringRef path) {
-  llvm::StringRef folder = llvm::sys::path::parent_path(path);
-  std::error_code error = llvm::sys::fs::access(folder.empty() ? "." : folder, llvm::sys::fs::AccessMode::Write);
-  if (!error && llvm::sys::fs::is_directory(path))
-    error = std::make_error_code(std::errc::is_a_directory);
-  return error ? llvm::createFileError(path, error) : llvm::Error::success();
-}
-
-/// Writes aside and renames, so that no half-written file is left.
-static llvm::Error writeFile(llvm::StringRef path, llvm::StringRef bytes) {
-  if (llvm::Error error = llvm::writeToOutput(path, [&](llvm::raw_ostream &stream) {
-        stream << bytes;
-        return llvm::Error::success();
-      }))
-    return llvm::createFileError(path, std::move(error));
   return llvm::Error::success();
 }
 
@@ -260,6 +269,9 @@ static llvm::Expected<bool> runFile(llvm::StringRef file, const Request &request
     if (llvm::Error error = checkOutput(path))
       return error;
   }
+  if (!request.plan.saveFile.empty())
+    if (llvm::Error error = checkOutput(request.plan.saveFile))
+      return error;
 
   Report report = makeReport(*loaded, kernel, inputFile, *host);
   auto execution = execute(*loaded, kernel, *host, request.plan, request.samples);
@@ -277,6 +289,8 @@ static llvm::Expected<bool> runFile(llvm::StringRef file, const Request &request
   else
     printTable(llvm::outs(), report);
   llvm::outs().flush();
+  if (report.execution.plan && !json)
+    printPlan(llvm::errs(), *report.execution.plan);
   if (report.check)
     printCheck(llvm::errs(), *report.check);
   if (llvm::Error error = writeOutputs(*host))

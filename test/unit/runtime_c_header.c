@@ -66,7 +66,7 @@ AT(sparsec_allocator_t, user_data, 8);
 AT(sparsec_allocator_t, allocate, 16);
 AT(sparsec_allocator_t, free, 24);
 
-_Static_assert(sizeof(sparsec_plan_options_t) == 48, "the first version");
+_Static_assert(sizeof(sparsec_plan_options_t) == 64, "the first version had 48");
 AT(sparsec_plan_options_t, size, 0);
 AT(sparsec_plan_options_t, arguments, 8);
 AT(sparsec_plan_options_t, argument_count, 16);
@@ -74,8 +74,10 @@ AT(sparsec_plan_options_t, stream, 24);
 AT(sparsec_plan_options_t, allocator, 32);
 AT(sparsec_plan_options_t, flags, 40);
 AT(sparsec_plan_options_t, reserved, 44);
+AT(sparsec_plan_options_t, progress, 48);
+AT(sparsec_plan_options_t, progress_data, 56);
 
-_Static_assert(sizeof(sparsec_plan_info_t) == 80, "the first version had 64");
+_Static_assert(sizeof(sparsec_plan_info_t) == 240, "the first version had 64");
 AT(sparsec_plan_info_t, size, 0);
 AT(sparsec_plan_info_t, order, 8);
 AT(sparsec_plan_info_t, reserved, 12);
@@ -87,6 +89,7 @@ AT(sparsec_plan_info_t, balance, 48);
 AT(sparsec_plan_info_t, milliseconds, 56);
 AT(sparsec_plan_info_t, windows, 64);
 AT(sparsec_plan_info_t, columns, 72);
+AT(sparsec_plan_info_t, reason, 80);
 
 _Static_assert(sizeof(sparsec_launch_options_t) == 40, "the first version");
 AT(sparsec_launch_options_t, size, 0);

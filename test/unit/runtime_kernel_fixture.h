@@ -61,6 +61,21 @@ protected:
     return runtime::Status(sparsec_plan_create(kernel, &options, &plan));
   }
 
+  ByteVector savePlan() {
+    size_t bytes = 0, written = 0;
+    EXPECT_OK(sparsec_plan_save(plan, nullptr, 0, &bytes));
+    ByteVector saved(bytes);
+    EXPECT_OK(sparsec_plan_save(plan, saved.data(), saved.size(), &written));
+    EXPECT_EQ(written, bytes);
+    return saved;
+  }
+
+  /// In place of the plan before; none where it fails.
+  runtime::Status loadPlan(const ByteVector &saved, const sparsec_plan_options_t *options = nullptr) {
+    sparsec_plan_destroy(std::exchange(plan, nullptr));
+    return runtime::Status(sparsec_plan_load(kernel, saved.data(), saved.size(), options, &plan));
+  }
+
   sparsec_plan_info_t planInfo(size_t variant = 0) {
     auto info = sized<sparsec_plan_info_t>();
     EXPECT_OK(sparsec_plan_info(plan, variant, &info));

@@ -290,6 +290,15 @@ TEST_F(Paired, PlansHaveThePairsAndTilesOfThePattern) {
   EXPECT_EQ(offsets[planInfo().workers], blocks) << "a tile for each stored block";
 }
 
+TEST_F(Paired, PlansAreNotSavedNorLoaded) {
+  loadProduct(false);
+  ASSERT_OK(createStaticPlan(arguments));
+  size_t bytes = 1;
+  EXPECT_STATUS(sparsec_plan_save(plan, nullptr, 0, &bytes), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "plans with pairs of blocks cannot be saved yet");
+  EXPECT_EQ(bytes, 0u);
+}
+
 TEST_F(Paired, LaunchesWithAPlanCheckAllListsThatAskForIt) {
   loadProduct(true);
   ASSERT_OK(createStaticPlan(arguments));

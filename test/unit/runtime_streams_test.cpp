@@ -24,8 +24,13 @@ struct Shape {
 };
 
 Streams streamsOf(const Pattern &pattern, const Shape &shape, bool mayReorderRows = false) {
-  return makeStreams({pattern.view(), shape.windowRows(), shape.consumers, shape.bundle, shape.stageColumns,
-                      shape.chunkProducts, mayReorderRows});
+  return makeStreams({pattern.view(),
+                      shape.windowRows(),
+                      shape.consumers,
+                      shape.bundle,
+                      shape.stageColumns,
+                      shape.chunkProducts,
+                      {mayReorderRows, {}}});
 }
 
 /// A block that a walk multiplies: where it puts the product, and the block column of X.

@@ -5,6 +5,7 @@
 #include "image/launch_info_reader.h"
 #include "plan/transpose.h"
 #include "runtime_block_pattern.h"
+#include "runtime_saved_plan.h"
 #include "runtime_static_plan_fixture.h"
 #include "runtime_stream_image.h"
 
@@ -183,6 +184,52 @@ TEST_F(TransposedPlan, AMatrixWithoutBlocksHasAnIndexToo) {
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
   EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_ROW_STARTS, 6), std::vector<int32_t>(6, 0));
   EXPECT_EQ(launched(), "linear_aligned");
+}
+
+TEST_F(TransposedPlan, ComesBackFromItsBytes) {
+  for (bool hasStreams : {false, true}) {
+    prepare(hasStreams ? linearWithStreams() : cudaLinear(), hasStreams ? 11 : 14);
+    ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+    const PlanContents before = contentsOf(*plan);
+    const ByteVector saved = savePlan();
+    ASSERT_OK(loadPlan(saved));
+    EXPECT_EQ(contentsOf(*plan), before);
+    EXPECT_EQ(savePlan(), saved);
+    EXPECT_EQ(plan->variants[1].sections[SPARSEC_PLAN_ROW_BLOCKS] ==
+                  plan->variants[0].sections[SPARSEC_PLAN_ROW_BLOCKS],
+              !hasStreams)
+        << "variants still share the index";
+    EXPECT_EQ(launched(), hasStreams ? "linear_streams" : "linear_aligned");
+  }
+}
+
+TEST_F(TransposedPlan, DamagedIndicesAreRefused) {
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  const ByteVector good = savePlan();
+  auto refusesWord = [&](const std::string &message, uint32_t section, int64_t index, uint32_t value) {
+    ByteVector bytes = good;
+    setWord(bytes, 0, section, index, value);
+    EXPECT_STATUS(loadPlan(mended(bytes)), SPARSEC_STATUS_INVALID_PLAN, message);
+  };
+  refusesWord("row starts of variant 0: expects 0 at 0, but got 1", SPARSEC_PLAN_ROW_STARTS, 0, 1);
+  refusesWord("row starts of variant 0: expects at least 4 at 2, but got 3", SPARSEC_PLAN_ROW_STARTS, 1, 4);
+  refusesWord("row starts of variant 0: expects 9 at the end, but got 10", SPARSEC_PLAN_ROW_STARTS, -1, 10);
+  refusesWord("row columns of variant 0: expects 0 to 3 at 0, but got 4", SPARSEC_PLAN_ROW_COLUMNS, 0, 4);
+  refusesWord("row columns of variant 0: expects 1 to 3 at 1, but got 0", SPARSEC_PLAN_ROW_COLUMNS, 1, 0);
+  refusesWord("row columns of variant 0: expects 0 to 3 at 0, but got -1", SPARSEC_PLAN_ROW_COLUMNS, 0, UINT32_MAX);
+  refusesWord("row blocks of variant 0: block 9 at 0 is out of range", SPARSEC_PLAN_ROW_BLOCKS, 0, 9);
+  refusesWord("row blocks of variant 0: block 5 at 1 is out of range or there twice", SPARSEC_PLAN_ROW_BLOCKS, 0, 5);
+  // Without its three records a kernel would have nothing to read: those behind them move to their place.
+  SavedPlanHeader header;
+  std::memcpy(&header, good.data(), sizeof(header));
+  ByteVector bytes = good;
+  const size_t first = recordOf(bytes, 0, SPARSEC_PLAN_ROW_STARTS);
+  std::memmove(bytes.data() + first, bytes.data() + first + 3 * sizeof(SavedSection),
+               (header.sectionCount - 5) * sizeof(SavedSection));
+  header.sectionCount -= 3;
+  std::memcpy(bytes.data(), &header, sizeof(header));
+  EXPECT_STATUS(loadPlan(mended(bytes)), SPARSEC_STATUS_INVALID_PLAN,
+                "variant 0 lacks the index of the transposed matrix");
 }
 
 TEST_F(TransposedPlan, PatternsMustBeKnownAndStatic) {

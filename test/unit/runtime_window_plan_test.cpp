@@ -4,6 +4,7 @@
 #include "image/launch_info_reader.h"
 #include "plan/plan.h"
 #include "runtime_static_plan_fixture.h"
+#include "runtime_window_image.h"
 #include "sparsec/runtime.hpp"
 
 #include <algorithm>
@@ -14,36 +15,6 @@ using namespace sparsec::runtime;
 using namespace sparsec::test;
 
 namespace {
-
-enum { columnCost = 150, sectionCount = SPARSEC_PLAN_STEPS + 1 };
-
-/// cudaLinear() with one more variant in front of the others: windows of three block rows, a ring of five slots. Its
-/// parameters are the nine sections of the plan, the tile rows, the panels and the period.
-LaunchInfoBuilder linearWithWindows() {
-  LaunchInfoBuilder info = cudaLinear();
-  const uint32_t number = info.addVariant();
-  info.setTile(number, 192, 256);
-  sparsec_stage_info_t &stage = info.stages[number];
-  info.extents[stage.row_first].block = 192;
-  std::strcpy(stage.symbol, "linear_windows");
-  stage.slots = 5;
-  stage.parameter_first = uint32_t(info.parameters.size());
-  for (uint32_t section = 0; section < sectionCount; ++section)
-    info.parameters.push_back({SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0});
-  for (uint32_t source : {SPARSEC_SOURCE_TILE_ROWS, SPARSEC_SOURCE_PANELS, SPARSEC_SOURCE_PERIOD})
-    info.parameters.push_back({source, 0, 0, 0});
-  stage.parameter_count = uint32_t(info.parameters.size()) - stage.parameter_first;
-  sparsec_variant_info_t &variant = info.variants.back();
-  variant.required_sections = windowSections;
-  variant.plan_cost_first = uint32_t(info.planCosts.size());
-  variant.plan_cost_count = 4;
-  info.planCosts.insert(info.planCosts.end(), {{SPARSEC_PLAN_COST_TILE_OVERHEAD, 2},
-                                               {SPARSEC_PLAN_COST_GROUPED_DENSITY, 0},
-                                               {SPARSEC_PLAN_COST_COLUMN, columnCost},
-                                               {SPARSEC_PLAN_COST_WINDOW_DENSITY, 101}});
-  std::rotate(info.variants.begin(), info.variants.end() - 1, info.variants.end());
-  return info;
-}
 
 //===----------------------------------------------------------------------===//
 // Images
@@ -147,7 +118,7 @@ TEST_F(WindowPlan, LaunchesTakeTheVariantOfThePlan) {
   EXPECT_EQ(chosenVariant(), 0u);
   EXPECT_EQ(launched(), "linear_windows");
   EXPECT_EQ(fake.launches.back().gridX, 8u) << "2 windows and 2 panels, clusters of 2";
-  for (size_t i = 0; i < sectionCount; ++i)
+  for (size_t i = 0; i < windowPlanSections; ++i)
     EXPECT_EQ(fake.launches.back().words[i], reinterpret_cast<uintptr_t>(plan->variants[0].sections[i]));
   EXPECT_EQ(uint32_t(fake.launches.back().words[9]), 2u) << "tile rows";
   // A launch that does not meet the requirements of the first two takes the last one.

@@ -19,7 +19,7 @@ using sparsec::test::Pattern;
 namespace {
 
 Windows windowsOf(const Pattern &pattern, int64_t groups, int64_t slots, bool mayReorderRows) {
-  return makeWindows({pattern.view(), groups, slots, mayReorderRows});
+  return makeWindows({pattern.view(), groups, slots, {mayReorderRows, {}}});
 }
 
 constexpr uint32_t noBlock = 65535;

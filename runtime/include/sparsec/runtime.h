@@ -58,6 +58,8 @@ typedef enum sparsec_status_code_e {
   SPARSEC_STATUS_NOT_FOUND = 9,     /* there is no kernel of that name */
   SPARSEC_STATUS_DRIVER_ERROR = 10, /* the CUDA driver refused; the message has the name of its error */
   SPARSEC_STATUS_INTERNAL = 11,
+  SPARSEC_STATUS_CANCELLED = 12,    /* a callback of the caller cancelled the work */
+  SPARSEC_STATUS_INVALID_PLAN = 13, /* a saved plan is damaged, or of another version, kernel, device or pattern */
 } sparsec_status_code_t;
 
 SPARSEC_API sparsec_status_code_t sparsec_status_code(sparsec_status_t status);
@@ -432,114 +434,7 @@ SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer)
 
 /* ---- Plans --------------------------------------------------------------- */
 
-typedef struct sparsec_plan_s *sparsec_plan_t;
-
-#define SPARSEC_ALLOCATION_ALIGNMENT 256 /* bytes */
-
-/* The functions from which a plan gets its device memory. */
-typedef struct sparsec_allocator_s {
-  size_t size;     /* sizeof(sparsec_allocator_t) */
-  void *user_data; /* the first argument of both functions */
-  /* Returns memory of the plan's device, aligned to SPARSEC_ALLOCATION_ALIGNMENT, for work that is enqueued on the
-   * stream from now on. Returns NULL if there is not enough memory. */
-  void *(*allocate)(void *user_data, size_t bytes, void *stream);
-  /* The library calls it once for each allocation, with the same bytes and stream. */
-  void (*free)(void *user_data, void *memory, size_t bytes, void *stream);
-} sparsec_allocator_t;
-
-typedef enum sparsec_plan_flag_e {
-  /* The pattern of the launches is that of the plan: its index arrays have the same contents in every launch, wherever
-   * they are. The plan may then hold the pattern in another order, in windows of block rows that share what they load
-   * (see SPARSEC_PLAN_WINDOW_ROWS and SPARSEC_PLAN_STAGE_OFFSETS), for the variants that can use it. Launches that
-   * check their lists, and launches on the host, refuse other contents. Other launches with other contents give wrong
-   * results. Values may change. */
-  SPARSEC_PLAN_STATIC_PATTERN = 1,
-  /* Makes the plan in less time: block rows share windows in their own order. */
-  SPARSEC_PLAN_FAST = 2,
-} sparsec_plan_flag_t;
-
-typedef struct sparsec_plan_options_s {
-  size_t size; /* sizeof(sparsec_plan_options_t) */
-  /* The arguments of the launches, in the kernel's order. Each may be open (kind 0), and so may sizes of dense tensors
-   * (SPARSEC_DYNAMIC). The plan ignores data and strides of dense tensors, values and scalars. NULL with a count of 0
-   * means that all are open. */
-  const sparsec_argument_t *arguments;
-  size_t argument_count;
-  void *stream;                         /* as for launches */
-  const sparsec_allocator_t *allocator; /* NULL: sparsec_memory_allocate and sparsec_memory_free */
-  uint32_t flags;                       /* of sparsec_plan_flag_t; 0: none */
-  uint32_t reserved;
-} sparsec_plan_options_t;
-
-/* How the workers of a launch share out its tiles. */
-typedef enum sparsec_tile_order_e {
-  SPARSEC_TILE_ORDER_FIXED = 0,   /* workers take tiles in turn, as without a plan */
-  SPARSEC_TILE_ORDER_LISTS = 1,   /* each worker has a list; the costs of the tiles balance the lists */
-  SPARSEC_TILE_ORDER_COUNTER = 2, /* a worker that is free takes the next tile from a counter in the workspace */
-} sparsec_tile_order_t;
-
-/* What a plan holds for one variant of its kernel. */
-typedef struct sparsec_plan_info_s {
-  size_t size;                /* sizeof(sparsec_plan_info_t) */
-  sparsec_tile_order_t order; /* a launch of COUNTER without a workspace has FIXED */
-  uint32_t reserved;
-  int64_t workers, tiles;         /* workers: CTAs, clusters of CTAs, or warpgroups with tiles of their own.
-                                     SPARSEC_DYNAMIC if sizes are open; the workers of lists are always known */
-  int64_t bytes, workspace_bytes; /* device memory of the plan, and of the workspace of a launch. SPARSEC_DYNAMIC if
-                                     a size is open that the workspace needs */
-  double balance;                 /* mean load / largest load of the tiles in the lists, 1 is perfect */
-  double milliseconds;            /* host time to make the plan for all variants, with copies */
-  /* The windows of a static pattern, and the sum of their columns; 0: there are none. A tile loads every column of its
-   * window once, for all rows of the window. The blocks of the matrix divided by `columns` is therefore the number of
-   * products for each column that is loaded: 1 if no rows share a column. */
-  int64_t windows, columns;
-} sparsec_plan_info_t;
-
-/*
- * Makes a plan. A plan says which worker computes which tiles of the result, in
- * which order. It makes launches faster whose tiles differ in cost. It does not
- * change the result of a variant. A plan of a static pattern
- * (SPARSEC_PLAN_STATIC_PATTERN) may let launches take another variant, which may
- * add in another order. A kernel that takes the transpose of a block-sparse matrix
- * (SPARSEC_LAYOUT_TRANSPOSED) needs such a plan, made with the matrix.
- *
- * The sizes of the arguments are part of the plan. A launch with other sizes is
- * refused. An open size may differ from launch to launch. The call checks lists of
- * blocks as sparsec_blocks_check does. The plan keeps no reference to them, nor to
- * the options. The values of a block-sparse operand may therefore change between
- * launches. Unless the pattern is static, its lists may change too, but the
- * balance is then worse.
- *
- * If all sizes and the lists are known, the plan balances the tiles over the SMs by
- * their costs. It also does so for a product whose matrix is known and whose width
- * is open: one plan serves all widths. It has lists unless the matrix is nearly
- * dense (see SPARSEC_PLAN_COST_GROUPED_DENSITY). If anything else is open, workers
- * of attention take tiles as they become free, provided that the launch brings a
- * workspace. Other kernels have a fixed order.
- *
- * The call reads lists in device memory in the order of the stream, behind the work
- * that is already on it, and writes the plan's memory in the same order. It waits
- * for the stream. When it returns, launches with the plan may use any stream. The
- * stream must not be captured meanwhile.
- *
- * Launches on several streams may use a plan at once. The caller destroys the plan
- * when they are done. A plan with an allocator needs the stream on which it was
- * made until then.
- */
-SPARSEC_API sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_plan_options_t *options,
-                                                 sparsec_plan_t *out_plan) SPARSEC_MUST_USE;
-SPARSEC_API void sparsec_plan_destroy(sparsec_plan_t plan);
-SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant,
-                                               sparsec_plan_info_t *out_info) SPARSEC_MUST_USE;
-/*
- * Gives the bytes that are enough for a launch with the plan, whichever variant the
- * launch takes. 0 means that it needs no workspace. If a workspace needs a size
- * that is open in the plan, the call takes it from the arguments of the launch,
- * which may be open as those of a plan. With a count of 0 it takes all sizes from
- * the plan. It refuses a size that is open in both.
- */
-SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, const sparsec_argument_t *arguments,
-                                                          size_t argument_count, size_t *out_bytes) SPARSEC_MUST_USE;
+typedef struct sparsec_plan_s *sparsec_plan_t; /* see plans.h */
 
 /* ---- Launch --------------------------------------------------------------- */
 
@@ -676,5 +571,7 @@ SPARSEC_API sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, cons
 #ifdef __cplusplus
 } /* extern "C" */
 #endif
+
+#include "sparsec/plans.h"
 
 #endif /* SPARSEC_RUNTIME_H */

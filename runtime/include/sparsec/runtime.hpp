@@ -15,7 +15,9 @@
 #include "sparsec/argument.hpp"
 #include "sparsec/runtime.h"
 
+#include <exception>
 #include <fstream>
+#include <functional>
 #include <initializer_list>
 #include <iterator>
 #include <memory>
@@ -255,23 +257,96 @@ private:
   detail::Owner<sparsec_pattern_buffer_t, sparsec_pattern_buffer_destroy> owner;
 };
 
+/// The options of a plan; see sparsec_plan_options_t.
+struct PlanOptions {
+  void *stream = nullptr;
+  const sparsec_allocator_t *allocator = nullptr;
+  uint32_t flags = 0; // of sparsec_plan_flag_t
+  /// Gets how much of how much is done. True cancels, and an exception does too: it leaves the call.
+  std::function<bool(int64_t done, int64_t total)> progress = {};
+};
+
+namespace detail {
+/// Calls a C++ function from C. An exception waits until C has returned.
+class ProgressCall {
+public:
+  explicit ProgressCall(const PlanOptions &options) : function(options.progress) {}
+  void addTo(sparsec_plan_options_t &options) {
+    options.progress = function ? &ProgressCall::call : nullptr;
+    options.progress_data = this;
+  }
+  /// Throws what the function threw, else what the call says.
+  void check(sparsec_status_t status) const {
+    if (exception) {
+      sparsec_status_free(status);
+      std::rethrow_exception(exception);
+    }
+    sparsec::check(status);
+  }
+
+private:
+  static int32_t call(void *self, int64_t done, int64_t total) {
+    auto *progress = static_cast<ProgressCall *>(self);
+    try {
+      return progress->function(done, total) ? 1 : 0;
+    } catch (...) {
+      progress->exception = std::current_exception();
+      return 1;
+    }
+  }
+
+  const std::function<bool(int64_t, int64_t)> &function;
+  std::exception_ptr exception;
+};
+
+inline sparsec_plan_options_t planOptions(const ArgumentArray &arguments, const PlanOptions &options) {
+  auto result = sized<sparsec_plan_options_t>();
+  result.arguments = arguments.data();
+  result.argument_count = arguments.size();
+  result.stream = options.stream;
+  result.allocator = options.allocator;
+  result.flags = options.flags;
+  return result;
+}
+} // namespace detail
+
 /// A plan says which worker computes which tiles.
 class Plan {
 public:
   /// Makes a plan for launches with these arguments. Any of them may be open; see sparsec_plan_create. The flags are of
   /// sparsec_plan_flag_t.
   Plan(const Kernel &kernel, std::initializer_list<Argument> arguments, void *stream = nullptr,
-       const sparsec_allocator_t *allocator = nullptr, uint32_t flags = 0) {
+       const sparsec_allocator_t *allocator = nullptr, uint32_t flags = 0)
+      : Plan(kernel, arguments, PlanOptions{stream, allocator, flags}) {}
+  Plan(const Kernel &kernel, std::initializer_list<Argument> arguments, const PlanOptions &options) {
     const ArgumentArray array(arguments);
-    auto options = sized<sparsec_plan_options_t>();
-    options.arguments = array.data();
-    options.argument_count = array.size();
-    options.stream = stream;
-    options.allocator = allocator;
-    options.flags = flags;
+    sparsec_plan_options_t all = detail::planOptions(array, options);
+    detail::ProgressCall progress(options);
+    progress.addTo(all);
     sparsec_plan_t handle;
-    check(sparsec_plan_create(kernel.handle(), &options, &handle));
+    progress.check(sparsec_plan_create(kernel.handle(), &all, &handle));
     owner.reset(handle);
+  }
+  /// Makes a plan from the bytes of save(). An Error with SPARSEC_STATUS_INVALID_PLAN says that it must be made again.
+  /// Arguments are compared with those of the plan; without arguments all are open. Of the options, flags and progress
+  /// have no meaning here.
+  static Plan load(const Kernel &kernel, const void *data, size_t bytes, std::initializer_list<Argument> arguments = {},
+                   const PlanOptions &options = {}) {
+    const ArgumentArray array(arguments);
+    sparsec_plan_options_t all = detail::planOptions(array, options);
+    if (array.size() == 0)
+      all.arguments = nullptr;
+    sparsec_plan_t handle;
+    check(sparsec_plan_load(kernel.handle(), data, bytes, &all, &handle));
+    return Plan(handle);
+  }
+  /// The plan as bytes; see sparsec_plan_save.
+  std::vector<unsigned char> save() const {
+    size_t bytes;
+    check(sparsec_plan_save(handle(), nullptr, 0, &bytes));
+    std::vector<unsigned char> saved(bytes);
+    check(sparsec_plan_save(handle(), saved.data(), saved.size(), &bytes));
+    return saved;
   }
   sparsec_plan_info_t info(size_t variant = 0) const {
     auto result = sized<sparsec_plan_info_t>();
@@ -288,6 +363,7 @@ public:
   sparsec_plan_t handle() const { return owner.get(); }
 
 private:
+  explicit Plan(sparsec_plan_t handle) : owner(handle) {}
   detail::Owner<sparsec_plan_t, sparsec_plan_destroy> owner;
 };
 

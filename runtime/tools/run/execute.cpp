@@ -2,10 +2,12 @@
 
 #include "execute.h"
 
+#include "output.h"
 #include "progress.h"
 
 #include "llvm/ADT/STLExtras.h"
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/Support/ErrorHandling.h"
 
 #include <algorithm>
 #include <chrono>
@@ -136,43 +138,87 @@ static llvm::Expected<Timing> measure(const Launcher &launcher, int64_t samples)
   return Timing{median, times.front(), samples, launches};
 }
 
-static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const ArgumentArray &arguments, uint32_t flags) {
-  auto options = sized<sparsec_plan_options_t>();
-  options.arguments = arguments.data();
-  options.argument_count = arguments.size();
+static llvm::Expected<OwnedPlan> createPlan(sparsec_kernel_t kernel, sparsec_plan_options_t options, uint32_t flags) {
+  Progress progress("making the plan");
   options.flags = flags;
+  options.progress_data = &progress;
+  options.progress = [](void *data, int64_t done, int64_t total) -> int32_t {
+    static_cast<Progress *>(data)->update(done, total);
+    return 0;
+  };
   sparsec_plan_t created = nullptr;
   if (llvm::Error error = toError(sparsec_plan_create(kernel, &options, &created)))
     return error;
   return OwnedPlan(created);
 }
 
+static llvm::Expected<OwnedPlan> loadPlan(sparsec_kernel_t kernel, const sparsec_plan_options_t &options,
+                                          const std::string &path) {
+  auto file = readers::readFile(path);
+  if (!file)
+    return file.takeError();
+  const llvm::StringRef bytes = (*file)->getBuffer();
+  sparsec_plan_t loaded = nullptr;
+  if (llvm::Error error =
+          toError(sparsec_plan_load(kernel, bytes.data(), bytes.size(), &options, &loaded), fmt::format("'{}'", path)))
+    return error;
+  return OwnedPlan(loaded);
+}
+
+static llvm::Error savePlan(sparsec_plan_t plan, const std::string &path) {
+  size_t size = 0;
+  if (llvm::Error error = toError(sparsec_plan_save(plan, nullptr, 0, &size)))
+    return error;
+  std::string bytes(size, 0);
+  if (llvm::Error error = toError(sparsec_plan_save(plan, bytes.data(), bytes.size(), &size)))
+    return error;
+  return writeFile(path, bytes);
+}
+
+/// The plan that is asked for; null: none.
+static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const ArgumentArray &arguments,
+                                          const PlanRequest &request) {
+  auto options = sized<sparsec_plan_options_t>();
+  options.arguments = arguments.data();
+  options.argument_count = arguments.size();
+  switch (request.kind) {
+  case PlanRequest::Kind::none:
+    return OwnedPlan();
+  case PlanRequest::Kind::loaded:
+    return loadPlan(kernel, options, request.loadFile);
+  case PlanRequest::Kind::forStaticPattern:
+    return createPlan(kernel, options, SPARSEC_PLAN_STATIC_PATTERN);
+  case PlanRequest::Kind::forDynamicPattern:
+    return createPlan(kernel, options, 0);
+  }
+  llvm_unreachable("unknown kind");
+}
+
 llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
-                                  PlanRequest request, int64_t samples) {
+                                  const PlanRequest &request, int64_t samples) {
   Execution execution;
   DeviceArguments arguments(loaded.device.get());
   if (llvm::Error error = arguments.upload(host))
     return error;
   const ArgumentArray views(arguments.views().data(), arguments.views().size());
-  OwnedPlan plan;
-  if (request != PlanRequest::none) {
-    auto made = makePlan(kernel, views, request == PlanRequest::forStaticPattern ? SPARSEC_PLAN_STATIC_PATTERN : 0);
-    if (!made)
-      return made.takeError();
-    plan = std::move(*made);
-  }
+  auto plan = makePlan(kernel, views, request);
+  if (!plan)
+    return plan.takeError();
+  if (!request.saveFile.empty())
+    if (llvm::Error error = savePlan(plan->get(), request.saveFile))
+      return error;
   size_t variant = 0;
-  if (llvm::Error error = toError(sparsec_launch_variant(kernel, plan.get(), views.data(), views.size(), &variant)))
+  if (llvm::Error error = toError(sparsec_launch_variant(kernel, plan->get(), views.data(), views.size(), &variant)))
     return error;
   execution.variant = sparsec_kernel_variant(kernel, variant);
   execution.stage = sparsec_kernel_stage(kernel, variant, 0);
-  if (plan) {
+  if (*plan) {
     execution.plan = sized<sparsec_plan_info_t>();
-    if (llvm::Error error = toError(sparsec_plan_info(plan.get(), variant, &*execution.plan)))
+    if (llvm::Error error = toError(sparsec_plan_info(plan->get(), variant, &*execution.plan)))
       return error;
   }
 
-  Launcher launcher{loaded.device.get(), kernel, plan.get(), views};
+  Launcher launcher{loaded.device.get(), kernel, plan->get(), views};
   auto first = launcher.run(1);
   if (!first)
     return first.takeError();

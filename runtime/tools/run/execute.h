@@ -7,6 +7,7 @@
 #include "arguments.h"
 
 #include <optional>
+#include <string>
 
 namespace sparsec::run {
 
@@ -30,8 +31,12 @@ struct LoadedModule {
 /// for it.
 llvm::Expected<LoadedModule> loadModule(llvm::StringRef file, DeviceRequest request);
 
-/// --no-plan and --pattern.
-enum class PlanRequest { none, forStaticPattern, forDynamicPattern };
+/// --no-plan, --pattern, --load-plan and --save-plan.
+struct PlanRequest {
+  enum class Kind { none, forStaticPattern, forDynamicPattern, loaded } kind = Kind::forStaticPattern;
+  std::string loadFile; // of a loaded plan
+  std::string saveFile; // empty: the plan is not saved
+};
 
 struct Timing {
   double medianMilliseconds, minimumMilliseconds;
@@ -48,8 +53,10 @@ struct Execution {
 /// Runs the kernel once into `host`'s results and then, if `samples` is positive, times it: a sample is the wall-clock
 /// time of a batch of launches and one synchronisation, divided by the launches. A batch takes about 20 ms, so that the
 /// cost of the synchronisation does not count.
+///
+/// A plan that is to be saved is written before the kernel runs.
 llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
-                                  PlanRequest request, int64_t samples);
+                                  const PlanRequest &request, int64_t samples);
 
 } // namespace sparsec::run
 

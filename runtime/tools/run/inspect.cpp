@@ -34,12 +34,6 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
-static constexpr const char *planSectionNames[] = {
-    "tile offsets",  "tiles",        "window rows", "column offsets", "columns",       "block offsets",
-    "blocks",        "step offsets", "steps",       "stage offsets",  "stage columns", "stage products",
-    "chunk offsets", "chunk blocks", "row starts",  "row columns",    "row blocks",
-    "pair starts",   "pairs"};
-static_assert(std::size(planSectionNames) == runtime::planSectionCount);
 static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
 static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};
 static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
@@ -136,7 +130,7 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
                        fmt::join(llvm::ArrayRef(map.box, map.rank), "x"), swizzleNames[map.swizzle]);
   }
   case SPARSEC_SOURCE_PLAN_SECTION:
-    return fmt::format("plan section {}", planSectionNames[parameter.index]);
+    return fmt::format("plan section {}", runtime::planSectionNames[parameter.index]);
   case SPARSEC_SOURCE_WORKSPACE:
     return fmt::format("workspace {}", parameter.index);
   case SPARSEC_SOURCE_TILE_ROWS:
@@ -235,7 +229,7 @@ static std::vector<std::string> requiredSections(const sparsec_variant_info_t &v
   std::vector<std::string> names;
   for (uint32_t section = 0; section < runtime::planSectionCount; ++section)
     if ((variant.required_sections >> section & 1) != 0)
-      names.emplace_back(planSectionNames[section]);
+      names.emplace_back(runtime::planSectionNames[section]);
   return names;
 }
 

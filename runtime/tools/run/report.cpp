@@ -2,6 +2,7 @@
 
 #include "report.h"
 
+#include "inspect_plan.h"
 #include "operation_view.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -58,7 +59,9 @@ static llvm::json::Object describeCheck(const CheckResult &check) {
 }
 
 static llvm::json::Object describePlan(const sparsec_plan_info_t &plan) {
-  llvm::json::Object object{{"workers", plan.workers},
+  llvm::json::Object object{{"order", orderName(plan.order)},
+                            {"reason", plan.reason},
+                            {"workers", plan.workers},
                             {"tiles", plan.tiles},
                             {"bytes", plan.bytes},
                             {"balance", plan.balance},
@@ -92,6 +95,11 @@ llvm::json::Value describeReport(const Report &report) {
   if (report.check)
     object["check"] = describeCheck(*report.check);
   return object;
+}
+
+void printPlan(llvm::raw_ostream &stream, const sparsec_plan_info_t &plan) {
+  stream << fmt::format("sparsec-run: plan of {} bytes in {:.2f} ms, balance {:.3f}: {}\n", plan.bytes,
+                        plan.milliseconds, plan.balance, plan.reason);
 }
 
 void printCheck(llvm::raw_ostream &stream, const CheckResult &check) {

@@ -39,6 +39,9 @@ Report makeReport(const LoadedModule &loaded, sparsec_kernel_t kernel, llvm::Str
 void printTable(llvm::raw_ostream &stream, const Report &report);
 llvm::json::Value describeReport(const Report &report);
 
+/// Says what the plan of the launch holds, and why.
+void printPlan(llvm::raw_ostream &stream, const sparsec_plan_info_t &plan);
+
 /// Says what was checked and, if so, what is wrong.
 void printCheck(llvm::raw_ostream &stream, const CheckResult &check);
 

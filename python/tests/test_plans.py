@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Plans: their reasons and progress, and plans that are saved and loaded."""
+
+import numpy as np
+import pytest
+
+import sparsec
+from conftest import assert_product, dense, matrix
+
+
+def test_info_has_a_reason(product):
+    assert product.plan(matrix(), None).info().reason == "fixed order: threads take tiles as they become free"
+
+
+def test_progress_rises_to_all(product):
+    calls = []
+    product.plan(matrix(), None, static=True, progress=lambda done, total: calls.append((done, total)))
+    totals = {total for _, total in calls}
+    assert len(totals) == 1
+    assert [done for done, _ in calls] == sorted({done for done, _ in calls})
+    assert calls[0][0] == 0
+    assert calls[-1][0] == totals.pop()
+
+
+def test_progress_cancels(product):
+    with pytest.raises(sparsec.Cancelled, match="the progress callback cancelled the plan"):
+        product.plan(matrix(), None, static=True, progress=lambda done, total: True)
+
+
+def test_progress_raises(product):
+    def fail(done, total):
+        raise KeyError(f"{done} of {total}")
+
+    with pytest.raises(KeyError, match="0 of"):
+        product.plan(matrix(), None, static=True, progress=fail)
+
+
+def test_saved_plan_serves_calls(product, tmp_path):
+    w, x = matrix(), dense((52, 24))
+    path = tmp_path / "product.plan"
+    path.write_bytes(b"what was there before")
+    product.plan(w, None, static=True).save(path)
+    assert list(tmp_path.iterdir()) == [path]
+    for plan in (product.load_plan(path), product.load_plan(path, w, None), product.load_plan(str(path), w, x)):
+        np.testing.assert_array_equal(product(w, x, plan=plan), product(w, x))
+        assert plan.device == sparsec.HOST
+        assert plan.info().reason == "fixed order: threads take tiles as they become free"
+    assert_product(product(w, x, plan=product.load_plan(path)), w, x)
+
+
+def test_saved_plan_of_another_pattern_is_refused(product, tmp_path):
+    path = tmp_path / "product.plan"
+    product.plan(matrix(seed=1), None, static=True).save(path)
+    other = matrix(seed=2)
+    with pytest.raises(sparsec.InvalidPlan):
+        product.load_plan(path, other, None)
+    with pytest.raises(sparsec.InvalidArgument, match="plan is for"):
+        product(other, dense((52, 24)), plan=product.load_plan(path))
+
+
+def test_damaged_plans_are_refused(product, tmp_path):
+    path = tmp_path / "product.plan"
+    product.plan(matrix(), None, static=True).save(path)
+    good = path.read_bytes()
+    damaged = bytearray(good)
+    damaged[-1] ^= 1
+    for data in (b"", good[:-1], bytes(damaged), product.file.data):
+        path.write_bytes(data)
+        with pytest.raises(sparsec.InvalidPlan, match="saved plan: it"):
+            product.load_plan(path)
+    with pytest.raises(FileNotFoundError):
+        product.load_plan(tmp_path / "missing.plan")
+
+
+def test_saved_plan_of_a_transpose(compile_host, tmp_path):
+    """It holds the index of the transpose, which the host reads."""
+    kernel = compile_host(sparsec.spmm(16, "f16", transposed=True).text())["spmm"]
+    w = matrix()
+    x = dense((w.shape[0], 24))
+    path = tmp_path / "transposed.plan"
+    kernel.plan(w, None, static=True).save(path)
+    np.testing.assert_array_equal(kernel(w, x, plan=kernel.load_plan(path, w, None)), kernel(w, x))

@@ -1,0 +1,316 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/host_lists.h"
+#include "plan/plan_progress.h"
+#include "plan/plan_reason.h"
+
+#include <chrono>
+#include <utility>
+
+namespace sparsec::runtime {
+
+namespace {
+
+Status checkFlags(uint32_t flags) {
+  constexpr uint32_t known = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST;
+  if ((flags & ~known) == 0)
+    return {};
+  return invalidArgument("options: expects flags of 0 to ", known, " (sparsec_plan_flag_t), but got ", flags);
+}
+
+/// The arrays of one variant's sections. They stay until the sections are uploaded.
+struct VariantArrays {
+  Windows windows;
+  Streams streams;
+  TileLists lists;
+};
+
+/// What the plans of all variants are made from.
+struct PlanInput {
+  const sparsec_kernel_s &kernel;
+  const Problem &problem;
+  const HostLists &lists;
+  uint32_t flags; // of sparsec_plan_flag_t
+
+  bool mayReorderRows() const { return (flags & SPARSEC_PLAN_FAST) == 0; }
+};
+
+/// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
+TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t workers, const VariantArrays &arrays) {
+  const Operation &operation = operationOf(input.kernel);
+  const Stage &stage = variant.first();
+  TileListRequest request = {input.kernel,
+                             *variant.info,
+                             *stage.info,
+                             input.problem,
+                             tileGrid(input.kernel, *stage.info, input.problem),
+                             workers,
+                             input.lists.blocks(),
+                             input.lists.matrix(),
+                             input.lists.pairs().isEmpty() ? nullptr : input.lists.resultPattern(input.kernel),
+                             input.lists.pairs().isEmpty() ? nullptr : &input.lists.pairs(),
+                             arrays.windows.isEmpty() ? nullptr : &arrays.windows,
+                             arrays.streams.isEmpty() ? nullptr : &arrays.streams};
+  if (isComplete(operation, input.problem) && !input.lists.areMissing()) {
+    // The last CTA's teams all look for a list.
+    int64_t teams = stage.info->concurrent_tiles;
+    request.workers = ceilDivide(workers, teams) * teams;
+    return operation.tileLists(request);
+  }
+  request.workers = stage.residentWorkers;
+  bool isPeriodic = operation.periodicLists && request.blocks && takesPeriod(input.kernel, stage);
+  return isPeriodic ? operation.periodicLists(request) : TileLists();
+}
+
+/// Whether at least this percentage of the blocks is stored.
+bool hasDensity(const BlockPattern &pattern, uint32_t percentage) {
+  return 100 * double(pattern.count()) >= double(percentage) * double(pattern.blockRows) * double(pattern.blockColumns);
+}
+
+/// Why a variant with windows or streams gets none: the pattern is unknown or may change, or other variants are faster.
+/// Empty where it may get them.
+std::string whyNoWindows(const PlanInput &input, const Variant &variant) {
+  const MatrixRows *matrix = input.lists.matrix();
+  if (!matrix)
+    return "the matrix is open";
+  if ((input.flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    return "the pattern may change";
+  if (matrix->pattern.blockRows == 0 || matrix->pattern.blockColumns == 0)
+    return "the matrix is empty";
+  const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_WINDOW_DENSITY);
+  if (hasDensity(matrix->pattern, percentage))
+    return densityReason(matrix->pattern, percentage);
+  // Lines of a block have no end at K (SPARSEC_TENSOR_MAP_BSR_LINES).
+  if (takesStreams(*variant.info) && matrix->depth % matrix->columnsOfBlock != 0)
+    return "K is not a multiple of the block columns, " + std::to_string(matrix->columnsOfBlock);
+  return "";
+}
+
+Windows windowsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order) {
+  return makeWindows({matrix.pattern, stage.tile_m / matrix.rowsOfBlock, stage.slots, std::move(order)});
+}
+
+Streams streamsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order) {
+  return makeStreams({.pattern = matrix.pattern,
+                      .windowRows = stage.tile_m / matrix.rowsOfBlock,
+                      .consumers = stage.tile_m / stage.consumer_rows,
+                      .bundle = stage.product_rows / matrix.rowsOfBlock,
+                      .stageColumns = stage.tile_k / matrix.columnsOfBlock,
+                      .chunkProducts = stage.chunk_products,
+                      .rowOrder = std::move(order)});
+}
+
+void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part) {
+  if (windows.isEmpty())
+    return;
+  part.windows = windows.count();
+  part.columns = windows.columnCount();
+  sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, windows.rows);
+  sections.add(part, SPARSEC_PLAN_COLUMN_OFFSETS, windows.columnOffsets);
+  sections.add(part, SPARSEC_PLAN_COLUMNS, windows.columns);
+  sections.add(part, SPARSEC_PLAN_BLOCK_OFFSETS, windows.blockOffsets);
+  sections.add(part, SPARSEC_PLAN_BLOCKS, windows.blocks);
+  sections.add(part, SPARSEC_PLAN_STEP_OFFSETS, windows.stepOffsets);
+  sections.add(part, SPARSEC_PLAN_STEPS, windows.steps);
+}
+
+void addStreams(const Streams &streams, SectionList &sections, VariantPlan &part) {
+  if (streams.isEmpty())
+    return;
+  part.windows = streams.count();
+  part.columns = streams.columnCount();
+  sections.add(part, SPARSEC_PLAN_WINDOW_ROWS, streams.rows);
+  sections.add(part, SPARSEC_PLAN_STAGE_OFFSETS, streams.stageOffsets);
+  sections.add(part, SPARSEC_PLAN_STAGE_COLUMNS, streams.stageColumns);
+  sections.add(part, SPARSEC_PLAN_STAGE_PRODUCTS, streams.stageProducts);
+  sections.add(part, SPARSEC_PLAN_CHUNK_OFFSETS, streams.chunkOffsets);
+  sections.add(part, SPARSEC_PLAN_CHUNK_BLOCKS, streams.chunkBlocks);
+}
+
+/// The index of the transposed operand, for a variant that takes it.
+void addIndex(const Variant &variant, const TransposedIndex &index, SectionList &sections, VariantPlan &part) {
+  if ((variant.info->required_sections & rowSections) == 0)
+    return;
+  sections.add(part, SPARSEC_PLAN_ROW_STARTS, index.starts);
+  sections.add(part, SPARSEC_PLAN_ROW_COLUMNS, index.columns);
+  sections.add(part, SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
+}
+
+/// The pairs of blocks of a product of two block-sparse matrices.
+void addPairs(const PairIndex &pairs, SectionList &sections, VariantPlan &part) {
+  if (pairs.isEmpty())
+    return;
+  sections.add(part, SPARSEC_PLAN_PAIR_STARTS, pairs.starts);
+  sections.add(part, SPARSEC_PLAN_PAIRS, pairs.pairs);
+}
+
+/// The windows or streams of a variant that takes them. False where it cannot have them: launches pass over it then.
+bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &progress, VariantArrays &arrays,
+                SectionList &sections, VariantPlan &part) {
+  const bool hasStreams = takesStreams(*variant.info);
+  if (!hasStreams && !takesWindows(*variant.info))
+    return true;
+  const std::string what = hasStreams ? "streams" : "windows";
+  if (const std::string reason = whyNoWindows(input, variant); !reason.empty()) {
+    addReason(part, "no " + what + ": " + reason);
+    return false;
+  }
+  const MatrixRows &matrix = *input.lists.matrix();
+  const sparsec_stage_info_t &stage = *variant.first().info;
+  RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); }};
+  if (hasStreams)
+    arrays.streams = streamsOf(stage, matrix, std::move(order));
+  else
+    arrays.windows = windowsOf(stage, matrix, std::move(order));
+  addStreams(arrays.streams, sections, part);
+  addWindows(arrays.windows, sections, part);
+  addReason(part, part.windows == 0 ? "no " + what + ": a number does not fit its section"
+                                    : windowReason(what, matrix.pattern.count(), part.columns));
+  return part.windows != 0;
+}
+
+/// Why the tiles have lists, or none.
+std::string listReason(const PlanInput &input, const Variant &variant, const TileLists &lists) {
+  const bool hasLists = !lists.tiles.empty();
+  if (lists.groupRows != 0) {
+    const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY);
+    return (hasLists ? "lists in groups of " + std::to_string(lists.groupRows) + " tile rows: " : "fixed order: ") +
+           densityReason(input.lists.matrix()->pattern, percentage);
+  }
+  if (!hasLists)
+    return openReason(input.kernel, input.problem, orderWithoutLists(input.kernel, variant), input.lists.areMissing());
+  return isKnown(lists.period) ? "lists for every width: the costs of the tile rows are known"
+                               : "lists: the costs of all tiles are known";
+}
+
+/// How launches share out the tiles.
+void addLists(const PlanInput &input, const Variant &variant, const TileLists &lists, SectionList &sections,
+              VariantPlan &part) {
+  addReason(part, listReason(input, variant, lists));
+  if (lists.tiles.empty()) {
+    part.order = orderWithoutLists(input.kernel, variant);
+    return;
+  }
+  part.order = SPARSEC_TILE_ORDER_LISTS;
+  part.workers = int64_t(lists.offsets.size()) - 1;
+  part.period = lists.period;
+  part.balance = lists.balance;
+  sections.add(part, SPARSEC_PLAN_TILE_OFFSETS, lists.offsets);
+  sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
+}
+
+/// Makes the plan of one variant.
+void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &progress, VariantArrays &arrays,
+                 SectionList &sections, VariantPlan &part) {
+  part = planWithoutSections(input.kernel, variant, input.problem);
+  addIndex(variant, input.lists.transposedIndex(), sections, part);
+  addPairs(input.lists.pairs(), sections, part);
+  // The host hands tiles to threads as they become free: its plan is the checked lists, the index of a transpose, and
+  // pairs.
+  if (input.kernel.module->device->isHost())
+    return addReason(part, "fixed order: threads take tiles as they become free");
+  if (part.tiles == 0)
+    return addReason(part, "fixed order: there are no tiles");
+  if (!addPattern(input, variant, progress, arrays, sections, part))
+    return;
+  part.hasWorkspaces = true;
+  arrays.lists = makeLists(input, variant, part.workers, arrays);
+  addLists(input, variant, arrays.lists, sections, part);
+}
+
+/// The index of a transpose is made once, so that its pattern has to be there and must not change.
+Status checkTransposedOperand(const sparsec_kernel_s &kernel, const HostLists &hostLists, uint32_t flags) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (kernel.argument(i).kind != SPARSEC_ARGUMENT_BSR || !isTransposed(kernel, i))
+      continue;
+    if (hostLists.areMissing() || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+      return invalidArgument("kernel '", kernel.info->name, "' takes the transpose of '", kernel.argument(i).name,
+                             "': its plan needs the matrix and SPARSEC_PLAN_STATIC_PATTERN");
+  }
+  return {};
+}
+
+/// Pairs are made once, too.
+Status pairBlocks(const sparsec_kernel_s &kernel, HostLists &hostLists, uint32_t flags) {
+  if (operationOf(kernel).pairSlots.left == 0)
+    return {};
+  if (hostLists.areMissing() || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    return invalidArgument("kernel '", kernel.info->name,
+                           "' multiplies block-sparse matrices: its plan needs all of them and "
+                           "SPARSEC_PLAN_STATIC_PATTERN");
+  return hostLists.pairBlocks(kernel);
+}
+
+/// The steps of a variant's part in the progress of a plan.
+int64_t stepsOf(const PlanInput &input, const Variant &variant) {
+  const bool hasWindows = takesStreams(*variant.info) || takesWindows(*variant.info);
+  return hasWindows && input.mayReorderRows() && whyNoWindows(input, variant).empty() ? orderStages + 1 : 1;
+}
+
+Status planVariants(const PlanInput &input, const sparsec_plan_options_t &options, sparsec_plan_s &plan) {
+  const std::vector<Variant> &variants = input.kernel.variants;
+  int64_t steps = 0;
+  for (const Variant &variant : variants)
+    steps += stepsOf(input, variant);
+  PlanProgress progress(options, steps);
+  SPARSEC_RETURN_IF_ERROR(progress.report());
+  SectionList sections;
+  std::vector<VariantArrays> arrays(variants.size());
+  plan.variants.resize(variants.size());
+  for (size_t i = 0; i < variants.size(); ++i) {
+    progress.beginPart(stepsOf(input, variants[i]));
+    planVariant(input, variants[i], progress, arrays[i], sections, plan.variants[i]);
+    SPARSEC_RETURN_IF_ERROR(progress.finishPart());
+  }
+  return sections.upload(plan, options);
+}
+
+/// The arguments are checked, and those of the plan's problem.
+Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const sparsec_plan_options_t &options) {
+  const sparsec_kernel_s &kernel = *plan.kernel;
+  // Before lists are read: their memory is as large as the sizes say.
+  SPARSEC_RETURN_IF_ERROR(checkTileCounts(kernel, plan.problem));
+  HostLists lists;
+  SPARSEC_RETURN_IF_ERROR(lists.read(kernel, arguments, options.stream));
+  SPARSEC_RETURN_IF_ERROR(checkTransposedOperand(kernel, lists, options.flags));
+  SPARSEC_RETURN_IF_ERROR(pairBlocks(kernel, lists, options.flags));
+  if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0)
+    plan.lists = lists.known();
+  return planVariants({kernel, plan.problem, lists, options.flags}, options, plan);
+}
+
+Status createPlan(sparsec_kernel_s &kernel, const sparsec_plan_options_t &given,
+                  std::unique_ptr<sparsec_plan_s> &outPlan) {
+  auto begin = std::chrono::steady_clock::now();
+  sparsec_plan_options_t options;
+  SPARSEC_RETURN_IF_ERROR(readStruct(given, {"options"}, options));
+  SPARSEC_RETURN_IF_ERROR(checkFlags(options.flags));
+  SPARSEC_RETURN_IF_ERROR(checkAllocator(options.allocator, {"allocator"}));
+  const PlanArguments arguments(kernel, options);
+  auto plan = newPlan(kernel);
+  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments.data(), arguments.size(), Use::plan, plan->problem));
+  SPARSEC_RETURN_IF_ERROR(fillPlan(*plan, arguments.data(), options));
+  plan->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
+  outPlan = std::move(plan);
+  return {};
+}
+
+} // namespace
+
+} // namespace sparsec::runtime
+
+using namespace sparsec::runtime;
+
+sparsec_status_t sparsec_plan_create(sparsec_kernel_t kernel, const sparsec_plan_options_t *options,
+                                     sparsec_plan_t *out_plan) {
+  return guarded([&]() -> Status {
+    if (!out_plan)
+      return invalidArgument("out_plan is NULL");
+    *out_plan = nullptr;
+    if (!kernel || !options)
+      return invalidArgument(kernel ? "options" : "kernel", " is NULL");
+    std::unique_ptr<sparsec_plan_s> plan;
+    SPARSEC_RETURN_IF_ERROR(createPlan(*kernel, *options, plan));
+    *out_plan = plan.release();
+    return {};
+  });
+}

@@ -1,0 +1,47 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/plan_reason.h"
+
+#include <cstdio>
+#include <cstring>
+
+namespace sparsec::runtime {
+
+namespace {
+
+/// A number with two digits behind the point.
+std::string decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof(text), "%.2f", value);
+  return text;
+}
+
+} // namespace
+
+std::string densityReason(const BlockPattern &pattern, uint32_t percentage) {
+  const double all = double(pattern.blockRows) * double(pattern.blockColumns);
+  return "density " + decimal(all == 0 ? 0 : double(pattern.count()) / all) + " is at least " +
+         decimal(percentage / 100.0);
+}
+
+std::string windowReason(const std::string &what, int64_t blocks, int64_t columns) {
+  return what + ": " + decimal(columns == 0 ? 0 : double(blocks) / double(columns)) + " blocks per column";
+}
+
+std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,
+                       bool areListsMissing) {
+  std::string open;
+  for (const NamedSize &each : operationOf(kernel).planSizes)
+    if (!isKnown(problem.*each.size))
+      open += (open.empty() ? "" : ", ") + std::string(each.name);
+  const char *name = order == SPARSEC_TILE_ORDER_COUNTER ? "counter" : "fixed order";
+  if (open.empty())
+    return std::string(name) + (areListsMissing ? ": the lists are open" : ": no tile has blocks");
+  return std::string(name) + ": open sizes " + open;
+}
+
+void addReason(VariantPlan &part, const std::string &text) {
+  const size_t length = std::strlen(part.reason);
+  std::snprintf(part.reason + length, sizeof(part.reason) - length, "%s%s", length == 0 ? "" : "; ", text.c_str());
+}
+
+} // namespace sparsec::runtime

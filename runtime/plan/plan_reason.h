@@ -1,0 +1,26 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The words in which a plan says why a variant has its windows and its order (sparsec_plan_info_t).
+
+#ifndef SPARSEC_RUNTIME_PLAN_REASON_H
+#define SPARSEC_RUNTIME_PLAN_REASON_H
+
+#include "plan/plan.h"
+
+namespace sparsec::runtime {
+
+/// "density 0.97 is at least 0.90", of a matrix with at least this percentage of its blocks.
+std::string densityReason(const BlockPattern &pattern, uint32_t percentage);
+
+/// "windows: 2.13 blocks per column".
+std::string windowReason(const std::string &what, int64_t blocks, int64_t columns);
+
+/// Why there are no lists: "fixed order: N is open".
+std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, sparsec_tile_order_t order,
+                       bool areListsMissing);
+
+/// Adds one more reason behind those that are there.
+void addReason(VariantPlan &part, const std::string &text);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_PLAN_REASON_H

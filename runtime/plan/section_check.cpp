@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+#include "plan/section_check.h"
+#include "plan/host_lists.h"
+#include "plan/tile_lists.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace sparsec::runtime {
+
+namespace {
+
+constexpr uint32_t tileLists = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
+
+uint32_t presentSections(const SectionSet &sections) {
+  uint32_t present = 0;
+  for (uint32_t i = 0; i < planSectionCount; ++i)
+    present |= uint32_t(sections[i].has_value()) << i;
+  return present;
+}
+
+/// Checks which sections are there: all of a kind or none, and only those that the variant takes.
+Status checkPresence(const SectionCheck &check, uint32_t matrix) {
+  const uint32_t required = check.variant().info->required_sections, present = presentSections(check.sections);
+  const bool isHost = check.kernel.module->device->isHost();
+  for (uint32_t kind : {tileLists, rowSections, required & ~rowSections})
+    if ((present & kind) != 0 && (present & kind) != kind)
+      return invalidPlan("variant ", check.number, " has some sections of a kind, but not all: ", present, " of ",
+                         kind);
+  const uint32_t possible = isHost ? required & rowSections : required | tileLists;
+  if ((present & ~possible) != 0)
+    return invalidPlan("variant ", check.number, " has sections ", present, ", but takes ", possible);
+  if ((required & rowSections & ~present) != 0)
+    return invalidPlan("variant ", check.number, " lacks the index of the transposed matrix");
+  const bool hasList =
+      matrix < check.kernel.info->argument_count && check.kernel.argument(matrix).kind == SPARSEC_ARGUMENT_BSR;
+  if ((present & ~tileLists) != 0 && !hasList)
+    return invalidPlan("variant ", check.number, " holds a pattern, but the plan does not know its lists");
+  return {};
+}
+
+/// Of a kernel whose plan knows the lists of a matrix.
+Status matrixShape(const SectionCheck &check, uint32_t argument, MatrixShape &outShape) {
+  const sparsec_argument_info_t &info = check.kernel.argument(argument);
+  const Problem &problem = check.problem;
+  if (!isKnown(problem.rows) || !isKnown(problem.depth) || !isKnown(problem.blocks))
+    return invalidPlan("variant ", check.number, " holds a pattern, but sizes of the matrix are open");
+  int64_t rows = info.block_rows, columns = info.block_columns;
+  if (isTransposed(check.kernel, argument))
+    std::swap(rows, columns);
+  outShape = {rows,           columns,      ceilDivide(problem.rows, rows), ceilDivide(problem.depth, columns),
+              problem.blocks, problem.depth};
+  return {};
+}
+
+/// The index of a transposed operand.
+Status checkIndex(const SectionCheck &check, const MatrixShape &matrix) {
+  std::span<const int32_t> starts, columns, blocks;
+  SPARSEC_RETURN_IF_ERROR(check.readOffsets(SPARSEC_PLAN_ROW_STARTS, matrix.blockRows, starts));
+  if (starts.back() != matrix.blocks)
+    return check.broken(SPARSEC_PLAN_ROW_STARTS, "expects ", matrix.blocks, " at the end, but got ", starts.back());
+  SPARSEC_RETURN_IF_ERROR(check.read(SPARSEC_PLAN_ROW_COLUMNS, matrix.blocks, columns));
+  SPARSEC_RETURN_IF_ERROR(check.read(SPARSEC_PLAN_ROW_BLOCKS, matrix.blocks, blocks));
+  for (int64_t row = 0; row < matrix.blockRows; ++row)
+    for (int32_t i = starts[row], least = 0; i < starts[row + 1]; least = columns[i++] + 1)
+      if (columns[i] < least || columns[i] >= matrix.blockColumns)
+        return check.broken(SPARSEC_PLAN_ROW_COLUMNS, "expects ", least, " to ", matrix.blockColumns - 1, " at ", i,
+                            ", but got ", columns[i]);
+  OnceEach all(matrix.blocks);
+  for (const int32_t &block : blocks)
+    if (!all.insert(block))
+      return check.broken(SPARSEC_PLAN_ROW_BLOCKS, "block ", block, " at ", &block - blocks.data(),
+                          " is out of range or there twice");
+  return {};
+}
+
+/// The lists of tiles, of all panels or of a period.
+class TileListCheck {
+public:
+  TileListCheck(const SectionCheck &check, int64_t period)
+      : check(check), period(period), grid(tileGrid(check.kernel, check.stage(), check.problem)) {}
+
+  Status run(VariantPlan &part);
+
+private:
+  Status checkGrid();
+  Status checkWorkers() const;
+  Status checkTiles() const;
+  Status checkPeriodicList(int64_t worker) const;
+
+  const SectionCheck &check;
+  const int64_t period;
+  TileGrid grid; // that the lists hold
+  std::span<const uint32_t> offsets;
+  std::span<const Tile> tiles;
+};
+
+Status TileListCheck::checkGrid() {
+  const bool isPeriodic = isKnown(period);
+  const bool mayBePeriodic =
+      operationOf(check.kernel).periodicLists && takesPeriod(check.kernel, check.variant().first()) && period > 0;
+  if (isPeriodic && !mayBePeriodic)
+    return invalidPlan("variant ", check.number, " has a period of ", period, " panels");
+  if (isPeriodic)
+    grid.panels = period;
+  if (!isKnown(grid.tileRows) || !isKnown(grid.panels))
+    return invalidPlan("variant ", check.number, " has tile lists, but sizes are open");
+  if (const Status status = checkTileCount(grid))
+    return invalidPlan("variant ", check.number, ": ", status->message);
+  return {};
+}
+
+/// No more than a launch has, in whole CTAs.
+Status TileListCheck::checkWorkers() const {
+  const int64_t workers = int64_t(offsets.size()) - 1, teams = check.stage().concurrent_tiles;
+  const int64_t ofLaunch = std::min(check.variant().first().residentWorkers, grid.tiles());
+  const int64_t most = ceilDivide(ofLaunch, teams) * teams;
+  if (workers >= 1 && workers <= most && workers % teams == 0)
+    return {};
+  return check.broken(SPARSEC_PLAN_TILE_OFFSETS, "expects lists of 1 to ", most, " workers, in multiples of ", teams,
+                      ", but got ", workers);
+}
+
+Status TileListCheck::checkTiles() const {
+  const bool isComplete = !operationOf(check.kernel).skipsEmptyTiles;
+  if (int64_t(tiles.size()) > grid.tiles() || (isComplete && int64_t(tiles.size()) != grid.tiles()))
+    return check.broken(SPARSEC_PLAN_TILES, "expects the ", grid.tileRows, " x ", grid.panels,
+                        " tiles of the result, but got ", tiles.size());
+  OnceEach all(grid.tiles());
+  for (const Tile &tile : tiles)
+    if (tile.row >= grid.tileRows || tile.panel >= grid.panels ||
+        !all.insert(int64_t(tile.row) * grid.panels + tile.panel))
+      return check.broken(SPARSEC_PLAN_TILES, "tile row ", tile.row, " and panel ", tile.panel, " at ",
+                          &tile - tiles.data(), " are beyond ", grid.tileRows, " x ", grid.panels,
+                          " tiles, or there twice");
+  return {};
+}
+
+/// Panels ascend, so that the first tile beyond the result ends a round. A result of p panels is computed by as many
+/// workers as it has tiles: they have the tiles of these panels.
+Status TileListCheck::checkPeriodicList(int64_t worker) const {
+  uint32_t least = uint32_t(worker / std::max<int64_t>(grid.tileRows, 1));
+  for (uint32_t i = offsets[worker]; i < offsets[worker + 1]; ++i) {
+    if (tiles[i].panel < least)
+      return check.broken(SPARSEC_PLAN_TILES, "expects panel ", least, " or more at ", i, ", in the list of worker ",
+                          worker, ", but got ", tiles[i].panel);
+    least = tiles[i].panel;
+  }
+  return {};
+}
+
+Status TileListCheck::run(VariantPlan &part) {
+  SPARSEC_RETURN_IF_ERROR(checkGrid());
+  const uint64_t offsetCount = check.sections[SPARSEC_PLAN_TILE_OFFSETS]->size() / sizeof(uint32_t);
+  if (offsetCount == 0)
+    return check.broken(SPARSEC_PLAN_TILE_OFFSETS, "there are none");
+  SPARSEC_RETURN_IF_ERROR(check.readOffsets(SPARSEC_PLAN_TILE_OFFSETS, offsetCount - 1, offsets));
+  SPARSEC_RETURN_IF_ERROR(checkWorkers());
+  SPARSEC_RETURN_IF_ERROR(check.read(SPARSEC_PLAN_TILES, offsets.back(), tiles));
+  SPARSEC_RETURN_IF_ERROR(checkTiles());
+  part.order = SPARSEC_TILE_ORDER_LISTS;
+  part.workers = int64_t(offsets.size()) - 1;
+  part.period = period;
+  for (int64_t worker = 0; isKnown(period) && worker < part.workers; ++worker)
+    SPARSEC_RETURN_IF_ERROR(checkPeriodicList(worker));
+  return {};
+}
+
+/// Windows or streams, where the variant takes them and the plan has them.
+Status checkPattern(const SectionCheck &check, const MatrixShape &matrix, VariantPlan &part) {
+  if (!check.sections[SPARSEC_PLAN_WINDOW_ROWS])
+    return {};
+  WindowCounts counts;
+  SPARSEC_RETURN_IF_ERROR(takesStreams(*check.variant().info) ? checkStreams(check, matrix, counts)
+                                                              : checkWindows(check, matrix, counts));
+  part.windows = counts.windows;
+  part.columns = counts.columns;
+  return {};
+}
+
+} // namespace
+
+Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int64_t groups,
+                       std::span<const int32_t> &outRows) {
+  const int64_t windows = ceilDivide(matrix.blockRows, groups);
+  SPARSEC_RETURN_IF_ERROR(check.read(SPARSEC_PLAN_WINDOW_ROWS, windows * groups, outRows));
+  OnceEach all(matrix.blockRows);
+  for (int64_t i = 0; i < windows * groups; ++i)
+    if (i < matrix.blockRows ? !all.insert(outRows[i]) : outRows[i] != -1)
+      return check.broken(SPARSEC_PLAN_WINDOW_ROWS, "block row ", outRows[i], " at ", i,
+                          " is out of range or there twice");
+  return windows == 0 ? check.broken(SPARSEC_PLAN_WINDOW_ROWS, "there are none") : Status();
+}
+
+Status checkSections(const SectionCheck &check, uint32_t matrixArgument, int64_t period, VariantPlan &part) {
+  SPARSEC_RETURN_IF_ERROR(checkPresence(check, matrixArgument));
+  const uint32_t present = presentSections(check.sections);
+  if ((present & ~tileLists) != 0) {
+    MatrixShape matrix;
+    SPARSEC_RETURN_IF_ERROR(matrixShape(check, matrixArgument, matrix));
+    if ((present & rowSections) != 0)
+      SPARSEC_RETURN_IF_ERROR(checkIndex(check, matrix));
+    SPARSEC_RETURN_IF_ERROR(checkPattern(check, matrix, part));
+  }
+  // As in a plan that is made: what a variant lacks, launches pass over.
+  const bool lacksWindows = (check.variant().info->required_sections & ~rowSections) != 0 && part.windows == 0;
+  const bool isPlanned = !check.kernel.module->device->isHost() && part.tiles != 0 && !lacksWindows;
+  part.hasWorkspaces = isPlanned;
+  if ((present & tileLists) == 0) {
+    part.order = isPlanned ? orderWithoutLists(check.kernel, check.variant()) : SPARSEC_TILE_ORDER_FIXED;
+    return isKnown(period) ? invalidPlan("variant ", check.number, " has a period, but no tile lists") : Status();
+  }
+  if (!isPlanned)
+    return invalidPlan("variant ", check.number, " has tile lists, but nothing to compute or no pattern");
+  return TileListCheck(check, period).run(part);
+}
+
+} // namespace sparsec::runtime
