@@ -20,10 +20,10 @@ BLOCKS = [None, 64, 128]  # None: no pattern, then for queries and keys
 LIMITS = {"all": "", "causal": " causal", "window": " window = [70, 30]"}
 # Written in the same way, but not combined with everything.
 RARE_LIMITS = {"causalwindow": " causal window = [70, -1]"}
-SCALES = ["default", "scaled"]  # scaled: the scale is an argument
-SINKS = ["bare", "sinks"]
+SCALES = ["root", "scaled"]  # scaled: the scale is an argument; root: it is 1 / sqrt(D)
+SINKS = ["no", "sink"]
 RESULTS = ["bf16", "f16", "f32"]
-OUTPUTS = ["lse", "plain"]
+OUTPUTS = ["lse", "o"]
 
 # Operands (name, type) of both regions, and what is in a region of a kind.
 Regions = collections.namedtuple("Regions", "operands bodies")
@@ -69,7 +69,7 @@ REGIONS = {
                                "%wide = arith.extf %narrow : f16 to f32",
                                "%r = arith.addf %s, %wide : f32"]}),
     # The distance counts, and it differs between heads: two of three keys are visible.
-    "relative": Regions([], {"mask": ["%three = arith.constant 3 : i32",
+    "thirds": Regions([], {"mask": ["%three = arith.constant 3 : i32",
                                       "%one = arith.constant 1 : i32",
                                       "%distance = arith.subi %i, %j : i32",
                                       "%shifted = arith.addi %distance, %h : i32",
@@ -85,7 +85,7 @@ REGIONS = {
                                   "%sine = math.sin %angle : f32",
                                   "%zero = arith.constant 0.0 : f32",
                                   "%r = arith.cmpf ole, %sine, %zero : f32"]}),
-    "documents": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
+    "docs": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
     "capdocs": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
     "capfast": Regions([("documents", "tensor<?x?xi32>")], {"score": FASTCAP, "mask": DOCUMENTS}),
 }
@@ -93,7 +93,7 @@ REGIONS = {
 FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, SINKS, RESULTS, OUTPUTS, list(REGIONS)]
 
 # Regions that take registers, and one of each kind.
-WIDE_FACTORS = [DTYPES, WIDE_DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), ["default"], SINKS, ["bf16", "f32"], OUTPUTS,
+WIDE_FACTORS = [DTYPES, WIDE_DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), ["root"], SINKS, ["bf16", "f32"], OUTPUTS,
                 ["none", "softcap", "fast", "alibi", "long", "capdocs"]]
 
 
@@ -105,8 +105,8 @@ def is_allowed(*values):
 def select(coverage):
     """Kernels in which any two (pairs) or three (triples) features meet; there are too many for all combinations."""
     strength = {"pairs": 2, "triples": 3, "full": 3}[coverage]
-    rare = [Kernel("bf16", "64", 64, 128, "causalwindow", "default", "bare", "bf16", "lse", "none"),
-            Kernel("bf16", "64v256", 128, 64, "causal", "default", "sinks", "bf16", "lse", "none")]
+    rare = [Kernel("bf16", "64", 64, 128, "causalwindow", "root", "no", "bf16", "lse", "none"),
+            Kernel("bf16", "64v256", 128, 64, "causal", "root", "sink", "bf16", "lse", "none")]
     tables = [covering(strength, factors, is_allowed) for factors in (FACTORS, WIDE_FACTORS)]
     return [Kernel(*values) for values in sum(tables, [])] + rare
 
@@ -147,7 +147,7 @@ def text_of(kernel):
     if kernel.scale == "scaled":
         arguments.append(("scale", "f32"))
         clauses += " scale(%scale)"
-    if kernel.sinks == "sinks":
+    if kernel.sinks == "sink":
         arguments.append(("sinks", "tensor<?xf32>"))
         clauses += " sinks(%sinks)"
     if regions.operands:

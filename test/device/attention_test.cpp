@@ -39,9 +39,9 @@ std::string AttentionTest::expectedName() const {
     dimension += fmt::format("v{}", record.valueDimension);
   return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype), dimension,
                      record.blockRows ? fmt::format("{}x{}", record.blockRows, record.blockColumns) : "dense",
-                     limits.empty() ? "all" : limits, record.hasScale ? "scaled" : "default",
-                     record.hasSinks ? "sinks" : "bare", sparsec_dtype_name(record.resultDtype),
-                     record.hasLse ? "lse" : "plain");
+                     limits.empty() ? "all" : limits, record.hasScale ? "scaled" : "root",
+                     record.hasSinks ? "sink" : "no", sparsec_dtype_name(record.resultDtype),
+                     record.hasLse ? "lse" : "o");
 }
 
 std::vector<ListCase> AttentionTest::lists() const {

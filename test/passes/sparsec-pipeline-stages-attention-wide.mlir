@@ -24,8 +24,7 @@
 // CHECK-NEXT: sparsec.post %key_ring[%{{.*}}] (%{{.*}}, %{{.*}}) :
 // CHECK-NEXT: sparsec.copy %{{.*}} to %key_ring[%{{.*}}] {index = 0 : i64} :
 // Values of 128 columns: 64 rows of 256 bytes.
-// CHECK: %[[BYTES:.*]] = arith.constant 16384 : i32
-// CHECK: sparsec.post %key_ring[%{{.*}}] bytes(%[[BYTES]]) :
+// CHECK: sparsec.post %key_ring[%{{.*}}] bytes(%c16384_i32) :
 // CHECK-NEXT: sparsec.copy %{{.*}} to %key_ring[%{{.*}}] {columns = 128 : i64, index = 0 : i64} :
 sparsec.kernel @roles(%q: tensor<?x?x?x192xbf16>, %k: tensor<?x?x?x192xbf16>, %v: tensor<?x?x?x128xbf16>,
                       %p: !sparsec.pattern<128x128>, %s: tensor<?xf32>) -> (o: tensor<?x?x?x128xbf16>)
