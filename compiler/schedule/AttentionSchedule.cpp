@@ -15,7 +15,8 @@ static_assert(1 + 2 * mostConcurrentTiles <= 16, "a CTA has 16 named barriers");
 static constexpr int64_t mostColumnsOfTwoTiles = 128;
 // Registers of a warp of mma.sync that hold something from step to step.
 static constexpr int64_t mostResident = 128;
-static constexpr int64_t loadedQueries = 16;
+// Queries of two instructions, with their addresses.
+static constexpr int64_t loadedQueries = 10;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
 static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leastOtherRegisters = 24;
@@ -62,7 +63,7 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDes
   if (origin == Origin::HandWritten)
     return needed + leastOtherRegisters;
   needed += hasProducer(schedule) ? otherRegisters : otherRegistersOfOneRole;
-  // Queries as pairs, where the instruction cannot read them from shared memory: all, or those of a few instructions.
+  // Queries as pairs, where the instruction cannot read them from shared memory: all, or those of two instructions.
   if (!info.a.contains(Place::SharedMemory))
     needed += keepsQueries(schedule, problem) ? elements(problem.headDimension) / 2 : loadedQueries;
   return needed + (problem.regionsNeedRegisters ? registersOfRegions : 0);

@@ -181,6 +181,7 @@ TEST_F(AttentionArguments, RowsOfValuesOfAnotherSize) {
   for (int tensor : {v, o})
     info.arguments[tensor].sizes[3] = SPARSEC_DYNAMIC;
   load(info);
+  fake.calls.clear();
   refuses("argument 2 'v': expects size 3 to be 128 to agree", [](auto &) {});
   arguments[v].dense = sparsec_dense_bhsd(at(0x300000), SPARSEC_DTYPE_BF16, 2, 2, 300, 128);
   refuses("argument 7 'o': expects size 3 to be 128 to agree", [](auto &) {});

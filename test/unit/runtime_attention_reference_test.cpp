@@ -340,7 +340,7 @@ struct PlainLoop {
 class AttentionReferenceRandom : public AttentionReference {
 protected:
   void SetUp() override {
-    batches = 2, heads = 6, keyHeads = 2, queries = 71, keys = 150, dimension = 8;
+    batches = 2, heads = 6, keyHeads = 2, queries = 71, keys = 150, dimension = valueDimension = 8;
     fillRandom();
     for (int64_t h = 0; h < heads; ++h)
       slopes.push_back(0.01f * float(h + 1));
