@@ -24,15 +24,47 @@ struct NamedTensor {
 };
 } // namespace
 
-/// Q, K, V, O and LSE if it is there.
+/// Q, K, V, O, and LSE and sinks where they are there.
 static SmallVector<NamedTensor> getTensors(AttentionOp op) {
   SmallVector<NamedTensor> tensors{{"Q", op.getQuery().getType(), {"B", "H", "Sq", "D"}},
                                    {"K", op.getKey().getType(), {"B", "Hkv", "Skv", "D"}},
-                                   {"V", op.getValue().getType(), {"B", "Hkv", "Skv", "D"}},
-                                   {"O", op.getResult().getType(), {"B", "H", "Sq", "D"}}};
+                                   {"V", op.getValue().getType(), {"B", "Hkv", "Skv", "Dv"}},
+                                   {"O", op.getResult().getType(), {"B", "H", "Sq", "Dv"}}};
   if (op.getLse())
     tensors.push_back({"LSE", op.getLse().getType(), {"B", "H", "Sq"}});
+  if (op.getSinks())
+    tensors.push_back({"sinks", op.getSinks().getType(), {"H"}});
   return tensors;
+}
+
+int64_t AttentionOp::getValueDimension() {
+  for (Value value : {Value(getValue()), Value(getResult())})
+    if (int64_t size = cast<RankedTensorType>(value.getType()).getDimSize(3); !ShapedType::isDynamic(size))
+      return size;
+  return getHeadDimension();
+}
+
+/// D, and Dv where it is another.
+static LogicalResult verifyDimensions(AttentionOp op) {
+  constexpr std::array<int64_t, 5> lowered{64, 96, 128, 192, 256};
+  auto verifyDimension = [&](StringRef name, int64_t size) -> LogicalResult {
+    if (llvm::is_contained(lowered, size))
+      return success();
+    InFlightDiagnostic diagnostic = op.emitOpError("expects the head dimension ")
+                                    << name << " to be 64, 96, 128, 192 or 256, but got ";
+    if (ShapedType::isDynamic(size))
+      return diagnostic << "?; it must be static";
+    return diagnostic << size << ", which has no lowering yet";
+  };
+  int64_t dimension = op.getHeadDimension(), valueDimension = op.getValueDimension();
+  // attention_c4
+  if (failed(verifyDimension("D of Q", dimension)) || failed(verifyDimension("Dv of V", valueDimension)))
+    return failure();
+  // attention_c22. Slots for both keys and values have panels of 64 columns, and 96 are one and a half.
+  if (dimension != valueDimension && (dimension % 64 != 0 || valueDimension % 64 != 0))
+    return op.emitOpError("expects D and Dv to be equal or multiples of 64, but got ")
+           << dimension << " and " << valueDimension << ", which have no lowering yet";
+  return success();
 }
 
 static LogicalResult verifySizes(AttentionOp op) {
@@ -42,14 +74,8 @@ static LogicalResult verifySizes(AttentionOp op) {
     if (tensor.type.getRank() != int64_t(tensor.dimensions.size()))
       return op.emitOpError("expects ") << tensor.name << " to have rank " << tensor.dimensions.size() << ", but got "
                                         << tensor.type;
-  // attention_c4
-  int64_t headDimension = op.getHeadDimension();
-  if (headDimension != 64 && headDimension != 128) {
-    InFlightDiagnostic diagnostic = op.emitOpError("expects the head dimension D of Q to be 64 or 128, but got ");
-    if (ShapedType::isDynamic(headDimension))
-      return diagnostic << "?; it must be static";
-    return diagnostic << headDimension << ", which has no lowering yet";
-  }
+  if (failed(verifyDimensions(op)))
+    return failure();
   // attention_c5
   llvm::StringMap<std::pair<int64_t, StringRef>> known;
   for (const NamedTensor &tensor : tensors)
@@ -88,6 +114,9 @@ static LogicalResult verifyElementTypes(AttentionOp op) {
   // attention_c8
   if (op.getLse() && !op.getLse().getType().getElementType().isF32())
     return op.emitOpError("expects LSE to be of f32, but got ") << op.getLse().getType().getElementType();
+  // attention_c23
+  if (op.getSinks() && !op.getSinks().getType().getElementType().isF32())
+    return op.emitOpError("expects sinks to be of f32, but got ") << op.getSinks().getType().getElementType();
   return success();
 }
 

@@ -105,8 +105,8 @@ def Sparsec_TileOrI32 : AnyTypeOf<[Sparsec_TileType, I32]>;
 def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
   let summary = "Divides the output by the row sums and writes the queries, and the LSE where it is wanted.";
   let description = [{
-    Rows whose sum is 0 get 0 and LSE = -inf. In a role the coordinates are the batch, the head and the first query of
-    the group; else the tile.
+    A sink of the head joins the sum first. Rows whose sum is 0 get 0 and LSE = -inf. In a role the coordinates are the
+    batch, the head and the first query of the group; else the tile.
 
     ```mlir
     sparsec.store_rows %output, %state to %o[%batch, %head, %query : i32, i32, i32] lse(%lse : tensor<?x?x?xf32>)
@@ -114,10 +114,11 @@ def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state,
-    Variadic<Sparsec_TileOrI32>:$at, AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse);
+    Variadic<Sparsec_TileOrI32>:$at, AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse,
+    Optional<AnyRankedTensor>:$sinks);
   let assemblyFormat = [{
-    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`lse` `(` $lse^ `:` type($lse) `)`)? attr-dict
-    `:` type($output) `,` type($state) `->` type($result)
+    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`lse` `(` $lse^ `:` type($lse) `)`)?
+    (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict `:` type($output) `,` type($state) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -164,7 +165,8 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which
     has `rows` of them. The body's arguments are the blocks of the step and the carried values. A block is an i32: twice
     its number, plus 1 where the mask region applies (`sparsec.key_block` reads it). With two blocks the last step may
-    have one: then the second is 2^25, a block beyond all keys.
+    have one: then the second is 2^25, a block beyond all keys. With `chunks` above 1 a step is a part of a block, one
+    of so many after another, and is numbered among all parts.
 
     ```mlir
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
@@ -173,7 +175,8 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     ```
   }];
   let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<AnyType>:$inits, I64Attr:$rows,
-    I64Attr:$blocks, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end);
+    I64Attr:$blocks, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end,
+    DefaultValuedAttr<I64Attr, "1">:$chunks);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{

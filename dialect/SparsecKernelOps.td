@@ -312,8 +312,9 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     For every batch b and head h, where g = h / (H / Hkv) is the head of the keys and values that belongs to h:
 
     `s[q, k] = score(scale * sum over d of Q[b, h, q, d] * K[b, g, k, d])`,
-    `O[b, h, q] = sum over visible k of exp(s[q, k]) * V[b, g, k] / sum over visible k of exp(s[q, k])`,
-    `LSE[b, h, q] = log(sum over visible k of exp(s[q, k]))`.
+    `l[q] = sum over visible k of exp(s[q, k])`, with sinks plus `exp(sinks[h])`,
+    `O[b, h, q] = sum over visible k of exp(s[q, k]) * V[b, g, k] / l[q]`,
+    `LSE[b, h, q] = log(l[q])`.
 
     | operand | type | shape |
     |---|---|---|
@@ -321,6 +322,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     | K, V (`key`, `value`) | tensors of Q's element type | B x Hkv x Skv x D, H a multiple of Hkv |
     | `pattern` | `!sparsec.pattern`, optional | |
     | `scale` | `f32`, optional: 1 / sqrt(D) | |
+    | `sinks` | tensor of f32, optional | H |
     | `extras` | tensors of f32, f16, bf16 or i32 | any, rank at most 4; at most 8 operands |
     | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
     | LSE (`lse`) | tensor of f32, optional | B x H x Sq |
@@ -335,14 +337,15 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     - `window = [left, right]`: p - left <= k <= p + right, where -1 is no limit;
     - the `mask` region: it yields true. It does not apply in full blocks. Without a pattern no block is full.
 
-    A query that sees no key gets O = 0 and LSE = -inf. A score of -inf hides its key.
+    A query that sees no key gets O = 0 and LSE = -inf, or LSE = sinks[h]. A score of -inf hides its key. A sink is a
+    logit that joins the sum of every query of its head. It is not scaled, and the score region does not see it.
 
     The regions get the batch, the head, the query and the key as i32, and the extra operands as tensors that
     `sparsec.element` reads. The `score` region also gets the score, as its first argument. The regions have only ops of
     `ElementwiseOps.def`, and use no values from outside. It is not defined how often a kernel evaluates them, and for
     which elements of visited blocks.
 
-    Constraints: `attention_c1` to `attention_c21`.
+    Constraints: `attention_c1` to `attention_c23`.
 
     ```mlir
     %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%c) extras(%slopes) causal window = [1024, -1]
@@ -363,14 +366,15 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     AnyRankedTensor:$query, AnyRankedTensor:$key, AnyRankedTensor:$value,
     Optional<Sparsec_AnyPattern>:$pattern, // attention_c11
     Optional<F32>:$scale,                  // attention_c10
+    Optional<AnyRankedTensor>:$sinks,
     Variadic<AnyRankedTensor>:$extras,
     UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$window);
   let results = (outs AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
-    $query `,` $key `,` $value (`pattern` `(` $pattern^ `)`)? (`scale` `(` $scale^ `)`)? (`extras` `(` $extras^ `)`)?
-    (`causal` $causal^)? (`window` `=` $window^)? attr-dict
+    $query `,` $key `,` $value (`pattern` `(` $pattern^ `)`)? (`scale` `(` $scale^ `)`)? (`sinks` `(` $sinks^ `)`)?
+    (`extras` `(` $extras^ `)`)? (`causal` $causal^)? (`window` `=` $window^)? attr-dict
     (`score` custom<ElementRegion>($score)^)? (`mask` custom<ElementRegion>($mask)^)?
     `:` functional-type(operands, results)
   }];
@@ -381,6 +385,8 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     int64_t getHeadDimension() {
       return ::mlir::cast<::mlir::RankedTensorType>(getQuery().getType()).getDimSize(3);
     }
+    /// The static size of a value's row: Dv, that of V or of O, or D where neither says one.
+    int64_t getValueDimension();
     /// The limits of the window. -1 is no limit.
     int64_t getWindowLeft() { return getWindow() ? (*getWindow())[0] : -1; }
     int64_t getWindowRight() { return getWindow() ? (*getWindow())[1] : -1; }

@@ -586,6 +586,10 @@ LogicalResult WalkKeysOp::verify() {
   // walk_keys_c2
   if (int64_t(getBlocks()) != 1 && int64_t(getBlocks()) != 2)
     return emitOpError("expects steps of 1 or 2 blocks, but got ") << getBlocks();
+  // walk_keys_c5
+  if (int64_t(getChunks()) < 1 || (getBlocks() != 1 && getChunks() != 1))
+    return emitOpError("expects steps of one block or more, or parts of one, but got ")
+           << getBlocks() << " blocks in " << getChunks() << " chunks";
   // walk_keys_c3
   return verifyCoordinates(*this, getBlocks(), getInits().getTypes());
 }

@@ -324,7 +324,8 @@ static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
     return slot == SPARSEC_SDDMM_PATTERN;
   if (kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
     return slot == SPARSEC_SPGEMM_PATTERN;
-  return kind == SPARSEC_OPERATION_ATTENTION && (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_EXTRA);
+  return kind == SPARSEC_OPERATION_ATTENTION &&
+         (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_SINKS || slot == SPARSEC_ATTENTION_EXTRA);
 }
 
 /// Tensor stores write whole units beyond the width where that is no multiple (tensor loads do not read them), and so

@@ -100,6 +100,8 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Att
     list.add(SPARSEC_ATTENTION_PATTERN, attention.getPattern());
   if (attention.getScale())
     list.add(SPARSEC_ATTENTION_SCALE, attention.getScale());
+  if (attention.getSinks())
+    list.add(SPARSEC_ATTENTION_SINKS, attention.getSinks());
   for (Value extra : attention.getExtras())
     list.add(SPARSEC_ATTENTION_EXTRA, extra);
   list.addResult(SPARSEC_ATTENTION_RESULT, 0);
@@ -299,6 +301,8 @@ static OperationRecord describe(KernelOp kernel, AttentionOp attention) {
                        {SPARSEC_ATTRIBUTE_CAUSAL, 0, attention.getCausal()},
                        {SPARSEC_ATTRIBUTE_WINDOW_LEFT, 0, attention.getWindowLeft()},
                        {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, 0, attention.getWindowRight()}};
+  if (attention.getValueDimension() != attention.getHeadDimension())
+    record.attributes.push_back({SPARSEC_ATTRIBUTE_VALUE_DIMENSION, 0, attention.getValueDimension()});
   if (!isIdentity(attention.getScore()))
     record.regions.push_back(describeRegion(attention.getScore(), SPARSEC_REGION_SCORE, record.operands));
   if (!attention.getMask().empty())

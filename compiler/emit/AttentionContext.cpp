@@ -63,6 +63,9 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
     result = argumentNumber(store.getResult());
     if (Value operand = store.getLse())
       lse = argumentNumber(operand);
+    if (Value operand = store.getSinks())
+      sinks = argumentNumber(operand);
+    valueDimension = store.getOutput().getType().getColumns();
   });
 }
 

@@ -88,9 +88,9 @@ struct AttentionContext : ProgramContext {
 
   // Kernel argument numbers.
   int64_t query, key, value, result;
-  std::optional<int64_t> pattern, lse;
+  std::optional<int64_t> pattern, lse, sinks;
   mlir::Type element; // of Q, K and V
-  int64_t headDimension;
+  int64_t headDimension, valueDimension;
   int64_t queryBlock, keyBlock;              // of the pattern
   int64_t tileRows, tileKeys;                // of a tile and a step
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0

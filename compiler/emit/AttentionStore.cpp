@@ -16,14 +16,24 @@ static constexpr double ln2 = 0.6931471805599453;
 /// The widest store.
 static constexpr int64_t vectorBytes = 16;
 
+/// Whether a row has seen a key.
+static Value isNotEmpty(KernelBuilder &b, Value l) {
+  return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, l, b.f32(0));
+}
+
 namespace {
+
+/// The state of a row after its last key. The output counts `alpha` times.
+struct FinalRow {
+  Value m, l, alpha;
+};
 
 /// Writes one row of a thread.
 class RowStore {
 public:
-  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value m, Value l)
-      : context(context), b(context.b), tile(tile), query(query), m(m), l(l), exists(b.less(query, context.queries())),
-        hasKeys(arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, l, b.f32(0))) {}
+  RowStore(AttentionContext &context, const QueryTile &tile, Value query, FinalRow row)
+      : context(context), b(context.b), tile(tile), query(query), m(row.m), l(row.l), alpha(row.alpha),
+        exists(b.less(query, context.queries())), hasKeys(isNotEmpty(b, l)) {}
 
   void storeOutput(ValueRange output, int64_t half);
   void storeLse();
@@ -39,13 +49,13 @@ private:
   AttentionContext &context;
   KernelBuilder &b;
   const QueryTile &tile;
-  Value query, m, l, exists, hasKeys;
+  Value query, m, l, alpha, exists, hasKeys;
 };
 
 void RowStore::storeOutput(ValueRange output, int64_t half) {
   Type element =
       cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
-  Value inverse = b.select(hasKeys, arith::DivFOp::create(b, b.f32(1), l), b.f32(0));
+  Value inverse = b.select(hasKeys, arith::DivFOp::create(b, alpha, l), b.f32(0));
   Value row = context.elementAddress(context.result, element, {tile.batch, tile.head, query, b.i32(0)});
   auto scaled = [&](int64_t group, int64_t i) -> Value {
     return arith::MulFOp::create(b, output[4 * group + 2 * half + i], inverse);
@@ -61,7 +71,7 @@ void RowStore::storeOutput(ValueRange output, int64_t half) {
 /// Where rows are aligned to one element only.
 void RowStore::storeElements(Value row, Type element, Scaled scaled) {
   Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
-  for (int64_t group = 0; group < context.headDimension / 8; ++group)
+  for (int64_t group = 0; group < context.valueDimension / 8; ++group)
     for (int64_t i = 0; i < 2; ++i)
       ptx::storeGlobal(b, b.elementPointer(first, element, b.i64(8 * group + i)),
                        ptx::toElement(b, element, scaled(group, i)), exists);
@@ -69,7 +79,7 @@ void RowStore::storeElements(Value row, Type element, Scaled scaled) {
 
 void RowStore::storePairs(Value row, Type element, Scaled scaled) {
   Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 1)));
-  for (int64_t group = 0; group < context.headDimension / 8; ++group) {
+  for (int64_t group = 0; group < context.valueDimension / 8; ++group) {
     Values bits;
     for (int64_t i = 0; i < 2; ++i)
       bits.push_back(arith::BitcastOp::create(b, b.i32Type(), scaled(group, i)));
@@ -79,7 +89,7 @@ void RowStore::storePairs(Value row, Type element, Scaled scaled) {
 
 void RowStore::storeVectors(Value row, Type element, Scaled scaled) {
   Value first = b.elementPointer(row, element, b.extend(b.shiftLeft(inRow(), 3)));
-  for (int64_t group = 0; group < context.headDimension / 8; group += 4) {
+  for (int64_t group = 0; group < context.valueDimension / 8; group += 4) {
     Values packed;
     for (int64_t i = 0; i < 4; ++i)
       packed.push_back(ptx::pack(b, element, scaled(group + i, 0), scaled(group + i, 1)));
@@ -114,11 +124,26 @@ void RowStore::storeLse() {
 
 } // namespace
 
+/// The sink joins the sum as the score of a key without a value. m rises to it where it is larger, so that nothing
+/// overflows. A row without keys has the sink alone.
+static FinalRow joinSink(KernelBuilder &b, Value sink, Value m, Value l) {
+  Value hasKeys = isNotEmpty(b, l), exponent = b.mulF(sink, b.f32(log2e));
+  Value newM = b.select(hasKeys, b.larger(m, exponent), exponent);
+  Value alpha = b.select(hasKeys, ptx::exp2(b, b.subF(m, newM)), b.f32(0));
+  Value ofSink = b.select(hasKeys, ptx::exp2(b, b.subF(exponent, newM)), b.f32(1));
+  return {newM, b.addF(b.mulF(l, alpha), ofSink), alpha};
+}
+
 void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &tile, Value query, ValueRange output,
                                  const RowState &rows) {
+  KernelBuilder &b = context.b;
+  Value sink;
+  if (context.sinks)
+    sink = b.load(b.getF32Type(), context.elementAddress(*context.sinks, b.getF32Type(), {tile.head}));
   for (int64_t half = 0; half < 2; ++half) {
-    Value row = context.b.add(query, 8 * half);
-    RowStore store(context, tile, row, rows.m[half], rows.l[half]);
+    Value m = rows.m[half], l = rows.l[half];
+    FinalRow state = sink ? joinSink(b, sink, m, l) : FinalRow{m, l, b.f32(1)};
+    RowStore store(context, tile, b.add(query, 8 * half), state);
     store.storeOutput(output, half);
     if (context.lse)
       store.storeLse();

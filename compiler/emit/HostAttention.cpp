@@ -14,6 +14,7 @@
 //           scores[key] = exp(scores[key] - new maximum)
 //           accumulator[d] = exp(maximum - new maximum) * accumulator[d] + sum over keys of values[key, d] *
 //           scores[key]
+//     for query: the sink of the head joins maximum and sum
 //     for query: O = accumulator / sum, LSE = maximum + log(sum)
 //
 // The queries of a group lie side by side in vectors, so that the softmax needs no sum inside a vector, and K and V
@@ -74,7 +75,8 @@ struct Lanes {
 class AttentionEmitter : HostBuilder {
 public:
   AttentionEmitter(KernelOp kernel, AttentionOp attention)
-      : HostBuilder(kernel), attention(attention), headDimension(attention.getHeadDimension()) {}
+      : HostBuilder(kernel), attention(attention), headDimension(attention.getHeadDimension()),
+        valueDimension(attention.getValueDimension()) {}
 
   LLVM::LLVMFuncOp emit();
 
@@ -109,6 +111,7 @@ private:
   Value emitMaximum(const Chunk &chunk, const Group &group);
   Value emitWeights(const Group &group, Value reference, Value sum);
   void emitValues(const Group &group, Value correction);
+  void emitSink(const Tile &tile);
   void emitResult(const Tile &tile);
   void emitResultRow(const Tile &tile, const Group &group, Value lane);
 
@@ -127,8 +130,9 @@ private:
   // Small words.
   /// Calls `body` for the groups of a tile.
   void forGroups(const Tile &tile, llvm::function_ref<void(Group)> body);
-  /// The vector of dimension d of a group, in `queryPanel` and `accumulator`.
-  Value vectorOf(Value group, Value d) { return add(multiply(group, constant(headDimension)), d); }
+  // The vector of dimension d of a group, in `queryPanel` and in `accumulator`.
+  Value queryVector(Value group, Value d) { return add(multiply(group, constant(headDimension)), d); }
+  Value sumVector(Value group, Value d) { return add(multiply(group, constant(valueDimension)), d); }
   Value elementAddress(const Tensor &tensor, ArrayRef<Value> indices);
   Value exponential(Value x);
   Value isEqual(Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y); }
@@ -143,8 +147,8 @@ private:
   VectorType vectorType = VectorType::get(groupSize, f32);
 
   AttentionOp attention;
-  int64_t headDimension;
-  Tensor query, key, value, result, lse;
+  int64_t headDimension, valueDimension;
+  Tensor query, key, value, result, lse, sinks;
   Value heads, queryCount, keyHeads, keyCount, scale;
   Value encoding, patternBatches, patternHeads, capacity;
   BlockLists partial, full;
@@ -152,10 +156,10 @@ private:
   Value blockRows; // blocks of queries
   Value position;  // Skv - Sq, that of query 0 among the keys
   // Rows of 64 keys.
-  Value keyPanel, valuePanel; // D elements
+  Value keyPanel, valuePanel; // D and Dv elements
   Value scores;               // a vector of queries
   // Groups of queries.
-  Value queryPanel, accumulator; // D vectors
+  Value queryPanel, accumulator; // D and Dv vectors
   Value maxima, sums;            // one vector
 };
 
@@ -202,6 +206,8 @@ void AttentionEmitter::emitParameters() {
   keyCount = sizeParameter(argumentOf(attention.getKey()), 2);
   if (attention.getLse())
     lse = tensorParameter(resultArgument + 1, attention.getLse().getType());
+  if (attention.getSinks())
+    sinks = operandParameter(attention.getSinks());
   if (attention.getScale())
     scale = parameter(f32, ParameterKind::scalar, argumentOf(attention.getScale()));
   else
@@ -329,7 +335,7 @@ void AttentionEmitter::emitQueries(const Tile &tile) {
     loop(constant(0), group.queries, [&](Value lane) {
       Value row = elementAddress(query, {tile.batch, tile.head, add(group.firstQuery, lane), constant(0)});
       loop(constant(0), constant(headDimension), [&](Value d) {
-        store(toF32(load(query.elementType, row, d)), vectorAddress(queryPanel, vectorOf(group.index, d)), lane);
+        store(toF32(load(query.elementType, row, d)), vectorAddress(queryPanel, queryVector(group.index, d)), lane);
       });
     });
   });
@@ -337,11 +343,11 @@ void AttentionEmitter::emitQueries(const Tile &tile) {
 
 /// Keys beyond Skv keep what was there before: they only reach scores that are not used.
 void AttentionEmitter::emitUnpack(const Tile &tile, const Chunk &chunk) {
-  auto unpack = [&](const Tensor &tensor, Value panel, Value column) {
+  auto unpack = [&](const Tensor &tensor, int64_t width, Value panel, Value column) {
     Value from = elementAddress(tensor, {tile.batch, tile.keyHead, add(chunk.firstKey, column), constant(0)});
     auto narrow = VectorType::get(groupSize, tensor.elementType);
     unsigned alignment = tensor.elementType.getIntOrFloatBitWidth() / 8;
-    int64_t vectors = headDimension / groupSize;
+    int64_t vectors = width / groupSize;
     for (int64_t i = 0; i < vectors; ++i) {
       Value part = address(tensor.elementType, from, constant(i * groupSize));
       Value elements = LLVM::LoadOp::create(b, narrow, part, alignment);
@@ -350,8 +356,8 @@ void AttentionEmitter::emitUnpack(const Tile &tile, const Chunk &chunk) {
     }
   };
   loop(constant(0), chunk.keys, [&](Value column) {
-    unpack(key, keyPanel, column);
-    unpack(value, valuePanel, column);
+    unpack(key, headDimension, keyPanel, column);
+    unpack(value, valueDimension, valuePanel, column);
   });
 }
 
@@ -395,7 +401,7 @@ void AttentionEmitter::emitScores(const Group &group) {
     Values products = multiplyAdd(
         constant(0), constant(headDimension), Values(productRows, constantVector(0)),
         [&](Value d, unsigned i) { return load(f32, keyPanel, add(multiply(column(i), constant(headDimension)), d)); },
-        [&](Value d) { return loadVector(queryPanel, vectorOf(group.index, d)); });
+        [&](Value d) { return loadVector(queryPanel, queryVector(group.index, d)); });
     for (auto [i, product] : llvm::enumerate(products))
       storeVector(arith::MulFOp::create(b, product, splat(scale, vectorType)), scores, column(i));
   });
@@ -451,21 +457,21 @@ Value AttentionEmitter::emitWeights(const Group &group, Value reference, Value s
 
 /// The second product.
 void AttentionEmitter::emitValues(const Group &group, Value correction) {
-  loop(constant(0), constant(headDimension / productRows), [&](Value index) {
+  loop(constant(0), constant(valueDimension / productRows), [&](Value index) {
     Value first = multiply(index, constant(productRows));
     auto dimension = [&](unsigned i) { return add(first, constant(i)); };
     Values init;
     for (unsigned i = 0; i < productRows; ++i)
       init.push_back(
-          arith::MulFOp::create(b, loadVector(accumulator, vectorOf(group.index, dimension(i))), correction));
+          arith::MulFOp::create(b, loadVector(accumulator, sumVector(group.index, dimension(i))), correction));
     Values total = multiplyAdd(
         group.begin, group.end, init,
         [&](Value column, unsigned i) {
-          return load(f32, valuePanel, add(multiply(column, constant(headDimension)), dimension(i)));
+          return load(f32, valuePanel, add(multiply(column, constant(valueDimension)), dimension(i)));
         },
         [&](Value column) { return loadVector(scores, column); });
     for (auto [i, sum] : llvm::enumerate(total))
-      storeVector(sum, accumulator, vectorOf(group.index, dimension(i)));
+      storeVector(sum, accumulator, sumVector(group.index, dimension(i)));
   });
 }
 
@@ -488,12 +494,34 @@ Value AttentionEmitter::emitRegion(Region &region, ArrayRef<Value> arguments) {
   });
 }
 
+/// The sink of the head joins the sums, as the score of a key without a value.
+void AttentionEmitter::emitSink(const Tile &tile) {
+  Value sink = splat(load(f32, elementAddress(sinks, {tile.head}), constant(0)), vectorType);
+  forGroups(tile, [&](Group group) {
+    Value oldMaximum = loadVector(maxima, group.index);
+    Value isLarger = arith::CmpFOp::create(b, arith::CmpFPredicate::OGT, oldMaximum, sink);
+    Value maximum = select(isLarger, oldMaximum, sink);
+    Value reference = select(isEqual(maximum, constantVector(-INFINITY)), constantVector(0), maximum);
+    Value correction = exponential(arith::SubFOp::create(b, oldMaximum, reference));
+    Value weight = exponential(arith::SubFOp::create(b, sink, reference));
+    Value sum = arith::MulFOp::create(b, loadVector(sums, group.index), correction);
+    storeVector(arith::AddFOp::create(b, sum, weight), sums, group.index);
+    storeVector(maximum, maxima, group.index);
+    loop(constant(0), constant(valueDimension), [&](Value d) {
+      Value index = sumVector(group.index, d);
+      storeVector(arith::MulFOp::create(b, loadVector(accumulator, index), correction), accumulator, index);
+    });
+  });
+}
+
 void AttentionEmitter::emitResult(const Tile &tile) {
+  if (attention.getSinks())
+    emitSink(tile);
   forGroups(tile, [&](Group group) {
     Value sum = loadVector(sums, group.index);
     Value isEmpty = isEqual(sum, constantVector(0));
-    loop(constant(0), constant(headDimension), [&](Value d) {
-      Value index = vectorOf(group.index, d);
+    loop(constant(0), constant(valueDimension), [&](Value d) {
+      Value index = sumVector(group.index, d);
       Value mean = arith::DivFOp::create(b, loadVector(accumulator, index), sum);
       storeVector(select(isEmpty, constantVector(0), mean), accumulator, index);
     });
@@ -504,8 +532,8 @@ void AttentionEmitter::emitResult(const Tile &tile) {
 void AttentionEmitter::emitResultRow(const Tile &tile, const Group &group, Value lane) {
   Value number = add(group.firstQuery, lane);
   Value to = elementAddress(result, {tile.batch, tile.head, number, constant(0)});
-  loop(constant(0), constant(headDimension), [&](Value d) {
-    Value mean = load(f32, vectorAddress(accumulator, vectorOf(group.index, d)), lane);
+  loop(constant(0), constant(valueDimension), [&](Value d) {
+    Value mean = load(f32, vectorAddress(accumulator, sumVector(group.index, d)), lane);
     store(fromF32(mean, result.elementType), to, d);
   });
   if (!attention.getLse())
@@ -530,7 +558,7 @@ void AttentionEmitter::emitTile(Value index) {
   tile.keyLimit = visibleKeyLimit(subtract(add(tile.firstQuery, tile.queries), constant(1)));
 
   emitQueries(tile);
-  loop(constant(0), constant(queryBlock() / groupSize * headDimension),
+  loop(constant(0), constant(queryBlock() / groupSize * valueDimension),
        [&](Value index) { storeVector(constantVector(0), accumulator, index); });
   loop(constant(0), constant(queryBlock() / groupSize), [&](Value index) {
     storeVector(constantVector(-INFINITY), maxima, index);
@@ -548,9 +576,9 @@ void AttentionEmitter::emitTile(Value index) {
 LLVM::LLVMFuncOp AttentionEmitter::emit() {
   begin();
   keyPanel = buffer(headDimension);
-  valuePanel = buffer(headDimension);
+  valuePanel = buffer(valueDimension);
   queryPanel = buffer(queryBlock() * headDimension / rowSize);
-  accumulator = buffer(queryBlock() * headDimension / rowSize);
+  accumulator = buffer(queryBlock() * valueDimension / rowSize);
   maxima = buffer(queryBlock() / rowSize);
   sums = buffer(queryBlock() / rowSize);
   scores = buffer(groupSize);

@@ -8,7 +8,20 @@ using Values = KernelBuilder::Values;
 
 Values KeyWalk::emit(ValueRange carried, Visit visit) {
   KeyBlocks reachable = context.reachableBlocks(tile);
-  return lists ? visitLists(reachable, carried, visit) : visitAll(reachable, carried, visit);
+  if (!lists)
+    return visitAll(reachable, carried, visit);
+  if (op.getChunks() == 1)
+    return visitLists(reachable, carried, visit);
+  return visitLists(reachable, carried,
+                    [&](ValueRange blocks, ValueRange state) { return visitChunks(blocks[0], state, visit); });
+}
+
+/// The parts of a block, numbered among all parts.
+Values KeyWalk::visitChunks(Value block, ValueRange carried, Visit visit) {
+  Value first = b.mul(b.shiftRight(block, 1), op.getChunks()), isPartial = b.bitAnd(block, 1);
+  return b.forLoop(b.i32(0), b.i32(op.getChunks()), b.i32(1), carried, [&](Value chunk, ValueRange state) {
+    return visit(b.add(b.mul(b.add(first, chunk), 2), isPartial), state);
+  });
 }
 
 /// Without lists all blocks are full, and each is a step.

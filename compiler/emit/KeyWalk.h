@@ -21,6 +21,7 @@ public:
 private:
   KernelBuilder::Values visitAll(const KeyBlocks &reachable, mlir::ValueRange carried, Visit visit);
   KernelBuilder::Values visitLists(const KeyBlocks &reachable, mlir::ValueRange carried, Visit visit);
+  KernelBuilder::Values visitChunks(mlir::Value block, mlir::ValueRange carried, Visit visit);
   KernelBuilder::Values visitPair(mlir::Value isEnd, mlir::Value isReachable, mlir::Value block,
                                   mlir::ValueRange carried, Visit visit);
 

@@ -29,7 +29,8 @@ int64_t Ring::slotBytes(int64_t buffer) { return bufferRows(buffer) * bufferColu
 
 int64_t Ring::panelBytes(int64_t buffer) {
   constexpr int64_t mostPanelBytes = 128;
-  return std::min(bufferColumns(buffer) * elementBytes(buffer), mostPanelBytes);
+  int64_t rowBytes = bufferColumns(buffer) * elementBytes(buffer);
+  return std::min(rowBytes & -rowBytes, mostPanelBytes);
 }
 
 Value Ring::slotPointer(int64_t buffer, Value slot) {

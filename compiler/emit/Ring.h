@@ -36,7 +36,8 @@ public:
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
   /// Tensor copies bring the columns of a buffer in panels, one after the other: so many bytes of every row, which is
-  /// the length of their swizzle.
+  /// the length of their swizzle. It is the longest one that divides the row: 96 columns of 16 bits are three panels of
+  /// 64 bytes.
   int64_t panelBytes(int64_t buffer);
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
 

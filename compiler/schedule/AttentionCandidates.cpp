@@ -19,8 +19,9 @@ static int64_t rowsOfTurn(const MatrixInstructionInfo &info, const Chip &chip) {
 /// Warpgroups of an SM take turns: while one multiplies, the others exponentiate.
 Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription &problem, const Chip &chip) {
   double scores = double(schedule.tileM * schedule.tileN);
-  double flops = 4 * scores * double(problem.headDimension);
-  double keysAndValues = double(2 * schedule.tileN * problem.headDimension * bytesOf(problem.elementType));
+  int64_t columns = problem.headDimension + problem.valueColumns();
+  double flops = 2 * scores * double(columns);
+  double keysAndValues = double(schedule.tileN * columns * bytesOf(problem.elementType));
   double l2Rate = chip.l2BytesPerClock / double(chip.multiprocessors);
   double rows = double(schedule.tileM * schedule.concurrentTiles * schedule.ctasPerSm);
   double turns = std::max(1.0, rows / double(rowsOfTurn(infoOf(schedule.instruction), chip)));
@@ -42,11 +43,12 @@ Cost sparsec::estimateCost(const Schedule &schedule, const AttentionDescription 
 
 /// Heads of 128 need the registers of an SM for two warpgroups: the halves of a block of 128 queries on one ring, which
 /// halves the copies, or two blocks of 64 queries, whose steps are short so that the rings are long. Heads of 64 have
-/// room for three, and their copies are small beside the exponentials, so that each has a tile of its own.
+/// room for three, and their copies are small beside the exponentials, so that each has a tile of its own. Where heads
+/// have more than 128, registers and slots say how long steps may be.
 static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &chip, CopyMethod copy,
                               std::vector<Schedule> &schedules) {
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
-  bool isNarrow = problem.headDimension <= 64;
+  bool isNarrow = problem.mostColumns() <= 64;
   auto add = [&](int64_t rows, int64_t keys, int64_t tiles) {
     Schedule schedule;
     schedule.instruction = info.instruction;
@@ -62,6 +64,14 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
     chooseStages(schedule, problem, chip, leastStagesOfTwoRoles, mostStages);
     schedules.push_back(schedule);
   };
+  if (problem.mostColumns() > 128) {
+    for (int64_t keys = problem.keyBlock; keys >= leastStepKeys; keys /= 2) {
+      if (problem.queryBlock > info.m)
+        add(problem.queryBlock, keys, 1);
+      add(info.m, keys, 2);
+    }
+    return;
+  }
   if (!isNarrow && problem.queryBlock > info.m)
     add(problem.queryBlock, mostKeys, 1);
   if (isNarrow)
@@ -73,26 +83,35 @@ static void addWgmmaSchedules(const AttentionDescription &problem, const Chip &c
 }
 
 /// As many warps on an SM as can have all registers of a thread, which are eight: 128 queries share keys and values, 64
-/// queries do it in two CTAs. Steps are short where single elements are copied: few kernels ever run that variant, and
-/// it has half the code.
+/// queries do it in two CTAs. Wide heads may have room for fewer. Steps are short where single elements are copied: few
+/// kernels ever run that variant, and it has half the code.
 static void addMmaSyncSchedules(const AttentionDescription &problem, const Chip &chip, CopyMethod copy,
                                 std::vector<Schedule> &schedules) {
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
   int64_t warps = chip.registersPerMultiprocessor / (info.threads * (chip.maxRegistersPerThread + 1));
-  for (int64_t keys : {64, 32}) {
-    if (copy == CopyMethod::Scalar && keys > 32)
-      continue;
+  auto add = [&](int64_t rows, int64_t keys, int64_t ctasPerSm) {
     Schedule schedule;
     schedule.instruction = info.instruction;
     schedule.copy = copy;
-    schedule.tileM = problem.queryBlock;
+    schedule.tileM = rows;
     schedule.tileN = keys;
     schedule.tileK = problem.headDimension;
     schedule.stages = leastStagesOfOneRole;
-    schedule.consumersM = problem.queryBlock / info.m;
-    schedule.ctasPerSm = warps / schedule.consumersM;
+    schedule.consumersM = rows / info.m;
+    schedule.ctasPerSm = ctasPerSm;
     schedule.groupM = 1;
     schedules.push_back(schedule);
+  };
+  for (int64_t keys : {64, 32}) {
+    if (copy == CopyMethod::Scalar && keys > 32)
+      continue;
+    int64_t ctasPerSm = warps / (problem.queryBlock / info.m);
+    add(problem.queryBlock, keys, ctasPerSm);
+    if (problem.mostColumns() <= 128)
+      continue;
+    if (problem.queryBlock > leastTileRows)
+      add(leastTileRows, keys, warps / (leastTileRows / info.m));
+    add(leastTileRows, keys, 1);
   }
 }
 

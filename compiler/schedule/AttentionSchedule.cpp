@@ -2,6 +2,7 @@
 
 #include "AttentionSchedule.h"
 
+#include <algorithm>
 #include <fmt/format.h>
 
 using namespace sparsec;
@@ -10,7 +11,12 @@ using namespace sparsec;
 static constexpr int64_t mostConcurrentTiles = 4;
 // A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
 static_assert(1 + 2 * mostConcurrentTiles <= 16, "a CTA has 16 named barriers");
-static constexpr int64_t leastStepKeys = 32;
+// Queries of wider heads leave no room for those of the next tile.
+static constexpr int64_t mostColumnsOfTwoTiles = 128;
+// Registers of a warp of mma.sync that hold something from step to step.
+static constexpr int64_t mostResident = 128;
+// Queries of two instructions, with their addresses.
+static constexpr int64_t loadedQueries = 10;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
 static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leastOtherRegisters = 24;
@@ -19,23 +25,33 @@ static constexpr int64_t registersOfRegions = 40;
 
 /// Where two warpgroups share a tile, the faster one begins the next one before the slower one is done.
 int64_t sparsec::queryStages(const Schedule &schedule) {
-  return hasProducer(schedule) && schedule.consumersM > 1 ? 2 : 1;
+  return hasProducer(schedule) && schedule.consumersM > 1 && schedule.tileK <= mostColumnsOfTwoTiles ? 2 : 1;
 }
 
 SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const AttentionDescription &problem) {
   int64_t elementBytes = bytesOf(problem.elementType);
   int64_t queries = schedule.tileM * schedule.tileK * elementBytes;
+  bool isShared = hasProducer(schedule);
   int64_t keys = schedule.tileN * schedule.tileK * elementBytes;
+  int64_t values = problem.valueDimension == 0 ? keys : schedule.tileN * problem.valueDimension * elementBytes;
   auto ring = [&](int64_t slots, int64_t bytes) {
-    bool isBetweenRoles = hasProducer(schedule);
-    return RingNeeds{slots, {bytes}, isBetweenRoles ? 2 * slots : 0, isBetweenRoles};
+    return RingNeeds{slots, {bytes}, isShared ? 2 * slots : 0, isShared};
   };
   SharedMemoryNeeds needs;
-  needs.rings = {ring(queryStages(schedule), queries), ring(schedule.stages, keys)};
-  if (!hasProducer(schedule))
-    needs.rings.push_back(ring(schedule.stages, keys));
+  needs.rings = {ring(queryStages(schedule), queries), ring(schedule.stages, isShared ? std::max(keys, values) : keys)};
+  if (!isShared)
+    needs.rings.push_back(ring(schedule.stages, values));
   needs.tiles = schedule.concurrentTiles;
   return needs;
+}
+
+/// With the output and the scores of two steps they must leave room for addresses and for what the instructions in
+/// flight need.
+bool sparsec::keepsQueries(const Schedule &schedule, const AttentionDescription &problem) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  auto sums = [&](int64_t columns) { return info.m * columns / info.threads; };
+  int64_t queries = sums(problem.headDimension) / 2; // as pairs
+  return sums(problem.valueColumns()) + 2 * sums(schedule.tileN) + queries <= mostResident;
 }
 
 int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDescription &problem, Origin origin) {
@@ -43,13 +59,13 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDes
   // A thread has an equal share of the rows of its consumer.
   auto elements = [&](int64_t columns) { return info.m * columns / info.threads; };
   // Sums and scores, and the probabilities as pairs.
-  int64_t needed = elements(problem.headDimension) + elements(schedule.tileN) + elements(schedule.tileN) / 2;
+  int64_t needed = elements(problem.valueColumns()) + elements(schedule.tileN) + elements(schedule.tileN) / 2;
   if (origin == Origin::HandWritten)
     return needed + leastOtherRegisters;
   needed += hasProducer(schedule) ? otherRegisters : otherRegistersOfOneRole;
-  // Queries as pairs, where the instruction cannot read them from shared memory.
+  // Queries as pairs, where the instruction cannot read them from shared memory: all, or those of two instructions.
   if (!info.a.contains(Place::SharedMemory))
-    needed += elements(problem.headDimension) / 2;
+    needed += keepsQueries(schedule, problem) ? elements(problem.headDimension) / 2 : loadedQueries;
   return needed + (problem.regionsNeedRegisters ? registersOfRegions : 0);
 }
 
@@ -74,22 +90,20 @@ static Fit checkConsumers(const Schedule &schedule) {
 
 /// 64 or 128 queries of one block of the pattern.
 static Fit checkTileRows(const Schedule &schedule, const AttentionDescription &problem) {
-  bool isGood = schedule.tileM == 64 || schedule.tileM == problem.queryBlock;
+  bool isGood = schedule.tileM == leastTileRows || schedule.tileM == problem.queryBlock;
   return expectThat(isGood, "tile_m", schedule.tileM,
                     problem.queryBlock == 64 ? "64" : fmt::format("64 or {}", problem.queryBlock));
 }
 
-/// One block of keys or two.
-static Fit checkTileKeys(const Schedule &schedule, const AttentionDescription &problem) {
-  bool isGood = schedule.tileN == problem.keyBlock || schedule.tileN == mostKeys;
-  return expectThat(isGood, "tile_n", schedule.tileN,
-                    problem.keyBlock == mostKeys ? std::to_string(mostKeys)
-                                                 : fmt::format("{} or {}", problem.keyBlock, mostKeys));
+/// One block of keys, two, or a part of one.
+static Fit checkTileKeys(const Schedule &schedule) {
+  bool isGood = schedule.tileN == leastStepKeys || schedule.tileN == 64 || schedule.tileN == mostKeys;
+  return expectThat(isGood, "tile_n", schedule.tileN, "32, 64 or 128");
 }
 
-static Fit checkTwoRoles(const Schedule &schedule, const AttentionDescription &problem) {
+static Fit checkTwoRoles(const Schedule &schedule) {
   return firstBroken(
-      {checkTileKeys(schedule, problem), checkConsumers(schedule),
+      {checkTileKeys(schedule), checkConsumers(schedule),
        atMost(Limit::Geometry, mostConcurrentTiles, schedule.concurrentTiles, "concurrent_tiles for attention"),
        checkRegisterRoles(schedule), atLeastStages(schedule, leastStagesOfTwoRoles)});
 }
@@ -115,7 +129,7 @@ static Fit checkHandWritten(const Schedule &schedule, const AttentionDescription
       {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ", for attention"),
        checkTileRows(schedule, problem), expectValue("tile_k", schedule.tileK, problem.headDimension),
        expectValue("consumers_n", schedule.consumersN, 1), expectValue("cluster", schedule.cluster, 1),
-       isSplit ? checkTwoRoles(schedule, problem) : checkOneRole(schedule, problem), checkThreads(schedule, chip),
+       isSplit ? checkTwoRoles(schedule) : checkOneRole(schedule, problem), checkThreads(schedule, chip),
        isSplit ? checkRegisterCounts(schedule, chip) : checkRegistersOfOneRole(schedule, chip),
        atMost(Limit::Registers, consumerBudget(schedule, chip),
               estimatedRegisters(schedule, problem, Origin::HandWritten), "registers per consumer thread"),

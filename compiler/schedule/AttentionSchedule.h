@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The schedule of attention, as pure functions without MLIR. A tile is a block of queries of the pattern or half of
-// one; a step is one or two blocks of keys, or with mma_sync a part of one.
+// one; a step is one or two blocks of keys, or a part of one.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H
 #define SPARSEC_COMPILER_SCHEDULE_ATTENTIONSCHEDULE_H
@@ -15,22 +15,32 @@ namespace sparsec {
 struct AttentionDescription {
   ElementType elementType = ElementType::Bf16;
   int64_t headDimension = 0;
+  /// Of values; 0: that of queries and keys.
+  int64_t valueDimension = 0;
   /// Blocks of the pattern; without one the tile is free, and these are the largest.
   int64_t queryBlock = 128;
   int64_t keyBlock = 128;
   /// A mask region, or a score region that loads elements by query or key: conditions, places and addresses of many
   /// scores at once take registers. So do the coefficients of a soft cap with a scale, or one that needs maxima too.
   bool regionsNeedRegisters = false;
+
+  int64_t valueColumns() const { return valueDimension == 0 ? headDimension : valueDimension; }
+  /// The wider one of keys and values.
+  int64_t mostColumns() const { return headDimension > valueColumns() ? headDimension : valueColumns(); }
 };
 
 /// The widest product of scores that leaves registers for the rest.
 inline constexpr int64_t mostKeys = 128;
+inline constexpr int64_t leastStepKeys = 32, leastTileRows = 64;
 
 /// Slots for keys and values. With one role, keys of a step are copied while the step before works.
 inline constexpr int64_t leastStagesOfTwoRoles = 3, leastStagesOfOneRole = 2;
 
 /// Slots for the queries of a tile.
 int64_t queryStages(const Schedule &schedule);
+
+/// Whether the queries of a warp of mma.sync stay in registers for all steps.
+bool keepsQueries(const Schedule &schedule, const AttentionDescription &problem);
 
 /// What the program needs: slots of queries, and slots that keys and values share. With one role, values have as many
 /// slots of their own.

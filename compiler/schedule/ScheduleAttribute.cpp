@@ -50,6 +50,7 @@ AttentionDescription sparsec::describeProblem(AttentionOp attention) {
   AttentionDescription problem;
   problem.elementType = toElementType(attention.getQuery().getType().getElementType());
   problem.headDimension = attention.getHeadDimension();
+  problem.valueDimension = attention.getValueDimension();
   if (Value pattern = attention.getPattern()) {
     auto type = cast<PatternType>(pattern.getType());
     problem.queryBlock = type.getQueryBlock();

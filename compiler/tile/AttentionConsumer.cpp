@@ -71,7 +71,7 @@ private:
   Value sums(Value pending, int64_t outstanding);
   /// Where a step has 64 keys, there are registers for the queries: their slot is free at once, and each product reads
   /// half as much of shared memory.
-  bool keepsQueries() { return schedule.getTileN() == 64 && parts.headDimension == 128; }
+  bool keepsQueries() { return schedule.getTileN() == 64 && parts.headDimension == 128 && parts.valueDimension <= 128; }
   /// The two groups of a tile issue their products in turns: without, they drift into step, so that both multiply and
   /// then both exponentiate. It is worth the barriers where the scores take many instructions.
   bool takesTurns() { return schedule.getConsumersM() == 2 && form.hasFixedShift(); }
@@ -126,7 +126,7 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
   StoreRowsOp store = parts.store;
   Value query = add(b, tile.getFirst(), groupRow);
   StoreRowsOp::create(b, branch.getResult(1), branch.getResult(2), ValueRange{tile.getBatch(), tile.getHead(), query},
-                      store.getResult(), store.getLse());
+                      store.getResult(), store.getLse(), store.getSinks());
   Value queries = NextOp::create(b, parts.queryRing, next.queries);
   return waitForTile(queries, branch.getResult(0));
 }
@@ -228,7 +228,7 @@ Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRang
 
 /// O + P V of a step.
 Value AttentionConsumer::issueOutput(Value probabilities, Value cursor, Value output) {
-  auto type = PendingType::get(context, rowsOfGroup, parts.headDimension);
+  auto type = PendingType::get(context, rowsOfGroup, parts.valueDimension);
   return ProductOp::create(b, type, probabilities, /*a_cursor=*/Value(), valueView, cursor, output,
                            schedule.getTileN());
 }

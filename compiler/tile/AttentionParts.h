@@ -18,7 +18,7 @@ inline constexpr int64_t endOfList = -1;
 struct AttentionParts {
   explicit AttentionParts(ProgramOp program);
   mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, mlir::StringRef name, int64_t stages, int64_t rows,
-                       bool hasMessages);
+                       int64_t columns, bool hasMessages);
   /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the
   /// diagonal: from there m rises less often.
   bool startsAtEnd() { return !keyLoop.getPattern() && !softmax.getScore().empty(); }
@@ -30,9 +30,10 @@ struct AttentionParts {
   StoreRowsOp store;
   mlir::Value query, key, value;
   mlir::Type element;
-  int64_t headDimension;
-  int64_t keyBlock;                          // keys of a block
+  int64_t headDimension, valueDimension;
+  int64_t keyBlock;                          // keys of a block, or of a part of one where steps are shorter
   int64_t blocksPerStep;                     // 1 or 2
+  int64_t chunks;                            // parts of a block
   mlir::Value queryRing, keyRing, valueRing; // keys and values may share one
 };
 

@@ -69,7 +69,7 @@ Value AttentionProducer::walkKeys(QueryTileOp tile, Value lists, Value cursor) {
   inits.append(parts.blocksPerStep, none());
   auto walk = WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.getFirst(), inits,
                                  parts.schedule.getTileM(), parts.blocksPerStep, parts.keyLoop.getCausal(),
-                                 parts.keyLoop.getWindowAttr(), parts.startsAtEnd());
+                                 parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.chunks);
   {
     OpBuilder::InsertionGuard guard(b);
     SmallVector<Type> types(parts.blocksPerStep, b.getI32Type());
@@ -110,11 +110,17 @@ Value AttentionProducer::sendRows(Value source, QueryTileOp tile, ValueRange blo
     Value loaded = rows.empty() ? block : arith::SelectOp::create(b, isNone(block), blocks[0], block);
     rows.push_back(KeyBlockOp::create(b, loaded, parts.keyBlock).getKey());
   }
+  // A slot has room for the wider one of keys and values.
+  int64_t columns = source == parts.value ? parts.valueDimension : parts.headDimension;
+  bool fillsSlot = columns == std::max(parts.headDimension, parts.valueDimension);
+  int64_t bytes = int64_t(parts.schedule.getTileN()) * columns * parts.element.getIntOrFloatBitWidth() / 8;
   AcquireOp::create(b, parts.keyRing, cursor);
-  PostOp::create(b, parts.keyRing, cursor, messages, /*empty=*/false);
+  PostOp::create(b, parts.keyRing, cursor, messages, fillsSlot ? Value() : i32(b, bytes), /*empty=*/false);
   for (auto [index, row] : llvm::enumerate(rows)) {
     auto copy = CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), row, i32(b, 0)}, parts.keyRing,
                                cursor, /*index=*/0);
+    if (!fillsSlot)
+      copy.setColumns(columns);
     if (rows.size() > 1)
       copy.setRows(ArrayRef<int64_t>{int64_t(index) * parts.keyBlock, parts.keyBlock});
   }

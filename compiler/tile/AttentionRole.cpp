@@ -11,13 +11,13 @@ using namespace sparsec;
 void AttentionRole::makeViews() {
   group = GroupOp::create(b);
   groupRow = named(multiply(b, group, rowsOfGroup), "group_row");
-  auto view = [&](StringRef name, Value ring, Value row, int64_t rows, Major major) -> Value {
-    auto type = ViewType::get(context, rows, parts.headDimension, parts.element, major);
+  auto view = [&](StringRef name, Value ring, Value row, int64_t rows, int64_t columns, Major major) -> Value {
+    auto type = ViewType::get(context, rows, columns, parts.element, major);
     return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);
   };
-  queryView = view("q_view", parts.queryRing, groupRow, rowsOfGroup, Major::k);
-  keyView = view("k_view", parts.keyRing, Value(), schedule.getTileN(), Major::k);
-  valueView = view("v_view", parts.valueRing, Value(), schedule.getTileN(), Major::mn);
+  queryView = view("q_view", parts.queryRing, groupRow, rowsOfGroup, parts.headDimension, Major::k);
+  keyView = view("k_view", parts.keyRing, Value(), schedule.getTileN(), parts.headDimension, Major::k);
+  valueView = view("v_view", parts.valueRing, Value(), schedule.getTileN(), parts.valueDimension, Major::mn);
 }
 
 Value AttentionRole::makeSoftmax(QueryTileOp tile) {

@@ -40,7 +40,7 @@ protected:
               mlir::function_ref<mlir::Value(mlir::ValueRange)> condition,
               mlir::function_ref<Values(mlir::ValueRange)> body);
 
-  mlir::Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.headDimension); }
+  mlir::Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.valueDimension); }
   mlir::Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }
   mlir::Type stateType() { return SoftmaxStateType::get(context, rowsOfGroup); }
   mlir::Type queryFragmentType() { return FragmentType::get(context, rowsOfGroup, parts.headDimension, parts.element); }

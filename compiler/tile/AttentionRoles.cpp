@@ -6,8 +6,8 @@
 //   K0 | K1 V0 | K2 V1 | ... | V(n-1)
 //
 // so that the scores of step j + 1 are on their way while the values of step j are multiplied. A step is one block of
-// keys of the pattern, or two where they are small. Only the producer reads plan and pattern. It tells the consumers by
-// two messages beside every slot.
+// keys of the pattern, two where they are small, or a part of one where heads are wide. Only the producer reads plan
+// and pattern. It tells the consumers by two messages beside every slot.
 
 #include "AttentionRoles.h"
 
@@ -29,14 +29,16 @@ AttentionParts::AttentionParts(ProgramOp program)
   value = loads[1].getSource();
   element = queries.getType().getElementType();
   headDimension = queries.getType().getColumns();
+  valueDimension = loads[1].getType().getColumns();
   if (Value pattern = keyLoop.getPattern())
-    keyBlock = cast<PatternType>(pattern.getType()).getKeyBlock();
+    keyBlock = std::min<int64_t>(keyBlock, cast<PatternType>(pattern.getType()).getKeyBlock());
   blocksPerStep = schedule.getTileN() / keyBlock;
+  chunks = keyLoop.getChunks();
 }
 
-Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t stages, int64_t rows,
+Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t stages, int64_t rows, int64_t columns,
                                bool hasMessages) {
-  auto buffer = BufferType::get(b.getContext(), rows, headDimension, element);
+  auto buffer = BufferType::get(b.getContext(), rows, columns, element);
   return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), hasMessages);
 }
 
@@ -46,8 +48,12 @@ void sparsec::splitAttentionRoles(ProgramOp program) {
   ImplicitLocOpBuilder b(program.getLoc(), program.getContext());
   b.setInsertionPoint(parts.tileLoop);
   int64_t stagesOfQueries = queryStages(toSchedule(schedule));
-  parts.queryRing = parts.makeRing(b, "query_ring", stagesOfQueries, schedule.getTileM(), /*hasMessages=*/true);
-  parts.keyRing = parts.makeRing(b, "key_ring", schedule.getStages(), schedule.getTileN(), /*hasMessages=*/true);
+  auto ring = [&](StringRef name, int64_t stages, int64_t rows, int64_t columns) {
+    return parts.makeRing(b, name, stages, rows, columns, /*hasMessages=*/true);
+  };
+  parts.queryRing = ring("query_ring", stagesOfQueries, schedule.getTileM(), parts.headDimension);
+  parts.keyRing =
+      ring("key_ring", schedule.getStages(), schedule.getTileN(), std::max(parts.headDimension, parts.valueDimension));
   parts.valueRing = parts.keyRing;
   makeRole(b, "consumer", RoleUnit::warpgroup, schedule.getConsumersM(), schedule.getConsumerRegisters(),
            [&] { buildAttentionConsumer(b, parts); });

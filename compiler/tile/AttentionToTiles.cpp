@@ -35,10 +35,10 @@ int64_t AttentionBuilder::chunks() {
 void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {
   Value tile = TileOp::create(b, tileRow, panel);
   MLIRContext *context = b.getContext();
-  int64_t rows = schedule.getTileM(), headDimension = attention.getHeadDimension();
-  auto queryType = BufferType::get(context, rows, headDimension, elementType());
+  int64_t rows = schedule.getTileM();
+  auto queryType = BufferType::get(context, rows, attention.getHeadDimension(), elementType());
   Value queries = LoadRowsOp::create(b, queryType, lookup(attention.getQuery()), tile, /*block=*/Value());
-  Value output = ZeroOp::create(b, AccumulatorType::get(context, rows, headDimension));
+  Value output = ZeroOp::create(b, AccumulatorType::get(context, rows, attention.getValueDimension()));
   Value state = SoftmaxBeginOp::create(b, SoftmaxStateType::get(context, rows), /*softmax=*/Value());
 
   SmallVector<Value> inits{output, state};
@@ -51,7 +51,7 @@ void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value p
     YieldOp::create(b, buildStep(b, tile, queries, body->getArguments()));
   }
   StoreRowsOp::create(b, loop.getResult(0), loop.getResult(1), ValueRange{tile}, results[0],
-                      attention.getLse() ? results[1] : Value());
+                      attention.getLse() ? results[1] : Value(), lookup(attention.getSinks()));
 }
 
 /// One key block; arguments: block, output, state. Gives output and state.
@@ -60,12 +60,13 @@ SmallVector<Value> AttentionBuilder::buildStep(ImplicitLocOpBuilder &b, Value ti
   MLIRContext *context = b.getContext();
   int64_t rows = schedule.getTileM(), keys = schedule.getTileN(), headDimension = attention.getHeadDimension();
   auto keyType = BufferType::get(context, keys, headDimension, elementType());
+  auto valueType = BufferType::get(context, keys, attention.getValueDimension(), elementType());
   Value k = LoadRowsOp::create(b, keyType, lookup(attention.getKey()), tile, arguments[0]);
   Value zero = ZeroOp::create(b, AccumulatorType::get(context, rows, keys));
   Value scores = ChainOp::create(b, queries, k, zero, /*scales=*/Value(), b.getDenseI64ArrayAttr({headDimension}),
                                  /*a_transposed=*/false, /*x_transposed=*/true);
   SoftmaxOp softmax = buildSoftmax(b, tile, arguments[0], scores, arguments[1], arguments[2]);
-  Value v = LoadRowsOp::create(b, keyType, lookup(attention.getValue()), tile, arguments[0]);
+  Value v = LoadRowsOp::create(b, valueType, lookup(attention.getValue()), tile, arguments[0]);
   Value output = FragmentChainOp::create(b, softmax.getProbabilities(), v, softmax.getNewOutput());
   return {output, softmax.getNewState()};
 }

@@ -29,9 +29,7 @@ using namespace sparsec;
 
 namespace {
 
-constexpr int64_t rowsOfWarp = 16, threadsOfWarp = 32;
-constexpr int64_t elementsOfRegister = 2; // of 16 bits
-constexpr int64_t mostResident = 128;     // registers that hold something from step to step
+constexpr int64_t rowsOfWarp = 16;
 constexpr int64_t valuesOfStep = 3;
 
 class AttentionWarps : public AttentionRole {
@@ -123,7 +121,7 @@ void AttentionWarps::buildTile(Value tileRow, Value panel) {
   StoreRowsOp store = parts.store;
   Value query = add(b, tile.getFirst(), groupRow);
   StoreRowsOp::create(b, branch.getResult(0), branch.getResult(1), ValueRange{tile.getBatch(), tile.getHead(), query},
-                      store.getResult(), store.getLse());
+                      store.getResult(), store.getLse(), store.getSinks());
 }
 
 /// The steps of a list that has some.
@@ -168,12 +166,11 @@ AttentionWarps::Progress AttentionWarps::begin() {
   return progress;
 }
 
-/// Whether the queries stay in registers for all steps: with two steps' scores and the output they must leave room for
-/// addresses and for what the instructions in flight need.
 bool AttentionWarps::keepsQueries() {
-  auto sums = [&](int64_t columns) { return rowsOfWarp * columns / threadsOfWarp; };
-  int64_t operands = sums(parts.headDimension) / elementsOfRegister;
-  return sums(parts.headDimension) + 2 * sums(schedule.getTileN()) + operands <= mostResident;
+  AttentionDescription problem;
+  problem.headDimension = parts.headDimension;
+  problem.valueDimension = parts.valueDimension;
+  return sparsec::keepsQueries(toSchedule(schedule), problem);
 }
 
 AttentionWarps::Progress AttentionWarps::nextStep(const Progress &progress) {
@@ -252,12 +249,12 @@ void sparsec::makeAttentionWarps(ProgramOp program) {
   ScheduleAttr schedule = parts.schedule;
   ImplicitLocOpBuilder b(program.getLoc(), program.getContext());
   b.setInsertionPoint(parts.tileLoop);
-  auto ring = [&](StringRef name, int64_t stages, int64_t rows) {
-    return parts.makeRing(b, name, stages, rows, /*hasMessages=*/false);
+  auto ring = [&](StringRef name, int64_t stages, int64_t rows, int64_t columns) {
+    return parts.makeRing(b, name, stages, rows, columns, /*hasMessages=*/false);
   };
-  parts.queryRing = ring("query_ring", queryStages(toSchedule(schedule)), schedule.getTileM());
-  parts.keyRing = ring("key_ring", schedule.getStages(), schedule.getTileN());
-  parts.valueRing = ring("value_ring", schedule.getStages(), schedule.getTileN());
+  parts.queryRing = ring("query_ring", queryStages(toSchedule(schedule)), schedule.getTileM(), parts.headDimension);
+  parts.keyRing = ring("key_ring", schedule.getStages(), schedule.getTileN(), parts.headDimension);
+  parts.valueRing = ring("value_ring", schedule.getStages(), schedule.getTileN(), parts.valueDimension);
   makeRole(b, "all", RoleUnit::warp, schedule.getTileM() / rowsOfWarp, /*registers=*/0,
            [&] { AttentionWarps(b, parts).build(); });
   parts.tileLoop.erase();

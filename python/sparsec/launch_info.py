@@ -41,6 +41,7 @@ class SddmmSlot(enum.IntEnum):
 
 class AttentionSlot(enum.IntEnum):
     QUERY = 1
+    VALUE = 3
     LSE = 5
 
 
@@ -165,7 +166,8 @@ class KernelInfo:
                 pattern = self.operand(SddmmSlot.PATTERN).argument
                 return [(shapes[pattern][2], *self.arguments[pattern].block)]
         query = shapes[self.operand(AttentionSlot.QUERY).argument]
-        return [query, query[:3]][: self.result_count]
+        width = shapes[self.operand(AttentionSlot.VALUE).argument][3]
+        return [(*query[:3], width), query[:3]][: self.result_count]
 
     @property
     def takes_transpose(self) -> bool:

@@ -29,6 +29,7 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # kernel_c4
 _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
 _MOST_EXTRAS = 16  # spmm_c21, sddmm_c21
 _MOST_CAPTURES = 8  # attention_c21
+_HEAD_DIMENSIONS = (64, 96, 128, 192, 256)  # attention_c4
 _NO_LIMIT = -1
 _DEFAULT_BLOCK = 128
 _LONGEST_BASE = 56  # of a name that gets a number behind it
@@ -234,6 +235,8 @@ def attention(
     causal: bool = False,
     window: tuple[int, int] | None = None,
     scale: bool = False,
+    sinks: bool = False,
+    value_dim: int | None = None,
     mask_mod: Callable[..., Any] | None = None,
     score_mod: Callable[..., Any] | None = None,
     lse: bool = False,
@@ -247,12 +250,13 @@ def attention(
 ) -> Program:
     """Makes the kernel o = softmax(scores of visible keys) v, for every batch and head.
 
-    The kernel takes q [B, H, Sq, D], k and v [B, Hkv, Skv, D]; then p, the lists of blocks, if there is a pattern; then
-    scale, an f32, if there is one; captured arrays are bound. It gives o [B, H, Sq, D] and, with lse, lse [B, H, Sq],
-    f32: the logarithm of the sum of the exponentials. A query that sees no key has o = 0 and lse = -inf.
+    The kernel takes q [B, H, Sq, D], k [B, Hkv, Skv, D] and v [B, Hkv, Skv, Dv]; then p, the lists of blocks, if there
+    is a pattern; then scale, an f32, and sinks, f32 [H], if they are there; captured arrays are bound. It gives
+    o [B, H, Sq, Dv] and, with lse, lse [B, H, Sq], f32: the logarithm of the sum of the exponentials. A query that sees
+    no key has o = 0, and lse = -inf or the sink of its head.
 
     Args:
-        head_dim: D: 64 or 128.
+        head_dim: D: 64, 96, 128, 192 or 256.
         dtype: of q, k and v: "bf16" or "f16".
         pattern: True: the kernel takes lists of blocks. A Pattern: the same, and what it says is the mask of partial
             blocks. The lists of a call are then those that this pattern makes for this block.
@@ -261,6 +265,9 @@ def attention(
             Sq = Skv, this is FlexAttention's `q_idx >= kv_idx`.
         window: the numbers of keys that a query sees before and behind that position; -1: no limit.
         scale: whether a call passes the factor of the scores; else it is 1 / sqrt(D).
+        sinks: whether a call passes a logit for each head, whose exponential joins the sum of all its queries. It is
+            not scaled, and score_mod does not see it.
+        value_dim: Dv; None: D. If it is another, both are multiples of 64.
         mask_mod: a function (b, h, q_idx, kv_idx), as of FlexAttention: whether a key is visible. Full blocks of lists
             do not ask it.
         score_mod: a function (score, b, h, q_idx, kv_idx), as of FlexAttention: the score, from the scaled product.
@@ -274,23 +281,39 @@ def attention(
         TracingError: a function does what a kernel cannot. The text quotes the line.
     """
     one_of("dtype", dtype, _INPUT_TYPES)
-    if head_dim not in (64, 128):  # attention_c4
-        raise InvalidArgument(f"head_dim is {head_dim}, but expects 64 or 128")
-    sizes = [_size("batches", batches), _size("heads", heads), _size("queries", queries), str(head_dim)]
-    kv_sizes = [sizes[0], _size("kv_heads", kv_heads), _size("keys", keys), str(head_dim)]
+    value_dim = _value_dimension(head_dim, value_dim)
+    rows = [_size("batches", batches), _size("heads", heads), _size("queries", queries)]
+    kv_rows = [rows[0], _size("kv_heads", kv_heads), _size("keys", keys)]
     if heads is not None and kv_heads is not None and (kv_heads == 0 or heads % kv_heads):
         raise InvalidArgument(f"heads is {heads}, but expects a multiple of kv_heads, {kv_heads}")
     kernel = _Kernel(name)
-    for each, shape in (("q", sizes), ("k", kv_sizes), ("v", kv_sizes)):
-        kernel.operand(each, _tensor(shape, dtype))
-    kernel.result("o", _tensor(sizes, one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)))
+    for each, shape, width in (("q", rows, head_dim), ("k", kv_rows, head_dim), ("v", kv_rows, value_dim)):
+        kernel.operand(each, _tensor([*shape, str(width)], dtype))
+    result_type = one_of("result_dtype", result_dtype or dtype, _RESULT_TYPES)
+    kernel.result("o", _tensor([*rows, str(value_dim)], result_type))
     if lse:
-        kernel.result("lse", _tensor(sizes[:3], "f32"))
+        kernel.result("lse", _tensor(rows, "f32"))
     sides = _pattern_block(pattern, block)
     before, after = _attention_clauses(kernel, sides, causal, window, scale)
+    if sinks:
+        kernel.operand("sinks", _tensor([rows[1]], "f32"))
+        before += " sinks(%sinks)"
     captures, regions = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod)
     extras = f" extras({', '.join(f'%{each}' for each in captures)})" if captures else ""
     return kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
+
+
+def _value_dimension(head_dim: int, value_dim: int | None) -> int:
+    """Dv, for which and for D there are kernels."""
+    value_dim = head_dim if value_dim is None else value_dim
+    for option, size in (("head_dim", head_dim), ("value_dim", value_dim)):
+        if size not in _HEAD_DIMENSIONS:
+            raise InvalidArgument(f"{option} is {size}, but expects 64, 96, 128, 192 or 256")
+    if head_dim != value_dim and (head_dim % 64 or value_dim % 64):  # attention_c22
+        raise InvalidArgument(
+            f"head_dim and value_dim are {head_dim} and {value_dim}, but expect equal ones or multiples of 64"
+        )
+    return value_dim
 
 
 def _pattern_block(pattern: Pattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:

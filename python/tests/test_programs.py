@@ -195,27 +195,31 @@ def test_sddmm_rows_and_columns():
 # ---- Attention
 
 
-def softmax_attention(q, k, v, visible=True, score=lambda s, b, h, q_idx, kv_idx: s, scale=None):
-    """Attention in float64: O with 0 and LSE with -inf where no key is visible."""
+def softmax_attention(q, k, v, visible=True, score=lambda s, b, h, q_idx, kv_idx: s, scale=None, sinks=None):
+    """Attention in float64: O with 0 and LSE with -inf where no key is visible and there is no sink."""
     q, k, v = (each.astype(np.float64) for each in (q, k, v))
     group = q.shape[1] // k.shape[1]
     k, v = (np.repeat(each, group, axis=1) for each in (k, v))
     scores = q @ k.swapaxes(-1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     scores = score(scores, *np.indices(scores.shape, sparse=True))
     scores = np.where(visible, scores, -np.inf)
-    most = scores.max(axis=-1, keepdims=True)
-    weights = np.exp(scores - np.where(np.isfinite(most), most, 0))
-    total = weights.sum(axis=-1, keepdims=True)
+    sinks = np.full(q.shape[1], -np.inf) if sinks is None else sinks.astype(np.float64)
+    sinks = np.broadcast_to(sinks[:, None, None], (*scores.shape[:3], 1))
+    most = np.maximum(scores.max(axis=-1, keepdims=True), sinks)
+    shift = np.where(np.isfinite(most), most, 0)
+    weights = np.exp(scores - shift)
+    total = weights.sum(axis=-1, keepdims=True) + np.exp(sinks - shift)
     with np.errstate(divide="ignore"):
-        lse = (np.log(total) + np.where(np.isfinite(most), most, 0))[..., 0]
-    return np.divide(weights @ v, total, out=np.zeros_like(q), where=total > 0), lse
+        lse = (np.log(total) + shift)[..., 0]
+    values = weights @ v
+    return np.divide(values, total, out=np.zeros_like(values), where=total > 0), lse
 
 
-def check_attention(program, visible=True, sizes=(2, 4, 2, 100, 130), arguments=(), **options):
+def check_attention(program, visible=True, sizes=(2, 4, 2, 100, 130), arguments=(), widths=(64, 64), **options):
     """Runs a program with `lse` and results in f32, of B, H, Hkv, Sq, Skv = sizes."""
-    batches, heads, kv_heads, queries, keys = sizes
-    q = normal(batches, heads, queries, 64)
-    k, v = normal(batches, kv_heads, keys, 64, seed=3), normal(batches, kv_heads, keys, 64, seed=4)
+    (batches, heads, kv_heads, queries, keys), (width, value_width) = sizes, widths
+    q = normal(batches, heads, queries, width)
+    k, v = normal(batches, kv_heads, keys, width, seed=3), normal(batches, kv_heads, keys, value_width, seed=4)
     o, lse = compiled(program)(q, k, v, *arguments)
     expected_o, expected_lse = softmax_attention(q, k, v, visible, **options)
     # Probabilities are rounded to f16 before they meet V.
@@ -224,8 +228,8 @@ def check_attention(program, visible=True, sizes=(2, 4, 2, 100, 130), arguments=
     return o
 
 
-def attention(**options):
-    return programs.attention(64, **{"dtype": "f16", "result_dtype": "f32", "lse": True} | options)
+def attention(head_dim=64, **options):
+    return programs.attention(head_dim, **{"dtype": "f16", "result_dtype": "f32", "lse": True} | options)
 
 
 def positions(queries, keys):
@@ -254,6 +258,22 @@ def test_windows(window):
 
 def test_a_scale_of_the_caller():
     check_attention(attention(scale=True), arguments=(0.25,), scale=0.25)
+
+
+def test_sinks_join_the_sums():
+    sinks = np.array([0.5, -np.inf, 20, -20], np.float32)
+    position, key = positions(100, 130)
+    program = attention(sinks=True, scale=True, window=(3, -1), mask_mod=lambda b, h, q_idx, kv_idx: q_idx > 3)
+    visible = (key >= position - 3) & (np.arange(100)[:, None] > 3)
+    o = check_attention(program, visible, arguments=(0.25, sinks), scale=0.25, sinks=sinks)
+    assert (o[:, :, :4] == 0).all()
+
+
+@pytest.mark.parametrize("widths", [(96, 96), (192, 192), (256, 256), (192, 128), (64, 256)])
+def test_head_dimensions(widths):
+    program = attention(widths[0], value_dim=widths[1], causal=True)
+    position, key = positions(100, 130)
+    check_attention(program, key <= position, widths=widths)
 
 
 def test_mask_mod():
@@ -584,7 +604,12 @@ def sum_of_captures(score, b, h, q_idx, kv_idx):
         (lambda: programs.sddmm(16, a_layout="kn"), "a_layout is 'kn', but expects mk or km"),
         (lambda: programs.sddmm(16, b_layout="km"), "b_layout is 'km', but expects nk or kn"),
         (lambda: programs.sddmm(16, k=-1), "k is -1, but expects an int from 0 to 2147418111"),
-        (lambda: programs.attention(96), "head_dim is 96, but expects 64 or 128"),
+        (lambda: programs.attention(80), "head_dim is 80, but expects 64, 96, 128, 192 or 256"),
+        (lambda: programs.attention(64, value_dim=80), "value_dim is 80, but expects 64, 96, 128, 192 or 256"),
+        (
+            lambda: programs.attention(128, value_dim=96),
+            "head_dim and value_dim are 128 and 96, but expect equal ones or multiples of 64",
+        ),
         (lambda: programs.attention(64, dtype="f8E5M2"), "dtype is 'f8E5M2', but expects bf16 or f16$"),
         (lambda: programs.attention(64, result_dtype="i32"), "result_dtype is 'i32', but expects"),
         (lambda: programs.attention(64, pattern="dense"), "pattern is a str, but expects a Pattern, True or False"),

@@ -128,6 +128,37 @@ def test_patterns():
     assert key not in module._made
 
 
+def sunk(results, sinks):
+    """What sinks make of attention without: o and lse."""
+    o, lse = results
+    joined = torch.logaddexp(lse, sinks.double()[:, None])
+    return o * (lse - joined).exp()[..., None], joined
+
+
+@pytest.mark.parametrize("is_compiled", [False, True])
+def test_sinks(is_compiled):
+    q, k, v = tensors(queries=300, keys=200, kv_heads=2)
+    block_mask = flex.create_block_mask(window_and_sink, 2, None, 300, 200, device="cpu")
+    attention = torch.compile(st.attention, backend="eager") if is_compiled else st.attention
+    expected = flex_of(q, k, v, None, block_mask)
+    for sinks in (torch.tensor([0.5, 3, -1, 20]), torch.zeros(4)):
+        results = attention(q, k, v, pattern=block_mask, sinks=sinks, return_lse=True)
+        assert_attention(results, sunk(expected, sinks))
+    with pytest.raises(NotImplementedError, match="has no gradient yet"):
+        st.attention(q, k, v, sinks=torch.zeros(4, requires_grad=True)).sum().backward()
+
+
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+def test_rows_of_values_of_another_size(layout):
+    q, k, v = tensors(kv_heads=2)
+    v = torch.cat([v, -v, v.flip(-1)], -1)
+    expected = flex_of(q, k, v)
+    inputs = [each.transpose(1, 2).contiguous() if layout == "bshd" else each for each in (q, k, v)]
+    o, lse = st.attention(*inputs, layout=layout, return_lse=True)
+    assert o.is_contiguous()
+    assert_attention((o.transpose(1, 2) if layout == "bshd" else o, lse), expected)
+
+
 def test_layouts():
     """Tensors of tokens x heads, also those that are parts of one tensor. o has the order of q."""
     q, k, v = tensors()
@@ -319,7 +350,10 @@ def test_a_gradient_is_refused_and_not_dropped():
 @pytest.mark.parametrize(("change", "message"), [
     ({"q": np.zeros((2, 4, 300, 64))}, "q: expects a tensor, but got ndarray"),
     ({"k": torch.zeros(4, 300, 64)}, r"k: expects 4 dimensions, but got shape \(4, 300, 64\)"),
-    ({"q": torch.zeros(2, 4, 300, 80).half()}, "head_dim is 80, but expects 64 or 128"),
+    ({"q": torch.zeros(2, 4, 300, 80).half()}, "head_dim is 80, but expects 64, 96, 128, 192 or 256"),
+    ({"v": torch.zeros(2, 4, 300, 96).half()}, "head_dim and value_dim are 64 and 96, but expect equal ones or"),
+    ({"sinks": torch.zeros(3)}, "argument 3 'sinks': expects size 0 to be 4, but got 3"),
+    ({"sinks": torch.zeros(4).half()}, "argument 3 'sinks': expects elements of type f32, but got f16"),
     ({"q": torch.zeros(2, 4, 300, 64)}, "dtype is 'f32', but expects bf16 or f16"),
     ({"v": torch.zeros(2, 4, 299, 64).half()}, "argument 2 'v'"),
     ({"pattern": 3}, "pattern: expects a BlockMask, lists or a Pattern, but got int"),

@@ -66,6 +66,7 @@ constexpr SlotRule attentionSlots[] = {
     {SPARSEC_ATTENTION_LSE, "log-sum-exp", 0, 1, dense, f32, 3, true, false, false},
     {SPARSEC_ATTENTION_PATTERN, "block pattern", 0, 1, pattern, anyType, 0, false, false, false},
     {SPARSEC_ATTENTION_SCALE, "scale", 0, 1, scalar, f32, 0, false, false, false},
+    {SPARSEC_ATTENTION_SINKS, "sinks", 0, 1, dense, f32, 1, false, false, false},
     {SPARSEC_ATTENTION_EXTRA, "region operand", 0, many, dense | scalar, floats | setOf(SPARSEC_DTYPE_I32), anyRank,
      false, false, false},
 };
@@ -74,6 +75,7 @@ constexpr AttributeRule attentionAttributes[] = {
     {SPARSEC_ATTRIBUTE_CAUSAL, "causal", 0, 1, false},
     {SPARSEC_ATTRIBUTE_WINDOW_LEFT, "window to the left", -1, INT32_MAX, false},
     {SPARSEC_ATTRIBUTE_WINDOW_RIGHT, "window to the right", -1, INT32_MAX, false},
+    {SPARSEC_ATTRIBUTE_VALUE_DIMENSION, "dimension of values", 1, maxTile, true},
 };
 constexpr uint32_t positions = setOf(SPARSEC_INPUT_BATCH, SPARSEC_INPUT_HEAD, SPARSEC_INPUT_QUERY, SPARSEC_INPUT_KEY);
 constexpr RegionRule attentionRegions[] = {

@@ -19,7 +19,9 @@ constexpr int64_t anySizes[SPARSEC_MAX_RANK] = {SPARSEC_DYNAMIC, SPARSEC_DYNAMIC
 
 Problem fixedSizes(const sparsec_kernel_s &kernel) {
   Problem problem;
-  problem.columns = kernel.attribute(SPARSEC_ATTRIBUTE_HEAD_DIMENSION);
+  problem.headDimension = kernel.attribute(SPARSEC_ATTRIBUTE_HEAD_DIMENSION);
+  int64_t valueDimension = kernel.attribute(SPARSEC_ATTRIBUTE_VALUE_DIMENSION);
+  problem.columns = valueDimension == 0 ? problem.headDimension : valueDimension;
   problem.blocks = 0; // of no BSR operand
   return problem;
 }
@@ -27,13 +29,17 @@ Problem fixedSizes(const sparsec_kernel_s &kernel) {
 Dimensions dimensions(const sparsec_operand_info_t &operand) {
   switch (operand.slot) {
   case SPARSEC_ATTENTION_QUERY:
+    return {&Problem::batches, &Problem::heads, &Problem::rows, &Problem::headDimension};
   case SPARSEC_ATTENTION_RESULT:
     return {&Problem::batches, &Problem::heads, &Problem::rows, &Problem::columns};
   case SPARSEC_ATTENTION_KEY:
+    return {&Problem::batches, &Problem::keyHeads, &Problem::depth, &Problem::headDimension};
   case SPARSEC_ATTENTION_VALUE:
     return {&Problem::batches, &Problem::keyHeads, &Problem::depth, &Problem::columns};
   case SPARSEC_ATTENTION_LSE:
     return {&Problem::batches, &Problem::heads, &Problem::rows};
+  case SPARSEC_ATTENTION_SINKS:
+    return {&Problem::heads};
   }
   return {};
 }

@@ -12,13 +12,14 @@ namespace sparsec::runtime {
 
 /// The (first) result has batches x heads x rows x columns elements, each of them a sum over `depth`. A product has
 /// rows M, columns N and depth K. A sampled product has a batch for every stored block, whose rows and columns are
-/// those of the block. Attention has the queries of a head as rows, its dimension as columns, and the keys as depth. A
-/// size that nothing tells is SPARSEC_DYNAMIC.
+/// those of the block. Attention has the queries of a head as rows, the dimension of its values as columns, and the
+/// keys as depth. A size that nothing tells is SPARSEC_DYNAMIC.
 struct Problem {
   int64_t batches = SPARSEC_DYNAMIC, heads = SPARSEC_DYNAMIC;
   int64_t rows = SPARSEC_DYNAMIC, columns = SPARSEC_DYNAMIC, depth = SPARSEC_DYNAMIC;
-  int64_t keyHeads = SPARSEC_DYNAMIC; // heads of K and V
-  int64_t blocks = SPARSEC_DYNAMIC;   // stored ones, of the BSR operand of a product
+  int64_t keyHeads = SPARSEC_DYNAMIC;      // heads of K and V
+  int64_t headDimension = SPARSEC_DYNAMIC; // of Q and K
+  int64_t blocks = SPARSEC_DYNAMIC;        // stored ones, of the BSR operand of a product
   int64_t patternRows = SPARSEC_DYNAMIC, patternColumns = SPARSEC_DYNAMIC; // M and N of a sampled product
 
   /// Rows of the result as the reference counts them.

@@ -52,7 +52,8 @@ private:
     return pattern ? states[key / pattern->block_columns] : SPARSEC_BLOCK_PARTIAL;
   }
   bool isPanelEmpty(int64_t first, int64_t end) const;
-  void widen(const sparsec_dense_t &tensor, int64_t first, int64_t end);
+  void widen(const sparsec_dense_t &tensor, int64_t width, int64_t first, int64_t end);
+  double sinkOfHead() const;
   Status scorePanel(int64_t first, int64_t end);
   Status scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow);
   void normalise(int64_t row, const ReferenceRows &out);
@@ -65,6 +66,7 @@ private:
   const KeyWindow window;
   const sparsec_dense_t &q, &k, &v;
   const sparsec_blocks_t *pattern = nullptr;
+  const sparsec_dense_t *sinks = nullptr;
   double scale;
   Region score, mask;
 
@@ -72,11 +74,11 @@ private:
   KeyRange keys = {0, 0}; // that any row of the group may see
   std::vector<sparsec_block_state_t> states;
   std::vector<double> queries; // [row][D]
-  std::vector<double> panel;   // [key][D]
+  std::vector<double> panel;   // [key][D], or [key][Dv] of values
   /// [row][key of the range]: scores (-inf where not visible), then probabilities; and their absolute errors, then the
   /// relative ones of the probabilities.
   std::vector<double> scores, errors;
-  /// [row][D]: sums over the keys of p * error * |v|, of p * |v| and of (p * v)^2.
+  /// [row][Dv]: sums over the keys of p * error * |v|, of p * |v| and of (p * v)^2.
   std::vector<double> errorSums, absoluteSums, squareSums;
   std::vector<double> meanErrors; // [row]: sum of p * error
 };
@@ -88,8 +90,10 @@ RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arg
       mask(kernel, arguments, SPARSEC_REGION_MASK) {
   if (uint32_t number = kernel.of(SPARSEC_ATTENTION_PATTERN); number != noArgument)
     pattern = &blocksOf(arguments[number]);
+  if (uint32_t number = kernel.of(SPARSEC_ATTENTION_SINKS); number != noArgument)
+    sinks = &denseOf(arguments[number]);
   uint32_t number = kernel.of(SPARSEC_ATTENTION_SCALE);
-  scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(problem.columns));
+  scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(problem.headDimension));
 }
 
 int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
@@ -121,14 +125,16 @@ bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
                      [](sparsec_block_state_t state) { return state == SPARSEC_BLOCK_EMPTY; });
 }
 
-/// Keys or values [first, end) of the head to panel[key][D].
-void RowGroup::widen(const sparsec_dense_t &tensor, int64_t first, int64_t end) {
+/// -inf where the kernel has no sinks.
+double RowGroup::sinkOfHead() const { return sinks ? readElement(sinks->data, sinks->dtype, head) : -infinity; }
+
+/// Keys or values [first, end) of the head to panel[key][width].
+void RowGroup::widen(const sparsec_dense_t &tensor, int64_t width, int64_t first, int64_t end) {
   int64_t keyHead = head / (problem.heads / problem.keyHeads);
   int64_t base = batch * tensor.strides[0] + keyHead * tensor.strides[1];
   for (int64_t key = first; key < end; ++key)
-    for (int64_t d = 0; d < problem.columns; ++d)
-      panel[(key - first) * problem.columns + d] =
-          readElement(tensor.data, tensor.dtype, base + key * tensor.strides[2] + d);
+    for (int64_t d = 0; d < width; ++d)
+      panel[(key - first) * width + d] = readElement(tensor.data, tensor.dtype, base + key * tensor.strides[2] + d);
 }
 
 Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow) {
@@ -141,7 +147,7 @@ Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const d
       return {};
   }
   double sum = 0.0, magnitude = 0.0;
-  for (int64_t d = 0; d < problem.columns; ++d) {
+  for (int64_t d = 0; d < problem.headDimension; ++d) {
     sum += query[d] * keyRow[d];
     magnitude += std::fabs(query[d] * keyRow[d]);
   }
@@ -152,30 +158,39 @@ Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const d
 }
 
 Status RowGroup::scorePanel(int64_t first, int64_t end) {
-  widen(k, first, end);
+  const int64_t width = problem.headDimension;
+  widen(k, width, first, end);
   for (int64_t row = 0; row < count; ++row) {
     KeyRange visible = keysOf(row);
     for (int64_t key = std::max(first, visible.begin); key < std::min(end, visible.end); ++key)
       if (stateOf(key) != SPARSEC_BLOCK_EMPTY)
-        SPARSEC_RETURN_IF_ERROR(
-            scoreOne(&queries[row * problem.columns], row, key, &panel[(key - first) * problem.columns]));
+        SPARSEC_RETURN_IF_ERROR(scoreOne(&queries[row * width], row, key, &panel[(key - first) * width]));
   }
   return {};
 }
 
-/// Turns the scores of a row into probabilities, and writes its LSE.
+/// Turns the scores of a row into probabilities, and writes its LSE. The sink counts as a score of which the sum alone
+/// knows.
 void RowGroup::normalise(int64_t row, const ReferenceRows &out) {
   int64_t range = keys.end - keys.begin;
   double *score = scores.data() + row * range, *error = errors.data() + row * range;
-  double largest = -infinity;
+  const double sink = sinkOfHead();
+  double largest = sink;
   for (int64_t i = 0; i < range; ++i)
     largest = std::fmax(score[i], largest);
+  // exp of a difference: the score's own error, and that of the subtraction.
+  auto errorOfExponential = [&](double score, double own) {
+    double exponentError = own + referenceTolerance * (std::fabs(score) + std::fabs(largest) + 1);
+    return std::expm1(std::min(exponentError, mostExponentError));
+  };
   double sum = 0.0, weightedError = 0.0;
+  if (sink != -infinity) {
+    sum = std::exp(sink - largest);
+    weightedError = sum * errorOfExponential(sink, 0.0);
+  }
   for (int64_t i = 0; i < range; ++i) {
     bool isVisible = score[i] != -infinity;
-    // exp of a difference: the score's own error, and that of the subtraction.
-    double exponentError = error[i] + referenceTolerance * (std::fabs(score[i]) + std::fabs(largest) + 1);
-    error[i] = isVisible ? std::expm1(std::min(exponentError, mostExponentError)) : 0.0;
+    error[i] = isVisible ? errorOfExponential(score[i], error[i]) : 0.0;
     score[i] = isVisible ? std::exp(score[i] - largest) : 0.0;
     sum += score[i];
     if (score[i] != 0.0)
@@ -227,17 +242,17 @@ void RowGroup::prepare(int64_t begin, int64_t rows) {
   readBlockStates();
   keys = {keysOf(0).begin, keysOf(count - 1).end};
   keys.end = std::max(keys.begin, keys.end);
-  int64_t elements = count * problem.columns, range = keys.end - keys.begin;
+  int64_t range = keys.end - keys.begin, width = problem.headDimension;
   scores.assign(count * range, -infinity);
   errors.assign(count * range, 0.0);
   for (std::vector<double> *sums : {&errorSums, &absoluteSums, &squareSums})
-    sums->assign(elements, 0.0);
+    sums->assign(count * problem.columns, 0.0);
   meanErrors.assign(count, 0.0);
-  panel.resize(panelKeys * problem.columns);
-  queries.resize(elements);
+  panel.resize(panelKeys * std::max(width, problem.columns));
+  queries.resize(count * width);
   int64_t base = batch * q.strides[0] + head * q.strides[1] + firstQuery * q.strides[2];
-  for (int64_t i = 0; i < elements; ++i)
-    queries[i] = readElement(q.data, q.dtype, base + i / problem.columns * q.strides[2] + i % problem.columns);
+  for (int64_t i = 0; i < count * width; ++i)
+    queries[i] = readElement(q.data, q.dtype, base + i / width * q.strides[2] + i % width);
 }
 
 Status RowGroup::run(int64_t begin, int64_t rows, const ReferenceRows &out) {
@@ -254,7 +269,7 @@ Status RowGroup::run(int64_t begin, int64_t rows, const ReferenceRows &out) {
   if (!out.y)
     return {};
   SPARSEC_RETURN_IF_ERROR(forPanels([&](int64_t first, int64_t end) -> Status {
-    widen(v, first, end);
+    widen(v, problem.columns, first, end);
     for (int64_t row = 0; row < count; ++row)
       addValues(row, first, end, out.y);
     return {};

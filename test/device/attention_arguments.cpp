@@ -13,7 +13,7 @@ using namespace harness;
 namespace {
 
 // Seeds of the random streams.
-enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13, biasSeed = 14 };
+enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13, biasSeed = 14, sinkSeed = 15 };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -51,6 +51,8 @@ double AttentionArguments::dimension() const {
   return double(sparsec_kernel_argument(kernel, sparsec_kernel_operand(kernel, 0)->argument)->sizes[3]);
 }
 
+int64_t AttentionArguments::widthOf(size_t number) const { return sparsec_kernel_argument(kernel, number)->sizes[3]; }
+
 void AttentionArguments::placeArgument(size_t number) {
   switch (operandOf(kernel, number).slot) {
   case SPARSEC_ATTENTION_QUERY:
@@ -67,6 +69,8 @@ void AttentionArguments::placeArgument(size_t number) {
     return result->poisonAll();
   case SPARSEC_ATTENTION_LSE:
     return placeLse(number);
+  case SPARSEC_ATTENTION_SINKS:
+    return placeSinks(number);
   case SPARSEC_ATTENTION_SCALE:
     arguments[number] = ownScale / std::sqrt(dimension());
     hostArguments[number] = arguments[number];
@@ -91,7 +95,7 @@ void AttentionArguments::setDense(size_t number, PlacedTensor &tensor, const spa
   hostArguments[number] = view;
 }
 
-/// Where the row of D elements of a position of a head lies.
+/// Where the row of elements of a position of a head lies.
 int64_t AttentionArguments::memoryRow(int64_t batch, int64_t head, int64_t heads, int64_t position,
                                       int64_t length) const {
   return shape.order == SequenceOrder::BatchHeadSequence ? (batch * heads + head) * length + position
@@ -113,7 +117,7 @@ sparsec_dense_t AttentionArguments::rowsView(const PlacedTensor &tensor, int64_t
 
 /// Q, K, V or the result, filled with normal numbers of this size.
 void AttentionArguments::placeRows(size_t number, int64_t heads, int64_t length, uint64_t seed, double size) {
-  int64_t rows = shape.batches * heads * length, width = static_cast<int64_t>(dimension());
+  int64_t rows = shape.batches * heads * length, width = widthOf(number);
   PlacedTensor &tensor = place(number, {rows, width}, shape.placement);
   for (int64_t row = 0; row < rows && size != 0; ++row)
     for (int64_t d = 0; d < width; ++d)
@@ -146,6 +150,18 @@ void AttentionArguments::placeLse(size_t number) {
   std::copy_n(strides, 3, view.strides);
   setDense(number, *lse, view);
   lse->poisonAll();
+}
+
+/// Among the scores, far above and far below them, and none.
+void AttentionArguments::placeSinks(size_t number) {
+  PlacedTensor &tensor = place(number, {shape.heads}, Placement::Misaligned);
+  const double far = 30 + 4 * shape.spread;
+  for (int64_t head = 0; head < shape.heads; ++head) {
+    const double choices[] = {shape.spread * randomNormal(sinkSeed, head), far, -far, -infinity};
+    tensor.set(0, head, choices[head % 4]);
+  }
+  tensor.upload();
+  setDense(number, tensor, tensor.view());
 }
 
 /// An operand of a region of attention_kernels.py, by its name.
@@ -264,7 +280,7 @@ std::vector<char> AttentionArguments::resultBytes() const {
 }
 
 AttentionArguments::Expected AttentionArguments::computeExpected() const {
-  int64_t rows = shape.batches * shape.heads * shape.queries, width = static_cast<int64_t>(dimension());
+  int64_t rows = shape.batches * shape.heads * shape.queries, width = result->view().sizes[1];
   constexpr int64_t rowsAtATime = 32;
   const ArgumentArray host(hostArguments);
   Expected expected;
@@ -298,7 +314,7 @@ double AttentionArguments::scoreError() const {
 
 std::string AttentionArguments::checkRow(const Expected &expected, int64_t row) const {
   int64_t query = row % shape.queries, head = row / shape.queries % shape.heads;
-  int64_t batch = row / shape.queries / shape.heads, width = static_cast<int64_t>(dimension());
+  int64_t batch = row / shape.queries / shape.heads, width = result->view().sizes[1];
   double exactLse = expected.lse[row];
   bool isEmpty = exactLse == -infinity;
   // The kernels round the probabilities to the 16-bit type of V before the second product. The reference's magnitude
@@ -308,6 +324,8 @@ std::string AttentionArguments::checkRow(const Expected &expected, int64_t row) 
     double allowed = isEmpty ? 0 : allowedError(result->view().dtype, exact, expected.magnitude[row * width + d]);
     // Errors of all scores change a mean of values by as much of the mean magnitude, which is about 1.
     allowed += isEmpty ? 0 : 2 * scoreError() * (1 + std::abs(exact));
+    // A sink far above all scores leaves weights below 2^-126, of values below 8, which may count as 0.
+    allowed += isEmpty ? 0 : double(shape.keys) * 0x1p-123;
     double got = result->get(memoryRow(batch, head, shape.heads, query, shape.queries), d);
     // The negation catches NaN.
     if (!(std::abs(got - exact) <= allowed))

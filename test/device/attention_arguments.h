@@ -49,7 +49,7 @@ public:
 
   /// What the results should be: a row for every query of every head of every batch.
   struct Expected {
-    std::vector<double> y, magnitude;      // rows x D
+    std::vector<double> y, magnitude;      // rows x Dv
     std::vector<double> lse, lseMagnitude; // rows
   };
   Expected computeExpected() const;
@@ -61,6 +61,7 @@ private:
   void placeRows(size_t number, int64_t heads, int64_t length, uint64_t seed, double size);
   void placeCourse(PlacedTensor &tensor, int64_t heads, int64_t length, bool ofKeys) const;
   void placeLse(size_t number);
+  void placeSinks(size_t number);
   void placeOperand(size_t number);
   void placePattern(size_t number, const BlockStates &blocks, sparsec_pattern_encoding_t encoding, bool isUnsorted);
   PlacedTensor &place(size_t number, const std::vector<int64_t> &sizes, Placement placement);
@@ -70,6 +71,7 @@ private:
   double scoreError() const;
   std::string checkRow(const Expected &expected, int64_t row) const;
   double dimension() const;
+  int64_t widthOf(size_t number) const;
 
   sparsec_device_t device;
   sparsec_kernel_t kernel;

@@ -2,24 +2,28 @@
 """The attention kernels of generate_kernels.py.
 
 A kernel's name says what it is, and the test program compares it with the launch info:
-  attention_<dtype>_<head dimension>_<pattern>_<limits>_<scale>_<result dtype>_<results>_<region>
+  attention_<dtype>_<head dimension>_<pattern>_<limits>_<scale>_<sinks>_<result dtype>_<results>_<region>
+The head dimension is "192v128" where values have another.
 The operands of the regions have names by which the test program fills them.
 """
 import collections
 
 from covering import covering
 
-Kernel = collections.namedtuple("Kernel", "dtype dimension query_block key_block limits scale result results region")
+Kernel = collections.namedtuple("Kernel",
+                                "dtype dimension query_block key_block limits scale sinks result results region")
 
 DTYPES = ["bf16", "f16"]
-DIMENSIONS = [64, 128]
+DIMENSIONS = ["64", "128"]
+WIDE_DIMENSIONS = ["96", "192", "256", "192v128"]  # a table of their own, which has less
 BLOCKS = [None, 64, 128]  # None: no pattern, then for queries and keys
 LIMITS = {"all": "", "causal": " causal", "window": " window = [70, 30]"}
 # Written in the same way, but not combined with everything.
 RARE_LIMITS = {"causalwindow": " causal window = [70, -1]"}
-SCALES = ["default", "scaled"]  # scaled: the scale is an argument
+SCALES = ["root", "scaled"]  # scaled: the scale is an argument; root: it is 1 / sqrt(D)
+SINKS = ["no", "sink"]
 RESULTS = ["bf16", "f16", "f32"]
-OUTPUTS = ["lse", "plain"]
+OUTPUTS = ["lse", "o"]
 
 # Operands (name, type) of both regions, and what is in a region of a kind.
 Regions = collections.namedtuple("Regions", "operands bodies")
@@ -65,7 +69,7 @@ REGIONS = {
                                "%wide = arith.extf %narrow : f16 to f32",
                                "%r = arith.addf %s, %wide : f32"]}),
     # The distance counts, and it differs between heads: two of three keys are visible.
-    "relative": Regions([], {"mask": ["%three = arith.constant 3 : i32",
+    "thirds": Regions([], {"mask": ["%three = arith.constant 3 : i32",
                                       "%one = arith.constant 1 : i32",
                                       "%distance = arith.subi %i, %j : i32",
                                       "%shifted = arith.addi %distance, %h : i32",
@@ -81,12 +85,16 @@ REGIONS = {
                                   "%sine = math.sin %angle : f32",
                                   "%zero = arith.constant 0.0 : f32",
                                   "%r = arith.cmpf ole, %sine, %zero : f32"]}),
-    "documents": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
+    "docs": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
     "capdocs": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
     "capfast": Regions([("documents", "tensor<?x?xi32>")], {"score": FASTCAP, "mask": DOCUMENTS}),
 }
 
-FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, RESULTS, OUTPUTS, list(REGIONS)]
+FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, SINKS, RESULTS, OUTPUTS, list(REGIONS)]
+
+# Regions that take registers, and one of each kind.
+WIDE_FACTORS = [DTYPES, WIDE_DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), ["root"], SINKS, ["bf16", "f32"], OUTPUTS,
+                ["none", "softcap", "fast", "alibi", "long", "capdocs"]]
 
 
 def is_allowed(*values):
@@ -97,8 +105,10 @@ def is_allowed(*values):
 def select(coverage):
     """Kernels in which any two (pairs) or three (triples) features meet; there are too many for all combinations."""
     strength = {"pairs": 2, "triples": 3, "full": 3}[coverage]
-    rare = [Kernel("bf16", 64, 64, 128, "causalwindow", "default", "bf16", "lse", "none")]
-    return [Kernel(*values) for values in covering(strength, FACTORS, is_allowed)] + rare
+    rare = [Kernel("bf16", "64", 64, 128, "causalwindow", "root", "no", "bf16", "lse", "none"),
+            Kernel("bf16", "64v256", 128, 64, "causal", "root", "sink", "bf16", "lse", "none")]
+    tables = [covering(strength, factors, is_allowed) for factors in (FACTORS, WIDE_FACTORS)]
+    return [Kernel(*values) for values in sum(tables, [])] + rare
 
 
 def pattern_of(kernel):
@@ -107,7 +117,7 @@ def pattern_of(kernel):
 
 def name_of(kernel):
     return (f"attention_{kernel.dtype}_{kernel.dimension}_{pattern_of(kernel)}_{kernel.limits}_{kernel.scale}_"
-            f"{kernel.result}_{kernel.results}_{kernel.region}")
+            f"{kernel.sinks}_{kernel.result}_{kernel.results}_{kernel.region}")
 
 
 def region_text(regions, kind):
@@ -119,10 +129,17 @@ def region_text(regions, kind):
     return f" {kind} ({', '.join(arguments)}) {{\n{lines}\n    sparsec.yield %r : {yielded}\n  }}"
 
 
+def widths_of(kernel):
+    """Of queries and keys, and of values."""
+    width, _, value_width = kernel.dimension.partition("v")
+    return width, value_width or width
+
+
 def text_of(kernel):
-    tensor = f"tensor<?x?x?x{kernel.dimension}x{kernel.dtype}>"
+    width, value_width = widths_of(kernel)
+    tensor = f"tensor<?x?x?x{width}x{kernel.dtype}>"
     regions = REGIONS[kernel.region]
-    arguments = [("q", tensor), ("k", tensor), ("v", tensor)]
+    arguments = [("q", tensor), ("k", tensor), ("v", f"tensor<?x?x?x{value_width}x{kernel.dtype}>")]
     clauses = ""
     if kernel.query_block:
         arguments.append(("pattern", f"!sparsec.pattern<{pattern_of(kernel)}>"))
@@ -130,11 +147,14 @@ def text_of(kernel):
     if kernel.scale == "scaled":
         arguments.append(("scale", "f32"))
         clauses += " scale(%scale)"
+    if kernel.sinks == "sink":
+        arguments.append(("sinks", "tensor<?xf32>"))
+        clauses += " sinks(%sinks)"
     if regions.operands:
         arguments += regions.operands
         clauses += f" extras({', '.join('%' + name for name, _ in regions.operands)})"
     clauses += {**LIMITS, **RARE_LIMITS}[kernel.limits] + "".join(region_text(regions, kind) for kind in regions.bodies)
-    results = [("o", f"tensor<?x?x?x{kernel.dimension}x{kernel.result}>")]
+    results = [("o", f"tensor<?x?x?x{value_width}x{kernel.result}>")]
     if kernel.results == "lse":
         results.append(("lse", "tensor<?x?x?xf32>"))
     values = ", ".join(f"%{name}" for name, _ in results)

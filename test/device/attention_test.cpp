@@ -34,10 +34,14 @@ private:
 
 std::string AttentionTest::expectedName() const {
   std::string limits = std::string(record.isCausal ? "causal" : "") + (record.hasWindow ? "window" : "");
-  return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype), record.headDimension,
+  std::string dimension = std::to_string(record.headDimension);
+  if (record.valueDimension != 0)
+    dimension += fmt::format("v{}", record.valueDimension);
+  return fmt::format("attention_{}_{}_{}_{}_{}_{}_{}_{}_", sparsec_dtype_name(record.dtype), dimension,
                      record.blockRows ? fmt::format("{}x{}", record.blockRows, record.blockColumns) : "dense",
-                     limits.empty() ? "all" : limits, record.hasScale ? "scaled" : "default",
-                     sparsec_dtype_name(record.resultDtype), record.hasLse ? "lse" : "plain");
+                     limits.empty() ? "all" : limits, record.hasScale ? "scaled" : "root",
+                     record.hasSinks ? "sink" : "no", sparsec_dtype_name(record.resultDtype),
+                     record.hasLse ? "lse" : "o");
 }
 
 std::vector<ListCase> AttentionTest::lists() const {

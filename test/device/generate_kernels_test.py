@@ -56,8 +56,10 @@ class Coverage(unittest.TestCase):
     def test_attention_has_every_two_features(self):
         # Only the two block sizes depend on one another: a kernel has a pattern or none.
         blocks = (2, 3)
-        self.check_table(attention_kernels.select("pairs"), attention_kernels.FACTORS, 2,
-                         lambda positions, values: positions != blocks or (values[0] is None) == (values[1] is None))
+        for factors in (attention_kernels.FACTORS, attention_kernels.WIDE_FACTORS):
+            self.check_table(attention_kernels.select("pairs"), factors, 2,
+                             lambda positions, values:
+                             positions != blocks or (values[0] is None) == (values[1] is None))
 
     def test_attention_names_differ(self):
         names = [attention_kernels.name_of(kernel) for kernel in attention_kernels.select("pairs")]
@@ -65,8 +67,16 @@ class Coverage(unittest.TestCase):
 
     def test_attention_names_are_not_too_long(self):
         # SPEC.md: 63 characters.
-        names = (attention_kernels.Kernel(*values) for values in itertools.product(*attention_kernels.FACTORS))
+        names = (attention_kernels.Kernel(*values)
+                 for factors in (attention_kernels.FACTORS, attention_kernels.WIDE_FACTORS)
+                 for values in itertools.product(*factors) if attention_kernels.is_allowed(*values))
         self.assertLessEqual(max(len(attention_kernels.name_of(kernel)) for kernel in names), 63)
+
+    def test_attention_has_values_of_other_widths(self):
+        texts = [attention_kernels.text_of(kernel) for kernel in attention_kernels.select("pairs")
+                 if kernel.dimension == "192v128"]
+        self.assertTrue(all(text.count("x192x") > 2 and text.count("x128x") > 2 for text in texts))
+        self.assertTrue(texts)
 
     def test_every_attention_region_uses_its_operands(self):
         for name, regions in attention_kernels.REGIONS.items():

@@ -68,6 +68,7 @@ void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_i
     record.resultDtype = dtype;
   }
   record.hasScale |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_SCALE);
+  record.hasSinks |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_SINKS);
   record.hasLse |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_LSE);
 }
 
@@ -75,6 +76,9 @@ void readAttribute(const sparsec_attribute_info_t &attribute, KernelRecord &reco
   switch (attribute.key) {
   case SPARSEC_ATTRIBUTE_HEAD_DIMENSION:
     record.headDimension = attribute.value;
+    break;
+  case SPARSEC_ATTRIBUTE_VALUE_DIMENSION:
+    record.valueDimension = attribute.value;
     break;
   case SPARSEC_ATTRIBUTE_CAUSAL:
     record.isCausal = attribute.value != 0;

@@ -31,8 +31,9 @@ struct KernelRecord {
   sparsec_layout_t denseLayout, resultLayout; // SpMM; the layout of B is the dense one of SDDMM
   sparsec_layout_t leftLayout;                // SDDMM
   sparsec_dtype_t resultDtype;
-  int64_t headDimension; // attention, as all below
-  bool isCausal, hasWindow, hasMask, hasScale, hasLse;
+  int64_t headDimension;  // attention, as all below
+  int64_t valueDimension; // 0: the same
+  bool isCausal, hasWindow, hasMask, hasScale, hasSinks, hasLse;
 };
 
 struct KernelFile {

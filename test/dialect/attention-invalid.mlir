@@ -49,18 +49,27 @@ sparsec.kernel @attention_c3_v(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf
 
 // -----
 
-sparsec.kernel @attention_c4(%q: tensor<?x?x?x96xbf16>, %k: tensor<?x?x?x96xbf16>, %v: tensor<?x?x?x96xbf16>) -> (o: tensor<?x?x?x96xbf16>) {
-  // expected-error @+1 {{'sparsec.attention' op expects the head dimension D of Q to be 64 or 128, but got 96, which has no lowering yet}}
-  %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x96xbf16>, tensor<?x?x?x96xbf16>, tensor<?x?x?x96xbf16>) -> tensor<?x?x?x96xbf16>
-  sparsec.return %0 : tensor<?x?x?x96xbf16>
+sparsec.kernel @attention_c4(%q: tensor<?x?x?x80xbf16>, %k: tensor<?x?x?x80xbf16>, %v: tensor<?x?x?x80xbf16>) -> (o: tensor<?x?x?x80xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects the head dimension D of Q to be 64, 96, 128, 192 or 256, but got 80, which has no lowering yet}}
+  %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x80xbf16>, tensor<?x?x?x80xbf16>, tensor<?x?x?x80xbf16>) -> tensor<?x?x?x80xbf16>
+  sparsec.return %0 : tensor<?x?x?x80xbf16>
 }
 
 // -----
 
 sparsec.kernel @attention_c4_dynamic(%q: tensor<?x?x?x?xbf16>, %k: tensor<?x?x?x?xbf16>, %v: tensor<?x?x?x?xbf16>) -> (o: tensor<?x?x?x?xbf16>) {
-  // expected-error @+1 {{'sparsec.attention' op expects the head dimension D of Q to be 64 or 128, but got ?; it must be static}}
+  // expected-error @+1 {{'sparsec.attention' op expects the head dimension D of Q to be 64, 96, 128, 192 or 256, but got ?; it must be static}}
   %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x?xbf16>, tensor<?x?x?x?xbf16>, tensor<?x?x?x?xbf16>) -> tensor<?x?x?x?xbf16>
   sparsec.return %0 : tensor<?x?x?x?xbf16>
+}
+
+// -----
+
+// Where V does not say Dv, O does.
+sparsec.kernel @attention_c4_values(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x?xbf16>) -> (o: tensor<?x?x?x80xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects the head dimension Dv of V to be 64, 96, 128, 192 or 256, but got 80, which has no lowering yet}}
+  %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x?xbf16>) -> tensor<?x?x?x80xbf16>
+  sparsec.return %0 : tensor<?x?x?x80xbf16>
 }
 
 // -----
@@ -81,9 +90,25 @@ sparsec.kernel @attention_c5_v(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x100x64x
 
 // -----
 
-sparsec.kernel @attention_c5_d(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x128xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
-  // expected-error @+1 {{'sparsec.attention' op expects V to have D = 64, as Q has, but got 128}}
+sparsec.kernel @attention_c5_d(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x64xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects K to have D = 64, as Q has, but got 128}}
+  %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c5_dv(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x128xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects O to have Dv = 128, as V has, but got 64}}
   %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c5_sinks(%q: tensor<?x8x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<4xf32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects sinks to have H = 8, as Q has, but got 4}}
+  %0 = sparsec.attention %q, %k, %v sinks(%s) : (tensor<?x8x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<4xf32>) -> tensor<?x?x?x64xbf16>
   sparsec.return %0 : tensor<?x?x?x64xbf16>
 }
 
@@ -442,3 +467,27 @@ module @pattern_c1_keys attributes {
 module @pattern_syntax attributes {
   // expected-error @+1 {{expects a block of queries and one of keys, as in <128x64>}}
   sparsec.test = !sparsec.pattern<64>} {}
+
+// -----
+
+sparsec.kernel @attention_c1_sinks(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects sinks to have rank 1, but got 'tensor<?x?xf32>'}}
+  %0 = sparsec.attention %q, %k, %v sinks(%s) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?xf32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c22(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x96xbf16>) -> (o: tensor<?x?x?x96xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects D and Dv to be equal or multiples of 64, but got 128 and 96, which have no lowering yet}}
+  %0 = sparsec.attention %q, %k, %v : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x96xbf16>) -> tensor<?x?x?x96xbf16>
+  sparsec.return %0 : tensor<?x?x?x96xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c23(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<?xbf16>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects sinks to be of f32, but got 'bf16'}}
+  %0 = sparsec.attention %q, %k, %v sinks(%s) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xbf16>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}

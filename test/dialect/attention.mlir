@@ -52,6 +52,26 @@ sparsec.kernel @grouped(%q: tensor<2x8x100x64xbf16>, %k: tensor<2x2x333x64xbf16>
   sparsec.return %o : tensor<2x8x100x64xf32>
 }
 
+// Sinks, and rows of values of another size. Where V and O do not say it, it is D.
+// CHECK-LABEL: sparsec.kernel @sinks(
+sparsec.kernel @sinks(%q: tensor<?x?x?x192xbf16>, %k: tensor<?x?x?x192xbf16>, %v: tensor<?x?x?x?xbf16>, %c: f32,
+                      %s: tensor<?xf32>) -> (o: tensor<?x?x?x128xbf16>) {
+  // CHECK: sparsec.attention %q, %k, %v scale(%c) sinks(%s) causal : (tensor<?x?x?x192xbf16>, tensor<?x?x?x192xbf16>, tensor<?x?x?x?xbf16>, f32, tensor<?xf32>) -> tensor<?x?x?x128xbf16>
+  %o = sparsec.attention %q, %k, %v scale(%c) sinks(%s) causal
+    : (tensor<?x?x?x192xbf16>, tensor<?x?x?x192xbf16>, tensor<?x?x?x?xbf16>, f32, tensor<?xf32>)
+      -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// CHECK-LABEL: sparsec.kernel @wide(
+sparsec.kernel @wide(%q: tensor<?x?x?x256xf16>, %k: tensor<?x?x?x256xf16>, %v: tensor<?x?x?x?xf16>)
+    -> (o: tensor<?x?x?x?xf16>) {
+  // CHECK: sparsec.attention %q, %k, %v :
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x256xf16>, tensor<?x?x?x256xf16>, tensor<?x?x?x?xf16>) -> tensor<?x?x?x?xf16>
+  sparsec.return %o : tensor<?x?x?x?xf16>
+}
+
 // Dumps keep names apart when the kernel's arguments have those that regions would give to theirs.
 // CHECK-LABEL: sparsec.kernel @names(%query: tensor<?x?x?x64xbf16>, %key: tensor<?x?x?x64xbf16>, %s: tensor<?x?x?x64xbf16>,
 sparsec.kernel @names(%query: tensor<?x?x?x64xbf16>, %key: tensor<?x?x?x64xbf16>, %s: tensor<?x?x?x64xbf16>,

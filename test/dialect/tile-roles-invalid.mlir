@@ -153,6 +153,20 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @walk_keys_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?x?x64xbf16>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.walk_keys' op expects steps of one block or more, or parts of one, but got 2 blocks in 2 chunks}}
+    sparsec.walk_keys at %zero attributes {blocks = 2 : i64, chunks = 2 : i64, rows = 64 : i64} {
+    ^bb0(%block: i32, %second: i32):
+      sparsec.yield
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @walk_keys_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32

@@ -217,7 +217,7 @@ module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
 // -----
 
 module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
-  // expected-error @+1 {{'sparsec.kernel' op schedule expects tile_n to be 64 or 128 for attention, but got 256}}
+  // expected-error @+1 {{'sparsec.kernel' op schedule expects tile_n to be 32, 64 or 128 for attention, but got 256}}
   sparsec.kernel @neither_one_block_nor_two(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
       attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 2, consumers_n = 1>} {
     %o = sparsec.attention %q, %k, %v pattern(%p) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, !sparsec.pattern<128x64>) -> tensor<?x?x?x64xbf16>

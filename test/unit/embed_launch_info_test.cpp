@@ -361,13 +361,14 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
          tensor<?xf16>, tensor<?x?xi32>) -> (tensor<2x?x?x128xf32>, tensor<2x?x?xf32>)
     sparsec.return %o, %lse : tensor<2x?x?x128xf32>, tensor<2x?x?xf32>
   }
-  sparsec.kernel @plain(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
-      -> (o: tensor<?x?x?x64xbf16>) {
-    %o = sparsec.attention %q, %k, %v
+  sparsec.kernel @plain(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x128xbf16>,
+      %sinks: tensor<?xf32>) -> (o: tensor<?x?x?x128xbf16>) {
+    %o = sparsec.attention %q, %k, %v sinks(%sinks)
         score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
       sparsec.yield %s : f32
-    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
-    sparsec.return %o : tensor<?x?x?x64xbf16>
+    } : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x128xbf16>, tensor<?xf32>)
+        -> tensor<?x?x?x128xbf16>
+    sparsec.return %o : tensor<?x?x?x128xbf16>
   }
   llvm.func @attention_0() attributes {sparsec.kernel = @attention, sparsec.alignment = 16 : i64,
       sparsec.tile_m = 64 : i64, sparsec.workspaces = [#sparsec.workspace<kind = tile_counter, bytes = 4>,
@@ -427,13 +428,14 @@ TEST_F(EmbedAttention, AuxiliaryKernels) {
 
 TEST_F(EmbedAttention, Attributes) {
   ASSERT_EQ(all<sparsec_kernel_info_t>().size(), 2u);
-  const std::vector<int64_t> expected[] = {{128, 1, 1024, -1}, {64, 0, -1, -1}};
+  const std::vector<int64_t> expected[] = {{128, 1, 1024, -1}, {64, 0, -1, -1, 128}};
   constexpr uint32_t keys[] = {SPARSEC_ATTRIBUTE_HEAD_DIMENSION, SPARSEC_ATTRIBUTE_CAUSAL,
-                               SPARSEC_ATTRIBUTE_WINDOW_LEFT, SPARSEC_ATTRIBUTE_WINDOW_RIGHT};
+                               SPARSEC_ATTRIBUTE_WINDOW_LEFT, SPARSEC_ATTRIBUTE_WINDOW_RIGHT,
+                               SPARSEC_ATTRIBUTE_VALUE_DIMENSION};
   for (unsigned index : {0, 1}) {
     EXPECT_EQ(operation(index).kind, uint32_t(SPARSEC_OPERATION_ATTENTION));
-    ASSERT_EQ(operation(index).attribute_count, 4u);
-    for (unsigned i = 0; i < 4; ++i) {
+    ASSERT_EQ(operation(index).attribute_count, expected[index].size());
+    for (unsigned i = 0; i < expected[index].size(); ++i) {
       const auto &attribute = all<sparsec_attribute_info_t>()[operation(index).attribute_first + i];
       EXPECT_EQ(attribute.key, keys[i]);
       EXPECT_EQ(attribute.value, expected[index][i]);
@@ -454,6 +456,7 @@ TEST_F(EmbedAttention, Operands) {
                                                                      {{SPARSEC_ATTENTION_QUERY, "q"},
                                                                       {SPARSEC_ATTENTION_KEY, "k"},
                                                                       {SPARSEC_ATTENTION_VALUE, "v"},
+                                                                      {SPARSEC_ATTENTION_SINKS, "sinks"},
                                                                       {SPARSEC_ATTENTION_RESULT, "o"}}};
   for (unsigned index : {0, 1}) {
     ASSERT_EQ(operands(index).size(), expected[index].size());
@@ -472,9 +475,10 @@ TEST_F(EmbedAttention, GridIsOfHeadsAndQueries) {
   expectExtents(first.panel_first, first.panel_count, {{4, SPARSEC_FIELD_SIZE, 2, 64, 64, 0}});
 }
 
-/// Rows of Q, K, V and O; what regions load and the LSE go element by element.
+/// Rows of Q, K, V and O; what regions load, sinks and the LSE go element by element.
 TEST_F(EmbedAttention, Requirements) {
   ASSERT_EQ(variant(0).requirement_count, 4u);
+  EXPECT_EQ(variant(1).requirement_count, 4u);
   constexpr uint32_t arguments[] = {4, 2, 1, 7};
   for (auto [index, want] : llvm::enumerate(arguments)) {
     const auto &requirement = all<sparsec_requirement_info_t>()[variant(0).requirement_first + index];

@@ -2,10 +2,11 @@
 // That the machine code of attention on the host (HostAttention.cpp) computes what SPEC.md says: against plain loops in
 // double that know nothing of blocks' order, chunks or running maxima, over all options and their combinations.
 
-#include "host_kernels.h"
+#include "host_attention_cases.h"
 
 #include <gtest/gtest.h>
 
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <numeric>
@@ -88,57 +89,35 @@ private:
   size_t size;
 };
 
-enum Region { None, Alibi, Softcap, Bias, Hide };
-enum Lists { Dense, Index, Padded };
-/// How the scores go along the keys: up for even queries, down for odd ones, or far up and down at every 61st key.
-enum Course { Normal, Ramp, Spikes };
-
-struct AttentionCase {
-  std::string name;
-  Format input = bf16, output = bf16;
-  int headDimension = 64;
-  int batches = 1, heads = 2, keyHeads = 2, queries = 64, keys = 64;
-  Lists lists = Dense;
-  int queryBlock = 64, keyBlock = 64;
-  bool oneListForBatches = false, oneListForHeads = false, noFullLists = false;
-  bool causal = false;
-  int left = -1, right = -1;
-  Region score = None;
-  bool mask = false, scale = false, lse = true, batchSequenceHead = false;
-  double amplitude = 1; // of the scores
-  Course course = Normal;
-};
-
-std::ostream &operator<<(std::ostream &stream, const AttentionCase &p) { return stream << p.name; }
-
 class Attention : public testing::TestWithParam<AttentionCase> {
 protected:
   const AttentionCase &p = GetParam();
   int blockRows = (p.queries + p.queryBlock - 1) / p.queryBlock;
   int blockColumns = (p.keys + p.keyBlock - 1) / p.keyBlock;
   int listBatches = p.oneListForBatches ? 1 : p.batches, listHeads = p.oneListForHeads ? 1 : p.heads;
-  Tensor q = tensor4(p.heads, p.queries, p.input), k = tensor4(p.keyHeads, p.keys, p.input),
-         v = tensor4(p.keyHeads, p.keys, p.input), o = tensor4(p.heads, p.queries, p.output);
+  Tensor q = tensor4(p.heads, p.queries, p.headDimension, p.input),
+         k = tensor4(p.keyHeads, p.keys, p.headDimension, p.input),
+         v = tensor4(p.keyHeads, p.keys, p.valueDimension, p.input),
+         o = tensor4(p.heads, p.queries, p.valueDimension, p.output);
   Tensor lse{{p.batches, p.heads, p.queries}, {p.heads * (p.queries + 3), p.queries + 3, 1}, f32};
   // What the regions read. Documents are numbers of i32 by batch and position.
   Tensor slopes{{p.heads}, {1}, f32}, cap{{}, {}, f32};
   Tensor bias{{p.queries, p.keys}, {p.keys + 5, 1}, f16};
   std::vector<int32_t> queryDocuments, keyDocuments;
   std::vector<double> queries, keys, values; // Q, K and V
+  std::vector<float> sinks;                  // by head
   float scale = 0.3f;
   // By list: which blocks, in this order; and what the kernel gets of it.
   std::vector<std::vector<int32_t>> partial, full;
   std::vector<GuardedArray> starts, indices; // of partial, of full
   int64_t capacity = 0;
 
-  /// B x heads x sequence x D, in the order of the case, with gaps.
-  Tensor tensor4(int64_t heads, int64_t sequence, const Format &format) {
-    int64_t row = p.headDimension + 8;
+  /// B x heads x sequence x width, in the order of the case, with gaps.
+  Tensor tensor4(int64_t heads, int64_t sequence, int64_t width, const Format &format) {
+    int64_t row = width + 8;
     if (p.batchSequenceHead)
-      return Tensor({p.batches, heads, sequence, p.headDimension}, {(sequence * heads + 1) * row, row, heads * row, 1},
-                    format);
-    return Tensor({p.batches, heads, sequence, p.headDimension}, {(sequence + 1) * heads * row, sequence * row, row, 1},
-                  format);
+      return Tensor({p.batches, heads, sequence, width}, {(sequence * heads + 1) * row, row, heads * row, 1}, format);
+    return Tensor({p.batches, heads, sequence, width}, {(sequence + 1) * heads * row, sequence * row, row, 1}, format);
   }
 
   //===--------------------------------------------------------------------===//
@@ -242,11 +221,12 @@ protected:
   }
 
   std::string text() const {
-    auto tensorType = [&](const Format &format) {
-      return "tensor<?x?x?x" + std::to_string(p.headDimension) + "x" + format.name + ">";
+    auto tensorType = [](int width, const Format &format) {
+      return "tensor<?x?x?x" + std::to_string(width) + "x" + format.name + ">";
     };
-    std::string in = tensorType(p.input), out = tensorType(p.output), options, types = in + ", " + in + ", " + in;
-    std::string arguments = "%q: " + in + ", %k: " + in + ", %v: " + in;
+    std::string in = tensorType(p.headDimension, p.input), inOfV = tensorType(p.valueDimension, p.input);
+    std::string out = tensorType(p.valueDimension, p.output), options, types = in + ", " + in + ", " + inOfV;
+    std::string arguments = "%q: " + in + ", %k: " + in + ", %v: " + inOfV;
     if (p.lists != Dense) {
       std::string pattern = "!sparsec.pattern<" + std::to_string(p.queryBlock) + "x" + std::to_string(p.keyBlock) + ">";
       arguments += ", %p: " + pattern;
@@ -257,6 +237,11 @@ protected:
       arguments += ", %c: f32";
       types += ", f32";
       options += " scale(%c)";
+    }
+    if (p.sinks) {
+      arguments += ", %sinks: tensor<?xf32>";
+      types += ", tensor<?xf32>";
+      options += " sinks(%sinks)";
     }
     if (hasRegions()) {
       arguments += ", " + extraArguments("%t");
@@ -297,8 +282,12 @@ protected:
     if (p.course != Normal)
       fillCourse();
     cap.set({}, 2);
-    for (int h = 0; h < p.heads; ++h)
+    for (int h = 0; h < p.heads; ++h) {
+      constexpr float infinity = std::numeric_limits<float>::infinity();
       slopes.set({h}, std::exp2(-h - 2));
+      // Among the scores, none, more than all scores, and next to nothing.
+      sinks.push_back(std::array{1.5f, -infinity, 300.0f, -300.0f}[h % 4]);
+    }
     for (int b = 0; b < p.batches; ++b) {
       for (int i = 0; i < p.queries; ++i)
         queryDocuments.push_back((i + 20 * b) / 50);
@@ -380,7 +369,7 @@ protected:
     return holds(full[list]) || (holds(partial[list]) && (!p.mask || maskOf(b, i, j)));
   }
 
-  /// One query: D results, the sizes of the sums behind them, and LSE.
+  /// One query: Dv results, the sizes of the sums behind them, and LSE.
   struct Row {
     std::vector<double> o, magnitude;
     double lse;
@@ -398,17 +387,18 @@ protected:
         sum += query[d] * keys[(firstKey + j) * p.headDimension + d];
       s[j] = scoreOf(sum * (p.scale ? double(scale) : 1 / std::sqrt(double(p.headDimension))), b, h, i, j);
     }
-    double maximum = s.empty() ? -INFINITY : *std::max_element(s.begin(), s.end());
-    Row row{std::vector<double>(p.headDimension), std::vector<double>(p.headDimension), -INFINITY};
+    double sink = p.sinks ? double(sinks[h]) : -INFINITY;
+    double maximum = s.empty() ? sink : std::max(sink, *std::max_element(s.begin(), s.end()));
+    Row row{std::vector<double>(p.valueDimension), std::vector<double>(p.valueDimension), -INFINITY};
     if (maximum == -INFINITY)
       return row;
-    double total = 0;
+    double total = std::exp(sink - maximum);
     for (double score : s)
       total += std::exp(score - maximum);
     for (int j = 0; j < p.keys; ++j) {
       double weight = std::exp(s[j] - maximum) / total;
-      for (int d = 0; d < p.headDimension && weight > 0; ++d) {
-        double term = weight * values[(firstKey + j) * p.headDimension + d];
+      for (int d = 0; d < p.valueDimension && weight > 0; ++d) {
+        double term = weight * values[(firstKey + j) * p.valueDimension + d];
         row.o[d] += term;
         row.magnitude[d] += std::abs(term);
       }
@@ -434,6 +424,8 @@ protected:
       arguments.push_back({});
     if (p.scale)
       arguments.push_back({&scale, {}, {}});
+    if (p.sinks)
+      arguments.push_back({sinks.data(), {p.heads}, {1}});
     if (hasRegions()) {
       for (const Tensor *tensor : {&slopes, &cap, &bias})
         arguments.push_back(of(*tensor));
@@ -524,7 +516,7 @@ TEST_P(Attention, IsWhatTheDefinitionSays) {
       for (int i = 0; i < p.queries; ++i) {
         Row row = exact(b, h, i);
         emptyRows += row.lse == -INFINITY;
-        for (int d = 0; d < p.headDimension; ++d) {
+        for (int d = 0; d < p.valueDimension; ++d) {
           double half = std::ldexp(std::abs(row.o[d]), -p.output.fractionBits - 1);
           // Scores have rounding errors of f32 in proportion to their size, and they are in an exponent. Weights below
           // 2^-126, of values that are below 8, may count as 0.
@@ -545,148 +537,7 @@ TEST_P(Attention, IsWhatTheDefinitionSays) {
   EXPECT_TRUE(mayBeEmpty || emptyRows == 0);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Options, Attention,
-    testing::Values(
-        AttentionCase{.name = "dense"}, AttentionCase{.name = "one_key", .queries = 1, .keys = 1},
-        AttentionCase{.name = "no_keys", .queries = 3, .keys = 0},
-        AttentionCase{.name = "odd_sizes",
-                      .input = f16,
-                      .output = f32,
-                      .headDimension = 128,
-                      .batches = 2,
-                      .queries = 77,
-                      .keys = 131,
-                      .scale = true,
-                      .batchSequenceHead = true},
-        AttentionCase{.name = "scores_16", .output = f32, .queries = 65, .keys = 200, .amplitude = 16},
-        AttentionCase{.name = "scores_40", .output = f32, .queries = 65, .keys = 200, .amplitude = 40},
-        AttentionCase{.name = "scores_100", .output = f32, .queries = 65, .keys = 200, .amplitude = 100},
-        AttentionCase{.name = "scores_1000", .output = f32, .queries = 65, .keys = 200, .amplitude = 1000},
-        AttentionCase{.name = "ramp", .output = f32, .keys = 300, .amplitude = 100, .course = Ramp},
-        AttentionCase{.name = "steep_ramp", .output = f32, .keys = 300, .amplitude = 1000, .course = Ramp},
-        AttentionCase{.name = "spikes", .output = f32, .keys = 300, .amplitude = 1000, .course = Spikes},
-        AttentionCase{.name = "causal", .output = f32, .queries = 200, .keys = 200, .causal = true},
-        AttentionCase{.name = "causal_decode",
-                      .headDimension = 128,
-                      .heads = 4,
-                      .keyHeads = 1,
-                      .queries = 5,
-                      .keys = 300,
-                      .causal = true,
-                      .lse = false},
-        AttentionCase{.name = "causal_more_queries_than_keys", .queries = 150, .keys = 70, .causal = true},
-        AttentionCase{
-            .name = "window", .input = f16, .output = f16, .queries = 150, .keys = 220, .left = 33, .right = 40},
-        AttentionCase{
-            .name = "window_left_causal", .queries = 260, .keys = 260, .causal = true, .left = 70, .right = 500},
-        AttentionCase{.name = "window_of_one", .output = f32, .queries = 130, .keys = 130, .left = 0, .right = 0},
-        AttentionCase{.name = "window_right_beyond_keys", .queries = 140, .keys = 30, .left = 5, .right = 64},
-        AttentionCase{.name = "dense_mask", .batches = 2, .queries = 120, .keys = 170, .mask = true},
-        AttentionCase{.name = "index_arrays",
-                      .batches = 2,
-                      .heads = 3,
-                      .keyHeads = 3,
-                      .queries = 200,
-                      .keys = 300,
-                      .lists = Index},
-        AttentionCase{.name = "padded_lists",
-                      .headDimension = 128,
-                      .batches = 2,
-                      .heads = 6,
-                      .keyHeads = 2,
-                      .queries = 300,
-                      .keys = 300,
-                      .lists = Padded,
-                      .queryBlock = 128,
-                      .keyBlock = 128},
-        AttentionCase{.name = "wide_queries",
-                      .output = f32,
-                      .queries = 300,
-                      .keys = 500,
-                      .lists = Index,
-                      .queryBlock = 128,
-                      .oneListForHeads = true,
-                      .batchSequenceHead = true},
-        AttentionCase{.name = "wide_keys",
-                      .input = f16,
-                      .batches = 2,
-                      .heads = 4,
-                      .queries = 190,
-                      .keys = 500,
-                      .lists = Padded,
-                      .keyBlock = 128,
-                      .oneListForBatches = true,
-                      .scale = true},
-        AttentionCase{.name = "one_list_for_all",
-                      .batches = 2,
-                      .queries = 300,
-                      .keys = 300,
-                      .lists = Index,
-                      .oneListForBatches = true,
-                      .oneListForHeads = true,
-                      .noFullLists = true},
-        AttentionCase{.name = "pattern_causal",
-                      .output = f32,
-                      .queries = 320,
-                      .keys = 333,
-                      .lists = Index,
-                      .keyBlock = 128,
-                      .causal = true},
-        AttentionCase{.name = "pattern_window",
-                      .queries = 300,
-                      .keys = 310,
-                      .lists = Padded,
-                      .queryBlock = 128,
-                      .left = 100,
-                      .right = 20},
-        AttentionCase{.name = "pattern_mask",
-                      .output = f32,
-                      .batches = 2,
-                      .queries = 300,
-                      .keys = 300,
-                      .lists = Padded,
-                      .mask = true},
-        AttentionCase{.name = "alibi", .output = f32, .heads = 4, .queries = 100, .keys = 150, .score = Alibi},
-        AttentionCase{.name = "softcap",
-                      .headDimension = 128,
-                      .queries = 100,
-                      .keys = 150,
-                      .lists = Index,
-                      .score = Softcap,
-                      .amplitude = 4},
-        AttentionCase{.name = "bias",
-                      .input = f16,
-                      .output = f16,
-                      .queries = 100,
-                      .keys = 150,
-                      .causal = true,
-                      .score = Bias,
-                      .batchSequenceHead = true},
-        AttentionCase{.name = "score_of_minus_infinity",
-                      .batches = 2,
-                      .queries = 100,
-                      .keys = 150,
-                      .causal = true,
-                      .score = Hide},
-        AttentionCase{.name = "score_hides_all", .queries = 100, .keys = 64, .score = Hide},
-        AttentionCase{.name = "everything",
-                      .input = f16,
-                      .output = f32,
-                      .headDimension = 128,
-                      .batches = 2,
-                      .heads = 8,
-                      .keyHeads = 2,
-                      .queries = 290,
-                      .keys = 400,
-                      .lists = Padded,
-                      .queryBlock = 128,
-                      .causal = true,
-                      .left = 200,
-                      .score = Bias,
-                      .mask = true,
-                      .scale = true,
-                      .batchSequenceHead = true}),
-    [](const auto &info) { return info.param.name; });
+INSTANTIATE_TEST_SUITE_P(Options, Attention, testing::ValuesIn(attentionCases()),
+                         [](const auto &info) { return info.param.name; });
 
 } // namespace

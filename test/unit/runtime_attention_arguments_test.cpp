@@ -159,6 +159,37 @@ TEST_F(AttentionArguments, Scale) {
   refuses("expects a finite scale, but got -inf", [](auto &a) { a[scale].scalar = -INFINITY; });
 }
 
+TEST_F(AttentionArguments, Sinks) {
+  LaunchInfoBuilder info = cudaAttention();
+  info.operands[slopes].slot = SPARSEC_ATTENTION_SINKS;
+  info.operations[0].region_first = 1; // the mask, which does not load from them
+  info.operations[0].region_count = 1;
+  load(info);
+  accepts([](auto &) {});
+  refuses("argument 5 'slopes': expects size 0 to be 8 to agree with the other arguments, but got 7",
+          [](auto &a) { a[slopes].dense.sizes[0] = 7; });
+  refuses("argument 5 'slopes': expects elements of type f32, but got bf16",
+          [](auto &a) { a[slopes].dense.dtype = SPARSEC_DTYPE_BF16; });
+  refuses("argument 5 'slopes': expects stride 0 to be 1", [](auto &a) { a[slopes].dense.strides[0] = 2; });
+  refuses("argument 5 'slopes': data is NULL", [](auto &a) { a[slopes].dense.data = nullptr; });
+}
+
+TEST_F(AttentionArguments, RowsOfValuesOfAnotherSize) {
+  LaunchInfoBuilder info = cudaAttention();
+  info.attributes.push_back({SPARSEC_ATTRIBUTE_VALUE_DIMENSION, 0, 128});
+  info.operations[0].attribute_count = 5;
+  for (int tensor : {v, o})
+    info.arguments[tensor].sizes[3] = SPARSEC_DYNAMIC;
+  load(info);
+  fake.calls.clear();
+  refuses("argument 2 'v': expects size 3 to be 128 to agree", [](auto &) {});
+  arguments[v].dense = sparsec_dense_bhsd(at(0x300000), SPARSEC_DTYPE_BF16, 2, 2, 300, 128);
+  refuses("argument 7 'o': expects size 3 to be 128 to agree", [](auto &) {});
+  arguments[o].dense = sparsec_dense_bhsd(at(0x400000), SPARSEC_DTYPE_BF16, 2, 8, 100, 128);
+  accepts([](auto &) {});
+  refuses("argument 1 'k': expects size 3 to be 64", [](auto &a) { a[k].dense.sizes[3] = 128; });
+}
+
 TEST_F(AttentionArguments, Pattern) {
   auto change = [&](const std::string &message, const std::function<void(sparsec_blocks_t &)> &body) {
     refuses("argument 3 'pattern': " + message, [&](auto &a) { body(a[pattern].blocks); });

@@ -20,8 +20,9 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 /// The kernel of cudaAttention() in f32, with blocks of 2 queries x 3 keys, without the arguments that a test does not
 /// use and without regions unless it asks for them.
 struct Variation {
-  int64_t dimension = 2;
+  int64_t dimension = 2, valueDimension = 0; // 0: the same
   bool pattern = false, scale = false, score = false, mask = false;
+  bool sinks = false; // in the place of the slopes, which only a score region reads
   bool causal = false;
   int32_t windowLeft = -1, windowRight = -1;
 
@@ -29,8 +30,14 @@ struct Variation {
     LaunchInfoBuilder info = cudaAttention();
     for (uint32_t i : {0, 1, 2, 7}) {
       info.arguments[i].dtype = SPARSEC_DTYPE_F32;
-      info.arguments[i].sizes[3] = dimension;
+      info.arguments[i].sizes[3] = i < 2 || valueDimension == 0 ? dimension : valueDimension;
     }
+    if (valueDimension != 0) {
+      info.attributes.push_back({SPARSEC_ATTRIBUTE_VALUE_DIMENSION, 0, valueDimension});
+      ++info.operations[0].attribute_count;
+    }
+    if (sinks)
+      info.operands[5].slot = SPARSEC_ATTENTION_SINKS;
     info.arguments[3].block_rows = 2;
     info.arguments[3].block_columns = 3;
     info.attribute(SPARSEC_ATTRIBUTE_HEAD_DIMENSION).value = dimension;
@@ -49,7 +56,7 @@ struct Variation {
 
 class AttentionReference : public AttentionOnFake {
 protected:
-  int64_t batches = 1, heads = 1, keyHeads = 1, queries = 1, keys = 2, dimension = 2;
+  int64_t batches = 1, heads = 1, keyHeads = 1, queries = 1, keys = 2, dimension = 2, valueDimension = 2;
   std::vector<float> q, k, v;
   std::vector<float> slopes = {0.0f};
   std::vector<int32_t> ids;
@@ -60,6 +67,7 @@ protected:
 
   void load(const Variation &variation) {
     AttentionOnFake::load(variation.info());
+    valueDimension = variation.valueDimension ? variation.valueDimension : dimension;
     bind();
   }
 
@@ -68,18 +76,18 @@ protected:
     ids.resize(batches * std::max(keys, queries));
     slopes.resize(heads);
     auto *view = sequenceFirst ? sparsec_dense_bshd : sparsec_dense_bhsd;
-    auto tensor = [&](float *data, int64_t headCount, int64_t length) {
-      return view(data, SPARSEC_DTYPE_F32, batches, headCount, length, dimension);
+    auto tensor = [&](float *data, int64_t headCount, int64_t length, int64_t width) {
+      return view(data, SPARSEC_DTYPE_F32, batches, headCount, length, width);
     };
     const std::map<std::string, sparsec::Argument> byName = {
-        {"q", tensor(q.data(), heads, queries)},
-        {"k", tensor(k.data(), keyHeads, keys)},
-        {"v", tensor(v.data(), keyHeads, keys)},
+        {"q", tensor(q.data(), heads, queries, dimension)},
+        {"k", tensor(k.data(), keyHeads, keys, dimension)},
+        {"v", tensor(v.data(), keyHeads, keys, valueDimension)},
         {"pattern", pattern},
         {"scale", scale},
         {"slopes", sparsec_dense_1d(slopes.data(), SPARSEC_DTYPE_F32, heads)},
         {"ids", sparsec_dense_2d(ids.data(), SPARSEC_DTYPE_I32, batches, std::max(keys, queries))},
-        {"o", tensor(nullptr, heads, queries)}, // results are neither read nor written
+        {"o", tensor(nullptr, heads, queries, valueDimension)}, // results are neither read nor written
         {"lse", sparsec_dense_3d(nullptr, SPARSEC_DTYPE_F32, batches, heads, queries)}};
     arguments.clear();
     for (size_t i = 0; const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, i); ++i)
@@ -87,7 +95,7 @@ protected:
   }
 
   std::vector<double> run(int64_t begin, int64_t end, std::vector<double> *magnitude = nullptr) {
-    std::vector<double> y((end - begin) * dimension, -99.0);
+    std::vector<double> y((end - begin) * valueDimension, -99.0);
     if (magnitude)
       magnitude->assign(y.size(), -99.0);
     const ArgumentArray array(arguments);
@@ -162,6 +170,34 @@ TEST_F(AttentionReference, LargeScoresDoNotOverflow) {
   load({.scale = true});
   EXPECT_THAT(run(), ElementsAre(1, 0));
   EXPECT_THAT(runLse(), ElementsAre(1e6));
+}
+
+TEST_F(AttentionReference, SinksJoinTheSumsAndAddNothing) {
+  setUniform(1, 2); // two scores of 0
+  slopes = {std::log(2.0f)};
+  load({.sinks = true});
+  std::vector<double> magnitude;
+  EXPECT_THAT(run(), ElementsAre(DoubleNear(3.0 / 4, 1e-7), DoubleNear(2.0 / 4, 1e-7)));
+  EXPECT_THAT(runLse(&magnitude), ElementsAre(DoubleNear(std::log(4), 1e-7)));
+  // Scores of 0 are exact. The sink's exponential is off by 1e-6 times log 2, the maximum and 1, and has half the sum.
+  EXPECT_NEAR(magnitude[0], (1 + 2 * std::log(2)) / 2 + (1 + std::log(2)) / 2 + std::log(4) + 1, 1e-5);
+  slopes = {1000};
+  EXPECT_THAT(run(), ElementsAre(0, 0));
+  EXPECT_THAT(runLse(), ElementsAre(1000));
+  slopes = {-std::numeric_limits<float>::infinity()};
+  EXPECT_THAT(run(), ElementsAre(1.5, 1));
+  EXPECT_THAT(runLse(), ElementsAre(DoubleNear(std::log(2), 1e-14)));
+}
+
+TEST_F(AttentionReference, RowsWithoutVisibleKeysHaveTheirSink) {
+  setUniform(3, 0);
+  slopes = {-7};
+  load({.sinks = true});
+  EXPECT_THAT(run(), ::testing::Each(0.0));
+  EXPECT_THAT(runLse(), ::testing::Each(-7));
+  slopes = {-std::numeric_limits<float>::infinity()};
+  EXPECT_THAT(run(), ::testing::Each(0.0));
+  EXPECT_THAT(runLse(), ::testing::Each(-infinity));
 }
 
 TEST_F(AttentionReference, CausalIsAlignedAtTheBottomRight) {
@@ -277,11 +313,12 @@ struct PlainLoop {
   std::function<double(int64_t, int64_t, int64_t, int64_t)> query, key, value; // batch, head, position, d
   std::function<bool(int64_t, int64_t, int64_t, int64_t)> isVisible;           // batch, head, q, k
   std::function<double(double, int64_t, int64_t, int64_t, int64_t)> score;
+  std::function<double(int64_t)> weightOfSink = [](int64_t) { return 0.0; };
 
-  void row(int64_t b, int64_t h, int64_t row, int64_t keys, int64_t dimension, double scale, double *y,
+  void row(int64_t b, int64_t h, int64_t row, int64_t keys, int64_t dimension, int64_t width, double scale, double *y,
            double &lse) const {
-    double sum = 0;
-    std::fill_n(y, dimension, 0.0);
+    double sum = weightOfSink(h);
+    std::fill_n(y, width, 0.0);
     for (int64_t k = 0; k < keys; ++k) {
       if (!isVisible(b, h, row, k))
         continue;
@@ -290,10 +327,10 @@ struct PlainLoop {
         s += query(b, h, row, d) * key(b, h, k, d);
       double weight = std::exp(score(scale * s, b, h, row, k)); // small scores: no maximum is needed
       sum += weight;
-      for (int64_t d = 0; d < dimension; ++d)
+      for (int64_t d = 0; d < width; ++d)
         y[d] += weight * value(b, h, k, d);
     }
-    for (int64_t d = 0; d < dimension; ++d)
+    for (int64_t d = 0; d < width; ++d)
       y[d] = sum == 0 ? 0 : y[d] / sum;
     lse = std::log(sum);
   }
@@ -303,7 +340,7 @@ struct PlainLoop {
 class AttentionReferenceRandom : public AttentionReference {
 protected:
   void SetUp() override {
-    batches = 2, heads = 6, keyHeads = 2, queries = 71, keys = 150, dimension = 8;
+    batches = 2, heads = 6, keyHeads = 2, queries = 71, keys = 150, dimension = valueDimension = 8;
     fillRandom();
     for (int64_t h = 0; h < heads; ++h)
       slopes.push_back(0.01f * float(h + 1));
@@ -313,16 +350,17 @@ protected:
       ids.push_back(int32_t(random() % 3));
     loop.isVisible = [](auto...) { return true; };
     loop.score = [](double s, auto...) { return s; };
-    auto element = [this](const std::vector<float> &x, int64_t headCount, int64_t share, int64_t length) {
-      return [&x, headCount, share, length, this](int64_t b, int64_t h, int64_t i, int64_t d) -> double {
+    auto element = [this](const std::vector<float> &x, int64_t headCount, int64_t share, int64_t length,
+                          const int64_t &width) {
+      return [&x, headCount, share, length, &width, this](int64_t b, int64_t h, int64_t i, int64_t d) -> double {
         int64_t index =
             sequenceFirst ? ((b * length + i) * headCount + h / share) : (b * headCount + h / share) * length + i;
-        return x[index * dimension + d];
+        return x[index * width + d];
       };
     };
-    loop.query = element(q, heads, 1, queries);
-    loop.key = element(k, keyHeads, 3, keys);
-    loop.value = element(v, keyHeads, 3, keys);
+    loop.query = element(q, heads, 1, queries, dimension);
+    loop.key = element(k, keyHeads, 3, keys, dimension);
+    loop.value = element(v, keyHeads, 3, keys, valueDimension);
   }
 
   /// Lists by hash: every block is empty, partial or full; different in every batch and head that has its own.
@@ -363,16 +401,16 @@ protected:
   }
 
   void compare() {
-    std::vector<double> y = run(), lse = runLse(), expected(dimension);
+    std::vector<double> y = run(), lse = runLse(), expected(valueDimension);
     int64_t row = 0;
     for (int64_t b = 0; b < batches; ++b)
       for (int64_t h = 0; h < heads; ++h)
         for (int64_t i = 0; i < queries; ++i, ++row) {
           double expectedLse;
           double usedScale = hasScale ? double(scale) : 1 / std::sqrt(8.0);
-          loop.row(b, h, i, keys, dimension, usedScale, expected.data(), expectedLse);
-          for (int64_t d = 0; d < dimension; ++d)
-            ASSERT_NEAR(y[row * dimension + d], expected[d], 1e-12) << b << " " << h << " " << i << " " << d;
+          loop.row(b, h, i, keys, dimension, valueDimension, usedScale, expected.data(), expectedLse);
+          for (int64_t d = 0; d < valueDimension; ++d)
+            ASSERT_NEAR(y[row * valueDimension + d], expected[d], 1e-12) << b << " " << h << " " << i << " " << d;
           if (std::isinf(expectedLse))
             ASSERT_EQ(lse[row], expectedLse);
           else
@@ -387,6 +425,15 @@ protected:
 TEST_F(AttentionReferenceRandom, DenseWithSharedKeyHeads) {
   load({.dimension = 8});
   compare();
+}
+
+TEST_F(AttentionReferenceRandom, SinksAndRowsOfValuesOfAnotherSize) {
+  for (int64_t width : {3, 8, 12}) {
+    v.resize(batches * keyHeads * keys * 12, 0.25f);
+    load({.dimension = 8, .valueDimension = width, .sinks = true});
+    loop.weightOfSink = [this](int64_t h) { return std::exp(double(slopes[h])); };
+    compare();
+  }
 }
 
 TEST_F(AttentionReferenceRandom, SequenceFirst) {

@@ -448,6 +448,18 @@ TEST(LaunchInfo, AttentionRecordsAreChecked) {
          std::strcpy(i.arguments[slopes].name, "slopes");
          i.operands[slopes].slot = SPARSEC_ATTENTION_SCALE;
        }},
+      {"expects 0 to 1 operands in slot 'sinks' of attention, but got 2",
+       [](auto &i) {
+         i.arguments[ids] = i.arguments[slopes];
+         std::strcpy(i.arguments[ids].name, "ids");
+         i.operands[slopes].slot = i.operands[ids].slot = SPARSEC_ATTENTION_SINKS;
+       }},
+      {"argument 6 is no sinks", [](auto &i) { i.operands[ids].slot = SPARSEC_ATTENTION_SINKS; }},
+      {"dimension of values is 0, 1 to 65536 is expected",
+       [](auto &i) {
+         i.attributes.push_back({SPARSEC_ATTRIBUTE_VALUE_DIMENSION, 0, 0});
+         i.operations[0].attribute_count = 5;
+       }},
       {"query, key and value have different element types: 3, 2 and 3",
        [](auto &i) { i.arguments[k].dtype = SPARSEC_DTYPE_F16; }},
       {"unknown field 0", [](auto &i) { i.parameters[encoding].field = 0; }},

@@ -125,6 +125,22 @@ TEST(AttentionSharedMemory, ConsumersThatShareATileHaveTwoSlotsOfQueries) {
   EXPECT_EQ(queryStages(threeTiles()), 1) << "nor do tiles side by side";
 }
 
+TEST(AttentionSharedMemory, WideQueriesHaveOneSlot) {
+  Schedule schedule = twoConsumers();
+  schedule.tileK = 192;
+  EXPECT_EQ(queryStages(schedule), 1) << "there is no room for those of the next tile";
+}
+
+TEST(AttentionSharedMemory, KeysAndValuesShareSlotsOfTheWiderOne) {
+  Schedule schedule = twoConsumers();
+  for (auto [headDimension, valueDimension] : {std::pair(192, 128), std::pair(128, 192)}) {
+    schedule.tileK = headDimension;
+    AttentionDescription problem = attention(headDimension, 128, 128);
+    problem.valueDimension = valueDimension;
+    EXPECT_EQ(sharedMemoryNeeds(schedule, problem).rings[1].bufferBytes[0], 128 * 192 * 2);
+  }
+}
+
 TEST(AttentionSharedMemory, TilesLieSideBySide) {
   SharedMemoryPlaces places = placesOf(threeTiles());
   EXPECT_EQ(keys(places), 8192) << "of the first tile: 64 x 64 elements";
@@ -153,7 +169,10 @@ TEST(AttentionSharedMemory, CountsBytesOfElements) {
 
 // 232448 bytes: a tile has its queries, twice where two warpgroups share them, `stages` buffers of keys and the control
 // words, rounded up to 1024 where there are several tiles. Heads of 64: 3 x 74752 or 2 x 107520 bytes. Heads of 128:
-// 2 x 115712, or 1 x 229544.
+// 2 x 115712, or 1 x 229544. Wide heads take as many keys a step as registers and slots allow. Heads of 192: 4 x 49152,
+// and where regions need registers 49152 + 7 x 24576; heads of 256: 65536 + 5 x 32768, or 2 x 115712. One slot of
+// queries has room for no second one. Registers of heads of 256: 128 sums, 32 scores, 16 pairs of probabilities and 32
+// others.
 INSTANTIATE_TEST_SUITE_P(
     AllBlocks, AttentionChoice,
     testing::Values(Case{64, 64, 64, false, 64, 128, 3, 4}, Case{64, 64, 128, false, 64, 128, 3, 4},
@@ -161,7 +180,11 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{64, 64, 64, true, 64, 128, 2, 6}, Case{64, 128, 128, true, 64, 128, 2, 6},
                     Case{128, 64, 64, false, 64, 64, 2, 6}, Case{128, 64, 128, false, 64, 128, 2, 3},
                     Case{128, 128, 64, false, 128, 128, 1, 5}, Case{128, 128, 128, false, 128, 128, 1, 5},
-                    Case{128, 64, 64, true, 64, 64, 2, 6}, Case{128, 128, 128, true, 128, 128, 1, 5}));
+                    Case{128, 64, 64, true, 64, 64, 2, 6}, Case{128, 128, 128, true, 128, 128, 1, 5},
+                    Case{96, 64, 64, false, 64, 64, 2, 8}, Case{96, 128, 128, false, 128, 128, 1, 7},
+                    Case{192, 128, 128, false, 128, 128, 1, 3}, Case{192, 128, 128, true, 128, 64, 1, 7},
+                    Case{192, 64, 128, false, 64, 64, 2, 3}, Case{256, 128, 128, false, 128, 64, 1, 5},
+                    Case{256, 64, 64, false, 64, 32, 2, 5}, Case{256, 128, 128, true, 128, 32, 1, 8}));
 
 TEST_P(AttentionChoice, TakesTurnsOnAnSm) {
   const Case &c = GetParam();
@@ -280,15 +303,19 @@ TEST_F(AttentionFit, ATileIsABlockOfQueriesOrHalfOfOne) {
   expectBroken(Limit::Geometry, "expects tile_m to be 64 for attention, but got 128");
 }
 
-TEST_F(AttentionFit, AStepIsOneBlockOfKeysOrTwo) {
-  schedule.tileN = 64;
-  expectBroken(Limit::Geometry, "expects tile_n to be 128 for attention, but got 64");
-  problem = attention(128, 128, 64);
-  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
-  schedule.tileN = 128;
-  EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
-  schedule.tileN = 256;
-  expectBroken(Limit::Geometry, "expects tile_n to be 64 or 128 for attention, but got 256");
+TEST_F(AttentionFit, AStepIsOneBlockOfKeysTwoOrAPartOfOne) {
+  for (int64_t keyBlock : {64, 128}) {
+    problem = attention(128, 128, keyBlock);
+    for (int64_t keys : {32, 64, 128}) {
+      schedule.tileN = keys;
+      EXPECT_TRUE(checkFit(schedule, problem, hopper, Origin::HandWritten).ok());
+    }
+    for (int64_t keys : {16, 96, 256}) {
+      schedule.tileN = keys;
+      expectBroken(Limit::Geometry,
+                   "expects tile_n to be 32, 64 or 128 for attention, but got " + std::to_string(keys));
+    }
+  }
 }
 
 TEST_F(AttentionFit, TheHeadDimensionIsTheDepth) {
@@ -497,6 +524,33 @@ TEST_P(OneRoleChoice, FitsWithEightWarpsOnAnSm) {
   EXPECT_EQ(schedule.tileN, c.stepKeys);
   EXPECT_EQ(schedule.consumersM * 16, c.queryBlock);
   EXPECT_EQ(schedule.consumersM * schedule.ctasPerSm, 8);
+}
+
+// Keys and values of 32 rows in two slots each, and queries: 98304 bytes with 128 queries of 192, or 64 queries of 256.
+TEST(OneRoleSchedule, WideHeadsHaveFewerWarps) {
+  const Chip &ada = *findChip("sm_89");
+  for (auto [headDimension, queryBlock, rows] :
+       {std::tuple(192, 128, 128), std::tuple(192, 64, 64), std::tuple(256, 128, 64), std::tuple(256, 64, 64)}) {
+    AttentionDescription problem = attention(headDimension, queryBlock, 128);
+    Schedule schedule = rankCandidates(problem, ada, /*alignment=*/16).front().schedule;
+    EXPECT_EQ(checkFit(schedule, problem, ada, Origin::HandWritten).message, "");
+    EXPECT_EQ(schedule.tileM, rows);
+    EXPECT_EQ(schedule.tileN, 32);
+    EXPECT_EQ(schedule.ctasPerSm, 1);
+  }
+}
+
+TEST(OneRoleSchedule, QueriesStayInRegistersWhereThereIsRoom) {
+  Schedule schedule = eightWarps();
+  // 64 sums, twice 32 scores and 32 pairs of queries; half as many scores.
+  EXPECT_FALSE(keepsQueries(schedule, attention(128, 128, 128)));
+  schedule.tileN = 32;
+  EXPECT_TRUE(keepsQueries(schedule, attention(128, 128, 128)));
+  // 32 sums of values of 64, and 48 pairs.
+  AttentionDescription narrowValues = attention(192, 128, 128);
+  EXPECT_FALSE(keepsQueries(schedule, narrowValues));
+  narrowValues.valueDimension = 64;
+  EXPECT_TRUE(keepsQueries(schedule, narrowValues));
 }
 
 /// Elements of any alignment are copied one by one. The chips do not differ, and a short step is half the code.

@@ -38,6 +38,9 @@ public:
                               Major major);
 
 private:
+  /// As many neighbouring vectors of a row change places with each other: the largest power of two that divides it, at
+  /// most 8.
+  int64_t swizzledVectors();
   mlir::Value swizzleKey(mlir::Value row);
   int64_t swizzleKey(int64_t row);
 

@@ -80,6 +80,7 @@ public:
 private:
   Value isWhole() override;
   Values wholeSources(const Passes &passes) override;
+  bool hasContiguousRows() override { return hasWholeRows(); }
   Source source(const Position &row, const Position &column) override;
 
   /// The coordinates at which the parts of dimension 0 (rows) or 1 (columns) of the buffer begin.

@@ -68,14 +68,24 @@ Value ThreadCopy::maximum(ValueRange all) {
 bool ThreadCopy::hasWholePasses() {
   if (context.schedule.getCopy() != Copy::cp_async)
     return false;
-  int64_t rowsOfPass = threads / layout.vectorsOfRow();
+  int64_t vectors = vectorsOfPart(), rowsOfPass = threads / vectors;
   bool fills = rowsOfPass > layout.rows() || layout.rows() % rowsOfPass == 0;
-  return threads % layout.vectorsOfRow() == 0 && llvm::isPowerOf2_64(rowsOfPass) && fills;
+  return threads % vectors == 0 && llvm::isPowerOf2_64(rowsOfPass) && fills;
+}
+
+/// Rows of 12 or 24 vectors are no power of two: their passes go over 4 or 8 vectors at a time.
+int64_t ThreadCopy::vectorsOfPart() {
+  int64_t vectors = layout.vectorsOfRow();
+  return hasContiguousRows() ? vectors & -vectors : vectors;
 }
 
 ThreadCopy::Passes ThreadCopy::passes() {
-  int64_t vectors = layout.vectorsOfRow(), rows = threads / vectors;
-  return {static_cast<int64_t>(llvm::divideCeil(layout.rows(), rows)), rows, b.divide(context.thread, vectors),
+  int64_t vectors = vectorsOfPart(), rows = threads / vectors;
+  return {static_cast<int64_t>(llvm::divideCeil(layout.rows(), rows)),
+          rows,
+          vectors,
+          layout.vectorsOfRow() / vectors,
+          b.divide(context.thread, vectors),
           b.modulo(context.thread, vectors)};
 }
 
@@ -83,7 +93,9 @@ void ThreadCopy::emitWhole() {
   Passes all = passes();
   auto copyAll = [&] {
     for (auto [i, source] : llvm::enumerate(wholeSources(all)))
-      ptx::copyAsync16(b, layout.address(slot, {all.row, all.vector, static_cast<int64_t>(i) * all.rows}), source);
+      for (int64_t vector = 0; vector < all.parts * all.vectors; vector += all.vectors)
+        ptx::copyAsync16(b, layout.address(slot, {all.row, all.vector, static_cast<int64_t>(i) * all.rows, vector}),
+                         vector == 0 ? source : b.byteOffset(source, vector * vectorBytes));
   };
   if (all.rows > layout.rows())
     b.ifThen(b.less(all.row, layout.rows()), copyAll);

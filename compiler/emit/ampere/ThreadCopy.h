@@ -33,9 +33,10 @@ protected:
     mlir::Value base, index, valid;
     bool isReadable = false;
   };
-  /// The way in which the threads cover the buffer: in pass i a thread copies vector `vector` of row `row + i * rows`.
+  /// The way in which the threads cover the buffer: in pass i a thread copies vector `vector` of row `row + i * rows`,
+  /// and so it goes for each of `parts` parts of `vectors` vectors of the rows.
   struct Passes {
-    int64_t count, rows;
+    int64_t count, rows, vectors, parts;
     mlir::Value row, vector;
   };
 
@@ -44,6 +45,8 @@ protected:
   /// The addresses that a thread reads in a copy whose elements all exist, one for each pass. They share their
   /// instruction slots with the products, so that a vector should cost one cp.async and one addition.
   virtual KernelBuilder::Values wholeSources(const Passes &passes) = 0;
+  /// Whether the parts of a row follow one another in memory, whatever their size.
+  virtual bool hasContiguousRows() { return false; }
   virtual Source source(const Position &row, const Position &column) = 0;
 
   InPart locate(const Position &position, int64_t extent, int64_t parts);
@@ -65,6 +68,7 @@ protected:
 
 private:
   Passes passes();
+  int64_t vectorsOfPart();
   bool hasWholePasses();
   void emitWhole();
   void emitChecked();

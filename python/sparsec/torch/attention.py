@@ -37,6 +37,7 @@ def attention(
     causal: bool = False,
     window: tuple[int, int] | None = None,
     scale: float | None = None,
+    sinks: torch.Tensor | None = None,
     layout: Literal["bhsd", "bshd"] = "bhsd",
     return_lse: bool = False,
     block: int | tuple[int, int] = _DEFAULT_BLOCK,
@@ -47,8 +48,10 @@ def attention(
     may capture other tensors each time. `Attention` traces them once.
 
     Args:
-        q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64 or 128.
-        k, v: [B, Hkv, Skv, D], or [B, Skv, Hkv, D]. H is a multiple of Hkv.
+        q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64, 96, 128, 192 or
+            256.
+        k, v: [B, Hkv, Skv, D], or [B, Skv, Hkv, D]. H is a multiple of Hkv. The last size of v may be another, Dv, if
+            it and D are multiples of 64.
         pattern: which blocks are visited: a BlockMask of FlexAttention, whose tensors are not copied and whose mask_mod
             is that of its partial blocks; lists of sparsec.patterns on the device of q; or a Pattern, whose lists for
             these sizes are made at the first call and kept. Blocks have 64 or 128 queries and keys.
@@ -58,11 +61,13 @@ def attention(
             `q_idx >= kv_idx` aligns at the top left. They are the same if Sq = Skv.
         window: the numbers of keys that a query sees before and behind that position; -1: no limit.
         scale: the factor of q k; None: 1 / sqrt(D).
+        sinks: [H], f32: logits that join the softmax of every query of their head, and have no value; None: none.
         return_lse: whether to return the logarithm of the sums of exponentials too.
         block: queries and keys of a block of the lists of a Pattern.
 
     Returns:
-        o, of the shape, type and layout of q; with return_lse (o, lse), lse [B, H, Sq] in f32.
+        o, of the type and layout of q, with rows of v; with return_lse (o, lse), lse [B, H, Sq] in f32. A query that
+        sees no key has o = 0, and lse = -inf or the sink of its head.
 
     There are no gradients yet: a backward pass raises NotImplementedError.
 
@@ -79,7 +84,7 @@ def attention(
     else:
         sides = block if isinstance(block, int) else tuple(block)
         options = _without_functions(causal, None if window is None else tuple(window), layout, sides)
-    return options(q, k, v, pattern, scale=scale, return_lse=return_lse)
+    return options(q, k, v, pattern, scale=scale, sinks=sinks, return_lse=return_lse)
 
 
 @functools.lru_cache
@@ -124,6 +129,7 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         pattern: Any = None,
         *,
         scale: float | None = None,
+        sinks: torch.Tensor | None = None,
         return_lse: bool = False,
     ) -> Any:
         """`attention` with the options of this object."""
@@ -139,15 +145,18 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
             block,
             q.dtype,
             q.shape[-1],
+            v.shape[-1],
             scale is not None,
+            sinks is not None,
             return_lse,
         )
         trace = _trace if torch.compiler.is_compiling() else self._kernel
         text, captures = trace(*form, q.device)
-        options = tensors, () if block is None else block, scale, captures, return_lse, text
+        options = tensors, () if block is None else block, scale, sinks, captures, return_lse, text
         o: torch.Tensor
         is_forward_mode = torch.autograd.forward_ad._current_level >= 0  # any tensor may have a tangent
-        if is_forward_mode or (torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)):
+        differentiable = [each for each in (q, k, v, sinks) if each is not None and each.requires_grad]
+        if is_forward_mode or (torch.is_grad_enabled() and differentiable):
             o, lse = _Attention.apply(q, k, v, *options)
         else:
             o, lse = attention_operator.attention(q, k, v, *options)
@@ -199,7 +208,9 @@ def _trace(
     block: tuple[int, int] | None,
     dtype: torch.dtype,
     head_dim: int,
+    value_dim: int,
     has_scale: bool,
+    has_sinks: bool,
     has_lse: bool,
     device: torch.device,
 ) -> _Traced:
@@ -212,6 +223,8 @@ def _trace(
         causal=causal,
         window=window,
         scale=has_scale,
+        sinks=has_sinks,
+        value_dim=value_dim,
         mask_mod=mask_mod,
         score_mod=score_mod,
         lse=has_lse,

@@ -19,12 +19,13 @@ from sparsec.torch.library import LIBRARY, TAGS, forget, kernel_of
 
 __all__ = ["attention"]
 
-# o and lse of q [B, H, Sq, D], k and v [B, Hkv, Skv, D]; lse is empty without has_lse. lists: starts and indices of
-# full and of partial blocks, of which a kind may be None; without a pattern there are none. block: queries and keys of
-# a block. scale: None where the kernel has its own. captures: what the kernel takes behind these, in order.
+# o and lse of q [B, H, Sq, D], k [B, Hkv, Skv, D] and v [B, Hkv, Skv, Dv]; lse is empty without has_lse. lists: starts
+# and indices of full and of partial blocks, of which a kind may be None; without a pattern there are none. block:
+# queries and keys of a block. scale: None where the kernel has its own. sinks: None where it has none. captures: what
+# the kernel takes behind these, in order.
 LIBRARY.define(
-    "attention(Tensor q, Tensor k, Tensor v, Tensor?[] lists, int[] block, float? scale, Tensor[] captures, "
-    "bool has_lse, str kernel) -> (Tensor, Tensor)",
+    "attention(Tensor q, Tensor k, Tensor v, Tensor?[] lists, int[] block, float? scale, Tensor? sinks, "
+    "Tensor[] captures, bool has_lse, str kernel) -> (Tensor, Tensor)",
     tags=TAGS,
 )
 attention = torch.ops.sparsec.attention.default
@@ -98,6 +99,7 @@ def _attention(
     lists: list[torch.Tensor | None],
     block: list[int],
     scale: float | None,
+    sinks: torch.Tensor | None,
     captures: list[torch.Tensor],
     has_lse: bool,
     kernel: str,
@@ -108,11 +110,13 @@ def _attention(
         inputs.append(prepared.lists)
     if scale is not None:
         inputs.append(scale)
+    if sinks is not None:
+        inputs.append(sinks)
     inputs += captures
     results = prepared.repeater.call(*inputs)
     if results is None:
         with torch.no_grad():
-            o, lse = _attention_form(q, k, v, lists, block, scale, captures, has_lse, kernel)
+            o, lse = _attention_form(q, k, v, lists, block, scale, sinks, captures, has_lse, kernel)
             results = (o, lse) if has_lse else (o,)
             prepared.kernel.call_for(prepared.repeater, tuple(inputs), results, *inputs, out=results)
     elif not has_lse:
@@ -131,12 +135,22 @@ def _attention_form(
     lists: list[torch.Tensor | None],
     block: list[int],
     scale: float | None,
+    sinks: torch.Tensor | None,
     captures: list[torch.Tensor],
     has_lse: bool,
     kernel: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o has the order of dimensions in memory that q has."""
-    return torch.empty_like(q), q.new_empty(q.shape[:3], dtype=torch.float32) if has_lse else _no_lse(q)
+    return _rows_like(q, v.shape[3]), q.new_empty(q.shape[:3], dtype=torch.float32) if has_lse else _no_lse(q)
+
+
+def _rows_like(q: torch.Tensor, width: int) -> torch.Tensor:
+    batches, heads, queries, dimension = q.shape
+    if width == dimension:
+        return torch.empty_like(q)
+    if q.stride(1) < q.stride(2):
+        return q.new_empty(batches, queries, heads, width).transpose(1, 2)
+    return q.new_empty(batches, heads, queries, width)
 
 
 for _place in ("CPU", "CUDA"):

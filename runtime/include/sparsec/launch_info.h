@@ -107,7 +107,8 @@ typedef enum sparsec_spgemm_slot_e {
 
 /*
  * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes:
- * those from SPARSEC_ATTRIBUTE_HEAD_DIMENSION to _WINDOW_RIGHT. Query q has the position p = q + Skv - Sq among
+ * those from SPARSEC_ATTRIBUTE_HEAD_DIMENSION to _WINDOW_RIGHT, and
+ * SPARSEC_ATTRIBUTE_VALUE_DIMENSION. Query q has the position p = q + Skv - Sq among
  * the keys. Key k is visible to it if all of this holds:
  * - the pattern's list of q's block has k's block, or there is no pattern;
  * - k <= p, if the attention is causal;
@@ -118,12 +119,13 @@ typedef enum sparsec_spgemm_slot_e {
 typedef enum sparsec_attention_slot_e {
   SPARSEC_ATTENTION_QUERY = 1,   /* Q: (B, H, Sq, D) */
   SPARSEC_ATTENTION_KEY = 2,     /* K: (B, Hkv, Skv, D), H a multiple of Hkv */
-  SPARSEC_ATTENTION_VALUE = 3,   /* V: the shape of K */
-  SPARSEC_ATTENTION_RESULT = 4,  /* O: the shape of Q */
+  SPARSEC_ATTENTION_VALUE = 3,   /* V: (B, Hkv, Skv, Dv) */
+  SPARSEC_ATTENTION_RESULT = 4,  /* O: (B, H, Sq, Dv) */
   SPARSEC_ATTENTION_LSE = 5,     /* second result: log of the sum of exponentials, (B, H, Sq) f32 */
   SPARSEC_ATTENTION_PATTERN = 6, /* the block pattern */
   SPARSEC_ATTENTION_SCALE = 7,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
   SPARSEC_ATTENTION_EXTRA = 8,   /* an operand of the regions, which read it element by element */
+  SPARSEC_ATTENTION_SINKS = 9,   /* (H) f32: logits that join the sums of exponentials, one for each head */
 } sparsec_attention_slot_t;
 
 /* Without a region of a slot the operation does nothing there: Y is the accumulator, and all pairs are visible. */
@@ -146,11 +148,12 @@ typedef enum sparsec_input_kind_e {
 
 /* Numbers that are part of an operation. */
 typedef enum sparsec_attribute_key_e {
-  SPARSEC_ATTRIBUTE_HEAD_DIMENSION = 1, /* D */
-  SPARSEC_ATTRIBUTE_CAUSAL = 2,         /* 0 or 1 */
-  SPARSEC_ATTRIBUTE_WINDOW_LEFT = 3,    /* -1: no limit */
-  SPARSEC_ATTRIBUTE_WINDOW_RIGHT = 4,   /* -1: no limit */
-  SPARSEC_ATTRIBUTE_ACCUMULATION = 5,   /* sparsec_accumulation_t */
+  SPARSEC_ATTRIBUTE_HEAD_DIMENSION = 1,  /* D */
+  SPARSEC_ATTRIBUTE_CAUSAL = 2,          /* 0 or 1 */
+  SPARSEC_ATTRIBUTE_WINDOW_LEFT = 3,     /* -1: no limit */
+  SPARSEC_ATTRIBUTE_WINDOW_RIGHT = 4,    /* -1: no limit */
+  SPARSEC_ATTRIBUTE_ACCUMULATION = 5,    /* sparsec_accumulation_t */
+  SPARSEC_ATTRIBUTE_VALUE_DIMENSION = 6, /* Dv; without it D */
 } sparsec_attribute_key_t;
 
 /* How a GPU keeps sums of fp8 products, of which its matrix instructions keep about 14 bits. */

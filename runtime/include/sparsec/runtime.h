@@ -542,7 +542,7 @@ SPARSEC_API void sparsec_launcher_destroy(sparsec_launcher_t launcher);
  * that rounds adds the size of its result.
  *
  * Attention: row (b * H + h) * Sq + q is the query q of head h of batch b. y and
- * magnitude are (row_end - row_begin) x D. s[k] = score(scale * q . k), and
+ * magnitude are (row_end - row_begin) x Dv. s[k] = score(scale * q . k), and
  * y = sum over the visible keys k of exp(s[k] - LSE) * v[k]. y is 0 if no key is
  * visible. A score of -inf makes a key invisible. sparsec_attention_slot_t defines
  * the visible keys. Integers in the regions are exact. The call refuses a region
@@ -561,9 +561,9 @@ SPARSEC_API sparsec_status_t sparsec_reference_run(sparsec_kernel_t kernel, cons
                                                    double *magnitude) SPARSEC_MUST_USE;
 
 /* Computes the second result of attention for the same rows, also if the kernel
- * does not have it: LSE = log(sum over the visible keys of exp(s[k])). LSE is -inf
- * if no key is visible. lse and magnitude hold row_end - row_begin elements.
- * magnitude may be NULL. */
+ * does not have it: LSE = log(sum over the visible keys of exp(s[k])), where the
+ * sum has exp(sinks[h]) too if the kernel has sinks. LSE is -inf if the sum is 0.
+ * lse and magnitude hold row_end - row_begin elements. magnitude may be NULL. */
 SPARSEC_API sparsec_status_t sparsec_reference_lse(sparsec_kernel_t kernel, const sparsec_argument_t *host_arguments,
                                                    size_t argument_count, int64_t row_begin, int64_t row_end,
                                                    double *lse, double *magnitude) SPARSEC_MUST_USE;

@@ -111,20 +111,25 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
   double pairs = visitedPairs(runtime::keyWindow(*kernel), problem, pattern ? &*pattern : nullptr);
   double all = double(problem.resultRows()) * double(problem.depth);
   double density = all == 0.0 ? 0.0 : pairs / all;
-  report.operations = 4.0 * double(problem.columns) * pairs;
+  report.operations = 2.0 * double(problem.headDimension + problem.columns) * pairs;
   report.columns = {
       {"shape BxHxSqxSkvxD", 22,
-       fmt::format("{}x{}x{}x{}x{}", problem.batches, problem.heads, problem.rows, problem.depth, problem.columns)},
+       fmt::format("{}x{}x{}x{}x{}", problem.batches, problem.heads, problem.rows, problem.depth,
+                   problem.headDimension)},
       {"KV heads", 8, fmt::format("{}", problem.keyHeads)},
       {"block", 8, pattern ? fmt::format("{}x{}", pattern->block_rows, pattern->block_columns) : "-"},
       {"full", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->full)) : "-"},
       {"partial", 8, pattern ? fmt::format("{}", countBlocks(*pattern, pattern->partial)) : "-"},
       {"density", 8, fmt::format("{:.4f}", density)},
   };
-  report.members =
-      llvm::json::Object{{"batches", problem.batches}, {"heads", problem.heads}, {"key_heads", problem.keyHeads},
-                         {"queries", problem.rows},    {"keys", problem.depth},  {"head_dimension", problem.columns},
-                         {"density", density}};
+  report.members = llvm::json::Object{{"batches", problem.batches},
+                                      {"heads", problem.heads},
+                                      {"key_heads", problem.keyHeads},
+                                      {"queries", problem.rows},
+                                      {"keys", problem.depth},
+                                      {"head_dimension", problem.headDimension},
+                                      {"value_dimension", problem.columns},
+                                      {"density", density}};
   if (!pattern)
     return;
   report.members["block"] = llvm::json::Array{pattern->block_rows, pattern->block_columns};
@@ -136,7 +141,7 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
 /// reference takes a few rows at a time, and cuts them where heads end.
 static RowsToCheck rowsOfAttention(const HostArguments &host) {
   const runtime::Problem &problem = host.problem();
-  return {problem.resultRows(), 3.0 * double(problem.depth) * double(problem.columns),
+  return {problem.resultRows(), double(problem.depth) * double(2 * problem.headDimension + problem.columns),
           std::max<int64_t>(problem.rows, 1) - 1, 32};
 }
 
