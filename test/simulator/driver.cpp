@@ -31,7 +31,7 @@ template <class Value> void setAttribute(void *place, Value value) { std::memcpy
 CUresult loadProgram(const void *image, std::unique_ptr<Program> &out, std::string &message) {
   const std::string_view ptx = findPtx(image);
   if (ptx.empty()) {
-    message = "the image has no PTX for the simulator: compile it with test/simulator/ptxas_with_source.py as ptxas";
+    message = "the image has no PTX for the simulator: compile it with test/simulator/simulated_ptxas.py as ptxas";
     return invalidImage;
   }
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Where the PTX of an image is: the image itself, or a section of a cubin that the stand-in for ptxas adds.
+// Where the PTX of an image is: the image itself, or a section of a cubin that simulated_ptxas.py writes.
 
 #ifndef SPARSEC_TEST_SIMULATOR_ELF_PTX_H
 #define SPARSEC_TEST_SIMULATOR_ELF_PTX_H
