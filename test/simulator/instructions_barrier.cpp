@@ -117,7 +117,7 @@ void waitForPhase(Warp &warp, const Instruction &i, uint32_t mask) {
       parity = wanted;
     }
   });
-  constexpr uint32_t earlyEnds = 8;
+  constexpr uint32_t earlyEnds = 4;
   const bool suspends = i.flags == 0 && complete != mask && warp.cta.cluster.machine.pick(earlyEnds) != 0;
   if (suspends)
     return warp.blockAndRepeat({Wait::Kind::mbarrier, missing.first, missing.second, parity});

@@ -162,6 +162,7 @@ bool decodeMove(Decoder &d) {
     return d.finish(packVector), true;
   }
   d.out.at[1] = d.source(type);
+  d.out.isCopy = d.out.at[1] >= 0;
   d.finish(isWide(type)         ? perLane<&identity<uint64_t>>
            : bytesOf(type) == 2 ? perLane<&identity<uint16_t>>
                                 : perLane<&identity<uint32_t>>);

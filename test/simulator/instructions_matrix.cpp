@@ -121,19 +121,17 @@ template <int elementBytes> struct Fragments {
 template <int elementBytes> void multiply(Warp &warp, const Instruction &i, uint32_t mask) {
   warp.requireAllLanes(mask);
   const Fragments<elementBytes> fragments(warp, i);
-  float results[4][lanesOfWarp]; // their registers may be those of the operands
-  for (int r = 0; r < 4; ++r) {
-    const float *c = warp.at<float>(i.list[size_t(10 + r)]);
-    for (int lane = 0; lane < lanesOfWarp; ++lane) {
-      const int row = lane / 4 + 8 * (r / 2), column = lane % 4 * 2 + r % 2;
-      double sum = c[lane];
-      for (int k = 0; k < fragments.depth; ++k)
-        sum += double(fragments.a[row][k]) * double(fragments.b[k][column]);
-      results[r][lane] = float(sum);
-    }
-  }
+  double sums[16][8];
   for (int r = 0; r < 4; ++r)
-    std::copy_n(results[r], lanesOfWarp, warp.at<float>(i.list[size_t(r)]));
+    for (int lane = 0; lane < lanesOfWarp; ++lane)
+      sums[lane / 4 + 8 * (r / 2)][lane % 4 * 2 + r % 2] = warp.at<float>(i.list[size_t(10 + r)])[lane];
+  for (int row = 0; row < 16; ++row)
+    for (int k = 0; k < fragments.depth; ++k)
+      for (int column = 0; column < 8; ++column)
+        sums[row][column] += double(fragments.a[row][k]) * double(fragments.b[k][column]);
+  for (int r = 0; r < 4; ++r)
+    for (int lane = 0; lane < lanesOfWarp; ++lane)
+      warp.at<float>(i.list[size_t(r)])[lane] = float(sums[lane / 4 + 8 * (r / 2)][lane % 4 * 2 + r % 2]);
 }
 
 bool decodeMultiply(Decoder &d) {

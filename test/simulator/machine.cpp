@@ -242,11 +242,16 @@ void Machine::completeTransaction(SharedMemory &shared, uint64_t address, int64_
   }
 }
 
+/// "PTX line 12: add.s32 ...", shortened.
+std::string Machine::textOf(const Warp &warp) const {
+  constexpr size_t mostCharacters = 160;
+  return fmt::format("PTX line {}: {}", warp.line(), launch.program->textOfLine(warp.line()).substr(0, mostCharacters));
+}
+
 std::string Machine::describe(const Warp &warp) const {
-  const int line = warp.line();
   std::string lane = warp.currentLane >= 0 ? fmt::format(", lane {}", warp.currentLane) : "";
-  return fmt::format("PTX line {}: {}\n  in kernel {}, CTA {}, warp {}{}", line, launch.program->textOfLine(line),
-                     launch.kernel->name, warp.cta.number, warp.index, lane);
+  return fmt::format("{}\n  in kernel {}, CTA {}, warp {}{}", textOf(warp), launch.kernel->name, warp.cta.number,
+                     warp.index, lane);
 }
 
 void Machine::reportDeadlock() {
@@ -266,8 +271,8 @@ void Machine::reportDeadlock() {
     } else if (warp->wait.kind == Wait::Kind::warpgroup) {
       what = "the other warps of its warpgroup";
     }
-    report += fmt::format("  CTA {}, warp {}: waits for {}\n    at PTX line {}: {}\n", warp->cta.number, warp->index,
-                          what, warp->line(), launch.program->textOfLine(warp->line()));
+    report +=
+        fmt::format("  CTA {}, warp {}: waits for {}\n    at {}\n", warp->cta.number, warp->index, what, textOf(*warp));
   }
   throw SimulationError(fmt::format("{}  in kernel {}", report, launch.kernel->name));
 }

@@ -240,6 +240,7 @@ private:
   void deliverDue();
   void retire();
   [[noreturn]] void reportDeadlock();
+  std::string textOf(const Warp &warp) const;
   std::string describe(const Warp &warp) const;
 
   std::mt19937_64 random;

@@ -75,8 +75,6 @@ template <size_t count> std::array<float, count> tableOf(Format format) {
 
 } // namespace
 
-float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
-
 float f16ToFloat(uint16_t bits) {
   static const auto table = tableOf<65536>(f16Format);
   return table[bits];

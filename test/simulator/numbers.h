@@ -8,7 +8,7 @@
 
 namespace sparsec::simulator {
 
-float bf16ToFloat(uint16_t bits);
+inline float bf16ToFloat(uint16_t bits) { return std::bit_cast<float>(uint32_t(bits) << 16); }
 float f16ToFloat(uint16_t bits);
 float f8ToFloat(uint8_t bits, Type format);
 

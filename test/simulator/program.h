@@ -34,6 +34,7 @@ struct Instruction {
   Handler run = nullptr;
   int line = 0;
   bool hasGuard = false, isGuardNegated = false;
+  bool isCopy = false; // of one register to another
   Place guard = 0;
   std::array<Place, 6> at{};          // operands, in the order of the decoder
   std::vector<Place> list;            // elements of vectors, coordinates, fragments

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <fmt/format.h>
+#include <malloc.h>
 #include <utility>
 
 namespace sparsec::simulator {
@@ -58,6 +59,10 @@ SimulatedDevice &SimulatedDevice::get() {
 }
 
 SimulatedDevice::SimulatedDevice() {
+  // Every CTA allocates registers and shared memory: the process keeps what it has, so that pages are made once.
+  constexpr int oneGigabyte = 1 << 30;
+  mallopt(M_MMAP_THRESHOLD, oneGigabyte);
+  mallopt(M_TRIM_THRESHOLD, oneGigabyte);
   const std::string chip = std::getenv("SPARSEC_SIMULATOR_CHIP") ? std::getenv("SPARSEC_SIMULATOR_CHIP") : "sm_90";
   if (chip != "sm_90" && chip != "sm_89") {
     fmt::print(stderr, "simulator: SPARSEC_SIMULATOR_CHIP expects sm_90 or sm_89, but got '{}'\n", chip);

@@ -192,7 +192,13 @@ void Warp::checkRegisters(const Instruction &instruction) {
       throw SimulationError("reads a register to which a WGMMA that is not waited for still adds");
 }
 
+/// A copy is as old as what it copies: the compiler places copies of accumulators behind the fence, and ptxas makes one
+/// register of both.
 void Warp::noteWrites(const Instruction &instruction) {
+  if (instruction.isCopy) {
+    writtenAt[size_t(instruction.at[0])] = writtenAt[size_t(instruction.at[1])];
+    return;
+  }
   for (Place place : instruction.writes)
     writtenAt[size_t(place)] = fences;
 }
