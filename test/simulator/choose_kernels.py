@@ -50,7 +50,7 @@ KERNELS = {
         Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
         Attention("bf16", 64, None, None, "causal", "default", "bf16", "lse", "none"),
-        Attention("f16", 64, 64, 64, "window", "scaled", "f32", "plain", "bias"),
+        Attention("bf16", 64, 64, 64, "window", "scaled", "f32", "plain", "bias"),
     ],
 }
 MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Attention: attention_kernels}

@@ -180,7 +180,8 @@ const char *const products = R"(
   setp.eq.b32 %p0, %r0, %r0;
   wgmma.fence.sync.aligned;
   wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%r10, %r11, %r12, %r13}, %rd20, %rd21, %p0, 1, 1, 0, 0;
-  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%r10, %r11, %r12, %r13}, {%r30, %r31, %r32, %r33}, %rd21, %p0, 1, 1, 0;
+  wgmma.mma_async.sync.aligned.m64n8k16.f32.bf16.bf16 {%r10, %r11, %r12, %r13},
+    {%r30, %r31, %r32, %r33}, %rd21, %p0, 1, 1, 0;
   wgmma.commit_group.sync.aligned;
   wgmma.wait_group.sync.aligned 0;
   add.f32 %r10, %r10, %r11;

@@ -88,20 +88,23 @@ TEST_P(MmaSync, MultipliesFragments) {
   std::string body = "mul.wide.u32 %rd8, %r0, 40; add.u64 %rd8, %rd8, %rd0;\n";
   for (int i = 0; i < 10; ++i)
     body += fmt::format("ld.global.b32 %r{}, [%rd8+{}];\n", 10 + i, 4 * i);
-  body += fmt::format("mma.sync.aligned.m16n8k{0}.row.col.f32.{1}.{1}.f32 {{%r20, %r21, %r22, %r23}}, {{%r10, %r11, %r12, "
-                      "%r13}}, {{%r14, %r15}}, {{%r16, %r17, %r18, %r19}};\n",
-                      depth, element.name);
+  body +=
+      fmt::format("mma.sync.aligned.m16n8k{0}.row.col.f32.{1}.{1}.f32 {{%r20, %r21, %r22, %r23}}, {{%r10, %r11, %r12, "
+                  "%r13}}, {{%r14, %r15}}, {{%r16, %r17, %r18, %r19}};\n",
+                  depth, element.name);
   body += "shl.b64 %rd9, %rd15, 2; add.u64 %rd9, %rd9, %rd1; st.global.v4.b32 [%rd9], {%r20, %r21, %r22, %r23};";
   device.run(body);
   for (int lane = 0; lane < 32; ++lane)
     for (int i = 0; i < 4; ++i) {
       const int row = lane / 4 + i / 2 * 8, column = lane % 4 * 2 + i % 2;
-      ASSERT_EQ(double(std::bit_cast<float>(out[size_t(lane * 4 + i)])), c.at(row, column) + product(a, b, row, column));
+      ASSERT_EQ(double(std::bit_cast<float>(out[size_t(lane * 4 + i)])),
+                c.at(row, column) + product(a, b, row, column));
     }
 }
 
 INSTANTIATE_TEST_SUITE_P(All, MmaSync,
-                         testing::Values(Element{"bf16", 2}, Element{"f16", 2}, Element{"e4m3", 1}, Element{"e5m2", 1}));
+                         testing::Values(Element{"bf16", 2}, Element{"f16", 2}, Element{"e4m3", 1},
+                                         Element{"e5m2", 1}));
 
 //===----------------------------------------------------------------------===//
 // ldmatrix and stmatrix
@@ -131,9 +134,10 @@ TEST(LdMatrix, LoadsAndStoresWithAndWithoutTranspose) {
         bar.warp.sync -1;
       )";
       if (isStore)
-        body += "mov.b32 %r10, %r0; mov.b32 %r11, %r0; mov.b32 %r12, 7; mov.b32 %r13, 9;\nstmatrix.sync.aligned.m8n8.x4" +
-                kind + ".shared.b16 [%r1], {%r10, %r11, %r12, %r13};\nbar.warp.sync -1;\n" +
-                "ld.shared.v4.b32 {%r10, %r11, %r12, %r13}, [%r1];";
+        body +=
+            "mov.b32 %r10, %r0; mov.b32 %r11, %r0; mov.b32 %r12, 7; mov.b32 %r13, 9;\nstmatrix.sync.aligned.m8n8.x4" +
+            kind + ".shared.b16 [%r1], {%r10, %r11, %r12, %r13};\nbar.warp.sync -1;\n" +
+            "ld.shared.v4.b32 {%r10, %r11, %r12, %r13}, [%r1];";
       else
         body += "ldmatrix.sync.aligned.m8n8.x4" + kind + ".shared.b16 {%r10, %r11, %r12, %r13}, [%r1];\n";
       body += "st.global.v4.b32 [%rd10], {%r10, %r11, %r12, %r13};";
@@ -171,9 +175,9 @@ int swizzledUnit(int line, int unit, int span) {
 /// An operand in shared memory. With K contiguous, groups of 8 lines follow one another; else panels of the other
 /// dimension do, each with all of K.
 struct Placement {
-  int span;           // bytes of a line: 16 without a swizzle
+  int span; // bytes of a line: 16 without a swizzle
   bool isKContiguous;
-  int slice;          // of 32 bytes along a line of K, at which the operand begins
+  int slice; // of 32 bytes along a line of K, at which the operand begins
 };
 
 struct PlacedOperand {
@@ -250,8 +254,8 @@ std::string bodyOf(const WgmmaCase &one, const PlacedOperand &a, const PlacedOpe
                         2048 * i);
   body += "fence.proxy.async.shared::cta;\nbar.sync 0;\n";
   for (int i = 0; i < 4 && one.inRegisters; ++i)
-    body += fmt::format("mul.wide.u32 %rd9, %r0, 16; add.u64 %rd9, %rd9, %rd2; ld.global.b32 %r{}, [%rd9+{}];\n", 20 + i,
-                        4 * i);
+    body += fmt::format("mul.wide.u32 %rd9, %r0, 16; add.u64 %rd9, %rd9, %rd2; ld.global.b32 %r{}, [%rd9+{}];\n",
+                        20 + i, 4 * i);
   body += fmt::format("mov.b64 %rd10, {}; mov.b64 %rd11, {};\nsetp.ne.u32 %p1, %r0, %r0;\nsetp.eq.u32 %p2, %r0, %r0;\n"
                       "wgmma.fence.sync.aligned;\n",
                       a.descriptor(firstA, one.placeA.span), b.descriptor(firstB, one.placeB.span));
@@ -261,7 +265,10 @@ std::string bodyOf(const WgmmaCase &one, const PlacedOperand &a, const PlacedOpe
                         32 / one.a.bytes, one.a.name, one.b.name, accumulators(),
                         one.inRegisters ? "{%r20, %r21, %r22, %r23}" : "%rd10", accumulates);
     if (one.a.bytes == 2)
-      body += fmt::format("{}, {}", one.inRegisters ? "" : one.placeA.isKContiguous ? ", 0" : ", 1",
+      body += fmt::format("{}, {}",
+                          one.inRegisters            ? ""
+                          : one.placeA.isKContiguous ? ", 0"
+                                                     : ", 1",
                           one.placeB.isKContiguous ? 0 : 1);
     body += ";\n";
   }
@@ -366,7 +373,8 @@ TEST_P(TensorLoads, SwizzleAndFillWithZeros) {
       @%p0 fence.mbarrier_init.release.cluster;
       bar.sync 0;
       @%p0 mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r2], {};
-      @%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [%r1], [%rd0, {{{}, {}}}], [%r2];
+      @%p0 cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes
+        [%r1], [%rd0, {{{}, {}}}], [%r2];
     AGAIN:
       mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0, 1000;
       @!%p1 bra AGAIN;
@@ -376,8 +384,9 @@ TEST_P(TensorLoads, SwizzleAndFillWithZeros) {
     )",
                                    2 * boxColumns * boxRows, x, y);
     for (int first = 0; first < boxColumns * boxRows; first += 64)
-      body += fmt::format("setp.lt.u32 %p2, %r0, {1}; @%p2 ld.shared.b32 %r4, [%r3+{0}]; @%p2 st.global.b32 [%rd8+{0}], %r4;\n",
-                          2 * first, std::min(32, (boxColumns * boxRows - first) / 2));
+      body += fmt::format(
+          "setp.lt.u32 %p2, %r0, {1}; @%p2 ld.shared.b32 %r4, [%r3+{0}]; @%p2 st.global.b32 [%rd8+{0}], %r4;\n",
+          2 * first, std::min(32, (boxColumns * boxRows - first) / 2));
     SnippetShape shape;
     shape.shared = 4096;
     device.run(body, shape);
@@ -444,7 +453,8 @@ TEST(MulticastLoads, ReachTheCtasOfTheMask) {
     add.u32 %r4, %r4, %r1;
     shl.b32 %r5, %r3, 1;
     mov.b16 %h1, 3;
-    @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster [%r4], [%rd0, {8, %r5}], [%r2], %h1;
+    @%p0 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster
+      [%r4], [%rd0, {8, %r5}], [%r2], %h1;
   AGAIN:
     mbarrier.try_wait.parity.shared.b64 %p1, [%r2], 0, 1000;
     @!%p1 bra AGAIN;

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Stands in for ptxas where the simulator is to run the file: writes a cubin without machine code, which holds the launch
-info and, in a section of its own, the PTX. SPARSEC_PTXAS names this program. It assembles nothing, so that kernels for
-the simulator compile in a fraction of the time, and without the CUDA toolkit."""
+"""Stands in for ptxas where the simulator is to run the file: writes a cubin without machine code, which holds the
+launch info and, in a section of its own, the PTX. SPARSEC_PTXAS names this program. It assembles nothing, so that
+kernels for the simulator compile in a fraction of the time, and without the CUDA toolkit."""
 import pathlib
 import re
 import struct
