@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Writes the kernels that ctest runs on the simulator, one a file: OUT/<chip>/<name>.mlir. They are kernels as those of
+test/device/generate_kernels.py, few enough for a processor: every walk, layout, copy and instruction is there."""
+import argparse
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "device"))
+import attention_kernels  # noqa: E402
+import generate_kernels  # noqa: E402
+import sddmm_kernels  # noqa: E402
+
+Spmm, Sddmm, Attention = generate_kernels.Kernel, sddmm_kernels.Kernel, attention_kernels.Kernel
+
+KERNELS = {
+    "sm_90a": [
+        # By blocks, windows and streams.
+        Spmm("bf16", "128x128", "nk_nm", "same", "none"),
+        Spmm("f16", "128x128", "kn_mn", "f32", "bias"),
+        Spmm("bf16", "64x64", "kn_mn", "same", "everything"),
+        Spmm("f16", "64x64", "nk_nm", "same", "softcap"),
+        Spmm("bf16", "32x32", "nk_nm", "same", "gelu"),
+        Spmm("f16", "32x32", "kn_mn", "f32", "none"),
+        Spmm("bf16", "16x16", "kn_nm", "same", "none"),
+        Spmm("f16", "16x16", "nk_mn", "same", "residual"),
+        Spmm("bf16", "128x112", "nk_mn", "same", "none"),
+        # Transposed matrices.
+        Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
+        Spmm("f16", "32x32t", "kn_mn", "f32", "everything"),
+        # fp8: sums of two levels.
+        Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none"),
+        Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything"),
+        Spmm("f8E4M3FN", "32x32", "nk_nm", "f16", "none"),
+        # Dense products at a pattern, with clusters and multicast.
+        Sddmm("bf16", "128x128", "mk_nk", "same", "cluster_none"),
+        Sddmm("f16", "64x64", "km_kn", "f32", "residual"),
+        Sddmm("bf16", "32x32", "mk_kn", "same", "none"),
+        # Attention: every limit, lists, regions of both kinds.
+        Attention("bf16", 64, None, None, "causal", "default", "bf16", "lse", "none"),
+        Attention("f16", 64, None, None, "window", "scaled", "f32", "plain", "softcap"),
+        Attention("bf16", 64, 128, 64, "causal", "default", "bf16", "lse", "documents"),
+        Attention("bf16", 128, 128, 128, "all", "default", "bf16", "lse", "none"),
+        Attention("f16", 128, None, None, "causal", "scaled", "f16", "lse", "slopes"),
+    ],
+    "sm_89": [
+        Spmm("bf16", "64x64", "nk_nm", "same", "none"),
+        Spmm("f16", "32x32", "kn_mn", "f32", "everything"),
+        Spmm("bf16", "16x16", "kn_nm", "same", "gelu"),
+        Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
+        Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
+        Attention("bf16", 64, None, None, "causal", "default", "bf16", "lse", "none"),
+        Attention("bf16", 64, 64, 64, "window", "scaled", "f32", "plain", "bias"),
+    ],
+}
+MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Attention: attention_kernels}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--out", required=True, type=pathlib.Path, help="folder to write to")
+    options = parser.parse_args()
+    for chip, kernels in KERNELS.items():
+        folder = options.out / chip
+        folder.mkdir(parents=True, exist_ok=True)
+        for old in folder.glob("*.mlir"):
+            old.unlink()
+        for kernel in kernels:
+            module = MODULES[type(kernel)]
+            (folder / f"{module.name_of(kernel)}.mlir").write_text(module.text_of(kernel))
+
+
+if __name__ == "__main__":
+    main()
