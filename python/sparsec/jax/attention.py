@@ -199,7 +199,7 @@ def _blocks(lists: BlockLists) -> Blocks:
     capacity = min(rooms, default=0) // max(count, 1) if lists.padded else min(rooms, default=0)
     for kind, (starts, indices) in kinds.items():
         for array in (starts, indices):
-            if array is not None and expect_array(f"pattern: {kind} lists", array).dtype != jnp.int32:
+            if array is not None and array.dtype != jnp.int32:
                 raise InvalidArgument(f"pattern: expects {kind} lists of int32, but got {array.dtype}")
         needed = count if lists.padded else count + 1
         if starts is not None and math.prod(starts.shape) != needed:

@@ -83,6 +83,15 @@ def _varying_along(axes: frozenset[str], array: Any) -> Any:
     return jax.lax.pcast(array, missing, to="varying") if missing else array
 
 
+def _result_type(shape: tuple[int, ...], dtype: Any, axes: frozenset[str]) -> Any:
+    """The type of a result that varies along these axes of jax.shard_map."""
+    if not axes:
+        return jax.ShapeDtypeStruct(shape, dtype)
+    place = jax.sharding.NamedSharding(jax.sharding.get_abstract_mesh(), jax.sharding.PartitionSpec())
+    kind = jax.sharding.ManualAxisType(varying=axes)
+    return jax.ShapeDtypeStruct(shape, dtype, sharding=place, manual_axis_type=kind)
+
+
 def launch(
     kernel: str,
     operands: Sequence[Any],
@@ -108,10 +117,7 @@ def launch(
         A list of the results.
     """
     axes = _varying_axes(operands)
-    place = jax.sharding.ManualAxisType(varying=axes) if axes else None
-    call = jax.ffi.ffi_call(
-        _TARGET, [jax.ShapeDtypeStruct(shape, dtype, manual_axis_type=place) for shape, dtype in results]
-    )
+    call = jax.ffi.ffi_call(_TARGET, [_result_type(shape, dtype, axes) for shape, dtype in results])
     row_ptr, col_idx = lists or (np.empty(0, np.int32), np.empty(0, np.int32))
     return call(
         *(_varying_along(axes, each) for each in operands),

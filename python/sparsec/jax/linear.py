@@ -77,7 +77,12 @@ def linear(x: Any, w: BSR, bias: Any = None, activation: Activation = None, resi
         "residual": None if residual is None else residual.reshape(-1, residual.shape[-1]),
         "captures": captures,
     }
-    return _apply(layer, as_varying(operands)).reshape(*x.shape[:-1], w.shape[0])
+    operands = as_varying(operands)
+    # JAX traces a call outside of a transformation once. Inside one it fails to differentiate what it traced so
+    # in several ways (with symbolic zeros, under jax.checkpoint).
+    is_traced = any(isinstance(each, jax.core.Tracer) for each in jax.tree.leaves(operands))
+    y = _apply(layer, operands) if is_traced else _apply_alone(layer, operands)
+    return y.reshape(*x.shape[:-1], w.shape[0])
 
 
 def _checked(x: Any, w: Any, bias: Any, residual: Any) -> tuple[Any, Any, Any]:
@@ -91,7 +96,8 @@ def _checked(x: Any, w: Any, bias: Any, residual: Any) -> tuple[Any, Any, Any]:
     if w.values.dtype != x.dtype:
         raise InvalidArgument(f"w: expects values of {x.dtype}, the type of x, but got {w.values.dtype}")
     for name, array in (("row_ptr", w.row_ptr), ("col_idx", w.col_idx)):
-        if expect_array(name, array).dtype != jnp.int32:
+        expect_array(name, array)  # which would round int64 to int32
+        if array.dtype != jnp.int32:
             raise InvalidArgument(f"{name}: expects int32, but got {array.dtype}")
     shapes = {"bias": (bias, (w.shape[0],)), "residual": (residual, (*x.shape[:-1], w.shape[0]))}
     for name, (array, shape) in shapes.items():
@@ -123,8 +129,6 @@ def _activated(layer: _Layer, s: Any) -> Any:
     return _ACTIVATIONS[layer.activation](s.astype(jnp.float32)).astype(s.dtype)
 
 
-# jit, so that calls outside of one are traced once.
-@functools.partial(jax.jit, static_argnums=0)
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _apply(layer: _Layer, operands: Operands) -> Any:
     return product(layer.pattern, layer.kernel, operands)
@@ -187,4 +191,5 @@ def _dtype(name: str) -> Any:
     return {"f32": jnp.float32, "bf16": jnp.bfloat16, "f16": jnp.float16}[name]
 
 
-_apply.__wrapped__.defvjp(_forward, _backward, symbolic_zeros=True)
+_apply.defvjp(_forward, _backward, symbolic_zeros=True)
+_apply_alone = jax.jit(_apply, static_argnums=0)
