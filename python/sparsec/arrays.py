@@ -25,6 +25,12 @@ def is_torch(array: Any) -> bool:
     return torch is not None and isinstance(array, torch.Tensor)
 
 
+def is_jax(array: Any) -> bool:
+    """Whether an object is an array of JAX. Never imports JAX."""
+    jax = sys.modules.get("jax")
+    return jax is not None and isinstance(array, jax.Array)
+
+
 def dense(array: Any, stream: int = 0) -> _native.Dense:
     """Makes a view of an array's memory, without a copy.
 

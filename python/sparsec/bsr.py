@@ -38,24 +38,46 @@ class BSR:
             )
         if len(shape) != 2:
             raise InvalidArgument(f"shape: expects rows and columns, but got {shape}")
+        self._set(row_ptr, col_idx, values, shape, (int(values.shape[1]), int(values.shape[2])))
+        if arrays.is_jax(values):
+            # While a function is traced it has no memory, and a view would keep it from being donated.
+            self._check_lengths()
+        else:
+            self.native(False)
+
+    @classmethod
+    def of_leaves(
+        cls, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int], block: tuple[int, int]
+    ) -> BSR:
+        """The matrix of parts that may be anything, as a library that handles trees puts them there."""
+        matrix = cls.__new__(cls)
+        matrix._set(row_ptr, col_idx, values, shape, block)
+        return matrix
+
+    def _set(
+        self, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int], block: tuple[int, int]
+    ) -> None:
         self._row_ptr, self._col_idx, self._values = row_ptr, col_idx, values
         self._shape = (int(shape[0]), int(shape[1]))
-        self._block = (int(values.shape[1]), int(values.shape[2]))
-        self._native = {False: self._make_native(False)}
+        self._block = block
+        self._native: dict[bool, _native.Blocks] = {}
+
+    def _check_lengths(self) -> None:
+        rows = -(-self._shape[0] // self._block[0]) if self._block[0] else 0
+        lists = {"row_ptr": (self._row_ptr, rows + 1), "col_idx": (self._col_idx, self.block_count)}
+        for name, (array, length) in lists.items():
+            if tuple(array.shape) != (length,):
+                raise InvalidArgument(f"{name}: expects shape ({length},), but got {tuple(array.shape)}")
 
     def _make_native(self, check_lists: bool) -> _native.Blocks:
         values = arrays.dense(self._values)
         block_count, block_rows, block_columns = values.shape
-        rows = -(-self._shape[0] // block_rows) if block_rows else 0
-        views = {"row_ptr": arrays.dense(self._row_ptr), "col_idx": arrays.dense(self._col_idx)}
-        for (name, view), length in zip(views.items(), (rows + 1, block_count), strict=True):
-            if view.shape != (length,):
-                raise InvalidArgument(f"{name}: expects shape ({length},), but got {view.shape}")
+        self._check_lengths()
         return _native.Blocks(
             *self._shape,
             (block_rows, block_columns),
-            views["row_ptr"],
-            views["col_idx"],
+            arrays.dense(self._row_ptr),
+            arrays.dense(self._col_idx),
             None,
             None,
             values,
@@ -334,6 +356,8 @@ def _to_numpy(array: Any) -> np.ndarray[Any, Any]:
     """The array in host memory, copied only from a GPU."""
     if isinstance(array, np.ndarray):
         return array
+    if arrays.is_jax(array):
+        return np.asarray(array)  # its __dlpack__ has types that NumPy's does not know
     if not arrays.is_torch(array):
         return np.from_dlpack(array)
     array = array.detach().cpu()

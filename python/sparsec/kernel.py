@@ -359,6 +359,8 @@ class Kernel:
             raise InvalidArgument(
                 f"out: {self.name} has {self.info.result_count} results, but got {len(results)} arrays"
             )
+        if any(map(arrays.is_jax, results)):
+            raise InvalidArgument("out: expects arrays that may be written, but those of JAX never change")
         views = tuple(arrays.dense(result, converted.stream) for result in results)
         return _Call(converted, (*converted.native, *views), results)
 

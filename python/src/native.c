@@ -95,6 +95,9 @@ static PyMethodDef functions[] = {
     {"launch_info", readLaunchInfo, METH_VARARGS,
      "launch_info(data, image_index) -> dict: the launch info of an image, as launch_info.h defines it"},
     {"check_blocks", checkBlocks, METH_O, "check_blocks(blocks): checks lists in host memory"},
+    {"xla_handlers", xlaHandlers, METH_O,
+     "xla_handlers(resolve) -> dict: by platform the type of a call's state and the handlers; `type` describes it"},
+    {"xla_close", xlaClose, METH_NOARGS, "xla_close(): states that are deleted from now on keep what they have"},
     {NULL, NULL, 0, NULL},
 };
 

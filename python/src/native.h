@@ -134,4 +134,11 @@ extern PyType_Spec callerSpec;
 /* launch_info(data, image_index) -> dict */
 PyObject *readLaunchInfo(PyObject *module, PyObject *arguments);
 
+/* ---- xla.c: calls from JAX ------------------------------------------------ */
+
+/* xla_handlers(resolve) -> dict */
+PyObject *xlaHandlers(PyObject *module, PyObject *resolve);
+/* xla_close() */
+PyObject *xlaClose(PyObject *module, PyObject *unused);
+
 #endif /* SPARSEC_PYTHON_NATIVE_H */

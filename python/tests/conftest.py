@@ -20,6 +20,9 @@ sparsec.kernel @product(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?
 """
 
 
+# JAX reads it when it first needs devices: several of them, for tests of jax.shard_map.
+os.environ.setdefault("XLA_FLAGS", "--xla_force_host_platform_device_count=4")
+
 # The same cases in every run, on machines of any speed, and no files in the working directory.
 hypothesis.settings.register_profile("sparsec", deadline=None, derandomize=True, database=None)
 hypothesis.settings.load_profile("sparsec")

@@ -9,23 +9,20 @@ from typing import Any
 
 import torch
 
-from sparsec import tracing
+from sparsec import linear_programs
 from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
-from sparsec.options import one_of
-from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
+from sparsec.linear_programs import Activation, known_activation
 from sparsec.torch.library import dtype_name
 from sparsec.torch.operators import call_product, product, sampled_product, transposed_product
 
 __all__ = ["Activation", "apply_linear", "linear"]
 
-Activation = str | Callable[[Any], Any] | None
-
-# By name: the function in a kernel, and that of torch, which has a gradient.
-_ACTIVATIONS: dict[str, tuple[Callable[[Any], Any], Callable[[torch.Tensor], torch.Tensor]]] = {
-    "gelu": (tracing.gelu, torch.nn.functional.gelu),
-    "relu": (tracing.relu, torch.nn.functional.relu),
-    "silu": (tracing.silu, torch.nn.functional.silu),
+# By name: the function of torch, which has a gradient.
+_ACTIVATIONS: dict[str, Callable[[torch.Tensor], torch.Tensor]] = {
+    "gelu": torch.nn.functional.gelu,
+    "relu": torch.nn.functional.relu,
+    "silu": torch.nn.functional.silu,
 }
 
 
@@ -98,7 +95,7 @@ def apply_linear(
     )
     if needs_gradient and isinstance(activation, str):
         s = apply_linear(row_ptr, col_idx, values, block, shape, x, bias, None, None, static)
-        y = _ACTIVATIONS[_known(activation)][1](s)
+        y = _ACTIVATIONS[known_activation(activation)](s)
         return y if residual is None else (y + residual).to(x.dtype)
     types = x.dtype, None if bias is None else bias.dtype, None if residual is None else residual.dtype
     if callable(activation):
@@ -133,12 +130,6 @@ def _expect_tensor(name: str, tensor: Any) -> None:
         raise InvalidArgument(f"{name}: expects a tensor, but got {type(tensor).__name__}")
 
 
-def _known(activation: str) -> str:
-    if activation not in _ACTIVATIONS:
-        raise InvalidArgument(f"activation: expects {', '.join(_ACTIVATIONS)} or a function, but got {activation!r}")
-    return activation
-
-
 # ---- Programs --------------------------------------------------------------------------------------------------------
 
 
@@ -166,20 +157,20 @@ def _traced(
     activation: Callable[[Any], Any],
 ) -> tuple[str, list[torch.Tensor]]:
     """The kernel with a function, which is traced in every call, and the arrays that it captured."""
-    program = _program(block, dtype, bias, residual, activation)
+    program = linear_programs.program(block, dtype_name(dtype), _name(bias), _name(residual), activation)
     return program.text(), [torch.as_tensor(each) for each in program.captures.values()]
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
     """The kernel of the gradient of the values, from those of the result and from x, tokens by features."""
-    return _cached_values_gradient_text(block, dtype)
+    return linear_programs.values_gradient_text(block, dtype_name(dtype))
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _x_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
     """The kernel of the gradient of x, tokens by features, from that of the result."""
-    return _cached_x_gradient_text(block, dtype)
+    return linear_programs.x_gradient_text(block, dtype_name(dtype))
 
 
 @functools.cache
@@ -190,50 +181,11 @@ def _cached_text(
     residual: torch.dtype | None,
     activation: str | None,
 ) -> str:
-    function = None if activation is None else _ACTIVATIONS[_known(activation)][0]
-    return _program(block, dtype, bias, residual, function).text()
+    return linear_programs.text(block, dtype_name(dtype), _name(bias), _name(residual), activation)
 
 
-@functools.cache
-def _cached_values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
-    return sddmm(block, dtype_name(dtype), a_layout="km", b_layout="kn", name="linear_values_gradient").text()
-
-
-@functools.cache
-def _cached_x_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
-    name = "linear_x_gradient"
-    return spmm(block, dtype_name(dtype), transposed=True, x_layout="nk", y_layout="nm", name=name).text()
-
-
-def _program(
-    block: tuple[int, int],
-    dtype: torch.dtype,
-    bias: torch.dtype | None,
-    residual: torch.dtype | None,
-    activation: Callable[[Any], Any] | None,
-) -> Program:
-    """The program for these types."""
-    extras: dict[str, Extra] = {}
-    if bias is not None:
-        extras["bias"] = per_row(dtype_name(bias))
-    if residual is not None:
-        extras["residual"] = full(dtype_name(residual))
-
-    def epilogue(acc: Any, *values: Any) -> Any:
-        operands = dict(zip(extras, values, strict=True))
-        value = acc + operands["bias"] if bias is not None else acc
-        value = activation(value) if activation is not None else value
-        return value + operands["residual"] if residual is not None else value
-
-    return spmm(
-        block,
-        one_of("dtype", dtype_name(dtype), ("bf16", "f16")),  # products of fp8 have another type of result
-        x_layout="nk",
-        y_layout="nm",
-        epilogue=epilogue if extras or activation else None,
-        extras=extras,
-        name="linear",
-    )
+def _name(dtype: torch.dtype | None) -> str | None:
+    return None if dtype is None else dtype_name(dtype)
 
 
 # ---- Gradients -------------------------------------------------------------------------------------------------------

@@ -1,0 +1,307 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Attention with block patterns and functions of FlexAttention."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import math
+import weakref
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import jax
+import jax.numpy as jnp
+
+from sparsec import programs
+from sparsec.errors import InvalidArgument
+from sparsec.jax.call import Blocks, as_varying, dtype_name, expect_array, launch
+from sparsec.jax.trees import LIST_ARRAYS
+from sparsec.jax.vmap import is_any, loop
+from sparsec.options import block_sides, one_of
+from sparsec.patterns.lists import BlockLists
+from sparsec.patterns.pattern import MaskMod, Pattern
+from sparsec.tracing.graph import Graph
+from sparsec.tracing.region import trace
+
+__all__ = ["attention"]
+
+Function = Callable[..., Any] | None
+Operands = Mapping[str, Any]
+_DEFAULT_BLOCK = 128
+
+
+def attention(
+    q: Any,
+    k: Any,
+    v: Any,
+    *,
+    pattern: Any = None,
+    mask_mod: Function = None,
+    score_mod: Function = None,
+    causal: bool = False,
+    window: tuple[int, int] | None = None,
+    scale: float | None = None,
+    layout: Literal["bhsd", "bshd"] = "bhsd",
+    return_lse: bool = False,
+    block: int | tuple[int, int] = _DEFAULT_BLOCK,
+) -> Any:
+    """softmax(scores of visible keys) v for every batch and head, in one kernel.
+
+    The functions are traced whenever JAX traces this call. They may capture arrays of JAX, which the kernel reads when
+    it runs.
+
+    Args:
+        q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64 or 128.
+        k, v: [B, Hkv, Skv, D], or [B, Skv, Hkv, D]. H is a multiple of Hkv.
+        pattern: which blocks are visited: lists of sparsec.patterns, whose arrays may be traced, or a Pattern, whose
+            lists for these sizes are made when the call is traced. Blocks have 64 or 128 queries and keys.
+        mask_mod: a function (b, h, q_idx, kv_idx): whether a key is visible. Full blocks of a pattern do not ask it.
+        score_mod: a function (score, b, h, q_idx, kv_idx): the score.
+        causal: query q sees the keys up to q + Skv - Sq: it aligns at the bottom right.
+        window: the numbers of keys that a query sees before and behind that position; -1: no limit.
+        scale: the factor of q k, a number of Python; None: 1 / sqrt(D).
+        return_lse: whether to return the logarithm of the sums of exponentials too.
+        block: queries and keys of a block of the lists of a Pattern.
+
+    Returns:
+        o, of the shape, type and layout of q; with return_lse (o, lse), lse [B, H, Sq] in f32.
+
+    There are no gradients yet: differentiation raises NotImplementedError.
+
+    Raises:
+        InvalidArgument: an argument does not fit; the text names it.
+        TracingError: a function does what a kernel cannot.
+    """
+    is_bshd = one_of("layout", layout, ("bhsd", "bshd")) == "bshd"
+    q, k, v = (expect_array(name, array) for name, array in (("q", q), ("k", k), ("v", v)))
+    sizes = _sizes(q, k, v, is_bshd)
+    lists, mask_mod = _lists(pattern, block_sides(block, (64, 128)), mask_mod, sizes)
+    program = programs.attention(
+        sizes.head_dim,
+        dtype=dtype_name(q),
+        pattern=lists is not None,
+        block=None if lists is None else lists.block,
+        causal=causal,
+        window=window,
+        scale=scale is not None,
+        mask_mod=mask_mod,
+        score_mod=score_mod,
+        lse=return_lse,
+    )
+    call = _Call(
+        program.text(),
+        None if lists is None else _blocks(lists),
+        0.0 if scale is None else _number("scale", scale),
+        is_bshd,
+        return_lse,
+        _use_batch(mask_mod, score_mod),
+    )
+    operands = {
+        "q": q,
+        "k": k,
+        "v": v,
+        "lists": () if lists is None else tuple(jnp.asarray(each) for each in _arrays(lists)),
+        "captures": tuple(jnp.asarray(each) for each in program.captures.values()),
+    }
+    results = _apply(call, as_varying(operands))
+    return tuple(results) if return_lse else results[0]
+
+
+# ---- Checks ----------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Sizes:
+    batches: int
+    heads: int
+    queries: int
+    keys: int
+    head_dim: int
+
+
+def _sizes(q: Any, k: Any, v: Any, is_bshd: bool) -> _Sizes:
+    for name, array in (("q", q), ("k", k), ("v", v)):
+        if array.ndim != 4:
+            raise InvalidArgument(f"{name}: expects 4 dimensions, but got shape {array.shape}")
+        if array.dtype != q.dtype:
+            raise InvalidArgument(f"{name}: expects {q.dtype}, the type of q, but got {array.dtype}")
+    (batches, heads, queries, head_dim), (kv_batches, kv_heads, keys, kv_head_dim) = (
+        (each[0], each[2], each[1], each[3]) if is_bshd else each for each in (q.shape, k.shape)
+    )
+    if v.shape != k.shape:
+        raise InvalidArgument(f"v: expects shape {k.shape}, that of k, but got {v.shape}")
+    if (kv_batches, kv_head_dim) != (batches, head_dim):
+        raise InvalidArgument(f"k: expects B {batches} and D {head_dim}, but got {kv_batches} and {kv_head_dim}")
+    if kv_heads == 0 or heads % kv_heads:
+        raise InvalidArgument(f"k: expects a number of heads that divides {heads}, but got {kv_heads}")
+    return _Sizes(batches, heads, queries, keys, head_dim)
+
+
+def _number(name: str, value: Any) -> float:
+    if isinstance(value, jax.Array):
+        raise InvalidArgument(f"{name}: expects a number of Python, but got an array, whose value a kernel cannot have")
+    return float(value)
+
+
+# ---- Patterns --------------------------------------------------------------------------------------------------------
+
+_MadeLists = tuple[BlockLists, MaskMod | None]
+# By a pattern, then by sizes and block: its lists for them, and what remains for its partial blocks.
+_made: weakref.WeakKeyDictionary[Pattern, dict[Any, _MadeLists]] = weakref.WeakKeyDictionary()
+
+
+def _made_lists(pattern: Pattern, block: tuple[int, int], sizes: _Sizes) -> _MadeLists:
+    made = _made.setdefault(pattern, {})
+    form = sizes, block
+    if form not in made:
+        lists = pattern.lists(sizes.queries, sizes.keys, block, sizes.heads, batches=sizes.batches)
+        made[form] = lists, pattern.mask_mod(block)
+    return made[form]
+
+
+def _lists(
+    pattern: Any, block: tuple[int, int], mask_mod: Function, sizes: _Sizes
+) -> tuple[BlockLists | None, Function]:
+    """The lists of a pattern, None without one, and the function for its partial blocks."""
+    if pattern is None:
+        return None, mask_mod
+    if isinstance(pattern, Pattern):
+        if mask_mod is not None:
+            raise InvalidArgument("mask_mod and a Pattern are given; write pattern=the pattern & predicate(mask_mod)")
+        lists, mask_mod = _made_lists(pattern, block, sizes)
+    elif isinstance(pattern, BlockLists):
+        lists = pattern
+    else:
+        raise InvalidArgument(f"pattern: expects lists or a Pattern, but got {type(pattern).__name__}")
+    if (lists.queries, lists.keys) != (sizes.queries, sizes.keys):
+        raise InvalidArgument(
+            f"pattern: expects lists of {sizes.queries} queries and {sizes.keys} keys, but got those of "
+            f"{lists.queries} and {lists.keys}"
+        )
+    return lists, mask_mod
+
+
+def _arrays(lists: BlockLists) -> list[Any]:
+    """Starts and indices of the kinds of lists that there are."""
+    return [array for name in LIST_ARRAYS if (array := getattr(lists, name)) is not None]
+
+
+def _blocks(lists: BlockLists) -> Blocks:
+    """The numbers of lists, whose arrays have the room that they need."""
+    count = lists.batches * lists.heads * -(-lists.queries // lists.block[0])
+    kinds = {
+        "full": (lists.full_starts, lists.full_indices),
+        "partial": (lists.partial_starts, lists.partial_indices),
+    }
+    rooms = [math.prod(indices.shape) for _, indices in kinds.values() if indices is not None]
+    capacity = min(rooms, default=0) // max(count, 1) if lists.padded else min(rooms, default=0)
+    for kind, (starts, indices) in kinds.items():
+        for array in (starts, indices):
+            if array is not None and array.dtype != jnp.int32:
+                raise InvalidArgument(f"pattern: expects {kind} lists of int32, but got {array.dtype}")
+        needed = count if lists.padded else count + 1
+        if starts is not None and math.prod(starts.shape) != needed:
+            raise InvalidArgument(f"pattern: expects {needed} {kind} starts, but got shape {starts.shape}")
+    return Blocks(
+        lists.queries,
+        lists.keys,
+        lists.block,
+        capacity,
+        lists.batches,
+        lists.heads,
+        lists.padded,
+        lists.full_starts is not None,
+        lists.partial_starts is not None,
+    )
+
+
+def _use_batch(mask_mod: Function, score_mod: Function) -> bool:
+    """Whether a function asks for the number of the batch."""
+    places = [(name, "i32") for name in ("b", "h", "q_idx", "kv_idx")]
+    regions = [
+        trace(function, arguments, result, Graph(integers=True), "a function")
+        for function, arguments, result in ((mask_mod, places, "i1"), (score_mod, [("score", "f32"), *places], "f32"))
+        if function is not None
+    ]
+    return any(region.uses("b") for region in regions)
+
+
+# ---- The call --------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Call:
+    """What is known of a call when it is traced."""
+
+    kernel: str
+    blocks: Blocks | None
+    scale: float
+    is_bshd: bool
+    has_lse: bool
+    uses_batch: bool
+
+
+# jit, so that calls outside of one are traced once.
+@functools.partial(jax.jit, static_argnums=0)
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
+def _apply(call: _Call, operands: Operands) -> list[Any]:
+    return _batched(call)(operands)
+
+
+@_apply.__wrapped__.defjvp  # type: ignore[untyped-decorator]
+def _refuse(call: _Call, primals: Any, tangents: Any) -> Any:
+    raise NotImplementedError("sparsec.jax.attention has no gradient yet: it needs the kernels of its backward pass")
+
+
+def _batched(call: _Call) -> Callable[[Operands], list[Any]]:
+    """The launch as a function of operands, with a rule for jax.vmap: a batch is folded into B."""
+    function = jax.custom_batching.custom_vmap(functools.partial(_launch, call))
+
+    @function.def_vmap
+    def rule(size: int, are_batched: Any, operands: Operands) -> tuple[list[Any], list[bool]]:
+        (is_batched,) = are_batched
+        has_index_arrays = call.blocks is not None and not call.blocks.is_padded
+        if call.uses_batch or has_index_arrays or is_any(is_batched["captures"]):
+            results = loop(function, is_batched, operands)
+        else:
+            results = _fold(call, size, is_batched, operands)
+        return results, [True] * len(results)
+
+    return function
+
+
+def _launch(call: _Call, operands: Operands) -> list[Any]:
+    q = operands["q"]
+    results = [(q.shape, q.dtype)]
+    if call.has_lse:
+        results.append((((q.shape[0], q.shape[2], q.shape[1]) if call.is_bshd else q.shape[:3]), jnp.float32))
+    arrays = [q, operands["k"], operands["v"], *operands["lists"], *operands["captures"]]
+    given: list[Any] = launch(
+        call.kernel, arrays, results, blocks=call.blocks, scale=call.scale, is_bshd=call.is_bshd
+    )
+    return given
+
+
+def _fold(call: _Call, size: int, is_batched: Operands, operands: Operands) -> list[Any]:
+    """One launch for `size` times as many batches."""
+
+    def all_batches(array: Any, is_batched: bool, batches: int | None = None) -> Any:
+        """The array of all batches. batches: of one batch of jax.vmap, if the array has lists."""
+        each = array if is_batched else jnp.broadcast_to(array, (size, *array.shape))
+        if batches is None:
+            return each.reshape(-1, *each.shape[2:])
+        rows = each.reshape(size, batches, -1)
+        return jnp.broadcast_to(rows, (size, operands["q"].shape[-4], rows.shape[2])).reshape(-1)
+
+    folded = {name: all_batches(operands[name], is_batched[name]) for name in ("q", "k", "v")}
+    blocks, lists = call.blocks, operands["lists"]
+    if blocks is not None and (blocks.batches > 1 or is_any(is_batched["lists"])):
+        lists = tuple(
+            all_batches(array, each, blocks.batches) for array, each in zip(lists, is_batched["lists"], strict=True)
+        )
+        blocks = dataclasses.replace(blocks, batches=folded["q"].shape[0])
+    folded_call = dataclasses.replace(call, blocks=blocks)
+    results = _batched(folded_call)({**operands, **folded, "lists": lists})
+    return [each.reshape(size, -1, *each.shape[1:]) for each in results]
