@@ -2,8 +2,10 @@
 """What all tests share: a cache of their own, and kernels that are compiled once."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import hypothesis
 import pytest
@@ -50,3 +52,14 @@ def compile_host() -> Callable[[str], sparsec.Module]:
 def product(compile_host: Callable[[str], sparsec.Module]) -> sparsec.Kernel:
     """y = w x: w f16 with blocks of 16, x f16 [K, N], y f32 [M, N]."""
     return compile_host(PRODUCT)["product"]
+
+
+def run_blocks(page: str, language: str) -> list[dict[str, Any]]:
+    """Runs the blocks of code of a language in a page of docs/, in order. Returns the names after each."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {}
+    states = []
+    for block in re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        exec(compile(block, page, "exec"), namespace)
+        states.append(dict(namespace))
+    return states
