@@ -29,7 +29,7 @@ def public_modules():
         is_there = info.name not in ("torch", "jax") or importlib.util.find_spec(info.name) is not None
         if info.ispkg and is_there and name not in [module.__name__ for module in modules]:
             modules.append(importlib.import_module(name))
-    return modules
+    return [module for module in modules if hasattr(module, "__all__")]
 
 
 def missing(modules, names):
