@@ -3,13 +3,14 @@
 # Installs what building and testing sparsec needs and is missing: packages of Debian 12, and ptxas. Run as root or with
 # sudo at hand. Does nothing when everything is there.
 #   scripts/install-dependencies.sh          to build and to run
-#   scripts/install-dependencies.sh --test   also a virtual environment for the Python tests
+#   scripts/install-dependencies.sh --test   also what the Python tests and the documentation need
 #   scripts/install-dependencies.sh --lint   also what the style checks of .ci/run need
 set -euo pipefail
 source "$(dirname "$0")/lib.sh"
 
 packages=(g++ cmake ninja-build python3 python3-dev python3-numpy python3-venv libmlir-22-dev mlir-22-tools
   llvm-22-dev llvm-22-tools libfmt-dev libgtest-dev libgmock-dev libminizip-dev zlib1g-dev libzstd-dev pkgconf)
+[ "${1:-}" != --test ] || packages+=(doxygen)
 [ "${1:-}" != --lint ] || packages+=(git clang-format-22 clang-tidy-22)
 
 # Prints those of the named packages that are not installed.
@@ -67,7 +68,7 @@ has_python_tests() {
 }
 
 install_python_tests() {
-  echo "installing what the Python tests need in $python_venv"
+  echo "installing what the Python tests and the documentation need in $python_venv"
   python3 -m venv --clear "$python_venv"
   "$python_venv/bin/pip" install --quiet --disable-pip-version-check -r python/tests/requirements.txt
   install_torch

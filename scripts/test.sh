@@ -13,10 +13,10 @@ scripts/install-dependencies.sh --test
 SPARSEC_PTXAS=$(find_ptxas)
 export SPARSEC_PTXAS
 
-# The sanitizers' presets have no compiler, which the Python tests need.
+# The sanitizers' presets have no compiler, which the Python tests and the documentation need.
 case $preset in
 asan | tsan) ;;
-*) configure_options+=(-DSPARSEC_PYTHON=ON -DSPARSEC_PYTHON_TESTS="$python_venv/bin/python") ;;
+*) configure_options+=(-DSPARSEC_PYTHON=ON -DSPARSEC_DOCS=ON -DSPARSEC_PYTHON_TESTS="$python_venv/bin/python") ;;
 esac
 
 step "building everything, preset $preset"

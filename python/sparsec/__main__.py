@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The command line: python -m sparsec doctor | compile | inspect | run | draw | cache."""
+"""The command line: python -m sparsec doctor | compile | inspect | run | bench | draw | cache."""
 
 from __future__ import annotations
 
@@ -11,10 +11,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
-from . import _native, cache, compiler, doctor, module
-from .bsr import BSR
+from . import _native, cache, compiler, doctor, files, module
+from .bench import command as bench
 from .errors import Error, InvalidArgument
 from .pictures import Picture, draw_states
 
@@ -79,29 +77,12 @@ def read_picture(path: Path, rows: int, columns: int) -> Picture:
     """
     match path.suffix:
         case ".npz":
-            from scipy import sparse
-
-            return BSR.from_scipy(sparse.load_npz(path), "f32").draw(rows=rows, columns=columns)
+            return files.read_scipy(path).draw(rows=rows, columns=columns)
         case ".npy":
-            states = np.load(path)
-            if states.dtype not in (np.bool_, np.uint8):
-                raise InvalidArgument(f"{path}: expects bool or uint8, but got {states.dtype}")
-            return draw_states(states.astype(np.uint8), path.name, rows=rows, columns=columns)
+            return draw_states(files.read_states(path), path.name, rows=rows, columns=columns)
         case ".smtx":
-            return _smtx_matrix(path).draw(rows=rows, columns=columns)
+            return files.read_smtx(path).draw(rows=rows, columns=columns)
     raise InvalidArgument(f"{path}: expects a .npz, .npy or .smtx file")
-
-
-def _smtx_matrix(path: Path) -> BSR:
-    """The pattern of a file of the Deep Learning Matrix Collection, with blocks of 1 x 1."""
-    try:
-        sizes, row_ptr, col_idx = ([int(word) for word in line.replace(",", " ").split()]
-                                   for line in (path.read_text() + "\n\n").splitlines()[:3])  # fmt: skip
-        rows, columns, count = sizes
-    except ValueError:
-        raise InvalidArgument(f"{path}: expects lines of sizes, row pointers and columns") from None
-    values = np.ones((count, 1, 1), np.float32)
-    return BSR(np.array(row_ptr, np.int32), np.array(col_idx, np.int32), values, (rows, columns))
 
 
 def _draw(options: argparse.Namespace) -> int:
@@ -155,6 +136,10 @@ def _parser() -> argparse.ArgumentParser:
 
     command = add("run", _run, "Run a kernel on files or random data with sparsec-run, which documents its arguments.")
     command.add_argument("arguments", nargs=argparse.REMAINDER, help="of sparsec-run; see `run --help`")
+
+    command = add("bench", bench.run, "Time a product or attention beside other ways to compute it.")
+    command.description = bench.DESCRIPTION
+    bench.add_arguments(command)
 
     command = add("draw", _draw, "Draw the blocks of a matrix or a mask.")
     command.add_argument("file", type=Path, help=".npz of SciPy, .npy mask of blocks, or .smtx pattern")

@@ -3,11 +3,14 @@
 
 from __future__ import annotations
 
+import ctypes
 import importlib.metadata
 import platform
+import re
 import time
 from collections.abc import Iterator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -18,6 +21,7 @@ from .errors import Error
 from .kernel import Kernel
 from .prune import random
 
+_KERNEL_MODULE = Path("/proc/driver/nvidia/version")
 _PACKAGES = ("ml_dtypes", "scipy", "torch", "jax")
 _SELF_TEST = """
 sparsec.kernel @self_test(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf32>) {
@@ -42,7 +46,9 @@ def findings() -> Iterator[Finding]:
     for name in _PACKAGES:
         yield Finding(name, _version_of(name))
     yield _compiler()
-    yield _ptxas()
+    driver = driver_release()
+    yield _driver(driver)
+    yield _ptxas(driver)
     yield _cache()
     yield _self_test("host", arrays.HOST, "host")
     yield from _gpus()
@@ -63,12 +69,34 @@ def _compiler() -> Finding:
     return Finding("compiler", f"{program.version.splitlines()[0]}, {program.path}")
 
 
-def _ptxas() -> Finding:
+def driver_release() -> tuple[int, int] | None:
+    """The release of CUDA that the driver is made for; None without a driver."""
+    try:
+        library = ctypes.CDLL("libcuda.so.1")
+    except OSError:
+        return None
+    number = ctypes.c_int()
+    if library.cuDriverGetVersion(ctypes.byref(number)) != 0:
+        return None
+    return number.value // 1000, number.value % 1000 // 10
+
+
+def _driver(release: tuple[int, int] | None) -> Finding:
+    if release is None:
+        return Finding("driver", "none")
+    text = _KERNEL_MODULE.read_text() if _KERNEL_MODULE.is_file() else ""
+    version = re.search(r"Kernel Module(?: for \S+)?\s+([\d.]+)", text)
+    return Finding("driver", f"{version[1] + ', ' if version else ''}CUDA {release[0]}.{release[1]}")
+
+
+def _ptxas(driver: tuple[int, int] | None) -> Finding:
     program, passed_over = compiler.search_ptxas()
     notes = "".join(f"; passed over {reason}" for reason in passed_over)
     if program is None:
         return Finding("ptxas", f"none of CUDA 12.8 or later; targets of a GPU need it{notes}")
     major, minor = compiler.release_of(program.version) or (0, 0)
+    if driver is not None and major > driver[0]:
+        notes = f"; later than the driver, which may refuse its cubins: see the tests of the GPUs{notes}"
     return Finding("ptxas", f"{major}.{minor}, {program.path}{notes}")
 
 
@@ -110,7 +138,8 @@ def _self_test(name: str, ordinal: int, target: str) -> Finding:
     except (Error, OSError) as caught:
         return Finding(f"{name} test", str(caught), True)
     result = "right" if is_right else "wrong"
-    return Finding(f"{name} test", f"{result} result, {time.monotonic() - begin:.1f} s", not is_right)
+    taken = "" if ordinal == arrays.HOST else "the driver takes the cubin of ptxas, "
+    return Finding(f"{name} test", f"{taken}{result} result, {time.monotonic() - begin:.1f} s", not is_right)
 
 
 def self_test(ordinal: int, target: str) -> bool:

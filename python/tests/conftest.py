@@ -2,6 +2,7 @@
 """What all tests share: a cache of their own, and kernels that are compiled once."""
 
 import os
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -79,3 +80,14 @@ def assert_product(y: Any, w: sparsec.BSR, x: Any) -> None:
     magnitude = np.abs(f64(w.to_dense())) @ np.abs(f64(x))
     assert y.shape == exact.shape
     assert (np.abs(f64(y) - exact) <= 1e-6 * magnitude).all()
+
+
+def run_blocks(page: str, language: str) -> list[dict[str, Any]]:
+    """Runs the blocks of code of a language in a page of docs/, in order. Returns the names after each."""
+    text = (Path(__file__).parents[2] / "docs" / page).read_text(encoding="utf-8")
+    namespace: dict[str, Any] = {}
+    states = []
+    for block in re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
+        exec(compile(block, page, "exec"), namespace)
+        states.append(dict(namespace))
+    return states

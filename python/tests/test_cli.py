@@ -7,6 +7,7 @@ import stat
 import subprocess
 import sys
 import types
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -178,6 +179,7 @@ def test_doctor(capsys, monkeypatch):
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].startswith(f"sparsec:     {sparsec.__version__}, Python 3.")
     assert any(line.startswith("host test:   right result, ") for line in lines)
+    assert any(line.startswith("driver:      ") for line in lines)
     assert any(line.startswith("gpu:         none, or no driver") for line in lines)
     assert lines[-1] == "no problems"
 
@@ -214,8 +216,55 @@ def test_doctor_on_a_machine_with_gpus(monkeypatch):
     found = lines_of(doctor.findings())
     assert found["gpu 0"].text == "GPU, capability 9.0, 128 GiB, target sm_90a"
     assert tested == [(sparsec.HOST, "host"), (0, "sm_90a")]
+    assert found["host test"].text.startswith("right result, ")
+    assert found["gpu 0 test"].text.startswith("the driver takes the cubin of ptxas, right result, ")
     assert found["gpu 1"].is_problem
     assert "target None" in found["gpu 1"].text
+
+
+@pytest.mark.parametrize(("driver", "is_later"), [(None, False), ((12, 9), True), ((13, 0), False), ((14, 1), False)])
+def test_doctor_compares_ptxas_with_the_driver(monkeypatch, driver, is_later):
+    program = compiler.Program(Path("/tools/ptxas"), "release 13.2")
+    monkeypatch.setattr(compiler, "search_ptxas", lambda: (program, ["PATH: /old/ptxas has release 11.0"]))
+    finding = doctor._ptxas(driver)
+    assert not finding.is_problem
+    assert ("later than the driver, which may refuse its cubins" in finding.text) == is_later
+    assert finding.text.startswith("13.2, /tools/ptxas; ")
+    assert finding.text.endswith("passed over PATH: /old/ptxas has release 11.0")
+
+
+@pytest.mark.parametrize(("release", "module", "text"), [
+    (None, "", "none"),
+    ((12, 8), None, "CUDA 12.8"),
+    ((13, 0), "NVRM version: NVIDIA UNIX Open Kernel Module for x86_64  580.15  Release", "580.15, CUDA 13.0"),
+    ((12, 4), "NVRM version: NVIDIA UNIX x86_64 Kernel Module  550.54  Wed", "550.54, CUDA 12.4"),
+])  # fmt: skip
+def test_doctor_names_the_driver(tmp_path, monkeypatch, release, module, text):
+    path = tmp_path / "version"
+    if module is not None:
+        path.write_text(module)
+    monkeypatch.setattr(doctor, "_KERNEL_MODULE", path)
+    assert doctor._driver(release) == doctor.Finding("driver", text)
+
+
+def test_driver_release_is_read_from_its_library(monkeypatch):
+    def library(number, status):
+        def get_version(pointer):
+            pointer._obj.value = number
+            return status
+
+        return types.SimpleNamespace(cuDriverGetVersion=get_version)
+
+    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda name: library(12080, 0))
+    assert doctor.driver_release() == (12, 8)
+    monkeypatch.setattr(doctor.ctypes, "CDLL", lambda name: library(0, 100))
+    assert doctor.driver_release() is None
+
+    def missing(name):
+        raise OSError(name)
+
+    monkeypatch.setattr(doctor.ctypes, "CDLL", missing)
+    assert doctor.driver_release() is None
 
 
 def test_self_test_uploads_and_downloads():

@@ -1,12 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Block-sparse layers on torch CPU tensors."""
 
-import re
-from pathlib import Path
-
 import numpy as np
 import pytest
 
+import conftest
 import sparsec
 from sparsec import tracing
 
@@ -116,10 +114,7 @@ def test_refusals(change, message):
 
 def test_tour(capsys):
     """The blocks of code for torch in the tour, in order, which print nothing."""
-    text = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
-    namespace = {}
-    for block in re.findall(r"^```py\n(.*?)^```$", text, re.MULTILINE | re.DOTALL):
-        exec(compile(block, "python.md", "exec"), namespace)
+    namespace = conftest.run_blocks("python.md", "py")[-1]
     exact = namespace["x"].double() @ torch.from_numpy(namespace["w"].to_dense().astype(np.float64)).T
     exact = torch.nn.functional.gelu(exact + namespace["bias"].double())
     assert_close(namespace["y"], exact, torch.bfloat16)

@@ -180,7 +180,7 @@ class BlockLists:
         return self.draw().svg()
 
     def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Writes the picture of draw(**options) to an .svg or .txt file."""
+        """Writes the picture of `draw(**options)` to an .svg or .txt file."""
         self.draw(**options).save(path)
 
 

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Charts of measurements as SVG: bars with their spread, and lines over a logarithmic axis.
+
+Series differ in the shape of their markers as well as in their colour.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from html import escape
+
+__all__ = ["Bar", "Line", "bar_chart", "line_chart"]
+
+_FONT = "font-family=\"system-ui, 'DejaVu Sans', sans-serif\""
+_TEXT, _GRID = "#333", "#dde1e6"
+_COLORS = ("#1b4f8a", "#e08214", "#5b8c5a", "#a23b72", "#6b6f76", "#2f9fb3")
+_MARKERS = (
+    '<circle r="4"/>',
+    '<path d="M-4 -4h8v8h-8z"/>',
+    '<path d="M0 -5l5 9h-10z"/>',
+    '<path d="M0 -5.5l5.5 5.5l-5.5 5.5l-5.5 -5.5z"/>',
+    '<path d="M0 5l5 -9h-10z"/>',
+    '<path d="M-5 -1.5h10v3h-10z"/>',
+)
+_CHARACTER = 7  # width of a character of 12 pixels, at most
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A measurement: its median and the range of its samples. Emphasis is another colour."""
+
+    name: str
+    median: float
+    least: float
+    most: float
+    label: str
+    is_emphasised: bool = False
+
+
+@dataclass(frozen=True)
+class Line:
+    """A series of points (x, y), by ascending x."""
+
+    name: str
+    points: Sequence[tuple[float, float]]
+
+
+def ticks(most: float, count: int = 5) -> list[float]:
+    """Round numbers from 0 up to at least `most`, about `count` of them: 1, 2 or 5 times a power of ten apart."""
+    if not most > 0:
+        return [0.0, 1.0]
+    rough = most / count
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(factor * power for factor in (1, 2, 5, 10) if factor * power >= rough * (1 - 1e-9))
+    return [index * step for index in range(math.ceil(most / step - 1e-9) + 1)]
+
+
+def _number(value: float) -> str:
+    return f"{value:.6g}"
+
+
+def _text(x: float, y: float, text: str, *, anchor: str = "start", size: int = 12, extra: str = "") -> str:
+    return (
+        f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}" {_FONT} font-size="{size}" fill="{_TEXT}"{extra}>'
+        f"{escape(text)}</text>"
+    )
+
+
+def _document(width: float, height: float, title: str, parts: Sequence[str]) -> str:
+    head = (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width:.0f}" height="{height:.0f}" '
+        f'viewBox="0 0 {width:.0f} {height:.0f}" role="img">'
+    )
+    background = f'<rect width="{width:.0f}" height="{height:.0f}" fill="#fff"/>'
+    return "\n".join([head, f"<title>{escape(title)}</title>", background, *parts]) + "\n</svg>\n"
+
+
+def bar_chart(title: str, unit: str, bars: Sequence[Bar], notes: Sequence[str] = ()) -> str:
+    """A chart of horizontal bars, one below the other, as an SVG document.
+
+    Args:
+        title: the first line.
+        unit: of the numbers, below the axis.
+        bars: at least one.
+        notes: lines below the chart.
+    """
+    row, bar, top, plot = 30, 16, 44, 420
+    left = 24 + _CHARACTER * max(len(each.name) for each in bars)
+    right = 24 + _CHARACTER * max(len(each.label) for each in bars)
+    steps = ticks(max(each.most for each in bars))
+    scale = plot / steps[-1]
+    bottom = top + row * len(bars)
+    width = max(left + plot + right, *(32 + _CHARACTER * len(line) for line in (title, *notes)))
+    parts = [_text(16, 24, title, size=14, extra=' font-weight="600"')]
+    for value in steps:
+        x = left + value * scale
+        parts.append(f'<path d="M{x:.1f} {top}V{bottom}" stroke="{_GRID}"/>')
+        parts.append(_text(x, bottom + 16, _number(value), anchor="middle"))
+    parts.append(_text(left + plot / 2, bottom + 34, unit, anchor="middle"))
+    for index, each in enumerate(bars):
+        middle = top + row * index + row / 2
+        color = _COLORS[0] if each.is_emphasised else "#9aa5b1"
+        parts.append(_text(left - 8, middle + 4, each.name, anchor="end"))
+        parts.append(
+            f'<rect x="{left}" y="{middle - bar / 2:.1f}" width="{each.median * scale:.1f}" height="{bar}" '
+            f'fill="{color}"/>'
+        )
+        least, most = left + each.least * scale, left + each.most * scale
+        parts.append(
+            f'<path d="M{least:.1f} {middle:.1f}H{most:.1f}M{least:.1f} {middle - 4:.1f}v8'
+            f'M{most:.1f} {middle - 4:.1f}v8" stroke="{_TEXT}" fill="none"/>'
+        )
+        parts.append(_text(max(most, left + each.median * scale) + 8, middle + 4, each.label))
+    parts += [_text(16, bottom + 58 + 18 * index, note) for index, note in enumerate(notes)]
+    return _document(width, bottom + 50 + 18 * len(notes), title, parts)
+
+
+def line_chart(
+    title: str, x_name: str, y_name: str, lines: Sequence[Line], reference: tuple[str, float] | None = None
+) -> str:
+    """A chart of lines over a logarithmic x axis, as an SVG document. The y axis begins at 0.
+
+    Args:
+        title: the first line.
+        x_name, y_name: of the axes.
+        lines: at least one, with at least one point; x is positive.
+        reference: the name and the value of a dashed line.
+    """
+    left, top, plot_width, plot_height = 64, 44, 440, 260
+    positions = sorted({x for line in lines for x, _ in line.points})
+    names = [line.name for line in lines] + ([reference[0]] if reference else [])
+    steps = ticks(max([y for line in lines for _, y in line.points] + ([reference[1]] if reference else [])))
+    low, high = math.log(positions[0]), math.log(positions[-1])
+    width = left + plot_width + 56 + _CHARACTER * max(map(len, names))
+    bottom = top + plot_height
+
+    def place(x: float, y: float) -> tuple[float, float]:
+        share = (math.log(x) - low) / (high - low) if high > low else 0.5
+        return left + 12 + share * (plot_width - 24), bottom - y / steps[-1] * plot_height
+
+    parts = [_text(16, 24, title, size=14, extra=' font-weight="600"')]
+    for value in steps:
+        y = place(positions[0], value)[1]
+        parts.append(f'<path d="M{left} {y:.1f}h{plot_width}" stroke="{_GRID}"/>')
+        parts.append(_text(left - 8, y + 4, _number(value), anchor="end"))
+    parts += [_text(place(x, 0)[0], bottom + 18, _number(x), anchor="middle") for x in positions]
+    parts.append(_text(left + plot_width / 2, bottom + 38, x_name, anchor="middle"))
+    middle = top + plot_height / 2
+    parts.append(_text(16, middle, y_name, anchor="middle", extra=f' transform="rotate(-90 16 {middle:.0f})"'))
+    legend = left + plot_width + 16
+    for index, line in enumerate(lines):
+        color, marker = _COLORS[index % len(_COLORS)], _MARKERS[index % len(_MARKERS)]
+        points = [place(x, y) for x, y in line.points]
+        path = "L".join(f"{x:.1f} {y:.1f}" for x, y in points)
+        parts.append(f'<path d="M{path}" stroke="{color}" stroke-width="2" fill="none"/>')
+        points.append((legend + 6, top + 12 + 22 * index))
+        parts += [f'<g transform="translate({x:.1f} {y:.1f})" fill="{color}">{marker}</g>' for x, y in points]
+        parts.append(_text(legend + 20, points[-1][1] + 4, line.name))
+    if reference:
+        y, row = place(positions[0], reference[1])[1], top + 12 + 22 * len(lines)
+        dashes = f'stroke="{_COLORS[4]}" stroke-dasharray="6 4"'
+        parts.append(f'<path d="M{left} {y:.1f}h{plot_width}M{legend - 2} {row}h16" {dashes}/>')
+        parts.append(_text(legend + 20, row + 4, reference[0]))
+    return _document(width, max(bottom + 54, top + 22 * len(names) + 16), title, parts)

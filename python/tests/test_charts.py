@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Charts of measurements."""
+
+import re
+from xml.etree import ElementTree
+
+import pytest
+
+from sparsec.charts import Bar, Line, bar_chart, line_chart, ticks
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def texts(chart):
+    return [element.text for element in ElementTree.fromstring(chart).iter(f"{SVG}text")]
+
+
+@pytest.mark.parametrize(("most", "expected"), [
+    (10, [0, 2, 4, 6, 8, 10]), (0.9, [0, 0.2, 0.4, 0.6, 0.8, 1.0]), (782, [0, 200, 400, 600, 800]), (0, [0, 1]),
+])  # fmt: skip
+def test_ticks_are_round(most, expected):
+    assert ticks(most) == pytest.approx(expected)
+
+
+def test_bars_have_lengths_of_their_values():
+    chart = bar_chart("A <title>", "ms", [Bar("one", 2, 1, 4, "2 ms", True), Bar("two", 4, 4, 4, "4 ms")], ["a note"])
+    assert [text for text in texts(chart) if not text[0].isdigit()] == ["A <title>", "ms", "one", "two", "a note"]
+    root = ElementTree.fromstring(chart)
+    bars = [element for element in root.iter(f"{SVG}rect") if element.get("height") == "16"]
+    widths = [float(bar.get("width")) for bar in bars]
+    assert widths[1] == pytest.approx(2 * widths[0], abs=0.2)
+    assert bars[0].get("fill") != bars[1].get("fill")
+    spread = next(path.get("d") for path in root.iter(f"{SVG}path") if "H" in path.get("d"))
+    least, most = (float(number) for number in re.match(r"M([\d.]+) [\d.]+H([\d.]+)", spread).groups())
+    assert most - least == pytest.approx(1.5 * widths[0], abs=0.2)
+    right = float(root.get("width"))
+    assert all(float(bar.get("x")) + float(bar.get("width")) < right for bar in bars)
+
+
+def test_lines_are_at_their_values():
+    lines = [Line("a", [(0.1, 100), (1, 400)]), Line("b", [(0.1, 0)])]
+    chart = line_chart("t", "density", "speed", lines, ("dense", 200))
+    assert {"t", "density", "speed", "a", "b", "dense", "0.1", "1", "400"} <= set(texts(chart))
+    root = ElementTree.fromstring(chart)
+    path = next(path.get("d") for path in root.iter(f"{SVG}path") if path.get("stroke-width") == "2")
+    (x0, y0), (x1, y1) = (map(float, point.split()) for point in path[1:].split("L"))
+    assert x0 < x1
+    dashed = next(path.get("d") for path in root.iter(f"{SVG}path") if path.get("stroke-dasharray"))
+    reference = float(re.match(r"M[\d.]+ ([\d.]+)", dashed)[1])
+    assert (reference - y1) / (y0 - y1) == pytest.approx(2 / 3, abs=0.01)
+    markers = {group[0].get("d") or group[0].tag for group in root.iter(f"{SVG}g")}
+    assert len(markers) == 2
+    assert "dense" not in texts(line_chart("t", "x", "y", [Line("a", [(2, 0)])]))
