@@ -176,7 +176,8 @@ bool Bench::timeCase(const Candidate &candidate, double density) {
                                   : factor(factors.b, size.depth, size.columns),
       sparsec_dense(factors.s.data(), candidate.resultDtype, 3, shape)};
   const ArgumentArray array(arguments);
-  Plan plan = options.planned ? createPlan(candidate.kernel, arguments) : Plan();
+  Plan plan = options.planned ? createPlan(candidate.kernel, arguments, /*stream=*/nullptr, SPARSEC_PLAN_STATIC_PATTERN)
+                              : Plan();
   auto launch = [&] {
     check(sparsec_launch(candidate.kernel, plan.get(), array.data(), array.size(), stream.handle()));
   };

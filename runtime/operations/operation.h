@@ -22,6 +22,7 @@ struct TileListRequest {
   const sparsec_variant_info_t &variant;
   const sparsec_stage_info_t &stage; // of the variant, the one that follows the plan
   const Problem &problem;
+  bool isStatic; // the lists of blocks stay as they are
   TileGrid grid;
   int64_t workers;                // 1 to the number of tiles
   const sparsec_blocks_t *blocks; // checked, with its lists in host memory; null where the kernel takes none
@@ -48,7 +49,7 @@ struct Operation {
   /// The sizes that a launch must have in common with its plan.
   std::span<const NamedSize> planSizes;
   bool hasLse;          // there is a second result, whether or not a kernel writes it
-  bool skipsEmptyTiles; // tile lists lack the tiles that have nothing to compute
+  bool skipsEmptyTiles; // lists of a static pattern lack the tiles that have nothing to compute
   uint32_t unreadSlot;  // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
   PairSlots pairSlots;
 

@@ -57,7 +57,8 @@ int64_t blocksPerTile(const TileListRequest &request) {
 }
 
 /// Groups of tile rows, in a group panel after panel: tiles that run together then share rows of A and B in the L2
-/// cache. A tile that has blocks for one half of its columns takes half as long.
+/// cache. A tile that has blocks for one half of its columns takes half as long. One without blocks is left out only
+/// where the pattern stays as it is: another pattern may have blocks there.
 TileLists tileLists(const TileListRequest &request) {
   constexpr uint32_t costOfHalf = 8, tileOverhead = 1;
   const sparsec_blocks_t &pattern = *request.blocks;
@@ -70,10 +71,11 @@ TileLists tileLists(const TileListRequest &request) {
       for (int64_t row = first; row < std::min(first + groupRows, grid.tileRows); ++row) {
         const int32_t *starts = pattern.full.starts + row / grid.tilesPerBlockRow;
         int64_t blocks = std::min(starts[1] - starts[0] - panel * most, most);
-        if (blocks <= 0)
+        if (blocks <= 0 && request.isStatic)
           continue;
+        const uint32_t halves = blocks <= 0 ? 0 : 2 * blocks > most ? 2 : 1;
         order.push_back({uint32_t(row), uint32_t(panel)});
-        costs.push_back(costOfHalf * (2 * blocks > most ? 2 : 1) + tileOverhead);
+        costs.push_back(costOfHalf * halves + tileOverhead);
       }
   const int64_t workers = std::min(request.workers, int64_t(order.size()));
   return order.empty() ? TileLists() : makeTileLists(std::move(order), std::move(costs), workers);

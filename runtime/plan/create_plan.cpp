@@ -31,6 +31,7 @@ struct PlanInput {
   const HostLists &lists;
   uint32_t flags; // of sparsec_plan_flag_t
 
+  bool isStatic() const { return (flags & SPARSEC_PLAN_STATIC_PATTERN) != 0; }
   bool mayReorderRows() const { return (flags & SPARSEC_PLAN_FAST) == 0; }
 };
 
@@ -42,6 +43,7 @@ TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t work
                              *variant.info,
                              *stage.info,
                              input.problem,
+                             input.isStatic(),
                              tileGrid(input.kernel, *stage.info, input.problem),
                              workers,
                              input.lists.blocks(),
@@ -72,7 +74,7 @@ std::string whyNoWindows(const PlanInput &input, const Variant &variant) {
   const MatrixRows *matrix = input.lists.matrix();
   if (!matrix)
     return "the matrix is open";
-  if ((input.flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+  if (!input.isStatic())
     return "the pattern may change";
   if (matrix->pattern.blockRows == 0 || matrix->pattern.blockColumns == 0)
     return "the matrix is empty";

@@ -77,8 +77,8 @@ Status checkIndex(const SectionCheck &check, const MatrixShape &matrix) {
 /// The lists of tiles, of all panels or of a period.
 class TileListCheck {
 public:
-  TileListCheck(const SectionCheck &check, int64_t period)
-      : check(check), period(period), grid(tileGrid(check.kernel, check.stage(), check.problem)) {}
+  TileListCheck(const SectionCheck &check, int64_t period, bool isStatic)
+      : check(check), period(period), isStatic(isStatic), grid(tileGrid(check.kernel, check.stage(), check.problem)) {}
 
   Status run(VariantPlan &part);
 
@@ -90,7 +90,8 @@ private:
 
   const SectionCheck &check;
   const int64_t period;
-  TileGrid grid; // that the lists hold
+  const bool isStatic; // the pattern of the plan
+  TileGrid grid;       // that the lists hold
   std::span<const uint32_t> offsets;
   std::span<const Tile> tiles;
 };
@@ -122,7 +123,7 @@ Status TileListCheck::checkWorkers() const {
 }
 
 Status TileListCheck::checkTiles() const {
-  const bool isComplete = !operationOf(check.kernel).skipsEmptyTiles;
+  const bool isComplete = !isStatic || !operationOf(check.kernel).skipsEmptyTiles;
   if (int64_t(tiles.size()) > grid.tiles() || (isComplete && int64_t(tiles.size()) != grid.tiles()))
     return check.broken(SPARSEC_PLAN_TILES, "expects the ", grid.tileRows, " x ", grid.panels,
                         " tiles of the result, but got ", tiles.size());
@@ -212,7 +213,7 @@ Status checkSections(const SectionCheck &check, uint32_t matrixArgument, int64_t
   }
   if (!isPlanned)
     return invalidPlan("variant ", check.number, " has tile lists, but nothing to compute or no pattern");
-  return TileListCheck(check, period).run(part);
+  return TileListCheck(check, period, /*isStatic=*/matrixArgument != noArgument).run(part);
 }
 
 } // namespace sparsec::runtime

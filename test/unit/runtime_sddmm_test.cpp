@@ -4,6 +4,7 @@
 #include "plan/plan.h"
 #include "runtime_kernel_fixture.h"
 
+#include <algorithm>
 #include <cmath>
 
 using namespace sparsec::runtime;
@@ -40,6 +41,12 @@ protected:
                  sparsec_dense(at(0x400000), SPARSEC_DTYPE_F32, 3, shape),
                  2.0,
                  sparsec_dense(at(0x600000), SPARSEC_DTYPE_F32, 3, shape)};
+  }
+
+  Status createStaticPlan() {
+    auto options = sized<sparsec_plan_options_t>();
+    options.flags = SPARSEC_PLAN_STATIC_PATTERN;
+    return createPlan(arguments, options);
   }
 
   std::vector<int32_t> rowPtr, colIdx;
@@ -157,7 +164,7 @@ TEST_F(Sampled, NoVariantTakesUnalignedFactors) {
 TEST_F(Sampled, NothingIsLaunchedWithoutBlocks) {
   setArguments({{}, {}}, 32, 64, 8);
   EXPECT_OK(launch());
-  EXPECT_OK(createPlan(arguments));
+  EXPECT_OK(createStaticPlan());
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_FIXED);
   EXPECT_OK(launch());
   EXPECT_FALSE(fake.called("cuLaunchKernel"));
@@ -179,10 +186,10 @@ Tiles tilesOf(sparsec_plan_t plan, uint32_t worker) {
   return result;
 }
 
-TEST_F(Sampled, PlansHaveTheTilesWithBlocks) {
+TEST_F(Sampled, PlansOfStaticPatternsHaveTheTilesWithBlocks) {
   // Tiles of two blocks: 2, 0, 1 and 1 of them, of which the second of row 0 and that of row 3 are half empty.
   setArguments({{0, 2, 1}, {}, {1, 0}, {3}}, 64, 128, 8);
-  ASSERT_OK(createPlan(arguments));
+  ASSERT_OK(createStaticPlan());
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);
   EXPECT_EQ(planInfo().workers, 2);
   // Full tiles first, each to the worker with the least work.
@@ -192,9 +199,20 @@ TEST_F(Sampled, PlansHaveTheTilesWithBlocks) {
   EXPECT_OK(launch());
 }
 
+/// A launch may have other lists, with blocks where the plan's had none.
+TEST_F(Sampled, OtherPlansHaveAllTiles) {
+  setArguments({{0, 2, 1}, {}, {1, 0}, {3}}, 64, 128, 8);
+  ASSERT_OK(createPlan(arguments));
+  Tiles tiles = tilesOf(plan, 0);
+  for (const auto &tile : tilesOf(plan, 1))
+    tiles.push_back(tile);
+  std::sort(tiles.begin(), tiles.end());
+  EXPECT_EQ(tiles, (Tiles{{0, 0}, {0, 1}, {1, 0}, {1, 1}, {2, 0}, {2, 1}, {3, 0}, {3, 1}}));
+}
+
 TEST_F(Sampled, WorkersOfAPlanHaveTiles) {
   setArguments({{}, {1}}, 32, 64, 8);
-  ASSERT_OK(createPlan(arguments));
+  ASSERT_OK(createStaticPlan());
   EXPECT_EQ(planInfo().workers, 1);
 }
 
