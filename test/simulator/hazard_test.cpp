@@ -19,6 +19,7 @@ std::string replaced(std::string text, const std::string &part, const std::strin
 struct Damage {
   const char *name, *part, *by, *report;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const Damage &damage, std::ostream *out) { *out << damage.name; }
 std::string nameOf(const testing::TestParamInfo<Damage> &info) { return info.param.name; }
 
