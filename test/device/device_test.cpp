@@ -20,7 +20,7 @@ namespace {
 constexpr const char *usage = R"(usage: sparsec-device-tests [options] [GoogleTest options]
   --kernels=DIR     folder of compiled kernels (default: the environment variable SPARSEC_DEVICE_KERNELS)
   --device=KIND     cuda, host or all (default): the kernels to run
-  --subset=SUBSET   all (default for CUDA), quick (default for the host) or sanitizer
+  --subset=SUBSET   all (default for CUDA), quick (default for the host), simulator or sanitizer
   --pattern=FILE    also run this .smtx pattern; each nonzero stands for one block
 )";
 
@@ -45,9 +45,11 @@ Subset parseSubset(const std::string &text) {
     return Subset::All;
   if (text == "quick")
     return Subset::Quick;
+  if (text == "simulator")
+    return Subset::Simulator;
   if (text == "sanitizer")
     return Subset::Sanitizer;
-  exitWithUsage(fmt::format("--subset expects all, quick or sanitizer, but got '{}'", text));
+  exitWithUsage(fmt::format("--subset expects all, quick, simulator or sanitizer, but got '{}'", text));
 }
 
 Options parseCommandLine(int argc, char **argv) {

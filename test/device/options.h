@@ -11,6 +11,7 @@ namespace sparsec::device_test {
 enum class Subset {
   All,       ///< every kernel, size and pattern
   Quick,     ///< every kernel, few and small sizes and patterns: for the host
+  Simulator, ///< as Quick, with sizes for which the fast variants of products run: for the simulator
   Sanitizer, ///< bf16 kernels, fewer still, memory without guards: for compute-sanitizer
 };
 

@@ -190,6 +190,12 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
           {"one element", 1, 1, 1, Placement::Padded}};
 }
 
+std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns) {
+  return {{"units, padded", 3 * blockRows - 8, 6 * blockColumns, 272, Placement::Padded},
+          {"units, misaligned", 2 * blockRows, 2 * blockColumns, 48, Placement::Misaligned},
+          {"one unit", blockRows, blockColumns, 16, Placement::Tight}};
+}
+
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns) {
   return {"many tiles", roundUp(2560, blockRows) - 3, 4 * blockColumns - 1, 4100, Placement::Padded};
 }

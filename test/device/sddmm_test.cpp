@@ -267,6 +267,8 @@ std::vector<SampledShape> SddmmTest::shapes() const {
   std::vector<SampledShape> shapes = {{"odd, padded", oddRows, oddColumns, 101, Placement::Padded},
                                       {"odd, misaligned", oddRows, oddColumns, 37, Placement::Misaligned},
                                       {"no depth", oddRows, oddColumns, 0, Placement::Padded}};
+  if (subset == Subset::Simulator)
+    shapes.push_back({"exact", 3 * r, 4 * c, 256, Placement::Tight});
   if (subset != Subset::All)
     return shapes;
   shapes.push_back({"exact", 3 * r, 12 * c, 256, Placement::Tight});
@@ -278,7 +280,7 @@ std::vector<SampledShape> SddmmTest::shapes() const {
 std::vector<PatternKind> SddmmTest::patterns() const {
   if (subset == Subset::Sanitizer)
     return {PatternKind::Unsorted};
-  if (subset == Subset::Quick)
+  if (subset == Subset::Quick || subset == Subset::Simulator)
     return {PatternKind::Unsorted, PatternKind::NoBlocks};
   return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::DenseRow, PatternKind::OneBlock,
           PatternKind::NoBlocks};

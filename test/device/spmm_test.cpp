@@ -40,6 +40,8 @@ std::vector<PatternKind> SpmmTest::patterns() const {
     return {PatternKind::Unsorted};
   if (subset == Subset::Quick)
     return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::NoBlocks};
+  if (subset == Subset::Simulator)
+    return {PatternKind::Unsorted, PatternKind::EmptyRows};
   std::vector<PatternKind> all = {PatternKind::Random,   PatternKind::EmptyRows, PatternKind::DenseRow,
                                   PatternKind::Diagonal, PatternKind::OneBlock,  PatternKind::Unsorted,
                                   PatternKind::NoBlocks};
@@ -102,7 +104,9 @@ void SpmmTest::runStatic(KernelArguments &arguments) {
 }
 
 void SpmmTest::runCases() {
-  for (const Shape &shape : shapesFor(record.blockRows, record.blockColumns, subset != Subset::All))
+  for (const Shape &shape : subset == Subset::Simulator
+                                ? shapesOfUnits(record.blockRows, record.blockColumns)
+                                : shapesFor(record.blockRows, record.blockColumns, subset != Subset::All))
     for (PatternKind pattern : patterns()) {
       runCase(shape, pattern);
       if (HasFatalFailure())

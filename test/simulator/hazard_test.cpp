@@ -19,6 +19,7 @@ std::string replaced(std::string text, const std::string &part, const std::strin
 struct Damage {
   const char *name, *part, *by, *report;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const Damage &damage, std::ostream *out) { *out << damage.name; }
 std::string nameOf(const testing::TestParamInfo<Damage> &info) { return info.param.name; }
 
@@ -217,7 +218,9 @@ constexpr const char *wait = "wgmma.wait_group.sync.aligned 0;";
 INSTANTIATE_TEST_SUITE_P(
     All, WgmmaDamage,
     testing::Values(
-        Damage{"NoFence", "wgmma.fence.sync.aligned;", "", "no wgmma.fence follows"},
+        Damage{"NoFence", "wgmma.fence.sync.aligned;", "", "no wgmma.fence precedes the first WGMMA"},
+        Damage{"SumReadBehindTheFence", "wgmma.fence.sync.aligned;",
+               "wgmma.fence.sync.aligned; add.f32 %r20, %r10, %r11;", "no wgmma.fence follows"},
         Damage{"OperandWrittenBehindTheFence", "wgmma.fence.sync.aligned;",
                "wgmma.fence.sync.aligned;\nadd.u32 %r31, %r0, 1;", "no wgmma.fence follows"},
         Damage{"NoProxyFence", "fence.proxy.async.shared::cta;", "", "has not executed fence.proxy.async"},

@@ -46,6 +46,7 @@ struct IntegerCase {
   const char *instruction;
   uint64_t (*expected)(uint32_t a, uint32_t b, uint32_t c);
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const IntegerCase &one, std::ostream *out) { *out << one.instruction; }
 
 int64_t s(uint32_t value) { return int32_t(value); }
@@ -122,6 +123,7 @@ struct FloatCase {
   double (*expected)(double a, double b, double c);
   double tolerance = 0; // relative, beside rounding to f32
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const FloatCase &one, std::ostream *out) { *out << one.instruction; }
 
 class FloatInstruction : public testing::TestWithParam<FloatCase> {};
@@ -197,6 +199,7 @@ struct SmallFormat {
   int exponentBits, mantissaBits;
   bool isFinite; // only NaN beyond the numbers, and too large values become the largest
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const SmallFormat &format, std::ostream *out) { *out << format.name; }
 
 /// The value of a code, from its fields.

@@ -91,6 +91,7 @@ const TensorMap &mapAt(Warp &warp, uint64_t address) {
 
 std::vector<int32_t> coordinatesOf(Warp &warp, const Instruction &i, int lane) {
   std::vector<int32_t> coordinates;
+  coordinates.reserve(i.count);
   for (int dimension = 0; dimension < i.count; ++dimension)
     coordinates.push_back(warp.at<int32_t>(i.list[size_t(dimension)])[lane]);
   return coordinates;

@@ -286,7 +286,7 @@ constexpr std::array<std::string_view, 14> comparisonNames = {"eq",  "ne",  "lt"
                                                               "neu", "ltu", "leu", "gtu", "geu", "num", "nan"};
 enum Combination : uint32_t { none, andOf, orOf, xorOf };
 
-/// Of NaN only `ne` of the ordered ones... is false in PTX too: ordered comparisons with NaN are false.
+/// With NaN all ordered comparisons are false, `ne` too, and all unordered ones are true.
 template <class T> bool compare(uint32_t comparison, T a, T b) {
   if constexpr (std::is_floating_point_v<T>) {
     const bool isUnordered = std::isnan(a) || std::isnan(b);

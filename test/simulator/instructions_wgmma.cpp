@@ -115,8 +115,8 @@ uint64_t uniform(const uint64_t *lanes, uint32_t mask) {
 }
 
 void use(Warp &warp, Place place, RegisterUse kind) {
-  if (warp.writtenAt[size_t(place)] >= warp.fences)
-    throw SimulationError("no wgmma.fence follows the instruction that wrote a register of this WGMMA");
+  if (warp.accessedAt[size_t(place)] >= warp.fences)
+    throw SimulationError("no wgmma.fence follows the instruction that accessed a register of this WGMMA");
   RegisterUse &now = warp.uses[size_t(place)];
   if (now != RegisterUse::none && now != kind)
     throw SimulationError(
@@ -138,6 +138,8 @@ public:
     const uint64_t a = hasRegisters ? 0 : uniform(warp.at<uint64_t>(i.at[0]), mask);
     const uint64_t b = uniform(warp.at<uint64_t>(i.at[1]), mask);
     compareWithOthers(warp, i, a, b);
+    if (warp.fences == 1)
+      throw SimulationError("no wgmma.fence precedes the first WGMMA");
     const size_t accumulators = size_t(columns) / 2;
     for (size_t k = 0; k < i.list.size(); ++k)
       use(warp, i.list[k], k < accumulators ? RegisterUse::accumulator : RegisterUse::operand);

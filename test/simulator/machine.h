@@ -113,8 +113,8 @@ public:
   std::vector<AsyncGroup> openBulk, bulkGroups;   // bulk stores
 
   // WGMMA
-  std::vector<RegisterUse> uses;   // of every place; empty in programs without WGMMA
-  std::vector<uint32_t> writtenAt; // of every place: `fences` at the last write
+  std::vector<RegisterUse> uses;    // of every place; empty in programs without WGMMA
+  std::vector<uint32_t> accessedAt; // of every place: `fences` at the last access by an ordinary instruction
   uint32_t fences = 1;
   std::vector<UsedRegister> openRegisters;
   std::deque<WgmmaGroup> wgmmaGroups;
@@ -124,7 +124,7 @@ public:
 
 private:
   void checkRegisters(const Instruction &instruction);
-  void noteWrites(const Instruction &instruction);
+  void noteAccesses(const Instruction &instruction);
   void dropEmptyFrames();
 
   std::vector<uint32_t> registers;

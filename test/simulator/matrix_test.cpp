@@ -19,6 +19,7 @@ struct Element {
   const char *name;
   int bytes;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const Element &element, std::ostream *out) { *out << element.name; }
 
 /// The code of a number that the format has exactly.
@@ -227,6 +228,7 @@ struct WgmmaCase {
   Placement placeA, placeB;
   bool inRegisters = false;
 };
+// NOLINTNEXTLINE(readability-identifier-naming): the name that GoogleTest calls
 void PrintTo(const WgmmaCase &one, std::ostream *out) {
   *out << fmt::format("{} {}: A {} {}, B {} {}{}", one.a.name, one.b.name, one.placeA.span, one.placeA.isKContiguous,
                       one.placeB.span, one.placeB.isKContiguous, one.inRegisters ? ", registers" : "");

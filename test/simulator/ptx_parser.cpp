@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 #include <fmt/format.h>
+#include <ranges>
 
 namespace sparsec::simulator {
 
@@ -348,8 +349,8 @@ private:
   }
 
   std::string resolve(const std::string &name) const {
-    for (auto scope = scopes.rbegin(); scope != scopes.rend(); ++scope)
-      if (auto found = scope->find(name); found != scope->end())
+    for (const auto &scope : scopes | std::views::reverse)
+      if (auto found = scope.find(name); found != scope.end())
         return found->second;
     return name;
   }

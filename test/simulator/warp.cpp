@@ -22,7 +22,7 @@ Warp::Warp(Cta &cta, unsigned index) : cta(cta), index(index) {
   code = program.code.data();
   if (program.usesWgmma) {
     uses.assign(size_t(program.registerUnits), RegisterUse::none);
-    writtenAt.assign(size_t(program.registerUnits), 0);
+    accessedAt.assign(size_t(program.registerUnits), 0);
   }
   const auto &[gridX, gridY, gridZ] = launch.grid;
   const auto &[blockX, blockY, blockZ] = launch.block;
@@ -55,7 +55,7 @@ Warp::Warp(Cta &cta, unsigned index) : cta(cta), index(index) {
 }
 
 void Warp::run(int budget) {
-  const bool tracksWrites = !writtenAt.empty();
+  const bool tracksAccesses = !accessedAt.empty();
   wait.kind = Wait::Kind::nothing;
   while (budget-- > 0 && !frames.empty() && wait.kind == Wait::Kind::nothing) {
     const uint32_t pc = frames.back().pc;
@@ -68,8 +68,8 @@ void Warp::run(int budget) {
       if (mustCheckRegisters)
         checkRegisters(instruction);
       instruction.run(*this, instruction, mask);
-      if (tracksWrites)
-        noteWrites(instruction);
+      if (tracksAccesses)
+        noteAccesses(instruction);
     }
     if (frames.empty())
       break;
@@ -194,13 +194,15 @@ void Warp::checkRegisters(const Instruction &instruction) {
 
 /// A copy is as old as what it copies: the compiler places copies of accumulators behind the fence, and ptxas makes one
 /// register of both.
-void Warp::noteWrites(const Instruction &instruction) {
+void Warp::noteAccesses(const Instruction &instruction) {
   if (instruction.isCopy) {
-    writtenAt[size_t(instruction.at[0])] = writtenAt[size_t(instruction.at[1])];
+    accessedAt[size_t(instruction.at[0])] = accessedAt[size_t(instruction.at[1])];
     return;
   }
-  for (Place place : instruction.writes)
-    writtenAt[size_t(place)] = fences;
+  for (const std::vector<Place> *places : {&instruction.reads, &instruction.writes})
+    for (Place place : *places)
+      if (place >= 0)
+        accessedAt[size_t(place)] = fences;
 }
 
 } // namespace sparsec::simulator
