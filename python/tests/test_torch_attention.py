@@ -299,10 +299,17 @@ def test_lists_are_forgotten():
 def test_opcheck():
     q, k, v = tensors(128, 128)
     mask = patterns.causal()
-    for pattern, scale, has_lse in ((mask, None, True), (mask, 0.5, False), (None, None, False)):
+    wide = torch.cat([v, v], -1)
+    sinks = torch.zeros(4)
+    for pattern, scale, has_lse, values, logits in (
+        (mask, None, True, v, None),
+        (mask, 0.5, False, v, sinks),
+        (None, None, False, wide, None),
+    ):
         lists, block, mask_mod = module._lists(pattern, (64, 64), None, q, k)
-        traced = module._trace(mask_mod, None, False, None, block, q.dtype, D, scale is not None, has_lse, q.device)
-        arguments = q.transpose(1, 2).contiguous().transpose(1, 2), k, v, lists, block or (), scale
+        given = scale is not None, logits is not None, has_lse
+        traced = module._trace(mask_mod, None, False, None, block, q.dtype, D, values.shape[-1], *given, q.device)
+        arguments = q.transpose(1, 2).contiguous().transpose(1, 2), k, values, lists, block or (), scale, logits
         torch.library.opcheck(operator.attention, (*arguments, traced[1], has_lse, traced[0]))
 
 
@@ -352,7 +359,7 @@ def test_a_gradient_is_refused_and_not_dropped():
     ({"k": torch.zeros(4, 300, 64)}, r"k: expects 4 dimensions, but got shape \(4, 300, 64\)"),
     ({"q": torch.zeros(2, 4, 300, 80).half()}, "head_dim is 80, but expects 64, 96, 128, 192 or 256"),
     ({"v": torch.zeros(2, 4, 300, 96).half()}, "head_dim and value_dim are 64 and 96, but expect equal ones or"),
-    ({"sinks": torch.zeros(3)}, "argument 3 'sinks': expects size 0 to be 4, but got 3"),
+    ({"sinks": torch.zeros(3)}, "argument 3 'sinks': expects size 0 to be 4 to agree .*, but got 3"),
     ({"sinks": torch.zeros(4).half()}, "argument 3 'sinks': expects elements of type f32, but got f16"),
     ({"q": torch.zeros(2, 4, 300, 64)}, "dtype is 'f32', but expects bf16 or f16"),
     ({"v": torch.zeros(2, 4, 299, 64).half()}, "argument 2 'v'"),

@@ -7,6 +7,7 @@ The head dimension is "192v128" where values have another.
 The operands of the regions have names by which the test program fills them.
 """
 import collections
+import functools
 
 from covering import covering
 
@@ -42,7 +43,7 @@ DOCUMENTS = ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32
              "%r = arith.cmpi eq, %mine, %theirs : i32"]
 REGIONS = {
     "none": Regions([], {}),
-    "softcap": Regions([], {"score": SOFTCAP}),
+    "cap": Regions([], {"score": SOFTCAP}),
     "alibi": Regions([("slopes", "tensor<?xf32>")],
                      {"score": ["%slope = sparsec.element %slopes_region[%h] : tensor<?xf32>",
                                 "%distance = arith.subi %j, %i : i32",
@@ -86,7 +87,7 @@ REGIONS = {
                                   "%zero = arith.constant 0.0 : f32",
                                   "%r = arith.cmpf ole, %sine, %zero : f32"]}),
     "docs": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
-    "capdocs": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
+    "capdoc": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
     "capfast": Regions([("documents", "tensor<?x?xi32>")], {"score": FASTCAP, "mask": DOCUMENTS}),
 }
 
@@ -94,7 +95,7 @@ FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, SINKS, RESU
 
 # Regions that take registers, and one of each kind.
 WIDE_FACTORS = [DTYPES, WIDE_DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), ["root"], SINKS, ["bf16", "f32"], OUTPUTS,
-                ["none", "softcap", "fast", "alibi", "long", "capdocs"]]
+                ["none", "cap", "fast", "alibi", "long", "capdoc"]]
 
 
 def is_allowed(*values):
@@ -102,6 +103,7 @@ def is_allowed(*values):
     return (kernel.query_block is None) == (kernel.key_block is None)
 
 
+@functools.cache
 def select(coverage):
     """Kernels in which any two (pairs) or three (triples) features meet; there are too many for all combinations."""
     strength = {"pairs": 2, "triples": 3, "full": 3}[coverage]
