@@ -39,7 +39,7 @@ class Pattern:
 
 
 def product(pattern: Pattern, kernel: str, operands: Operands) -> Any:
-    """The product of a kernel with the operands row_ptr, col_idx, values, x, bias, residual, and `captures`, a tuple."""
+    """The product of a kernel with row_ptr, col_idx, values, x, bias, residual and `captures`, a tuple of operands."""
 
     def call(operands: Operands) -> Any:
         arrays = [operands[name] for name in ("row_ptr", "col_idx", "values", "x", "bias", "residual")]
