@@ -46,17 +46,13 @@ class BSR:
             self.native(False)
 
     @classmethod
-    def of_leaves(
-        cls, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int], block: tuple[int, int]
-    ) -> BSR:
+    def of_leaves(cls, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int], block: tuple[int, int]) -> BSR:
         """The matrix of parts that may be anything, as a library that handles trees puts them there."""
         matrix = cls.__new__(cls)
         matrix._set(row_ptr, col_idx, values, shape, block)
         return matrix
 
-    def _set(
-        self, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int], block: tuple[int, int]
-    ) -> None:
+    def _set(self, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int], block: tuple[int, int]) -> None:
         self._row_ptr, self._col_idx, self._values = row_ptr, col_idx, values
         self._shape = (int(shape[0]), int(shape[1]))
         self._block = block

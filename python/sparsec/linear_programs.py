@@ -13,7 +13,15 @@ from sparsec.errors import InvalidArgument
 from sparsec.options import one_of
 from sparsec.programs import Extra, Program, full, per_row, sddmm, spmm
 
-__all__ = ["ACTIVATIONS", "Activation", "known_activation", "program", "text", "values_gradient_text", "x_gradient_text"]
+__all__ = [
+    "ACTIVATIONS",
+    "Activation",
+    "known_activation",
+    "program",
+    "text",
+    "values_gradient_text",
+    "x_gradient_text",
+]
 
 Activation = str | Callable[[Any], Any] | None
 
@@ -69,9 +77,7 @@ def program(
 
 
 @functools.cache
-def text(
-    block: tuple[int, int], dtype: str, bias: str | None, residual: str | None, activation: str | None
-) -> str:
+def text(block: tuple[int, int], dtype: str, bias: str | None, residual: str | None, activation: str | None) -> str:
     """The text of `program` with an activation by name."""
     function = None if activation is None else ACTIVATIONS[known_activation(activation)]
     return program(block, dtype, bias, residual, function).text()

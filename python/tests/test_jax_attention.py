@@ -97,9 +97,8 @@ def test_one_kind_of_lists_and_index_arrays():
     q, k, v = arrays()
     padded = patterns.causal().lists(150, block=64)
     starts = np.concatenate([[0], np.cumsum(padded.partial_starts.ravel())]).astype(np.int32)
-    indices = np.concatenate([
-        row[:count] for row, count in zip(padded.partial_indices.reshape(3, -1), padded.partial_starts.ravel(), strict=True)
-    ])  # fmt: skip
+    rows = zip(padded.partial_indices.reshape(3, -1), padded.partial_starts.ravel(), strict=True)
+    indices = np.concatenate([row[:count] for row, count in rows])
     lists = patterns.lists.BlockLists(150, 150, (64, 64), None, None, starts, indices[None, None, None], padded=False)
     visited = np.repeat(np.repeat(padded.states[0, 0] == 2, 64, 0), 64, 1)[:150, :150]
     exact = expected(q, k, v, visited)
@@ -163,17 +162,21 @@ def test_vmap(options, mask, is_loop):
 
 def test_vmap_over_lists_and_captures():
     q, k, v = arrays()
-    windows = [patterns.sliding_window(size) & patterns.causal() for size in (10, 100)]
-    lists = [jax.tree.map(np.asarray, each.lists(150, block=64)) for each in windows]
-    states = [np.where(np.repeat(np.repeat(each.states[0, 0] > 0, 64, 0), 64, 1)[:150, :150], True, False) for each in lists]
-    capacity = max(each.capacity for each in lists)
-    wide = [sparsec.patterns.lists.BlockLists.from_states(np.where(each.states > 0, 1, 0), 150, 150, (64, 64)) for each in lists]
-    padded = [jax.tree.map(lambda a: np.pad(a, [(0, 0)] * (a.ndim - 1) + [(0, capacity - a.shape[-1])]) if a.ndim == 4 else a, each) for each in wide]
+    diagonal, triangle = np.eye(3, dtype=np.uint8), np.tri(3, dtype=np.uint8)
+    states = [np.eye(3, dtype=np.uint8) + np.eye(3, k=-1, dtype=np.uint8), diagonal, triangle]
+    made = [patterns.lists.BlockLists.from_states(each[None, None], 150, 150, (64, 64)) for each in states]
+
+    def widened(array):
+        missing = 3 - array.shape[-1] if array.ndim == 4 else 0
+        return np.pad(array, [(0, 0)] * (array.ndim - 1) + [(0, missing)])
+
+    padded = [jax.tree.map(widened, each) for each in made]
+    masks = [np.kron(each, np.ones((64, 64)))[:150, :150] > 0 for each in states]
     stacked = jax.tree.map(lambda *each: jnp.stack(each), *padded)
     attend = lambda lists: sj.attention(q, k, v, pattern=lists, return_lse=True)  # noqa: E731
     o, lse = jax.vmap(attend)(stacked)
-    for place in range(2):
-        assert_attention((o[place], lse[place]), expected(q, k, v, states[place]))
+    for place in range(3):
+        assert_attention((o[place], lse[place]), expected(q, k, v, masks[place]))
     assert launches(jax.vmap(attend), stacked) == (1, False)
 
     def scaled(slopes):
@@ -244,7 +247,7 @@ def test_lists_are_made_once(monkeypatch):
     ({"block": 32}, "block is 32, but expects one or two of 64, 128"),
     ({"scale": jnp.float32(1)}, "scale: expects a number of Python, but got an array"),
     ({"pattern": np.ones((2, 2))}, "pattern: expects lists or a Pattern, but got ndarray"),
-    ({"pattern": patterns.causal().lists(128)}, "pattern: expects lists of 150 queries and 150 keys, but got those of 128"),
+    ({"pattern": patterns.causal().lists(128)}, "expects lists of 150 queries and 150 keys, but got those of 128"),
     ({"pattern": patterns.causal(), "mask_mod": documents}, "mask_mod and a Pattern are given; write pattern="),
     ({"pattern": jax.tree.map(np.int64, patterns.causal().lists(150))}, "expects full lists of int32, but got int64"),
     ({"pattern": patterns.lists.BlockLists(150, 150, (128, 128), np.zeros((1, 1, 1), np.int32),

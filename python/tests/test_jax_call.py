@@ -121,7 +121,8 @@ def test_kernels_take_arrays_of_jax():
     """Also those of bf16, which have no buffer. Their memory is not written."""
     kernel = sparsec.compile(sparsec.spmm(16, x_layout="nk", y_layout="nm"), "host")["spmm"]
     y = np.zeros((5, 32), ml_dtypes.bfloat16)
-    for w in (matrix(), sparsec.BSR(*map(jnp.asarray, (matrix().row_ptr, matrix().col_idx, matrix().values)), (32, 32))):
+    parts = map(jnp.asarray, (matrix().row_ptr, matrix().col_idx, matrix().values))
+    for w in (matrix(), sparsec.BSR(*parts, (32, 32))):
         kernel(w, X, out=y)
         assert (y == X).all()
         assert (w.to_dense() == np.eye(32)).all()

@@ -48,7 +48,8 @@ def quarters(*shape, seed=1, dtype="float16"):
 def matrix(dtype="f16", block=16, seed=0, shape=(M, K), values=None):
     """Lists of NumPy, and values of JAX."""
     random = np.random.default_rng(seed)
-    w = sparsec.BSR.from_dense(random.standard_normal(shape), block, sparsec.prune.random(shape, block, 0.5, seed), dtype)
+    keep = sparsec.prune.random(shape, block, 0.5, seed)
+    w = sparsec.BSR.from_dense(random.standard_normal(shape), block, keep, dtype)
     return w.with_values(jnp.asarray(w.values) if values is None else values(*w.values.shape))
 
 

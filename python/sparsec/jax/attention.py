@@ -257,9 +257,9 @@ def _refuse(call: _Call, primals: Any, tangents: Any) -> Any:
 
 def _batched(call: _Call) -> Callable[[Operands], list[Any]]:
     """The launch as a function of operands, with a rule for jax.vmap: a batch is folded into B."""
-    function = jax.custom_batching.custom_vmap(functools.partial(_launch, call))
+    function: Callable[[Operands], list[Any]] = jax.custom_batching.custom_vmap(functools.partial(_launch, call))
 
-    @function.def_vmap
+    @function.def_vmap  # type: ignore[attr-defined, untyped-decorator]
     def rule(size: int, are_batched: Any, operands: Operands) -> tuple[list[Any], list[bool]]:
         (is_batched,) = are_batched
         has_index_arrays = call.blocks is not None and not call.blocks.is_padded
@@ -278,9 +278,7 @@ def _launch(call: _Call, operands: Operands) -> list[Any]:
     if call.has_lse:
         results.append((((q.shape[0], q.shape[2], q.shape[1]) if call.is_bshd else q.shape[:3]), jnp.float32))
     arrays = [q, operands["k"], operands["v"], *operands["lists"], *operands["captures"]]
-    given: list[Any] = launch(
-        call.kernel, arrays, results, blocks=call.blocks, scale=call.scale, is_bshd=call.is_bshd
-    )
+    given: list[Any] = launch(call.kernel, arrays, results, blocks=call.blocks, scale=call.scale, is_bshd=call.is_bshd)
     return given
 
 

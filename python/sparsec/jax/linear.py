@@ -57,7 +57,11 @@ def linear(x: Any, w: BSR, bias: Any = None, activation: Activation = None, resi
         TracingError: the activation cannot be traced.
     """
     x, bias, residual = _checked(x, w, bias, residual)
-    types = dtype_name(x), None if bias is None else dtype_name(bias), None if residual is None else dtype_name(residual)
+    types = (
+        dtype_name(x),
+        None if bias is None else dtype_name(bias),
+        None if residual is None else dtype_name(residual),
+    )
     captures: tuple[Any, ...] = ()
     if callable(activation):
         program = linear_programs.program(w.block, *types, activation)

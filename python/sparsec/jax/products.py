@@ -39,7 +39,7 @@ class Pattern:
 
 
 def product(pattern: Pattern, kernel: str, operands: Operands) -> Any:
-    """The product of a kernel with the operands row_ptr, col_idx, values, x, bias, residual, and `captures`, a tuple."""
+    """The product of a kernel with row_ptr, col_idx, values, x, bias, residual and `captures`, a tuple of operands."""
 
     def call(operands: Operands) -> Any:
         arrays = [operands[name] for name in ("row_ptr", "col_idx", "values", "x", "bias", "residual")]
@@ -71,9 +71,9 @@ def sampled_product(pattern: Pattern, kernel: str, operands: Operands) -> Any:
 
 def _folding(call: Callable[[Operands], Any], names: Sequence[str]) -> Callable[[Operands], Any]:
     """The function of operands with a rule for jax.vmap. names: the operands that have tokens, as the result has."""
-    batched_call = jax.custom_batching.custom_vmap(call)
+    batched_call: Callable[[Operands], Any] = jax.custom_batching.custom_vmap(call)
 
-    @batched_call.def_vmap
+    @batched_call.def_vmap  # type: ignore[attr-defined, untyped-decorator]
     def rule(size: int, are_batched: Sequence[Operands], operands: Operands) -> tuple[Any, bool]:
         (is_batched,) = are_batched
         others = {name: each for name, each in is_batched.items() if name not in names}

@@ -85,7 +85,8 @@ def _flatten_matrix(matrix: BSR) -> tuple[tuple[tuple[Any, Any], ...], _Auxiliar
 
 def _unflatten_matrix(auxiliary: _Auxiliary, leaves: Any) -> BSR:
     if not isinstance(auxiliary, ConstantLists):
-        return BSR.of_leaves(*leaves, *auxiliary)
+        row_ptr, col_idx, values = leaves
+        return BSR.of_leaves(row_ptr, col_idx, values, *auxiliary)
     (values,) = leaves
     matrix = BSR.of_leaves(auxiliary.row_ptr, auxiliary.col_idx, values, auxiliary.shape, auxiliary.block)
     _constants[matrix] = auxiliary
@@ -99,7 +100,7 @@ def _flatten_lists(lists: BlockLists) -> tuple[tuple[tuple[Any, Any], ...], Any]
 
 def _unflatten_lists(auxiliary: Any, leaves: Any) -> BlockLists:
     queries, keys, block, padded = auxiliary
-    return BlockLists(queries, keys, block, *leaves, padded)
+    return BlockLists(queries, keys, block, **dict(zip(LIST_ARRAYS, leaves, strict=True)), padded=padded)
 
 
 jax.tree_util.register_pytree_with_keys(BSR, _flatten_matrix, _unflatten_matrix)
