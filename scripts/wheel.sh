@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 # Builds the wheel of the Python package, repairs it to a manylinux wheel, and tries it in a fresh environment of each
-# interpreter of Python 3.11, 3.12 and 3.13 that there is: an import, a compile and a product on the host. LLVM is linked
-# statically: the wheel needs nothing but NumPy and glibc.
+# interpreter of Python 3.11, 3.12 and 3.13 that there is: an import, a compile and a product on the host. LLVM is
+# linked statically: the wheel needs nothing but NumPy and glibc.
 #   scripts/wheel.sh          writes to build/wheels
 #   scripts/wheel.sh FOLDER   writes elsewhere
 # SPARSEC_PYTHONS names other interpreters to try, separated by spaces.
