@@ -20,7 +20,7 @@ using namespace sparsec;
 
 namespace {
 
-constexpr int64_t rowsOfGroup = 64; // of a warpgroup
+constexpr int64_t rowsOfGroup = 64;  // of a warpgroup
 constexpr int64_t numbersOfPair = 3; // of an entry of SPARSEC_PLAN_PAIRS
 
 class SpgemmBuilder : public ProgramBuilder {

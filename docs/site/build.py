@@ -24,7 +24,7 @@ REPOSITORY = HERE.parents[1]
 HEADERS = REPOSITORY / "runtime" / "include" / "sparsec"
 # The headers that each language's reference shows.
 LANGUAGES = {
-    "c": [HEADERS / "runtime.h", HEADERS / "launch_info.h", HEADERS / "plan_sections.h",
+    "c": [HEADERS / "runtime.h", HEADERS / "plans.h", HEADERS / "launch_info.h", HEADERS / "plan_sections.h",
           REPOSITORY / "compiler" / "include" / "sparsec" / "compiler.h"],
     "cpp": [HEADERS / "runtime.hpp", HEADERS / "argument.hpp"],
 }  # fmt: skip
@@ -50,14 +50,15 @@ def run_doxygen(doxygen, language, folder):
 
 
 def c_page():
-    """The page of runtime.h: a section for each of its banners."""
-    header = HEADERS / "runtime.h"
-    text = header.read_text(encoding="utf-8")
-    parts = ["---\ntocdepth: 3\n---", "# C interface of the runtime", doxygen_filter.summary(text)]
-    for title in doxygen_filter.sections(text):
-        group = doxygen_filter.group_of(header, title)
-        options = ":project: c\n:content-only:\n:members:\n:undoc-members:"
-        parts += [f"## {title}", f"```{{doxygengroup}} {group}\n{options}\n```"]
+    """The page of runtime.h and of plans.h, a part of it: a section for each of their banners."""
+    headers = LANGUAGES["c"][:2]
+    summary = doxygen_filter.summary(headers[0].read_text(encoding="utf-8"))
+    parts = ["---\ntocdepth: 3\n---", "# C interface of the runtime", summary]
+    for header in headers:
+        for title in doxygen_filter.sections(header.read_text(encoding="utf-8")):
+            group = doxygen_filter.group_of(header, title)
+            options = ":project: c\n:content-only:\n:members:\n:undoc-members:"
+            parts += [f"## {title}", f"```{{doxygengroup}} {group}\n{options}\n```"]
     return "\n\n".join(parts) + "\n"
 
 
@@ -94,8 +95,8 @@ def write_references(options, source):
     passes = dialect_reference.run(options.tblgen, ["-gen-pass-doc"], REPOSITORY / "compiler" / "Passes.td", includes)
     stage.write(source, "reference/dialect/passes.md", dialect_reference.passes_page(passes))
     stage.write(source, "reference/c.md", c_page())
-    stage.write(source, "reference/c-files.md", header_page("Compiled files, in C", LANGUAGES["c"][1:3]))
-    stage.write(source, "reference/c-compiler.md", header_page("C interface of the compiler", LANGUAGES["c"][3:]))
+    stage.write(source, "reference/c-files.md", header_page("Compiled files, in C", LANGUAGES["c"][2:4]))
+    stage.write(source, "reference/c-compiler.md", header_page("C interface of the compiler", LANGUAGES["c"][4:]))
     performance.write_page(REPOSITORY / "bench" / "results", source)
     command_line = source / "reference" / "command-line.md"
     command_line.write_text(with_help(command_line.read_text(encoding="utf-8"), options.programs), encoding="utf-8")

@@ -285,7 +285,8 @@ TEST_F(SavedAttentionPlans, ComeBack) {
   const PlanContents before = contentsOf(*plan);
   ASSERT_OK(loadPlan(savePlan()));
   EXPECT_EQ(contentsOf(*plan), before);
-  EXPECT_EQ(plan->lists.argument, uint32_t(pattern));
+  ASSERT_EQ(plan->lists.size(), 1u);
+  EXPECT_EQ(plan->lists[0].argument, uint32_t(pattern));
 }
 
 #ifdef SPARSEC_HAS_TEST_HOST_OBJECT

@@ -93,10 +93,8 @@ typedef enum sparsec_sddmm_slot_e {
   SPARSEC_SDDMM_EXTRA = 5,   /* an operand of the epilogue region; see sparsec_broadcast_t */
 } sparsec_sddmm_slot_t;
 
-/*
- * The operands of a product of two block-sparse matrices, with blocks of r x s and
- * s x t. Region: SPARSEC_REGION_EPILOGUE. The sampled one has values, as SDDMM.
- */
+/* The operands of a product of two block-sparse matrices, with blocks of r x s and s x t. Region:
+ * SPARSEC_REGION_EPILOGUE. The sampled one gives values, as SDDMM does. */
 typedef enum sparsec_spgemm_slot_e {
   SPARSEC_SPGEMM_LEFT = 1,    /* A: (M, K) */
   SPARSEC_SPGEMM_RIGHT = 2,   /* B: (K, N) */
@@ -106,15 +104,13 @@ typedef enum sparsec_spgemm_slot_e {
 } sparsec_spgemm_slot_t;
 
 /*
- * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes:
- * those from SPARSEC_ATTRIBUTE_HEAD_DIMENSION to _WINDOW_RIGHT, and
- * SPARSEC_ATTRIBUTE_VALUE_DIMENSION. Query q has the position p = q + Skv - Sq among
+ * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes: all but
+ * SPARSEC_ATTRIBUTE_ACCUMULATION. Query q has the position p = q + Skv - Sq among
  * the keys. Key k is visible to it if all of this holds:
  * - the pattern's list of q's block has k's block, or there is no pattern;
  * - k <= p, if the attention is causal;
  * - p - window_left <= k <= p + window_right, where -1 is no limit;
- * - the mask region gives 1, if k's block is in a partial list or there is no
- *   pattern.
+ * - the mask region gives 1, if k's block is in a partial list or there is no pattern.
  */
 typedef enum sparsec_attention_slot_e {
   SPARSEC_ATTENTION_QUERY = 1,   /* Q: (B, H, Sq, D) */

@@ -12,6 +12,8 @@
 extern "C" {
 #endif
 
+/* ---- Making, saving and loading plans ------------------------------------- */
+
 #define SPARSEC_ALLOCATION_ALIGNMENT 256 /* bytes */
 
 /* The functions from which a plan gets its device memory. */
