@@ -271,8 +271,11 @@ static sparsec_status_t planConstantLists(const XlaCall *call, Place *place, Lau
   if (!status)
     status = copyList(device, attribute(call, "col_idx"), &indices);
   if (!status) {
-    const sparsec_plan_options_t options = {
-        sizeof options, arguments->list, arguments->count, stream, NULL, SPARSEC_PLAN_STATIC_PATTERN, 0};
+    const sparsec_plan_options_t options = {.size = sizeof options,
+                                            .arguments = arguments->list,
+                                            .argument_count = arguments->count,
+                                            .stream = stream,
+                                            .flags = SPARSEC_PLAN_STATIC_PATTERN};
     blocks->full = (sparsec_block_lists_t){starts, indices};
     status = sparsec_plan_create(place->kernel->handle, &options, &place->plan);
     blocks->full = operands;
@@ -287,7 +290,8 @@ static sparsec_status_t planConstantLists(const XlaCall *call, Place *place, Lau
 static sparsec_status_t planSizes(Place *place, LaunchArguments *arguments, void *stream) {
   if (arguments->blocksPlace < arguments->count)
     arguments->list[arguments->blocksPlace].kind = 0;
-  const sparsec_plan_options_t options = {sizeof options, arguments->list, arguments->count, stream, NULL, 0, 0};
+  const sparsec_plan_options_t options = {
+      .size = sizeof options, .arguments = arguments->list, .argument_count = arguments->count, .stream = stream};
   return sparsec_plan_create(place->kernel->handle, &options, &place->plan);
 }
 

@@ -88,8 +88,10 @@ TEST(PlanReason, IsCutToItsRoom) {
   sparsec::runtime::VariantPlan part;
   addReason(part, std::string(100, 'a'));
   addReason(part, std::string(100, 'b'));
-  EXPECT_EQ(std::string(part.reason),
-            std::string(100, 'a') + "; " + std::string(SPARSEC_PLAN_REASON_LENGTH - 103, 'b'));
+  std::string expected(100, 'a');
+  expected += "; ";
+  expected.append(SPARSEC_PLAN_REASON_LENGTH - 103, 'b');
+  EXPECT_EQ(part.reason, expected);
 }
 
 class AttentionReason : public AttentionOnFake {};
