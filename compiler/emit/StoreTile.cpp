@@ -86,10 +86,11 @@ public:
     return b.minimum(b.add(productGroupRow, slabRows * slab + 8 * half), b.sub(context.rows(), 1));
   }
   Value ofColumn(int64_t element) override {
-    Value columns = context.parameters.get(ParameterKind::col_idx, context.matrixArgument);
-    Value blockColumn = b.loadElement(b.i32Type(), columns, b.minimum(block, b.sub(position.endBlock, 1)));
-    Value first = b.mul(blockColumn, context.matrix.getBlockColumns());
-    return b.minimum(b.add(first, clampedN(element)), b.sub(context.columns(), 1));
+    return b.minimum(b.add(firstColumnOfBlock(), clampedN(element)), b.sub(context.columns(), 1));
+  }
+  Value isInProduct(int64_t slab, int64_t half, int64_t element) override {
+    Value isRow = b.less(b.add(productGroupRow, slabRows * slab + 8 * half), context.rows());
+    return b.logicalAnd(isRow, b.less(b.add(firstColumnOfBlock(), n(element)), context.columns()));
   }
   Value rowIsValid(int64_t slab, int64_t half) override {
     Value valid = b.less(block, position.endBlock);
@@ -98,6 +99,12 @@ public:
   }
 
 private:
+  /// In the product.
+  Value firstColumnOfBlock() {
+    Value columns = context.parameters.get(ParameterKind::col_idx, context.matrixArgument);
+    Value blockColumn = b.loadElement(b.i32Type(), columns, b.minimum(block, b.sub(position.endBlock, 1)));
+    return b.mul(blockColumn, context.matrix.getBlockColumns());
+  }
   void beginBlock(Value number, Value zero) {
     block = ptx::opaque(b, zero ? b.bitOr(number, zero) : number);
     groupRow = b.add(b.mul(block, blockRows), rowInBlock);
@@ -229,8 +236,15 @@ Value ExtraOperand::load(Value index) { return context.b.load(elementType(), poi
 /// they are ahead at most: enough to hide their latency.
 constexpr int64_t registersForLoads = 32, mostGroupsAhead = 8;
 
+/// Tensor copies of dense operands bring zeros beyond M and N. Stored blocks may hold anything there.
+static bool multipliesStoredEdges(SpmmContext &context, StoreOp store) {
+  bool copiesBlocks = false;
+  context.program.walk([&](CopyOp copy) { copiesBlocks |= isa<BsrType>(copy.getSource().getType()); });
+  return store.getPattern() && copiesBlocks;
+}
+
 TileEpilogue::TileEpilogue(SpmmContext &context, StoreOp store, ElementCoordinates &at, AccumulatorFragment &fragment)
-    : context(context), store(store), at(at), fragment(fragment) {
+    : context(context), store(store), at(at), fragment(fragment), hasMask(multipliesStoredEdges(context, store)) {
   for (auto [operand, broadcast] : llvm::zip(store.getExtras(), store.getBroadcast()))
     extras.emplace_back(context, store, operand, cast<BroadcastAttr>(broadcast).getValue());
   int64_t registers = 0;
@@ -257,7 +271,18 @@ Value TileEpilogue::startAfter(Value value, Value zero) {
   return arith::BitcastOp::create(b, value.getType(), bits);
 }
 
-bool TileEpilogue::isIdentity() { return store.getEpilogue().front().without_terminator().empty() && extras.empty(); }
+/// The accumulator, or zero for an element beyond the product.
+Value TileEpilogue::masked(Value accumulator, int64_t slab, int64_t half, int64_t element) {
+  if (!hasMask)
+    return accumulator;
+  KernelBuilder &b = context.b;
+  Value zero = arith::ConstantOp::create(b, b.getF32FloatAttr(0));
+  return b.select(at.isInProduct(slab, half, element), accumulator, zero);
+}
+
+bool TileEpilogue::isIdentity() {
+  return !hasMask && store.getEpilogue().front().without_terminator().empty() && extras.empty();
+}
 
 void TileEpilogue::begin() {
   if (isIdentity() || !isLong(store.getEpilogue()))
@@ -267,7 +292,7 @@ void TileEpilogue::begin() {
     SmallVector<Value> elements;
     for (ExtraOperand &extra : extras)
       elements.push_back(extra.element(at));
-    return inlineEpilogue(context.b, store.getEpilogue(), value, elements);
+    return inlineEpilogue(context.b, store.getEpilogue(), masked(value, 0, 0, 0), elements);
   });
 }
 
@@ -284,7 +309,8 @@ void TileEpilogue::apply(int64_t slab, int64_t group) {
     for (ExtraOperand &extra : extras)
       elements.push_back(extra.element(at, slab, /*half=*/index / 2, index % 2));
     Value &value = fragment.at(slab, group, index);
-    Value start = zeros.empty() ? value : startAfter(value, zeros.back());
+    Value start = masked(value, slab, index / 2, index % 2);
+    start = zeros.empty() ? start : startAfter(start, zeros.back());
     value = inlineEpilogue(context.b, store.getEpilogue(), start, elements);
     results.push_back(value);
   }

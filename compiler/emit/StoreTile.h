@@ -35,6 +35,10 @@ public:
   virtual void beginElement(mlir::Value element);
   virtual mlir::Value rowIsValid(int64_t slab, int64_t half);
   mlir::Value columnIsValid(int64_t element) { return b.less(n(element), columnCount); }
+  /// Whether the element is one of the product: an element of a stored block may be beyond M or N.
+  virtual mlir::Value isInProduct(int64_t slab, int64_t half, int64_t element) {
+    return b.logicalAnd(rowIsValid(slab, half), columnIsValid(element));
+  }
 
 protected:
   KernelBuilder &b;
@@ -95,6 +99,7 @@ public:
 
 private:
   bool isIdentity();
+  mlir::Value masked(mlir::Value accumulator, int64_t slab, int64_t half, int64_t element);
   mlir::Value startAfter(mlir::Value value, mlir::Value zero);
   mlir::Value zeroAfter(mlir::ValueRange results);
 
@@ -104,6 +109,7 @@ private:
   AccumulatorFragment &fragment;
   llvm::SmallVector<ExtraOperand> extras;
   int64_t groupsAhead;         // that loads may be ahead of the arithmetic
+  bool hasMask;                // accumulators of elements beyond the product may be anything, but count as zero
   KernelBuilder::Values zeros; // of all groups so far: known when the group's results are
 };
 

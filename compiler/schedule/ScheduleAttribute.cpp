@@ -125,6 +125,13 @@ SampledDescription sparsec::describeProblem(SddmmOp sddmm, double density) {
   return problem;
 }
 
+/// Tensor stores write whole units of 16 bytes. Rows of other widths are stored from registers.
+static bool hasWholeRows(SpgemmOp spgemm) {
+  RankedTensorType result = spgemm.getResult().getType();
+  int64_t width = result.getShape().back();
+  return !ShapedType::isDynamic(width) && width * bytesOfType(result.getElementType()) % 16 == 0;
+}
+
 PairedDescription sparsec::describeProblem(SpgemmOp spgemm, double density) {
   BsrType left = spgemm.getLeft().getType(), right = spgemm.getRight().getType();
   PairedDescription problem;
@@ -135,7 +142,7 @@ PairedDescription sparsec::describeProblem(SpgemmOp spgemm, double density) {
   problem.resultColumns = right.getBlockColumns();
   problem.hasEpilogue = spgemm.hasEpilogue();
   problem.epilogueBytes = epilogueBytesOf(spgemm);
-  problem.storesInBoxes = right.getBlockColumns() % 64 == 0;
+  problem.storesInBoxes = right.getBlockColumns() % 64 == 0 && hasWholeRows(spgemm);
   problem.density = density;
   setIfStatic(problem.m, left.getRows());
   setIfStatic(problem.k, left.getColumns());

@@ -17,7 +17,7 @@ import schedule_fields  # noqa: E402
 def schedule_for(rng, chip, kernel):
     if isinstance(kernel, attention_kernels.Kernel):
         blocks = (kernel.query_block, kernel.key_block) if kernel.query_block else None
-        return schedule_fields.attribute(schedule_fields.attention(rng, chip, blocks, kernel.dimension))
+        return schedule_fields.attribute(schedule_fields.attention(rng, chip, blocks, int(kernel.dimension)))
     block = tuple(map(int, kernel.block.rstrip("t").split("x")))
     return schedule_fields.attribute(schedule_fields.product(rng, chip, block))
 
@@ -31,8 +31,9 @@ def scheduled(text, schedule):
 def kernels_of(rng, count):
     """As many products as attention kernels, (name, text, kernel) of each."""
     products, attention = generate_kernels.select("pairs"), attention_kernels.select("pairs")
-    # Schedules for fp8 have steps of other depths.
+    # Schedules for fp8 have steps of other depths, and wide heads have few schedules.
     products = [kernel for kernel in products if kernel.dtype in generate_kernels.DTYPES]
+    attention = [kernel for kernel in attention if kernel.dimension in attention_kernels.DIMENSIONS]
     return [(module.name_of(kernel), module.text_of(kernel), kernel)
             for module, kernels in ((generate_kernels, products), (attention_kernels, attention))
             for kernel in rng.sample(kernels, count // 2)]

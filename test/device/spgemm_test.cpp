@@ -308,7 +308,7 @@ std::vector<PairedShape> SpgemmTest::shapes() const {
 std::vector<PatternKind> SpgemmTest::patterns() const {
   if (subset == Subset::Sanitizer)
     return {PatternKind::Unsorted};
-  if (subset == Subset::Quick)
+  if (subset == Subset::Quick || subset == Subset::Simulator)
     return {PatternKind::Unsorted, PatternKind::NoBlocks};
   return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::DenseRow, PatternKind::OneBlock,
           PatternKind::NoBlocks};

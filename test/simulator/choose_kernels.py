@@ -10,8 +10,10 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "device"))
 import attention_kernels  # noqa: E402
 import generate_kernels  # noqa: E402
 import sddmm_kernels  # noqa: E402
+import spgemm_kernels  # noqa: E402
 
-Spmm, Sddmm, Attention = generate_kernels.Kernel, sddmm_kernels.Kernel, attention_kernels.Kernel
+Spmm, Sddmm, Spgemm, Attention = (generate_kernels.Kernel, sddmm_kernels.Kernel, spgemm_kernels.Kernel,
+                                  attention_kernels.Kernel)
 
 KERNELS = {
     "sm_90a": [
@@ -37,11 +39,15 @@ KERNELS = {
         Sddmm("f16", "64x64", "km_kn", "f32", "residual"),
         Sddmm("bf16", "32x32", "mk_kn", "same", "none"),
         # Attention: every limit, lists, regions of both kinds.
-        Attention("bf16", 64, None, None, "causal", "default", "bf16", "lse", "none"),
-        Attention("f16", 64, None, None, "window", "scaled", "f32", "plain", "softcap"),
-        Attention("bf16", 64, 128, 64, "causal", "default", "bf16", "lse", "documents"),
-        Attention("bf16", 128, 128, 128, "all", "default", "bf16", "lse", "none"),
-        Attention("f16", 128, None, None, "causal", "scaled", "f16", "lse", "slopes"),
+        Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
+        Attention("f16", "64", None, None, "window", "scaled", "sink", "f32", "o", "cap"),
+        Attention("bf16", "64", 128, 64, "causal", "root", "no", "bf16", "lse", "docs"),
+        Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
+        Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
+        Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
+        # Products of two block-sparse matrices.
+        Spgemm("bf16", "128x128x128", "mn", "same", "everything"),
+        Spgemm("f16", "192x112x80", "values", "same", "residual"),
     ],
     "sm_89": [
         Spmm("bf16", "64x64", "nk_nm", "same", "none"),
@@ -49,11 +55,11 @@ KERNELS = {
         Spmm("bf16", "16x16", "kn_nm", "same", "gelu"),
         Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
-        Attention("bf16", 64, None, None, "causal", "default", "bf16", "lse", "none"),
-        Attention("bf16", 64, 64, 64, "window", "scaled", "f32", "plain", "bias"),
+        Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
+        Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
     ],
 }
-MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Attention: attention_kernels}
+MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels}
 
 
 def main():
