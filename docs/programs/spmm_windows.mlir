@@ -4,21 +4,21 @@
 // the ops, and runtime/include/sparsec/launch_info.h the sections of the plan. A test compares this file with the
 // compiler.
 !cursor = !sparsec.cursor
-!ring = !sparsec.ring<4, [!sparsec.buffer<64, 256, bf16>]>
-!ring1 = !sparsec.ring<8, [!sparsec.buffer<64, 64, bf16>]>
+!ring = !sparsec.ring<8, [!sparsec.buffer<64, 64, bf16>]>
+!ring1 = !sparsec.ring<4, [!sparsec.buffer<64, 256, bf16>]>
 sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, cluster = 2, producer_registers = 32, consumer_registers = 160, walk = windows, block_stages = 8>, shared_memory = 209184 : i64, variant = 0 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
-  // Four slots of X, 64 x 256 each, and eight slots of W, a block each. Each ring has its own producer. A position is
-  // one use of a slot. Positions count from 0, and position p is slot p mod 4 here, or p mod 8 for blocks. A group
+  // Eight slots of W, a block each, and four slots of X, 64 x 256 each. Each ring has its own producer. A position is
+  // one use of a slot. Positions count from 0, and position p is slot p mod 8 here, or p mod 4 for columns. A group
   // leaves out the columns and the blocks that its row does not have. The rings therefore have `skips`: they have two
-  // full barriers for each slot, and position p has barrier p mod 8 here, or p mod 16 for blocks. A barrier thus comes
+  // full barriers for each slot, and position p has barrier p mod 16 here, or p mod 8 for columns. A barrier thus comes
   // again only after two rounds of the ring. With one barrier for each slot, a group that skips positions could take an
-  // earlier phase of the slot for the one that it waits for. A column is free when all three groups have released it.
-  // The producer releases it for those that do not need it.
-  %column_ring = sparsec.ring {barrier_offset = 208896 : i64, name = "column_ring", offsets = array<i64: 65536>, releases = 3 : i64, skips} : !ring
+  // earlier phase of the slot for the one that it waits for.
   // Each block belongs to one group, which releases it. The slots of both CTAs of the cluster get the same block, and a
   // slot is free when both CTAs have released it.
-  %block_ring = sparsec.ring {barrier_offset = 208992 : i64, name = "block_ring", offsets = array<i64: 0>, releases = 1 : i64, skips} : !ring1
+  %block_ring = sparsec.ring {barrier_offset = 208896 : i64, name = "block_ring", offsets = array<i64: 0>, releases = 1 : i64, skips} : !ring
+  // A column is free when all three groups have released it. The producer releases it for those that do not need it.
+  %column_ring = sparsec.ring {barrier_offset = 209088 : i64, name = "column_ring", offsets = array<i64: 65536>, releases = 3 : i64, skips} : !ring1
   // Three warpgroups, one for each block row of a window. Each has 64 rows and 256 columns of the result.
   sparsec.role "consumer" warpgroup(3) registers(160) {
     %c65535_i32 = arith.constant 65535 : i32
@@ -28,8 +28,8 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
     %c256_i32 = arith.constant 256 : i32
     %c2_i32 = arith.constant 2 : i32
     %c0_i32 = arith.constant 0 : i32
-    %w = sparsec.view %block_ring {index = 0 : i64} : !ring1 -> <64, 64, bf16, k>
-    %x = sparsec.view %column_ring {index = 0 : i64} : !ring -> <64, 256, bf16, mn>
+    %w = sparsec.view %block_ring {index = 0 : i64} : !ring -> <64, 64, bf16, k>
+    %x = sparsec.view %column_ring {index = 0 : i64} : !ring1 -> <64, 256, bf16, mn>
     // A tile is a window and a panel. Two positions are carried: those of the first column and the first block of the
     // window in their rings. A cursor is computed from a position, so no cursor is carried from tile to tile.
     %0:2 = sparsec.tile_loop init(%c0_i32, %c0_i32 : i32, i32) attributes {periodic} -> i32, i32 {
@@ -55,28 +55,28 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
         %27 = arith.remui %word, %c65536_i32 : i32
         %28 = arith.divui %word, %c65536_i32 : i32
         %29 = arith.addi %first_column, %27 : i32
-        %slot = sparsec.cursor %column_ring at(%29) : !ring
+        %slot = sparsec.cursor %column_ring at(%29) : !ring1
         // A group that waits holds no slot: a producer may need that slot first.
-        sparsec.wait %column_ring[%slot] : !ring
+        sparsec.wait %column_ring[%slot] : !ring1
         // Block 65535 says that the step is a waypoint: it multiplies nothing and only waits for its column. The plan
         // has waypoints so that a group never skips as many columns as the ring has slots. Two barriers for each slot
         // are enough only up to there.
         %multiplies = arith.cmpi ne, %28, %c65535_i32 : i32
         %30 = arith.addi %first_block, %28 : i32
         %31 = scf.if %multiplies -> (!sparsec.accumulator<64, 256>) {
-          %slot_1 = sparsec.cursor %block_ring at(%30) : !ring1
-          sparsec.wait %block_ring[%slot_1] : !ring1
+          %slot_1 = sparsec.cursor %block_ring at(%30) : !ring
+          sparsec.wait %block_ring[%slot_1] : !ring
           // Two instructions of 128 columns each. ptxas refuses one of 256 columns: its accumulators alone take the
           // 128 registers that a thread has at launch.
           %32 = sparsec.product %w[%slot_1], %x[%slot], %sum {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.accumulator<64, 256> -> !sparsec.pending<64, 256>
           // The product is complete before the group goes on. The other two groups multiply meanwhile.
           %33 = sparsec.await %32 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
-          sparsec.release %column_ring[%slot] : !ring
-          sparsec.release %block_ring[%slot_1] : !ring1
+          sparsec.release %column_ring[%slot] : !ring1
+          sparsec.release %block_ring[%slot_1] : !ring
           scf.yield %33 : !sparsec.accumulator<64, 256>
           // A waypoint releases its column at once.
         } else {
-          sparsec.release %column_ring[%slot] : !ring
+          sparsec.release %column_ring[%slot] : !ring1
           scf.yield %sum : !sparsec.accumulator<64, 256>
         }
         scf.yield %31, %26 : !sparsec.accumulator<64, 256>, i32
@@ -121,7 +121,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
     %c1_i32 = arith.constant 1 : i32
     %c256_i32 = arith.constant 256 : i32
     %c2_i32 = arith.constant 2 : i32
-    %begin = sparsec.cursor %column_ring : !ring
+    %begin = sparsec.cursor %column_ring : !ring1
     %0 = sparsec.tile_loop init(%begin : !cursor) attributes {periodic} -> !cursor {
     ^bb0(%window: i32, %panel: i32, %carried: !cursor):
       %rank = sparsec.cluster_rank
@@ -136,16 +136,16 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
       %7:2 = scf.for %arg3 = %3 to %5 step %c1_i32 iter_args(%slot = %carried, %word = %6) -> (!cursor, i32)  : i32 {
         %8 = arith.addi %arg3, %c1_i32 : i32
         %9 = sparsec.read_plan columns[%8]
-        sparsec.acquire %column_ring[%slot] : !ring
-        sparsec.post %column_ring[%slot] : !ring
+        sparsec.acquire %column_ring[%slot] : !ring1
+        sparsec.post %column_ring[%slot] : !ring1
         // A word is 8 * the block column + the number of groups that have no step for it.
         %10 = arith.divui %word, %c8_i32 : i32
         %11 = arith.muli %10, %c64_i32 : i32
-        sparsec.copy %arg1[%11, %column] to %column_ring[%slot] {index = 0 : i64} : tensor<?x?xbf16>, !ring
+        sparsec.copy %arg1[%11, %column] to %column_ring[%slot] {index = 0 : i64} : tensor<?x?xbf16>, !ring1
         // These groups never come to this slot. The producer releases it in their place.
         %absent = arith.remui %word, %c8_i32 : i32
-        sparsec.release %column_ring[%slot] for(%absent) : !ring
-        %next = sparsec.next %column_ring[%slot] : !ring
+        sparsec.release %column_ring[%slot] for(%absent) : !ring1
+        %next = sparsec.next %column_ring[%slot] : !ring1
         scf.yield %next, %9 : !cursor, i32
       }
       sparsec.yield %7#0 : !cursor
@@ -156,7 +156,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
     %c0_i32 = arith.constant 0 : i32
     %c1_i32 = arith.constant 1 : i32
     %c2_i32 = arith.constant 2 : i32
-    %begin = sparsec.cursor %block_ring : !ring1
+    %begin = sparsec.cursor %block_ring : !ring
     %0 = sparsec.tile_loop init(%begin : !cursor) attributes {periodic} -> !cursor {
     ^bb0(%window: i32, %panel: i32, %carried: !cursor):
       // An entry of `blocks` has the number of a block in the matrix and its block column.
@@ -173,11 +173,11 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
         %11 = sparsec.read_plan blocks[%10]
         %12 = arith.addi %10, %c1_i32 : i32
         %13 = sparsec.read_plan blocks[%12]
-        sparsec.acquire %block_ring[%slot] : !ring1
-        sparsec.post %block_ring[%slot] : !ring1
+        sparsec.acquire %block_ring[%slot] : !ring
+        sparsec.post %block_ring[%slot] : !ring
         // Each CTA of the cluster loads its share of the block, for both CTAs.
-        sparsec.copy %arg0[%block, %c0_i32, %c0_i32] block_columns(%column) to %block_ring[%slot] {index = 0 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring1
-        %next = sparsec.next %block_ring[%slot] : !ring1
+        sparsec.copy %arg0[%block, %c0_i32, %c0_i32] block_columns(%column) to %block_ring[%slot] {index = 0 : i64, multicast} : !sparsec.bsr<?x?xbf16, block = 64x64>, !ring
+        %next = sparsec.next %block_ring[%slot] : !ring
         scf.yield %next, %11, %13 : !cursor, i32, i32
       }
       sparsec.yield %8#0 : !cursor

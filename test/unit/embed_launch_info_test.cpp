@@ -387,7 +387,7 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
       sparsec.parameters = [#sparsec.parameter<kind = size, argument = 4, index = 2>], sparsec.threads = 512 : i64} {
     llvm.return
   }
-  llvm.func @plain_0() attributes {sparsec.kernel = @plain, sparsec.parameters = []} {
+  llvm.func @plain_0() attributes {sparsec.kernel = @plain, sparsec.alignment = 16 : i64, sparsec.parameters = []} {
     llvm.return
   }
 })mlir";

@@ -88,7 +88,8 @@ TEST_F(DamagedPlan, Presence) {
     EXPECT_STATUS(loadPlan(mended(changed)), SPARSEC_STATUS_INVALID_PLAN, message);
   };
   constexpr size_t number = offsetof(SavedSection, section), length = offsetof(SavedSection, bytes);
-  refusesRecord("section 17 of variant 0 is unknown", SPARSEC_PLAN_STEPS, number, planSectionCount, 4);
+  refusesRecord("section " + std::to_string(planSectionCount) + " of variant 0 is unknown", SPARSEC_PLAN_STEPS, number,
+                planSectionCount, 4);
   refusesRecord("section 8 of variant 3 is unknown", SPARSEC_PLAN_STEPS, offsetof(SavedSection, variant), 3, 4);
   refusesRecord("blocks of variant 0 are there twice", SPARSEC_PLAN_STEPS, number, SPARSEC_PLAN_BLOCKS, 4);
   refusesRecord("variant 0 has some sections of a kind, but not all", SPARSEC_PLAN_STEPS, number,
