@@ -264,5 +264,5 @@ def test_refusals(change, message):
 def test_wrong_lists_are_refused():
     q, k, v = arrays()
     lists = jax.tree.map(lambda each: each + 7, patterns.causal().lists(150))
-    with pytest.raises(jax.errors.JaxRuntimeError, match="INVALID_ARGUMENT: sparsec: "):
+    with pytest.raises((jax.errors.JaxRuntimeError, ValueError), match="INVALID_ARGUMENT: sparsec: "):
         sj.attention(q, k, v, pattern=lists).block_until_ready()

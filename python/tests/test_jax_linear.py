@@ -17,6 +17,8 @@ test_util = pytest.importorskip("jax.test_util")
 sj = pytest.importorskip("sparsec.jax")
 linear_module = pytest.importorskip("sparsec.jax.linear")
 pytestmark = pytest.mark.jax
+# JAX raises the second where XLA runs the launch in the thread of the call.
+FAILED_LAUNCH = (jax.errors.JaxRuntimeError, ValueError)
 
 M, K = 40, 72  # which cut blocks of 16
 UNIT = {"bfloat16": 2.0**-8, "float16": 2.0**-11}
@@ -393,7 +395,7 @@ def test_wrong_lists_are_refused():
     wrong = sparsec.BSR(w.row_ptr, w.col_idx + 3, w.values, w.shape)
     with pytest.raises(sparsec.InvalidPattern, match=r"full.indices\[\d+\] \(block row"):
         sj.linear(array(5, K), wrong)
-    with pytest.raises(jax.errors.JaxRuntimeError, match=r"sparsec: blocks: expects full.indices\[\d+\] \(block row"):
+    with pytest.raises(FAILED_LAUNCH, match=r"sparsec: blocks: expects full.indices\[\d+\] \(block row"):
         jax.jit(sj.linear)(array(5, K), with_leaves(wrong)).block_until_ready()
     with pytest.raises(sparsec.InvalidArgument, match=r"row_ptr: expects shape \(4,\), but got \(3,\)"):
         jax.jit(lambda starts: sparsec.BSR(starts, w.col_idx, jnp.asarray(w.values), w.shape))(w.row_ptr[:3])
