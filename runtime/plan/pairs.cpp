@@ -1,59 +1,69 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/pairs.h"
 
-#include <numeric>
+#include <algorithm>
+#include <utility>
 
 namespace sparsec::runtime {
 
 namespace {
 
-/// The numbers of the result's blocks in one block row, by block column; -1: no such block.
-class ResultRow {
+/// Fills the index one block row of the result after the other, so that the counters of a row and its pairs stay in the
+/// cache. A block of the row has a slot. Pairs whose block the result lacks have a slot behind the others, because a
+/// branch for each of them is mispredicted half of the time.
+class PairWriter {
 public:
-  ResultRow(const BlockPattern *pattern, int64_t blockColumns)
-      : pattern(pattern), blockColumns(blockColumns), numbers(pattern ? blockColumns : 0, -1) {}
-
-  void begin(int64_t row) {
-    first = row * blockColumns;
-    if (!pattern || !pattern->colIdx)
-      return;
-    clear();
-    for (int32_t block = pattern->rowPtr[row]; block < pattern->rowPtr[row + 1]; ++block)
-      numbers[pattern->colIdx[block]] = block;
-    current = row;
+  PairWriter(const BlockPattern &left, const BlockPattern &right, const BlockPattern *result, int64_t blocks,
+             PairIndex &index)
+      : left(left), right(right), result(result), index(index), slots(result ? right.blockColumns : 0) {
+    index.starts.assign(blocks + 1, 0);
   }
-  int64_t numberAt(int32_t column) const { return pattern ? numbers[column] : first + column; }
+
+  void writeRow(int64_t row) {
+    if (!result) {
+      const int64_t first = row * right.blockColumns;
+      return writePairs(row, first, first + right.blockColumns, [](int32_t column) { return column; });
+    }
+    const int32_t begin = result->rowPtr[row], end = result->rowPtr[row + 1];
+    std::fill(slots.begin(), slots.end(), end - begin);
+    for (int32_t block = begin; block < end; ++block)
+      slots[result->colIdx[block]] = block - begin;
+    writePairs(row, begin, end, [&](int32_t column) { return slots[column]; });
+  }
 
 private:
-  void clear() {
-    if (current < 0)
-      return;
-    for (int32_t block = pattern->rowPtr[current]; block < pattern->rowPtr[current + 1]; ++block)
-      numbers[pattern->colIdx[block]] = -1;
+  template <typename SlotAt> void writePairs(int64_t row, int64_t begin, int64_t end, const SlotAt &slotAt) {
+    const int32_t absent = int32_t(end - begin);
+    counts.assign(absent + 1, 0);
+    forEachPair(row, slotAt, [&](int32_t slot, const BlockPair &) { ++counts[slot]; });
+    int32_t start = index.starts[begin];
+    for (int32_t slot = 0; slot < absent; ++slot) {
+      start += std::exchange(counts[slot], start); // from now on where its next pair goes
+      index.starts[begin + slot + 1] = start;
+    }
+    counts[absent] = start; // overwritten by the next row
+    index.pairs.resize(start + 1);
+    forEachPair(row, slotAt, [&](int32_t slot, const BlockPair &pair) {
+      index.pairs[counts[slot]] = pair;
+      counts[slot] += slot != absent;
+    });
   }
 
-  const BlockPattern *pattern;
-  int64_t blockColumns, first = 0, current = -1;
-  std::vector<int32_t> numbers;
-};
-
-/// Calls `function(number of the result's block, pair)` in the order of A's block rows.
-template <typename Function>
-void forEachPair(const BlockPattern &left, const BlockPattern &right, const BlockPattern *result,
-                 const Function &function) {
-  if (left.count() == 0 || right.count() == 0)
-    return;
-  ResultRow row(result, right.blockColumns);
-  for (int64_t i = 0; i < left.blockRows; ++i) {
-    row.begin(i);
-    for (int32_t a = left.rowPtr[i]; a < left.rowPtr[i + 1]; ++a) {
+  /// Calls `function(slot, pair)` for the pairs of a block row of A, by ascending k.
+  template <typename SlotAt, typename Function>
+  void forEachPair(int64_t row, const SlotAt &slotAt, const Function &function) const {
+    for (int32_t a = left.rowPtr[row]; a < left.rowPtr[row + 1]; ++a) {
       const int32_t k = left.colIdx[a];
       for (int32_t b = right.rowPtr[k]; b < right.rowPtr[k + 1]; ++b)
-        if (int64_t number = row.numberAt(right.colIdx[b]); number >= 0)
-          function(number, BlockPair{a, b, k});
+        function(slotAt(right.colIdx[b]), BlockPair{a, b, k});
     }
   }
-}
+
+  const BlockPattern &left, &right, *result;
+  PairIndex &index;
+  std::vector<int32_t> slots;  // of the row's blocks, by block column
+  std::vector<int32_t> counts; // of the pairs of each slot
+};
 
 /// Whether 32 bits count them.
 Status checkCount(int64_t count, const char *what) {
@@ -67,16 +77,18 @@ Status checkCount(int64_t count, const char *what) {
 Status makePairs(const BlockPattern &left, const BlockPattern &right, const BlockPattern *result, PairIndex &outIndex) {
   const int64_t blocks = result ? result->count() : left.blockRows * right.blockColumns;
   SPARSEC_RETURN_IF_ERROR(checkCount(blocks, "blocks"));
-  int64_t count = 0;
-  forEachPair(left, right, result, [&](int64_t, const BlockPair &) { ++count; });
-  SPARSEC_RETURN_IF_ERROR(checkCount(count, "pairs of blocks"));
+  const bool isEmpty = left.count() == 0 || right.count() == 0 || blocks == 0;
+  int64_t most = 0; // pairs, if the result has all of their blocks
+  for (int64_t a = 0; !isEmpty && a < left.count(); ++a)
+    most += right.rowPtr[left.colIdx[a] + 1] - right.rowPtr[left.colIdx[a]];
+  SPARSEC_RETURN_IF_ERROR(checkCount(most, "pairs of blocks"));
   PairIndex index;
-  index.starts.assign(blocks + 1, 0);
-  index.pairs.resize(count + 1);
-  forEachPair(left, right, result, [&](int64_t number, const BlockPair &) { ++index.starts[number + 1]; });
-  std::inclusive_scan(index.starts.begin(), index.starts.end(), index.starts.begin());
-  std::vector<int32_t> next(index.starts.begin(), index.starts.end() - 1);
-  forEachPair(left, right, result, [&](int64_t number, const BlockPair &pair) { index.pairs[next[number]++] = pair; });
+  PairWriter writer(left, right, result, blocks, index);
+  index.pairs.reserve((result ? 0 : most) + 1);
+  for (int64_t row = 0; !isEmpty && row < left.blockRows; ++row)
+    writer.writeRow(row);
+  index.pairs.resize(index.starts.back() + 1);
+  index.pairs.back() = {};
   outIndex = std::move(index);
   return {};
 }
