@@ -121,6 +121,11 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
   return {};
 }
 
+const KnownList *findList(std::span<const KnownList> lists, uint32_t argument) {
+  const auto found = std::find_if(lists.begin(), lists.end(), [&](auto &list) { return list.argument == argument; });
+  return found == lists.end() ? nullptr : &*found;
+}
+
 Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
                            std::span<const KnownList> known, void *stream) {
   const Device &device = *kernel.module->device;
@@ -128,16 +133,15 @@ Status checkListsForLaunch(const sparsec_kernel_s &kernel, const sparsec_argumen
     if (!isBlocks(arguments[i].kind))
       continue;
     sparsec_blocks_t blocks = blocksOf(arguments[i]);
-    const auto knownList = std::find_if(known.begin(), known.end(), [&](auto &list) { return list.argument == i; });
-    const bool isKnown = knownList != known.end();
-    bool isAlwaysChecked = device.isHost() && (arguments[i].kind == SPARSEC_ARGUMENT_PATTERN || isKnown);
+    const KnownList *knownList = findList(known, i);
+    bool isAlwaysChecked = device.isHost() && (arguments[i].kind == SPARSEC_ARGUMENT_PATTERN || knownList);
     if (!isAlwaysChecked && !(blocks.flags & SPARSEC_BLOCKS_CHECK_LISTS))
       continue;
     ListCopies copies;
     const Checked argument = checkedArgument(kernel, arguments, i);
     SPARSEC_RETURN_IF_ERROR(copies.download(device, argument.subject(), blocks, stream));
     SPARSEC_RETURN_IF_ERROR(checkBlockLists(blocks, argument.subject()));
-    if (isKnown && listChecksum(blocks) != knownList->checksum)
+    if (knownList && listChecksum(blocks) != knownList->checksum)
       return argument.refuse("plan is for other index arrays: it was made with SPARSEC_PLAN_STATIC_PATTERN, so that "
                              "all its launches have the same");
   }

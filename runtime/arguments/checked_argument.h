@@ -79,9 +79,12 @@ Status checkViews(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
 struct KnownList {
   uint32_t argument;
   uint32_t checksum; // see listChecksum
+  int64_t blocks;    // stored ones of a block-sparse matrix; else 0
 };
 /// Of arguments that are not there, any lists will do.
 using KnownLists = std::vector<KnownList>;
+/// The list of an argument, or null.
+const KnownList *findList(std::span<const KnownList> lists, uint32_t argument);
 
 /// The lists of the (checked) arguments, in the order of the stream where they are in memory of a GPU. There only where
 /// their flags ask for it: it waits for the stream. On the host those of block-sparse matrices only where their flags

@@ -55,7 +55,7 @@ Status HostLists::pairBlocks(const sparsec_kernel_s &kernel) {
 KnownLists HostLists::known() const {
   KnownLists known;
   for (const Lists &lists : all)
-    known.push_back({lists.argument, listChecksum(lists.view)});
+    known.push_back({lists.argument, listChecksum(lists.view), lists.rows ? lists.rows->pattern.count() : 0});
   return known;
 }
 

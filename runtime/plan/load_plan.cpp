@@ -13,8 +13,6 @@ namespace {
 
 /// Whether the plan is for this kernel, as it was compiled, on this device.
 Status checkKernel(const sparsec_kernel_s &kernel, const SavedPlan &saved) {
-  if (kernel.rule().hasPairs)
-    return invalidPlan("plans with pairs of blocks cannot be loaded");
   const SavedPlanHeader &header = saved.header();
   const Module &module = *kernel.module;
   if (std::strcmp(header.kernel, kernel.info->name) != 0)
@@ -52,12 +50,16 @@ Status checkSizes(const sparsec_kernel_s &kernel, const Problem &problem) {
 }
 
 /// The lists that launches must have.
-Status readKnownLists(const sparsec_kernel_s &kernel, const SavedPlanHeader &header, KnownLists &outLists) {
-  if (header.listArgument == noArgument)
-    return {};
-  if (header.listArgument >= kernel.info->argument_count || !isBlocks(kernel.argument(header.listArgument).kind))
-    return invalidPlan("it knows lists of argument ", header.listArgument, ", which has none");
-  outLists = {{header.listArgument, header.listChecksum}};
+Status readKnownLists(const sparsec_kernel_s &kernel, std::span<const SavedList> saved, KnownLists &outLists) {
+  for (const SavedList &list : saved) {
+    if (list.argument >= kernel.info->argument_count || !isBlocks(kernel.argument(list.argument).kind))
+      return invalidPlan("it knows lists of argument ", list.argument, ", which has none");
+    if (findList(outLists, list.argument))
+      return invalidPlan("it knows lists of argument ", list.argument, " twice");
+    if (list.blocks < 0 || list.blocks > INT32_MAX)
+      return invalidPlan("it knows ", list.blocks, " blocks of argument ", list.argument);
+    outLists.push_back({list.argument, list.checksum, list.blocks});
+  }
   return {};
 }
 
@@ -68,14 +70,14 @@ Status checkCaller(const sparsec_plan_s &plan, const sparsec_plan_options_t &opt
   Problem problem;
   SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments.data(), arguments.size(), Use::plan, problem));
   SPARSEC_RETURN_IF_ERROR(checkPlanSizes(plan, problem, "the arguments have ", SPARSEC_STATUS_INVALID_PLAN));
-  if (plan.lists.empty() || arguments.data()[plan.lists.front().argument].kind == 0)
+  if (plan.lists.empty())
     return {};
   HostLists lists;
   SPARSEC_RETURN_IF_ERROR(lists.read(kernel, arguments.data(), options.stream));
-  const KnownList &known = plan.lists.front();
-  if (lists.known().front().checksum != known.checksum)
-    return invalidPlan("it is for other index arrays than those of argument ", known.argument, " '",
-                       kernel.argument(known.argument).name, "'");
+  for (const KnownList &given : lists.known())
+    if (const KnownList *known = findList(plan.lists, given.argument); known && known->checksum != given.checksum)
+      return invalidPlan("it is for other index arrays than those of argument ", given.argument, " '",
+                         kernel.argument(given.argument).name, "'");
   return {};
 }
 
@@ -88,8 +90,7 @@ Status loadVariant(sparsec_plan_s &plan, const SavedPlan &saved, size_t number, 
   part = planWithoutSections(kernel, kernel.variants[number], plan.problem);
   part.balance = variant.balance;
   std::memcpy(part.reason, variant.reason, sizeof(part.reason));
-  const uint32_t matrix = plan.lists.empty() ? noArgument : plan.lists.front().argument;
-  SPARSEC_RETURN_IF_ERROR(checkSections({kernel, number, plan.problem, set}, matrix, variant.period, part));
+  SPARSEC_RETURN_IF_ERROR(checkSections({kernel, number, plan.problem, set, plan.lists}, variant.period, part));
   const int64_t workers = plan.module->device->isHost() ? 0 : part.workers;
   if (variant.order != uint32_t(part.order) || variant.workers != workers || variant.tiles != part.tiles ||
       variant.windows != part.windows || variant.columns != part.columns)
@@ -120,7 +121,7 @@ Status loadPlan(sparsec_kernel_s &kernel, Bytes bytes, const sparsec_plan_option
   auto plan = newPlan(kernel);
   plan->problem = saved.problem();
   SPARSEC_RETURN_IF_ERROR(checkSizes(kernel, plan->problem));
-  SPARSEC_RETURN_IF_ERROR(readKnownLists(kernel, saved.header(), plan->lists));
+  SPARSEC_RETURN_IF_ERROR(readKnownLists(kernel, saved.lists(), plan->lists));
   plan->variants.resize(kernel.variants.size());
   SectionList sections;
   for (size_t i = 0; i < plan->variants.size(); ++i)

@@ -15,8 +15,8 @@ class PlanLayout {
 public:
   explicit PlanLayout(const sparsec_plan_s &plan) : plan(plan) {
     addSections();
-    totalSize =
-        sizeof(SavedPlanHeader) + plan.variants.size() * sizeof(SavedVariant) + sections.size() * sizeof(SavedSection);
+    totalSize = sizeof(SavedPlanHeader) + plan.lists.size() * sizeof(SavedList) +
+                plan.variants.size() * sizeof(SavedVariant) + sections.size() * sizeof(SavedSection);
     for (size_t i = 0; i < sections.size(); ++i)
       place(i);
   }
@@ -67,8 +67,7 @@ SavedPlanHeader PlanLayout::header() const {
   std::memcpy(header.target, module.info.header().target, sizeof(header.target));
   header.launchInfoChecksum = module.info.header().checksum;
   header.multiprocessors = module.device->isHost() ? 0 : uint32_t(module.device->info.multiprocessors);
-  header.listArgument = plan.lists.empty() ? noArgument : plan.lists.front().argument;
-  header.listChecksum = plan.lists.empty() ? 0 : plan.lists.front().checksum;
+  header.listCount = uint32_t(plan.lists.size());
   header.variantCount = uint32_t(plan.variants.size());
   header.sectionCount = uint32_t(sections.size());
   for (size_t i = 0; i < savedSizes.size(); ++i)
@@ -100,6 +99,11 @@ Status PlanLayout::write(std::vector<uint8_t> &outBytes) const {
   uint8_t *const buffer = outBytes.data();
   SavedPlanHeader head = header();
   uint8_t *next = buffer + sizeof(head);
+  for (const KnownList &list : plan.lists) {
+    const SavedList saved = {list.argument, list.checksum, list.blocks};
+    std::memcpy(next, &saved, sizeof(saved));
+    next += sizeof(saved);
+  }
   for (size_t i = 0; i < plan.variants.size(); ++i, next += sizeof(SavedVariant)) {
     const SavedVariant saved = variant(i);
     std::memcpy(next, &saved, sizeof(saved));
@@ -129,9 +133,6 @@ sparsec_status_t sparsec_plan_save(sparsec_plan_t plan, void *buffer, size_t buf
     *out_bytes = 0;
     if (!plan)
       return invalidArgument("plan is NULL");
-    if (plan->kernel->rule().hasPairs)
-      return invalidArgument("plan: kernel '", plan->kernel->info->name,
-                             "' multiplies block-sparse matrices, and plans with pairs of blocks cannot be saved yet");
     const PlanLayout layout(*plan);
     if (buffer && buffer_bytes < layout.bytes())
       return invalidArgument("buffer: the plan needs ", layout.bytes(), " bytes, but buffer_bytes is ", buffer_bytes);

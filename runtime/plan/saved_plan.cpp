@@ -58,13 +58,14 @@ Status SavedPlan::read(Bytes bytes, SavedPlan &outPlan) {
 
 Status SavedPlan::checkRecords() const {
   const SavedPlanHeader &head = header();
-  const uint64_t records = sizeof(head) + uint64_t(head.variantCount) * sizeof(SavedVariant) +
+  const uint64_t records = sizeof(head) + uint64_t(head.listCount) * sizeof(SavedList) +
+                           uint64_t(head.variantCount) * sizeof(SavedVariant) +
                            uint64_t(head.sectionCount) * sizeof(SavedSection);
   if (records > head.totalSize)
-    return invalidPlan(head.variantCount, " variants and ", head.sectionCount, " sections do not lie within its ",
-                       head.totalSize, " bytes");
-  if (!isText(head.kernel) || !isText(head.target))
-    return invalidPlan("the name of its kernel or target has no end, or is no text");
+    return invalidPlan(head.listCount, " lists, ", head.variantCount, " variants and ", head.sectionCount,
+                       " sections do not lie within its ", head.totalSize, " bytes");
+  if (!isText(head.kernel) || !isText(head.target) || head.reserved != 0)
+    return invalidPlan("the name of its kernel or target has no end, or is no text, or a reserved field is not 0");
   for (const SavedVariant &each : variants())
     if (!isText(each.schedule) || !isText(each.reason) || each.reserved != 0)
       return invalidPlan("variant ", &each - variants().data(), ": its schedule or reason has no end, or is no text, ",
@@ -74,7 +75,8 @@ Status SavedPlan::checkRecords() const {
 
 Status SavedPlan::checkSections() const {
   std::vector<uint32_t> present(variants().size());
-  const uint64_t first = sizeof(SavedPlanHeader) + variants().size_bytes() + sections().size_bytes();
+  const uint64_t first =
+      sizeof(SavedPlanHeader) + lists().size_bytes() + variants().size_bytes() + sections().size_bytes();
   for (const SavedSection &each : sections()) {
     if (each.variant >= present.size() || each.section >= planSectionCount)
       return invalidPlan("section ", each.section, " of variant ", each.variant, " is unknown");

@@ -22,7 +22,7 @@ constexpr std::array savedSizes = {&Problem::batches, &Problem::heads,       &Pr
                                    &Problem::columns, &Problem::depth,       &Problem::keyHeads,
                                    &Problem::blocks,  &Problem::patternRows, &Problem::patternColumns};
 
-/// The variants follow it, then the sections, then their contents.
+/// The lists follow it, then the variants, then the sections, then their contents.
 struct SavedPlanHeader {
   uint64_t magic;
   uint16_t major, minor;
@@ -30,11 +30,17 @@ struct SavedPlanHeader {
   uint64_t totalSize;
   char kernel[SPARSEC_SYMBOL_LENGTH];
   char target[SPARSEC_NAME_LENGTH];
-  uint32_t launchInfoChecksum;         // of the image that the kernel is from
-  uint32_t multiprocessors;            // of the GPU; host: 0
-  uint32_t listArgument, listChecksum; // see KnownLists
-  uint32_t variantCount, sectionCount;
+  uint32_t launchInfoChecksum; // of the image that the kernel is from
+  uint32_t multiprocessors;    // of the GPU; host: 0
+  uint32_t listCount, variantCount, sectionCount;
+  uint32_t reserved;
   int64_t sizes[savedSizes.size()]; // SPARSEC_DYNAMIC: open
+};
+
+/// A KnownList.
+struct SavedList {
+  uint32_t argument, checksum;
+  int64_t blocks;
 };
 
 struct SavedVariant {
@@ -53,7 +59,8 @@ struct SavedSection {
   uint64_t offset, bytes;    // from the start of the file, a multiple of 8
 };
 
-static_assert(sizeof(SavedPlanHeader) % 8 == 0 && sizeof(SavedVariant) % 8 == 0 && sizeof(SavedSection) == 24);
+static_assert(sizeof(SavedPlanHeader) % 8 == 0 && sizeof(SavedList) == 16 && sizeof(SavedVariant) % 8 == 0 &&
+              sizeof(SavedSection) == 24);
 
 constexpr uint64_t alignSaved(uint64_t size) { return (size + 7) / 8 * 8; }
 
@@ -76,8 +83,11 @@ public:
   static bool isSavedPlan(Bytes bytes);
 
   const SavedPlanHeader &header() const { return *reinterpret_cast<const SavedPlanHeader *>(words.data()); }
+  std::span<const SavedList> lists() const {
+    return {reinterpret_cast<const SavedList *>(&header() + 1), header().listCount};
+  }
   std::span<const SavedVariant> variants() const {
-    return {reinterpret_cast<const SavedVariant *>(&header() + 1), header().variantCount};
+    return {reinterpret_cast<const SavedVariant *>(lists().data() + lists().size()), header().variantCount};
   }
   std::span<const SavedSection> sections() const {
     return {reinterpret_cast<const SavedSection *>(variants().data() + variants().size()), header().sectionCount};

@@ -11,6 +11,8 @@ namespace sparsec::runtime {
 namespace {
 
 constexpr uint32_t tileLists = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
+/// Without them no variant can run. They are made on the host too.
+constexpr uint32_t indexSections = rowSections | pairSections;
 
 uint32_t presentSections(const SectionSet &sections) {
   uint32_t present = 0;
@@ -20,20 +22,22 @@ uint32_t presentSections(const SectionSet &sections) {
 }
 
 /// Checks which sections are there: all of a kind or none, and only those that the variant takes.
-Status checkPresence(const SectionCheck &check, uint32_t matrix) {
+Status checkPresence(const SectionCheck &check) {
   const uint32_t required = check.variant().info->required_sections, present = presentSections(check.sections);
   const bool isHost = check.kernel.module->device->isHost();
-  for (uint32_t kind : {tileLists, rowSections, required & ~rowSections})
+  for (uint32_t kind : {tileLists, rowSections, pairSections, required & ~indexSections})
     if ((present & kind) != 0 && (present & kind) != kind)
       return invalidPlan("variant ", check.number, " has some sections of a kind, but not all: ", present, " of ",
                          kind);
-  const uint32_t possible = isHost ? required & rowSections : required | tileLists;
+  const uint32_t possible = isHost ? required & indexSections : required | tileLists;
   if ((present & ~possible) != 0)
     return invalidPlan("variant ", check.number, " has sections ", present, ", but takes ", possible);
   if ((required & rowSections & ~present) != 0)
     return invalidPlan("variant ", check.number, " lacks the index of the transposed matrix");
+  if ((required & pairSections & ~present) != 0)
+    return invalidPlan("variant ", check.number, " lacks the pairs of blocks");
   const bool hasList =
-      matrix < check.kernel.info->argument_count && check.kernel.argument(matrix).kind == SPARSEC_ARGUMENT_BSR;
+      !check.lists.empty() && check.kernel.argument(check.lists.front().argument).kind == SPARSEC_ARGUMENT_BSR;
   if ((present & ~tileLists) != 0 && !hasList)
     return invalidPlan("variant ", check.number, " holds a pattern, but the plan does not know its lists");
   return {};
@@ -193,18 +197,20 @@ Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int
   return windows == 0 ? check.broken(SPARSEC_PLAN_WINDOW_ROWS, "there are none") : Status();
 }
 
-Status checkSections(const SectionCheck &check, uint32_t matrixArgument, int64_t period, VariantPlan &part) {
-  SPARSEC_RETURN_IF_ERROR(checkPresence(check, matrixArgument));
+Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &part) {
+  SPARSEC_RETURN_IF_ERROR(checkPresence(check));
   const uint32_t present = presentSections(check.sections);
-  if ((present & ~tileLists) != 0) {
+  if ((present & pairSections) != 0)
+    SPARSEC_RETURN_IF_ERROR(checkPairs(check));
+  if ((present & ~tileLists & ~pairSections) != 0) {
     MatrixShape matrix;
-    SPARSEC_RETURN_IF_ERROR(matrixShape(check, matrixArgument, matrix));
+    SPARSEC_RETURN_IF_ERROR(matrixShape(check, check.lists.front().argument, matrix));
     if ((present & rowSections) != 0)
       SPARSEC_RETURN_IF_ERROR(checkIndex(check, matrix));
     SPARSEC_RETURN_IF_ERROR(checkPattern(check, matrix, part));
   }
   // As in a plan that is made: what a variant lacks, launches pass over.
-  const bool lacksWindows = (check.variant().info->required_sections & ~rowSections) != 0 && part.windows == 0;
+  const bool lacksWindows = (check.variant().info->required_sections & ~indexSections) != 0 && part.windows == 0;
   const bool isPlanned = !check.kernel.module->device->isHost() && part.tiles != 0 && !lacksWindows;
   part.hasWorkspaces = isPlanned;
   if ((present & tileLists) == 0) {
@@ -213,7 +219,7 @@ Status checkSections(const SectionCheck &check, uint32_t matrixArgument, int64_t
   }
   if (!isPlanned)
     return invalidPlan("variant ", check.number, " has tile lists, but nothing to compute or no pattern");
-  return TileListCheck(check, period, /*isStatic=*/matrixArgument != noArgument).run(part);
+  return TileListCheck(check, period, /*isStatic=*/!check.lists.empty()).run(part);
 }
 
 } // namespace sparsec::runtime

@@ -15,6 +15,7 @@ struct SectionCheck {
   size_t number; // of the variant
   const Problem &problem;
   const SectionSet &sections;
+  std::span<const KnownList> lists; // that launches must have
 
   const Variant &variant() const { return kernel.variants[number]; }
   const sparsec_stage_info_t &stage() const { return *variant().first().info; }
@@ -87,9 +88,11 @@ Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int
 Status checkWindows(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 Status checkStreams(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 
+/// The pairs of a product of block-sparse matrices.
+Status checkPairs(const SectionCheck &check);
+
 /// Checks all sections, and gives the plan of the variant what they say: its order, workers, period and windows.
-/// `matrix` is the argument whose lists launches must have, or noArgument.
-Status checkSections(const SectionCheck &check, uint32_t matrix, int64_t period, VariantPlan &part);
+Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &part);
 
 } // namespace sparsec::runtime
 

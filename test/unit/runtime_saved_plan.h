@@ -40,11 +40,18 @@ inline ByteVector mended(ByteVector saved) {
   return saved;
 }
 
+/// Where the record of a variant begins.
+inline size_t recordOfVariant(const ByteVector &saved, uint32_t variant) {
+  runtime::SavedPlanHeader header;
+  std::memcpy(&header, saved.data(), sizeof(header));
+  return sizeof(header) + header.listCount * sizeof(runtime::SavedList) + variant * sizeof(runtime::SavedVariant);
+}
+
 /// The number of the record of a section; the section must be there.
 inline size_t recordOf(const ByteVector &saved, uint32_t variant, uint32_t section) {
   runtime::SavedPlanHeader header;
   std::memcpy(&header, saved.data(), sizeof(header));
-  size_t record = sizeof(header) + header.variantCount * sizeof(runtime::SavedVariant);
+  size_t record = recordOfVariant(saved, header.variantCount);
   for (runtime::SavedSection each;; record += sizeof(each)) {
     std::memcpy(&each, saved.data() + record, sizeof(each));
     if (each.variant == variant && each.section == section)

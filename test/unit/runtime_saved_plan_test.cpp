@@ -209,13 +209,17 @@ TEST_F(SavedPlans, TheOutsideIsChecked) {
   refuses(changed(offsetof(SavedPlanHeader, sectionCount), 200), "do not lie within its");
   refuses(changed(offsetof(SavedPlanHeader, variantCount) + 3, 1), "sections do not lie within its");
   refuses(changed(offsetof(SavedPlanHeader, kernel), 7), "the name of its kernel or target has no end, or is no text");
-  refuses(changed(sizeof(SavedPlanHeader) + offsetof(SavedVariant, reason), 200), "its schedule or reason has no end");
-  refuses(changed(sizeof(SavedPlanHeader) + offsetof(SavedVariant, reserved), 1), "or a reserved field is not 0");
-  refuses(changed(sizeof(SavedPlanHeader) + offsetof(SavedVariant, windows), 3),
+  refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, reason), 200), "its schedule or reason has no end");
+  refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, reserved), 1), "or a reserved field is not 0");
+  refuses(changed(recordOfVariant(good, 0) + offsetof(SavedVariant, windows), 3),
           "what it says of variant 0 is not what its sections say");
   refuses(changed(offsetof(SavedPlanHeader, sizes) + 2 * 8 + 3, 0x80), "expects sizes of 0 to");
   refuses(changed(offsetof(SavedPlanHeader, sizes), 2), "it is for a size of 2, but the kernel fixes it to 1");
-  refuses(changed(offsetof(SavedPlanHeader, listArgument), 1), "it knows lists of argument 1, which has none");
+  refuses(changed(offsetof(SavedPlanHeader, reserved), 1), "is no text, or a reserved field is not 0");
+  refuses(changed(offsetof(SavedPlanHeader, listCount) + 3, 1), "16777217 lists, ");
+  refuses(changed(sizeof(SavedPlanHeader) + offsetof(SavedList, argument), 1),
+          "it knows lists of argument 1, which has none");
+  refuses(changed(sizeof(SavedPlanHeader) + offsetof(SavedList, blocks) + 7, 0x80), "blocks of argument 0");
   ByteVector longer = good;
   longer.push_back(0);
   refuses(longer, "it is corrupt: it says that it has");

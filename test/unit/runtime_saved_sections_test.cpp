@@ -100,9 +100,22 @@ TEST_F(DamagedPlan, Presence) {
   refusesRecord("steps of variant 0: 42 bytes are no whole number of elements of 4", SPARSEC_PLAN_STEPS, length, 42, 8);
   refusesRecord("steps of variant 0: expects 11 elements, but got 10", SPARSEC_PLAN_STEPS, length, 40, 8);
   refusesRecord("tile offsets of variant 0: there are none", SPARSEC_PLAN_TILE_OFFSETS, length, 0, 8);
-  // A plan that does not know its lists holds no pattern.
+  // A plan that does not know its lists holds no pattern: the record of the list goes, and all behind it moves.
   ByteVector changed = good;
-  std::memcpy(changed.data() + offsetof(SavedPlanHeader, listArgument), &minusOne, 4);
+  changed.erase(changed.begin() + sizeof(SavedPlanHeader),
+                changed.begin() + sizeof(SavedPlanHeader) + sizeof(SavedList));
+  SavedPlanHeader header;
+  std::memcpy(&header, changed.data(), sizeof(header));
+  header.listCount = 0;
+  header.totalSize = changed.size();
+  std::memcpy(changed.data(), &header, sizeof(header));
+  for (uint32_t i = 0; i < header.sectionCount; ++i) {
+    const size_t record = recordOfVariant(changed, header.variantCount) + i * sizeof(SavedSection);
+    SavedSection section;
+    std::memcpy(&section, changed.data() + record, sizeof(section));
+    section.offset -= sizeof(SavedList);
+    std::memcpy(changed.data() + record, &section, sizeof(section));
+  }
   EXPECT_STATUS(loadPlan(mended(changed)), SPARSEC_STATUS_INVALID_PLAN,
                 "variant 0 holds a pattern, but the plan does not know its lists");
 }
@@ -133,7 +146,7 @@ TEST_F(DamagedPlan, TileLists) {
   refusesWord("are beyond 2 x 2 tiles, or there twice", SPARSEC_PLAN_TILES, 1, 1);
   auto refusesVariant = [&](const std::string &message, size_t field, int64_t value) {
     ByteVector changed = good;
-    std::memcpy(changed.data() + sizeof(SavedPlanHeader) + field, &value, 8);
+    std::memcpy(changed.data() + recordOfVariant(good, 0) + field, &value, 8);
     EXPECT_STATUS(loadPlan(mended(changed)), SPARSEC_STATUS_INVALID_PLAN, message);
   };
   refusesVariant("variant 0 has a period of 0 panels", offsetof(SavedVariant, period), 0);

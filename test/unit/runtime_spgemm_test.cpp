@@ -8,6 +8,7 @@
 #include "runtime_block_pattern.h"
 #include "runtime_kernel_fixture.h"
 #include "runtime_paired_image.h"
+#include "runtime_saved_plan.h"
 
 #include <map>
 
@@ -290,13 +291,98 @@ TEST_F(Paired, PlansHaveThePairsAndTilesOfThePattern) {
   EXPECT_EQ(offsets[planInfo().workers], blocks) << "a tile for each stored block";
 }
 
-TEST_F(Paired, PlansAreNotSavedNorLoaded) {
+/// The block columns of a matrix, where two blocks of a row have changed places.
+std::vector<int32_t> withTwoSwapped(const sparsec_blocks_t &blocks) {
+  std::vector<int32_t> changed(blocks.full.indices, blocks.full.indices + blocks.capacity);
+  const int32_t *starts = blocks.full.starts;
+  int row = 0;
+  while (starts[row + 1] - starts[row] < 2)
+    ++row;
+  std::swap(changed[starts[row]], changed[starts[row] + 1]);
+  return changed;
+}
+
+TEST_F(Paired, SavedPlansComeBack) {
+  for (bool sampled : {false, true}) {
+    SCOPED_TRACE(sampled);
+    loadProduct(sampled);
+    ASSERT_OK(createStaticPlan(arguments));
+    const ByteVector saved = savePlan();
+    const PlanContents before = contentsOf(*plan);
+    auto options = sized<sparsec_plan_options_t>();
+    options.arguments = arguments.data();
+    options.argument_count = arguments.size();
+    ASSERT_OK(loadPlan(saved, &options));
+    EXPECT_EQ(contentsOf(*plan), before);
+    EXPECT_EQ(savePlan(), saved);
+    EXPECT_OK(launch());
+    // The lists of every matrix are compared.
+    for (size_t argument = 0; argument < (sampled ? 3u : 2u); ++argument) {
+      sparsec_blocks_t &blocks = arguments[argument].blocks;
+      const std::vector<int32_t> changed = withTwoSwapped(blocks);
+      const int32_t *good = std::exchange(blocks.full.indices, changed.data());
+      EXPECT_STATUS(loadPlan(saved, &options), SPARSEC_STATUS_INVALID_PLAN,
+                    "it is for other index arrays than those of argument " + std::to_string(argument));
+      blocks.full.indices = good;
+    }
+  }
+}
+
+TEST_F(Paired, DamagedPairsAreRefused) {
   loadProduct(false);
   ASSERT_OK(createStaticPlan(arguments));
-  size_t bytes = 1;
-  EXPECT_STATUS(sparsec_plan_save(plan, nullptr, 0, &bytes), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "plans with pairs of blocks cannot be saved yet");
-  EXPECT_EQ(bytes, 0u);
+  const ByteVector good = savePlan();
+  auto refusesWord = [&](const std::string &message, sparsec_plan_section_t section, int64_t index, int32_t value) {
+    ByteVector bytes = good;
+    setWord(bytes, 0, section, index, uint32_t(value));
+    EXPECT_STATUS(loadPlan(mended(bytes)), SPARSEC_STATUS_INVALID_PLAN, message);
+  };
+  const auto *pairs = static_cast<const BlockPair *>(plan->variants[0].sections[SPARSEC_PLAN_PAIRS]);
+  // The first two pairs of a block that has so many.
+  const auto *starts = static_cast<const int32_t *>(plan->variants[0].sections[SPARSEC_PLAN_PAIR_STARTS]);
+  const int32_t *start = starts;
+  while (start[1] - start[0] < 2)
+    ++start;
+  const BlockPair first = pairs[*start], second = pairs[*start + 1];
+  const int64_t word = 3 * int64_t(*start);
+  refusesWord("pair starts of variant 0: expects 0 at 0, but got 1", SPARSEC_PLAN_PAIR_STARTS, 0, 1);
+  refusesWord("pair starts of variant 0: expects at least 100 at 2", SPARSEC_PLAN_PAIR_STARTS, 1, 100);
+  refusesWord("pairs of variant 0: expects 1001 elements", SPARSEC_PLAN_PAIR_STARTS, -1, 1000);
+  const auto blocksOfA = int32_t(left.pattern.colIdx.size()), blocksOfB = int32_t(right.pattern.colIdx.size());
+  for (int32_t wrong : {-1, blocksOfA, second.left})
+    refusesWord("are out of range, elsewhere, or there twice", SPARSEC_PLAN_PAIRS, word, wrong);
+  for (int32_t wrong : {-1, blocksOfB, second.right})
+    refusesWord("are out of range, elsewhere, or there twice", SPARSEC_PLAN_PAIRS, word + 1, wrong);
+  for (int32_t wrong : {-1, 4, second.k})
+    refusesWord("blocks " + std::to_string(first.left) + " and " + std::to_string(first.right), SPARSEC_PLAN_PAIRS,
+                word + 2, wrong);
+  refusesWord("pairs of variant 0: expects zeros behind the end", SPARSEC_PLAN_PAIRS, -1, 1);
+  // The whole pair twice.
+  ByteVector bytes = good;
+  for (int64_t i : {0, 1, 2})
+    setWord(bytes, 0, SPARSEC_PLAN_PAIRS, word + 3 + i, uint32_t((&first.left)[i]));
+  EXPECT_STATUS(loadPlan(mended(bytes)), SPARSEC_STATUS_INVALID_PLAN,
+                "at " + std::to_string(word / 3 + 1) + " are out of range, elsewhere, or there twice");
+}
+
+TEST_F(Paired, SavedPlansKnowAllLists) {
+  loadProduct(true);
+  ASSERT_OK(createStaticPlan(arguments));
+  const ByteVector good = savePlan();
+  auto refuses = [&](const std::string &message, size_t field, size_t list, uint32_t value) {
+    ByteVector bytes = good;
+    std::memcpy(bytes.data() + sizeof(SavedPlanHeader) + list * sizeof(SavedList) + field, &value, sizeof(value));
+    EXPECT_STATUS(loadPlan(mended(bytes)), SPARSEC_STATUS_INVALID_PLAN, message);
+  };
+  refuses("it knows lists of argument 0 twice", offsetof(SavedList, argument), 1, 0);
+  refuses("it knows lists of argument 3, which has none", offsetof(SavedList, argument), 1, 3);
+  refuses("pair starts of variant 0: expects 3 elements", offsetof(SavedList, blocks), 2, 2);
+  refuses("are out of range, elsewhere, or there twice", offsetof(SavedList, blocks), 0, 1);
+  // Without the sections of pairs no launch can run.
+  ByteVector bytes = good;
+  const uint32_t other = SPARSEC_PLAN_WINDOW_ROWS;
+  std::memcpy(bytes.data() + recordOf(good, 0, SPARSEC_PLAN_PAIRS) + offsetof(SavedSection, section), &other, 4);
+  EXPECT_STATUS(loadPlan(mended(bytes)), SPARSEC_STATUS_INVALID_PLAN, "has some sections of a kind, but not all");
 }
 
 TEST_F(Paired, LaunchesWithAPlanCheckAllListsThatAskForIt) {
@@ -306,13 +392,7 @@ TEST_F(Paired, LaunchesWithAPlanCheckAllListsThatAskForIt) {
     SCOPED_TRACE(argument);
     auto good = arguments;
     sparsec_blocks_t &blocks = arguments[argument].blocks;
-    std::vector<int32_t> changed(blocks.full.indices, blocks.full.indices + blocks.capacity);
-    // Two blocks of a row change places.
-    const int32_t *starts = blocks.full.starts;
-    int row = 0;
-    while (starts[row + 1] - starts[row] < 2)
-      ++row;
-    std::swap(changed[starts[row]], changed[starts[row] + 1]);
+    const std::vector<int32_t> changed = withTwoSwapped(blocks);
     blocks.full.indices = changed.data();
     blocks.flags |= SPARSEC_BLOCKS_CHECK_LISTS;
     EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for other index arrays");

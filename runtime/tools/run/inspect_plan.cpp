@@ -25,10 +25,11 @@ static llvm::json::Value countValue(int64_t count) {
 }
 
 /// The lists that launches must have: the number of their argument, and the checksum; nothing: any will do.
-static std::string listsName(const SavedPlanHeader &header) {
-  if (header.listArgument == runtime::noArgument)
-    return "of any pattern";
-  return fmt::format("of argument {}, checksum {:08x}", header.listArgument, header.listChecksum);
+static std::string listsName(const SavedPlan &plan) {
+  std::string name;
+  for (const runtime::SavedList &list : plan.lists())
+    name += fmt::format("{}of argument {}, checksum {:08x}", name.empty() ? "" : "; ", list.argument, list.checksum);
+  return name.empty() ? "of any pattern" : name;
 }
 
 const char *orderName(uint32_t order) {
@@ -73,8 +74,10 @@ static llvm::json::Value describe(const SavedPlan &plan) {
                             {"launch_info_checksum", header.launchInfoChecksum},
                             {"multiprocessors", header.multiprocessors},
                             {"variants", std::move(variants)}};
-  if (header.listArgument != runtime::noArgument)
-    object["lists"] = llvm::json::Object{{"argument", header.listArgument}, {"checksum", header.listChecksum}};
+  llvm::json::Array lists;
+  for (const runtime::SavedList &list : plan.lists())
+    lists.push_back(llvm::json::Object{{"argument", list.argument}, {"checksum", list.checksum}});
+  object["lists"] = std::move(lists);
   return object;
 }
 
@@ -84,7 +87,7 @@ static void print(llvm::raw_ostream &stream, const SavedPlan &plan) {
                         view(nameOf(header.target)), header.major, header.minor, header.totalSize);
   if (header.multiprocessors != 0)
     stream << fmt::format("  {:<12} {}\n", "SMs", header.multiprocessors);
-  stream << fmt::format("  {:<12} {}\n", "lists", listsName(header));
+  stream << fmt::format("  {:<12} {}\n", "lists", listsName(plan));
   stream << fmt::format("  {:<12} checksum {:08x}\n", "launch info", header.launchInfoChecksum);
   for (size_t number : llvm::seq(plan.variants().size())) {
     const SavedVariant &variant = plan.variants()[number];
