@@ -33,6 +33,7 @@ protected:
     const ByteVector saved = savePlan();
     const PlanContents before = contentsOf(*plan);
     std::vector<sparsec_plan_info_t> infos;
+    infos.reserve(plan->variants.size());
     for (size_t i = 0; i < plan->variants.size(); ++i)
       infos.push_back(planInfo(i));
     ASSERT_OK(loadPlan(saved));
