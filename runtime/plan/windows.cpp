@@ -2,6 +2,7 @@
 #include "plan/windows.h"
 
 #include <algorithm>
+#include <span>
 
 namespace sparsec::runtime {
 
@@ -12,11 +13,17 @@ constexpr int64_t maxBlockColumns = int64_t(1) << (32 - windowGroupBits);
 
 constexpr uint32_t step(uint32_t column, uint32_t block) { return column | block << 16; }
 
-/// Fills the sections, window after window.
+/// Fills the sections, window after window. The arrays grow once for a window and are written by index: a branch for
+/// each element, to grow or to see a new column, took most of the time.
 class WindowBuilder {
 public:
-  explicit WindowBuilder(const WindowInput &input) : input(input), gatherer(input.pattern), products(input.groups) {
+  explicit WindowBuilder(const WindowInput &input)
+      : input(input), gatherer(input.pattern), products(input.groups), productCounts(input.groups) {
     windows.columnOffsets = windows.blockOffsets = windows.stepOffsets = {0};
+    const auto blocks = size_t(input.pattern.count());
+    windows.columns.reserve(blocks + 1);
+    windows.blocks.reserve(blocks + 1);
+    windows.steps.reserve(blocks + blocks / 4 + 1);
   }
 
   /// False where the window has more than the sections can number.
@@ -25,41 +32,53 @@ public:
 
 private:
   void addBlocks(const std::vector<PlacedBlock> &blocks);
-  void addSteps(const std::vector<uint32_t> &groupProducts);
+  void addSteps(int64_t group);
   void addColumns();
 
   const WindowInput &input;
   BlockGatherer gatherer;
   Windows windows;
-  // The window that is being added has these two.
+  // The window that is being added has these.
   std::vector<uint32_t> columns;               // block columns
-  std::vector<std::vector<uint32_t>> products; // the steps of each group that multiply
+  std::vector<std::vector<uint32_t>> products; // the steps of each group that multiply, in the first places
+  std::vector<size_t> productCounts;
 };
 
 void WindowBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
-  columns.clear();
-  for (std::vector<uint32_t> &each : products)
-    each.clear();
+  columns.resize(blocks.size());
+  for (int64_t group = 0; group < input.groups; ++group) {
+    products[group].resize(blocks.size());
+    productCounts[group] = 0;
+  }
+  const size_t first = windows.blocks.size();
+  windows.blocks.resize(first + blocks.size());
+  size_t columnCount = 0;
   for (uint32_t number = 0; number < blocks.size(); ++number) {
     const PlacedBlock &each = blocks[number];
-    if (columns.empty() || columns.back() != each.column)
-      columns.push_back(each.column);
-    products[each.place].push_back(step(uint32_t(columns.size() - 1), number));
-    windows.blocks.push_back({each.block, int32_t(each.column)});
+    columnCount += number == 0 || each.column != blocks[number - 1].column;
+    columns[columnCount - 1] = each.column;
+    products[each.place][productCounts[each.place]++] = step(uint32_t(columnCount - 1), number);
+    windows.blocks[first + number] = {each.block, int32_t(each.column)};
   }
+  columns.resize(columnCount);
 }
 
 /// Adds the steps of one group, with steps that only wait wherever it would skip too many columns. The limits at both
 /// ends of a window add up to what may be skipped inside, so that windows may follow each other in any order.
-void WindowBuilder::addSteps(const std::vector<uint32_t> &groupProducts) {
+void WindowBuilder::addSteps(int64_t group) {
   const auto count = int64_t(columns.size()), skippedAtEnd = input.slots / 2;
+  const std::span<const uint32_t> ofGroup(products[group].data(), productCounts[group]);
+  const size_t first = windows.steps.size();
+  // A step that only waits passes over as many columns as there are slots, but for those at the ends.
+  windows.steps.resize(first + ofGroup.size() + size_t(count / input.slots) + 2);
+  uint32_t *end = windows.steps.data() + first;
   int64_t next = 0, limit = input.slots - input.slots / 2 - 1; // the next step is for a column in [next, limit]
   auto add = [&](uint32_t added) {
-    windows.steps.push_back(added);
+    *end++ = added;
     next = stepColumn(added) + 1;
     limit = next + input.slots - 1;
   };
-  for (uint32_t product : groupProducts) {
+  for (uint32_t product : ofGroup) {
     while (stepColumn(product) > limit)
       add(step(uint32_t(limit), noWindowBlock));
     add(product);
@@ -69,17 +88,20 @@ void WindowBuilder::addSteps(const std::vector<uint32_t> &groupProducts) {
     const int64_t last = std::max<int64_t>(count - 1 - skippedAtEnd, 0);
     add(step(uint32_t(std::min(last, limit)), noWindowBlock));
   }
+  windows.steps.resize(size_t(end - windows.steps.data()));
   windows.stepOffsets.push_back(int32_t(windows.steps.size()));
 }
 
 /// After the steps of all groups, which say how many groups use a column.
 void WindowBuilder::addColumns() {
   const size_t first = windows.columns.size();
-  for (uint32_t column : columns)
-    windows.columns.push_back(column << windowGroupBits | uint32_t(input.groups));
+  windows.columns.resize(first + columns.size());
+  uint32_t *entries = windows.columns.data() + first;
+  for (size_t i = 0; i < columns.size(); ++i)
+    entries[i] = columns[i] << windowGroupBits | uint32_t(input.groups);
   const auto begin = windows.stepOffsets.end() - input.groups - 1;
   for (int32_t number = *begin; number < windows.stepOffsets.back(); ++number)
-    --windows.columns[first + stepColumn(windows.steps[number])];
+    --entries[stepColumn(windows.steps[number])];
 }
 
 bool WindowBuilder::add(const int32_t *rows) {
@@ -88,8 +110,8 @@ bool WindowBuilder::add(const int32_t *rows) {
   if (blocks.size() > maxInWindow)
     return false;
   addBlocks(blocks);
-  for (const std::vector<uint32_t> &each : products)
-    addSteps(each);
+  for (int64_t group = 0; group < input.groups; ++group)
+    addSteps(group);
   addColumns();
   windows.columnOffsets.push_back(int32_t(windows.columns.size()));
   windows.blockOffsets.push_back(int32_t(windows.blocks.size()));
