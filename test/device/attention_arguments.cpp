@@ -62,6 +62,7 @@ void AttentionArguments::placeArgument(size_t number) {
   case SPARSEC_ATTENTION_KEY:
     return placeRows(number, shape.keyHeads, shape.keys, keySeed, 1);
   case SPARSEC_ATTENTION_VALUE:
+    valueDtype = sparsec_kernel_argument(kernel, number)->dtype;
     return placeRows(number, shape.keyHeads, shape.keys, valueSeed, 1);
   case SPARSEC_ATTENTION_RESULT:
     placeRows(number, shape.heads, shape.queries, 0, 0);
@@ -312,6 +313,11 @@ double AttentionArguments::scoreError() const {
   return isApproximate ? 20 * 0x1.03p-11 : 0;
 }
 
+/// The error that rounding a small weight adds, for values whose mean magnitude is about 1. In bf16 a sink far above
+/// all scores leaves weights below 2^-126, which may count as 0, of values below 8. In f16 weights below 2^-14 are
+/// multiples of 2^-24.
+double AttentionArguments::smallWeightError() const { return valueDtype == SPARSEC_DTYPE_F16 ? 0x1p-25 : 0x1p-123; }
+
 std::string AttentionArguments::checkRow(const Expected &expected, int64_t row) const {
   int64_t query = row % shape.queries, head = row / shape.queries % shape.heads;
   int64_t batch = row / shape.queries / shape.heads, width = result->view().sizes[1];
@@ -324,8 +330,7 @@ std::string AttentionArguments::checkRow(const Expected &expected, int64_t row) 
     double allowed = isEmpty ? 0 : allowedError(result->view().dtype, exact, expected.magnitude[row * width + d]);
     // Errors of all scores change a mean of values by as much of the mean magnitude, which is about 1.
     allowed += isEmpty ? 0 : 2 * scoreError() * (1 + std::abs(exact));
-    // A sink far above all scores leaves weights below 2^-126, of values below 8, which may count as 0.
-    allowed += isEmpty ? 0 : double(shape.keys) * 0x1p-123;
+    allowed += isEmpty ? 0 : double(shape.keys) * smallWeightError();
     double got = result->get(memoryRow(batch, head, shape.heads, query, shape.queries), d);
     // The negation catches NaN.
     if (!(std::abs(got - exact) <= allowed))

@@ -69,6 +69,7 @@ private:
   sparsec_dense_t rowsView(const PlacedTensor &tensor, int64_t heads, int64_t length) const;
   int64_t memoryRow(int64_t batch, int64_t head, int64_t heads, int64_t position, int64_t length) const;
   double scoreError() const;
+  double smallWeightError() const;
   std::string checkRow(const Expected &expected, int64_t row) const;
   double dimension() const;
   int64_t widthOf(size_t number) const;
@@ -86,6 +87,7 @@ private:
   ListBuffers partialBuffers, fullBuffers;
   harness::DeviceBuffer workspace;
   PlacedTensor *result = nullptr, *lse = nullptr;
+  uint32_t valueDtype = SPARSEC_DTYPE_NONE;
 };
 
 } // namespace sparsec::device_test
