@@ -4,6 +4,7 @@
 
 #include "Ptx.h"
 #include "StoreTile.h"
+#include "Swizzle.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -83,8 +84,8 @@ private:
 
   /// Address of 16 bytes: unit `unit` of row `row` of a swizzled buffer.
   Value swizzled(Value buffer, Value row, Value unit) {
-    Value key = rowBytes == 128 ? b.bitAnd(row, 7) : b.bitAnd(b.shiftRight(row, 1), 3);
-    return b.byteOffset(buffer, b.add(b.mul(row, rowBytes), b.shiftLeft(b.bitXor(unit, key), 4)));
+    Value place = Swizzle::ofRow(rowBytes).place(b, row, unit);
+    return b.byteOffset(buffer, b.add(b.mul(row, rowBytes), b.shiftLeft(place, 4)));
   }
 
   /// Four 8x8 matrices at a time: two groups of 8 columns, each with its upper and lower 8 rows. Lanes 8 i .. 8 i + 7

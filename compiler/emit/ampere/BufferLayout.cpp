@@ -4,38 +4,22 @@
 
 #include "Ptx.h"
 
-#include "llvm/Support/MathExtras.h"
-
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
 /// Rows of 12 vectors are 8 of 4 banks and a half apart: every second row begins where the first one did.
-int64_t BufferLayout::swizzledVectors() {
+Swizzle BufferLayout::swizzle() {
   int64_t vectors = vectorsOfRow();
-  return std::min<int64_t>(vectors & -vectors, 8);
-}
-
-/// A vector is stored at its number xor a key of the row, chosen so that the same vector of 8 consecutive rows is in 8
-/// different groups of 4 banks: ldmatrix reads those together.
-Value BufferLayout::swizzleKey(Value row) {
-  int64_t vectors = swizzledVectors();
-  if (vectors == 8)
-    return b.bitAnd(row, 7);
-  return b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / vectors)), vectors - 1);
-}
-
-int64_t BufferLayout::swizzleKey(int64_t row) {
-  int64_t vectors = swizzledVectors();
-  return row / (8 / vectors) % vectors;
+  return {std::min<int64_t>(vectors & -vectors, 8)};
 }
 
 Value BufferLayout::address(Value slot, const Place &place) {
   Value lane = b.add(b.mul(place.row, vectorsOfRow() * vectorBytes),
-                     b.mul(b.bitXor(place.vector, swizzleKey(place.row)), vectorBytes));
+                     b.mul(swizzle().place(b, place.row, place.vector), vectorBytes));
   // Swizzled vectors begin at multiples of their size: the xor stays inside of them and can come last.
-  int64_t vectors = swizzledVectors();
-  int64_t flipped = swizzleKey(place.constantRow) ^ (place.constantVector % vectors);
+  int64_t vectors = swizzle().vectors;
+  int64_t flipped = swizzle().key(place.constantRow) ^ (place.constantVector % vectors);
   Value pointer = b.flipAddressBits(b.byteOffset(ring.slotPointer(buffer, slot), lane), flipped * vectorBytes);
   int64_t constantVectors = place.constantRow * vectorsOfRow() + place.constantVector / vectors * vectors;
   return b.byteOffset(pointer, constantVectors * vectorBytes);

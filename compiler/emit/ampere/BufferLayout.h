@@ -5,6 +5,7 @@
 #define SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
 
 #include "Ring.h"
+#include "Swizzle.h"
 
 namespace sparsec {
 
@@ -40,9 +41,7 @@ public:
 private:
   /// As many neighbouring vectors of a row change places with each other: the largest power of two that divides it, at
   /// most 8.
-  int64_t swizzledVectors();
-  mlir::Value swizzleKey(mlir::Value row);
-  int64_t swizzleKey(int64_t row);
+  Swizzle swizzle();
 
   KernelBuilder &b;
   Ring &ring;

@@ -3,6 +3,7 @@
 #include "hopper/Products.h"
 
 #include "Ptx.h"
+#include "Swizzle.h"
 #include "hopper/TensorCopy.h"
 
 using namespace mlir;
@@ -96,10 +97,8 @@ private:
   }
 
   KernelBuilder::Values load(int64_t offset, Value row, Value vector) {
-    Value key = panelBytes == 128  ? b.bitAnd(row, 7)
-                : panelBytes == 64 ? b.bitAnd(b.shiftRight(row, 1), 3)
-                                   : b.bitAnd(b.shiftRight(row, 2), 1);
-    Value inPanel = b.add(b.mul(row, panelBytes), b.shiftLeft(b.bitXor(vector, key), 4));
+    Value place = Swizzle::ofRow(panelBytes).place(b, row, vector);
+    Value inPanel = b.add(b.mul(row, panelBytes), b.shiftLeft(place, 4));
     return ptx::loadMatrix(b, b.byteOffset(b.byteOffset(first, offset), inPanel), 4, isTransposed);
   }
 
