@@ -233,7 +233,8 @@ private:
   uint32_t argumentIn(uint32_t slot) const { return operandIn(slot).argument; }
   /// The number of tiles that cover a dimension and do not cross blocks.
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
-  void describeGrid(StageRecord &stage) const;
+  /// `schedule` is null for the host.
+  void describeGrid(StageRecord &stage, ScheduleAttr schedule) const;
   std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment) const;
   FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function, bool hasWindows) const;
 
@@ -267,7 +268,7 @@ static bool hasWindows(const StageRecord &stage) {
   return (requiredSections(stage) & 1u << SPARSEC_PLAN_WINDOW_ROWS) != 0;
 }
 
-void VariantDescriber::describeGrid(StageRecord &stage) const {
+void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule) const {
   const sparsec_stage_info_t &info = stage.info;
   switch (kernel.operation.kind) {
   case SPARSEC_OPERATION_ATTENTION:
@@ -289,8 +290,9 @@ void VariantDescriber::describeGrid(StageRecord &stage) const {
   case SPARSEC_OPERATION_SDDMM: {
     uint32_t columns = kernel.arguments[argumentIn(SPARSEC_SDDMM_PATTERN)].block_columns;
     bool isTransposed = operandIn(SPARSEC_SDDMM_RIGHT).layout == SPARSEC_LAYOUT_TRANSPOSED;
-    // A tile of the host has one block, without a stride.
-    uint32_t blocks = std::max(info.tile_n / uint32_t(blockStride(columns, isTransposed)), 1u);
+    uint32_t blocks = 1; // of a tile
+    if (schedule)
+      blocks = info.tile_n / uint32_t(blockStride(toSchedule(schedule).instruction, columns, isTransposed));
     uint32_t panel = info.cluster * blocks * columns;
     // Blocks are written as a whole, also where M cuts them: all block rows have as many tile rows.
     uint32_t blockRows = kernel.arguments[argumentIn(SPARSEC_SDDMM_PATTERN)].block_rows;
@@ -394,10 +396,10 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   FailureOr<std::vector<sparsec_plan_cost_info_t>> planCosts = describePlanCosts(function, hasWindows(*stage));
   if (failed(planCosts))
     return failure();
-  describeGrid(*stage);
+  auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+  describeGrid(*stage, schedule);
   VariantRecord variant;
   variant.info.required_sections = requiredSections(*stage);
-  auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
   variant.requirements = describeRequirements(*stage, variant.info.alignment);

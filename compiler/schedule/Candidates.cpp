@@ -88,11 +88,30 @@ static std::pair<int64_t, int64_t> warpGrid(int64_t tileM, int64_t tileN, int64_
   return best;
 }
 
-static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &chip, CopyMethod copy,
+namespace {
+/// The columns of a tile: multiples of `unit`, and no more than `most`.
+struct TileWidths {
+  int64_t unit, most;
+};
+} // namespace
+
+static TileWidths tileWidths(const ProblemDescription & /*problem*/) { return {1, 512}; }
+
+/// The threads hold the column of each block of a tile.
+static TileWidths tileWidths(const SampledDescription &problem) {
+  constexpr int64_t mostBlocks = 16;
+  int64_t stride = blockStride(MatrixInstruction::MmaSync, problem);
+  return {stride, mostBlocks * stride};
+}
+
+template <typename Description>
+static void addMmaSyncCandidates(const Description &problem, const Chip &chip, CopyMethod copy,
                                  std::vector<Schedule> &schedules) {
   // Scalar copies are for operands that nothing else can read: a modest tile does.
   bool isScalar = copy == CopyMethod::Scalar;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
+  TileWidths widths = tileWidths(problem);
+  const int64_t narrow = std::max<int64_t>(64, widths.unit), modest = std::max<int64_t>(128, widths.unit);
   std::vector<int64_t> tileMs = {std::min<int64_t>(problem.blockRows, isScalar ? 64 : 128)};
   for (int64_t tileM : {128, 64, 32, 16})
     if (tileM < tileMs.front())
@@ -106,7 +125,8 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
             isLegal &= tileK % depthOf(info, problem.elementType) == 0;
             isLegal &= tileK <= problem.blockColumns || !problem.hasScales;
-            if (warpsM == 0 || !isLegal || (isScalar && (tileN > 128 || tileK > 32 || warps > 4 || ctasPerSm > 1)))
+            isLegal &= tileN % widths.unit == 0 && tileN <= widths.most;
+            if (warpsM == 0 || !isLegal || (isScalar && (tileN > modest || tileK > 32 || warps > 4 || ctasPerSm > 1)))
               continue;
             Schedule schedule;
             schedule.instruction = info.instruction;
@@ -122,7 +142,7 @@ static void addMmaSyncCandidates(const ProblemDescription &problem, const Chip &
               schedule.consumerRegisters = std::min(chip.preferredRegistersPerThread, share);
             schedules.push_back(complete(schedule, problem, chip));
             // The last resort of a thread that holds few sums: as many registers as there are.
-            if (schedule.consumerRegisters != 0 && tileN == 64 && warps == 4 && ctasPerSm == 1) {
+            if (schedule.consumerRegisters != 0 && tileN == narrow && warps == 4 && ctasPerSm == 1) {
               schedule.consumerRegisters = share;
               schedules.push_back(complete(schedule, problem, chip));
             }
@@ -207,9 +227,17 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
 std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &problem, const Chip &chip,
                                                   int64_t alignment) {
   std::vector<Schedule> schedules;
-  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
-  if (copy && chip.find(MatrixInstruction::Wgmma))
-    addWgmmaCandidates(problem, chip, *copy, problem.blockStride, schedules);
+  for (const InstructionRate &rate : chip.instructions) {
+    std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
+    if (!copy)
+      continue;
+    if (rate.instruction == MatrixInstruction::Wgmma)
+      addWgmmaCandidates(problem, chip, *copy, blockStride(rate.instruction, problem), schedules);
+    else
+      addMmaSyncCandidates(problem, chip, *copy, schedules);
+    // A slower instruction would be of no use.
+    break;
+  }
   return schedules;
 }
 

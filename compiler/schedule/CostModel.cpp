@@ -140,6 +140,10 @@ Cost sparsec::estimateCost(const Schedule &schedule, const ProblemDescription &p
   return cost;
 }
 
+Cost sparsec::estimateCost(const Schedule &schedule, const SampledDescription &problem, const Chip &chip) {
+  return estimateCost(schedule, productOf(problem, schedule.instruction), chip);
+}
+
 int64_t sparsec::chooseGroupM(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
   double workers = double(chip.multiprocessors * schedule.ctasPerSm / schedule.cluster);
   double depth = stepsOfTile(schedule, problem).depth;
@@ -150,4 +154,8 @@ int64_t sparsec::chooseGroupM(const Schedule &schedule, const ProblemDescription
   // Otherwise `groupM` rows of A and workers / groupM panels of X are read at a time: the least sum.
   double panel = double(schedule.tileN * schedule.cluster);
   return int64_t(std::bit_floor(uint64_t(std::max(1.0, std::sqrt(workers * panel / double(schedule.tileM))))));
+}
+
+int64_t sparsec::chooseGroupM(const Schedule &schedule, const SampledDescription &problem, const Chip &chip) {
+  return chooseGroupM(schedule, productOf(problem, schedule.instruction), chip);
 }

@@ -40,9 +40,11 @@ double overlapped(std::initializer_list<double> times, const Chip &chip);
 
 /// Expects a schedule whose instruction the chip has.
 Cost estimateCost(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);
+Cost estimateCost(const Schedule &schedule, const SampledDescription &problem, const Chip &chip);
 
 /// Tile rows that should share a column panel at a time when there is no plan. Expects an instruction of the chip.
 int64_t chooseGroupM(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip);
+int64_t chooseGroupM(const Schedule &schedule, const SampledDescription &problem, const Chip &chip);
 
 } // namespace sparsec
 

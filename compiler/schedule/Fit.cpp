@@ -388,21 +388,17 @@ Fit sparsec::checkFit(const Schedule &schedule, const ProblemDescription &proble
   return fit;
 }
 
-static Fit checkIsWgmma(const Schedule &schedule, const char *op) {
-  const char *wgmma = infoOf(MatrixInstruction::Wgmma).name;
-  if (schedule.instruction == MatrixInstruction::Wgmma)
-    return {};
-  return broken(Limit::Instruction, fmt::format("expects instruction = {} for {}, but got {}", wgmma, op,
-                                                infoOf(schedule.instruction).name));
+/// A tile has whole blocks. So has a consumer with one instruction; one that repeats it may have a part of a block.
+static Fit checkBlocksOfTile(const Schedule &schedule, const SampledDescription &problem) {
+  int64_t stride = blockStride(schedule.instruction, problem);
+  if (infoOf(schedule.instruction).isRepeated)
+    return multipleOf("tile_n", schedule.tileN, stride);
+  return multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, stride);
 }
 
-/// Only wgmma has a program for it yet, and a consumer computes whole blocks.
 Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &problem, const Chip &chip, Origin origin) {
-  if (Fit fit = checkIsWgmma(schedule, "sddmm"); !fit.ok())
-    return fit;
-  const ProblemDescription &product = problem;
-  return firstBroken({multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, problem.blockStride),
-                      checkFit(schedule, product, chip, origin)});
+  return firstBroken({checkBlocksOfTile(schedule, problem),
+                      checkFit(schedule, productOf(problem, schedule.instruction), chip, origin)});
 }
 
 /// A tile is whole rows of a block of the result.
@@ -415,8 +411,10 @@ static Fit checkPairedTile(const Schedule &schedule, const PairedDescription &pr
 
 /// Only wgmma has a program for it yet.
 Fit sparsec::checkFit(const Schedule &schedule, const PairedDescription &problem, const Chip &chip, Origin origin) {
-  if (Fit fit = checkIsWgmma(schedule, "spgemm"); !fit.ok())
-    return fit;
+  const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma);
+  if (schedule.instruction != wgmma.instruction)
+    return broken(Limit::Instruction, fmt::format("expects instruction = {} for spgemm, but got {}", wgmma.name,
+                                                  infoOf(schedule.instruction).name));
   const ProblemDescription &product = problem;
   return firstBroken({checkPairedTile(schedule, problem), checkFit(schedule, product, chip, origin)});
 }

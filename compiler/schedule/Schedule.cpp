@@ -2,6 +2,8 @@
 
 #include "Schedule.h"
 
+#include <algorithm>
+#include <bit>
 #include <fmt/format.h>
 
 using namespace sparsec;
@@ -57,11 +59,27 @@ int64_t sparsec::columnsOfPanels(int64_t columns) {
   return (columns + panel - 1) / panel * panel;
 }
 
-int64_t sparsec::blockStride(int64_t blockColumns, bool isTransposed) {
+int64_t sparsec::blockStride(MatrixInstruction instruction, int64_t blockColumns, bool isTransposed) {
   constexpr int64_t columnsOfPanel = 64;
+  if (infoOf(instruction).slotLayout == SlotLayout::Units16)
+    return int64_t(std::bit_ceil(uint64_t(blockColumns)));
   if (isTransposed && columnsOfPanel % blockColumns == 0)
     return blockColumns;
-  return (blockColumns + columnsOfPanel - 1) / columnsOfPanel * columnsOfPanel;
+  return columnsOfPanels(blockColumns);
+}
+
+int64_t sparsec::blockStride(MatrixInstruction instruction, const SampledDescription &problem) {
+  return blockStride(instruction, problem.patternColumns, problem.xTransposed);
+}
+
+ProblemDescription sparsec::productOf(const SampledDescription &problem, MatrixInstruction instruction) {
+  const MatrixInstructionInfo &info = infoOf(instruction);
+  ProblemDescription product = problem;
+  if (!info.isRepeated)
+    product.blockRows = std::max(problem.blockRows, info.m);
+  product.m = (problem.m + problem.blockRows - 1) / problem.blockRows * product.blockRows;
+  product.n = std::max(problem.n, blockStride(instruction, problem));
+  return product;
 }
 
 int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {

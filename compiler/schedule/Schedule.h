@@ -43,10 +43,15 @@ struct ProblemDescription {
 
 /// What is known about a dense product A B^T that is sampled at the blocks of a pattern: that of the product of A,
 /// whose rows are dense, and of as many columns as are stored in a row of blocks. A tile has blocks of one block row.
+/// `wTransposed` and `xTransposed` say that A is K x M and B is N x K. Steps go along K, `blockColumns` at a time.
 struct SampledDescription : ProblemDescription {
-  /// Columns of a tile from one block to the next.
-  int64_t blockStride = 0;
+  /// Those of a block of the pattern.
+  int64_t patternColumns = 0;
 };
+
+/// The product as tiles of an instruction cover it: an instruction that a consumer does not repeat has all its rows
+/// also where a block has fewer, and a tile has a whole block at least.
+ProblemDescription productOf(const SampledDescription &problem, MatrixInstruction instruction);
 
 /// What is known about a product of two block-sparse matrices: that of A and of as many columns as a block of B has. A
 /// tile has rows of one block of the result.
@@ -58,10 +63,11 @@ struct PairedDescription : ProblemDescription {
 /// The columns of a buffer for `columns` of B: tensor copies bring whole panels.
 int64_t columnsOfPanels(int64_t columns);
 
-/// The columns of a tile from one block to the next, where each block brings `blockColumns` of B. With K contiguous
-/// (`isTransposed`) blocks lie side by side. Otherwise copies bring 64 columns at a time, and so they do for blocks
-/// that do not fill such 64 columns.
-int64_t blockStride(int64_t blockColumns, bool isTransposed);
+/// The columns of a tile from one block to the next, where each block brings `blockColumns` of B. In slots of units of
+/// 16 bytes they are a power of two. Tensor copies with K contiguous (`isTransposed`) bring blocks side by side.
+/// Otherwise they bring 64 columns at a time, and so they do for blocks that do not fill such 64 columns.
+int64_t blockStride(MatrixInstruction instruction, int64_t blockColumns, bool isTransposed);
+int64_t blockStride(MatrixInstruction instruction, const SampledDescription &problem);
 
 /// What the steps of a tile are. The values equal those of the dialect.
 enum class TileWalk { Blocks = 1, Windows = 2, Streams = 3 };

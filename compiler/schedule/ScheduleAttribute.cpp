@@ -100,7 +100,6 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
 }
 
 SampledDescription sparsec::describeProblem(SddmmOp sddmm, double density) {
-  const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma);
   BsrType pattern = sddmm.getPattern().getType();
   RankedTensorType left = sddmm.getLeft().getType(), result = sddmm.getResult().getType();
   int64_t m = assumedSize, n = assumedSize;
@@ -110,17 +109,18 @@ SampledDescription sparsec::describeProblem(SddmmOp sddmm, double density) {
   SampledDescription problem;
   problem.elementType = toElementType(left.getElementType());
   problem.outputBytes = bytesOfType(result.getElementType());
+  problem.wTransposed = sddmm.getALayout() == LeftLayout::km;
   problem.xTransposed = sddmm.getBLayout() == DenseLayout::nk;
   problem.hasEpilogue = sddmm.hasEpilogue();
   problem.epilogueBytes = epilogueBytesOf(sddmm);
   problem.storesInBoxes = pattern.getBlockColumns() % 64 == 0;
-  problem.blockStride = blockStride(pattern.getBlockColumns(), problem.xTransposed);
-  // Rows of A are dense, and walked as deep as a stage is. An instruction has the rows of a small block, and more.
+  problem.patternColumns = pattern.getBlockColumns();
+  // Rows of A are dense, and walked as deep as a stage is.
   problem.density = 1;
-  problem.blockColumns = granule(wgmma, problem.elementType);
-  problem.blockRows = std::max<int64_t>(pattern.getBlockRows(), wgmma.m);
-  problem.m = (m + pattern.getBlockRows() - 1) / pattern.getBlockRows() * problem.blockRows;
-  problem.n = std::max<int64_t>(int64_t(double(n) * density), problem.blockStride);
+  problem.blockColumns = granule(infoOf(MatrixInstruction::Wgmma), problem.elementType);
+  problem.blockRows = pattern.getBlockRows();
+  problem.m = m;
+  problem.n = int64_t(double(n) * density);
   setIfStatic(problem.k, left.getDimSize(1 - sddmm.getRowDimension()));
   return problem;
 }

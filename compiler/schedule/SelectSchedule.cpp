@@ -170,7 +170,7 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       if (auto attention = dyn_cast<AttentionOp>(kernel.getAnchor()))
         selected = SelectionFor(kernel, describeProblem(attention), *chip).run();
       else if (auto sddmm = dyn_cast<SddmmOp>(kernel.getAnchor()))
-        selected = select(kernel, describeProblem(sddmm, expectDensity), *chip);
+        selected = SelectionFor(kernel, describeProblem(sddmm, expectDensity), *chip).run();
       else if (auto spgemm = dyn_cast<SpgemmOp>(kernel.getAnchor()))
         selected = select(kernel, describeProblem(spgemm, expectDensity), *chip);
       else
@@ -198,13 +198,6 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
   LogicalResult select(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
     if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
       return refuse(kernel, problem, chip);
-    return SelectionFor(kernel, problem, chip).run();
-  }
-
-  LogicalResult select(KernelOp kernel, const SampledDescription &problem, const Chip &chip) {
-    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
-      return kernel.emitOpError("expects the host or a chip with wgmma and tma for sparsec.sddmm, but got ")
-             << chip.name << ", for which it has no lowering yet";
     return SelectionFor(kernel, problem, chip).run();
   }
 

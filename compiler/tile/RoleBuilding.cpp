@@ -102,6 +102,12 @@ TileCoordinates sparsec::tileCoordinates(ImplicitLocOpBuilder &b, ScheduleAttr s
   return at;
 }
 
+GroupPart sparsec::partOf(ImplicitLocOpBuilder &b, ScheduleAttr schedule, Value group, int64_t rows, int64_t columns) {
+  Value row = multiply(b, divide(b, group, schedule.getConsumersN()), rows);
+  Value column = multiply(b, remainder(b, group, schedule.getConsumersN()), columns);
+  return {group, row, column};
+}
+
 bool sparsec::mayCutBlocks(BsrType matrix, RankedTensorType dense, bool isTransposed) {
   return matrix.mayBeCutBy(matrix.getColumns()) && matrix.mayBeCutBy(dense.getDimSize(isTransposed ? 1 : 0));
 }

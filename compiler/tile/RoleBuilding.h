@@ -40,6 +40,14 @@ struct TileCoordinates {
 TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix,
                                 mlir::Value tileRow, mlir::Value panel);
 
+/// A group of the role that multiplies, and the first row and column of its part of the tile.
+struct GroupPart {
+  mlir::Value group, row, column;
+};
+/// The parts have so many rows and columns.
+GroupPart partOf(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, mlir::Value group, int64_t rows,
+                 int64_t columns);
+
 /// Whether K may end inside a block of the matrix, whose product with X has this type.
 bool mayCutBlocks(BsrType matrix, mlir::RankedTensorType dense, bool isTransposed);
 

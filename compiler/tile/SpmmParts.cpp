@@ -94,12 +94,6 @@ SpmmParts::Values SpmmParts::coordinatesOfX(Value k, Value column) {
   return isTransposed() ? Values{column, k} : Values{k, column};
 }
 
-SpmmParts::GroupPart SpmmParts::partOf(Value group) {
-  Value row = multiply(b, divide(b, group, schedule.getConsumersN()), rowsOfGroup);
-  Value column = multiply(b, remainder(b, group, schedule.getConsumersN()), columnsOfGroup());
-  return {group, row, column};
-}
-
 void SpmmParts::storeTile(const Tile &tile, const GroupPart &part, Value sum) {
   store->moveBefore(b.getInsertionBlock(), b.getInsertionPoint());
   store.getAccumulatorMutable().assign(sum);

@@ -36,11 +36,7 @@ protected:
                           mlir::function_ref<mlir::Value(mlir::Value x)> multiply);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
-  /// A group, and the first row and column of its part of the tile.
-  struct GroupPart {
-    mlir::Value group, row, column;
-  };
-  GroupPart partOf(mlir::Value group);
+  GroupPart partOf(mlir::Value group) { return sparsec::partOf(b, schedule, group, rowsOfGroup, columnsOfGroup()); }
   void storeTile(const Tile &tile, const GroupPart &part, mlir::Value sum);
 
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }

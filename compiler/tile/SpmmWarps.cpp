@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// All warps are one role. Step q of a tile multiplies slot q mod stages, after it has started the copies of step
-// q + stages - 1 into the slot that step q - 1 has left:
-//
-//   copies of steps 0 .. stages - 2
-//   for each step: wait for its copies; barrier of the CTA; copies `ahead` steps later; product
-//
-// With sums of two levels (fp8), the product of a step starts at zero, for some columns at a time, and is then added to
-// the sum.
+// All warps are one role. WarpSteps.h has the order of copies and products. With sums of two levels (fp8), the product
+// of a step starts at zero, for some columns at a time, and is then added to the sum.
 
 #include "SpmmWarps.h"
 
 #include "SpmmParts.h"
+#include "WarpSteps.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -25,17 +20,11 @@ namespace {
 class SpmmWarps : public SpmmParts {
 public:
   explicit SpmmWarps(ProgramOp program)
-      : SpmmParts(program, program.getSchedule().getTileM() / program.getSchedule().getConsumersM()),
-        ahead(schedule.getStages() - 1) {}
+      : SpmmParts(program, program.getSchedule().getTileM() / program.getSchedule().getConsumersM()) {}
 
   void run();
 
 private:
-  /// A step whose copies start: its slot, and the step itself.
-  struct NextCopies {
-    Value slot, step;
-  };
-
   void build();
   Value buildRow(const Tile &tile);
   Value multiplyRow(const Tile &tile);
@@ -43,18 +32,13 @@ private:
   Value multiplyStep(Value slot, Value scale, Value sum);
   Value stepsOf(const Tile &tile);
   Value countSteps(const Tile &tile);
-  NextCopies startCopies(const Tile &tile, Value number, const NextCopies &next);
-  void copyStep(const Tile &tile, const NextCopies &next);
-  SmallVector<Value> loop(Value count, ValueRange inits, ArrayRef<StringRef> names,
-                          function_ref<SmallVector<Value>(Value index, ValueRange carried)> body);
+  void copyStep(const Tile &tile, Value slot, Value step);
 
   int64_t blocksPerStep() { return blockLoop.getBlocksPerStep(); }
-  bool isAsynchronous() { return schedule.getCopy() == Copy::cp_async; }
 
-  int64_t ahead;
-  Value a, x;         // views
-  Values partsOfX;    // with sums of two levels, instead of x
-  Value steps, count; // of the tile: its walk, and how many steps that has
+  Value a, x;      // views
+  Values partsOfX; // with sums of two levels, instead of x
+  Value steps;     // the walk of the tile
 };
 
 void SpmmWarps::run() {
@@ -92,27 +76,19 @@ Value SpmmWarps::buildRow(const Tile &tile) {
 Value SpmmWarps::multiplyRow(const Tile &tile) {
   BarrierOp::create(b); // all warps are done with the slots of the previous tile
   steps = stepsOf(tile);
-  count = countSteps(tile);
-  Value begin = CursorOp::create(b, ring);
+  Value count = countSteps(tile), begin = CursorOp::create(b, ring);
   int64_t values = steps.getDefiningOp<StepsOpInterface>().getStepValues();
   Value first = FirstStepOp::create(b, StepType::get(b.getContext(), values), steps);
-  auto started = loop(i32(b, ahead), {begin, first}, {"free_slot", "step"}, [&](Value index, ValueRange carried) {
-    NextCopies next = startCopies(tile, index, {carried[0], carried[1]});
-    return SmallVector<Value>{next.slot, next.step};
-  });
-  Value zero = ZeroOp::create(b, sumType());
-  auto finished = loop(count, {begin, started[0], started[1], zero}, {"slot", "free_slot", "step", "sum"},
-                       [&](Value index, ValueRange carried) {
-                         Value slot = carried[0];
-                         Value scale = scaleOfStep(tile, index);
-                         if (isAsynchronous())
-                           AwaitCopiesOp::create(b, ahead - 1);
-                         BarrierOp::create(b);
-                         NextCopies next = startCopies(tile, add(b, index, ahead), {carried[1], carried[2]});
-                         Value sum = multiplyStep(slot, scale, carried[3]);
-                         return SmallVector<Value>{NextOp::create(b, ring, slot), next.slot, next.step, sum};
-                       });
-  return finished.back();
+  auto copies = [&](Value, Value slot, ValueRange step) { copyStep(tile, slot, step.front()); };
+  auto advance = [&](ValueRange step) -> Values {
+    return {NextStepOp::create(b, step.front().getType(), steps, step.front())};
+  };
+  auto product = [&](Value number, Value slot, Value sum, function_ref<void()> meet) {
+    Value scale = scaleOfStep(tile, number);
+    meet();
+    return multiplyStep(slot, scale, sum);
+  };
+  return WarpSteps(b, schedule, ring, count).run(begin, first, {"step"}, sumType(), copies, advance, product);
 }
 
 /// A step has several blocks only where they have no scales.
@@ -144,27 +120,14 @@ Value SpmmWarps::countSteps(const Tile &tile) {
   return multiply(b, blocks, blockLoop.getChunks());
 }
 
-/// Starts the copies of step `number`, if there is one.
-SpmmWarps::NextCopies SpmmWarps::startCopies(const Tile &tile, Value number, const NextCopies &next) {
-  Value exists = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, count);
-  auto group = CopyGroupOp::create(b, exists);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.createBlock(&group.getBody());
-    copyStep(tile, next);
-  }
-  return {NextOp::create(b, ring, next.slot), NextStepOp::create(b, next.step.getType(), steps, next.step)};
-}
-
-void SpmmWarps::copyStep(const Tile &tile, const NextCopies &next) {
+void SpmmWarps::copyStep(const Tile &tile, Value slot, Value step) {
   auto walk = steps.getDefiningOp<StepsOpInterface>();
   SmallVector<Type> types(walk.getReadValues(), b.getI32Type());
-  auto read = ReadStepOp::create(b, types, steps, next.step);
+  auto read = ReadStepOp::create(b, types, steps, step);
   Value block = read.getResult(0), k = read.getResult(1);
   ValueRange columns = read.getResults().slice(2, blocksPerStep());
   ValueRange otherBlocks = read.getResults().drop_front(2 + blocksPerStep());
-  auto copyOfA =
-      CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, next.slot, /*index=*/0);
+  auto copyOfA = CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, slot, /*index=*/0);
   if (mayCutBlocks() || blocksPerStep() > 1)
     copyOfA.getBlockColumnsMutable().assign(columns);
   if (!otherBlocks.empty()) {
@@ -177,22 +140,11 @@ void SpmmWarps::copyStep(const Tile &tile, const NextCopies &next) {
     return int64_t(blockLoop.getChunks()) > 1 ? add(b, depth, k) : depth;
   });
   auto copyOfX =
-      CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depths[0], tile.at.column), ring, next.slot, /*index=*/1);
+      CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depths[0], tile.at.column), ring, slot, /*index=*/1);
   if (depths.size() > 1) {
     copyOfX.getPartsMutable().assign(ValueRange(depths).drop_front());
     copyOfX.setPartDimension(isTransposed() ? 1 : 0);
   }
-}
-
-SmallVector<Value> SpmmWarps::loop(Value count, ValueRange inits, ArrayRef<StringRef> names,
-                                   function_ref<SmallVector<Value>(Value index, ValueRange carried)> body) {
-  auto loop = scf::ForOp::create(b, i32(b, 0), count, i32(b, 1), inits);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(loop.getBody());
-  for (auto [argument, name] : llvm::zip(loop.getRegionIterArgs(), names))
-    named(argument, name);
-  scf::YieldOp::create(b, body(loop.getInductionVar(), loop.getRegionIterArgs()));
-  return SmallVector<Value>(loop.getResults());
 }
 
 } // namespace

@@ -64,4 +64,6 @@ def text_of(kernel):
 
 
 def file_of(kernel):
-    return f"sddmm_{kernel.dtype}_{kernel.block}.mlir"
+    """Kernels with a schedule for wgmma are apart: chips without it refuse them."""
+    kind = "sddmm_wgmma" if schedule_of(kernel)[0] else "sddmm"
+    return f"{kind}_{kernel.dtype}_{kernel.block}.mlir"

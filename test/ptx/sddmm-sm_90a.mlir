@@ -2,8 +2,7 @@
 // RUN: FileCheck %s < %t.ptx
 // RUN: FileCheck %s --check-prefix=PRODUCER < %t.ptx
 
-// One product for tiles whose blocks fill at most half of the columns, one for others. Stores are of blocks. There is no
-// variant for other alignments.
+// One product for tiles whose blocks fill at most half of the columns, one for others. Stores are of blocks.
 // CHECK: .visible .entry sampled(
 // CHECK: .maxntid 384
 // CHECK: .reqnctapercluster 2
@@ -12,7 +11,6 @@
 // CHECK: cp.async.bulk.tensor.3d.global.shared::cta
 // CHECK-COUNT-4: wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16
 // CHECK: cp.async.bulk.tensor.3d.global.shared::cta
-// CHECK-NOT: sampled_unaligned
 
 // A is for both CTAs of the cluster. The slot waits for the bytes of as many blocks as there are.
 // PRODUCER: .visible .entry sampled(

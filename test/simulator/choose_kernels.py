@@ -55,6 +55,8 @@ KERNELS = {
         Spmm("bf16", "16x16", "kn_nm", "same", "gelu"),
         Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
+        Sddmm("bf16", "64x64", "mk_nk", "same", "none"),
+        Sddmm("f16", "32x32", "km_kn", "f32", "everything"),
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
     ],

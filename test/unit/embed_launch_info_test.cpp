@@ -289,6 +289,41 @@ TEST_F(EmbedLaunchInfo, GridIsOfTilesThatDoNotCrossBlocks) {
   expectExtents(second.panel_first, second.panel_count, {{2, SPARSEC_FIELD_SIZE, 0, 128, 128, 0}});
 }
 
+/// With N contiguous, tensor copies bring 64 columns of B for a block of 16. Threads bring blocks side by side. The
+/// width of A and B may be any.
+TEST_F(LaunchInfoOfModule, PanelsOfSampledProductsHaveTheBlocksOfATile) {
+  embed(R"mlir(
+module attributes {sparsec.target = #sparsec.target<"sm_90a">} {
+  sparsec.kernel @sampled(%p: !sparsec.bsr<?x?xbf16, block = 32x16>, %a: tensor<?x?xbf16>, %b: tensor<?x?xbf16>)
+      -> (s: tensor<?x32x16xbf16>) {
+    %s = sparsec.sddmm %p, %a, %b b_layout(kn)
+      : (!sparsec.bsr<?x?xbf16, block = 32x16>, tensor<?x?xbf16>, tensor<?x?xbf16>) -> tensor<?x32x16xbf16>
+    sparsec.return %s : tensor<?x32x16xbf16>
+  }
+  gpu.module @kernels {
+    llvm.func @sampled_0(%p: !llvm.ptr<1>) attributes {sparsec.kernel = @sampled, sparsec.variant = 0 : i64,
+        sparsec.alignment = 16 : i64, sparsec.threads = 384 : i64, sparsec.parameters = [],
+        sparsec.schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 64,
+          stages = 4, consumers_m = 1, consumers_n = 2>} {
+      llvm.return
+    }
+    llvm.func @sampled_1(%p: !llvm.ptr<1>) attributes {sparsec.kernel = @sampled, sparsec.variant = 1 : i64,
+        sparsec.alignment = 16 : i64, sparsec.threads = 128 : i64, sparsec.parameters = [],
+        sparsec.schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 128,
+          tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+      llvm.return
+    }
+  }
+})mlir");
+  const sparsec_stage_info_t &wgmma = stage(variant(0).stage_first), &mmaSync = stage(variant(1).stage_first);
+  expectExtents(wgmma.panel_first, wgmma.panel_count, {{0, SPARSEC_FIELD_SIZE, 1, 64, 64, 0}});
+  expectExtents(mmaSync.panel_first, mmaSync.panel_count, {{0, SPARSEC_FIELD_SIZE, 1, 128, 128, 0}});
+  expectExtents(mmaSync.row_first, mmaSync.row_count,
+                {{0, SPARSEC_FIELD_SIZE, 0, 32, 32, 0}, {3, SPARSEC_FIELD_SIZE, 1, 32, 16, 0}});
+  for (const sparsec_requirement_info_t &requirement : all<sparsec_requirement_info_t>())
+    EXPECT_EQ(requirement.width_alignment, 1u) << "of argument " << requirement.argument;
+}
+
 /// X has a tensor map and needs no whole width; nor does Y, which has none. f32 needs 16 bytes as bf16 does.
 TEST_F(EmbedLaunchInfo, Requirements) {
   const sparsec_requirement_info_t expected[] = {

@@ -267,32 +267,61 @@ TEST(ScheduleChoice, EveryProblemOfF8GetsAScheduleThatFits) {
 }
 
 TEST(ScheduleChoice, BlocksOfATileBeginAtMultiplesOfTheirStride) {
-  EXPECT_EQ(blockStride(16, /*isTransposed=*/true), 16);
-  EXPECT_EQ(blockStride(16, /*isTransposed=*/false), 64);
-  EXPECT_EQ(blockStride(48, /*isTransposed=*/true), 64) << "48 does not divide 64";
-  EXPECT_EQ(blockStride(112, /*isTransposed=*/true), 128);
+  constexpr MatrixInstruction wgmma = MatrixInstruction::Wgmma, mmaSync = MatrixInstruction::MmaSync;
+  EXPECT_EQ(blockStride(wgmma, 16, /*isTransposed=*/true), 16);
+  EXPECT_EQ(blockStride(wgmma, 16, /*isTransposed=*/false), 64);
+  EXPECT_EQ(blockStride(wgmma, 48, /*isTransposed=*/true), 64) << "48 does not divide 64";
+  EXPECT_EQ(blockStride(wgmma, 112, /*isTransposed=*/true), 128);
   for (int64_t whole : {64, 128, 192, 256})
-    EXPECT_EQ(blockStride(whole, /*isTransposed=*/false), whole);
+    EXPECT_EQ(blockStride(wgmma, whole, /*isTransposed=*/false), whole);
+  for (bool isTransposed : {false, true}) {
+    EXPECT_EQ(blockStride(mmaSync, 16, isTransposed), 16);
+    EXPECT_EQ(blockStride(mmaSync, 48, isTransposed), 64);
+    EXPECT_EQ(blockStride(mmaSync, 192, isTransposed), 256);
+  }
+}
+
+TEST(ScheduleChoice, ProductsOfSampledBlocksHaveTheRowsOfAnInstruction) {
+  SampledDescription problem;
+  problem.blockRows = 16;
+  problem.blockColumns = 64;
+  problem.patternColumns = 48;
+  problem.m = 100;
+  problem.n = 10;
+  ProblemDescription wgmma = productOf(problem, MatrixInstruction::Wgmma);
+  EXPECT_EQ(wgmma.blockRows, 64);
+  EXPECT_EQ(wgmma.m, 7 * 64) << "each block row takes the rows of an instruction";
+  EXPECT_EQ(wgmma.n, 64) << "a whole block";
+  ProblemDescription mmaSync = productOf(problem, MatrixInstruction::MmaSync);
+  EXPECT_EQ(mmaSync.blockRows, 16);
+  EXPECT_EQ(mmaSync.m, 7 * 16);
 }
 
 TEST(ScheduleChoice, EverySampledProductGetsAScheduleThatFits) {
   for (int64_t rows = 16; rows <= 256; rows += 16)
     for (int64_t columns = 16; columns <= 256; columns += 16)
-      for (bool isTransposed : {true, false}) {
+      for (int64_t layouts = 0; layouts < 4; ++layouts) {
         SampledDescription problem;
-        problem.blockRows = std::max<int64_t>(rows, 64);
+        problem.blockRows = rows;
         problem.blockColumns = 64;
+        problem.patternColumns = columns;
         problem.density = 1;
-        problem.xTransposed = isTransposed;
+        problem.wTransposed = layouts % 2 == 1;
+        problem.xTransposed = layouts / 2 == 1;
+        problem.hasEpilogue = rows % 32 == 0;
         problem.storesInBoxes = columns % 64 == 0;
-        problem.blockStride = blockStride(columns, isTransposed);
-        SCOPED_TRACE(testing::Message() << rows << "x" << columns << (isTransposed ? " nk" : " kn"));
-        std::vector<Candidate> candidates = rankCandidates(problem, hopper(), 16);
-        ASSERT_FALSE(candidates.empty());
-        const Schedule &schedule = candidates.front().schedule;
-        EXPECT_TRUE(candidates.front().fit.ok()) << candidates.front().fit.message;
-        EXPECT_EQ(schedule.tileN / schedule.consumersN % problem.blockStride, 0);
-        EXPECT_TRUE(candidateSchedules(problem, hopper(), 2).empty()) << "only tensor copies have a program";
-        EXPECT_TRUE(candidateSchedules(problem, ada(), 16).empty());
+        SCOPED_TRACE(testing::Message() << rows << "x" << columns << (problem.wTransposed ? " km" : " mk")
+                                        << (problem.xTransposed ? " nk" : " kn"));
+        for (const Chip &chip : chips())
+          for (int64_t alignment : {2, 16}) {
+            std::vector<Candidate> candidates = rankCandidates(problem, chip, alignment);
+            ASSERT_FALSE(candidates.empty());
+            const Schedule &schedule = candidates.front().schedule;
+            EXPECT_TRUE(candidates.front().fit.ok()) << candidates.front().fit.message;
+            EXPECT_LE(requiredAlignment(schedule, 2), alignment);
+            int64_t stride = blockStride(schedule.instruction, problem);
+            int64_t sharers = infoOf(schedule.instruction).isRepeated ? 1 : schedule.consumersN;
+            EXPECT_EQ(schedule.tileN / sharers % stride, 0);
+          }
       }
 }

@@ -439,8 +439,8 @@ typedef struct sparsec_input_info_s {
  * A way to run a kernel. The runtime takes the first variant whose requirements
  * the call meets, and whose required sections its plan has. The last variant
  * requires no sections, or those that every static pattern has: SPARSEC_PLAN_ROW_STARTS
- * and the two after it. That of spmm and attention requires only that elements are
- * aligned; sddmm has no such variant on a GPU yet.
+ * and the two after it. That of spmm, sddmm and attention requires only that elements
+ * are aligned.
  */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
@@ -543,8 +543,9 @@ typedef struct sparsec_extent_info_s {
  * where M cuts it. Panel p of a tile row has stored blocks
  * p * b up to (p + 1) * b of its block row, as far as there are so many, where
  * the extent of the panels has blocks of b * block columns. There are as many
- * panels as a full block row has. The CTAs of a cluster, and the warpgroups that
- * are side by side in a CTA, share out the blocks of a panel evenly.
+ * panels as a full block row has. With tensor copies the CTAs of a cluster, and
+ * the warpgroups that are side by side in a CTA, share out the blocks of a panel
+ * evenly. Otherwise warps share out the columns of b blocks.
  *
  * SpGEMM: tile rows are those of SpMM, or with a pattern those of SDDMM. Panel p has
  * block column p, or with a pattern stored block p of the block row, if it is there.

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "SddmmParts.h"
+
+#include "ScheduleAttribute.h"
+#include "SharedMemory.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+SddmmParts::SddmmParts(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule)
+    : ProgramBuilder(kernel, schedule), sddmm(sddmm), pattern(sddmm.getPattern().getType()),
+      instruction(toSchedule(schedule).instruction) {}
+
+Value SddmmParts::makeRing(ImplicitLocOpBuilder &b) {
+  MLIRContext *context = b.getContext();
+  int64_t m = schedule.getTileM(), n = schedule.getTileN(), k = schedule.getTileK();
+  auto bufferOf = [&](bool isDepthContiguous, int64_t outer) -> Type {
+    return isDepthContiguous ? BufferType::get(context, outer, k, elementType())
+                             : BufferType::get(context, k, outer, elementType());
+  };
+  Type buffers[] = {bufferOf(!isLeftTransposed(), m), bufferOf(isRightTransposed(), n)};
+  return RingOp::create(b, RingType::get(context, schedule.getStages(), buffers), /*name=*/StringAttr(),
+                        /*messages=*/false);
+}
+
+void SddmmParts::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits,
+                             function_ref<Values(const Tile &tile, ValueRange carried)> body) {
+  auto loop = TileLoopOp::create(b, inits);
+  loop.setPeriodic(true);
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = loop.getBody().front();
+  block.clear(); // a loop that carries nothing has its terminator already
+  b.setInsertionPointToStart(&block);
+  Value panel = block.getArgument(1);
+  ValueRange carried = block.getArguments().drop_front(2);
+  Tile tile;
+  tile.at = tileCoordinates(b, schedule, pattern, block.getArgument(0), panel);
+  auto row = RowBlocksOp::create(b, operand(sddmm.getPattern()), tile.at.blockRow);
+  int64_t most = int64_t(schedule.getCluster()) * schedule.getTileN() / stride();
+  tile.first = named(add(b, row.getFirst(), multiply(b, panel, most)), "tile_first");
+  Value rest = arith::SubIOp::create(b, row.getEnd(), tile.first);
+  Value hasBlocks = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rest, i32(b, 0));
+  auto branch = scf::IfOp::create(b, carried.getTypes(), hasBlocks, /*addThenBlock=*/true,
+                                  /*addElseBlock=*/!carried.empty());
+  YieldOp::create(b, branch.getResults());
+  if (!carried.empty()) {
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, carried);
+  }
+  b.setInsertionPointToStart(branch.thenBlock());
+  tile.count = named(arith::MinSIOp::create(b, rest, i32(b, most)), "count");
+  scf::YieldOp::create(b, body(tile, carried));
+}
+
+Value SddmmParts::rowOfLeft(ImplicitLocOpBuilder &b, const Tile &tile) {
+  return add(b, multiply(b, tile.at.blockRow, pattern.getBlockRows()), tile.at.row);
+}
+
+CopyOp SddmmParts::copyLeft(ImplicitLocOpBuilder &b, Value row, Value k, Value cursor) {
+  Values coordinates = isLeftTransposed() ? Values{k, row} : Values{row, k};
+  return CopyOp::create(b, operand(sddmm.getLeft()), coordinates, ring, cursor, /*index=*/0);
+}
+
+Value SddmmParts::columnOfRight(ImplicitLocOpBuilder &b, Value blockColumn) {
+  return multiply(b, blockColumn, pattern.getBlockColumns());
+}
+
+CopyOp SddmmParts::copyRight(ImplicitLocOpBuilder &b, Value column, Value k, Value cursor) {
+  Values coordinates = isRightTransposed() ? Values{column, k} : Values{k, column};
+  return CopyOp::create(b, operand(sddmm.getRight()), coordinates, ring, cursor, /*index=*/1);
+}
+
+Value SddmmParts::viewOf(ImplicitLocOpBuilder &b, int64_t index, bool isDepthContiguous, Value first, int64_t outer) {
+  MLIRContext *context = b.getContext();
+  int64_t k = schedule.getTileK();
+  if (isDepthContiguous)
+    return ViewOp::create(b, ViewType::get(context, outer, k, elementType(), Major::k), ring, /*row=*/first,
+                          /*column=*/Value(), index);
+  return ViewOp::create(b, ViewType::get(context, k, outer, elementType(), Major::mn), ring, /*row=*/Value(),
+                        /*column=*/first, index);
+}
+
+Value SddmmParts::viewOfLeft(ImplicitLocOpBuilder &b, Value row, int64_t rows) {
+  return named(viewOf(b, /*index=*/0, !isLeftTransposed(), row, rows), "a");
+}
+
+Value SddmmParts::viewOfRight(ImplicitLocOpBuilder &b, Value column, int64_t columns, StringRef name) {
+  return named(viewOf(b, /*index=*/1, isRightTransposed(), column, columns), name);
+}
+
+void SddmmParts::storeTile(ImplicitLocOpBuilder &b, const Tile &tile, const StoredPart &part, Value sum) {
+  SmallVector<Value> extras;
+  for (Value extra : sddmm.getExtras())
+    extras.push_back(operand(extra));
+  ProblemDescription product = productOf(describeProblem(sddmm, /*density=*/1), instruction);
+  auto store =
+      StoreOp::create(b, sum, results[0], tile.at.blockRow, tile.at.row, /*column=*/i32(b, 0), part.group, part.row,
+                      part.column, part.first, part.end, operand(sddmm.getPattern()), extras, sddmm.getBroadcast(),
+                      pattern.getBlockRows(), b.getI64IntegerAttr(stride()), /*transposed=*/false,
+                      /*swapped=*/false, /*lines=*/false, usesStagedStore(toSchedule(schedule), product),
+                      /*staging=*/DenseI64ArrayAttr());
+  setEpilogue(b, store, sddmm.getEpilogue());
+}
+
+std::unique_ptr<ProgramBuilder> sparsec::makeSddmmBuilder(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule) {
+  return schedule.getCopy() == Copy::tma ? makeSddmmRoles(kernel, sddmm, schedule)
+                                         : makeSddmmWarps(kernel, sddmm, schedule);
+}
