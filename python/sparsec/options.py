@@ -41,10 +41,16 @@ def block_sides(block: Any, sides: Sequence[int] | None = None) -> tuple[int, in
     return int(pair[0]), int(pair[1])
 
 
-def on_device(array: Any, device: Any) -> Any:
-    """Returns an array as PyTorch's tensor on a device; None stays None. The option is called `device`."""
+def torch_for(device: Any) -> Any:
+    """Imports torch for a device of it. The option is called `device`."""
     try:
         import torch
     except ImportError:
         raise InvalidArgument(f"device is {device!r}, but torch is not installed") from None
+    return torch
+
+
+def on_device(array: Any, device: Any) -> Any:
+    """Returns an array as PyTorch's tensor on a device; None stays None. The option is called `device`."""
+    torch = torch_for(device)
     return array if array is None else torch.as_tensor(array, device=device)

@@ -16,7 +16,7 @@ from typing import Any
 
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, integer, on_device, one_of
-from sparsec.patterns.pattern import Pattern
+from sparsec.pattern_argument import BlockPattern
 from sparsec.tracing.graph import Capture, Graph
 from sparsec.tracing.region import Region, trace
 
@@ -230,7 +230,7 @@ def attention(
     head_dim: int,
     *,
     dtype: str = "bf16",
-    pattern: Pattern | bool = False,
+    pattern: BlockPattern | bool = False,
     block: int | tuple[int, int] | None = None,
     causal: bool = False,
     window: tuple[int, int] | None = None,
@@ -316,9 +316,9 @@ def _value_dimension(head_dim: int, value_dim: int | None) -> int:
     return value_dim
 
 
-def _pattern_block(pattern: Pattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:
+def _pattern_block(pattern: BlockPattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:
     """The sides of the pattern's blocks; None without a pattern."""
-    if not isinstance(pattern, (Pattern, bool)):
+    if not isinstance(pattern, (BlockPattern, bool)):
         raise InvalidArgument(f"pattern is a {type(pattern).__name__}, but expects a Pattern, True or False")
     if pattern is not False:
         return block_sides(_DEFAULT_BLOCK if block is None else block, (64, 128))  # pattern_c1
@@ -352,7 +352,7 @@ def _window(window: tuple[int, int]) -> tuple[int, int]:
 
 
 def _mask_of(
-    pattern: Pattern | bool, block: tuple[int, int] | None, mask_mod: Callable[..., Any] | None
+    pattern: BlockPattern | bool, block: tuple[int, int] | None, mask_mod: Callable[..., Any] | None
 ) -> Callable[..., Any] | None:
     if isinstance(pattern, bool) or block is None:
         return mask_mod
