@@ -132,14 +132,17 @@ class Caller:
         takes_values: bool = ...,
         folds: bool = ...,
         guard: Callable[[], bool] | None = ...,
+        observers: tuple[Callable[[], Any], ...] = ...,
+        types: tuple[type, ...] = ...,
     ) -> Caller: ...
     def call(self, *inputs: Any) -> Any: ...
+    def call_around(self, *inputs: Any) -> Any: ...
     def add(
         self,
         kernel: Kernel,
         plan: Plan | None,
         workspace: Memory | None,
-        makers: tuple[Callable[[], Any], ...],
+        makers: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...],
         inputs: tuple[Any, ...],
         /,
     ) -> bool: ...
