@@ -26,7 +26,7 @@ from .errors import (
 from .kernel import Kernel, Launcher
 from .module import Module, compile, load
 from .plan import Plan, PlanInfo
-from .programs import attention, full, per_column, per_row, scalar, sddmm, spmm
+from .programs import attention, full, per_column, per_row, scalar, sddmm, spgemm, spmm
 from .tracing import TracingError
 
 __version__ = _native.version()
@@ -63,6 +63,7 @@ __all__ = [
     "prune",
     "scalar",
     "sddmm",
+    "spgemm",
     "spmm",
     "tracing",
 ]

@@ -103,6 +103,15 @@ class Kernel:
     def launcher(
         self, arguments: Arguments, plan: Plan | None = ..., workspace: Memory | None = ..., /
     ) -> Launcher: ...
+    def pattern_buffer(
+        self, rows: int, columns: int, block: tuple[int, int], batches: int, heads: int, /
+    ) -> PatternBuffer: ...
+
+class PatternBuffer:
+    @property
+    def pointers(self) -> tuple[int, int, int, int]: ...
+    def update_from_mask(self, pointer: int, stream: int = ..., /) -> None: ...
+    def update_from_predicate(self, arguments: Arguments, stream: int = ..., /) -> None: ...
 
 class Plan:
     def info(self, variant: int, /) -> dict[str, Any]: ...
@@ -123,14 +132,17 @@ class Caller:
         takes_values: bool = ...,
         folds: bool = ...,
         guard: Callable[[], bool] | None = ...,
+        observers: tuple[Callable[[], Any], ...] = ...,
+        types: tuple[type, ...] = ...,
     ) -> Caller: ...
     def call(self, *inputs: Any) -> Any: ...
+    def call_around(self, *inputs: Any) -> Any: ...
     def add(
         self,
         kernel: Kernel,
         plan: Plan | None,
         workspace: Memory | None,
-        makers: tuple[Callable[[], Any], ...],
+        makers: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...],
         inputs: tuple[Any, ...],
         /,
     ) -> bool: ...

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import functools
 import sys
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -115,14 +114,14 @@ def empty(like: Any, shape: tuple[int, ...], number: int) -> Any:
     raise InvalidArgument(f"out: results are made for arrays of NumPy and torch. Pass out for {type(like).__name__}")
 
 
-def maker(result: Any) -> Callable[[], Any] | None:
-    """A function that makes tensors like a tensor of torch; None for arrays of other libraries."""
+def maker(result: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
+    """A function and its arguments, which make tensors like a tensor of torch; None for arrays of other libraries."""
     if not is_torch(result):
         return None
     torch = sys.modules["torch"]
     form = torch.empty_like(result)
     form.untyped_storage().resize_(0)  # it keeps no memory
-    return functools.partial(torch.empty_like, form)
+    return torch.empty_like, (form,)
 
 
 def is_capturing(device: int) -> bool:

@@ -25,7 +25,8 @@ from .repeat import Repeater
 
 _STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
-_PlanKey = tuple[int, tuple[tuple[int, ...], ...]]
+# The device, the sizes of the inputs, and the matrices behind the first one. Dead references are equal to no others.
+_PlanKey = tuple[int, tuple[tuple[int, ...], ...], tuple[weakref.ref[Any], ...]]
 
 
 @dataclass(frozen=True)
@@ -37,7 +38,7 @@ class _Inputs:
     device: int
     stream: int
     like: Any  # an array of the library that makes the results
-    blocks: Any  # the block-sparse matrix or the pattern, if the kernel takes one
+    blocks: tuple[Any, ...]  # the block-sparse matrices or the pattern that the kernel takes
 
 
 @dataclass(frozen=True)
@@ -65,7 +66,7 @@ class Kernel:
         names = {argument.name for argument in info.inputs}
         self._captures = {name: array for name, array in captures.items() if name in names}
         self._lock = threading.Lock()
-        # By matrix or pattern, then by device and sizes.
+        # By the first matrix or the pattern, then by all else that a plan is for.
         self._plans: weakref.WeakKeyDictionary[Any, dict[_PlanKey, Plan]] = weakref.WeakKeyDictionary()
         self._open_plans: dict[_PlanKey, Plan] = {}
         # By the identity of a matrix or pattern, which is weakly referred to.
@@ -106,9 +107,10 @@ class Kernel:
                 matrix, lists of a pattern, a number for a scalar, and arrays.
             out: the array for the result, or a tuple of them. None makes new ones, of NumPy or torch.
             plan: of Kernel.plan. None makes a plan for each matrix or pattern at its first call, and keeps it as long
-                as that object lives; the plan checks the lists. That of a transposed matrix holds their index: other
-                lists need another BSR. sddmm and attention need one for each combination of sizes, of which the last
-                16 are kept. False launches without a plan and does not check the lists.
+                as that object lives; the plan checks the lists. That of a transposed matrix holds their index, and that
+                of spgemm the pairs of blocks: other lists need another BSR. sddmm and attention need one for each
+                combination of sizes, and spgemm one for each combination of matrices, of which the last 16 are kept.
+                False launches without a plan and does not check the lists.
             stream: a CUDA stream as a number or an object of torch. None is torch's current stream if an input is a
                 CUDA tensor of torch, else the default stream.
             check: check the lists of the matrix or pattern in this call too. On a GPU this waits for the stream.
@@ -131,7 +133,7 @@ class Kernel:
         if check and call.inputs.device == arrays.HOST:
             self._check_lists(call.native)
         if is_plain:
-            repeater = self._repeater_of(call.inputs.blocks)
+            repeater = self._repeater_of(call.inputs.blocks[0] if call.inputs.blocks else None)
             self._launch(call, plan, repeater, self._with_captures(inputs), call.results)
         else:
             self._launch(call, plan)
@@ -331,7 +333,7 @@ class Kernel:
         native: list[_native.Argument] = []
         shapes: list[tuple[int, ...]] = []
         like: Any = None
-        blocks: Any = None
+        blocks: list[Any] = []
         for position, (argument, value) in enumerate(zip(self.info.inputs, inputs, strict=True)):
             try:
                 converted, shape = _convert_input(argument, value, number, check)
@@ -340,10 +342,12 @@ class Kernel:
             native.append(converted)
             shapes.append(shape)
             if isinstance(converted, _native.Blocks):
-                blocks = value
+                blocks.append(value)
             elif like is None and isinstance(converted, _native.Dense):
                 like = value
-        return _Inputs(tuple(native), shapes, _device_of(native), number, like, blocks)
+        if like is None and blocks and isinstance(blocks[0], BSR):
+            like = blocks[0].values
+        return _Inputs(tuple(native), shapes, _device_of(native), number, like, tuple(blocks))
 
     def _prepare(self, inputs: tuple[Any, ...], out: Any, stream: Any, check: bool) -> _Call:
         converted = self._convert(self._complete(inputs), stream, check)
@@ -396,24 +400,25 @@ class Kernel:
         return plan
 
     def _automatic_plan(self, native: _native.Kernel, inputs: _Inputs) -> Plan:
-        """The plan of a matrix or pattern: for products one for all widths, for others one for all sizes.
+        """The plan of matrices or of a pattern: for products one for all widths, for others one for all sizes.
 
         A kernel without blocks has one plan, for all calls: its workers take tiles as they become free.
         """
+        info, first = self.info, inputs.blocks[0] if inputs.blocks else None
         known: Sequence[_native.Argument] = [None] * len(inputs.native)
         sizes: tuple[tuple[int, ...], ...] = ()
-        if self.info.operation is Operation.SPMM:
+        if info.operation is Operation.SPMM or info.multiplies_blocks:
             known = [value if isinstance(value, _native.Blocks) else None for value in inputs.native]
-        elif inputs.blocks is not None:
+        elif first is not None:
             known, sizes = inputs.native, tuple(inputs.shapes)
         with self._lock:
-            plans = self._open_plans if inputs.blocks is None else self._plans.setdefault(inputs.blocks, {})
-            key = (inputs.device, sizes)
+            plans = self._open_plans if first is None else self._plans.setdefault(first, {})
+            key = (inputs.device, sizes, tuple(map(weakref.ref, inputs.blocks[1:])))
             if key not in plans:
                 if len(plans) == _MOST_PLANS:
                     del plans[next(iter(plans))]
-                # The index of a transpose cannot follow changes of the lists.
-                flags = _STATIC_PATTERN if self.info.takes_transpose else 0
+                # The index of a transpose, and pairs of blocks, cannot follow changes of the lists.
+                flags = _STATIC_PATTERN if info.takes_transpose or info.multiplies_blocks else 0
                 plans[key] = self._make_plan(native, inputs.device, known, inputs.stream, flags)
             return plans[key]
 

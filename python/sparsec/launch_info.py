@@ -27,6 +27,8 @@ class Operation(enum.IntEnum):
     SPMM = 1
     ATTENTION = 2
     SDDMM = 3
+    SPGEMM = 4
+    SAMPLED_SPGEMM = 5
 
 
 class SpmmSlot(enum.IntEnum):
@@ -37,6 +39,13 @@ class SpmmSlot(enum.IntEnum):
 
 class SddmmSlot(enum.IntEnum):
     PATTERN = 1
+
+
+class SpgemmSlot(enum.IntEnum):
+    LEFT = 1
+    RIGHT = 2
+    PATTERN = 3
+    RESULT = 4
 
 
 class AttentionSlot(enum.IntEnum):
@@ -135,7 +144,7 @@ class KernelInfo:
 
     @functools.cached_property
     def blocks_place(self) -> int | None:
-        """The number of the argument that is a block-sparse matrix or a pattern; None: there is none."""
+        """The number of the first argument that is a block-sparse matrix or a pattern; None: there is none."""
         kinds = (ArgumentKind.BSR, ArgumentKind.PATTERN)
         return next((place for place, argument in enumerate(self.arguments) if argument.kind in kinds), None)
 
@@ -160,10 +169,14 @@ class KernelInfo:
                 rows = shapes[self.operand(SpmmSlot.MATRIX).argument][1 if self.takes_transpose else 0]
                 dense = self.operand(SpmmSlot.DENSE)
                 columns = shapes[dense.argument][0 if dense.layout == _TRANSPOSED else 1]
-                is_transposed = self.operand(SpmmSlot.RESULT).layout == _TRANSPOSED
-                return [(columns, rows) if is_transposed else (rows, columns)]
-            case Operation.SDDMM:
-                pattern = self.operand(SddmmSlot.PATTERN).argument
+                return [(columns, rows) if self.is_result_transposed else (rows, columns)]
+            case Operation.SPGEMM:
+                rows = shapes[self.operand(SpgemmSlot.LEFT).argument][0]
+                columns = shapes[self.operand(SpgemmSlot.RIGHT).argument][1]
+                return [(columns, rows) if self.is_result_transposed else (rows, columns)]
+            case Operation.SDDMM | Operation.SAMPLED_SPGEMM:
+                slot = SddmmSlot.PATTERN if self.operation is Operation.SDDMM else SpgemmSlot.PATTERN
+                pattern = self.operand(slot).argument
                 return [(shapes[pattern][2], *self.arguments[pattern].block)]
         query = shapes[self.operand(AttentionSlot.QUERY).argument]
         width = shapes[self.operand(AttentionSlot.VALUE).argument][3]
@@ -175,9 +188,15 @@ class KernelInfo:
         return self.operation is Operation.SPMM and self.operand(SpmmSlot.MATRIX).layout == _TRANSPOSED
 
     @property
+    def multiplies_blocks(self) -> bool:
+        """Whether the product is that of two block-sparse matrices."""
+        return self.operation in (Operation.SPGEMM, Operation.SAMPLED_SPGEMM)
+
+    @property
     def is_result_transposed(self) -> bool:
         """Whether the reference gives the two dimensions of the result in the other order."""
-        return self.operation is Operation.SPMM and self.operand(SpmmSlot.RESULT).layout == _TRANSPOSED
+        slots = {Operation.SPMM: SpmmSlot.RESULT, Operation.SPGEMM: SpgemmSlot.RESULT}
+        return self.operation in slots and self.operand(slots[self.operation]).layout == _TRANSPOSED
 
 
 @dataclass(frozen=True)

@@ -182,7 +182,7 @@ def compile(
 
     Args:
         source: MLIR of the sparsec dialect as text (a str with a line break or a brace), the path of such a file, or a
-            program of sparsec.spmm, sparsec.sddmm or sparsec.attention.
+            program of sparsec.spmm, sparsec.sddmm, sparsec.spgemm or sparsec.attention.
         targets: "sm_90a", "host", ...: one, several with commas, or a sequence. None is the GPU of this machine, and
             the host where there is none.
         expect_density: the fraction of blocks that are expected to be stored, for the choice of schedules.

@@ -31,20 +31,26 @@ def one_of(option: str, value: Any, choices: Sequence[str]) -> str:
     return str(value)
 
 
-def block_sides(block: Any, sides: Sequence[int] | None = None) -> tuple[int, int]:
+def block_sides(block: Any, sides: Sequence[int] | None = None, option: str = "block") -> tuple[int, int]:
     """Returns the two sides of a block, which is given as both or as one for both. `sides`: those that are allowed."""
     pair = (block, block) if is_integer(block) else block
     is_pair = isinstance(pair, (tuple, list)) and len(pair) == 2 and all(is_integer(side) for side in pair)
     if not is_pair or any(side < 1 if sides is None else side not in sides for side in pair):
         expected = "positive sides" if sides is None else f"of {', '.join(map(str, sides))}"
-        raise InvalidArgument(f"block is {block!r}, but expects one or two {expected}")
+        raise InvalidArgument(f"{option} is {block!r}, but expects one or two {expected}")
     return int(pair[0]), int(pair[1])
 
 
-def on_device(array: Any, device: Any) -> Any:
-    """Returns an array as PyTorch's tensor on a device; None stays None. The option is called `device`."""
+def torch_for(device: Any) -> Any:
+    """Imports torch for a device of it. The option is called `device`."""
     try:
         import torch
     except ImportError:
         raise InvalidArgument(f"device is {device!r}, but torch is not installed") from None
+    return torch
+
+
+def on_device(array: Any, device: Any) -> Any:
+    """Returns an array as PyTorch's tensor on a device; None stays None. The option is called `device`."""
+    torch = torch_for(device)
     return array if array is None else torch.as_tensor(array, device=device)

@@ -1,12 +1,24 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Lists of a block pattern as the argument of an attention kernel."""
+"""What kernels of attention see of block patterns: the condition when they are made, lists as an argument of calls."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any, Protocol, runtime_checkable
 
 from . import _native
 from .errors import InvalidArgument
+
+
+@runtime_checkable
+class BlockPattern(Protocol):
+    """A condition on a batch, a head, a query and a key, as sparsec.patterns makes it."""
+
+    def lists(self, queries: int) -> Any:
+        """The key blocks that each query block visits."""
+
+    def mask_mod(self, block: tuple[int, int]) -> Callable[[Any, Any, Any, Any], Any] | None:
+        """What remains to be checked in the partial blocks of lists with blocks of this size; None: nothing."""
 
 
 @runtime_checkable

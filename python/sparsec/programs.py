@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Kernels from Python: the text of a `sparsec.kernel` for a product, a sampled product, or attention.
+"""Kernels from Python: the text of a `sparsec.kernel` for a product of a block-sparse matrix with a dense one or with
+another, a sampled product, or attention.
 
 `sparsec.compile` takes a Program. Sizes that are None are known only at run time: one compiled kernel serves all.
 dialect/SPEC.md defines what each op computes; the options here have its names.
@@ -16,18 +17,18 @@ from typing import Any
 
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, integer, on_device, one_of
-from sparsec.patterns.pattern import Pattern
+from sparsec.pattern_argument import BlockPattern
 from sparsec.tracing.graph import Capture, Graph
 from sparsec.tracing.region import Region, trace
 
-__all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "scalar", "sddmm", "spmm"]
+__all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "scalar", "sddmm", "spgemm", "spmm"]
 
-_INPUT_TYPES = ("bf16", "f16")  # sddmm_c2, attention_c2
+_INPUT_TYPES = ("bf16", "f16")  # sddmm_c2, spgemm_c2, attention_c2
 _F8_TYPES = ("f8E4M3FN", "f8E5M2")  # spmm_c1
-_RESULT_TYPES = ("bf16", "f16", "f32")  # spmm_c3, sddmm_c3, attention_c7
+_RESULT_TYPES = ("bf16", "f16", "f32")  # spmm_c3, sddmm_c3, spgemm_c3, attention_c7
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # kernel_c4
 _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
-_MOST_EXTRAS = 16  # spmm_c21, sddmm_c21
+_MOST_EXTRAS = 16  # spmm_c21, sddmm_c21, spgemm_c21
 _MOST_CAPTURES = 8  # attention_c21
 _HEAD_DIMENSIONS = (64, 96, 128, 192, 256)  # attention_c4
 _NO_LIMIT = -1
@@ -88,7 +89,7 @@ class Extra:
         one_of("broadcast", self.broadcast, ("per_row", "per_column", "full", "scalar"))
         if self.dtype is not None:
             one_of("dtype", self.dtype, _RESULT_TYPES)
-        if self.by_value and (self.broadcast, self.dtype) != ("scalar", "f32"):  # spmm_c13, sddmm_c13
+        if self.by_value and (self.broadcast, self.dtype) != ("scalar", "f32"):  # spmm_c13, sddmm_c13, spgemm_c13
             raise InvalidArgument(f"by_value is True for {self.dtype} {self.broadcast}, but expects an f32 scalar")
 
 
@@ -226,11 +227,68 @@ def sddmm(
     return product.kernel.program(f"sparsec.sddmm %p, %a, %b{operands} {layouts}{region}")
 
 
+def spgemm(
+    block: int | tuple[int, int],
+    dtype: str = "bf16",
+    *,
+    right_block: int | tuple[int, int] | None = None,
+    pattern: bool = False,
+    c_layout: str = "mn",
+    result_dtype: str | None = None,
+    m: int | None = None,
+    n: int | None = None,
+    k: int | None = None,
+    epilogue: Callable[..., Any] | None = None,
+    extras: Mapping[str, Extra] | None = None,
+    name: str = "spgemm",
+) -> Program:
+    """Makes the kernel c = epilogue(a b): the product of two block-sparse matrices.
+
+    The kernel takes a, b, with a pattern p, and the extras in order, and gives c. Without a pattern c is dense: [M, N].
+    With one, p is a block-sparse matrix, [M, N], whose values are not read, and c is [blocks, block rows, block
+    columns]: the values of its stored blocks. What the product has in other places is not computed.
+
+    A plan holds the pairs of blocks that meet. Every call has one, and the lists of a, b and p stay as they are.
+
+    Args:
+        block: rows and columns of the blocks of a, or both in one number: multiples of 16, at most 256. GPUs take a
+            multiple of 64 rows, and 64 columns or more.
+        dtype: of a and b, and of the values of p: "bf16" or "f16".
+        right_block: of b: as many rows as blocks of a have columns; None: as many columns too. Blocks of p have the
+            rows of the one and the columns of the other.
+        pattern: whether the kernel takes p.
+        c_layout: "mn": c is [M, N]; "nm": c is [N, M], without a pattern.
+        result_dtype: of c: "bf16", "f16" or "f32"; None: dtype.
+        m, n, k: sizes; None: known at run time.
+        epilogue, extras: as of spmm, or with a pattern as of sddmm.
+        name: of the kernel.
+
+    Raises:
+        InvalidArgument: an option has a value that no kernel has. The text names the option.
+        TracingError: the epilogue does what a kernel cannot. The text quotes the line.
+    """
+    product = _Product(name, one_of("dtype", dtype, _INPUT_TYPES), result_dtype, m, n, k)
+    rows, inner = product.matrix("a", "mk", block)
+    right = inner if right_block is None else right_block
+    right_rows, columns = product.matrix("b", "kn", right, option="right_block")
+    if right_rows != inner:  # spgemm_c5
+        raise InvalidArgument(f"right_block has {right_rows} rows, but expects {inner}, the columns of block")
+    sizes = product.sizes_of("c_layout", c_layout, ("mn", "nm"))
+    before, after = "", f" c_layout({c_layout})"
+    if pattern:
+        if c_layout != "mn":  # spgemm_c22
+            raise InvalidArgument(f"c_layout is {c_layout!r}, but expects mn with a pattern")
+        before, after = " pattern(%p)", ""
+        sizes = ["?", *map(str, product.matrix("p", "mn", (rows, columns)))]
+    operands, region = product.result("c", sizes, epilogue, extras or {})
+    return product.kernel.program(f"sparsec.spgemm %a, %b{before}{operands}{after}{region}")
+
+
 def attention(
     head_dim: int,
     *,
     dtype: str = "bf16",
-    pattern: Pattern | bool = False,
+    pattern: BlockPattern | bool = False,
     block: int | tuple[int, int] | None = None,
     causal: bool = False,
     window: tuple[int, int] | None = None,
@@ -316,9 +374,9 @@ def _value_dimension(head_dim: int, value_dim: int | None) -> int:
     return value_dim
 
 
-def _pattern_block(pattern: Pattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:
+def _pattern_block(pattern: BlockPattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:
     """The sides of the pattern's blocks; None without a pattern."""
-    if not isinstance(pattern, (Pattern, bool)):
+    if not isinstance(pattern, (BlockPattern, bool)):
         raise InvalidArgument(f"pattern is a {type(pattern).__name__}, but expects a Pattern, True or False")
     if pattern is not False:
         return block_sides(_DEFAULT_BLOCK if block is None else block, (64, 128))  # pattern_c1
@@ -352,7 +410,7 @@ def _window(window: tuple[int, int]) -> tuple[int, int]:
 
 
 def _mask_of(
-    pattern: Pattern | bool, block: tuple[int, int] | None, mask_mod: Callable[..., Any] | None
+    pattern: BlockPattern | bool, block: tuple[int, int] | None, mask_mod: Callable[..., Any] | None
 ) -> Callable[..., Any] | None:
     if isinstance(pattern, bool) or block is None:
         return mask_mod
@@ -481,13 +539,18 @@ class _Product:
         self.kernel = _Kernel(name)
 
     def matrix(
-        self, name: str, letters: str, block: int | tuple[int, int], transposed: bool = False
+        self,
+        name: str,
+        letters: str,
+        block: int | tuple[int, int],
+        transposed: bool = False,
+        option: str = "block",
     ) -> tuple[int, int]:
-        """Adds the matrix of blocks, whose sides it returns. letters: its sizes, as "mk".
+        """Adds a matrix of blocks, whose sides it returns. letters: its sizes, as "mk"; option: that gives the block.
 
         The type of a transposed matrix has the sizes and the block of its transpose.
         """
-        rows, columns = block_sides(block, range(16, 257, 16))
+        rows, columns = block_sides(block, range(16, 257, 16), option)
         sizes = "x".join(self._sizes[letter] for letter in letters)
         form = f"{columns}x{rows}, transposed" if transposed else f"{rows}x{columns}"
         self.kernel.operand(name, f"!sparsec.bsr<{sizes}x{self._dtype}, block = {form}>")

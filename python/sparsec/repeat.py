@@ -22,6 +22,8 @@ class Repeater:
     Attributes:
         call: takes all inputs in the kernel's order. It launches and gives the results, or gives None if no call of
             this form was added.
+        call_around: of an operator: the same, but gives None too if torch would see a call of the operator: a gradient,
+            a tracer, a mode or a kind of tensor. Inputs that are None are left out.
     """
 
     def __init__(self, info: KernelInfo, blocks: Any, *, is_operator: bool = False) -> None:
@@ -34,12 +36,17 @@ class Repeater:
                 Otherwise this input does not matter, and calls that would lose a gradient are not repeated.
         """
         torch = sys.modules.get("torch")
-        guard = torch.is_grad_enabled if torch is not None and not is_operator else None
+        guard = None if torch is None else torch.is_grad_enabled
         place = -1 if info.blocks_place is None else info.blocks_place
         ranks = tuple(map(_rank, info.arguments))
         takes_values = is_operator and place >= 0 and info.arguments[place].kind is ArgumentKind.BSR
-        self._native = _native.Caller(ranks, info.result_count, place, blocks, takes_values, is_operator, guard)
-        self.call = self._native.call
+        form = (ranks, info.result_count, place, blocks, takes_values, is_operator, guard)
+        if is_operator and torch is not None:
+            observers = (torch._C._len_torch_dispatch_stack, torch._C._get_tracing_state)
+            self._native = _native.Caller(*form, observers=observers, types=(torch.Tensor, torch.nn.Parameter))
+        else:
+            self._native = _native.Caller(*form)
+        self.call, self.call_around = self._native.call, self._native.call_around
 
     def add(
         self,

@@ -24,7 +24,7 @@ typedef struct {
 
 typedef struct {
   LauncherObject *launcher;
-  PyObject *makers; /* tuple of functions without arguments, which make the results */
+  PyObject *makers; /* tuple of functions with their arguments, (function, tuple), which make the results */
   void *stream;
   Form *forms; /* of the inputs */
 } Prepared;
@@ -33,6 +33,8 @@ typedef struct {
   PyObject ob_base;
   BlocksObject *blocks; /* NULL: the kernel has no argument with blocks */
   PyObject *isGuarded;  /* tells whether tensors that require a gradient are refused; NULL: they never are */
+  PyObject *observers;  /* of an operator: functions that give a true value if something would see its calls, or NULL */
+  PyObject *types;      /* of an operator: those of tensors whose calls no library but torch sees, or NULL */
   int isFolding;
   int takesValues; /* the input for the blocks is a tensor of their values */
   Py_ssize_t blocksPlace, inputCount, argumentCount;
@@ -51,6 +53,7 @@ typedef struct {
   Form forms[MOST_ARGUMENTS];
   void *stream; /* the library's current one on the device of the tensors; NULL for host memory */
   int hasStream;
+  int isGuarded; /* tensors that require a gradient are refused */
 } Call;
 
 /* ---- Reading ------------------------------------------------------------- */
@@ -101,26 +104,29 @@ static int fold(sparsec_dense_t *view, int32_t rank) {
   return 1;
 }
 
-/* Whether the object is a tensor whose gradient the call would lose. */
-static int losesGradient(ModuleState *state, const CallerObject *self, PyObject *object) {
-  if (!self->isGuarded)
-    return 0;
-  PyObject *requires = PyObject_GetAttr(object, state->requiresGradient);
-  int answer = requires == Py_True;
-  Py_XDECREF(requires);
-  if (answer) {
-    PyObject *isEnabled = PyObject_CallNoArgs(self->isGuarded);
-    answer = isEnabled != Py_False;
-    Py_XDECREF(isEnabled);
-  }
+/* Whether a function without arguments gives a true value, or raises. */
+static int isTrue(PyObject *function) {
+  PyObject *given = PyObject_CallNoArgs(function);
+  const int answer = given ? PyObject_IsTrue(given) != 0 : 1;
+  Py_XDECREF(given);
   PyErr_Clear();
   return answer;
 }
 
+/* Whether the object is a tensor whose gradient the call would lose. */
+static int losesGradient(ModuleState *state, const Call *call, PyObject *object) {
+  if (!call->isGuarded)
+    return 0;
+  PyObject *requires = PyObject_GetAttr(object, state->requiresGradient);
+  PyErr_Clear();
+  Py_XDECREF(requires);
+  return requires == Py_True;
+}
+
 /* Reads a tensor. Returns 0 if it is none, or one that this file cannot take. */
-static int readTensor(ModuleState *state, CallerObject *self, PyObject *object, Call *call, sparsec_dense_t *out) {
+static int readTensor(ModuleState *state, PyObject *object, Call *call, sparsec_dense_t *out) {
   const ExchangeInterface *exchange = exchangeOf(state, object);
-  if (!exchange || losesGradient(state, self, object))
+  if (!exchange || losesGradient(state, call, object))
     return 0;
   if (readExchange(state, exchange, object, out)) {
     PyErr_Clear(); /* who repeats the call refuses it by name */
@@ -141,7 +147,7 @@ static int readBlocks(ModuleState *state, CallerObject *self, PyObject *object, 
   if (self->takesValues) {
     sparsec_dense_t values;
     const int64_t sizes[] = {view->capacity, view->block_rows, view->block_columns};
-    if (!readTensor(state, self, object, call, &values) || values.rank != 3 || values.dtype != view->dtype ||
+    if (!readTensor(state, object, call, &values) || values.rank != 3 || values.dtype != view->dtype ||
         values.device != view->device || memcmp(values.sizes, sizes, sizeof sizes) ||
         (values.sizes[0] > 1 && values.strides[0] != sizes[1] * sizes[2]) ||
         (sizes[1] > 1 && values.strides[1] != sizes[2]))
@@ -155,7 +161,7 @@ static int readBlocks(ModuleState *state, CallerObject *self, PyObject *object, 
 
 static int readDense(ModuleState *state, CallerObject *self, PyObject *object, Call *call, Py_ssize_t place) {
   sparsec_dense_t *view = &call->views[place].dense;
-  if (!readTensor(state, self, object, call, view))
+  if (!readTensor(state, object, call, view))
     return 0;
   describe(view, &call->forms[place]);
   if (view->rank != self->ranks[place] && !(self->isFolding && fold(view, self->ranks[place])))
@@ -166,11 +172,13 @@ static int readDense(ModuleState *state, CallerObject *self, PyObject *object, C
 }
 
 /* Reads the inputs. Returns 0 without an exception if the call cannot be repeated. */
-static int readInputs(ModuleState *state, CallerObject *self, PyObject *const *inputs, Py_ssize_t count, Call *call) {
+static int readInputs(ModuleState *state, CallerObject *self, PyObject *const *inputs, Py_ssize_t count, int isGuarded,
+                      Call *call) {
   if (count != self->inputCount)
     return 0;
   call->stream = NULL;
   call->hasStream = 0;
+  call->isGuarded = isGuarded && self->isGuarded && isTrue(self->isGuarded);
   memset(call->forms, 0, (size_t)count * sizeof *call->forms);
   for (Py_ssize_t i = 0; i < count; ++i) {
     if (i == self->blocksPlace) {
@@ -214,8 +222,10 @@ static void clearPrepared(Prepared *prepared) {
 static PyObject *makeResults(ModuleState *state, CallerObject *self, PyObject *makers, Call *call) {
   const Py_ssize_t count = self->argumentCount - self->inputCount;
   PyObject *results = PyTuple_New(count);
+  call->isGuarded = 0;
   for (Py_ssize_t i = 0; results && i < count; ++i) {
-    PyObject *result = PyObject_CallNoArgs(PyTuple_GetItem(makers, i));
+    PyObject *maker = PyTuple_GetItem(makers, i);
+    PyObject *result = PyObject_Call(PyTuple_GetItem(maker, 0), PyTuple_GetItem(maker, 1), NULL);
     if (result && PyTuple_SetItem(results, i, result) == 0 &&
         readDense(state, self, result, call, self->inputCount + i))
       continue;
@@ -232,12 +242,12 @@ static int isLogOn(void) {
   return value && *value && strcmp(value, "0") != 0;
 }
 
-static PyObject *callerCall(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
-  CallerObject *self = (CallerObject *)object;
-  ModuleState *state = stateOf(object);
+/* Repeats a call. Gives None if there was none of this form. */
+static PyObject *repeat(CallerObject *self, PyObject *const *inputs, Py_ssize_t count, int isGuarded) {
+  ModuleState *state = stateOf((PyObject *)self);
   Call call;
   Prepared *prepared = NULL;
-  if (!isLogOn() && readInputs(state, self, inputs, count, &call))
+  if (!isLogOn() && readInputs(state, self, inputs, count, isGuarded, &call))
     prepared = findPrepared(self, &call);
   if (!prepared)
     Py_RETURN_NONE;
@@ -264,6 +274,39 @@ static PyObject *callerCall(PyObject *object, PyObject *const *inputs, Py_ssize_
   return result;
 }
 
+static PyObject *callerCall(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
+  CallerObject *self = (CallerObject *)object;
+  return repeat(self, inputs, count, !self->observers);
+}
+
+/* Whether the object has one of the types. */
+static int hasType(PyObject *object, PyObject *types) {
+  const PyObject *type = (PyObject *)Py_TYPE(object);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(types); ++i)
+    if (PyTuple_GetItem(types, i) == type)
+      return 1;
+  return 0;
+}
+
+/* A call around the operator, if nothing would see it there. Inputs that are None are left out. */
+static PyObject *callerCallAround(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
+  CallerObject *self = (CallerObject *)object;
+  PyObject *given[MOST_ARGUMENTS];
+  Py_ssize_t givenCount = 0;
+  int isSeen = !self->observers || count > MOST_ARGUMENTS;
+  for (Py_ssize_t i = 0; i < count && !isSeen; ++i) {
+    if (inputs[i] == Py_None)
+      continue;
+    isSeen = !hasType(inputs[i], self->types);
+    given[givenCount++] = inputs[i];
+  }
+  for (Py_ssize_t i = 0; !isSeen && i < PyTuple_Size(self->observers); ++i)
+    isSeen = isTrue(PyTuple_GetItem(self->observers, i));
+  if (isSeen)
+    Py_RETURN_NONE;
+  return repeat(self, given, givenCount, 1);
+}
+
 static PyObject *callerAdd(PyObject *object, PyObject *values) {
   CallerObject *self = (CallerObject *)object;
   ModuleState *state = stateOf(object);
@@ -271,12 +314,17 @@ static PyObject *callerAdd(PyObject *object, PyObject *values) {
   if (!PyArg_ParseTuple(values, "O!OOO!O!:add", state->kernel, &kernel, &plan, &workspace, &PyTuple_Type, &makers,
                         &PyTuple_Type, &inputs))
     return NULL;
+  for (Py_ssize_t i = 0; i < PyTuple_Size(makers); ++i) {
+    PyObject *maker = PyTuple_GetItem(makers, i);
+    if (!PyTuple_Check(maker) || PyTuple_Size(maker) != 2 || !PyTuple_Check(PyTuple_GetItem(maker, 1)))
+      return raiseInvalidArgument(state, "expects makers of results to be functions with their arguments");
+  }
   PyObject *objects[MOST_ARGUMENTS];
   const Py_ssize_t count = PyTuple_Size(inputs);
   Call call;
   for (Py_ssize_t i = 0; i < count && i < MOST_ARGUMENTS; ++i)
     objects[i] = PyTuple_GetItem(inputs, i);
-  if (count != self->inputCount || !readInputs(state, self, objects, count, &call))
+  if (count != self->inputCount || !readInputs(state, self, objects, count, !self->observers, &call))
     Py_RETURN_FALSE;
   PyObject *results = makeResults(state, self, makers, &call);
   if (!results)
@@ -300,14 +348,18 @@ static PyObject *callerAdd(PyObject *object, PyObject *values) {
 /* ---- The type ------------------------------------------------------------ */
 
 static PyObject *callerNew(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-  static char *names[] = {"ranks", "results", "place", "blocks", "takes_values", "folds", "guard", NULL};
+  static char *names[] = {"ranks", "results", "place",     "blocks", "takes_values",
+                          "folds", "guard",   "observers", "types",  NULL};
   ModuleState *state = PyType_GetModuleState(type);
-  PyObject *ranks, *blocks, *guard = Py_None;
+  PyObject *ranks, *blocks, *guard = Py_None, *observers = NULL, *types = NULL;
   Py_ssize_t results, place;
   int takesValues = 0, folds = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!nnO|ppO:Caller", names, &PyTuple_Type, &ranks, &results,
-                                   &place, &blocks, &takesValues, &folds, &guard))
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!nnO|ppOO!O!:Caller", names, &PyTuple_Type, &ranks, &results,
+                                   &place, &blocks, &takesValues, &folds, &guard, &PyTuple_Type, &observers,
+                                   &PyTuple_Type, &types))
     return NULL;
+  if (!observers != !types)
+    return raiseInvalidArgument(state, "expects observers and types together");
   const Py_ssize_t count = PyTuple_Size(ranks);
   const int hasBlocks = Py_TYPE(blocks) == state->blocks;
   if (count > MOST_ARGUMENTS || results < 0 || results > count || place >= count - results || hasBlocks != (place >= 0))
@@ -317,6 +369,8 @@ static PyObject *callerNew(PyTypeObject *type, PyObject *arguments, PyObject *ke
     return NULL;
   self->blocks = hasBlocks ? (BlocksObject *)Py_NewRef(blocks) : NULL;
   self->isGuarded = guard == Py_None ? NULL : Py_NewRef(guard);
+  self->observers = Py_XNewRef(observers);
+  self->types = Py_XNewRef(types);
   self->isFolding = folds;
   self->takesValues = takesValues;
   self->blocksPlace = hasBlocks ? place : NO_PLACE;
@@ -335,12 +389,18 @@ static void callerDealloc(PyObject *object) {
     clearPrepared(&self->prepared[i]);
   Py_CLEAR(self->blocks);
   Py_CLEAR(self->isGuarded);
+  Py_CLEAR(self->observers);
+  Py_CLEAR(self->types);
   freeObject(object);
 }
 
 static PyMethodDef callerMethods[] = {
     {"call", (PyCFunction)(void (*)(void))callerCall, METH_FASTCALL,
      "call(*inputs) -> results: launches if such a call was added, else gives None"},
+    {"call_around", (PyCFunction)(void (*)(void))callerCallAround, METH_FASTCALL,
+     "call_around(*inputs) -> results: call, or None if something would see a call of the operator; without inputs "
+     "that "
+     "are None"},
     {"add", callerAdd, METH_VARARGS,
      "add(kernel, plan, workspace, makers, inputs) -> bool: prepares calls of this form; False: they cannot be"},
     {NULL, NULL, 0, NULL},
@@ -351,8 +411,8 @@ static PyType_Slot callerSlots[] = {
     {Py_tp_dealloc, callerDealloc},
     {Py_tp_methods, callerMethods},
     {Py_tp_doc,
-     "Caller(ranks, results, place, blocks, takes_values=False, folds=False, guard=None): calls that repeat earlier "
-     "ones"},
+     "Caller(ranks, results, place, blocks, takes_values=False, folds=False, guard=None, observers, types): calls that "
+     "repeat earlier ones"},
     {0, NULL},
 };
 

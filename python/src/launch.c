@@ -330,6 +330,8 @@ static PyMethodDef kernelMethods[] = {
     {"variant", kernelVariant, METH_VARARGS, "variant(arguments, plan=None) -> int: the variant that a launch takes"},
     {"reference", kernelReference, METH_VARARGS,
      "reference(arguments, row_begin, row_end, width, lse=False) -> (bytearray, bytearray): results and magnitudes"},
+    {"pattern_buffer", makePatternBuffer, METH_VARARGS,
+     "pattern_buffer(rows, columns, block, batches, heads) -> PatternBuffer on the kernel's device"},
     {"launcher", kernelLauncher, METH_VARARGS, "launcher(arguments, plan=None, workspace=None) -> Launcher"},
     {NULL, NULL, 0, NULL},
 };

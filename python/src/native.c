@@ -121,7 +121,7 @@ static int execute(PyObject *module) {
       addType(module, &deviceSpec, &state->device) || addType(module, &memorySpec, &state->memory) ||
       addType(module, &imageSpec, &state->image) || addType(module, &kernelSpec, &state->kernel) ||
       addType(module, &planSpec, &state->plan) || addType(module, &launcherSpec, &state->launcher) ||
-      addType(module, &callerSpec, &state->caller))
+      addType(module, &callerSpec, &state->caller) || addType(module, &patternBufferSpec, &state->patternBuffer))
     return -1;
   return 0;
 }
@@ -131,7 +131,7 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   Py_VISIT(state->errorOfStatus);
   Py_VISIT(state->requiresGradient);
   PyTypeObject *types[] = {state->dense,  state->blocks, state->device,   state->memory, state->image,
-                           state->kernel, state->plan,   state->launcher, state->caller};
+                           state->kernel, state->plan,   state->launcher, state->caller, state->patternBuffer};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
     Py_VISIT(types[i]);
   for (size_t i = 0; i < MOST_EXCHANGE_TYPES; ++i)
@@ -144,7 +144,7 @@ static int clear(PyObject *module) {
   Py_CLEAR(state->errorOfStatus);
   Py_CLEAR(state->requiresGradient);
   PyTypeObject **types[] = {&state->dense,  &state->blocks, &state->device,   &state->memory, &state->image,
-                            &state->kernel, &state->plan,   &state->launcher, &state->caller};
+                            &state->kernel, &state->plan,   &state->launcher, &state->caller, &state->patternBuffer};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
     Py_CLEAR(*types[i]);
   for (size_t i = 0; i < MOST_EXCHANGE_TYPES; ++i)

@@ -21,7 +21,7 @@ typedef struct {
   PyObject *errorOfStatus;    /* sparsec.errors.error_of_status(code, message) */
   PyObject *requiresGradient; /* the name of this attribute of a tensor */
   PyTypeObject *dense, *blocks;
-  PyTypeObject *device, *memory, *image, *kernel, *plan, *launcher, *caller;
+  PyTypeObject *device, *memory, *image, *kernel, *plan, *launcher, *caller, *patternBuffer;
   /* The first types of arrays that were found to have the exchange interface; the rest is NULL. */
   PyTypeObject *exchangeTypes[MOST_EXCHANGE_TYPES];
   const ExchangeInterface *exchanges[MOST_EXCHANGE_TYPES];
@@ -124,6 +124,13 @@ LauncherObject *makeLauncher(ModuleState *state, PyObject *kernel, PyObject *pla
 /* Launches with other memory and scalars than before. The arguments have the form of the launcher's. */
 sparsec_status_t repeatLaunch(LauncherObject *launcher, const sparsec_argument_t *arguments, size_t count,
                               void *stream);
+
+/* ---- patterns.c: lists that are written again and again ------------------ */
+
+/* kernel.pattern_buffer(rows, columns, block, batches, heads) -> PatternBuffer */
+PyObject *makePatternBuffer(PyObject *kernel, PyObject *arguments);
+
+extern PyType_Spec patternBufferSpec;
 
 /* ---- caller.c: calls that are repeated ----------------------------------- */
 

@@ -11,6 +11,7 @@ import pytest
 FOLDER = Path(__file__).parents[2] / "examples" / "python"
 LAST_LINES = {
     "flex_attention": "of the blocks are skipped, largest error",
+    "merge_layers": "make 0.",
     "prune_linear": "(8, 100, 512) -> (8, 100, 1024): largest relative error",
     "quantize_linear": "relative error against float64: ",
     "top_k_blocks": "step 2: 4 of 16 blocks, largest error",

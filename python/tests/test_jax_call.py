@@ -92,9 +92,7 @@ def test_exported_computations_need_no_registry(tmp_path):
         "x = numpy.load(sys.argv[1] + '/x.npy')\n"
         "print((exported.call(x.astype(jax.numpy.bfloat16)) == 2 * x).all())\n"
     )
-    result = subprocess.run(
-        [sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=False
-    )
+    result = subprocess.run([sys.executable, "-c", program, tmp_path], capture_output=True, text=True, check=False)
     assert result.returncode == 0, result.stderr
     assert result.stdout == "True\n"
 

@@ -294,19 +294,27 @@ def test_callers_refuse_wrong_places(arguments):
         _native.Caller(*arguments)
 
 
+def test_callers_take_observers_with_types():
+    with pytest.raises(sparsec.InvalidArgument, match="expects observers and types together"):
+        _native.Caller((2, 2), 1, -1, None, observers=())
+
+
 def test_makers_must_make_tensors(scaled):
     kernel, _ = scaled
     native, _ = kernel.file.native_kernel("scaled", sparsec.HOST)
     caller = _native.Caller((2, 2, -1, 0, 2), 1, 0, matrix().native(False))
     inputs = (None, tensor(10, K), 1.0, torch.tensor(0.5))
     with pytest.raises(sparsec.InvalidArgument, match="expects a maker of results to make tensors"):
-        caller.add(native, None, None, (lambda: torch.empty(3),), inputs)
+        caller.add(native, None, None, ((torch.empty, (3,)),), inputs)
     with pytest.raises(sparsec.InvalidArgument, match="argument 4 'y'"):
-        caller.add(native, None, None, (lambda: torch.empty(3, 3),), inputs)
+        caller.add(native, None, None, ((torch.empty, (3, 3)),), inputs)
     with pytest.raises(ZeroDivisionError):
-        caller.add(native, None, None, (lambda: 1 // 0,), inputs)
+        caller.add(native, None, None, ((divmod, (1, 0)),), inputs)
+    for maker in (torch.empty, (torch.empty,), (torch.empty, 3)):
+        with pytest.raises(sparsec.InvalidArgument, match="makers of results to be functions with their arguments"):
+            caller.add(native, None, None, (maker,), inputs)
     with pytest.raises(sparsec.InvalidArgument, match="expects a plan"):
-        caller.add(native, 3, None, (lambda: torch.empty(10, M),), inputs)
+        caller.add(native, 3, None, ((torch.empty, (10, M)),), inputs)
 
 
 # ---- Views -----------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ import copy
 import gc
 import io
 import math
+import sys
 import threading
 
 import numpy as np
@@ -310,6 +311,60 @@ def test_modes_and_tracers_see_repeated_calls():
     other = tensor(5, K, seed=2)
     for traced in (proxy_tensor.make_fx(module)(x), torch.jit.trace(module, (x,))):
         assert torch.equal(traced(other), module(other))
+
+
+def test_repeated_calls_go_around_the_operator(monkeypatch):
+    """The second call of a form needs no operator, unless a gradient or a kind of tensor does."""
+
+    class Other(torch.Tensor):
+        pass
+
+    def no_operator(*arguments):
+        raise AssertionError("a call of the operator")
+
+    module, x, residual = layer(activation="relu"), tensor(5, K), tensor(5, M)
+    w, bias = module.matrix, module.bias.detach()
+    calls = [
+        lambda x, bias: module(x),
+        lambda x, bias: module(x, residual),
+        lambda x, bias: sparsec.torch.linear(x, w, bias),
+        lambda x, bias: sparsec.torch.linear(x, w, bias, "gelu", residual),
+    ]
+    with torch.no_grad():
+        expected = [call(x, bias) for call in calls]
+    monkeypatch.setattr(sys.modules["sparsec.torch.linear"], "product", no_operator)
+    with torch.no_grad():
+        for call, result in zip(calls, expected, strict=True):
+            assert torch.equal(call(x.clone(), bias.clone()), result)
+        for arguments in ((x.as_subclass(Other), bias), (x, bias.as_subclass(Other)), (tensor(6, K), bias)):
+            with pytest.raises(AssertionError, match="a call of the operator"):
+                calls[2](*arguments)
+    assert torch.equal(calls[2](x, bias), expected[2])
+    for arguments in ((x.clone().requires_grad_(), bias), (x, bias.clone().requires_grad_())):
+        with pytest.raises(AssertionError, match="a call of the operator"):
+            calls[2](*arguments)
+    with pytest.raises(AssertionError, match="a call of the operator"):
+        module(x)
+
+
+def test_parameters_that_became_attributes():
+    module, x = layer(), tensor(5, K)
+    expected = module(x).detach()
+    for name in ("values", "bias"):
+        value = module._parameters.pop(name).detach()
+        setattr(module, name, 2 * value)
+    assert torch.equal(module(x), 2 * expected)
+
+
+def test_matrices_of_other_rows_share_lists():
+    w = layer().matrix
+    assert M % w.block[0], "the last block row has rows beyond the matrix"
+    taller = sparsec.BSR(w.row_ptr, w.col_idx, w.values, (M + 1, K))
+    x = tensor(5, K)
+    for _ in range(2):
+        y, z = sparsec.torch.linear(x, w), sparsec.torch.linear(x, taller)
+        assert (y.shape, z.shape) == ((5, M), (5, M + 1))
+        assert torch.equal(y, z[:, :M])
 
 
 def test_function_transforms():

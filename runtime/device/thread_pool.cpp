@@ -55,6 +55,11 @@ void ThreadPool::workerLoop() {
 }
 
 void ThreadPool::runErased(int64_t count, RangeFunction function, const void *context) {
+  if (count <= 1) { // waking threads would take longer than the work
+    if (count == 1)
+      function(context, 0, 1);
+    return;
+  }
   std::lock_guard oneCaller(callers);
   // Sixteen ranges per thread: small enough to even out, large enough that taking one costs nothing.
   int64_t rangeSize = std::max<int64_t>(1, count / (int64_t(size()) * 16));

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launchers: launches whose checks are done and whose parameters are filled once, to be run again and again.
 #include "arguments/memory_check.h"
+#include "arguments/overlap.h"
 #include "arguments/strides.h"
 #include "launch/choose_variant.h"
 #include "launch/launch.h"
 
-#include <list>
+#include <cstring>
+#include <memory>
+#include <vector>
 
 using namespace sparsec::runtime;
 
@@ -53,7 +56,10 @@ struct PreparedStage {
   explicit PreparedStage(const StageLaunch &launch) : launch(launch) {}
 
   StageLaunch launch;
-  ParameterPack parameters;
+  // Those of the next binding are filled beside the present ones, so that a binding that fails changes nothing and one
+  // that succeeds allocates nothing.
+  std::unique_ptr<ParameterPack> parameters = std::make_unique<ParameterPack>();
+  std::unique_ptr<ParameterPack> next = std::make_unique<ParameterPack>();
 };
 
 } // namespace
@@ -70,7 +76,7 @@ struct sparsec_launcher_s {
   const KnownLists lists;         // of the plan
   OwnArguments arguments;
   const Variant *variant = nullptr; // null where there is nothing to compute
-  std::list<PreparedStage> stages;
+  std::vector<PreparedStage> stages;
 };
 
 namespace sparsec::runtime {
@@ -98,7 +104,7 @@ Status createLauncher(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const
     for (const Stage &each : launch->variant.stages) {
       PreparedStage &stage = launcher->stages.emplace_back(stageOf(*launch, each));
       SPARSEC_RETURN_IF_ERROR(checkTileCount(stage.launch.grid));
-      SPARSEC_RETURN_IF_ERROR(onDevice(*launcher, [&] { return stage.parameters.fill(stage.launch); }));
+      SPARSEC_RETURN_IF_ERROR(onDevice(*launcher, [&] { return stage.parameters->fill(stage.launch); }));
     }
   }
   outLauncher = std::move(launcher);
@@ -108,9 +114,9 @@ Status createLauncher(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const
 Status runStages(sparsec_launcher_s &launcher, void *stream) {
   for (PreparedStage &stage : launcher.stages) {
     if (launcher.module->device->isHost())
-      runOnHost(stage.launch, stage.parameters);
+      runOnHost(stage.launch, *stage.parameters);
     else
-      SPARSEC_RETURN_IF_ERROR(runOnGpu(stage.launch, stage.parameters, stream));
+      SPARSEC_RETURN_IF_ERROR(runOnGpu(stage.launch, *stage.parameters, stream));
   }
   return {};
 }
@@ -149,24 +155,60 @@ Status checkSameForm(const Checked &argument, const sparsec_argument_t &own) {
   return {};
 }
 
+/// Whether the views differ in no byte but their pointer to elements, both of which are aligned to elements, or NULL.
+template <typename View, typename Pointer> bool isSameView(const View &view, View own, Pointer View::*elements) {
+  constexpr uintptr_t largestElement = 8;
+  const auto address = reinterpret_cast<uintptr_t>(view.*elements), before = reinterpret_cast<uintptr_t>(own.*elements);
+  own.*elements = view.*elements;
+  return !address == !before && address % largestElement == before % largestElement &&
+         std::memcmp(&view, &own, sizeof(view)) == 0;
+}
+
+/// Whether the arguments differ from the launcher's own in no byte but pointers to elements, and scalars.
+bool areSameViews(const sparsec_launcher_s &launcher, const sparsec_argument_t *arguments, size_t count) {
+  if (!arguments || count != launcher.arguments.size())
+    return false;
+  for (size_t i = 0; i < count; ++i) {
+    const sparsec_argument_t &argument = arguments[i], &own = launcher.arguments.data()[i];
+    if (argument.kind != own.kind || argument.reserved != own.reserved)
+      return false;
+    if (own.kind == SPARSEC_ARGUMENT_SCALAR)
+      continue;
+    // A view of another size is one of another version.
+    if (!argument.view || *static_cast<const size_t *>(argument.view) != *static_cast<const size_t *>(own.view))
+      return false;
+    if (isBlocks(own.kind) ? !isSameView(blocksOf(argument), blocksOf(own), &sparsec_blocks_t::values)
+                           : !isSameView(denseOf(argument), denseOf(own), &sparsec_dense_t::data))
+      return false;
+  }
+  return true;
+}
+
+Status checkBinding(const sparsec_launcher_s &launcher, const sparsec_argument_t *arguments, size_t count) {
+  if (areSameViews(launcher, arguments, count))
+    return checkOverlaps(launcher.kernel, arguments); // all else was checked before
+  Problem problem;
+  SPARSEC_RETURN_IF_ERROR(checkArguments(launcher.kernel, arguments, count, Use::launch, problem));
+  for (uint32_t i = 0; i < count; ++i)
+    SPARSEC_RETURN_IF_ERROR(
+        checkSameForm(checkedArgument(launcher.kernel, arguments, i), launcher.arguments.data()[i]));
+  return {};
+}
+
 Status rebindLauncher(sparsec_launcher_s &launcher, const sparsec_argument_t *arguments, size_t count) {
   const sparsec_kernel_s &kernel = launcher.kernel;
-  Problem problem;
-  SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, Use::launch, problem));
+  SPARSEC_RETURN_IF_ERROR(checkBinding(launcher, arguments, count));
   SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
-  for (uint32_t i = 0; i < count; ++i)
-    SPARSEC_RETURN_IF_ERROR(checkSameForm(checkedArgument(kernel, arguments, i), launcher.arguments.data()[i]));
   if (launcher.variant)
     SPARSEC_RETURN_IF_ERROR(checkRequirements(kernel, *launcher.variant, arguments));
-  std::list<PreparedStage> stages;
-  for (const PreparedStage &old : launcher.stages) {
-    PreparedStage &stage = stages.emplace_back(old.launch);
-    StageLaunch launch = old.launch;
+  for (PreparedStage &stage : launcher.stages) {
+    StageLaunch launch = stage.launch;
     launch.arguments = arguments;
-    SPARSEC_RETURN_IF_ERROR(onDevice(launcher, [&] { return stage.parameters.fillFrom(old.parameters, launch); }));
+    SPARSEC_RETURN_IF_ERROR(onDevice(launcher, [&] { return stage.next->fillFrom(*stage.parameters, launch); }));
   }
+  for (PreparedStage &stage : launcher.stages)
+    stage.parameters.swap(stage.next);
   launcher.arguments.assign(arguments);
-  launcher.stages.swap(stages);
   return {};
 }
 

@@ -41,6 +41,7 @@ Status ParameterPack::fill(const StageLaunch &launch) {
 }
 
 Status ParameterPack::fillFrom(const ParameterPack &from, const StageLaunch &launch) {
+  count = tensorMapCount = 0;
   std::copy_n(from.tensorMaps, from.tensorMapCount, tensorMaps);
   CUtensorMap *next = tensorMaps;
   SPARSEC_RETURN_IF_ERROR(

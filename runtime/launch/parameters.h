@@ -41,8 +41,8 @@ public:
   ParameterPack &operator=(const ParameterPack &) = delete;
 
   Status fill(const StageLaunch &launch);
-  /// Fills them for a launch with arguments of the same sizes and strides as those of `from`: only the addresses of its
-  /// tensor maps change.
+  /// Fills them, again where they were filled before, for a launch with arguments of the same sizes and strides as
+  /// those of `from`: only the addresses of its tensor maps change.
   Status fillFrom(const ParameterPack &from, const StageLaunch &launch);
 
   void **pointers() { return addresses; }

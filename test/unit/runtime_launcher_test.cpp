@@ -117,6 +117,24 @@ TEST_F(Launcher, BindsOtherMemory) {
   EXPECT_EQ(bound[2], 0xc00000u);
 }
 
+TEST_F(Launcher, BindsOtherAddressesAndAllocatesNothing) {
+  ASSERT_OK(create());
+  for (const uintptr_t address : {0xa00000, 0xb00000, 0xa00000}) {
+    arguments[bias].dense.data = at(address);
+    arguments[alpha] = double(address);
+    const ArgumentArray array(arguments);
+    fake.recording = false;
+    const size_t before = heapAllocations();
+    EXPECT_EQ(sparsec_launcher_rebind(launcher, array.data(), array.size()), nullptr);
+    EXPECT_EQ(heapAllocations(), before);
+    fake.recording = true;
+    ASSERT_OK(run());
+    const std::vector<uint64_t> bound = words();
+    ASSERT_OK(launch());
+    EXPECT_EQ(bound, words()) << "as a launch with the other arguments";
+  }
+}
+
 TEST_F(Launcher, RefusesOtherFormsAndStaysAsItWas) {
   ASSERT_OK(create());
   ASSERT_OK(run());

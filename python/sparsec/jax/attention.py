@@ -15,21 +15,20 @@ import jax
 import jax.numpy as jnp
 
 from sparsec import programs
+from sparsec.attention_lists import DEFAULT_BLOCK, Function, MadeLists, lists_of, made_lists
 from sparsec.errors import InvalidArgument
 from sparsec.jax.call import Blocks, as_varying, dtype_name, expect_array, launch
 from sparsec.jax.trees import LIST_ARRAYS
 from sparsec.jax.vmap import is_any, loop
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
-from sparsec.patterns.pattern import MaskMod, Pattern
+from sparsec.patterns.pattern import Pattern
 from sparsec.tracing.graph import Graph
 from sparsec.tracing.region import trace
 
 __all__ = ["attention"]
 
-Function = Callable[..., Any] | None
 Operands = Mapping[str, Any]
-_DEFAULT_BLOCK = 128
 
 
 def attention(
@@ -45,7 +44,7 @@ def attention(
     scale: float | None = None,
     layout: Literal["bhsd", "bshd"] = "bhsd",
     return_lse: bool = False,
-    block: int | tuple[int, int] = _DEFAULT_BLOCK,
+    block: int | tuple[int, int] = DEFAULT_BLOCK,
 ) -> Any:
     """softmax(scores of visible keys) v for every batch and head, in one kernel.
 
@@ -147,40 +146,21 @@ def _number(name: str, value: Any) -> float:
 
 # ---- Patterns --------------------------------------------------------------------------------------------------------
 
-_MadeLists = tuple[BlockLists, MaskMod | None]
-# By a pattern, then by sizes and block: its lists for them, and what remains for its partial blocks.
-_made: weakref.WeakKeyDictionary[Pattern, dict[Any, _MadeLists]] = weakref.WeakKeyDictionary()
-
-
-def _made_lists(pattern: Pattern, block: tuple[int, int], sizes: _Sizes) -> _MadeLists:
-    made = _made.setdefault(pattern, {})
-    form = sizes, block
-    if form not in made:
-        lists = pattern.lists(sizes.queries, sizes.keys, block, sizes.heads, batches=sizes.batches)
-        made[form] = lists, pattern.mask_mod(block)
-    return made[form]
+_made: weakref.WeakKeyDictionary[Pattern, dict[Any, MadeLists]] = weakref.WeakKeyDictionary()
 
 
 def _lists(
     pattern: Any, block: tuple[int, int], mask_mod: Function, sizes: _Sizes
 ) -> tuple[BlockLists | None, Function]:
     """The lists of a pattern, None without one, and the function for its partial blocks."""
-    if pattern is None:
-        return None, mask_mod
-    if isinstance(pattern, Pattern):
-        if mask_mod is not None:
-            raise InvalidArgument("mask_mod and a Pattern are given; write pattern=the pattern & predicate(mask_mod)")
-        lists, mask_mod = _made_lists(pattern, block, sizes)
-    elif isinstance(pattern, BlockLists):
-        lists = pattern
-    else:
-        raise InvalidArgument(f"pattern: expects lists or a Pattern, but got {type(pattern).__name__}")
-    if (lists.queries, lists.keys) != (sizes.queries, sizes.keys):
-        raise InvalidArgument(
-            f"pattern: expects lists of {sizes.queries} queries and {sizes.keys} keys, but got those of "
-            f"{lists.queries} and {lists.keys}"
-        )
-    return lists, mask_mod
+    form = (sizes.batches, sizes.heads, sizes.queries, sizes.keys)
+    return lists_of(
+        pattern,
+        mask_mod,
+        *form[2:],
+        lambda pattern: made_lists(_made.setdefault(pattern, {}), pattern, block, form),
+        "lists or a Pattern",
+    )
 
 
 def _arrays(lists: BlockLists) -> list[Any]:

@@ -5,6 +5,7 @@
 `programs.attention(pattern=...)` makes the kernel whose mask decides inside partial blocks.
 """
 
+from sparsec.patterns.buffer import PatternBuffer
 from sparsec.patterns.kinds import (
     causal,
     documents,
@@ -21,6 +22,6 @@ from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import Pattern
 
 __all__ = [
-    "BlockLists", "Pattern", "causal", "documents", "from_flex", "from_mask", "predicate", "prefix", "sliding_window",
-    "top_k", "vertical_slash", "video",
+    "BlockLists", "Pattern", "PatternBuffer", "causal", "documents", "from_flex", "from_mask", "predicate", "prefix",
+    "sliding_window", "top_k", "vertical_slash", "video",
 ]  # fmt: skip

@@ -12,6 +12,7 @@ import numpy as np
 
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, integer
+from sparsec.patterns.buffer import PatternBuffer
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.states import UNKNOWN, Array, Grid, both, either, inverse, state_of
 from sparsec.tracing.graph import Graph
@@ -87,10 +88,39 @@ class Pattern:
             InvalidArgument: an option does not fit the pattern. The text names it.
         """
         grid = self._grid(queries, queries if keys is None else keys, block, heads, batches)
-        known = np.broadcast_to(self.classify(grid), grid.shape)
-        states = self._decided(known.copy(), grid)
-        lists = BlockLists.from_states(states, grid.queries, grid.keys, grid.block)
+        lists = BlockLists.from_states(self._block_states(grid), grid.queries, grid.keys, grid.block)
         return lists if device is None else lists.to(device)
+
+    def buffer(
+        self,
+        queries: int,
+        keys: int | None = None,
+        block: int | tuple[int, int] = 128,
+        heads: int | None = None,
+        *,
+        batches: int | None = None,
+        device: Any = None,
+    ) -> PatternBuffer:
+        """Lists that change in place: from the arrays that this pattern reads, or from masks of blocks.
+
+        They have room for every block, 8 bytes for each, and begin as those of `lists`. A CUDA graph can hold an update
+        together with the attention that it is for.
+
+        Args:
+            queries, keys: as of lists.
+            block: as of lists; with a device 64 or 128.
+            heads, batches: how many have lists of their own; None: as many as the condition needs.
+            device: a device of PyTorch, for lists as tensors. On a GPU updates then run there, by a kernel that is
+                compiled now. Arrays that the pattern captured are read there: tensors of the device by reference, and
+                copies of all others, whose changes are not seen. None: lists as NumPy's arrays, which NumPy updates.
+
+        Raises:
+            InvalidArgument: an option does not fit the pattern. The text names it.
+        """
+        needed = self._grid(queries, queries if keys is None else keys, block, heads, batches)
+        own = (needed.batches if batches is None else batches, needed.heads if heads is None else heads)
+        grid = Grid(needed.queries, needed.keys, needed.block, *own)
+        return PatternBuffer(grid, self.visible, lambda: self._block_states(grid), device)
 
     def dense(
         self, queries: int, keys: int | None = None, *, heads: int | None = None, batches: int | None = None
@@ -133,6 +163,10 @@ class Pattern:
         if size is None:
             raise InvalidArgument(f"{name} is not given, but the condition of the pattern depends on '{argument}'")
         return int(size)
+
+    def _block_states(self, grid: Grid) -> Array:
+        """The state of every block."""
+        return self._decided(np.broadcast_to(self.classify(grid), grid.shape).copy(), grid)
 
     def _decided(self, states: Array, grid: Grid) -> Array:
         """The states, of which those that are unknown are found element by element."""

@@ -5,24 +5,22 @@ from __future__ import annotations
 
 import functools
 import weakref
-from collections.abc import Callable
 from typing import Any, Literal
 
 import torch
 
 from sparsec import programs
+from sparsec.attention_lists import DEFAULT_BLOCK, Function, MadeLists, lists_of, made_lists
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
-from sparsec.patterns.pattern import MaskMod, Pattern
+from sparsec.patterns.pattern import Pattern
 from sparsec.torch import attention_operator
 from sparsec.torch.library import dtype_name, forget
 
 __all__ = ["Attention", "attention"]
 
-Function = Callable[..., Any] | None
 _Traced = tuple[str, list[torch.Tensor]]  # the text of a kernel, and the tensors that it captured
-_DEFAULT_BLOCK = 128
 _MOST_KERNELS = 16  # that an Attention keeps; the oldest one goes first
 
 
@@ -40,7 +38,7 @@ def attention(
     sinks: torch.Tensor | None = None,
     layout: Literal["bhsd", "bshd"] = "bhsd",
     return_lse: bool = False,
-    block: int | tuple[int, int] = _DEFAULT_BLOCK,
+    block: int | tuple[int, int] = DEFAULT_BLOCK,
 ) -> Any:
     """softmax(scores of visible keys) v for every batch and head, in one kernel.
 
@@ -112,7 +110,7 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         causal: bool = False,
         window: tuple[int, int] | None = None,
         layout: Literal["bhsd", "bshd"] = "bhsd",
-        block: int | tuple[int, int] = _DEFAULT_BLOCK,
+        block: int | tuple[int, int] = DEFAULT_BLOCK,
     ) -> None:
         """The options of `attention`. Raises InvalidArgument for a layout or block that there is not."""
         super().__init__()
@@ -242,46 +240,33 @@ def _lists(
     pattern: Any, block: tuple[int, int], mask_mod: Function, q: torch.Tensor, k: torch.Tensor
 ) -> tuple[list[torch.Tensor | None], tuple[int, int] | None, Function]:
     """The tensors of a pattern, none without one; its block; and the function for its partial blocks."""
-    if pattern is None:
-        return [], None, mask_mod
-    if isinstance(pattern, Pattern):
-        if mask_mod is not None:
-            raise InvalidArgument("mask_mod and a Pattern are given; write pattern=the pattern & predicate(mask_mod)")
-        lists, mask_mod = _made_lists(pattern, block, q, k)
-    elif isinstance(pattern, BlockLists):
-        lists = pattern
-    elif hasattr(pattern, "kv_num_blocks"):
+    if hasattr(pattern, "kv_num_blocks"):
         if mask_mod is not None:
             raise InvalidArgument("mask_mod and a BlockMask are given, which has a mask_mod of its own")
-        lists = BlockLists.from_flex(pattern)
-        mask_mod = pattern.mask_mod
-    else:
-        raise InvalidArgument(f"pattern: expects a BlockMask, lists or a Pattern, but got {type(pattern).__name__}")
-    if (lists.queries, lists.keys) != (q.shape[2], k.shape[2]):
-        raise InvalidArgument(
-            f"pattern: expects lists of {q.shape[2]} queries and {k.shape[2]} keys, but got those of {lists.queries} "
-            f"and {lists.keys}"
-        )
+        pattern, mask_mod = BlockLists.from_flex(pattern), pattern.mask_mod
+    sizes = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    lists, mask_mod = lists_of(
+        pattern,
+        mask_mod,
+        *sizes[2:],
+        lambda pattern: made_lists(_made_for(pattern), pattern, block, sizes, q.device),
+        "a BlockMask, lists or a Pattern",
+    )
+    if lists is None:
+        return [], None, mask_mod
     tensors = [lists.full_starts, lists.full_indices, lists.partial_starts, lists.partial_indices]
     if any(each is not None and not isinstance(each, torch.Tensor) for each in tensors):
         raise InvalidArgument("pattern: expects lists of tensors, as lists(..., device=...) makes them")
     return tensors, (lists.block[0], lists.block[1]), mask_mod
 
 
-_MadeLists = tuple[BlockLists, MaskMod | None]
-# By the identity of a pattern: a weak reference to it, and by sizes and device the lists that were made for it.
-_made: dict[int, tuple[weakref.ref[Pattern], dict[Any, _MadeLists]]] = {}
+# By the identity of a pattern: a weak reference to it, and the lists that were made for it.
+_made: dict[int, tuple[weakref.ref[Pattern], dict[Any, MadeLists]]] = {}
 
 
-def _made_lists(pattern: Pattern, block: tuple[int, int], q: torch.Tensor, k: torch.Tensor) -> _MadeLists:
-    """The lists of a pattern for these sizes, made at the first call, and what remains for its partial blocks."""
+def _made_for(pattern: Pattern) -> dict[Any, MadeLists]:
     key = id(pattern)
     found = _made.get(key)
     if found is None or found[0]() is not pattern:
         found = _made[key] = weakref.ref(pattern, functools.partial(forget, _made, key)), {}
-    form = q.shape[:3], k.shape[2], block, q.device
-    if form not in found[1]:
-        batches, heads, queries = q.shape[:3]
-        lists = pattern.lists(queries, k.shape[2], block, heads, batches=batches, device=q.device)
-        found[1][form] = lists, pattern.mask_mod(block)
-    return found[1][form]
+    return found[1]

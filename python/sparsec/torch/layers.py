@@ -96,7 +96,11 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
         """activation(x Wᵀ + bias) + residual. Raises as `linear` does."""
         if x.dtype is torch.float32 and torch.is_autocast_enabled(x.device.type):
             x = x.to(torch.get_autocast_dtype(x.device.type))
-        values, lists = self.values, self._buffers  # an attribute of a module costs half a microsecond
+        # A look-up of a parameter as an attribute takes half a microsecond. Other code may have replaced it by one.
+        lists, parameters = self._buffers, self._parameters
+        values, bias = parameters.get("values"), parameters.get("bias")
+        values = self.values if values is None else values
+        bias = self.bias if bias is None else bias
         if values.dtype is not x.dtype:
             values = values.to(x.dtype)
         return apply_linear(
@@ -106,7 +110,7 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
             self.block,
             (self.out_features, self.in_features),
             x,
-            self.bias,
+            bias,
             self.activation,
             residual,
             True,

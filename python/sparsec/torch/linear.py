@@ -8,13 +8,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from sparsec import linear_programs
 from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
 from sparsec.linear_programs import Activation, known_activation
 from sparsec.torch.library import dtype_name
-from sparsec.torch.operators import call_product, product, sampled_product, transposed_product
+from sparsec.torch.operators import keep_linear, product, repeat_linear, sampled_product, transposed_product
 
 __all__ = ["Activation", "apply_linear", "linear"]
 
@@ -79,12 +80,18 @@ def apply_linear(
     static: bool,
 ) -> torch.Tensor:
     """`linear` of a matrix in its parts."""
+    # In forward mode any tensor may have a tangent, for which torch then asks the function below.
+    has_tangents = forward_ad._current_level >= 0
+    form = None if callable(activation) else (shape[0], activation, bias is not None, residual is not None)
+    if form is not None and not has_tangents and not torch.compiler.is_compiling():
+        y = repeat_linear(row_ptr, col_idx, values, x, bias, residual, static, form)
+        if y is not None:
+            return y
     _check(x, shape, bias, residual)
     tensors = [] if bias is None else [bias]
     if residual is not None:
         tensors.append(residual)
-    # In forward mode any tensor may have a tangent, for which torch then asks the function below.
-    needs_gradient = torch.autograd.forward_ad._current_level >= 0 or (
+    needs_gradient = has_tangents or (
         torch.is_grad_enabled()
         and (
             x.requires_grad
@@ -108,7 +115,9 @@ def apply_linear(
         constants = shape[0], static, text, callable(activation)
         result = _Linear.apply(row_ptr, col_idx, values, x, bias, residual, tensors, *constants)
     else:
-        result = call_product(row_ptr, col_idx, values, x, tensors, shape[0], static, text)
+        result = product(row_ptr, col_idx, values, x, tensors, shape[0], static, text)
+        if form is not None and not torch.compiler.is_compiling():
+            keep_linear(row_ptr, static, form, text)
     return result
 
 

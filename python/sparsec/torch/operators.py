@@ -18,7 +18,7 @@ from sparsec.plan import Plan
 from sparsec.repeat import Repeater
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, forget, kernel_of, version
 
-__all__ = ["call_product", "product", "sampled_product", "transposed_product"]
+__all__ = ["LinearForm", "keep_linear", "product", "repeat_linear", "sampled_product", "transposed_product"]
 
 _MOST_PLANS = 16  # of a sampled product with one pattern, for calls of different sizes; the oldest one goes first
 
@@ -48,20 +48,27 @@ sampled_product = torch.ops.sparsec.sampled_product.default
 transposed_product = torch.ops.sparsec.transposed_product.default
 
 
+_Call = tuple[str, int]  # the text of a kernel, and the size of its matrix that the other inputs do not have, if any
+# Of a linear layer: rows, activation, whether there is a bias, whether there is a residual.
+LinearForm = tuple[int, str | None, bool, bool]
+
+
 class _Pattern:
     """The lists of a matrix. It lives as long as the tensor of their starts, which it does not keep.
 
     Attributes:
         row_ptr, col_idx: other tensors of the same memory.
-        calls: by the text of a kernel: repeats a call, or gives None.
+        calls: repeats a call, or gives None.
+        around: by the form of a linear layer: repeats its call around the operator, or gives None.
     """
 
     def __init__(self, row_ptr: torch.Tensor, col_idx: torch.Tensor, forget: Callable[[Any], Any]) -> None:
         self.row_ptr, self.col_idx = row_ptr.detach(), col_idx.detach()
         self._starts, self._columns = weakref.ref(row_ptr, forget), weakref.ref(col_idx)
         self._versions = version(row_ptr), version(col_idx)
-        self.calls: dict[str, Callable[..., Any]] = {}
-        self.prepared: dict[str, _Prepared] = {}
+        self.calls: dict[_Call, Callable[..., Any]] = {}
+        self.around: dict[LinearForm, Callable[..., Any]] = {}
+        self.prepared: dict[_Call, _Prepared] = {}
 
     def is_of(self, row_ptr: torch.Tensor, col_idx: torch.Tensor, static: bool) -> bool:
         """Whether these are its tensors and, if they are static, have the contents that they had."""
@@ -120,41 +127,47 @@ def _prepared(
     values: torch.Tensor,
     shape: tuple[int, int],
     static: bool,
-    text: str,
+    call: _Call,
 ) -> _Prepared:
     patterns, key = _static_patterns if static else _dynamic_patterns, id(row_ptr)
     pattern = patterns.get(key)
     if pattern is None or not pattern.is_of(row_ptr, col_idx, static):
         pattern = patterns[key] = _Pattern(row_ptr, col_idx, functools.partial(forget, patterns, key))
-    prepared = pattern.prepared.get(text)
+    prepared = pattern.prepared.get(call)
     if prepared is None or prepared.shape != shape or prepared.device != values.device:
-        prepared = pattern.prepared[text] = _Prepared(pattern, values, shape, text)
-        pattern.calls[text] = prepared.repeater.call
+        prepared = pattern.prepared[call] = _Prepared(pattern, values, shape, call[0])
+        pattern.calls[call] = prepared.repeater.call
     return prepared
 
 
-def call_product(
+def repeat_linear(
     row_ptr: torch.Tensor,
     col_idx: torch.Tensor,
     values: torch.Tensor,
     x: torch.Tensor,
-    operands: list[torch.Tensor],
-    rows: int,
+    bias: torch.Tensor | None,
+    residual: torch.Tensor | None,
     static: bool,
-    kernel: str,
-) -> torch.Tensor:
-    """Calls the operator `product`. A call that repeats an earlier one goes around torch's dispatcher, which takes as
-    long as the rest of the call, if nothing would see it there: no compiler, tracer, mode or kind of tensor. Tensors of
-    function transforms have no memory, so that they are not repeated."""
-    y: torch.Tensor | None = None
-    if (
-        not torch.compiler.is_compiling()
-        and type(x) is torch.Tensor
-        and torch._C._len_torch_dispatch_stack() == 0
-        and torch._C._get_tracing_state() is None
-    ):
-        y = _repeated(row_ptr, col_idx, values, x, operands, static, kernel)
-    return product(row_ptr, col_idx, values, x, operands, rows, static, kernel) if y is None else y
+    form: LinearForm,
+) -> torch.Tensor | None:
+    """The result of a linear layer that repeats an earlier one in all but memory; None if it does not.
+
+    The call goes around torch's dispatcher, which takes as long as the rest of it. It gives None if something would see
+    it there. Tensors of function transforms have no memory, so that they are not repeated.
+    """
+    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
+    if pattern is None or form not in pattern.around or not pattern.is_of(row_ptr, col_idx, static):
+        return None
+    result: torch.Tensor | None = pattern.around[form](values, x, bias, residual)
+    return result
+
+
+def keep_linear(row_ptr: torch.Tensor, static: bool, form: LinearForm, text: str) -> None:
+    """Lets repeat_linear repeat calls of this form, as those of a kernel that was just called."""
+    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
+    prepared = None if pattern is None else pattern.prepared.get((text, form[0]))
+    if pattern is not None and prepared is not None:
+        pattern.around[form] = prepared.repeater.call_around
 
 
 def _repeated(
@@ -164,13 +177,13 @@ def _repeated(
     x: torch.Tensor,
     operands: list[torch.Tensor],
     static: bool,
-    kernel: str,
+    key: _Call,
 ) -> torch.Tensor | None:
     """The result of a call that differs from an earlier one in its memory alone; None if there was none."""
     pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
     if pattern is None or not pattern.is_of(row_ptr, col_idx, static):
         return None
-    call = pattern.calls.get(kernel)
+    call = pattern.calls.get(key)
     return None if call is None else call(values, x, *operands)
 
 
@@ -184,11 +197,11 @@ def _product(
     static: bool,
     kernel: str,
 ) -> torch.Tensor:
-    y = _repeated(row_ptr, col_idx, values, x, operands, static, kernel)
+    y = _repeated(row_ptr, col_idx, values, x, operands, static, (kernel, rows))
     if y is None:
         with torch.no_grad():
             y = x.new_empty((*x.shape[:-1], rows))
-            prepared = _prepared(row_ptr, col_idx, values, (rows, x.shape[-1]), static, kernel)
+            prepared = _prepared(row_ptr, col_idx, values, (rows, x.shape[-1]), static, (kernel, rows))
             prepared.launch(values, [x, *operands], y, static)
     return y
 
@@ -201,11 +214,11 @@ def _transposed_product(
     columns: int,
     kernel: str,
 ) -> torch.Tensor:
-    y = _repeated(row_ptr, col_idx, values, x, [], True, kernel)
+    y = _repeated(row_ptr, col_idx, values, x, [], True, (kernel, columns))
     if y is None:
         with torch.no_grad():
             y = x.new_empty((*x.shape[:-1], columns))
-            prepared = _prepared(row_ptr, col_idx, values, (x.shape[-1], columns), True, kernel)
+            prepared = _prepared(row_ptr, col_idx, values, (x.shape[-1], columns), True, (kernel, columns))
             prepared.launch(values, [x], y, True)
     return y
 
@@ -218,11 +231,11 @@ def _sampled_product(
     b: torch.Tensor,
     kernel: str,
 ) -> torch.Tensor:
-    s = _repeated(row_ptr, col_idx, values, a, [b], False, kernel)
+    s = _repeated(row_ptr, col_idx, values, a, [b], False, (kernel, 0))
     if s is None:
         with torch.no_grad():
             s = torch.empty_like(values, memory_format=torch.contiguous_format)
-            prepared = _prepared(row_ptr, col_idx, values, (a.shape[-1], b.shape[-1]), False, kernel)
+            prepared = _prepared(row_ptr, col_idx, values, (a.shape[-1], b.shape[-1]), False, (kernel, 0))
             prepared.launch(values, [a, b], s, False)
     return s
 

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Lists of a fixed capacity that are written again and again: arrays of NumPy by NumPy, PyTorch's by the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+
+from sparsec import arrays, devices, module, programs
+from sparsec.errors import InvalidArgument
+from sparsec.options import torch_for
+from sparsec.patterns.lists import BlockLists
+from sparsec.patterns.states import PARTIAL, Array, Grid
+from sparsec.tracing.graph import host_array
+
+_HEAD_DIMENSION = 64  # of the kernel whose mask region is the condition: any would do, its attention never runs
+
+
+class PatternBuffer:
+    """Lists with room for every block, whose contents change in place. Made by Pattern.buffer.
+
+    Attributes:
+        lists: what calls of kernels take. It stays the same object with the same arrays, so that plans, launchers and
+            captured CUDA graphs stay valid.
+    """
+
+    def __init__(self, grid: Grid, mask_mod: Callable[..., Any], states: Callable[[], Array], device: Any) -> None:
+        """Makes the lists, and fills them from the pattern.
+
+        Args:
+            grid: the blocks.
+            mask_mod: the condition of the pattern.
+            states: gives what the condition makes of every block, as NumPy finds it.
+            device: as of Pattern.buffer.
+        """
+        self._writer = _NumpyWriter(grid, states) if device is None else _TorchWriter(grid, mask_mod, device)
+        self.lists: BlockLists = self._writer.lists
+        self.update()
+
+    def update(self) -> None:
+        """Writes the lists of the pattern, from the present contents of the arrays that it reads.
+
+        With lists on a GPU this is one kernel on torch's current stream, which evaluates every element. It waits for
+        nothing, and a CUDA graph can capture it.
+        """
+        self._writer.update()
+
+    def update_from_mask(self, mask: Any) -> None:
+        """Writes other lists: those of a mask of blocks. The mask of an attention kernel still applies in partial ones.
+
+        With lists on a GPU this is one kernel on torch's current stream. It waits for nothing, and a CUDA graph can
+        capture it.
+
+        Args:
+            mask: block rows x block columns, on the device of the lists: booleans, of which the true ones are full
+                blocks, or uint8: 0 empty, 1 full, 2 partial. On a GPU other numbers are empty blocks. Heads, or batches
+                x heads, come before the rows; 1 stands for all.
+
+        Raises:
+            InvalidArgument: the mask has another shape, type or device, or, on the host, another number.
+        """
+        self._writer.update_from_mask(mask)
+
+
+class _NumpyWriter:
+    def __init__(self, grid: Grid, states: Callable[[], Array]) -> None:
+        self._shape, self._states = grid.shape, states
+        starts, indices = (np.zeros((2, *shape), np.int32) for shape in (grid.shape[:3], grid.shape))
+        self.lists = BlockLists(grid.queries, grid.keys, grid.block, starts[0], indices[0], starts[1], indices[1])
+
+    def update(self) -> None:
+        self._write(self._states())
+
+    def update_from_mask(self, mask: Any) -> None:
+        states = host_array(mask)
+        _check_mask(states.shape, str(states.dtype), self._shape)
+        if (states > PARTIAL).any():
+            raise InvalidArgument(f"mask has the state {states.max()}, but expects 0 (empty), 1 (full) or 2 (partial)")
+        self._write(np.broadcast_to(states, self._shape))
+
+    def _write(self, states: Array) -> None:
+        made = BlockLists.from_states(states, self.lists.queries, self.lists.keys, self.lists.block)
+        self.lists.full_starts[:], self.lists.partial_starts[:] = made.full_starts, made.partial_starts
+        self.lists.full_indices[..., : made.capacity] = made.full_indices
+        self.lists.partial_indices[..., : made.capacity] = made.partial_indices
+
+
+class _TorchWriter:
+    """Tensors whose memory the runtime owns and writes, by the kernels that every kernel with a pattern has."""
+
+    def __init__(self, grid: Grid, mask_mod: Callable[..., Any], device: Any) -> None:
+        self._torch, self._shape = torch_for(device), grid.shape
+        self._place = self._torch.empty(0, device=device)
+        if self._place.device.type not in ("cpu", "cuda"):
+            raise InvalidArgument(f"device is {device!r}, but expects one of type cpu or cuda")
+        program = programs.attention(
+            _HEAD_DIMENSION, pattern=True, block=grid.block, mask_mod=mask_mod, name="pattern_builder"
+        ).to(self._place.device)
+        ordinal = int(self._place.get_device())
+        compiled = module.compile(program, devices.target_of_device(ordinal))[program.name]
+        kernel, _ = compiled.file.native_kernel(compiled.name, ordinal)
+        # The region loads from what it captured, and from no other argument.
+        self._arguments = [program.captures.get(argument.name) for argument in compiled.info.arguments]
+        self._native = kernel.pattern_buffer(grid.queries, grid.keys, grid.block, grid.batches, grid.heads)
+        shapes = (grid.shape[:3], grid.shape) * 2
+        self.lists = BlockLists(grid.queries, grid.keys, grid.block, *map(self._tensor, self._native.pointers, shapes))
+
+    def update(self) -> None:
+        stream = arrays.current_stream([self._place])
+        views = tuple(None if each is None else arrays.dense(each, stream) for each in self._arguments)
+        self._native.update_from_predicate(views, stream)
+
+    def update_from_mask(self, mask: Any) -> None:
+        if not isinstance(mask, self._torch.Tensor) or mask.device != self._place.device:
+            place = mask.device if isinstance(mask, self._torch.Tensor) else type(mask).__name__
+            raise InvalidArgument(f"mask: expects a tensor on {self._place.device}, but got {place}")
+        _check_mask(tuple(mask.shape), str(mask.dtype).removeprefix("torch."), self._shape)
+        states = mask.view(self._torch.uint8).expand(self._shape).contiguous()
+        self._native.update_from_mask(states.data_ptr(), arrays.current_stream([self._place]))
+
+    def _tensor(self, pointer: int, shape: Sequence[int]) -> Any:
+        """A tensor of memory of the native buffer, which it keeps alive."""
+        if 0 in shape:
+            return self._torch.zeros(shape, dtype=self._torch.int32, device=self._place.device)
+        interface = {"shape": tuple(shape), "typestr": "<i4", "data": (pointer, False), "version": 3}
+        if self._place.is_cuda:
+            holder = SimpleNamespace(__cuda_array_interface__=interface, owner=self._native)
+            return self._torch.as_tensor(holder, device=self._place.device)
+        return self._torch.from_numpy(np.asarray(SimpleNamespace(__array_interface__=interface, owner=self._native)))
+
+
+def _check_mask(shape: tuple[int, ...], dtype: str, expected: tuple[int, ...]) -> None:
+    if dtype not in ("bool", "uint8"):
+        raise InvalidArgument(f"mask has dtype {dtype}, but expects bool or uint8")
+    full = (1,) * (4 - len(shape)) + shape
+    fits = len(shape) >= 2 and full[2:] == expected[2:]
+    if not fits or len(full) != 4 or any(mine not in (1, size) for mine, size in zip(full[:2], expected, strict=False)):
+        raise InvalidArgument(f"mask has shape {shape}, but the lists are those of {expected}")
