@@ -48,6 +48,8 @@ KERNELS = {
         # Products of two block-sparse matrices.
         Spgemm("bf16", "128x128x128", "mn", "same", "everything"),
         Spgemm("f16", "192x112x80", "values", "same", "residual"),
+        # A tile has one chunk of results for two staging buffers.
+        Spgemm("f16", "64x64x64", "values", "same", "none"),
     ],
     "sm_89": [
         Spmm("bf16", "64x64", "nk_nm", "same", "none"),
