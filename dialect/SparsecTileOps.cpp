@@ -472,8 +472,8 @@ LogicalResult CopyOp::verify() {
            << bytesOfRow << " bytes";
   // copy_c9
   auto matrix = dyn_cast<BsrType>(getSource().getType());
-  if (getDepthRows() && (!matrix || matrix.getTransposed() || mayGather(*this)))
-    return emitOpError("expects depth_rows only for blocks of a matrix that is not transposed, by tma");
+  if (getDepthRows() && (!matrix || matrix.getTransposed()))
+    return emitOpError("expects depth_rows only for blocks of a matrix that is not transposed");
   // copy_c4
   std::optional<ArrayRef<int64_t>> rows = getRows();
   if (!rows)

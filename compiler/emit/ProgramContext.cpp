@@ -126,10 +126,8 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
   auto addSource = [&](Value source) {
     int64_t argument = cast<BlockArgument>(source).getArgNumber();
     auto type = dyn_cast<BsrType>(source.getType());
-    if (!type || (matrix && argument != matrixArgument)) {
-      denseArgument = argument;
+    if (!type || (matrix && argument != matrixArgument))
       return false;
-    }
     matrixArgument = argument;
     matrix = type;
     return true;
@@ -137,9 +135,10 @@ SpmmContext::SpmmContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBui
   program.walk([&](RowBlocksOp blocks) { addSource(blocks.getMatrix()); });
   CopyOp copyOfDense;
   program.walk([&](CopyOp copy) {
-    if (!addSource(copy.getSource()))
-      copyOfDense = copy; // of a spgemm with a pattern the last one, that of B
+    if (!addSource(copy.getSource()) || copy.getDepthRows())
+      copyOfDense = copy; // of a spgemm with a pattern the last one, that of B; B may be A
   });
+  denseArgument = cast<BlockArgument>(copyOfDense.getSource()).getArgNumber();
   program.walk([&](ViewOp view) {
     if (view.getRing() == copyOfDense.getRing() && view.getIndex() == copyOfDense.getIndex())
       denseTransposed = view.getType().getMajor() == Major::k;

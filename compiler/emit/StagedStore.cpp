@@ -46,8 +46,10 @@ public:
     epilogue.begin();
     for (int64_t chunk = 0; chunk < fragment.slabs * chunksOfSlab(); ++chunk) {
       Value buffer = b.byteOffset(staging, (chunk % buffers) * bufferBytes);
-      // The tensor store that read this buffer last must be done with it.
-      b.ifThen(isLeader, [&] { ptx::bulkWait(b, buffers - 1, /*read=*/true); });
+      // The tensor store that read this buffer last must be done with it. Behind a tile whose chunks do not fill the
+      // buffers evenly it may be the last one.
+      int64_t pending = chunk == 0 && !fillsBuffersEvenly() ? 0 : buffers - 1;
+      b.ifThen(isLeader, [&] { ptx::bulkWait(b, pending, /*read=*/true); });
       barrier();
       writeChunk(chunk, buffer);
       ptx::proxyFence(b);
@@ -65,6 +67,16 @@ public:
 
 private:
   int64_t chunksOfSlab() { return 8 * fragment.groups / columns; }
+
+  /// Whether all tiles use all buffers equally often. The tile before may have had another store.
+  bool fillsBuffersEvenly() {
+    bool isEven = true;
+    context.program.walk([&](StoreOp store) {
+      AccumulatorType type = store.getAccumulator().getType();
+      isEven &= type.getRows() / warpgroupRows * (type.getColumns() / columns) % buffers == 0;
+    });
+    return isEven;
+  }
   void barrier() { ptx::barrierNamed(b, b.add(consumer, 1), 128); }
 
   /// When a chunk is stored; null if always. Rows below the end of the block row belong to the next one, and blocks at

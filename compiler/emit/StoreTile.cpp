@@ -14,6 +14,16 @@ using Values = KernelBuilder::Values;
 // Coordinates
 //===----------------------------------------------------------------------===//
 
+/// The columns of a block of B in a product of two block-sparse matrices, else 0.
+static int64_t columnsOfRightBlock(SpmmContext &context) {
+  int64_t columns = 0;
+  context.program.walk([&](CopyOp copy) {
+    if (copy.getDepthRows())
+      columns = cast<BsrType>(copy.getSource().getType()).getBlockColumns();
+  });
+  return columns;
+}
+
 ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition &position,
                                        AccumulatorFragment &fragment)
     : b(context.b), rowCount(context.rows()), columnCount(context.columns()), blockRows(context.matrix.getBlockRows()),
@@ -28,6 +38,10 @@ ElementCoordinates::ElementCoordinates(SpmmContext &context, const TilePosition 
     firstRow = position.column;
     firstInBlock = b.i32(0);
   }
+  // Columns of the tile behind those of the block belong to the next one.
+  int64_t columnsOfTile = 8 * groups * int64_t(context.schedule.getConsumersN());
+  if (int64_t columns = columnsOfRightBlock(context); columns != 0 && columnsOfTile > columns)
+    columnCount = b.minimum(columnCount, b.add(firstColumn, columns));
   // Not kept from tile to tile: the registers belong to the accumulators.
   Value lane = ptx::opaque(b, b.bitAnd(context.thread, 31));
   rowInBlock = b.add(b.add(firstInBlock, fragment.row), b.shiftRight(lane, 2));

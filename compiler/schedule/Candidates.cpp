@@ -89,19 +89,28 @@ static std::pair<int64_t, int64_t> warpGrid(int64_t tileM, int64_t tileN, int64_
 }
 
 namespace {
-/// The columns of a tile: multiples of `unit`, and no more than `most`.
-struct TileWidths {
-  int64_t unit, most;
+/// The tiles of mma.sync that are worth a look: their columns, from the narrowest on, and the warps that share one.
+struct TileShapes {
+  std::vector<int64_t> columns, warps;
 };
 } // namespace
 
-static TileWidths tileWidths(const ProblemDescription & /*problem*/) { return {1, 512}; }
+static TileShapes tileShapes(const ProblemDescription & /*problem*/) { return {{64, 128, 256, 512}, {4, 8}}; }
 
-/// The threads hold the column of each block of a tile.
-static TileWidths tileWidths(const SampledDescription &problem) {
+/// Whole blocks. The threads hold the column of each of them.
+static TileShapes tileShapes(const SampledDescription &problem) {
   constexpr int64_t mostBlocks = 16;
   int64_t stride = blockStride(MatrixInstruction::MmaSync, problem);
-  return {stride, mostBlocks * stride};
+  TileShapes shapes = {{}, {4, 8}};
+  for (int64_t columns : {64, 128, 256, 512})
+    if (columns % stride == 0 && columns <= mostBlocks * stride)
+      shapes.columns.push_back(columns);
+  return shapes;
+}
+
+/// The columns of one block, which may be too few for four warps.
+static TileShapes tileShapes(const PairedDescription &problem) {
+  return {{blockStride(MatrixInstruction::MmaSync, problem.resultColumns, /*isTransposed=*/false)}, {1, 2, 4, 8}};
 }
 
 template <typename Description>
@@ -110,23 +119,29 @@ static void addMmaSyncCandidates(const Description &problem, const Chip &chip, C
   // Scalar copies are for operands that nothing else can read: a modest tile does.
   bool isScalar = copy == CopyMethod::Scalar;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
-  TileWidths widths = tileWidths(problem);
-  const int64_t narrow = std::max<int64_t>(64, widths.unit), modest = std::max<int64_t>(128, widths.unit);
+  const TileShapes shapes = tileShapes(problem);
+  constexpr int64_t usualWarps = 4;
+  const int64_t narrow = shapes.columns.front(), modest = std::max<int64_t>(128, narrow);
+  auto gridOf = [&](int64_t tileM, int64_t tileN, int64_t warps) {
+    return warpGrid(tileM, tileN, warps, info.m, columnGranule(info));
+  };
   std::vector<int64_t> tileMs = {std::min<int64_t>(problem.blockRows, isScalar ? 64 : 128)};
   for (int64_t tileM : {128, 64, 32, 16})
     if (tileM < tileMs.front())
       tileMs.push_back(tileM);
   for (int64_t tileM : tileMs)
-    for (int64_t tileN : {64, 128, 256, 512})
+    for (int64_t tileN : shapes.columns)
       for (int64_t tileK : {16, 32, 64, 128})
-        for (int64_t warps : {4, 8})
+        for (int64_t warps : shapes.warps)
           for (int64_t ctasPerSm : {1, 2}) {
-            auto [warpsM, warpsN] = warpGrid(tileM, tileN, warps, info.m, columnGranule(info));
+            auto [warpsM, warpsN] = gridOf(tileM, tileN, warps);
+            if (warps < usualWarps && gridOf(tileM, tileN, usualWarps).first != 0)
+              continue;
             bool isLegal = tileK <= problem.blockColumns || tileK % problem.blockColumns == 0;
             isLegal &= tileK % depthOf(info, problem.elementType) == 0;
             isLegal &= tileK <= problem.blockColumns || !problem.hasScales;
-            isLegal &= tileN % widths.unit == 0 && tileN <= widths.most;
-            if (warpsM == 0 || !isLegal || (isScalar && (tileN > modest || tileK > 32 || warps > 4 || ctasPerSm > 1)))
+            if (warpsM == 0 || !isLegal ||
+                (isScalar && (tileN > modest || tileK > 32 || warps > usualWarps || ctasPerSm > 1)))
               continue;
             Schedule schedule;
             schedule.instruction = info.instruction;
@@ -142,7 +157,7 @@ static void addMmaSyncCandidates(const Description &problem, const Chip &chip, C
               schedule.consumerRegisters = std::min(chip.preferredRegistersPerThread, share);
             schedules.push_back(complete(schedule, problem, chip));
             // The last resort of a thread that holds few sums: as many registers as there are.
-            if (schedule.consumerRegisters != 0 && tileN == narrow && warps == 4 && ctasPerSm == 1) {
+            if (schedule.consumerRegisters != 0 && tileN == narrow && warps == usualWarps && ctasPerSm == 1) {
               schedule.consumerRegisters = share;
               schedules.push_back(complete(schedule, problem, chip));
             }
@@ -241,32 +256,45 @@ std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &prob
   return schedules;
 }
 
-/// Whether blocks of the result are whole rows of groups. An instruction has all columns of one.
+/// Whether blocks of the result are whole rows of groups, where a consumer has one instruction.
 static bool fillsTiles(const PairedDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   return fillsInstruction(info.instruction, problem) && problem.blockRows % info.m == 0;
 }
 
 /// One CTA of an SM: with two, three warpgroups each have too few registers at launch for products of 128 columns.
-std::vector<Schedule> sparsec::candidateSchedules(const PairedDescription &problem, const Chip &chip,
-                                                  int64_t alignment) {
-  std::vector<Schedule> schedules;
-  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
-  if (!copy || !chip.find(MatrixInstruction::Wgmma) || !fillsTiles(problem))
-    return schedules;
+static void addPairedWgmmaCandidates(const PairedDescription &problem, const Chip &chip, CopyMethod copy,
+                                     std::vector<Schedule> &schedules) {
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   for (int64_t consumers : {2, 1}) {
     if (problem.blockRows % (consumers * info.m) != 0)
       continue;
     Schedule schedule;
     schedule.instruction = info.instruction;
-    schedule.copy = *copy;
+    schedule.copy = copy;
     schedule.tileM = consumers * info.m;
     schedule.tileN = columnsOfPanels(problem.resultColumns);
     schedule.tileK = stageDepth(info, problem);
     schedule.consumersM = consumers;
     shareRegisters(schedule, 40, chip);
     schedules.push_back(complete(schedule, problem, chip));
+  }
+}
+
+std::vector<Schedule> sparsec::candidateSchedules(const PairedDescription &problem, const Chip &chip,
+                                                  int64_t alignment) {
+  std::vector<Schedule> schedules;
+  for (const InstructionRate &rate : chip.instructions) {
+    std::optional<CopyMethod> copy = copyFor(rate.instruction, chip, alignment);
+    bool isWgmma = rate.instruction == MatrixInstruction::Wgmma;
+    if (!copy || (isWgmma && !fillsTiles(problem)))
+      continue;
+    if (isWgmma)
+      addPairedWgmmaCandidates(problem, chip, *copy, schedules);
+    else
+      addMmaSyncCandidates(problem, chip, *copy, schedules);
+    // A slower instruction would be of no use.
+    break;
   }
   return schedules;
 }

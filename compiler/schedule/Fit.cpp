@@ -401,20 +401,18 @@ Fit sparsec::checkFit(const Schedule &schedule, const SampledDescription &proble
                       checkFit(schedule, productOf(problem, schedule.instruction), chip, origin)});
 }
 
-/// A tile is whole rows of a block of the result.
+/// A tile is whole rows of a block of the result, and a step a part of a pair. A consumer with one instruction has all
+/// columns of the block.
 static Fit checkPairedTile(const Schedule &schedule, const PairedDescription &problem) {
-  int64_t columns = columnsOfPanels(problem.resultColumns);
-  return firstBroken({multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
-                      inRange("tile_n", schedule.tileN, columns, columns),
-                      inRange("consumers_n", schedule.consumersN, 1, 1), inRange("cluster", schedule.cluster, 1, 1)});
+  int64_t columns = blockStride(schedule.instruction, problem.resultColumns, /*isTransposed=*/false);
+  int64_t sharers = infoOf(schedule.instruction).isRepeated ? schedule.consumersN : 1;
+  return firstBroken(
+      {multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
+       inRange("tile_n", schedule.tileN, columns, columns), inRange("tile_k", schedule.tileK, 1, problem.blockColumns),
+       inRange("consumers_n", schedule.consumersN, 1, sharers), inRange("cluster", schedule.cluster, 1, 1)});
 }
 
-/// Only wgmma has a program for it yet.
 Fit sparsec::checkFit(const Schedule &schedule, const PairedDescription &problem, const Chip &chip, Origin origin) {
-  const MatrixInstructionInfo &wgmma = infoOf(MatrixInstruction::Wgmma);
-  if (schedule.instruction != wgmma.instruction)
-    return broken(Limit::Instruction, fmt::format("expects instruction = {} for spgemm, but got {}", wgmma.name,
-                                                  infoOf(schedule.instruction).name));
   const ProblemDescription &product = problem;
   return firstBroken({checkPairedTile(schedule, problem), checkFit(schedule, product, chip, origin)});
 }

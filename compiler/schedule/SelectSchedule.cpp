@@ -172,7 +172,7 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
       else if (auto sddmm = dyn_cast<SddmmOp>(kernel.getAnchor()))
         selected = SelectionFor(kernel, describeProblem(sddmm, expectDensity), *chip).run();
       else if (auto spgemm = dyn_cast<SpgemmOp>(kernel.getAnchor()))
-        selected = select(kernel, describeProblem(spgemm, expectDensity), *chip);
+        selected = SelectionFor(kernel, describeProblem(spgemm, expectDensity), *chip).run();
       else
         selected = select(kernel, withHints(describeProblem(cast<SpmmOp>(kernel.getAnchor()))), *chip);
       if (failed(selected))
@@ -198,15 +198,6 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
   LogicalResult select(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
     if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
       return refuse(kernel, problem, chip);
-    return SelectionFor(kernel, problem, chip).run();
-  }
-
-  LogicalResult select(KernelOp kernel, const PairedDescription &problem, const Chip &chip) {
-    if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
-      return kernel.emitOpError("expects, for sparsec.spgemm on a GPU, a chip with wgmma and tma, blocks of A with a "
-                                "multiple of 64 rows and at least 64 columns, but got ")
-             << chip.name << ", " << problem.blockRows << " x " << problem.blockColumns << " and "
-             << problem.blockColumns << " x " << problem.resultColumns << ": these have no lowering yet";
     return SelectionFor(kernel, problem, chip).run();
   }
 

@@ -84,7 +84,7 @@ Value SddmmWarps::multiplyTile(ImplicitLocOpBuilder &b, const Tile &tile, Value 
       copy.setPartDimension(isRightTransposed() ? 0 : 1);
     }
   };
-  auto nothing = [](ValueRange) { return Values(); };
+  auto nothing = [](Value, ValueRange) { return Values(); };
   auto product = [&](Value, Value slot, Value sum, function_ref<void()> meet) {
     meet();
     return multiplyStep(b, slot, sum, hasBlocks);

@@ -80,7 +80,7 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
   int64_t values = steps.getDefiningOp<StepsOpInterface>().getStepValues();
   Value first = FirstStepOp::create(b, StepType::get(b.getContext(), values), steps);
   auto copies = [&](Value, Value slot, ValueRange step) { copyStep(tile, slot, step.front()); };
-  auto advance = [&](ValueRange step) -> Values {
+  auto advance = [&](Value, ValueRange step) -> Values {
     return {NextStepOp::create(b, step.front().getType(), steps, step.front())};
   };
   auto product = [&](Value number, Value slot, Value sum, function_ref<void()> meet) {

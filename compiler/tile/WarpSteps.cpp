@@ -51,7 +51,7 @@ WarpSteps::Values WarpSteps::startCopies(Value number, ValueRange slotAndCarried
     copies(number, slot, slotAndCarried.drop_front());
   }
   Values next{NextOp::create(b, ring, slot)};
-  llvm::append_range(next, advance(slotAndCarried.drop_front()));
+  llvm::append_range(next, advance(number, slotAndCarried.drop_front()));
   return next;
 }
 

@@ -18,8 +18,8 @@ public:
   using Values = llvm::SmallVector<mlir::Value>;
   /// Starts the copies of step `number` into a slot. `carried` belongs to this step.
   using Copies = mlir::function_ref<void(mlir::Value number, mlir::Value slot, mlir::ValueRange carried)>;
-  /// What is carried to the copies of the step after.
-  using Advance = mlir::function_ref<Values(mlir::ValueRange carried)>;
+  /// What is carried to the copies of the step after `number`. There may be no such step.
+  using Advance = mlir::function_ref<Values(mlir::Value number, mlir::ValueRange carried)>;
   /// Gives the sum after step `number`, whose slot holds its operands once `meet` was called: that waits for the
   /// copies, lets the warps meet, and starts later copies.
   using Product = mlir::function_ref<mlir::Value(mlir::Value number, mlir::Value slot, mlir::Value sum,

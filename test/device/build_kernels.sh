@@ -55,10 +55,9 @@ for arch in ${archs//,/ }; do
   [[ $arch == host || $arch == *a ]] || flags+=" --embed-ptx"
   rm -f "$out/$arch"/*"$suffix"
   for source in "$sources"/*.mlir; do
-    # Chips without wgmma have no lowering of spgemm yet, and those with it none of small blocks.
+    # These have schedules for wgmma.
     refusable=''
     [[ $source != */sddmm_wgmma_* || $arch == host || $arch == *a ]] || refusable=may-be-refused
-    [[ $source != */spgemm_* || $arch == host ]] || refusable=may-be-refused
     printf '%s\t%s\t%s\t%s\n' "$source" "$flags" "$out/$arch/$(basename "$source" .mlir)$suffix" "$refusable" >>"$jobs"
   done
   [[ -d $out/schedules/$arch ]] || continue

@@ -11,19 +11,16 @@ Kernel = collections.namedtuple("Kernel", "dtype blocks form result epilogue")
 
 FACTORS = [
     ["bf16", "f16"],
-    ["64x64x64", "128x128x128", "192x112x80", "512x112x128", "64x80x256", "128x64x16"],
+    ["16x16x16", "64x64x64", "128x128x128", "96x32x48", "192x112x80", "512x112x128", "64x80x256", "128x64x16",
+     "48x48x144"],
     ["mn", "nm", "values"],
     ["same", "f32"],
     ["none", "residual", "everything", "long"],
 ]
-# Blocks that only the host takes.
-HOST_BLOCKS = ["16x16x16", "96x32x48"]
 
 
 def select(coverage):
-    kernels = [Kernel(*values) for values in covering({"pairs": 2, "triples": 3, "full": 3}[coverage], FACTORS)]
-    return kernels + [Kernel("bf16", blocks, form, "same", "everything") for blocks in HOST_BLOCKS
-                      for form in FACTORS[2]]
+    return [Kernel(*values) for values in covering({"pairs": 2, "triples": 3, "full": 3}[coverage], FACTORS)]
 
 
 def result_of(kernel):

@@ -168,8 +168,9 @@ Argument PairedArguments::placeMatrix(const BlockPattern &blocks, const std::vec
   const void *data = nullptr;
   if (values) {
     const auto count = static_cast<int64_t>(values->size() / sparsec_dtype_bytes(record.dtype));
-    tensors.push_back(std::make_unique<PlacedTensor>(device, record.dtype, std::vector<int64_t>{count},
-                                                     Placement::Tight, guardBytes));
+    const Placement placement = shape.placement == Placement::Misaligned ? Placement::Misaligned : Placement::Tight;
+    tensors.push_back(
+        std::make_unique<PlacedTensor>(device, record.dtype, std::vector<int64_t>{count}, placement, guardBytes));
     for (int64_t i = 0; i < count; ++i)
       tensors.back()->set(0, i, loadElement(record.dtype, values->data(), i));
     tensors.back()->upload();
@@ -296,6 +297,7 @@ std::string SpgemmTest::expectedName() const {
 std::vector<PairedShape> SpgemmTest::shapes() const {
   const int64_t r = record.blockRows, s = record.blockDepth, t = record.blockColumns;
   std::vector<PairedShape> shapes = {{"odd, padded", 2 * r + 5, 3 * s + 7, 3 * t + 3, Placement::Padded},
+                                     {"odd, misaligned", r + 3, 2 * s + 9, 2 * t + 1, Placement::Misaligned},
                                      {"no depth", r + 1, 0, t + 1, Placement::Padded}};
   if (subset != Subset::All)
     return shapes;

@@ -7,7 +7,7 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects depth_rows only for blocks of a matrix that is not transposed, by tma}}
+    // expected-error @+1 {{'sparsec.copy' op expects depth_rows only for blocks of a matrix that is not transposed}}
     sparsec.copy %w[%zero, %zero, %zero] to %ring[%c] {index = 0, depth_rows} : !sparsec.bsr<?x?xbf16, block = 64x64, transposed>, <2, [!sparsec.buffer<64, 64, bf16>]>
   }
 }

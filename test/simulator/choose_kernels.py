@@ -48,6 +48,8 @@ KERNELS = {
         # Products of two block-sparse matrices.
         Spgemm("bf16", "128x128x128", "mn", "same", "everything"),
         Spgemm("f16", "192x112x80", "values", "same", "residual"),
+        # A tile has one chunk of results for two staging buffers.
+        Spgemm("f16", "64x64x64", "values", "same", "none"),
     ],
     "sm_89": [
         Spmm("bf16", "64x64", "nk_nm", "same", "none"),
@@ -57,6 +59,8 @@ KERNELS = {
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
         Sddmm("bf16", "64x64", "mk_nk", "same", "none"),
         Sddmm("f16", "32x32", "km_kn", "f32", "everything"),
+        Spgemm("bf16", "64x64x64", "mn", "same", "everything"),
+        Spgemm("f16", "48x48x80", "values", "f32", "residual"),
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
     ],

@@ -325,3 +325,28 @@ TEST(ScheduleChoice, EverySampledProductGetsAScheduleThatFits) {
           }
       }
 }
+
+TEST(ScheduleChoice, EveryPairedProductGetsAScheduleThatFits) {
+  constexpr int64_t sizes[] = {16, 48, 64, 112, 128, 240, 256};
+  for (int64_t rows : {16, 48, 64, 192, 256, 512})
+    for (int64_t depth : sizes)
+      for (int64_t columns : sizes)
+        for (bool hasEpilogue : {false, true}) {
+          PairedDescription problem;
+          problem.blockRows = rows;
+          problem.blockColumns = depth;
+          problem.resultColumns = columns;
+          problem.hasEpilogue = hasEpilogue;
+          SCOPED_TRACE(testing::Message() << rows << "x" << depth << "x" << columns);
+          for (const Chip &chip : chips())
+            for (int64_t alignment : {2, 16}) {
+              std::vector<Candidate> candidates = rankCandidates(problem, chip, alignment);
+              ASSERT_FALSE(candidates.empty()) << chip.name;
+              const Schedule &schedule = candidates.front().schedule;
+              EXPECT_TRUE(candidates.front().fit.ok()) << chip.name << ": " << candidates.front().fit.message;
+              EXPECT_LE(requiredAlignment(schedule, 2), alignment);
+              bool takesWgmma = chip.find(MatrixInstruction::Wgmma) && alignment == 16 && rows % 64 == 0 && depth >= 64;
+              EXPECT_EQ(schedule.instruction == MatrixInstruction::Wgmma, takesWgmma) << chip.name;
+            }
+        }
+}

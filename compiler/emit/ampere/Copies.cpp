@@ -30,7 +30,9 @@ private:
   int64_t blockSize() { return matrix.getBlockRows() * matrix.getBlockColumns(); }
   bool mayExceedRows() { return matrix.getBlockRows() % layout.rows() != 0; }
   bool mayExceedColumns() { return blocks == 1 && matrix.getBlockColumns() % columns() != 0; }
-  Value depth() { return argument(ParameterKind::size, 1); }
+  /// K goes along the columns of a block, or along its rows.
+  Value depth() { return argument(ParameterKind::size, op.getDepthRows() ? 0 : 1); }
+  int64_t depthOfBlock() { return op.getDepthRows() ? matrix.getBlockRows() : matrix.getBlockColumns(); }
 
   BsrType matrix;
   int64_t blocks; // side by side
@@ -110,7 +112,7 @@ Value BlockCopy::isWhole() {
   if (mayExceedColumns())
     require(b.less(b.add(firstColumn, columns() - 1), matrix.getBlockColumns()));
   if (!blockColumns.empty())
-    require(b.less(maximum(blockColumns), b.divide(depth(), matrix.getBlockColumns())));
+    require(b.less(maximum(blockColumns), b.divide(depth(), depthOfBlock())));
   return whole;
 }
 
@@ -138,8 +140,11 @@ ThreadCopy::Source BlockCopy::source(const Position &row, const Position &column
   Value valid = b.i32(vectorElements);
   // Elements beyond K do not count: zeros take the place of what may be a NaN.
   if (!blockColumns.empty()) {
-    Value k = b.add(b.mul(select(blockColumns, at.part), columnsOfBlock), columnInBlock);
-    valid = arith::MaxSIOp::create(b, b.minimum(b.sub(depth(), k), valid), b.i32(0));
+    Value block = b.mul(select(blockColumns, at.part), depthOfBlock());
+    if (op.getDepthRows())
+      valid = b.select(b.less(b.add(block, rowInBlock), depth()), valid, b.i32(0));
+    else
+      valid = arith::MaxSIOp::create(b, b.minimum(b.sub(depth(), b.add(block, columnInBlock)), valid), b.i32(0));
   }
   if (mayExceedColumns())
     valid = b.select(b.less(columnInBlock, columnsOfBlock), valid, b.i32(0));

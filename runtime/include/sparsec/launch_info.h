@@ -439,8 +439,8 @@ typedef struct sparsec_input_info_s {
  * A way to run a kernel. The runtime takes the first variant whose requirements
  * the call meets, and whose required sections its plan has. The last variant
  * requires no sections, or those that every static pattern has: SPARSEC_PLAN_ROW_STARTS
- * and the two after it. That of spmm, sddmm and attention requires only that elements
- * are aligned.
+ * and the two after it, or the pairs of blocks. It requires only that elements are
+ * aligned.
  */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
