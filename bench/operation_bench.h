@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the benches of one operation share: options, the operation's kernels in a folder, and the dense product beside
-// them.
+// The parts that the benches of one operation share: options, the operation's kernels in a folder, and the dense
+// product beside them.
 
 #ifndef SPARSEC_BENCH_OPERATION_BENCH_H
 #define SPARSEC_BENCH_OPERATION_BENCH_H
@@ -41,7 +41,7 @@ std::vector<OperationKernel> loadKernels(sparsec_device_t device, const std::str
 /// Normal values in bf16.
 std::vector<uint16_t> randomBf16(int64_t count, uint64_t seed);
 
-/// What a kernel reached, next to cuBLAS before and after it.
+/// The speed of a kernel, next to cuBLAS before and after it.
 struct Rates {
   double milliseconds, teraflops;
   double denseTeraflops = 0; // 0 without cuBLAS
@@ -61,7 +61,7 @@ std::string findUnwritten(sparsec_dtype_t dtype, const std::vector<char> &values
 /// Fills the memory with NaN of every element type.
 void poison(const harness::DeviceBuffer &memory, const harness::CudaStream &stream);
 
-/// What distinguishes the command lines of the benches.
+/// The differences between the command lines of the benches.
 struct CommandLine {
   std::string usage;          // ends an error about an option
   std::string pointsOption;   // the name of the list of points

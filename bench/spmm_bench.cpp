@@ -39,7 +39,7 @@ private:
   bool isWanted(const Candidate &candidate, double density) const;
   bool isF8() const { return sparsec_dtype_bytes(operands.dtype) == 1; }
   bool hasDense() const { return dense || denseF8; }
-  /// Of fp8 there is one: that of the transposed layouts.
+  /// For fp8 there is one: that of the transposed layouts.
   void multiplyDense(bool transposed) const;
   Timing timeDense(bool transposed) const;
   void startDenseRows(Report &report) const;

@@ -126,7 +126,7 @@ private:
   function_ref<InFlightDiagnostic(StringRef)> emitError;
   SmallVector<Level> open;
   int64_t depth = 0; // open brackets and the operators in them
-  /// What the aliases so far stand for; `defined` is the one whose definition is being read.
+  /// The types and attributes that the aliases so far stand for; `defined` is the one whose definition is being read.
   llvm::StringMap<Alias> aliases;
   StringRef defined;
   Token previous, beforePrevious;

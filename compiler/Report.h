@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What --verbose prints: the machine kernels of an image, and where the time went.
+// The report that --verbose prints: the machine kernels of an image, and where the time went.
 
 #ifndef SPARSEC_COMPILER_REPORT_H
 #define SPARSEC_COMPILER_REPORT_H

@@ -28,7 +28,8 @@ llvm::LogicalResult verifyRegionOps(mlir::Region &region, llvm::StringRef place,
 /// Whether a region of attention has a sparsec.element with an index that is anything but a batch or a head.
 bool loadsByPosition(mlir::Region &region);
 
-/// What such an index is: argument 0 of a region's places is the batch, 1 the head, 2 the query, 3 the key; else -1.
+/// The meaning of such an index: argument 0 of a region's places is the batch, 1 the head, 2 the query, 3 the key; else
+/// -1.
 int64_t placeOfIndex(mlir::Value index);
 
 /// queries * query + keys * key + constant, with factors of -1, 0 and 1.

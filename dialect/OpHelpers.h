@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the syntax and the verification of several ops need.
+// Helpers for the syntax and the verification of several ops.
 
 #ifndef SPARSEC_DIALECT_OPHELPERS_H
 #define SPARSEC_DIALECT_OPHELPERS_H

@@ -75,7 +75,7 @@ static std::optional<double> constantFactor(Value constant) {
   return attribute.getValueAsDouble();
 }
 
-/// Of tanh(score * ratio) or tanh(score / cap), with an approximate tanh.
+/// The form of tanh(score * ratio) or tanh(score / cap), with an approximate tanh.
 static std::optional<double> capRatio(Value value, Value score) {
   auto tanh = value.getDefiningOp<math::TanhOp>();
   if (!tanh || !arith::bitEnumContainsAll(tanh.getFastmath(), arith::FastMathFlags::afn))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a score region of attention says as a whole, where that saves instructions for every score.
+// The meaning of a whole score region of attention, where it saves instructions for every score.
 
 #ifndef SPARSEC_DIALECT_SCOREFORM_H
 #define SPARSEC_DIALECT_SCOREFORM_H

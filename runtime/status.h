@@ -35,7 +35,7 @@ inline void appendPiece(std::string &message, const std::string &piece) { messag
 inline void appendPiece(std::string &message, const char *piece) { message += piece; }
 inline void appendPiece(std::string &message, std::integral auto piece) { message += std::to_string(piece); }
 
-/// What a message is about: "argument 2 'bias'", or just the name where the number is negative.
+/// The subject of a message: "argument 2 'bias'", or just the name where the number is negative.
 struct Subject {
   const char *name;
   int64_t number = -1;

@@ -74,7 +74,7 @@ private:
   void *event = nullptr;
 };
 
-/// What `enqueue` puts on the stream, as a graph to replay.
+/// The work that `enqueue` puts on the stream, as a graph to replay.
 class CudaGraph {
 public:
   CudaGraph(const CudaStream &stream, const std::function<void()> &enqueue);

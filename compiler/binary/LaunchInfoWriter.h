@@ -67,7 +67,7 @@ struct KernelRecord {
   std::vector<AuxiliaryRecord> auxiliaries;
 };
 
-/// What ptxas reports about one machine kernel.
+/// The figures that ptxas reports about one machine kernel.
 struct KernelResources {
   std::string symbol;
   unsigned registers = 0;

@@ -68,7 +68,7 @@ Expected<std::string> sparsec::findPtxas(StringRef requested, StringRef programF
 }
 
 //===----------------------------------------------------------------------===//
-// What it says
+// The messages of ptxas
 //===----------------------------------------------------------------------===//
 
 /// Diagnostics after which a kernel runs much slower than its schedule promises: setmaxnreg ignored (C7508), WGMMA

@@ -40,7 +40,7 @@ struct PtxasResult {
 /// all else leaves no file behind.
 llvm::Expected<PtxasResult> runPtxas(const PtxasJob &job);
 
-/// What `ptxas -v` printed.
+/// The text that `ptxas -v` printed.
 struct PtxasReport {
   std::vector<KernelResources> kernels;
   std::vector<PtxasProblem> problems;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the roles of an attention program share: its arguments, where a tile of queries lies, and which key blocks it
-// sees.
+// The context that the roles of an attention program share: its arguments, where a tile of queries lies, and which key
+// blocks it sees.
 
 #ifndef SPARSEC_EMIT_ATTENTION_CONTEXT_H
 #define SPARSEC_EMIT_ATTENTION_CONTEXT_H
@@ -69,8 +69,8 @@ struct AttentionContext : ProgramContext {
   KeyBlocks reachableBlocks(const QueryTile &tile);
   /// The lists of key blocks in the program's pattern.
   KeyLists keyLists(const QueryTile &tile);
-  // What causal, window and the number of keys let a query see: the keys from a first one, null without a limit at the
-  // left, up to an end.
+  // The keys that causal, window and the number of keys let a query see: the keys from a first one, null without a
+  // limit at the left, up to an end.
   mlir::Value firstInReach(mlir::Value query);
   mlir::Value endOfReach(mlir::Value query);
   mlir::Value isInReach(mlir::Value query, mlir::Value key);

@@ -29,7 +29,7 @@ void declareSharedMemory(gpu::GPUModuleOp module) {
                          Attribute(), /*alignment=*/1024, static_cast<unsigned>(AddressSpace::shared));
 }
 
-/// What the launch info and ptxas need to know of the function.
+/// Sets the attributes of the function that the launch info and ptxas read.
 void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   Builder b(function.getContext());
   ScheduleAttr schedule = program.getSchedule();

@@ -407,7 +407,7 @@ void AttentionEmitter::emitScores(const Group &group) {
   });
 }
 
-/// What the regions make of the scores that causal and window leave; -inf where the mask hides them.
+/// Applies the regions to the scores that causal and window leave; -inf where the mask hides them.
 void AttentionEmitter::emitRegions(const Tile &tile, const Chunk &chunk, const Group &group, bool isMasked) {
   loop(group.begin, group.end, [&](Value column) {
     Value key = add(chunk.firstKey, column), row = vectorAddress(scores, column);

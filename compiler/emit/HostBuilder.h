@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the host kernels of all families are made of: parameters in 8-byte slots, loops, buffers of f32 on the stack,
-// and sums over vectors of f32 that LLVM splits to the width of the processor.
+// The parts that the host kernels of all families are made of: parameters in 8-byte slots, loops, buffers of f32 on the
+// stack, and sums over vectors of f32 that LLVM splits to the width of the processor.
 
 #ifndef SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
 #define SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
@@ -29,7 +29,7 @@ protected:
   static constexpr int64_t rowSize = 64;
   /// Bytes of a cache line, the alignment of buffers.
   static constexpr unsigned bufferAlignment = 64;
-  /// What the launch info says about the tiles.
+  /// The attributes from which the launch info describes the tiles.
   struct TileSizes {
     int64_t m, n, k;
   };

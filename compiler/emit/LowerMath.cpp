@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // sparsec-lower-math: the math ops of epilogues, in f32, for the GPU.
 //
-// What the hardware has as an exact instruction (absf, fma, floor, ceil) stays a math op for the stock conversion. The
+// Functions that the hardware computes exactly (absf, fma, floor, ceil) stay math ops for the stock conversion. The
 // rest becomes arith and the hardware's approximations. Their largest errors (PTX ISA 9.0, section 9.7.3): ex2.approx
 // is 2 units in the last place from the correctly rounded result, rcp.approx 1 unit in the last place; sqrt.approx has
 // a relative error of 2^-23, rsqrt.approx of 2^-22.9. From lg2.approx only infinities and NaN are used. No subroutine
@@ -176,7 +176,7 @@ Value Approximation::tanh(Value x) {
   Value divisor = add(t, constant(2));
   Value reciprocal = intrinsic("llvm.nvvm.rcp.approx.ftz.f", divisor);
   Value quotient = mul(t, reciprocal);
-  // What is left of t, divided once more, takes the reciprocal's error away.
+  // The remainder of t, divided once more, takes the reciprocal's error away.
   Value rest = fma(arith::NegFOp::create(b, quotient), divisor, t);
   return withSign(fma(rest, reciprocal, quotient), x);
 }

@@ -20,7 +20,7 @@ namespace {
 
 constexpr int64_t warps = 16, lanes = warpLanes;
 
-/// What a lane has seen of a block, and what follows from that of all lanes: bits.
+/// The bits that a lane has seen of a block, and those that follow for all lanes.
 enum Seen : int64_t { nothing = 0, visible = 1, hidden = 2, both = 3 };
 /// By ListKind.
 constexpr Seen kindOfSeen[] = {both, visible};
@@ -72,7 +72,7 @@ void PatternBuilderEmitter::emit() {
   lists.storeCounts(list, counts, b.equal(context.thread, 0));
 }
 
-/// What the warp sees of a block: the same in all lanes.
+/// The bits that the warp sees of a block: the same in all lanes.
 Value PatternBuilderEmitter::seenOf(const QueryTile &tile, Value block) {
   Value firstKey = b.mul(block, context.keyBlock);
   int64_t pairs = context.queryBlock * context.keyBlock;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What all emitters share: the parameters of the machine kernel, the walk over its tiles, and how accumulators lie in
-// registers.
+// The context that all emitters share: the parameters of the machine kernel, the walk over its tiles, and how
+// accumulators lie in registers.
 
 #ifndef SPARSEC_EMIT_PROGRAM_CONTEXT_H
 #define SPARSEC_EMIT_PROGRAM_CONTEXT_H

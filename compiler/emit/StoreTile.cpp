@@ -246,7 +246,7 @@ Value ExtraOperand::pointer(Value index) {
 /// and loads that keep their order with the stores do not pile up in registers.
 Value ExtraOperand::load(Value index) { return context.b.load(elementType(), pointer(index)); }
 
-/// What loads that are ahead of the arithmetic may take of the registers that accumulators leave, and how many groups
+/// The registers that loads ahead of the arithmetic may take of those that accumulators leave, and how many groups
 /// they are ahead at most: enough to hide their latency.
 constexpr int64_t registersForLoads = 32, mostGroupsAhead = 8;
 

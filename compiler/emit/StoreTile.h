@@ -19,8 +19,9 @@ public:
   ElementCoordinates(SpmmContext &context, const TilePosition &position, AccumulatorFragment &fragment);
   virtual ~ElementCoordinates() = default;
 
-  /// What follows is about this group. Its addresses are computed here and not kept from group to group: with those of
-  /// all groups at once in registers, accumulators would spill. `zero` is an i32 that they shall wait for, or null.
+  /// The functions below are about this group. Its addresses are computed here and not kept from group to group: with
+  /// those of all groups at once in registers, accumulators would spill. `zero` is an i32 that they shall wait for, or
+  /// null.
   virtual void beginGroup(int64_t group, mlir::Value zero = mlir::Value());
 
   mlir::Value m(int64_t slab, int64_t half) { return b.add(groupRow, slabRows * slab + 8 * half); }
@@ -31,7 +32,8 @@ public:
   /// The elements of a vector with one for each row or column of the product, for such loads.
   virtual mlir::Value ofRow(int64_t slab, int64_t half) { return clampedM(slab, half); }
   virtual mlir::Value ofColumn(int64_t element) { return clampedN(element); }
-  /// What follows is about one element, slab 0, half 0 and element 0 of its group: the only one of a group of one.
+  /// The functions below are about one element, slab 0, half 0 and element 0 of its group: the only one of a group of
+  /// one.
   virtual void beginElement(mlir::Value element);
   virtual mlir::Value rowIsValid(int64_t slab, int64_t half);
   mlir::Value columnIsValid(int64_t element) { return b.less(n(element), columnCount); }

@@ -7,7 +7,7 @@
 
 using namespace sparsec;
 
-// Of which one warp each fills the rings of a tile.
+// One warp each of them fills the rings of a tile.
 static constexpr int64_t mostConcurrentTiles = 4;
 // A tile whose warpgroups take turns has a barrier for each of the two, and the CTA has barrier 0.
 static_assert(1 + 2 * mostConcurrentTiles <= 16, "a CTA has 16 named barriers");

@@ -15,7 +15,7 @@ namespace sparsec {
 struct AttentionDescription {
   ElementType elementType = ElementType::Bf16;
   int64_t headDimension = 0;
-  /// Of values; 0: that of queries and keys.
+  /// The dimension of values; 0: that of queries and keys.
   int64_t valueDimension = 0;
   /// Blocks of the pattern; without one the tile is free, and these are the largest.
   int64_t queryBlock = 128;
@@ -42,8 +42,8 @@ int64_t queryStages(const Schedule &schedule);
 /// Whether the queries of a warp of mma.sync stay in registers for all steps.
 bool keepsQueries(const Schedule &schedule, const AttentionDescription &problem);
 
-/// What the program needs: slots of queries, and slots that keys and values share. With one role, values have as many
-/// slots of their own.
+/// The shared memory that the program needs: slots of queries, and slots that keys and values share. With one role,
+/// values have as many slots of their own.
 SharedMemoryNeeds sharedMemoryNeeds(const Schedule &schedule, const AttentionDescription &problem);
 
 /// Registers that a thread of a consumer is expected to need (Chosen), or cannot do without (HandWritten).

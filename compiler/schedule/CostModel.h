@@ -28,7 +28,7 @@ struct Cost {
   double steps = 0;
   double epilogue = 0;
   double tilesPerMultiprocessor = 0;
-  /// Of the whole product.
+  /// The cost of the whole product.
   double clocks = 0;
   double usefulFlopsPerClock = 0;
   /// The resource that takes longest: "tensor cores", "L2", ...

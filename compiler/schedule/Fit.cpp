@@ -148,7 +148,7 @@ bool sparsec::fillsInstruction(MatrixInstruction instruction, const ProblemDescr
          (problem.blockRows >= info.m && problem.blockColumns >= leastDepth(info) && isWholeDepth(info, problem));
 }
 
-/// What fp8 cannot do.
+/// The restrictions of fp8.
 static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) {
   const char *type = nameOf(problem.elementType);
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);

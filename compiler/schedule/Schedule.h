@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the choice of a schedule works on, as plain structs without MLIR: the problem, the schedule itself, and whether
-// it fits a chip. ScheduleAttribute.h converts to and from #sparsec.schedule.
+// The inputs and results of the choice of a schedule, as plain structs without MLIR: the problem, the schedule itself,
+// and whether it fits a chip. ScheduleAttribute.h converts to and from #sparsec.schedule.
 
 #ifndef SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H
 #define SPARSEC_COMPILER_SCHEDULE_SCHEDULE_H
@@ -15,7 +15,7 @@ namespace sparsec {
 /// Sizes that are not known at compile time count as this many elements.
 inline constexpr int64_t assumedSize = 8192;
 
-/// What is known about a product Y = W X at compile time.
+/// A product Y = W X, as far as it is known at compile time.
 struct ProblemDescription {
   ElementType elementType = ElementType::Bf16;
   int64_t outputBytes = 2;
@@ -41,7 +41,7 @@ struct ProblemDescription {
   bool storesInBoxes = true;
 };
 
-/// What is known about a dense product A B^T that is sampled at the blocks of a pattern: that of the product of A,
+/// A dense product A B^T that is sampled at the blocks of a pattern, described as the product of A,
 /// whose rows are dense, and of as many columns as are stored in a row of blocks. A tile has blocks of one block row.
 /// `wTransposed` and `xTransposed` say that A is K x M and B is N x K. Steps go along K, `blockColumns` at a time.
 struct SampledDescription : ProblemDescription {
@@ -53,7 +53,7 @@ struct SampledDescription : ProblemDescription {
 /// also where a block has fewer, and a tile has a whole block at least.
 ProblemDescription productOf(const SampledDescription &problem, MatrixInstruction instruction);
 
-/// What is known about a product of two block-sparse matrices: that of A and of as many columns as a block of B has. A
+/// A product of two block-sparse matrices, described as that of A and of as many columns as a block of B has. A
 /// tile has rows of one block of the result.
 struct PairedDescription : ProblemDescription {
   /// Columns of a block of the result.
@@ -69,7 +69,7 @@ int64_t columnsOfPanels(int64_t columns);
 int64_t blockStride(MatrixInstruction instruction, int64_t blockColumns, bool isTransposed);
 int64_t blockStride(MatrixInstruction instruction, const SampledDescription &problem);
 
-/// What the steps of a tile are. The values equal those of the dialect.
+/// The steps of a tile. The values equal those of the dialect.
 enum class TileWalk { Blocks = 1, Windows = 2, Streams = 3 };
 
 /// The fields of #sparsec.schedule; see dialect/SparsecAttrs.td for what they mean.

@@ -56,7 +56,7 @@ bool usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t output
 
 bool usesStagedStore(const Schedule &schedule, const ProblemDescription &problem);
 
-/// What the program of a product needs.
+/// The shared memory that the program of a product needs.
 SharedMemoryNeeds sharedMemoryNeeds(const Schedule &schedule, const ProblemDescription &problem);
 
 } // namespace sparsec

@@ -41,7 +41,7 @@ inline constexpr EnumSet<ElementType> elements16And8 = {ElementType::Bf16, Eleme
 /// How fast a chip runs one of its matrix instructions, and the plan costs of kernels with this instruction.
 struct InstructionRate {
   MatrixInstruction instruction;
-  /// What the instruction multiplies on this chip.
+  /// The element types that the instruction multiplies on this chip.
   EnumSet<ElementType> elementTypes = elements16;
   /// Dense 16-bit floating-point operations per clock and multiprocessor with f32 accumulators.
   double flopsPerClock;
@@ -109,7 +109,8 @@ struct Chip {
   /// A warp gets registers in units of so many.
   int64_t registerUnit = 256;
   int64_t maxRegistersPerThread;
-  /// What a chosen schedule may need; a schedule written by hand may go to maxRegistersPerThread.
+  /// The registers of a thread that a chosen schedule may need; a schedule written by hand may go to
+  /// maxRegistersPerThread.
   int64_t preferredRegistersPerThread;
   int64_t maxThreadsPerMultiprocessor;
   int64_t maxThreadsPerCta = 1024;

@@ -24,7 +24,7 @@ public:
 protected:
   /// The ops of the program: in values form a loop over tiles.
   virtual void buildBody(mlir::ImplicitLocOpBuilder &b);
-  /// What happens for one tile, in values form.
+  /// Builds the ops of one tile, in values form.
   virtual void buildTile(mlir::ImplicitLocOpBuilder & /*b*/, mlir::Value /*tileRow*/, mlir::Value /*panel*/) {}
   /// Gives a store the epilogue of its kernel, the identity where it has none.
   void setEpilogue(mlir::OpBuilder &b, StoreOp store, mlir::Region &epilogue);

@@ -25,7 +25,7 @@ protected:
   void walkTiles(mlir::ValueRange inits, mlir::function_ref<Values(const Tile &, mlir::ValueRange carried)> body);
   mlir::Value viewOfA(mlir::Value row);
   mlir::Value viewOfX(mlir::Value column) { return viewOfX(column, columnsOfGroup()); }
-  /// Of `columns` columns from the first on.
+  /// The view has `columns` columns from the first on.
   mlir::Value viewOfX(mlir::Value first, int64_t columns);
   /// With sums of two levels, the views of X whose products are added to the sum one after the other.
   Values viewsOfParts(mlir::Value firstColumn);

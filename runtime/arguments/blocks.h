@@ -35,8 +35,8 @@ std::span<const int32_t> blockList(const sparsec_blocks_t &blocks, const sparsec
 /// Messages start with the subject.
 Status checkBlocks(const sparsec_blocks_t &blocks, const Subject &subject);
 
-/// What the lists of checked blocks say: starts in order or counts within the capacity, block columns in range and none
-/// of them twice in a block row. All arrays are in host memory.
+/// The lists of checked blocks are right: starts in order or counts within the capacity, block columns in range and
+/// none of them twice in a block row. All arrays are in host memory.
 Status checkBlockLists(const sparsec_blocks_t &blocks, const Subject &subject);
 
 /// A checksum of what the lists of (checked) blocks say, entries in their order, whatever their encoding. All arrays

@@ -13,7 +13,7 @@
 
 namespace sparsec::runtime {
 
-/// What arguments are for.
+/// The use that arguments are checked for.
 enum class Use {
   launch,
   plan,      ///< arguments and sizes may be open; memory is that of lists alone
@@ -81,7 +81,7 @@ struct KnownList {
   uint32_t checksum; // see listChecksum
   int64_t blocks;    // stored ones of a block-sparse matrix; else 0
 };
-/// Of arguments that are not there, any lists will do.
+/// An argument that is not there may have any lists.
 using KnownLists = std::vector<KnownList>;
 /// The list of an argument, or null.
 const KnownList *findList(std::span<const KnownList> lists, uint32_t argument);

@@ -37,7 +37,7 @@ public:
     Footprint footprint;
   };
 
-  /// Of a checked argument. Pieces without memory are left out.
+  /// The footprint of a checked argument. Pieces without memory are left out.
   explicit ArgumentMemory(const sparsec_argument_t &argument);
 
   const Piece *begin() const { return pieces; }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the checks of index arrays share.
+// Helpers that the checks of index arrays share.
 
 #ifndef SPARSEC_RUNTIME_INDEX_ARRAYS_H
 #define SPARSEC_RUNTIME_INDEX_ARRAYS_H

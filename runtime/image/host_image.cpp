@@ -37,8 +37,9 @@ void *findHostFunction(const char *name) {
   return nullptr;
 }
 
-/// What an object may hold. Relocations have other forms too (SHT_REL, SHT_RELR, SHT_CREL), and some sections mean that
-/// a loader has to call something (SHT_INIT_ARRAY): skipping one of them would load an object that does something else.
+/// The sections that an object may hold. Relocations have other forms too (SHT_REL, SHT_RELR, SHT_CREL), and some
+/// sections mean that a loader has to call something (SHT_INIT_ARRAY): skipping one of them would load an object that
+/// does something else.
 bool isKnownType(uint32_t type) {
   constexpr uint32_t addressSignificance = 0x6fff4c03; // SHT_LLVM_ADDRSIG, for linkers
   switch (type) {

@@ -8,7 +8,7 @@
 
 namespace sparsec::runtime {
 
-/// What host kernels are compiled for, beyond baseline x86-64.
+/// The features that host kernels are compiled for, beyond baseline x86-64.
 struct HostFeatures {
   bool avx2, fma, f16c;
 };

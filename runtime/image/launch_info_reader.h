@@ -11,7 +11,7 @@
 
 namespace sparsec::runtime {
 
-/// What one launch can hold without allocating.
+/// Limits of one launch, which allocates nothing.
 constexpr uint32_t maxParameters = SPARSEC_MAX_PARAMETERS;
 constexpr uint32_t maxTensorMaps = 8;
 

@@ -162,8 +162,8 @@ Status Module::loadCudaStage(Stage &stage) {
                  cuda.cuFuncSetAttribute(stage.cudaFunction, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
                                          int(stage.info->dynamic_shared_memory)),
                  "setting the kernel's dynamic shared memory"));
-  // What the driver's own compiler made of PTX may need more registers. The query also makes the driver load the
-  // function now instead of at the first launch.
+  // The code that the driver's own compiler made of PTX may need more registers. The query also makes the driver load
+  // the function now instead of at the first launch.
   int threads = 0;
   SPARSEC_RETURN_IF_ERROR(
       cudaStatus(cuda, cuda.cuFuncGetAttribute(&threads, CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, stage.cudaFunction),

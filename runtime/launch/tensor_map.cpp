@@ -26,7 +26,7 @@ CUtensorMapDataType tensorMapType(sparsec_dtype_t dtype) {
   return CU_TENSOR_MAP_DATA_TYPE_UINT8;
 }
 
-/// What the driver wants to know of a tensor, innermost dimension first.
+/// The description of a tensor for the driver, innermost dimension first.
 struct Description {
   void *data;
   sparsec_dtype_t dtype;

@@ -60,7 +60,7 @@ Status PredicateEvaluator::evaluateBlocks(int64_t begin, int64_t end, BlockState
   return {};
 }
 
-/// What causal and window exclude does not count: the kernel excludes it in full blocks too.
+/// Elements that causal and window exclude do not count: the kernel excludes it in full blocks too.
 Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &state) const {
   int64_t column = block % columns, list = block / columns;
   int64_t row = list % rows, head = list / rows % heads;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the mask region of a kernel makes of every block of a pattern.
+// Evaluates the mask region of a kernel for every block of a pattern.
 
 #ifndef SPARSEC_RUNTIME_PATTERN_PREDICATE_H
 #define SPARSEC_RUNTIME_PATTERN_PREDICATE_H

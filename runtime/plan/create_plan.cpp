@@ -24,7 +24,7 @@ struct VariantArrays {
   TileLists lists;
 };
 
-/// What the plans of all variants are made from.
+/// The inputs of the plans of all variants.
 struct PlanInput {
   const sparsec_kernel_s &kernel;
   const Problem &problem;

@@ -17,7 +17,7 @@ bool isTransposed(const sparsec_kernel_s &kernel, uint32_t argument);
 /// The lists of the kernel's blocks, checked and in host memory.
 class HostLists {
 public:
-  /// Of checked arguments, in the order of the stream.
+  /// Reads the lists of checked arguments, in the order of the stream.
   Status read(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream);
 
   /// Whether the kernel takes lists that nothing is known of.

@@ -75,7 +75,7 @@ template <typename... Pieces> Status invalidPlan(const Pieces &...pieces) {
 using SectionSet = std::array<std::optional<Bytes>, planSectionCount>;
 
 /// A copy of a saved plan. After read() the records and the contents of sections are in bounds, and texts have an end.
-/// What they say is not checked.
+/// Their meaning is not checked.
 class SavedPlan {
 public:
   static Status read(Bytes bytes, SavedPlan &outPlan);

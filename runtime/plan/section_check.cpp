@@ -43,7 +43,7 @@ Status checkPresence(const SectionCheck &check) {
   return {};
 }
 
-/// Of a kernel whose plan knows the lists of a matrix.
+/// The shape of the matrix whose lists the plan of the kernel knows.
 Status matrixShape(const SectionCheck &check, uint32_t argument, MatrixShape &outShape) {
   const sparsec_argument_info_t &info = check.kernel.argument(argument);
   const Problem &problem = check.problem;

@@ -77,7 +77,7 @@ struct MatrixShape {
   int64_t depth;
 };
 
-/// What windows and streams say that the plan tells too.
+/// The counts of windows and streams that the plan tells too.
 struct WindowCounts {
   int64_t windows = 0, columns = 0;
 };

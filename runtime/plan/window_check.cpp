@@ -39,7 +39,7 @@ private:
   std::span<const uint32_t> columns, steps;
   std::span<const WindowBlock> blocks;
   OnceEach all;
-  // Of the window that is being checked.
+  // These are of the window that is being checked.
   std::vector<uint32_t> users;                       // groups with a step, by column
   std::vector<std::pair<uint32_t, uint32_t>> places; // the column and the group of each block
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What an attention kernel computes, in double.
+// The result of an attention kernel, computed in double.
 
 #ifndef SPARSEC_RUNTIME_REFERENCE_ATTENTION_H
 #define SPARSEC_RUNTIME_REFERENCE_ATTENTION_H

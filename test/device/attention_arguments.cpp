@@ -17,7 +17,7 @@ enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13, biasSeed = 14, s
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
-/// What a key has of the spread in a course that goes up.
+/// The part of the spread that a key has in a course that goes up.
 double courseOf(ScoreCourse course, int64_t key, int64_t keys) {
   if (course == ScoreCourse::Spikes)
     return key % 61 == 60 ? 1 : 0;
@@ -306,7 +306,7 @@ AttentionArguments::Expected AttentionArguments::computeExpected() const {
   return expected;
 }
 
-/// What approximate instructions may add to the error of a score: the regions of attention_kernels.py with them have a
+/// The error of a score that approximate instructions may add: the regions of attention_kernels.py with them have a
 /// cap of 20 and a tanh with a relative error of 2^-10.987.
 double AttentionArguments::scoreError() const {
   bool isApproximate = std::string_view(sparsec_kernel_info(kernel)->name).ends_with("fast");

@@ -10,7 +10,7 @@
 
 namespace sparsec::device_test {
 
-/// What is known of the lists when a plan is made.
+/// The knowledge of the lists when a plan is made.
 enum class PlanKind {
   None,  ///< no plan
   Lists, ///< for these lists
@@ -47,7 +47,7 @@ public:
   const std::vector<Argument> &deviceViews() const { return arguments; }
   const std::vector<Argument> &hostViews() const { return hostArguments; }
 
-  /// What the results should be: a row for every query of every head of every batch.
+  /// The exact results: a row for every query of every head of every batch.
   struct Expected {
     std::vector<double> y, magnitude;      // rows x Dv
     std::vector<double> lse, lseMagnitude; // rows

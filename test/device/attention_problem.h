@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the tests of attention compute: sizes, and lists of blocks in both encodings.
+// The problems of the tests of attention: sizes, and lists of blocks in both encodings.
 
 #ifndef SPARSEC_TEST_DEVICE_ATTENTION_PROBLEM_H
 #define SPARSEC_TEST_DEVICE_ATTENTION_PROBLEM_H
@@ -51,7 +51,7 @@ struct ListCase {
 };
 std::vector<ListCase> listCases(bool quick);
 
-/// What every block of keys is for every block of queries.
+/// The kind of every block of keys for every block of queries.
 struct BlockStates {
   sparsec_blocks_t shape;      // without lists
   int64_t rows, columns;       // blocks of queries and of keys

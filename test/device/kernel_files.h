@@ -12,7 +12,7 @@
 
 namespace sparsec::device_test {
 
-/// What one image of a file was compiled for.
+/// The target of one image of a file.
 struct ImageTarget {
   sparsec_target_kind_t kind;
   int capability; // 10 * major + minor
@@ -24,7 +24,7 @@ struct KernelRecord {
   std::string name;
   sparsec_operation_kind_t kind;
   sparsec_dtype_t dtype; // of all inputs
-  /// Of the M x K matrix; of the pattern: queries and keys, 0 without one.
+  /// The blocks of the M x K matrix, or of the pattern: queries and keys, 0 without one.
   int64_t blockRows, blockColumns;
   int64_t blockDepth;                         // SpGEMM: columns of a block of A; blocks of the result are the others
   bool isTransposed;                          // SpMM: the matrix is stored as K x M

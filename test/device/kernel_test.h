@@ -18,7 +18,7 @@ public:
   void TestBody() final;
 
 protected:
-  /// What the kernel's name must begin with by its launch info.
+  /// The text that the kernel's name must begin with by its launch info.
   virtual std::string expectedName() const = 0;
   virtual void runCases() = 0;
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the command line asks for, and the devices that the tests share.
+// The options of the command line, and the devices that the tests share.
 
 #ifndef SPARSEC_TEST_DEVICE_OPTIONS_H
 #define SPARSEC_TEST_DEVICE_OPTIONS_H

@@ -25,7 +25,7 @@ std::vector<int32_t> readArray(sparsec_device_t device, const int32_t *array, in
   return copy;
 }
 
-/// Of padded lists in memory of the device.
+/// A copy of padded lists in memory of the device.
 Lists readLists(sparsec_device_t device, const sparsec_blocks_t &pattern) {
   Lists lists;
   int64_t count = pattern.batches * pattern.heads * ((pattern.rows + pattern.block_rows - 1) / pattern.block_rows);

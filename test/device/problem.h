@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the tests multiply: sizes, patterns and random values, with the product in double.
+// The problems of the tests of products: sizes, patterns and random values, with the product in double.
 
 #ifndef SPARSEC_TEST_DEVICE_PROBLEM_H
 #define SPARSEC_TEST_DEVICE_PROBLEM_H

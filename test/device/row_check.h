@@ -12,8 +12,8 @@
 
 namespace sparsec::device_test {
 
-/// What `exact` may be off by: two units in the last place of the result's type, and a millionth of `magnitude`, which
-/// is as large as what f32 arithmetic adds up (see sparsec_reference_run).
+/// The error that is allowed beside `exact`: two units in the last place of the result's type, and a millionth of
+/// `magnitude`, which is as large as what f32 arithmetic adds up (see sparsec_reference_run).
 inline double allowedError(sparsec_dtype_t dtype, double exact, double magnitude) {
   return 2 * harness::unitInLastPlace(dtype, exact) + 1e-6 * magnitude;
 }
@@ -22,7 +22,7 @@ inline double allowedError(sparsec_dtype_t dtype, double exact, double magnitude
 /// their magnitude (dialect/SPEC.md, two_level).
 inline double lossOfInstruction(sparsec_dtype_t dtype) { return sparsec_dtype_bytes(dtype) == 1 ? 0x1p-9 / 1e-6 : 1; }
 
-/// What check(row), a text that is empty for a good row, says of the first bad one. Rows are checked on all cores.
+/// The text of check(row), which is empty for a good row, for the first bad one. Rows are checked on all cores.
 template <typename Check> std::string findRowError(int64_t rows, const Check &check) {
   std::mutex mutex;
   std::string firstError;

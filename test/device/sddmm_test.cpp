@@ -177,7 +177,8 @@ void SampledArguments::placeExtra(size_t argument, const sparsec_operand_info_t 
   arguments[argument] = tensor.view();
 }
 
-/// Of the element in this row of all blocks and this column of its block. Beyond M and N a vector gives its last one.
+/// The value for the element in this row of all blocks and this column of its block. Beyond M and N a vector gives its
+/// last one.
 double SampledArguments::extraElement(int extra, int64_t valueRow, int64_t column) const {
   auto dtype = static_cast<sparsec_dtype_t>(sparsec_kernel_argument(kernel, extras[extra])->dtype);
   const int64_t block = valueRow / record.blockRows;

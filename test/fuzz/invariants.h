@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What must hold for everything that a reader accepts.
+// Invariants of everything that a reader accepts.
 
 #ifndef SPARSEC_TEST_FUZZ_INVARIANTS_H
 #define SPARSEC_TEST_FUZZ_INVARIANTS_H

@@ -23,7 +23,7 @@ uint8_t *writeBytes(Warp &warp, Space space, uint64_t address, uint64_t bytes, i
 const uint8_t *readShared(Warp &warp, uint64_t address, uint64_t bytes, Space space = Space::shared);
 uint8_t *writeShared(Warp &warp, uint64_t address, uint64_t bytes, int lane, Space space = Space::shared);
 
-/// Of global memory, without a lane's alignment.
+/// The check for global memory, without a lane's alignment.
 void checkGlobal(Machine &machine, uint64_t address, uint64_t bytes, bool isWrite);
 
 /// PTX line of the instruction that a warp executes.

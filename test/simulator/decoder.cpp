@@ -80,7 +80,7 @@ Space Decoder::takeSpace() {
                                                            {"shared::cluster", Space::sharedCluster},
                                                            {"param", Space::param},
                                                            {"const", Space::constant}};
-  // Of several the first: others say where a copy comes from.
+  // The first of several counts: others say where a copy comes from.
   for (size_t i = 1; i < modifiers.size(); ++i)
     for (const auto &[text, space] : spaces)
       if (!taken[i] && modifiers[i] == text) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // How the families of instructions decode: the modifiers and operands of one instruction are taken one after another.
-// What is left at the end is an error, so that nothing is ignored.
+// A modifier that is left at the end is an error, so that nothing is ignored.
 
 #ifndef SPARSEC_TEST_SIMULATOR_DECODER_H
 #define SPARSEC_TEST_SIMULATOR_DECODER_H

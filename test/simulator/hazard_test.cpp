@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a kernel must not do: correct kernels run, and each damage to their text is reported.
+// Errors that a kernel must not make: correct kernels run, and each damage to their text is reported.
 
 #include "snippet.h"
 
@@ -106,7 +106,7 @@ TEST(TensorCopyHazards, ACorrectKernelRunsWithEverySeed) {
 
 class TensorCopyDamage : public testing::TestWithParam<Damage> {};
 
-/// What runs into a hazard depends on when copies arrive: one of a few seeds must find it.
+/// Whether a hazard occurs depends on when copies arrive: one of a few seeds must find it.
 TEST_P(TensorCopyDamage, IsReported) {
   const std::string damaged = replaced(tensorCopies, GetParam().part, GetParam().by);
   std::string report;

@@ -66,7 +66,7 @@ uint8_t *writeShared(Warp &warp, uint64_t address, uint64_t bytes, int lane, Spa
                                       address, granule.pendingLine, granule.writers ? "writes" : "reads"));
   if (shared->hasBarrier(offset))
     throw SimulationError(fmt::format("writes the mbarrier at {:#x} as if it were data", address));
-  // Of other CTAs no proxy fences are known.
+  // No proxy fences of other CTAs are known.
   if (shared == &warp.cta.shared) {
     granule.writer = warp.threadOf(lane) + 1;
     granule.writerFences = warp.cta.proxyFences[granule.writer - 1];

@@ -229,7 +229,7 @@ void waitForGroups(Warp &warp, const Instruction &i, uint32_t mask) {
       warp.uses[size_t(used.place)] = RegisterUse::none;
     warp.wgmmaGroups.pop_front();
   }
-  // What later groups use stays in use.
+  // Registers that later groups use stay in use.
   for (const WgmmaGroup &group : warp.wgmmaGroups)
     for (const UsedRegister &used : group.registers)
       warp.uses[size_t(used.place)] = used.use;
@@ -285,7 +285,7 @@ bool decodeMultiplyAsync(Decoder &d) {
     d.out.flags |= aIsTransposed;
   if (is16 && d.immediate())
     d.out.flags |= bIsTransposed;
-  // What is in use by WGMMA is checked by the instruction itself.
+  // The instruction itself checks the registers that WGMMA uses.
   d.out.reads.clear();
   d.out.writes.clear();
   d.markWgmma();

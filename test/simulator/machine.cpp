@@ -121,7 +121,7 @@ constexpr uint32_t longestTurn = 200;
 /// The latest turn in which a copy arrives that does not wait until all warps wait.
 constexpr uint32_t longestCopy = 60;
 
-/// What one warp may leave behind at its end.
+/// Checks the state that one warp leaves behind at its end.
 void checkWarpAtEnd(const Warp &warp) {
   if (!warp.openBulk.empty() || !warp.bulkGroups.empty())
     for (const AsyncGroup &group : warp.openBulk.empty() ? warp.bulkGroups : warp.openBulk)

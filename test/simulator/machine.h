@@ -25,7 +25,7 @@ struct Frame {
   bool isCall = false;
 };
 
-/// What a warp waits for.
+/// The event that a warp waits for.
 struct Wait {
   enum class Kind : uint8_t { nothing, mbarrier, barrier, clusterBarrier, warpgroup };
   Kind kind = Kind::nothing;
@@ -46,7 +46,7 @@ struct AsyncGroup {
   int line = 0;
 };
 
-/// What WGMMA still uses of the registers of a warp.
+/// The registers of a warp that WGMMA still uses.
 enum class RegisterUse : uint8_t { none, accumulator, operand };
 
 struct UsedRegister {

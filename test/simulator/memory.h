@@ -39,7 +39,7 @@ inline constexpr uint32_t rankShift = 24;
 /// Generic addresses of shared and local memory.
 inline constexpr uint64_t sharedWindow = uint64_t(1) << 60, localWindow = uint64_t(1) << 61;
 
-/// What is known about 16 bytes of shared memory.
+/// The state of 16 bytes of shared memory.
 struct Granule {
   uint16_t readers = 0;      // asynchronous operations that still read it
   uint16_t writers = 0;      // copies that have not arrived
@@ -85,7 +85,7 @@ public:
   bool hasBarrier(uint64_t address) const { return !barriers.empty() && barriers.contains(address / 8 * 8); }
   std::unordered_map<uint64_t, Mbarrier> barriers;
 
-  // What asynchronous operations do. The line is theirs.
+  // Accesses of asynchronous operations. The line is theirs.
   void checkAsyncRead(uint64_t address, std::span<const uint32_t> fencesOfThreads);
   void checkAsyncWrite(uint64_t address, std::span<const uint32_t> fencesOfThreads);
   void markRead(uint64_t address, int line, std::vector<Mark> &marks);

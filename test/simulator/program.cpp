@@ -157,7 +157,7 @@ private:
       program.kernels.push_back(std::move(kernel));
   }
 
-  /// What calls need: the code, and the variables of results and parameters as NAME:i.
+  /// The parts that calls need: the code, and the variables of results and parameters as NAME:i.
   void publish(const ParsedFunction &function, const Names &names, uint32_t begin) {
     functionStarts[function.name] = begin;
     size_t i = 0;

@@ -158,7 +158,7 @@ private:
       if (word == "align") {
         variable.alignment = unsigned(parseUnsigned());
       } else if (word == "ptr" || word == "global" || word == "shared" || word == "const" || word == "local") {
-        // What a pointer points to.
+        // The state space and alignment of a pointer.
       } else {
         type = typeNamed(word);
         if (!type)

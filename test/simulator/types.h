@@ -51,7 +51,7 @@ bool isFloat(Type type);
 
 enum class Space : uint8_t { generic, global, shared, sharedCluster, local, param, constant };
 
-/// What is wrong with a program or with what it does. The machine adds where.
+/// An error of a program or of its execution. The machine adds where.
 struct SimulationError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

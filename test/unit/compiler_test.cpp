@@ -103,7 +103,7 @@ TEST(Compiler, EmptySource) {
             std::string::npos);
 }
 
-/// What is wrong with options that differ from the defaults by `change`.
+/// The error of options that differ from the defaults by `change`.
 std::string optionsError(void (*change)(sparsec_compile_options_t &)) {
   sparsec_compile_options_t options = defaults();
   change(options);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What sparsec-embed-launch-info writes for a kernel, record by record.
+// The launch info that sparsec-embed-launch-info writes for a kernel, record by record.
 
 #include "LaunchInfoWriter.h"
 #include "Passes.h"

@@ -100,7 +100,7 @@ protected:
          v = tensor4(p.keyHeads, p.keys, p.valueDimension, p.input),
          o = tensor4(p.heads, p.queries, p.valueDimension, p.output);
   Tensor lse{{p.batches, p.heads, p.queries}, {p.heads * (p.queries + 3), p.queries + 3, 1}, f32};
-  // What the regions read. Documents are numbers of i32 by batch and position.
+  // The operands that the regions read. Documents are numbers of i32 by batch and position.
   Tensor slopes{{p.heads}, {1}, f32}, cap{{}, {}, f32};
   Tensor bias{{p.queries, p.keys}, {p.keys + 5, 1}, f16};
   std::vector<int32_t> queryDocuments, keyDocuments;

@@ -23,7 +23,7 @@ using namespace sparsec::test;
 namespace {
 
 //===----------------------------------------------------------------------===//
-// What the object holds
+// Contents of the object
 //===----------------------------------------------------------------------===//
 
 constexpr const char *everyMathOp = R"mlir(
@@ -87,7 +87,7 @@ TEST_F(HostObject, HasOnly64BitAbsoluteRelocations) {
   EXPECT_GT(count, 0) << "the calls of libm need relocations";
 }
 
-/// What the object refers to and does not hold.
+/// The symbols that the object refers to and does not hold.
 std::vector<std::string> undefinedSymbols(const std::string &bytes) {
   auto object = llvm::cantFail(llvm::object::ELF64LEObjectFile::create(llvm::MemoryBufferRef(bytes, "k")));
   std::vector<std::string> undefined;
@@ -140,7 +140,7 @@ sparsec.kernel @k(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16
     }
 }
 
-/// What the back end makes of a function that calls another one.
+/// The code that the back end makes of a function that calls another one.
 std::string errorOf(llvm::TargetMachine &machine, const char *callee) {
   llvm::LLVMContext context;
   llvm::Module module("k", context);
@@ -195,7 +195,7 @@ TEST_F(HostObject, HasNoUnwindTables) {
 }
 
 //===----------------------------------------------------------------------===//
-// What the code computes
+// Results of the code
 //===----------------------------------------------------------------------===//
 
 /// A matrix in a row-major buffer with a leading dimension larger than its width.

@@ -163,7 +163,7 @@ TEST_F(InternalError, CommandReproduces) {
   EXPECT_EQ(std::system((SPARSEC_PROGRAM " " + arguments).c_str()), 0);
 }
 
-/// What a process does at the signals of crashes and interrupts.
+/// The handlers of a process for the signals of crashes and interrupts.
 std::vector<struct sigaction> getSignalActions() {
   std::vector<struct sigaction> actions;
   for (int signal : {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTRAP, SIGINT, SIGTERM, SIGHUP, SIGPIPE, SIGUSR1})

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a launch refuses. Every case is a good launch with one thing wrong; nothing may reach the driver.
+// Arguments that a launch refuses. Every case is a good launch with one thing wrong; nothing may reach the driver.
 
 #include "runtime_linear_fixture.h"
 
@@ -37,7 +37,7 @@ TEST_F(Arguments, CountAndKinds) {
                 "kernel is NULL");
 }
 
-/// What a caller of another version passes.
+/// Structs that a caller of another version passes.
 TEST_F(Arguments, ReadOnlyViewsMayNotBeResults) {
   for (int input : {x, bias})
     arguments[input].dense.flags = SPARSEC_DENSE_READ_ONLY;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What a launch of attention passes on, and what it refuses: every case is a good launch with one thing wrong.
+// Arguments that a launch of attention passes on, and those that it refuses: every case is a good launch with one thing
+// wrong.
 
 #include "runtime_attention_fixture.h"
 #include "runtime_heap_counter.h"

@@ -255,7 +255,7 @@ TEST_F(AttentionPlan, AbsentListsAreEmpty) {
   }
 }
 
-/// What causal hides is not visited although it is in a list.
+/// Blocks that causal hides are not visited although they are in a list.
 TEST_F(AttentionPlan, UnreachableBlocksAreNotCounted) {
   LaunchInfoBuilder causal = plannedAttention();
   causal.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;

@@ -192,7 +192,7 @@ TEST(BsrMatrix, BrokenRulesAreNamed) {
   }
 }
 
-/// What a caller of another version passes.
+/// Structs that a caller of another version passes.
 TEST(BlockPattern, SizeOfTheStruct) {
   struct {
     Matrix known;

@@ -94,7 +94,7 @@ TEST(DLPack, CompactTensorsNeedNoStrides) {
 }
 
 TEST(DLPack, SequenceFirstTensorSeenByHeads) {
-  // What a framework exports for a (2, 5, 3, 64) tensor with its two middle dimensions swapped.
+  // The export of a framework for a (2, 5, 3, 64) tensor with its two middle dimensions swapped.
   Tensor tensor;
   tensor.managed.tensor.ndim = 4;
   std::ranges::copy(std::initializer_list<int64_t>{2, 3, 5, 64}, tensor.shape);
@@ -122,7 +122,7 @@ TEST(DLPack, StridesOfSingleElementsMeanNothing) {
 }
 
 TEST(DLPack, StridesOfEmptyTensorsMeanNothing) {
-  // What a framework exports for an expanded tensor, cut to no rows.
+  // The export of a framework for an expanded tensor, cut to no rows.
   Tensor tensor;
   tensor.shape[0] = 0;
   tensor.strides[0] = -7;

@@ -52,7 +52,7 @@ public:
   FakeCuda();
   ~FakeCuda();
 
-  // What the driver says.
+  // The answers of the driver.
   int deviceCount = 1;
   int capabilityMajor = 9, capabilityMinor = 0;
   int multiprocessors = 132, sharedMemory = 232448, threadsPerBlock = 1024, registersPerBlock = 65536;
@@ -66,7 +66,7 @@ public:
   /// Memory that others have allocated.
   std::map<void *, FakeMemory> memory;
 
-  // What the runtime did.
+  // The actions of the runtime.
   std::vector<std::string> calls;
   std::atomic<bool> calledWithoutContext = false;
   std::atomic<int> retainedContexts = 0, loadedModules = 0;

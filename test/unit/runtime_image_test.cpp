@@ -222,7 +222,7 @@ TEST(Image, BrokenBundlesAreRefused) {
                 "not zero-terminated");
 }
 
-/// What a device of the capability takes from a bundle: "target", "target ptx", or the refusal.
+/// The image that a device of the capability takes from a bundle: "target", "target ptx", or the refusal.
 std::string choice(const std::vector<std::string> &targets, int capability) {
   std::vector<BundleEntrySpec> entries;
   for (const std::string &target : targets) {

@@ -577,7 +577,7 @@ TEST(LaunchInfo, ShorterRecordsHaveZeros) {
 }
 
 TEST(LaunchInfo, LongerRecordsAreRead) {
-  // What a newer minor version writes: every argument record has 8 more bytes.
+  // The records of a newer minor version: every argument record has 8 more bytes.
   LaunchInfoBuilder builder = cudaLinear();
   ByteVector bytes = withTable(SPARSEC_TABLE_ARGUMENTS, [&](auto &table) {
     table.offset = uint32_t(builder.build().size());

@@ -11,7 +11,7 @@ using namespace sparsec::test;
 
 namespace {
 
-/// What a callback was told. It cancels at one of its calls.
+/// The reports that a callback got. It cancels at one of its calls.
 struct Listener {
   std::vector<std::pair<int64_t, int64_t>> calls;
   size_t cancelAt = SIZE_MAX;
@@ -82,7 +82,7 @@ TEST_F(Progress, CancelsAtEveryCall) {
   }
 }
 
-/// What lies behind the struct of a caller of the first version is no callback.
+/// The bytes behind the struct of a caller of the first version are no callback.
 TEST_F(Progress, OlderCallersHaveNone) {
   Listener listener;
   sparsec_plan_options_t options = listener.options(SPARSEC_PLAN_STATIC_PATTERN);

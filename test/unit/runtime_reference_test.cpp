@@ -238,7 +238,7 @@ protected:
     //     [. . . 7 8]
     setArguments(3, 5, 2);
     setPattern({{0}, {1}});
-    // What lies beyond the matrix is made 100 to see that it is not used.
+    // Elements beyond the matrix are made 100 to see that it is not used.
     for (float value : {1, 2, 3, 4, 5, 6, 7, 8, 100, 100, 100, 100})
       values.push_back(bf16(value));
     arguments[w].blocks.block_rows = 2;

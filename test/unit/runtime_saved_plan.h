@@ -18,7 +18,7 @@ namespace sparsec::test {
 /// The bytes of every section, by variant and section, with the order, workers and period of every variant.
 using PlanContents = std::map<std::tuple<size_t, uint32_t>, ByteVector>;
 
-/// Of a plan in memory of the host or of the fake device.
+/// Reads a plan in memory of the host or of the fake device.
 inline PlanContents contentsOf(const sparsec_plan_s &plan) {
   PlanContents contents;
   for (size_t i = 0; i < plan.variants.size(); ++i) {

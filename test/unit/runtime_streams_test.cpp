@@ -296,7 +296,7 @@ TEST(Streams, CostIsThatOfColumnsAndProducts) {
   EXPECT_EQ(streamCosts(wide, 65535, 65535), (std::vector<uint32_t>{UINT32_MAX}));
 }
 
-/// What plans take on the host: 8192 x 8192 with blocks of 32 and of 16, windows of 256, 384 and 768 rows.
+/// The time of plans on the host: 8192 x 8192 with blocks of 32 and of 16, windows of 256, 384 and 768 rows.
 TEST(Streams, TimeForLargePatterns) {
   for (auto [rows, columns, density, shape] :
        {std::tuple<int64_t, int64_t, double, Shape>{256, 256, 0.1, {2, 4, 1, 4, 8}},

@@ -98,7 +98,7 @@ void expectWindow(const Pattern &pattern, const Windows &windows, int64_t groups
   }
 }
 
-/// What a group skips of one window: at its begin, between two steps at most, and at its end.
+/// The columns of one window that a group skips: at its begin, between two steps at most, and at its end.
 void expectGaps(const Reader &reader, int64_t window, int64_t slots) {
   const int64_t columns = reader.columnsOf(window);
   for (int64_t group = 0; group < reader.groups; ++group) {
@@ -266,7 +266,7 @@ TEST(Windows, CostIsThatOfTheSlowerSide) {
             (std::vector<uint32_t>{UINT32_MAX}));
 }
 
-/// What plans take on the host: 8192 x 8192 with blocks of 64, and 100 352 blocks.
+/// The time of plans on the host: 8192 x 8192 with blocks of 64, and 100 352 blocks.
 TEST(Windows, TimeForLargePatterns) {
   for (auto [rows, columns, density] :
        {std::tuple(128, 128, 0.1), {128, 128, 0.25}, {128, 128, 0.5}, {896, 1024, 0.11}})

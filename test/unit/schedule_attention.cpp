@@ -9,7 +9,7 @@ using namespace sparsec;
 
 namespace {
 
-/// What fits blocks of 128 queries and 128 keys of 128 elements.
+/// The schedules that fit blocks of 128 queries and 128 keys of 128 elements.
 Schedule twoConsumers() {
   Schedule schedule;
   schedule.instruction = MatrixInstruction::Wgmma;
@@ -507,8 +507,8 @@ TEST(AttentionSharedMemory, OneRoleHasSlotsForValuesAndNoBarriers) {
   EXPECT_EQ(places.total, 98304) << "and as many";
 }
 
-// Of 101376 bytes, or where two CTAs share an SM half of 102400 less 1024: only 64 queries of 128 elements are short of
-// room for steps of 64 keys.
+// There are 101376 bytes, or where two CTAs share an SM half of 102400 less 1024: only 64 queries of 128 elements are
+// short of room for steps of 64 keys.
 INSTANTIATE_TEST_SUITE_P(AllBlocks, OneRoleChoice,
                          testing::Values(OneRoleCase{64, 64, 64, 64}, OneRoleCase{64, 64, 128, 64},
                                          OneRoleCase{64, 128, 64, 64}, OneRoleCase{64, 128, 128, 64},

@@ -21,7 +21,7 @@ class ScoreFormTest : public testing::Test {
 protected:
   ScoreFormTest() { context.loadDialect<SparsecDialect, arith::ArithDialect, math::MathDialect>(); }
 
-  /// Of a region with the arguments %s, %b, %h, %i, %j and %slopes that yields %r.
+  /// The form of a region with the arguments %s, %b, %h, %i, %j and %slopes that yields %r.
   ScoreForm form(const char *body, const char *type = "bf16") {
     std::string text = llvm::formatv(
         R"(sparsec.kernel @f(%q: tensor<?x?x?x64x{0}>, %k: tensor<?x?x?x64x{0}>, %v: tensor<?x?x?x64x{0}>,

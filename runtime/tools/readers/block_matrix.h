@@ -13,7 +13,7 @@
 
 namespace sparsec::readers {
 
-/// What the kernel asks for.
+/// The matrix that the kernel takes.
 struct BlockFormat {
   int64_t blockRows, blockColumns;
   sparsec_dtype_t dtype;

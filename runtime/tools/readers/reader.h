@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the readers of untrusted files share: limits, errors, lines and numbers.
+// Helpers that the readers of untrusted files share: limits, errors, lines and numbers.
 //
 // A reader takes the whole file in memory and its name for messages. It never allocates more than a small multiple of
 // the file's size plus Limits::bytes, whatever the file claims about itself.

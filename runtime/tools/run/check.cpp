@@ -128,7 +128,7 @@ static std::vector<RowRange> groupRows(llvm::ArrayRef<int64_t> rows, int64_t gro
   return ranges;
 }
 
-/// What the reference says about rows of one result.
+/// The reference for rows of one result.
 struct Exact {
   std::vector<double> values, magnitude;
 };

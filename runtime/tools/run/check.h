@@ -42,7 +42,7 @@ struct CheckResult {
   double relativeError() const { return largestExact == 0.0 ? largestError : largestError / largestExact; }
 };
 
-/// What the choice of rows depends on.
+/// The inputs of the choice of rows.
 struct RowsToCheck {
   int64_t rows;
   double productsPerRow; // that the reference computes, on average

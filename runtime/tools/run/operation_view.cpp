@@ -48,7 +48,7 @@ static void describeSddmm(sparsec_kernel_t /*kernel*/, const HostArguments &host
                   problem.depth, report);
 }
 
-/// What multiplies a stored block of A: the stored elements of B in its block row.
+/// The elements that multiply a stored block of A: the stored elements of B in its block row.
 static double widthOfB(const HostArguments &host) {
   const readers::BlockMatrix &left = host.of(SPARSEC_SPGEMM_LEFT)->matrix,
                              &right = host.of(SPARSEC_SPGEMM_RIGHT)->matrix;

@@ -46,7 +46,7 @@ private:
   sparsec_blocks_t shape;
   int64_t rows, columns;
   sparsec_pattern_encoding_t encoding = SPARSEC_PATTERN_INDEX_ARRAYS;
-  /// What a block is that is there: where the kernel has a mask, the mask is to be asked.
+  /// The kind of a block that is there: where the kernel has a mask, the mask is to be asked.
   uint8_t visited = SPARSEC_BLOCK_FULL;
   std::vector<uint8_t> states;
 };

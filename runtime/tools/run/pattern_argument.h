@@ -15,7 +15,7 @@
 
 namespace sparsec::run {
 
-/// What a pattern depends on besides its text.
+/// The inputs of a pattern besides its text.
 struct PatternContext {
   sparsec_kernel_t kernel;
   const sparsec_argument_info_t &info; // of the pattern

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the user asks for after `random:`.
+// The request of the user after `random:`.
 
 #ifndef SPARSEC_TOOLS_RUN_RANDOM_H
 #define SPARSEC_TOOLS_RUN_RANDOM_H

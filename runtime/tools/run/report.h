@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What sparsec-run prints: one row of a table, or JSON.
+// The output of sparsec-run: one row of a table, or JSON.
 
 #ifndef SPARSEC_TOOLS_RUN_REPORT_H
 #define SPARSEC_TOOLS_RUN_REPORT_H
@@ -21,11 +21,11 @@ struct Column {
 
 struct Report {
   std::string file, kernel, target, device;
-  /// What only the kernel's family has: the table's first columns, and members of the JSON object.
+  /// The parts that only the kernel's family has: the table's first columns, and members of the JSON object.
   std::vector<Column> columns;
   llvm::json::Object members;
-  /// Of a product 2 * stored elements * N, of attention 4 * D for every query and key that meet: the work of the blocks
-  /// that are there.
+  /// For a product 2 * stored elements * N, for attention 4 * D for every query and key that meet: the work of the
+  /// blocks that are there.
   double operations = 0.0;
   Execution execution;
   std::optional<CheckResult> check;
