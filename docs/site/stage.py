@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Puts the pages of the site together.
 
-These are the documents of the repository in their folders, the pages of the site alone, and a page for each file of
-another kind and each folder that a document links to.
+These are the documents of the repository in their folders with their pictures, the pages of the site alone, and a page
+for each file of another kind and each folder that a document links to.
 """
 
 import re
@@ -23,6 +23,7 @@ DOCUMENTS = (
 _BELOW = {"bench/NOTES.md": "\n```{toctree}\n:hidden:\n:glob:\n\nnotes/*\n```\n"}
 _FENCE = re.compile(r"^(```|~~~).*?^\1\s*$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\((?!https?:|#)([^)#\s]+)(#[^)\s]+)?\)")
+_PICTURE = ".svg"
 _LANGUAGES = {".py": "python", ".cpp": "cpp", ".hpp": "cpp", ".h": "c", ".sh": "bash", ".mlir": "mlir"}
 
 
@@ -51,7 +52,7 @@ def folder_page(repository, name):
 
 
 def linked(repository, name, text):
-    """The text of a document with links to pages of the site, and the files and folders that need a page."""
+    """The text of a document with links to pages of the site, and the files and folders that the site needs for it."""
     files = set()
 
     def target(match):
@@ -66,7 +67,7 @@ def linked(repository, name, text):
         if place.suffix == ".md":
             return match[0]
         files.add(str(place.relative_to(repository)))
-        return f"]({match[1]}.md)"
+        return match[0] if place.suffix == _PICTURE else f"]({match[1]}.md)"
 
     return outside_fences(text, lambda part: _LINK.sub(target, part)), files
 
@@ -99,4 +100,7 @@ def stage(repository, pages, folder):
         write(folder, f"{name}/index.md", text)
         files |= set(inside)
     for name in sorted(name for name in files if (repository / name).is_file()):
-        write(folder, f"{name}.md", source_page(repository, name))
+        if name.endswith(_PICTURE):
+            write(folder, name, (repository / name).read_text(encoding="utf-8"))
+        else:
+            write(folder, f"{name}.md", source_page(repository, name))

@@ -16,8 +16,13 @@ LAST_LINES = {
     "quantize_linear": "relative error against float64: ",
     "top_k_blocks": "step 2: 4 of 16 blocks, largest error",
     "train": "loss 2.",
+    "transformer": "masked dense",
     "train_jax": "loss 2.",
 }
+
+
+# In a short form, where the whole takes minutes.
+ARGUMENTS = {"transformer": ["--steps=3"]}
 
 
 def test_all_are_run():
@@ -43,7 +48,11 @@ def test_example_of_jax():
 def run(name):
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path), "CUDA_VISIBLE_DEVICES": ""}
     result = subprocess.run(
-        [sys.executable, FOLDER / f"{name}.py"], env=environment, capture_output=True, text=True, check=False
+        [sys.executable, FOLDER / f"{name}.py", *ARGUMENTS.get(name, [])],
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert result.returncode == 0, result.stderr
     assert LAST_LINES[name] in result.stdout.splitlines()[-1]

@@ -373,7 +373,7 @@ def test_plans_of_many_sizes_are_not_kept(compile_host):
         s = p.with_values(sampled(p, a, b, 1)).to_dense()
         stored = s != 0
         np.testing.assert_allclose(s[stored], (f64(a) @ f64(b).T)[stored], atol=1e-4)
-    depths = [sizes[1][1] for _, sizes in sampled._plans[p]]
+    depths = [sizes[1][1] for _, sizes, _ in sampled._plans[p]]
     assert depths == list(range(4, kernel._MOST_PLANS + 4))
 
 

@@ -56,6 +56,15 @@ def test_links_go_to_pages(repository, tmp_path):
     assert "````python\nx = '```'\n````" in (site / "code" / "c.py.md").read_text()
 
 
+def test_pictures_stay_pictures(repository, tmp_path):
+    stage.write(repository, "docs/b.md", "![A curve](pictures/c.svg)\n")
+    stage.write(repository, "docs/pictures/c.svg", "<svg/>\n")
+    stage.stage(repository, REPOSITORY / "docs" / "site" / "pages", tmp_path / "site")
+    assert (tmp_path / "site" / "docs" / "b.md").read_text() == "![A curve](pictures/c.svg)\n"
+    assert (tmp_path / "site" / "docs" / "pictures" / "c.svg").read_text() == "<svg/>\n"
+    assert not (tmp_path / "site" / "docs" / "pictures" / "c.svg.md").exists()
+
+
 def test_a_broken_link_is_an_error(repository, tmp_path):
     stage.write(repository, "docs/a.md", "[g](gone.py)\n")
     with pytest.raises(ValueError, match=r"docs/a\.md: links to gone\.py, which is not there"):
