@@ -251,8 +251,7 @@ def spgemm(
     A plan holds the pairs of blocks that meet. Every call has one, and the lists of a, b and p stay as they are.
 
     Args:
-        block: rows and columns of the blocks of a, or both in one number: multiples of 16, at most 256. GPUs take a
-            multiple of 64 rows, and 64 columns or more.
+        block: rows and columns of the blocks of a, or both in one number: multiples of 16, at most 512 x 256.
         dtype: of a and b, and of the values of p: "bf16" or "f16".
         right_block: of b: as many rows as blocks of a have columns; None: as many columns too. Blocks of p have the
             rows of the one and the columns of the other.
@@ -550,7 +549,10 @@ class _Product:
 
         The type of a transposed matrix has the sizes and the block of its transpose.
         """
-        rows, columns = block_sides(block, range(16, 257, 16), option)
+        rows, columns = block_sides(block, range(16, 513, 16), option)
+        if (rows if transposed else columns) > 256:  # bsr_c2
+            side = "rows" if transposed else "columns"
+            raise InvalidArgument(f"{option} is {block!r}, but expects at most 256 {side}")
         sizes = "x".join(self._sizes[letter] for letter in letters)
         form = f"{columns}x{rows}, transposed" if transposed else f"{rows}x{columns}"
         self.kernel.operand(name, f"!sparsec.bsr<{sizes}x{self._dtype}, block = {form}>")

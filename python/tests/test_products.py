@@ -106,7 +106,7 @@ LENGTHS = st.integers(1, 100)
 
 
 @given(
-    st.sampled_from([(16, 16, 16), (32, 16, 48)]),
+    st.sampled_from([(16, 16, 16), (32, 16, 48), (272, 16, 16)]),
     st.tuples(LENGTHS, LENGTHS, LENGTHS),
     st.tuples(DENSITIES, DENSITIES, DENSITIES),
     st.sampled_from(sorted(DTYPES)),

@@ -533,7 +533,10 @@ def sum_of_captures(score, b, h, q_idx, kv_idx):
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: programs.spmm(17), "block is 17, but expects one or two of 16, 32, .*, 256"),
+        (lambda: programs.spmm(17), "block is 17, but expects one or two of 16, 32, .*, 512"),
+        (lambda: programs.spmm(512), "block is 512, but expects at most 256 columns"),
+        (lambda: programs.spmm((272, 16), transposed=True), r"block is \(272, 16\), but expects at most 256 rows"),
+        (lambda: programs.sddmm((16, 272)), r"block is \(16, 272\), but expects at most 256 columns"),
         (lambda: programs.spmm((16, 16, 16)), r"block is \(16, 16, 16\), but expects"),
         (lambda: programs.spmm(16, "f32"), "dtype is 'f32', but expects bf16 or f16 or f8E4M3FN or f8E5M2"),
         (lambda: programs.spmm(16, x_dtype="f16"), "x_dtype is 'f16', but expects bf16"),
