@@ -24,7 +24,7 @@ public:
 private:
   void buildBody(ImplicitLocOpBuilder &b) override;
   void buildRole(ImplicitLocOpBuilder &b);
-  Value buildTile(ImplicitLocOpBuilder &b, const Tile &tile);
+  Value sumTile(ImplicitLocOpBuilder &b, const Tile &tile);
   Value multiplyPairs(ImplicitLocOpBuilder &b, const Tile &tile);
 
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }
@@ -51,12 +51,12 @@ void SpgemmWarps::buildRole(ImplicitLocOpBuilder &b) {
                                  /*row=*/Value(), part.column, /*index=*/1),
                   "b");
   forEachTile(b, /*inits=*/{}, [&](const Tile &tile, ValueRange) {
-    storeTile(b, tile, part, buildTile(b, tile));
+    storeTile(b, tile, part, sumTile(b, tile));
     return Values();
   });
 }
 
-Value SpgemmWarps::buildTile(ImplicitLocOpBuilder &b, const Tile &tile) {
+Value SpgemmWarps::sumTile(ImplicitLocOpBuilder &b, const Tile &tile) {
   Value hasPairs = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, tile.first, tile.end);
   auto branch = scf::IfOp::create(b, sumType(), hasPairs, /*withElseRegion=*/true);
   OpBuilder::InsertionGuard guard(b);
