@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "operation_bench.h"
+#include "harness/gpu.h"
 #include "harness/numeric.h"
 #include "harness/parallel.h"
 
@@ -122,10 +123,7 @@ int runOperationBench(int argc, char **argv, const CommandLine &commandLine,
       fmt::print("skipped: no GPU\n");
       return 0;
     }
-    CudaDriver::get()->useDevice(0);
-    sparsec_device_t handle = nullptr;
-    check(sparsec_device_open_cuda(0, &handle));
-    Device device(handle);
+    Device device = openGpu();
     return run(options, device.get()) ? 0 : 1;
   } catch (const std::exception &error) {
     fmt::print(stderr, "error: {}\n", error.what());

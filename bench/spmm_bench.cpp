@@ -4,6 +4,7 @@
 
 #include "candidate.h"
 #include "dense_f8.h"
+#include "harness/gpu.h"
 #include "options.h"
 #include "report.h"
 #include "workload.h"
@@ -281,10 +282,7 @@ int runBench(const Options &options) {
     fmt::print("skipped: no GPU\n");
     return 0;
   }
-  CudaDriver::get()->useDevice(0);
-  sparsec_device_t handle = nullptr;
-  check(sparsec_device_open_cuda(0, &handle));
-  Device device(handle);
+  Device device = openGpu();
   auto info = sparsec::sized<sparsec_device_info_t>();
   check(sparsec_device_info(device.get(), &info));
 

@@ -45,7 +45,7 @@ struct ProblemDescription {
 /// whose rows are dense, and of as many columns as are stored in a row of blocks. A tile has blocks of one block row.
 /// `wTransposed` and `xTransposed` say that A is K x M and B is N x K. Steps go along K, `blockColumns` at a time.
 struct SampledDescription : ProblemDescription {
-  /// Those of a block of the pattern.
+  /// The columns of a block of the pattern.
   int64_t patternColumns = 0;
 };
 

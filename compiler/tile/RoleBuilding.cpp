@@ -3,6 +3,7 @@
 #include "RoleBuilding.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "mlir/IR/Iterators.h"
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 #include "llvm/Support/MathExtras.h"
@@ -100,6 +101,36 @@ TileCoordinates sparsec::tileCoordinates(ImplicitLocOpBuilder &b, ScheduleAttr s
     tileColumn = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
   at.column = multiply(b, tileColumn, schedule.getTileN());
   return at;
+}
+
+Value sparsec::makeRing(ImplicitLocOpBuilder &b, ScheduleAttr schedule, ArrayRef<Type> buffers) {
+  return RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
+                        /*messages=*/false);
+}
+
+void sparsec::walkTiles(ImplicitLocOpBuilder &b, ValueRange inits,
+                        function_ref<SmallVector<Value>(Value tileRow, Value panel, ValueRange carried)> body) {
+  auto loop = TileLoopOp::create(b, inits);
+  loop.setPeriodic(true);
+  OpBuilder::InsertionGuard guard(b);
+  Block &block = loop.getBody().front();
+  block.clear(); // a loop that carries nothing has its terminator already
+  b.setInsertionPointToStart(&block);
+  YieldOp::create(b, body(block.getArgument(0), block.getArgument(1), block.getArguments().drop_front(2)));
+}
+
+SmallVector<Value> sparsec::carryIf(ImplicitLocOpBuilder &b, Value condition, ValueRange carried,
+                                    function_ref<SmallVector<Value>()> body) {
+  auto branch =
+      scf::IfOp::create(b, carried.getTypes(), condition, /*addThenBlock=*/true, /*addElseBlock=*/!carried.empty());
+  OpBuilder::InsertionGuard guard(b);
+  if (!carried.empty()) {
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, carried);
+  }
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, body());
+  return SmallVector<Value>(branch.getResults());
 }
 
 GroupPart sparsec::partOf(ImplicitLocOpBuilder &b, ScheduleAttr schedule, Value group, int64_t rows, int64_t columns) {

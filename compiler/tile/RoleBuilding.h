@@ -40,6 +40,21 @@ struct TileCoordinates {
 TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix,
                                 mlir::Value tileRow, mlir::Value panel);
 
+/// A ring with these buffers and the stages of the schedule, without messages.
+mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, llvm::ArrayRef<mlir::Type> buffers);
+
+/// Makes the loop over the tiles of a product, in every period of the plan's lists. The body makes the ops of a tile
+/// and returns the values that the next tile gets as `carried`.
+void walkTiles(
+    mlir::ImplicitLocOpBuilder &b, mlir::ValueRange inits,
+    mlir::function_ref<llvm::SmallVector<mlir::Value>(mlir::Value tileRow, mlir::Value panel, mlir::ValueRange carried)>
+        body);
+
+/// Makes the ops of `body` where the condition holds. Returns the values that the body returns there, and the carried
+/// ones elsewhere.
+llvm::SmallVector<mlir::Value> carryIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition, mlir::ValueRange carried,
+                                       mlir::function_ref<llvm::SmallVector<mlir::Value>()> body);
+
 /// A group of the role that multiplies, and the first row and column of its part of the tile.
 struct GroupPart {
   mlir::Value group, row, column;

@@ -6,7 +6,6 @@
 #include "SharedMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -23,37 +22,24 @@ Value SddmmParts::makeRing(ImplicitLocOpBuilder &b) {
                              : BufferType::get(context, k, outer, elementType());
   };
   Type buffers[] = {bufferOf(!isLeftTransposed(), m), bufferOf(isRightTransposed(), n)};
-  return RingOp::create(b, RingType::get(context, schedule.getStages(), buffers), /*name=*/StringAttr(),
-                        /*messages=*/false);
+  return sparsec::makeRing(b, schedule, buffers);
 }
 
 void SddmmParts::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits,
                              function_ref<Values(const Tile &tile, ValueRange carried)> body) {
-  auto loop = TileLoopOp::create(b, inits);
-  loop.setPeriodic(true);
-  OpBuilder::InsertionGuard guard(b);
-  Block &block = loop.getBody().front();
-  block.clear(); // a loop that carries nothing has its terminator already
-  b.setInsertionPointToStart(&block);
-  Value panel = block.getArgument(1);
-  ValueRange carried = block.getArguments().drop_front(2);
-  Tile tile;
-  tile.at = tileCoordinates(b, schedule, pattern, block.getArgument(0), panel);
-  auto row = RowBlocksOp::create(b, operand(sddmm.getPattern()), tile.at.blockRow);
-  int64_t most = int64_t(schedule.getCluster()) * schedule.getTileN() / stride();
-  tile.first = named(add(b, row.getFirst(), multiply(b, panel, most)), "tile_first");
-  Value rest = arith::SubIOp::create(b, row.getEnd(), tile.first);
-  Value hasBlocks = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rest, i32(b, 0));
-  auto branch = scf::IfOp::create(b, carried.getTypes(), hasBlocks, /*addThenBlock=*/true,
-                                  /*addElseBlock=*/!carried.empty());
-  YieldOp::create(b, branch.getResults());
-  if (!carried.empty()) {
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, carried);
-  }
-  b.setInsertionPointToStart(branch.thenBlock());
-  tile.count = named(arith::MinSIOp::create(b, rest, i32(b, most)), "count");
-  scf::YieldOp::create(b, body(tile, carried));
+  walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
+    Tile tile;
+    tile.at = tileCoordinates(b, schedule, pattern, tileRow, panel);
+    auto row = RowBlocksOp::create(b, operand(sddmm.getPattern()), tile.at.blockRow);
+    int64_t most = int64_t(schedule.getCluster()) * schedule.getTileN() / stride();
+    tile.first = named(add(b, row.getFirst(), multiply(b, panel, most)), "tile_first");
+    Value rest = arith::SubIOp::create(b, row.getEnd(), tile.first);
+    Value hasBlocks = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, rest, i32(b, 0));
+    return carryIf(b, hasBlocks, carried, [&] {
+      tile.count = named(arith::MinSIOp::create(b, rest, i32(b, most)), "count");
+      return body(tile, carried);
+    });
+  });
 }
 
 Value SddmmParts::rowOfLeft(ImplicitLocOpBuilder &b, const Tile &tile) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the programs of a sddmm have in common on all chips. A tile is the rows of one block row, or a part of them, and
-// the next few stored blocks of that row. Its steps go along K.
+// The programs of a sddmm share this on all chips. A tile is the rows of one block row, or a part of them, and the next
+// few stored blocks of that row. Its steps go along K.
 
 #ifndef SPARSEC_COMPILER_TILE_SDDMMPARTS_H
 #define SPARSEC_COMPILER_TILE_SDDMMPARTS_H

@@ -6,7 +6,6 @@
 #include "SharedMemory.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
 #include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
@@ -23,8 +22,7 @@ Value SpgemmParts::makeRing(ImplicitLocOpBuilder &b) {
   MLIRContext *context = b.getContext();
   Type buffers[] = {BufferType::get(context, schedule.getTileM(), schedule.getTileK(), elementType()),
                     BufferType::get(context, schedule.getTileK(), schedule.getTileN(), elementType())};
-  return RingOp::create(b, RingType::get(context, schedule.getStages(), buffers), /*name=*/StringAttr(),
-                        /*messages=*/false);
+  return sparsec::makeRing(b, schedule, buffers);
 }
 
 int64_t SpgemmParts::steps() { return llvm::divideCeil(left.getBlockColumns(), schedule.getTileK()); }
@@ -35,28 +33,11 @@ int64_t SpgemmParts::steps() { return llvm::divideCeil(left.getBlockColumns(), s
 
 void SpgemmParts::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits,
                               function_ref<Values(const Tile &tile, ValueRange carried)> body) {
-  auto loop = TileLoopOp::create(b, inits);
-  loop.setPeriodic(true);
-  OpBuilder::InsertionGuard guard(b);
-  Block &block = loop.getBody().front();
-  block.clear(); // a loop that carries nothing has its terminator already
-  b.setInsertionPointToStart(&block);
-  Value panel = block.getArgument(1);
-  ValueRange carried = block.getArguments().drop_front(2);
-  TileCoordinates at = tileCoordinates(b, schedule, left, block.getArgument(0), panel);
-  if (!isSampled()) {
-    YieldOp::create(b, body(readTile(b, at, panel), carried));
-    return;
-  }
-  auto branch = scf::IfOp::create(b, carried.getTypes(), exists(b, at.blockRow, panel), /*addThenBlock=*/true,
-                                  /*addElseBlock=*/!carried.empty());
-  YieldOp::create(b, branch.getResults());
-  if (!carried.empty()) {
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, carried);
-  }
-  b.setInsertionPointToStart(branch.thenBlock());
-  scf::YieldOp::create(b, body(readTile(b, at, panel), carried));
+  walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
+    TileCoordinates at = tileCoordinates(b, schedule, left, tileRow, panel);
+    auto build = [&] { return body(readTile(b, at, panel), carried); };
+    return isSampled() ? carryIf(b, exists(b, at.blockRow, panel), carried, build) : build();
+  });
 }
 
 /// Whether a block row of the pattern has a block of this number in the row.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the programs of a spgemm have in common on all chips. A tile is one block of the result, or some rows of one.
-// The plan lists its pairs: blocks of A and B that match. Without a pattern a tile that has no pair is stored, too: it
-// is the epilogue of zeros.
+// The programs of a spgemm share this on all chips. A tile is one block of the result, or some rows of one. The plan
+// lists its pairs: blocks of A and B that match. Without a pattern a tile that has no pair is stored, too: it is the
+// epilogue of zeros.
 
 #ifndef SPARSEC_COMPILER_TILE_SPGEMMPARTS_H
 #define SPARSEC_COMPILER_TILE_SPGEMMPARTS_H
@@ -47,7 +47,7 @@ protected:
   mlir::Value operand(mlir::Value kernelValue) { return mapping.lookup(kernelValue); }
   bool isSampled() { return spgemm.getPattern() != mlir::Value(); }
   int64_t columns() { return right.getBlockColumns(); }
-  /// Of a pair.
+  /// The steps of a pair.
   int64_t steps();
   /// Whether K may end inside a block.
   bool mayCutBlocks() { return left.mayBeCutBy(left.getColumns()) && left.mayBeCutBy(right.getRows()); }

@@ -16,8 +16,7 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
 
 void SpmmParts::makeRing() {
   SmallVector<Type> buffers = llvm::map_to_vector(loads, [](LoadOp load) -> Type { return load.getType(); });
-  ring = RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
-                        /*messages=*/false);
+  ring = sparsec::makeRing(b, schedule, buffers);
 }
 
 bool SpmmParts::mayCutBlocks() {
@@ -25,18 +24,14 @@ bool SpmmParts::mayCutBlocks() {
 }
 
 void SpmmParts::walkTiles(ValueRange inits, function_ref<Values(const Tile &, ValueRange carried)> body) {
-  auto loop = TileLoopOp::create(b, inits);
-  loop.setPeriodic(true);
-  OpBuilder::InsertionGuard guard(b);
-  Block &block = loop.getBody().front();
-  block.clear(); // a loop that carries nothing has its terminator already
-  b.setInsertionPointToStart(&block);
-  Tile tile;
-  tile.at = tileCoordinates(b, schedule, matrix, block.getArgument(0), block.getArgument(1));
-  auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
-  tile.firstBlock = blocks.getFirst();
-  tile.endBlock = blocks.getEnd();
-  YieldOp::create(b, body(tile, block.getArguments().drop_front(2)));
+  sparsec::walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
+    Tile tile;
+    tile.at = tileCoordinates(b, schedule, matrix, tileRow, panel);
+    auto blocks = RowBlocksOp::create(b, blockLoop.getMatrix(), tile.at.blockRow);
+    tile.firstBlock = blocks.getFirst();
+    tile.endBlock = blocks.getEnd();
+    return body(tile, carried);
+  });
 }
 
 Value SpmmParts::viewOfA(Value row) {

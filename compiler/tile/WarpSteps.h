@@ -18,7 +18,7 @@ public:
   using Values = llvm::SmallVector<mlir::Value>;
   /// Starts the copies of step `number` into a slot. `carried` belongs to this step.
   using Copies = mlir::function_ref<void(mlir::Value number, mlir::Value slot, mlir::ValueRange carried)>;
-  /// What is carried to the copies of the step after `number`. There may be no such step.
+  /// Returns the values that the copies of the step after `number` get as `carried`. There may be no such step.
   using Advance = mlir::function_ref<Values(mlir::Value number, mlir::ValueRange carried)>;
   /// Gives the sum after step `number`, whose slot holds its operands once `meet` was called: that waits for the
   /// copies, lets the warps meet, and starts later copies.

@@ -13,16 +13,12 @@ using namespace sparsec;
 
 void WindowProgram::forEachTile(ImplicitLocOpBuilder &b, ValueRange inits,
                                 function_ref<Values(const Tile &, ValueRange carried)> body) {
-  auto loop = TileLoopOp::create(b, inits);
-  loop.setPeriodic(true);
-  OpBuilder::InsertionGuard guard(b);
-  Block &block = loop.getBody().front();
-  b.setInsertionPointToStart(&block);
-  Value panel = block.getArgument(1);
-  if (int64_t cluster = schedule.getCluster(); cluster > 1)
-    panel = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
-  Tile tile = {named(block.getArgument(0), "window"), named(multiply(b, panel, schedule.getTileN()), "column")};
-  YieldOp::create(b, body(tile, block.getArguments().drop_front(2)));
+  walkTiles(b, inits, [&](Value tileRow, Value panel, ValueRange carried) {
+    if (int64_t cluster = schedule.getCluster(); cluster > 1)
+      panel = add(b, multiply(b, panel, cluster), ClusterRankOp::create(b));
+    Tile tile = {named(tileRow, "window"), named(multiply(b, panel, schedule.getTileN()), "column")};
+    return body(tile, carried);
+  });
 }
 
 WindowProgram::Range WindowProgram::readRange(ImplicitLocOpBuilder &b, PlanSection offsets, Value index) {

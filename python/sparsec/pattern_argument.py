@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What kernels of attention see of block patterns: the condition when they are made, lists as an argument of calls."""
+"""Block patterns as kernels of attention take them: the condition when they are made, the lists in each call."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class BlockPattern(Protocol):
         """The key blocks that each query block visits."""
 
     def mask_mod(self, block: tuple[int, int]) -> Callable[[Any, Any, Any, Any], Any] | None:
-        """What remains to be checked in the partial blocks of lists with blocks of this size; None: nothing."""
+        """Returns the condition for the partial blocks of lists with blocks of this size; None: nothing is to be checked."""
 
 
 @runtime_checkable

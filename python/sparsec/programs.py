@@ -246,7 +246,7 @@ def spgemm(
 
     The kernel takes a, b, with a pattern p, and the extras in order, and gives c. Without a pattern c is dense: [M, N].
     With one, p is a block-sparse matrix, [M, N], whose values are not read, and c is [blocks, block rows, block
-    columns]: the values of its stored blocks. What the product has in other places is not computed.
+    columns]: the values of its stored blocks. Other elements of the product are not computed.
 
     A plan holds the pairs of blocks that meet. Every call has one, and the lists of a, b and p stay as they are.
 

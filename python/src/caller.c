@@ -398,9 +398,8 @@ static PyMethodDef callerMethods[] = {
     {"call", (PyCFunction)(void (*)(void))callerCall, METH_FASTCALL,
      "call(*inputs) -> results: launches if such a call was added, else gives None"},
     {"call_around", (PyCFunction)(void (*)(void))callerCallAround, METH_FASTCALL,
-     "call_around(*inputs) -> results: call, or None if something would see a call of the operator; without inputs "
-     "that "
-     "are None"},
+     "call_around(*inputs) -> results: as call, without inputs that are None; gives None if something would see a call "
+     "of the operator"},
     {"add", callerAdd, METH_VARARGS,
      "add(kernel, plan, workspace, makers, inputs) -> bool: prepares calls of this form; False: they cannot be"},
     {NULL, NULL, 0, NULL},

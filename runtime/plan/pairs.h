@@ -26,8 +26,8 @@ struct PairIndex {
 };
 
 /// The pairs of every block of the result: of the stored blocks of `result`, or of all blocks where it is null. A has
-/// as many block columns as B has block rows. The time is linear in the number of pairs. Fails where there are more
-/// blocks or pairs than 32 bits count.
+/// as many block columns as B has block rows. The time is linear in the number of pairs of all blocks. Fails where 32
+/// bits do not count the blocks of the result, or the pairs of all blocks.
 Status makePairs(const BlockPattern &left, const BlockPattern &right, const BlockPattern *result, PairIndex &outIndex);
 
 } // namespace sparsec::runtime

@@ -23,8 +23,8 @@ class PatternBuffer:
     """Lists with room for every block, whose contents change in place. Made by Pattern.buffer.
 
     Attributes:
-        lists: what calls of kernels take. It stays the same object with the same arrays, so that plans, launchers and
-            captured CUDA graphs stay valid.
+        lists: the lists that calls of kernels take. It stays the same object with the same arrays, so that plans,
+            launchers and captured CUDA graphs stay valid.
     """
 
     def __init__(self, grid: Grid, mask_mod: Callable[..., Any], states: Callable[[], Array], device: Any) -> None:
@@ -33,7 +33,7 @@ class PatternBuffer:
         Args:
             grid: the blocks.
             mask_mod: the condition of the pattern.
-            states: gives what the condition makes of every block, as NumPy finds it.
+            states: evaluates the condition with NumPy and returns the state of every block.
             device: as of Pattern.buffer.
         """
         self._writer = _NumpyWriter(grid, states) if device is None else _TorchWriter(grid, mask_mod, device)

@@ -49,7 +49,7 @@ transposed_product = torch.ops.sparsec.transposed_product.default
 
 
 _Call = tuple[str, int]  # the text of a kernel, and the size of its matrix that the other inputs do not have, if any
-# Of a linear layer: rows, activation, whether there is a bias, whether there is a residual.
+# The key of a linear layer: rows, activation, whether there is a bias, whether there is a residual.
 LinearForm = tuple[int, str | None, bool, bool]
 
 
