@@ -18,7 +18,7 @@ class BlockPattern(Protocol):
         """The key blocks that each query block visits."""
 
     def mask_mod(self, block: tuple[int, int]) -> Callable[[Any, Any, Any, Any], Any] | None:
-        """Returns the condition for the partial blocks of lists with blocks of this size; None: nothing is to be checked."""
+        """Returns the condition for partial blocks of lists with blocks of this size, or None where there is none."""
 
 
 @runtime_checkable

@@ -59,7 +59,7 @@ class Pattern:
         return np.full((1, 1, 1, 1), UNKNOWN, np.uint8)
 
     def mask_mod(self, block: tuple[int, int]) -> MaskMod | None:
-        """Returns the condition for the partial blocks of lists with blocks of this size; None: nothing is to be checked."""
+        """Returns the condition for partial blocks of lists with blocks of this size, or None where there is none."""
         return self.visible
 
     def lists(
