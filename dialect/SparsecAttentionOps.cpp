@@ -133,10 +133,9 @@ static LogicalResult verifyExtras(AttentionOp op) {
     auto type = cast<RankedTensorType>(extra.getType());
     Type element = type.getElementType();
     // attention_c12
-    if (type.getRank() > 4 ||
-        !(element.isF32() || element.isF16() || element.isBF16() || element.isSignlessInteger(32)))
+    if (type.getRank() > 4 || !(element.isF32() || element.isF16() || element.isBF16() || isIntegerElement(element)))
       return op.emitOpError("expects extra operand ")
-             << index << " to be a tensor of f32, f16, bf16 or i32 of rank 4 at most, but got " << type;
+             << index << " to be a tensor of f32, f16, bf16, i64, i32 or i8 of rank 4 at most, but got " << type;
   }
   // attention_c13
   if (!op.getExtras().empty() && !op.hasScore() && !op.hasMask())
@@ -175,6 +174,15 @@ LogicalResult AttentionOp::verifyRegions() {
   };
   return success(succeeded(verifyRegion(getScore(), "score", argumentTypes, builder.getF32Type())) &&
                  succeeded(verifyRegion(getMask(), "mask", ArrayRef(argumentTypes).drop_front(), builder.getI1Type())));
+}
+
+bool sparsec::isIntegerElement(Type type) {
+  return type.isSignlessInteger(64) || type.isSignlessInteger(32) || type.isSignlessInteger(8);
+}
+
+Type sparsec::typeOfElement(Type tensor) {
+  Type type = cast<RankedTensorType>(tensor).getElementType();
+  return isIntegerElement(type) ? IntegerType::get(type.getContext(), 32) : type;
 }
 
 LogicalResult ElementOp::verify() {

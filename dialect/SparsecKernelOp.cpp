@@ -139,9 +139,9 @@ static bool isKnownTensor(Type type) {
          isa<BFloat16Type, Float16Type, Float32Type, Float8E4M3FNType, Float8E5M2Type>(tensor.getElementType());
 }
 
-static bool isIndexTensor(Type type) {
+static bool isIntegerTensor(Type type) {
   auto tensor = dyn_cast<RankedTensorType>(type);
-  return tensor && !tensor.getEncoding() && tensor.getElementType().isSignlessInteger(32);
+  return tensor && !tensor.getEncoding() && isIntegerElement(tensor.getElementType());
 }
 
 /// kernel_c12: sizes are i32 at run time, also when they are rounded up to a tile.
@@ -194,10 +194,10 @@ LogicalResult KernelOp::verify() {
     return failure();
   // kernel_c7
   for (auto [index, type] : llvm::enumerate(getArgumentTypes()))
-    if (!isa<BsrType, PatternType, Float32Type>(type) && !isKnownTensor(type) && !isIndexTensor(type))
+    if (!isa<BsrType, PatternType, Float32Type>(type) && !isKnownTensor(type) && !isIntegerTensor(type))
       return emitOpError("expects argument ")
              << index << " to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, "
-             << "f8E4M3FN, f8E5M2 or i32 without an encoding, but got " << type;
+             << "f8E4M3FN, f8E5M2, i64, i32 or i8 without an encoding, but got " << type;
   // kernel_c8
   for (auto [index, type] : llvm::enumerate(getResultTypes()))
     if (!isKnownTensor(type))

@@ -323,7 +323,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     | `pattern` | `!sparsec.pattern`, optional | |
     | `scale` | `f32`, optional: 1 / sqrt(D) | |
     | `sinks` | tensor of f32, optional | H |
-    | `extras` | tensors of f32, f16, bf16 or i32 | any, rank at most 4; at most 8 operands |
+    | `extras` | tensors of f32, f16, bf16, i64, i32 or i8 | any, rank at most 4; at most 8 operands |
     | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
     | LSE (`lse`) | tensor of f32, optional | B x H x Sq |
 
@@ -398,12 +398,13 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
 def Sparsec_ElementOp : Sparsec_Op<"element", [
     NoMemoryEffect,
     ParentOneOf<["AttentionOp", "SoftmaxOp", "TileSoftmaxOp"]>, // element_c1
-    TypesMatchWith<"result is of the element type of the tensor", "tensor", "result",
-                   "::mlir::cast<::mlir::RankedTensorType>($_self).getElementType()">]> {
+    TypesMatchWith<"result is of the element type of the tensor, or i32 for integers", "tensor", "result",
+                   "::sparsec::typeOfElement($_self)">]> {
   let summary = "Reads one element of an extra operand, in a region of attention.";
   let description = [{
     Every index must be inside the tensor. An index outside is an error of the caller that a kernel does not detect. The
-    region then converts elements of f16 and bf16 with `arith.extf`. Constraints: `element_c1`, `element_c2`.
+    region then converts elements of f16 and bf16 with `arith.extf`. An element of an integer tensor is an i32: the low
+    32 bits of an i64, and an i8 with its sign. Constraints: `element_c1`, `element_c2`.
 
     ```mlir
     %slope = sparsec.element %t[%h] : tensor<?xf32>

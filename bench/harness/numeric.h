@@ -76,12 +76,16 @@ inline uint8_t doubleToFloat8(const Float8Format &format, double value) {
   return sign | (bits > format.largest ? format.overflow : static_cast<uint8_t>(bits));
 }
 
-/// Element `index` of an array of `dtype`: f32, f16, bf16, i32 or an 8-bit type.
+/// Element `index` of an array of `dtype`: f32, f16, bf16, an integer type or an 8-bit type.
 inline double loadElement(sparsec_dtype_t dtype, const void *data, int64_t index) {
   if (dtype == SPARSEC_DTYPE_F32)
     return static_cast<const float *>(data)[index];
   if (dtype == SPARSEC_DTYPE_I32)
     return static_cast<const int32_t *>(data)[index];
+  if (dtype == SPARSEC_DTYPE_I64)
+    return static_cast<double>(static_cast<const int64_t *>(data)[index]);
+  if (dtype == SPARSEC_DTYPE_I8)
+    return static_cast<const int8_t *>(data)[index];
   if (dtype == SPARSEC_DTYPE_F8E4M3FN || dtype == SPARSEC_DTYPE_F8E5M2)
     return float8ToDouble(float8Format(dtype), static_cast<const uint8_t *>(data)[index]);
   uint16_t bits = static_cast<const uint16_t *>(data)[index];
@@ -97,6 +101,14 @@ inline void storeElement(sparsec_dtype_t dtype, void *data, int64_t index, doubl
     static_cast<int32_t *>(data)[index] = static_cast<int32_t>(value);
     return;
   }
+  if (dtype == SPARSEC_DTYPE_I64) {
+    static_cast<int64_t *>(data)[index] = static_cast<int64_t>(value);
+    return;
+  }
+  if (dtype == SPARSEC_DTYPE_I8) {
+    static_cast<int8_t *>(data)[index] = static_cast<int8_t>(value);
+    return;
+  }
   if (dtype == SPARSEC_DTYPE_F8E4M3FN || dtype == SPARSEC_DTYPE_F8E5M2) {
     static_cast<uint8_t *>(data)[index] = doubleToFloat8(float8Format(dtype), value);
     return;
@@ -108,7 +120,7 @@ inline void storeElement(sparsec_dtype_t dtype, void *data, int64_t index, doubl
 
 /// `value` as the nearest element of `dtype`.
 inline double roundToDtype(sparsec_dtype_t dtype, double value) {
-  float storage = 0;
+  double storage = 0; // as large as an element of any type
   storeElement(dtype, &storage, 0, value);
   return loadElement(dtype, &storage, 0);
 }

@@ -29,7 +29,11 @@ static sparsec_dtype_t getElementType(Type type) {
       .Case([](BFloat16Type) { return SPARSEC_DTYPE_BF16; })
       .Case([](Float8E4M3FNType) { return SPARSEC_DTYPE_F8E4M3FN; })
       .Case([](Float8E5M2Type) { return SPARSEC_DTYPE_F8E5M2; })
-      .Case([](IntegerType) { return SPARSEC_DTYPE_I32; })
+      .Case([](IntegerType integer) {
+        return integer.getWidth() == 64  ? SPARSEC_DTYPE_I64
+               : integer.getWidth() == 8 ? SPARSEC_DTYPE_I8
+                                         : SPARSEC_DTYPE_I32;
+      })
       .Default(SPARSEC_DTYPE_NONE);
 }
 

@@ -116,8 +116,8 @@ Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
     Value last = b.sub(size(number, dimension), 1);
     inside.push_back(arith::MaxSIOp::create(b, b.minimum(index, last), b.i32(0)));
   }
-  Type type = element.getResult().getType();
-  return b.load(type, elementAddress(number, type, inside));
+  Type stored = cast<RankedTensorType>(tensor.getType()).getElementType();
+  return b.load(stored, elementAddress(number, stored, inside));
 }
 
 void AttentionContext::loadForTile(const QueryTile &tile) {

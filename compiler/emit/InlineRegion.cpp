@@ -8,6 +8,17 @@
 using namespace mlir;
 using namespace sparsec;
 
+/// The value of a sparsec.element whose tensor has this element. Regions know integers of 32 bits.
+static Value asValue(OpBuilder &builder, ElementOp element, Value loaded) {
+  Type type = element.getResult().getType();
+  auto integer = dyn_cast<IntegerType>(loaded.getType());
+  if (!integer || integer == type)
+    return loaded;
+  if (integer.getWidth() > type.getIntOrFloatBitWidth())
+    return arith::TruncIOp::create(builder, element.getLoc(), type, loaded);
+  return arith::ExtSIOp::create(builder, element.getLoc(), type, loaded);
+}
+
 Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement,
                             ReplaceOp replace, Value wanted) {
   Block &body = region.front();
@@ -33,7 +44,7 @@ Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange argum
     SmallVector<Value> indices;
     for (Value index : element.getIndices())
       indices.push_back(mapping.lookup(index));
-    mapping.map(element.getResult(), loadElement(element, indices));
+    mapping.map(element.getResult(), asValue(builder, element, loadElement(element, indices)));
   }
   return mapping.lookup(wanted ? wanted : cast<YieldOp>(body.getTerminator()).getOperand(0));
 }

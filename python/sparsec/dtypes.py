@@ -21,12 +21,15 @@ _ROWS: tuple[tuple[int, str, str, int], ...] = (
     (4, "f8E4M3FN", "float8_e4m3fn", 1),
     (5, "f8E5M2", "float8_e5m2", 1),
     (6, "i32", "int32", 4),
+    (7, "i64", "int64", 8),
+    (8, "i8", "int8", 1),
 )
 NAMES = {number: name for number, name, _, _ in _ROWS}
 _NUMBERS = {name: number for number, name, _, _ in _ROWS} | {other: number for number, _, other, _ in _ROWS}
+_NUMBERS["bool"] = 8  # kernels read booleans as i8
 _ARRAY_NAMES = {number: name for number, _, name, _ in _ROWS}
 BYTES = {number: size for number, _, _, size in _ROWS}
-_NATIVE_TO_NUMPY = (1, 2, 6)
+_NATIVE_TO_NUMPY = (1, 2, 6, 7, 8)
 
 
 def number_of(name: str) -> int:

@@ -31,9 +31,13 @@ static sparsec_dtype_t dtypeOfFormat(const char *format, Py_ssize_t itemBytes) {
     return SPARSEC_DTYPE_F32;
   case 'e':
     return SPARSEC_DTYPE_F16;
+  case '?':
+  case 'b':
+    return SPARSEC_DTYPE_I8;
   case 'i':
   case 'l': /* 8 bytes in the native format of this platform */
-    return itemBytes == 4 ? SPARSEC_DTYPE_I32 : SPARSEC_DTYPE_NONE;
+  case 'q':
+    return itemBytes == 4 ? SPARSEC_DTYPE_I32 : SPARSEC_DTYPE_I64;
   default:
     return SPARSEC_DTYPE_NONE;
   }
@@ -46,7 +50,7 @@ static int viewBuffer(ModuleState *state, DenseObject *self, sparsec_dtype_t dty
   if (dtype == SPARSEC_DTYPE_NONE)
     dtype = dtypeOfFormat(buffer->format, buffer->itemsize);
   if (dtype == SPARSEC_DTYPE_NONE || (size_t)buffer->itemsize != sparsec_dtype_bytes(dtype)) {
-    raiseInvalidArgument(state, "expects elements of f32, f16, bf16, f8 or i32, but got format '%s'",
+    raiseInvalidArgument(state, "expects elements of f32, f16, bf16, f8, i64, i32, i8 or bool, but got format '%s'",
                          buffer->format ? buffer->format : "B");
     return -1;
   }

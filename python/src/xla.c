@@ -165,8 +165,13 @@ static const void *nextData(Operands *operands) {
 
 static sparsec_dtype_t dtypeOf(int32_t type) {
   switch (type) {
+  case XLA_TYPE_PRED:
+  case XLA_TYPE_S8:
+    return SPARSEC_DTYPE_I8;
   case XLA_TYPE_S32:
     return SPARSEC_DTYPE_I32;
+  case XLA_TYPE_S64:
+    return SPARSEC_DTYPE_I64;
   case XLA_TYPE_F16:
     return SPARSEC_DTYPE_F16;
   case XLA_TYPE_F32:

@@ -41,7 +41,10 @@ enum {
 
 /* XLA_FFI_DataType */
 enum {
+  XLA_TYPE_PRED = 1,
+  XLA_TYPE_S8 = 2,
   XLA_TYPE_S32 = 4,
+  XLA_TYPE_S64 = 5,
   XLA_TYPE_F16 = 10,
   XLA_TYPE_F32 = 11,
   XLA_TYPE_BF16 = 16,

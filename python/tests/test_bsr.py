@@ -92,7 +92,7 @@ def test_with_values_shares_the_pattern():
 @pytest.mark.parametrize(("change", "message"), [
     ({"row_ptr": ROW_PTR[:3]}, r"row_ptr: expects shape \(4,\), but got \(3,\)"),
     ({"col_idx": np.zeros(4, np.int32)}, r"col_idx: expects shape \(3,\), but got \(4,\)"),
-    ({"col_idx": COL_IDX.astype(np.int64)}, "expects elements of f32, f16, bf16, f8 or i32, but got format 'l'"),
+    ({"col_idx": COL_IDX.astype(np.int64)}, "expects elements of i32, but got i64"),
     ({"col_idx": COL_IDX.astype(np.float32)}, "full indices: expects elements of i32, but got f32"),
     ({"col_idx": np.zeros(6, np.int32)[::2]}, "full indices: expects a contiguous array"),
     ({"values": np.zeros((3, 12), np.float32)}, "values: expects rank 3"),

@@ -41,7 +41,7 @@ def test_flex_attention():
     for name in ("o", "compiled", "named"):
         assert_close(page[name], exact, torch.bfloat16)
     assert "700 queries x 700 keys" in str(page["picture"])
-    assert "captured array 'ids' has dtype int64" in page["message"]
+    assert "captured array 'ids' has dtype int16" in page["message"]
 
 
 @pytest.mark.filterwarnings("ignore:Sparse BSR tensor support", "ignore:Sparse CSR tensor support")

@@ -124,6 +124,16 @@ def test_functions_capture_arrays_of_jax():
     assert_attention(attend(jnp.zeros_like(DOCUMENTS), jnp.asarray(2 * SLOPES)), expected(q, k, v, True, 2 * ALIBI))
 
 
+def test_functions_capture_booleans():
+    q, k, v = arrays()
+    table = np.random.default_rng(4).random((150, 150)) < 0.5
+    np.fill_diagonal(table, True)
+    attend = jax.jit(
+        lambda table: sj.attention(q, k, v, return_lse=True, mask_mod=lambda b, h, q_idx, kv_idx: table[q_idx, kv_idx])
+    )
+    assert_attention(attend(jnp.asarray(table)), expected(q, k, v, table))
+
+
 def test_soft_cap():
     q, k, v = arrays()
     o = sj.attention(q, k, v, score_mod=lambda score, *places: 2 * tracing.tanh(score / 2))

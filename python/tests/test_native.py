@@ -108,11 +108,11 @@ def test_view_keeps_its_array():
 
 
 @pytest.mark.parametrize(("array", "dtype"), [
-    (np.zeros(3, ">f4"), 0), (np.zeros(3, "i8"), 0), (np.zeros(3, bool), 0), (np.zeros(3, "c8"), 0),
+    (np.zeros(3, ">f4"), 0), (np.zeros(3, "i2"), 0), (np.zeros(3, "u4"), 0), (np.zeros(3, "c8"), 0),
     (np.zeros(3, "f4,f4"), 0), (np.zeros(3, np.uint8), 3), (np.zeros(3, np.float32), 99), (b"abc", 0),
 ])  # fmt: skip
 def test_formats_that_no_kernel_takes(array, dtype):
-    with pytest.raises(INVALID, match="expects elements of f32, f16, bf16, f8 or i32, but got format"):
+    with pytest.raises(INVALID, match="expects elements of f32, f16, bf16, f8, i64, i32, i8 or bool, but got format"):
         _native.Dense(array, dtype)
 
 

@@ -320,7 +320,10 @@ def test_makers_must_make_tensors(scaled):
 # ---- Views -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16, torch.float8_e5m2, torch.int32])
+@pytest.mark.parametrize(
+    "dtype",
+    [torch.float32, torch.float16, torch.bfloat16, torch.float8_e5m2, torch.int64, torch.int32, torch.int8, torch.bool],
+)
 def test_views_without_dlpack(dtype):
     """torch before 2.10 has no C interface."""
     t = torch.zeros(6, 8).to(dtype)[1:4, 2:]
@@ -337,8 +340,8 @@ def test_views_without_dlpack(dtype):
 
 
 def test_views_without_dlpack_refuse():
-    with pytest.raises(sparsec.InvalidArgument, match="but got int64"):
-        arrays.torch_view(torch.zeros(3, dtype=torch.int64))
+    with pytest.raises(sparsec.InvalidArgument, match="but got int16"):
+        arrays.torch_view(torch.zeros(3, dtype=torch.int16))
 
 
 def test_types_without_the_interface_are_viewed_by_attributes(monkeypatch):

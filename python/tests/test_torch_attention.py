@@ -28,6 +28,8 @@ pytestmark = [
 D = 64
 UNIT = {torch.bfloat16: 2.0**-8, torch.float16: 2.0**-11}
 DOCUMENTS = torch.tensor([[0] * 90 + [1] * 110 + [2] * 100, [0] * 250 + [1] * 50], dtype=torch.int32)
+WIDE_DOCUMENTS = DOCUMENTS.long()
+TABLE = torch.rand(2, 300, 300, generator=torch.Generator().manual_seed(8)) < 0.5
 SLOPES = torch.tensor([0.5, 0.25, 0.125, 0.0625])
 BIAS = torch.randn(4, 300, 300, generator=torch.Generator().manual_seed(9)).bfloat16()
 
@@ -76,9 +78,19 @@ def biased(score, b, h, q_idx, kv_idx):
     return score + BIAS[h, q_idx, kv_idx]
 
 
+def wide_documents(b, h, q_idx, kv_idx):
+    return WIDE_DOCUMENTS[b, q_idx] == WIDE_DOCUMENTS[b, kv_idx]
+
+
+def table(b, h, q_idx, kv_idx):
+    return TABLE[b, q_idx, kv_idx] | (q_idx == kv_idx)
+
+
 CASES = {
     "window and sink": (window_and_sink, None, {}),
     "documents with shared keys": (documents, None, {"kv_heads": 2}),
+    "documents of int64": (wide_documents, None, {}),
+    "table of booleans": (table, None, {}),
     "both": (flex.and_masks(window_and_sink, documents), alibi, {}),
     "soft cap": (window_and_sink, softcap, {"dtype": torch.bfloat16}),
     "bias": (lambda b, h, q_idx, kv_idx: (q_idx - kv_idx) % 3 != 1, biased, {"heads": 4, "kv_heads": 1}),

@@ -315,6 +315,18 @@ def test_arrays_are_found_where_functions_read_them():
         assert value_at(function)[0] == expected, name
 
 
+def test_integers_and_booleans_of_all_widths():
+    wide, small, flags = np.array([7, 2**40 + 3, -5]), np.array([-128, 127, 1], np.int8), np.array([False, True, True])
+    assert value_at(lambda s, b, h, q, k: wide[b] + small[b])[0] == 7 - 128
+    assert value_at(lambda s, b, h, q, k: wide[b + 1])[0] == 3, "the low 32 bits"
+    value, region = value_at(lambda s, b, h, q, k: tracing.where(flags[b + 1] & ~flags[b], 4, 5))
+    assert value == 4
+    assert [capture.type for capture in region.captures] == ["tensor<?xi8>"]
+    text = text_of(lambda b, h, q, k: wide[q] == small[k], "i1")
+    assert ": tensor<?xi64>" in text
+    assert ": tensor<?xi8>" in text
+
+
 class Callable:
     def __call__(self, score, b, h, q_idx, kv_idx):
         return self.method(kv_idx) + GLOBAL[q_idx]
@@ -491,7 +503,7 @@ def test_a_constant_becomes_a_float_without_a_conversion():
 
 # ---- What a function cannot do
 
-INT64, BOOL, DOUBLE = np.zeros(4, np.int64), np.zeros(4, np.bool_), np.zeros(4)
+UINT8, INT16, DOUBLE = np.zeros(4, np.uint8), np.zeros(4, np.int16), np.zeros(4)
 WIDE = np.zeros((1,) * 5, np.int32)
 TABLE = np.zeros((4, 4), np.int32)
 REFUSED = {
@@ -504,8 +516,8 @@ REFUSED = {
     "int": (lambda b, h, q, k: int(q) > 2, "no Python int; write value.astype"),
     "index": (lambda b, h, q, k: [True, False][q], "indexes captured arrays only"),
     "range": (lambda b, h, q, k: range(q), "indexes captured arrays only"),
-    "int64": (lambda b, h, q, k: INT64[q] == 1, r"'INT64' has dtype int64.*capture its .astype\(int32\)"),
-    "bool": (lambda b, h, q, k: BOOL[q], r"'BOOL' has dtype bool.*capture its .astype\(int32\)"),
+    "uint8": (lambda b, h, q, k: UINT8[q] == 1, r"'UINT8' has dtype uint8.*capture its .astype\(int32\)"),
+    "int16": (lambda b, h, q, k: INT16[q] == 1, r"'INT16' has dtype int16.*capture its .astype\(int32\)"),
     "float64": (lambda b, h, q, k: DOUBLE[q] > 0, r"'DOUBLE' has dtype float64.*capture its .astype\(float32\)"),
     "rank 5": (lambda b, h, q, k: WIDE[b, b, b, b, b] > 0, "'WIDE' has 5 dimensions, but at most 4"),
     "few indices": (
@@ -659,10 +671,10 @@ def test_combined_masks_of_flex_attention():
 @pytest.mark.torch
 def test_refusals_of_torch():
     torch = pytest.importorskip("torch")
-    ids, learned, table = torch.zeros(4, dtype=torch.int64), torch.zeros(4, requires_grad=True), torch.zeros(2, 2)
+    ids, learned, table = torch.zeros(4, dtype=torch.int16), torch.zeros(4, requires_grad=True), torch.zeros(2, 2)
     holder = Holder(table)
     for function, message in (
-        (lambda b, h, q, k: ids[q] == 0, r"'ids' has dtype int64.*capture its .to\(torch.int32\)"),
+        (lambda b, h, q, k: ids[q] == 0, r"'ids' has dtype int16.*capture its .to\(torch.int32\)"),
         (lambda b, h, q, k: learned[q] > 0, r"'learned' requires a gradient.*capture its .detach\(\)"),
         (lambda b, h, q, k: holder.array[q] > 0, "1 indices for a captured array of 2 dimensions"),
         (lambda b, h, q, k: torch.atan(q) > 0, "torch.atan has no counterpart"),

@@ -19,6 +19,8 @@ sparsec_dtype_t dtypeOf(const dlpack::DataType &type) {
       {dlpack::floatCode, 32, SPARSEC_DTYPE_F32},        {dlpack::floatCode, 16, SPARSEC_DTYPE_F16},
       {dlpack::bfloatCode, 16, SPARSEC_DTYPE_BF16},      {dlpack::float8E4m3fnCode, 8, SPARSEC_DTYPE_F8E4M3FN},
       {dlpack::float8E5m2Code, 8, SPARSEC_DTYPE_F8E5M2}, {dlpack::intCode, 32, SPARSEC_DTYPE_I32},
+      {dlpack::intCode, 64, SPARSEC_DTYPE_I64},          {dlpack::intCode, 8, SPARSEC_DTYPE_I8},
+      {dlpack::boolCode, 8, SPARSEC_DTYPE_I8},
   };
   for (auto [code, bits, dtype] : types)
     if (type.code == code && type.bits == bits && type.lanes == 1)
@@ -93,7 +95,7 @@ Status convert(const dlpack::Tensor &tensor, uint32_t flags, sparsec_dense_t &ou
   dense.dtype = dtypeOf(tensor.dtype);
   if (dense.dtype == SPARSEC_DTYPE_NONE)
     return invalidArgument("managed_tensor: expects elements of type float32, float16, bfloat16, float8_e4m3fn, "
-                           "float8_e5m2 or int32, but got ",
+                           "float8_e5m2, int64, int32, int8 or bool, but got ",
                            nameOf(tensor.dtype));
   SPARSEC_RETURN_IF_ERROR(convertShape(tensor, dense));
   dense.flags = flags;

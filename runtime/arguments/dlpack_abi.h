@@ -15,7 +15,14 @@ constexpr const char *deviceNames[] = {
     nullptr, "CPU",       "CUDA",   "CUDA host",    "OpenCL", nullptr,  nullptr,   "Vulkan", "Metal",   "VPI",
     "ROCm",  "ROCm host", "ExtDev", "CUDA managed", "oneAPI", "WebGPU", "Hexagon", "MAIA",   "Trainium"};
 
-enum TypeCode : uint8_t { intCode = 0, floatCode = 2, bfloatCode = 4, float8E4m3fnCode = 10, float8E5m2Code = 12 };
+enum TypeCode : uint8_t {
+  intCode = 0,
+  floatCode = 2,
+  bfloatCode = 4,
+  boolCode = 6,
+  float8E4m3fnCode = 10,
+  float8E5m2Code = 12
+};
 
 /// By code, for messages.
 constexpr const char *typeNames[] = {"int",

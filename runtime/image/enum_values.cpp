@@ -16,6 +16,10 @@ const char *sparsec::runtime::dtypeName(uint32_t dtype) {
     return "f8E5M2";
   case SPARSEC_DTYPE_I32:
     return "i32";
+  case SPARSEC_DTYPE_I64:
+    return "i64";
+  case SPARSEC_DTYPE_I8:
+    return "i8";
   case SPARSEC_DTYPE_NONE:
     return "none";
   }

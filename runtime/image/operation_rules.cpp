@@ -58,6 +58,7 @@ constexpr PlanCostRule spmmPlanCosts[] = {
     {SPARSEC_PLAN_COST_WINDOW_DENSITY, "window density in percent", 0, 101, true},
 };
 
+constexpr uint32_t integers = setOf(SPARSEC_DTYPE_I64, SPARSEC_DTYPE_I32, SPARSEC_DTYPE_I8);
 constexpr SlotRule attentionSlots[] = {
     {SPARSEC_ATTENTION_QUERY, "query", 1, 1, dense, floats, 4, false, false, false},
     {SPARSEC_ATTENTION_KEY, "key", 1, 1, dense, floats, 4, false, false, false},
@@ -67,8 +68,8 @@ constexpr SlotRule attentionSlots[] = {
     {SPARSEC_ATTENTION_PATTERN, "block pattern", 0, 1, pattern, anyType, 0, false, false, false},
     {SPARSEC_ATTENTION_SCALE, "scale", 0, 1, scalar, f32, 0, false, false, false},
     {SPARSEC_ATTENTION_SINKS, "sinks", 0, 1, dense, f32, 1, false, false, false},
-    {SPARSEC_ATTENTION_EXTRA, "region operand", 0, many, dense | scalar, floats | setOf(SPARSEC_DTYPE_I32), anyRank,
-     false, false, false},
+    {SPARSEC_ATTENTION_EXTRA, "region operand", 0, many, dense | scalar, floats | integers, anyRank, false, false,
+     false},
 };
 constexpr AttributeRule attentionAttributes[] = {
     {SPARSEC_ATTRIBUTE_HEAD_DIMENSION, "head dimension", 1, maxTile, false},

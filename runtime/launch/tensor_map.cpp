@@ -19,7 +19,9 @@ CUtensorMapDataType tensorMapType(sparsec_dtype_t dtype) {
     return CU_TENSOR_MAP_DATA_TYPE_BFLOAT16;
   case SPARSEC_DTYPE_F8E4M3FN:
   case SPARSEC_DTYPE_F8E5M2:
+  case SPARSEC_DTYPE_I64:
   case SPARSEC_DTYPE_I32:
+  case SPARSEC_DTYPE_I8:
   case SPARSEC_DTYPE_NONE:
     break;
   }

@@ -59,6 +59,10 @@ double readElement(const void *data, sparsec_dtype_t dtype, int64_t index) {
     return widenIeee(readInteger<uint8_t>(data, index), 5, 2);
   case SPARSEC_DTYPE_I32:
     return readInteger<int32_t>(data, index);
+  case SPARSEC_DTYPE_I64:
+    return int32_t(readInteger<int64_t>(data, index));
+  case SPARSEC_DTYPE_I8:
+    return readInteger<int8_t>(data, index);
   case SPARSEC_DTYPE_NONE:
     break;
   }

@@ -38,9 +38,17 @@ FASTCAP = ["%cap = arith.constant 20.0 : f32",
            "%tanh = math.tanh %ratio fastmath<afn> : f32",
            "%r = arith.mulf %tanh, %cap : f32"]
 # Element (batch, position) is the document of the query, or of the key, at this index.
-DOCUMENTS = ["%mine = sparsec.element %documents_region[%b, %i] : tensor<?x?xi32>",
-             "%theirs = sparsec.element %documents_region[%b, %j] : tensor<?x?xi32>",
-             "%r = arith.cmpi eq, %mine, %theirs : i32"]
+
+
+def same_document(score, element):
+    """Regions whose mask is true within a document. `element`: the type of the documents' numbers."""
+    tensor = f"tensor<?x?x{element}>"
+    mask = [f"%mine = sparsec.element %documents_region[%b, %i] : {tensor}",
+            f"%theirs = sparsec.element %documents_region[%b, %j] : {tensor}",
+            "%r = arith.cmpi eq, %mine, %theirs : i32"]
+    return Regions([("documents", tensor)], {"score": score, "mask": mask} if score else {"mask": mask})
+
+
 REGIONS = {
     "none": Regions([], {}),
     "cap": Regions([], {"score": SOFTCAP}),
@@ -86,9 +94,9 @@ REGIONS = {
                                   "%sine = math.sin %angle : f32",
                                   "%zero = arith.constant 0.0 : f32",
                                   "%r = arith.cmpf ole, %sine, %zero : f32"]}),
-    "docs": Regions([("documents", "tensor<?x?xi32>")], {"mask": DOCUMENTS}),
-    "capdoc": Regions([("documents", "tensor<?x?xi32>")], {"score": SOFTCAP, "mask": DOCUMENTS}),
-    "capfast": Regions([("documents", "tensor<?x?xi32>")], {"score": FASTCAP, "mask": DOCUMENTS}),
+    "docs": same_document(None, "i32"),
+    "capdoc": same_document(SOFTCAP, "i64"),
+    "capfast": same_document(FASTCAP, "i8"),
 }
 
 FACTORS = [DTYPES, DIMENSIONS, BLOCKS, BLOCKS, list(LIMITS), SCALES, SINKS, RESULTS, OUTPUTS, list(REGIONS)]

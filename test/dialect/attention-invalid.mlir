@@ -203,7 +203,7 @@ sparsec.kernel @attention_c11(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf1
 // -----
 
 sparsec.kernel @attention_c12(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %e: tensor<?xf8E5M2>) -> (o: tensor<?x?x?x64xbf16>) {
-  // expected-error @+1 {{'sparsec.attention' op expects extra operand 0 to be a tensor of f32, f16, bf16 or i32 of rank 4 at most, but got 'tensor<?xf8E5M2>'}}
+  // expected-error @+1 {{'sparsec.attention' op expects extra operand 0 to be a tensor of f32, f16, bf16, i64, i32 or i8 of rank 4 at most, but got 'tensor<?xf8E5M2>'}}
   %0 = sparsec.attention %q, %k, %v extras(%e) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xf8E5M2>) -> tensor<?x?x?x64xbf16>
   sparsec.return %0 : tensor<?x?x?x64xbf16>
 }
@@ -211,7 +211,7 @@ sparsec.kernel @attention_c12(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf1
 // -----
 
 sparsec.kernel @attention_c12_rank(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %d: tensor<?xi32>, %e: tensor<?x?x?x?x?xf32>) -> (o: tensor<?x?x?x64xbf16>) {
-  // expected-error @+1 {{'sparsec.attention' op expects extra operand 1 to be a tensor of f32, f16, bf16 or i32 of rank 4 at most, but got 'tensor<?x?x?x?x?xf32>'}}
+  // expected-error @+1 {{'sparsec.attention' op expects extra operand 1 to be a tensor of f32, f16, bf16, i64, i32 or i8 of rank 4 at most, but got 'tensor<?x?x?x?x?xf32>'}}
   %0 = sparsec.attention %q, %k, %v extras(%d, %e) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi32>, tensor<?x?x?x?x?xf32>) -> tensor<?x?x?x64xbf16>
   sparsec.return %0 : tensor<?x?x?x64xbf16>
 }

@@ -146,7 +146,7 @@ sparsec.kernel @kernel_c6(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'i32'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2, i64, i32 or i8 without an encoding, but got 'i32'}}
 sparsec.kernel @kernel_c7(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: i32) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -154,7 +154,7 @@ sparsec.kernel @kernel_c7(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<*xf32>'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2, i64, i32 or i8 without an encoding, but got 'tensor<*xf32>'}}
 sparsec.kernel @kernel_c7_unranked(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<*xf32>) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -162,7 +162,7 @@ sparsec.kernel @kernel_c7_unranked(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<?xf64>'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2, i64, i32 or i8 without an encoding, but got 'tensor<?xf64>'}}
 sparsec.kernel @kernel_c7_element(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<?xf64>) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -170,7 +170,7 @@ sparsec.kernel @kernel_c7_element(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 1 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<?x?xbf16, "column-major">'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 1 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2, i64, i32 or i8 without an encoding, but got 'tensor<?x?xbf16, "column-major">'}}
 sparsec.kernel @kernel_c7_encoding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16, "column-major">) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16, "column-major">) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -186,7 +186,7 @@ sparsec.kernel @kernel_c8(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<
 
 // -----
 
-// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2 or i32 without an encoding, but got 'tensor<?xi32, "sorted">'}}
+// expected-error @+1 {{'sparsec.kernel' op expects argument 2 to be a !sparsec.bsr, a !sparsec.pattern, f32, or a ranked tensor of bf16, f16, f32, f8E4M3FN, f8E5M2, i64, i32 or i8 without an encoding, but got 'tensor<?xi32, "sorted">'}}
 sparsec.kernel @kernel_c7_index_encoding(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %n: tensor<?xi32, "sorted">) -> (y: tensor<?x?xbf16>) {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>

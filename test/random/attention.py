@@ -85,7 +85,7 @@ def random_extra(rng, name):
     indices = rng.sample(POSITIONS, rng.randrange(0, 3))
     if rng.random() < 0.3:
         indices = indices[:2] + ["distance"]
-    return Extra(name, rng.choice(["f32", "f16", "bf16", "i32"]), indices)
+    return Extra(name, rng.choice(["f32", "f16", "bf16", *formats.INTEGERS]), indices)
 
 
 DISTANCE_LIMIT = 20
@@ -262,7 +262,7 @@ def general_problem(rng, kernel, numbers):
     kernel.static = {letter: size for letter, size in sizes.items() if rng.random() < 0.2}
 
     def elements(shape, dtype):
-        if dtype == "i32":
+        if dtype in formats.INTEGERS:
             return numbers.integers(-3, 4, shape)
         return formats.values(numbers, shape, dtype, wild=False)
     problem = Problem(kernel, batches, heads, key_heads, queries, keys, elements)
@@ -285,8 +285,9 @@ class DiagonalProblem(Problem):
         kernel.causal, kernel.window, kernel.scaled, kernel.lse, kernel.blocks = False, (0, 0), True, True, None
 
         def elements(shape, dtype):
-            if dtype == "i32":
-                return numbers.choice(np.array([0, 1, -1, 5, 1000, 2 ** 31 - 1, -2 ** 31]), shape)
+            if dtype in formats.INTEGERS:
+                extremes = [127, -128] if dtype == "i8" else [1000, 2 ** 31 - 1, -2 ** 31]
+                return numbers.choice(np.array([0, 1, -1, 5, *extremes]), shape)
             return formats.values(numbers, shape, dtype, wild=True)
         self.distance = rng.randrange(0, 40)
         queries = rng.randrange(20, 100)

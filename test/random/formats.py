@@ -26,12 +26,15 @@ def round_to(value, dtype):
     return np.where(np.isfinite(value), rounded, value)
 
 
+INTEGERS = {"i64": np.int64, "i32": np.int32, "i8": np.int8}
+
+
 def encode(value, dtype):
     """The array as sparsec-run reads it from a .npy file: bf16 as its bits."""
-    value = round_to(value, dtype) if dtype != "i32" else np.asarray(value)
+    value = np.asarray(value) if dtype in INTEGERS else round_to(value, dtype)
     if dtype == "bf16":
         return (value.astype(np.float32).view(np.uint32) >> 16).astype(np.uint16)
-    return value.astype({"f32": np.float32, "f16": np.float16, "i32": np.int32}[dtype])
+    return value.astype({"f32": np.float32, "f16": np.float16, **INTEGERS}[dtype])
 
 
 def random_bits(rng, shape, dtype):

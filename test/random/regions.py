@@ -59,8 +59,8 @@ class Region:
     def load(self, number, indices):
         """sparsec.element, widened to f32 where it is narrow."""
         element = self.nodes[number].type.removeprefix("tensor<").removesuffix(">").split("x")[-1]
-        loaded = self.add("sparsec.element", element, (number, *indices))
-        return loaded if element in ("f32", "i32") else self.add("arith.extf", "f32", (loaded,))
+        loaded = self.add("sparsec.element", "i32" if element in formats.INTEGERS else element, (number, *indices))
+        return loaded if self.nodes[loaded].type in ("f32", "i32") else self.add("arith.extf", "f32", (loaded,))
 
     # Text.
 

@@ -100,10 +100,11 @@ protected:
          v = tensor4(p.keyHeads, p.keys, p.valueDimension, p.input),
          o = tensor4(p.heads, p.queries, p.valueDimension, p.output);
   Tensor lse{{p.batches, p.heads, p.queries}, {p.heads * (p.queries + 3), p.queries + 3, 1}, f32};
-  // The operands that the regions read. Documents are numbers of i32 by batch and position.
+  // The operands that the regions read. Documents are numbers by batch and position, of i8 and i64.
   Tensor slopes{{p.heads}, {1}, f32}, cap{{}, {}, f32};
   Tensor bias{{p.queries, p.keys}, {p.keys + 5, 1}, f16};
-  std::vector<int32_t> queryDocuments, keyDocuments;
+  std::vector<int8_t> queryDocuments;
+  std::vector<int64_t> keyDocuments;
   std::vector<double> queries, keys, values; // Q, K and V
   std::vector<float> sinks;                  // by head
   float scale = 0.3f;
@@ -192,8 +193,8 @@ protected:
     return "mask (%b: i32, %h: i32, %i: i32, %j: i32, " + extraArguments("%e") + R"mlir() {
       %three = arith.constant 3 : i32
       %zero = arith.constant 0 : i32
-      %dq = sparsec.element %e3[%b, %i] : tensor<?x?xi32>
-      %dk = sparsec.element %e4[%b, %j] : tensor<?x?xi32>
+      %dq = sparsec.element %e3[%b, %i] : tensor<?x?xi8>
+      %dk = sparsec.element %e4[%b, %j] : tensor<?x?xi64>
       %same = arith.cmpi eq, %dq, %dk : i32
       %d = arith.subi %j, %i : i32
       %rest = arith.remsi %d, %three : i32
@@ -206,14 +207,14 @@ protected:
   }
 
   bool maskOf(int b, int i, int j) const {
-    bool isSame = queryDocuments[b * p.queries + i] == keyDocuments[b * p.keys + j];
+    bool isSame = queryDocuments[b * p.queries + i] == int32_t(keyDocuments[b * p.keys + j]);
     return isSame && (j <= i || (j - i) % 3 != 0);
   }
 
   bool hasRegions() const { return p.mask || p.score != None; }
   /// The extra operands: of the kernel with name %t, of a region with name %e.
   static std::string extraArguments(const std::string &name) {
-    const char *types[] = {"?xf32", "f32", "?x?xf16", "?x?xi32", "?x?xi32"};
+    const char *types[] = {"?xf32", "f32", "?x?xf16", "?x?xi8", "?x?xi64"};
     std::string list;
     for (int i = 0; i < 5; ++i)
       list += (i ? ", " : "") + name + std::to_string(i) + ": tensor<" + types[i] + ">";
@@ -245,7 +246,7 @@ protected:
     }
     if (hasRegions()) {
       arguments += ", " + extraArguments("%t");
-      types += ", tensor<?xf32>, tensor<f32>, tensor<?x?xf16>, tensor<?x?xi32>, tensor<?x?xi32>";
+      types += ", tensor<?xf32>, tensor<f32>, tensor<?x?xf16>, tensor<?x?xi8>, tensor<?x?xi64>";
       options += " extras(%t0, %t1, %t2, %t3, %t4)";
     }
     if (p.causal)
@@ -290,9 +291,9 @@ protected:
     }
     for (int b = 0; b < p.batches; ++b) {
       for (int i = 0; i < p.queries; ++i)
-        queryDocuments.push_back((i + 20 * b) / 50);
+        queryDocuments.push_back(int8_t((i + 20 * b) / 50 - 2));
       for (int j = 0; j < p.keys; ++j)
-        keyDocuments.push_back(j / 50);
+        keyDocuments.push_back((int64_t(j) << 32) + j / 50 - 2); // only the low half counts
     }
     makeLists(random);
     queries = q.values();

@@ -66,6 +66,13 @@ TEST(NumpyTest, ReadsIntegers) {
             "a.npy: expects integers in -2147483648 to 2147483647, but element 0 is -2147483649");
 }
 
+TEST(NumpyTest, ReadsIntegersOfAByte) {
+  std::string file = makeFile("{'descr': '|i1', 'fortran_order': False, 'shape': (3,)}", std::string("\x80\x7f\0", 3));
+  EXPECT_EQ(valueOf(convertIntegers(valueOf(readNumpy(file, "a.npy")), "a.npy")), (std::vector<int32_t>{-128, 127, 0}));
+  file = makeFile("{'descr': '|b1', 'fortran_order': False, 'shape': (2,)}", std::string("\1\0", 2));
+  EXPECT_EQ(valueOf(convertIntegers(valueOf(readNumpy(file, "a.npy")), "a.npy")), (std::vector<int32_t>{1, 0}));
+}
+
 TEST(NumpyTest, ReadsIndices) {
   std::string file = corpusFile("numpy/int32.npy");
   NumpyArray array = valueOf(readNumpy(file, "a.npy"));
@@ -79,7 +86,7 @@ TEST(NumpyTest, ReadsIndices) {
   EXPECT_EQ(valueOf(convertIndices(valueOf(readNumpy(file, "a.npy")), "a.npy")), (std::vector<int32_t>{7, 256}));
   file = corpusFile("numpy/float32.npy");
   EXPECT_EQ(messageOf(convertIndices(valueOf(readNumpy(file, "a.npy")), "a.npy")),
-            "a.npy: expects int32 or int64 elements, but got float32");
+            "a.npy: expects int32, int64, int8 or bool elements, but got float32");
 }
 
 TEST(NumpyTest, RefusesElementTypes) {

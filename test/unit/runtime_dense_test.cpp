@@ -52,11 +52,15 @@ TEST(Dense, ElementTypes) {
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_F32), 4u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_BF16), 2u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_F8E5M2), 1u);
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_I64), 8u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_I32), 4u);
+  EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_I8), 1u);
   EXPECT_EQ(sparsec_dtype_bytes(SPARSEC_DTYPE_NONE), 0u);
   EXPECT_EQ(sparsec_dtype_bytes(sparsec_dtype_t(77)), 0u);
   EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_F8E4M3FN), "f8E4M3FN");
+  EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_I64), "i64");
   EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_I32), "i32");
+  EXPECT_STREQ(sparsec_dtype_name(SPARSEC_DTYPE_I8), "i8");
   EXPECT_STREQ(sparsec_dtype_name(sparsec_dtype_t(77)), "unknown");
 }
 
@@ -138,7 +142,8 @@ TEST(DLPack, TypesAndDevices) {
     uint8_t code, bits;
     sparsec_dtype_t dtype;
   } types[] = {{2, 32, SPARSEC_DTYPE_F32},      {2, 16, SPARSEC_DTYPE_F16},    {4, 16, SPARSEC_DTYPE_BF16},
-               {10, 8, SPARSEC_DTYPE_F8E4M3FN}, {12, 8, SPARSEC_DTYPE_F8E5M2}, {0, 32, SPARSEC_DTYPE_I32}};
+               {10, 8, SPARSEC_DTYPE_F8E4M3FN}, {12, 8, SPARSEC_DTYPE_F8E5M2}, {0, 32, SPARSEC_DTYPE_I32},
+               {0, 64, SPARSEC_DTYPE_I64},      {0, 8, SPARSEC_DTYPE_I8},      {6, 8, SPARSEC_DTYPE_I8}};
   for (auto [code, bits, dtype] : types)
     for (int32_t device : {1, 2, 3, 13}) {
       Tensor tensor;
@@ -251,11 +256,12 @@ TEST(DLPack, WhatHasNoViewIsRefused) {
       {"expects rank 0 to 5, but got 6", [](auto &t) { t.managed.tensor.ndim = 6; }},
       {"expects rank 0 to 5, but got -1", [](auto &t) { t.managed.tensor.ndim = -1; }},
       {"shape is NULL", [](auto &t) { t.managed.tensor.shape = nullptr; }},
-      {"expects elements of type float32, float16, bfloat16, float8_e4m3fn, float8_e5m2 or int32, but got int16",
+      {"expects elements of type float32, float16, bfloat16, float8_e4m3fn, float8_e5m2, int64, int32, int8 or bool, "
+       "but got int16",
        [](auto &t) { t.managed.tensor.dtype.code = 0; }},
       {"but got bfloat16x2", [](auto &t) { t.managed.tensor.dtype.lanes = 2; }},
       {"but got float64", [](auto &t) { t.managed.tensor.dtype = {2, 64, 1}; }},
-      {"but got bool", [](auto &t) { t.managed.tensor.dtype = {6, 8, 1}; }},
+      {"but got uint8", [](auto &t) { t.managed.tensor.dtype = {1, 8, 1}; }},
       {"but got float8_e4m3fnuz", [](auto &t) { t.managed.tensor.dtype = {11, 8, 1}; }},
       {"but got float4_e2m1fnx2", [](auto &t) { t.managed.tensor.dtype = {17, 4, 2}; }},
       {"but got type code 18 of 3 bits", [](auto &t) { t.managed.tensor.dtype = {18, 3, 1}; }},

@@ -439,7 +439,7 @@ TEST(LaunchInfo, AttentionRecordsAreChecked) {
       {"argument 5 has blocks of 0 x 0", [](auto &i) { i.arguments[slopes].kind = SPARSEC_ARGUMENT_BSR; }},
       {"argument 3 is no block pattern", [](auto &i) { i.arguments[pattern].rank = 1; }},
       {"has blocks of 64 x 0", [](auto &i) { i.arguments[pattern].block_columns = 0; }},
-      {"unknown element type 7", [](auto &i) { i.arguments[pattern].dtype = 7; }},
+      {"unknown element type 9", [](auto &i) { i.arguments[pattern].dtype = 9; }},
       {"expects 1 to 1 operands in slot 'key' of attention, but got 2",
        [](auto &i) { i.operands[v].slot = SPARSEC_ATTENTION_KEY; }},
       {"expects 0 to 1 operands in slot 'scale' of attention, but got 2",

@@ -86,4 +86,4 @@ def _element(capture: Capture, indices: list[Array]) -> Array:
         if np.any((index < 0) | (index >= size)):
             name = f"'{capture.name}'" if capture.name else "a captured array"
             raise IndexError(f"{name}: an index of dimension {dimension} is outside 0 to {size - 1}")
-    return np.asarray(values[tuple(indices)])
+    return _of_type(values[tuple(indices)], capture.loaded)

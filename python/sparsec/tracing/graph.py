@@ -9,7 +9,10 @@ from typing import Any
 import numpy as np
 
 # The element types that sparsec.element loads, by the names that NumPy, PyTorch and JAX give them.
-LOADABLE = {"int32": "i32", "float32": "f32", "float16": "f16", "bfloat16": "bf16"}
+LOADABLE = {
+    "bool": "i8", "int8": "i8", "int32": "i32", "int64": "i64",
+    "float32": "f32", "float16": "f16", "bfloat16": "bf16",
+}  # fmt: skip
 
 # The type to which a user should convert a captured array of another type.
 _CONVERSIONS = {"float64": "float32"}
@@ -45,6 +48,11 @@ class Capture:
     @property
     def element(self) -> str:
         return LOADABLE[dtype_name(self.array.dtype)]
+
+    @property
+    def loaded(self) -> str:
+        """The type of an element in a region: integers are i32 there, the low 32 bits of int64."""
+        return "i32" if self.element in ("i64", "i8") else self.element
 
     @property
     def type(self) -> str:

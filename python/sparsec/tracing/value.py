@@ -64,26 +64,28 @@ def _constant(graph: Graph, number: Any) -> Value:
 
 
 def load(graph: Graph, capture: Capture, indices: tuple[Any, ...]) -> Value:
-    """Element `indices` of a captured array, as f32 or i32. An epilogue gets its captured scalars as arguments."""
+    """Element `indices` of a captured array, as f32, i32 or i1. An epilogue gets its captured scalars as arguments."""
     array, name = capture.array, f"captured array '{capture.name}'" if capture.name else "a captured array"
     if dtype_name(array.dtype) not in LOADABLE:
         raise tracing_error(
-            f"{name} has dtype {dtype_name(array.dtype)}, but regions load int32, float32, float16 and bfloat16: "
+            f"{name} has dtype {dtype_name(array.dtype)}, but regions load {', '.join(LOADABLE)}: "
             f"capture its {conversion_hint(array.dtype)}"
         )
     if len(array.shape) > MOST_DIMENSIONS:
         raise tracing_error(f"{name} has {len(array.shape)} dimensions, but at most {MOST_DIMENSIONS} can be read")
     if getattr(array, "requires_grad", False):
         raise tracing_error(f"{name} requires a gradient, but captured arrays get none: capture its .detach()")
-    if not graph.integers and (len(array.shape) > 0 or capture.element == "i32"):
+    if not graph.integers and (len(array.shape) > 0 or capture.loaded == "i32"):
         raise tracing_error(
             f"{name} has shape {tuple(array.shape)} and dtype {dtype_name(array.dtype)}, but an epilogue captures "
             "floats of no dimensions: pass other arrays as extra operands"
         )
     nodes = [_index(graph, name, index) for index in indices]
     op = "sparsec.element" if graph.integers else "argument"
-    element = Value(graph, graph.node(op, capture.element, *nodes, attribute=capture))
-    return element if capture.element in _RANKS else element._unary("arith.extf", "f32")
+    element = Value(graph, graph.node(op, capture.loaded, *nodes, attribute=capture))
+    if dtype_name(array.dtype) == "bool":
+        return element != 0
+    return element if capture.loaded in _RANKS else element._unary("arith.extf", "f32")
 
 
 def _index(graph: Graph, name: str, index: Any) -> Node:
@@ -461,7 +463,8 @@ def captured(array: Any, name: str | None = None) -> WrappedArray:
     part in expressions with traced values. Elsewhere the wrapper indexes the array itself.
 
     Args:
-        array: of NumPy, PyTorch or JAX, of int32, float32, float16 or bfloat16, of at most 4 dimensions.
+        array: of NumPy, PyTorch or JAX, of bool, int8, int32, int64, float32, float16 or bfloat16, of at most 4
+            dimensions.
         name: of the operand of the kernel.
     """
     return WrappedArray(array, name)

@@ -48,6 +48,8 @@ typedef enum sparsec_dtype_e {
   SPARSEC_DTYPE_F8E4M3FN = 4,
   SPARSEC_DTYPE_F8E5M2 = 5,
   SPARSEC_DTYPE_I32 = 6, /* operands of regions, indices of patterns */
+  SPARSEC_DTYPE_I64 = 7, /* operands of regions, which take the low 32 bits */
+  SPARSEC_DTYPE_I8 = 8,  /* operands of regions, with their sign; also booleans, 0 and 1 */
 } sparsec_dtype_t;
 
 /* The kind of value that the caller passes for a kernel argument. */
@@ -674,27 +676,6 @@ typedef void (*sparsec_host_kernel_t)(const uint64_t *parameters, int64_t tile_b
 
 #ifdef __cplusplus
 } /* extern "C" */
-static_assert(sizeof(sparsec_launch_info_t) == 176, "file format");
-static_assert(sizeof(sparsec_table_info_t) == 16, "file format");
-static_assert(sizeof(sparsec_kernel_info_t) == 160, "file format");
-static_assert(sizeof(sparsec_argument_info_t) == 128, "file format");
-static_assert(sizeof(sparsec_operation_info_t) == 32, "file format");
-static_assert(sizeof(sparsec_operand_info_t) == 16, "file format");
-static_assert(sizeof(sparsec_attribute_info_t) == 16, "file format");
-static_assert(sizeof(sparsec_region_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_input_info_t) == 8, "file format");
-static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_variant_info_t) == 168, "file format");
-static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
-static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_stage_info_t) == 224, "file format");
-static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
-static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
-static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");
-static_assert(sizeof(sparsec_auxiliary_info_t) == 8, "file format");
-static_assert(sizeof(sparsec_plan_cost_info_t) == 8, "file format");
-static_assert(sizeof(sparsec_bundle_t) == 40, "file format");
-static_assert(sizeof(sparsec_bundle_entry_t) == 104, "file format");
 #endif
 
 #endif /* SPARSEC_LAUNCH_INFO_H */

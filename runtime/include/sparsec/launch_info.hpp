@@ -11,11 +11,35 @@
 
 #include <cstddef>
 
+static_assert(sizeof(sparsec_launch_info_t) == 176, "file format");
+static_assert(sizeof(sparsec_table_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_kernel_info_t) == 160, "file format");
+static_assert(sizeof(sparsec_argument_info_t) == 128, "file format");
+static_assert(sizeof(sparsec_operation_info_t) == 32, "file format");
+static_assert(sizeof(sparsec_operand_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_attribute_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_region_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_input_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_step_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_variant_info_t) == 168, "file format");
+static_assert(sizeof(sparsec_requirement_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_workspace_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_stage_info_t) == 224, "file format");
+static_assert(sizeof(sparsec_parameter_info_t) == 16, "file format");
+static_assert(sizeof(sparsec_tensor_map_info_t) == 40, "file format");
+static_assert(sizeof(sparsec_extent_info_t) == 24, "file format");
+static_assert(sizeof(sparsec_auxiliary_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_plan_cost_info_t) == 8, "file format");
+static_assert(sizeof(sparsec_bundle_t) == 40, "file format");
+static_assert(sizeof(sparsec_bundle_entry_t) == 104, "file format");
+
 namespace sparsec {
 
 /// Bytes of an element of a sparsec_dtype_t. They are 0 for SPARSEC_DTYPE_NONE and for a number that is no type.
 constexpr size_t dtypeBytes(uint32_t dtype) {
   switch (dtype) {
+  case SPARSEC_DTYPE_I64:
+    return 8;
   case SPARSEC_DTYPE_F32:
   case SPARSEC_DTYPE_I32:
     return 4;
@@ -24,6 +48,7 @@ constexpr size_t dtypeBytes(uint32_t dtype) {
     return 2;
   case SPARSEC_DTYPE_F8E4M3FN:
   case SPARSEC_DTYPE_F8E5M2:
+  case SPARSEC_DTYPE_I8:
     return 1;
   }
   return 0;

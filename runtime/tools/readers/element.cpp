@@ -33,7 +33,9 @@ std::optional<FloatFormat> getFloatFormat(sparsec_dtype_t dtype) {
   case SPARSEC_DTYPE_F8E5M2:
     return FloatFormat{1, 2, -14, 15};
   case SPARSEC_DTYPE_NONE:
+  case SPARSEC_DTYPE_I64:
   case SPARSEC_DTYPE_I32:
+  case SPARSEC_DTYPE_I8:
     break;
   }
   return std::nullopt;

@@ -218,13 +218,15 @@ llvm::Expected<std::vector<std::byte>> convertElements(const NumpyArray &array, 
 }
 
 static llvm::Expected<std::vector<int32_t>> convertFrom(int64_t least, const NumpyArray &array, llvm::StringRef name) {
-  if (array.kind != 'i' || (array.width != 4 && array.width != 8))
-    return failure("{}: expects int32 or int64 elements, but got {}", view(name), array.typeName());
+  const bool isByte = (array.kind == 'i' || array.kind == 'b') && array.width == 1;
+  if (!isByte && (array.kind != 'i' || (array.width != 4 && array.width != 8)))
+    return failure("{}: expects int32, int64, int8 or bool elements, but got {}", view(name), array.typeName());
   std::vector<int32_t> integers(array.data.size() / array.width);
   for (size_t index = 0; index < integers.size(); ++index) {
     const char *element = array.data.data() + array.width * index;
-    int64_t value = array.width == 4 ? int32_t(llvm::support::endian::read32le(element))
-                                     : int64_t(llvm::support::endian::read64le(element));
+    int64_t value = isByte             ? int8_t(*element)
+                    : array.width == 4 ? int32_t(llvm::support::endian::read32le(element))
+                                       : int64_t(llvm::support::endian::read64le(element));
     if (value < least || value > maxSize)
       return failure("{}: expects integers in {} to {}, but element {} is {}", view(name), least, maxSize, index,
                      value);

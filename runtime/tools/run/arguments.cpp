@@ -70,10 +70,21 @@ static llvm::Error readMatrix(HostArgument &argument, llvm::StringRef text, uint
   return toError(sparsec_blocks_check(&view.blocks));
 }
 
-static std::vector<std::byte> bytesOf(const std::vector<int32_t> &integers) {
-  std::vector<std::byte> bytes(integers.size() * sizeof(int32_t));
-  if (!bytes.empty())
-    std::memcpy(bytes.data(), integers.data(), bytes.size());
+static bool isInteger(sparsec_dtype_t dtype) {
+  return dtype == SPARSEC_DTYPE_I64 || dtype == SPARSEC_DTYPE_I32 || dtype == SPARSEC_DTYPE_I8;
+}
+
+/// The integers as elements of an integer type; fails where one does not fit.
+static llvm::Expected<std::vector<std::byte>> bytesOf(const std::vector<int32_t> &integers, sparsec_dtype_t dtype) {
+  const size_t size = sparsec_dtype_bytes(dtype);
+  std::vector<std::byte> bytes(integers.size() * size);
+  for (auto [index, integer] : llvm::enumerate(integers)) {
+    if (dtype == SPARSEC_DTYPE_I8 && integer != int8_t(integer))
+      return failure("expects elements of -128 to 127, but got {} at position {}", integer, index);
+    // Little-endian: the low bytes come first.
+    const int64_t wide = integer;
+    std::memcpy(bytes.data() + index * size, &wide, size);
+  }
   return bytes;
 }
 
@@ -81,29 +92,28 @@ static llvm::Expected<std::vector<std::byte>> randomTensor(const RandomSpecifica
                                                            const Limits &limits) {
   if (random.density)
     return failure("expects random:SHAPE[:SEED] for a dense tensor, but got a density");
-  bool isInteger = dtype == SPARSEC_DTYPE_I32;
-  if (isInteger != random.below.has_value())
-    return failure("expects random:SHAPE{}[:SEED] for elements of type {}", isInteger ? ":below=N" : "",
+  if (isInteger(dtype) != random.below.has_value())
+    return failure("expects random:SHAPE{}[:SEED] for elements of type {}", isInteger(dtype) ? ":below=N" : "",
                    sparsec_dtype_name(dtype));
   uint64_t count = 1;
   for (int64_t size : random.sizes)
     count = readers::multiply(count, uint64_t(size)).value_or(UINT64_MAX);
-  if (!isInteger)
+  if (!isInteger(dtype))
     return readers::randomElements(count, dtype, random.seed, limits);
   auto integers = readers::randomIntegers(count, *random.below, random.seed, limits);
   if (!integers)
     return integers.takeError();
-  return bytesOf(*integers);
+  return bytesOf(*integers, dtype);
 }
 
 static llvm::Expected<std::vector<std::byte>> convertTensor(const readers::NumpyArray &array, sparsec_dtype_t dtype,
                                                             llvm::StringRef name) {
-  if (dtype != SPARSEC_DTYPE_I32)
+  if (!isInteger(dtype))
     return readers::convertElements(array, dtype, name);
   auto integers = readers::convertIntegers(array, name);
   if (!integers)
     return integers.takeError();
-  return bytesOf(*integers);
+  return bytesOf(*integers, dtype);
 }
 
 static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint64_t seed, const Limits &limits) {
