@@ -11,10 +11,12 @@ using namespace mlir;
 using namespace sparsec;
 
 /// The attributes of a kernel that belong to its variants: those of a schedule, and of what has been refused.
-static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule", "planned_schedules"};
+static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule", "planned_schedules",
+                                                       "narrow_schedules"};
 static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute,
-                                                      refusedPlannedSchedulesAttribute};
-static constexpr size_t plannedAttribute = 2;
+                                                      refusedPlannedSchedulesAttribute,
+                                                      refusedNarrowSchedulesAttribute};
+static constexpr size_t plannedAttribute = 2, narrowAttribute = 3;
 
 using Visit = llvm::function_ref<void(StringRef kernel, size_t attribute, const sparsec_variant_info_t &variant,
                                       Records<sparsec_stage_info_t> stages)>;
@@ -26,7 +28,9 @@ static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
   for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(info))
     for (uint32_t number = 0, unplanned = 0; number < kernel.variant_count; ++number) {
       const sparsec_variant_info_t &variant = variants[kernel.variant_first + number];
-      size_t attribute = variant.required_sections != 0 ? plannedAttribute : unplanned++;
+      size_t attribute = variant.most_panels != 0         ? narrowAttribute
+                         : variant.required_sections != 0 ? plannedAttribute
+                                                          : unplanned++;
       visit(kernel.name, attribute, variant, stages.slice(variant.stage_first, variant.stage_count));
     }
 }

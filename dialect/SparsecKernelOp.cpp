@@ -179,8 +179,29 @@ static LogicalResult verifyWalks(KernelOp kernel) {
   return success();
 }
 
+/// kernel_c15
+static LogicalResult verifyNarrowSchedules(KernelOp kernel) {
+  ArrayAttr narrow = kernel.getNarrowSchedulesAttr();
+  if (!narrow)
+    return success();
+  if (!isa<SpmmOp>(kernel.getAnchor()))
+    return kernel.emitOpError("expects narrow_schedules for sparsec.spmm only");
+  int64_t widest = 0;
+  for (auto schedule : narrow.getAsRange<ScheduleAttr>()) {
+    if (schedule.getWalk() != Walk::blocks || schedule.getCluster() != 1)
+      return kernel.emitOpError("expects narrow_schedules with walk = blocks and cluster = 1, but got ") << schedule;
+    if (schedule.getTileN() <= widest)
+      return kernel.emitOpError("expects narrow_schedules by rising tile_n, but got ")
+             << schedule.getTileN() << " after " << widest;
+    widest = schedule.getTileN();
+  }
+  return success();
+}
+
 SmallVector<ScheduleAttr> KernelOp::getSchedules() {
   SmallVector<ScheduleAttr> schedules;
+  if (ArrayAttr narrow = getNarrowSchedulesAttr())
+    llvm::append_range(schedules, narrow.getAsRange<ScheduleAttr>());
   if (ArrayAttr planned = getPlannedSchedulesAttr())
     llvm::append_range(schedules, planned.getAsRange<ScheduleAttr>());
   for (ScheduleAttr schedule : {getScheduleAttr(), getFallbackScheduleAttr()})
@@ -217,7 +238,7 @@ LogicalResult KernelOp::verifyRegions() {
   for (Operation &op : block)
     if (failed(verifyAttributes(&op)))
       return failure();
-  if (failed(verifyWalks(*this)))
+  if (failed(verifyWalks(*this)) || failed(verifyNarrowSchedules(*this)))
     return failure();
   // kernel_c2
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))

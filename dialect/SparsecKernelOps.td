@@ -37,8 +37,9 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     - Results: ranked tensors of the same element types except i32. The kernel writes them to memory of the caller.
     - `schedule`, `fallback_schedule`: the way to compute the results, see `#sparsec.schedule`. Both are optional.
     - `planned_schedules`: other ways, for launches whose plan has the sections that they need, in order of preference.
+    - `narrow_schedules`: other ways, for launches whose width N fits in one tile, by rising `tile_n`.
 
-    Constraints: `kernel_c1` to `kernel_c14`.
+    Constraints: `kernel_c1` to `kernel_c15`.
 
     ```mlir
     sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
@@ -55,6 +56,7 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     OptionalAttr<Sparsec_ScheduleAttr>:$schedule,
     OptionalAttr<Sparsec_ScheduleAttr>:$fallback_schedule,
     OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$planned_schedules,
+    OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$narrow_schedules,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);

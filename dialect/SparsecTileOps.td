@@ -34,14 +34,15 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let description = [{
     The region's arguments are the kernel's arguments, inputs then results. `kernel` names the `sparsec.kernel`,
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
-    row strides. `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
+    row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number.
+    `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
 
     Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by
     side. `tile_bytes` is then the distance from the shared memory of one to that of the next.
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
-    I64Attr:$variant, I64Attr:$alignment,
+    I64Attr:$variant, I64Attr:$alignment, OptionalAttr<I64Attr>:$most_panels,
     OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";

@@ -239,7 +239,9 @@ private:
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
   /// `schedule` is null for the host.
   void describeGrid(StageRecord &stage, ScheduleAttr schedule) const;
-  std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment) const;
+  /// `alignment` is that of dense operands, `blockAlignment` that of stored blocks.
+  std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment,
+                                                               uint32_t blockAlignment) const;
   FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function, bool hasWindows) const;
 
   const KernelRecord &kernel;
@@ -343,20 +345,21 @@ static bool movesWholeUnits(sparsec_operation_kind_t kind, uint32_t slot, bool h
          ((slot == SPARSEC_SPMM_RESULT && hasTensorMap) || (slot == SPARSEC_SPMM_DENSE && !hasTensorMap));
 }
 
-std::vector<sparsec_requirement_info_t> VariantDescriber::describeRequirements(const StageRecord &stage,
-                                                                               uint32_t alignment) const {
+std::vector<sparsec_requirement_info_t>
+VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignment, uint32_t blockAlignment) const {
   std::vector<sparsec_requirement_info_t> requirements;
   for (const sparsec_operand_info_t &operand : kernel.operation.operands) {
     const sparsec_argument_info_t &argument = kernel.arguments[operand.argument];
     bool hasElements = argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
     uint32_t element = uint32_t(dtypeBytes(argument.dtype));
+    uint32_t needed = argument.kind == SPARSEC_ARGUMENT_BSR ? blockAlignment : alignment;
     bool isKnown = llvm::any_of(requirements, [&](const auto &other) { return other.argument == operand.argument; });
-    if (!hasElements || alignment <= element || isKnown || goesByElement(kernel.operation.kind, operand.slot))
+    if (!hasElements || needed <= element || isKnown || goesByElement(kernel.operation.kind, operand.slot))
       continue;
     bool hasTensorMap =
         llvm::any_of(stage.tensorMaps, [&](const auto &map) { return map.argument == operand.argument; });
     bool isWhole = movesWholeUnits(kernel.operation.kind, operand.slot, hasTensorMap);
-    requirements.push_back({operand.argument, alignment, isWhole ? alignment : 1, 0});
+    requirements.push_back({operand.argument, needed, isWhole ? needed : 1, 0});
   }
   return requirements;
 }
@@ -406,7 +409,14 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   variant.info.required_sections = requiredSections(*stage);
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
-  variant.requirements = describeRequirements(*stage, variant.info.alignment);
+  variant.info.most_panels = getIntegerOr(function, "sparsec.most_panels", 0);
+  // Tiles of one panel are few: the hardware gives each of them to the multiprocessor that is free first.
+  if (variant.info.most_panels != 0)
+    stage->info.ctas_per_sm = 0;
+  uint32_t blockAlignment = schedule ? requiredAlignment(toSchedule(schedule), 1) : 1;
+  blockAlignment = std::max(blockAlignment, variant.info.alignment);
+  variant.requirements = describeRequirements(*stage, variant.info.alignment, blockAlignment);
+  variant.info.alignment = blockAlignment;
   if (auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces"))
     for (auto workspace : workspaces.getAsRange<WorkspaceAttr>()) {
       bool isKept = workspace.getKind() == WorkspaceKind::tile_counter;

@@ -49,6 +49,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.variant", program.getVariantAttr());
   function->setAttr("sparsec.schedule", schedule);
   function->setAttr("sparsec.alignment", program.getAlignmentAttr());
+  if (IntegerAttr panels = program.getMostPanelsAttr())
+    function->setAttr("sparsec.most_panels", panels);
   function->setAttr("sparsec.shared_memory", program.getSharedMemoryAttr());
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }

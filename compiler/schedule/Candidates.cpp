@@ -239,6 +239,55 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   return {};
 }
 
+/// The deepest stage of whole blocks, or of parts of one, that is worth a barrier.
+static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstructionInfo &info, int64_t most) {
+  int64_t columns = problem.blockColumns, depth = most;
+  auto isLegal = [&] {
+    bool isWhole = depth <= columns || (depth % columns == 0 && !problem.hasScales);
+    return isWhole && depth % depthOf(info, problem.elementType) == 0;
+  };
+  while (depth > 0 && !isLegal())
+    depth /= 2;
+  return depth;
+}
+
+/// Few columns make the product a matter of bytes: the tiles are low, so that there are many, and a CTA is a warp or
+/// two with a deep ring (bench/notes/small-widths.md).
+std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {
+  struct Shape {
+    int64_t columns, rows, bytesOfRow, consumersN, ctasPerSm, mostStages;
+  };
+  constexpr Shape shapes[] = {{16, 16, 256, 1, 4, 6}, {64, 32, 128, 2, 2, 8}};
+  constexpr int64_t alignment = 16, leastStages = 3;
+  const MatrixInstructionInfo &info = infoOf(MatrixInstruction::MmaSync);
+  const InstructionRate *rate = chip.find(info.instruction);
+  std::optional<CopyMethod> copy = copyFor(info.instruction, chip, alignment);
+  if (!rate || !rate->elementTypes.contains(problem.elementType) || !copy)
+    return {};
+  std::vector<Schedule> schedules;
+  for (const Shape &shape : shapes) {
+    Schedule schedule;
+    schedule.instruction = info.instruction;
+    schedule.copy = *copy;
+    schedule.tileM = std::min(shape.rows, problem.blockRows);
+    schedule.tileN = shape.columns;
+    schedule.tileK = narrowDepth(problem, info, shape.bytesOfRow / bytesOf(problem.elementType));
+    schedule.consumersN = schedule.tileM == shape.rows ? shape.consumersN : 1;
+    if (problem.leastN > schedule.tileN || schedule.tileK == 0)
+      continue;
+    // Fewer CTAs where the shared memory of so many has no room for the rings.
+    bool fits = false;
+    for (int64_t ctas = shape.ctasPerSm * shape.consumersN / schedule.consumersN; !fits && ctas > 0; ctas /= 2) {
+      schedule.ctasPerSm = ctas;
+      chooseStages(schedule, problem, chip, leastStages, shape.mostStages);
+      fits = checkFit(schedule, problem, chip, Origin::HandWritten).ok();
+    }
+    if (fits)
+      schedules.push_back(schedule);
+  }
+  return schedules;
+}
+
 std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &problem, const Chip &chip,
                                                   int64_t alignment) {
   std::vector<Schedule> schedules;

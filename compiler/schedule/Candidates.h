@@ -38,6 +38,9 @@ std::vector<Schedule> candidateSchedules(const PairedDescription &problem, const
 /// The schedules for launches whose plan has the sections that they need, in order of preference.
 std::vector<Schedule> plannedSchedules(const ProblemDescription &problem, const Chip &chip);
 
+/// The schedules for launches with at most as many columns as their tile has, by rising width.
+std::vector<Schedule> narrowSchedules(const ProblemDescription &problem, const Chip &chip);
+
 /// Those that fit first, the cheapest at the front; what is equal keeps its order.
 void sortByCost(std::vector<Candidate> &candidates);
 

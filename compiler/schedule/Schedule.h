@@ -25,6 +25,8 @@ struct ProblemDescription {
   int64_t m = assumedSize;
   int64_t k = assumedSize;
   int64_t n = assumedSize;
+  /// No launch has fewer columns of X.
+  int64_t leastN = 1;
   /// Expected fraction of blocks that are there.
   double density = 0.25;
   /// W is stored as k x m, and X as n x k.

@@ -95,6 +95,7 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   setIfStatic(problem.m, matrix.getRows());
   setIfStatic(problem.k, matrix.getColumns());
   setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));
+  setIfStatic(problem.leastN, dense.getDimSize(xTransposed ? 0 : 1));
   problem.epilogueBytes = epilogueBytesOf(spmm);
   return problem;
 }

@@ -15,6 +15,7 @@ namespace sparsec {
 inline constexpr llvm::StringLiteral refusedSchedulesAttribute = "sparsec.refused_schedules";
 inline constexpr llvm::StringLiteral refusedFallbackSchedulesAttribute = "sparsec.refused_fallback_schedules";
 inline constexpr llvm::StringLiteral refusedPlannedSchedulesAttribute = "sparsec.refused_planned_schedules";
+inline constexpr llvm::StringLiteral refusedNarrowSchedulesAttribute = "sparsec.refused_narrow_schedules";
 
 Schedule toSchedule(ScheduleAttr attribute);
 ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);

@@ -32,11 +32,16 @@ protected:
   virtual std::vector<Candidate> rank(int64_t alignment) const = 0;
   /// Those for launches with a plan; the operation may have none.
   virtual std::vector<Schedule> planned() const { return {}; }
+  /// Those for launches whose width fits in a tile; the operation may have none.
+  virtual std::vector<Schedule> narrow() const { return {}; }
   /// Says whether a schedule fits the problem and the chip. It may be written by hand.
   virtual Fit check(const Schedule &schedule) const = 0;
 
 private:
   LogicalResult runPlanned();
+  LogicalResult runNarrow();
+  LogicalResult expectFits(llvm::StringRef attribute, ArrayAttr schedules);
+  ArrayAttr toArray(llvm::ArrayRef<Schedule> schedules);
   ScheduleAttr choose(int64_t alignment, ArrayAttr refused);
   void tabulate(const std::vector<Candidate> &candidates, const std::vector<size_t> &attempts, size_t attempt,
                 ArrayAttr refused, int64_t alignment);
@@ -60,6 +65,11 @@ private:
       return plannedSchedules(problem, chip);
     return {};
   }
+  std::vector<Schedule> narrow() const override {
+    if constexpr (std::is_same_v<Description, ProblemDescription>)
+      return narrowSchedules(problem, chip);
+    return {};
+  }
   Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
 
   const Description problem;
@@ -71,23 +81,39 @@ private:
 LogicalResult Selection::runPlanned() {
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedPlannedSchedulesAttribute));
   if (!kernel.getPlannedSchedules() && !kernel.getSchedule()) {
-    SmallVector<Attribute> schedules;
     std::vector<Schedule> all = planned();
-    for (const Schedule &schedule : ArrayRef(all).drop_front(std::min(refused ? refused.size() : 0, all.size())))
-      schedules.push_back(toAttribute(kernel.getContext(), schedule));
-    if (!schedules.empty())
-      kernel.setPlannedSchedulesAttr(ArrayAttr::get(kernel.getContext(), schedules));
+    kernel.setPlannedSchedulesAttr(
+        toArray(ArrayRef(all).drop_front(std::min(refused ? refused.size() : 0, all.size()))));
   }
-  if (ArrayAttr schedules = kernel.getPlannedSchedulesAttr())
-    for (auto attribute : schedules.getAsRange<ScheduleAttr>())
-      if (failed(expectFit("planned_schedules", toSchedule(attribute))))
+  return expectFits("planned_schedules", kernel.getPlannedSchedulesAttr());
+}
+
+/// The same holds for narrow ones. If ptxas has refused one of them, the kernel does without all of them.
+LogicalResult Selection::runNarrow() {
+  auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedNarrowSchedulesAttribute));
+  if (!kernel.getNarrowSchedules() && !kernel.getSchedule() && !refused)
+    kernel.setNarrowSchedulesAttr(toArray(narrow()));
+  return expectFits("narrow_schedules", kernel.getNarrowSchedulesAttr());
+}
+
+/// Null where there is none.
+ArrayAttr Selection::toArray(llvm::ArrayRef<Schedule> schedules) {
+  auto attributes = llvm::map_to_vector(
+      schedules, [&](const Schedule &schedule) -> Attribute { return toAttribute(kernel.getContext(), schedule); });
+  return attributes.empty() ? ArrayAttr() : ArrayAttr::get(kernel.getContext(), attributes);
+}
+
+LogicalResult Selection::expectFits(llvm::StringRef attribute, ArrayAttr schedules) {
+  if (schedules)
+    for (auto schedule : schedules.getAsRange<ScheduleAttr>())
+      if (failed(expectFit(attribute, toSchedule(schedule))))
         return failure();
   return success();
 }
 
 /// The schedule for 16-byte alignment, and one for any where it needs that.
 LogicalResult Selection::run() {
-  if (failed(runPlanned()))
+  if (failed(runPlanned()) || failed(runNarrow()))
     return failure();
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSchedulesAttribute));
   auto refusedFallbacks = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedFallbackSchedulesAttribute));

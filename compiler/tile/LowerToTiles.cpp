@@ -15,17 +15,25 @@ namespace sparsec {
 using namespace mlir;
 using namespace sparsec;
 
-void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant) {
+/// What follows the name of the kernel in that of a program.
+static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
+  const std::string unaligned = "_unaligned";
+  if (use != Use::any)
+    return "_narrow" + std::to_string(schedule.getTileN()) + (use == Use::narrowAndMisaligned ? unaligned : "");
+  if (schedule.getWalk() != Walk::blocks)
+    return ("_" + stringifyWalk(schedule.getWalk())).str();
+  return schedule == kernel.getScheduleAttr() ? "" : unaligned;
+}
+
+void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int64_t variant, Use use) {
   ImplicitLocOpBuilder b(kernel.getLoc(), moduleBuilder);
   // cp.async and TMA move 16 bytes at a time; a scalar copy reads single elements.
   int64_t elementBytes = elementType().getIntOrFloatBitWidth() / 8;
-  int64_t alignment = schedule.getCopy() == Copy::scalar ? elementBytes : 16;
-  std::string name = kernel.getSymName().str();
-  if (schedule.getWalk() != Walk::blocks)
-    name += ("_" + stringifyWalk(schedule.getWalk())).str();
-  else if (schedule != kernel.getScheduleAttr())
-    name += "_unaligned";
+  bool isMisaligned = schedule.getCopy() == Copy::scalar || use == Use::narrowAndMisaligned;
+  int64_t alignment = isMisaligned ? elementBytes : 16;
+  std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
+                                   /*most_panels=*/use == Use::any ? IntegerAttr() : b.getI64IntegerAttr(1),
                                    /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
 
@@ -73,6 +81,18 @@ static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
 
+/// Rows of X as K x N are N elements apart. With few columns that is rarely a multiple of 16 bytes, so that the
+/// narrowest schedule gets a second program, for rows that begin anywhere.
+static SmallVector<Use> usesOf(KernelOp kernel, ScheduleAttr schedule, bool isNarrow) {
+  if (!isNarrow)
+    return {Use::any};
+  bool hasRowsOfWidth = cast<SpmmOp>(kernel.getAnchor()).getXLayout() == DenseLayout::kn;
+  bool isNarrowest = schedule == (*kernel.getNarrowSchedules())[0];
+  if (hasRowsOfWidth && isNarrowest && schedule.getCopy() == Copy::cp_async)
+    return {Use::narrow, Use::narrowAndMisaligned};
+  return {Use::narrow};
+}
+
 namespace {
 
 class LowerToTiles : public sparsec::impl::LowerToTilesPassBase<LowerToTiles> {
@@ -91,10 +111,15 @@ public:
         kernel.emitOpError("expects a schedule; run sparsec-select-schedule first");
         return signalPassFailure();
       }
+      // The narrow ones come first.
+      size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0;
       int64_t variant = 0;
       for (ScheduleAttr schedule : kernel.getSchedules()) {
-        builder.setInsertionPointToEnd(gpuModule.getBody());
-        makeBuilder(kernel, schedule)->build(builder, programs, variant++);
+        for (Use use : usesOf(kernel, schedule, /*isNarrow=*/narrow > 0)) {
+          builder.setInsertionPointToEnd(gpuModule.getBody());
+          makeBuilder(kernel, schedule)->build(builder, programs, variant++, use);
+        }
+        narrow -= narrow > 0;
       }
     }
   }

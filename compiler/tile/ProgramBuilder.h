@@ -13,13 +13,20 @@
 
 namespace sparsec {
 
+/// The calls that a program is for.
+enum class Use {
+  any,                // of any width
+  narrow,             // with one panel
+  narrowAndMisaligned // with one panel, and dense operands of any alignment
+};
+
 class ProgramBuilder {
 public:
   ProgramBuilder(KernelOp kernel, ScheduleAttr schedule) : kernel(kernel), schedule(schedule) {}
   virtual ~ProgramBuilder() = default;
 
   /// A kernel may have the name that a variant of another one would get, so `programs` makes names unique.
-  void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant);
+  void build(mlir::OpBuilder &moduleBuilder, mlir::SymbolTable &programs, int64_t variant, Use use);
 
 protected:
   /// The ops of the program: in values form a loop over tiles.

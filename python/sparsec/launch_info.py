@@ -119,6 +119,7 @@ class Variant:
 
     schedule: str
     required_sections: int
+    most_panels: int
     requirements: tuple[Requirement, ...]
     stages: tuple[Stage, ...]
 
@@ -237,7 +238,7 @@ def kernel_report(kernel: KernelInfo) -> list[str]:
 
 
 def requirements_text(kernel: KernelInfo, variant: Variant) -> str:
-    """What a call must meet for a variant, as ", needs 16-byte alignment of x, y and a plan of a static pattern"."""
+    """What a call must meet for a variant, as ", needs 16-byte alignment of x, y and at most 16 columns"."""
     needs = []
     for alignment in sorted({requirement.alignment for requirement in variant.requirements}):
         names = [
@@ -248,6 +249,8 @@ def requirements_text(kernel: KernelInfo, variant: Variant) -> str:
         needs.append(f"{alignment}-byte alignment of {', '.join(names)}")
     if variant.required_sections:
         needs.append("a plan of a static pattern")
+    if variant.most_panels:
+        needs.append(f"at most {variant.most_panels * variant.stages[0].tile[1]} columns")
     return f", needs {' and '.join(needs)}" if needs else ""
 
 
@@ -262,6 +265,7 @@ def _kernel(fields: dict[str, Any]) -> KernelInfo:
         Variant(
             variant["schedule"],
             variant["required_sections"],
+            variant["most_panels"],
             tuple(Requirement(**requirement) for requirement in variant["requirements"]),
             tuple(Stage(**stage) for stage in variant["stages"]),
         )

@@ -66,7 +66,9 @@ static_assert(std::size(recordSizes) == tableCount + 1);
 
 /// The same in the first minor version of this major one.
 constexpr size_t firstRecordSize(uint32_t table) {
-  return table == SPARSEC_TABLE_STAGES ? offsetof(sparsec_stage_info_t, consumer_rows) : recordSizes[table];
+  if (table == SPARSEC_TABLE_STAGES)
+    return offsetof(sparsec_stage_info_t, consumer_rows);
+  return table == SPARSEC_TABLE_VARIANTS ? offsetof(sparsec_variant_info_t, most_panels) : recordSizes[table];
 }
 
 /// Whether an older version wrote the table, with fewer fields.

@@ -176,6 +176,10 @@ Status Module::loadCudaStage(Stage &stage) {
 
 Status Module::countResidentWorkers(Stage &stage) {
   const sparsec_stage_info_t &info = *stage.info;
+  if (info.ctas_per_sm == 0) {
+    stage.residentWorkers = maxSize;
+    return {};
+  }
   int64_t ctas = int64_t(device->info.multiprocessors) * info.ctas_per_sm;
   stage.residentWorkers = ctas / info.cluster * info.concurrent_tiles;
   if (info.cluster == 1)

@@ -430,6 +430,14 @@ Status checkRequiredSections(const KernelRecords &records, uint32_t number, cons
   return {};
 }
 
+/// The last variant runs calls with any number of panels.
+Status checkMostPanels(const KernelRecords &records, uint32_t number, const std::string &name) {
+  const uint32_t panels = records.info.variantsOf(records.kernel)[number].most_panels;
+  if (panels != 0 && number + 1 == records.kernel.variant_count)
+    return records.broken(name, " is for at most ", panels, " panels, but the last variant must be for any number");
+  return {};
+}
+
 Status checkVariant(const KernelRecords &records, uint32_t number) {
   const LaunchInfo &info = records.info;
   const sparsec_variant_info_t &variant = info.variantsOf(records.kernel)[number];
@@ -438,6 +446,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
     return records.broken("the schedule of ", name, " has no end");
   SPARSEC_RETURN_IF_ERROR(checkRequirements(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(checkRequiredSections(records, number, name));
+  SPARSEC_RETURN_IF_ERROR(checkMostPanels(records, number, name));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_workspace_info_t>("workspaces of " + name, variant.workspace_first,
                                                                        variant.workspace_count));
   for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))

@@ -48,12 +48,13 @@ bool hasSections(const sparsec_plan_s *plan, size_t variant, uint32_t required) 
 } // namespace
 
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                     size_t &outVariant) {
+                     const Problem &problem, size_t &outVariant) {
   const sparsec_requirement_info_t *unmet = nullptr;
   for (size_t i = 0; i < kernel.variants.size(); ++i) {
-    if (!hasSections(plan, i, kernel.variants[i].info->required_sections))
+    const Variant &variant = kernel.variants[i];
+    if (!hasSections(plan, i, variant.info->required_sections) || !hasPanelsFor(kernel, variant, problem))
       continue;
-    unmet = findUnmet(kernel, kernel.variants[i], arguments);
+    unmet = findUnmet(kernel, variant, arguments);
     if (!unmet) {
       outVariant = i;
       return {};
@@ -97,6 +98,6 @@ sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t 
     SPARSEC_RETURN_IF_ERROR(checkArguments(*kernel, arguments, argument_count, Use::launch, problem));
     if (plan)
       SPARSEC_RETURN_IF_ERROR(checkPlan(*kernel, *plan, problem));
-    return chooseVariant(*kernel, plan, arguments, *out_variant);
+    return chooseVariant(*kernel, plan, arguments, problem, *out_variant);
   });
 }

@@ -42,7 +42,7 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   if (problem.isEmpty())
     return {};
   size_t number = 0;
-  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, number));
+  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, problem, number));
   const VariantPlan *part = plan ? &plan->variants[number] : nullptr;
   outLaunch.emplace(Launch{kernel, kernel.variants[number], arguments, part, options.workspace, problem});
   return {};

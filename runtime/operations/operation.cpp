@@ -96,6 +96,14 @@ TileGrid tileGrid(const sparsec_kernel_s &kernel, const sparsec_stage_info_t &st
           extentProduct(kernel, panels, problem)};
 }
 
+bool hasPanelsFor(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem) {
+  const sparsec_stage_info_t &stage = *variant.first().info;
+  const uint32_t most = variant.info->most_panels;
+  const LaunchInfo &info = kernel.module->info;
+  return most == 0 ||
+         extentProduct(kernel, info.extents(stage.panel_first, stage.panel_count), problem) <= int64_t(most);
+}
+
 Status checkBlockMatrix(const Checked &argument) {
   const sparsec_argument_info_t &info = argument.info;
   const sparsec_blocks_t &matrix = argument.blocks();

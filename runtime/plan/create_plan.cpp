@@ -215,6 +215,10 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   if (!addPattern(input, variant, progress, arrays, sections, part))
     return;
   part.hasWorkspaces = true;
+  if (variant.info->most_panels != 0) {
+    part.order = orderWithoutLists(input.kernel, variant);
+    return addReason(part, "fixed order: the variant is for few panels, and has a CTA for every tile");
+  }
   arrays.lists = makeLists(input, variant, part.workers, arrays);
   addLists(input, variant, arrays.lists, sections, part);
 }

@@ -137,8 +137,14 @@ std::vector<Argument> KernelArguments::matrixOnly() const {
 size_t KernelArguments::expectedVariant(bool hasWindows) const {
   size_t count = sparsec_kernel_info(kernel)->variant_count;
   for (size_t v = 0; v < count; ++v) {
+    const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, v, 0);
+    const std::string_view symbol = stage.symbol;
     uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
     bool fits = reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
+    if (symbol.find("_narrow") != std::string::npos)
+      fits &= problem.shape.columns <= stage.tile_n;
+    if (symbol.ends_with("_unaligned")) // dense operands of any alignment
+      alignment = 1;
     fits &= hasWindows || (sparsec_kernel_variant(kernel, v)->required_sections & 1u << SPARSEC_PLAN_WINDOW_ROWS) == 0;
     for (const Argument &argument : arguments) {
       if (argument.kind != SPARSEC_ARGUMENT_DENSE)

@@ -129,20 +129,23 @@ TEST_F(CudaOpenPlan, ServesEveryWidth) {
   if (session.cudaSubset == Subset::Sanitizer)
     GTEST_SKIP() << "skipped: the results of more than a period are large";
   Plan plan = createPlan(kernel, makeArguments(1).matrixOnly());
-  std::vector<int64_t> widths = {1, 8, 37};
+  std::vector<int64_t> widths = {1, 8, 37, 64};
+  bool isPreferred = true;
   for (size_t variant = 0; sparsec_kernel_variant(kernel, variant); ++variant) {
-    // A plan of a pattern that may change has no windows.
-    if (sparsec_kernel_variant(kernel, variant)->required_sections != 0)
+    // A plan of a pattern that may change has no windows. Narrow variants have no lists.
+    const sparsec_variant_info_t &info = *sparsec_kernel_variant(kernel, variant);
+    if (info.required_sections != 0 || info.most_panels != 0)
       continue;
-    const sparsec_plan_info_t info = planInfo(plan, variant);
+    const sparsec_plan_info_t lists = planInfo(plan, variant);
     const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, variant, 0);
-    ASSERT_EQ(info.order, SPARSEC_TILE_ORDER_LISTS);
-    ASSERT_EQ(info.tiles, SPARSEC_DYNAMIC);
+    ASSERT_EQ(lists.order, SPARSEC_TILE_ORDER_LISTS);
+    ASSERT_EQ(lists.tiles, SPARSEC_DYNAMIC);
     int64_t panel = int64_t(stage.tile_n) * stage.cluster;
     int64_t tileRows = 512 * ((spmm().blockRows + stage.tile_m - 1) / stage.tile_m);
     // Only the preferred variant asks for a width of whole 16-byte units. The lists begin again after a period.
-    int64_t more = variant == 0 ? 8 : 1;
-    for (int64_t panels : {int64_t(1), periodOf(info, tileRows)})
+    int64_t more = isPreferred ? 8 : 1;
+    isPreferred = false;
+    for (int64_t panels : {int64_t(1), periodOf(lists, tileRows)})
       widths.push_back(panels * panel + more);
   }
   runAll(plan.get(), widths);

@@ -179,6 +179,7 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
   if (quick)
     return {{"odd, padded", oddRows, oddDepth, 133, Placement::Padded},
             {"odd, misaligned", oddRows, oddDepth, 37, Placement::Misaligned},
+            {"few columns", oddRows, oddDepth, 40, Placement::Padded},
             {"one column", oddRows, oddDepth, 1, Placement::Padded}};
   return {{"exact", rows, depth, 512, Placement::Tight},
           {"exact, padded", rows, depth, 384, Placement::Padded},
@@ -187,12 +188,17 @@ std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick
           {"odd, misaligned", oddRows, oddDepth, 333, Placement::Misaligned},
           {"one column", oddRows, oddDepth, 1, Placement::Padded},
           {"8 columns", rows, depth, 8, Placement::Tight},
+          {"15 columns", oddRows, oddDepth, 15, Placement::Misaligned},
+          {"40 columns", oddRows, oddDepth, 40, Placement::Padded},
+          {"64 columns", rows, depth, 64, Placement::Tight},
           {"one element", 1, 1, 1, Placement::Padded}};
 }
 
 std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns) {
   return {{"units, padded", 3 * blockRows - 8, 6 * blockColumns, 272, Placement::Padded},
           {"units, misaligned", 2 * blockRows, 2 * blockColumns, 48, Placement::Misaligned},
+          {"few columns", 3 * blockRows - 8, 6 * blockColumns, 10, Placement::Padded},
+          {"more columns", 2 * blockRows, 6 * blockColumns, 56, Placement::Padded},
           {"one unit", blockRows, blockColumns, 16, Placement::Tight}};
 }
 

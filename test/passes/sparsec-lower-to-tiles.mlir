@@ -49,6 +49,25 @@ sparsec.kernel @groups(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?x
 
 // -----
 
+// A narrow schedule becomes the first program, for calls with one panel. X has rows of N elements here, so that there is
+// a second one for rows of any alignment; the blocks of W are aligned all the same.
+// CHECK-LABEL: sparsec.kernel @few_columns
+// CHECK: sparsec.program @few_columns_narrow16 attributes {alignment = 16 : i64
+// CHECK-SAME: most_panels = 1 : i64
+// CHECK-SAME: variant = 0
+// CHECK: sparsec.program @few_columns_narrow16_unaligned attributes {alignment = 2 : i64
+// CHECK-SAME: most_panels = 1 : i64
+// CHECK-SAME: variant = 1
+// CHECK: sparsec.program @few_columns attributes {
+// CHECK-NOT: most_panels
+// CHECK-SAME: variant = 2
+sparsec.kernel @few_columns(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 2>, narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 16, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 1>]} {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// -----
+
 // expected-error @+1 {{expects a schedule; run sparsec-select-schedule first}}
 sparsec.kernel @unscheduled(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>

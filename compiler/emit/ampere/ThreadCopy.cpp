@@ -16,6 +16,12 @@ ThreadCopy::ThreadCopy(ProgramEmitter &program, CopyOp op)
       number(cast<BlockArgument>(op.getSource()).getArgNumber()), element(ring.elementType(op.getIndex())),
       vectorElements(layout.vectorElements()), threads(threadsOfWarps(context.schedule)) {}
 
+/// Blocks have rows of whole vectors. Those of a tensor may begin anywhere in a program without alignment.
+bool ThreadCopy::goesByElement() {
+  bool isMisaligned = context.program.getAlignment() < vectorBytes && !isa<BsrType>(op.getSource().getType());
+  return isMisaligned || context.schedule.getCopy() == Copy::scalar;
+}
+
 /// Each copy of a group has a branch of its own: one for all was up to 18 % slower (bench/notes/cp-async-roles.md).
 void ThreadCopy::emit() {
   if (!hasWholePasses())
@@ -66,7 +72,7 @@ Value ThreadCopy::maximum(ValueRange all) {
 /// Passes must cover whole rows whose number is a power of two, so that a row's swizzle key is that of its first pass
 /// xor a constant, and fill the buffer without a rest.
 bool ThreadCopy::hasWholePasses() {
-  if (context.schedule.getCopy() != Copy::cp_async)
+  if (goesByElement())
     return false;
   int64_t vectors = vectorsOfPart(), rowsOfPass = threads / vectors;
   bool fills = rowsOfPass > layout.rows() || layout.rows() % rowsOfPass == 0;
@@ -124,7 +130,7 @@ void ThreadCopy::emitChecked() {
 }
 
 void ThreadCopy::copyVector(Value destination, const Source &source) {
-  if (context.schedule.getCopy() == Copy::scalar)
+  if (goesByElement())
     return copyElements(destination, source);
   int64_t elementBytes = vectorBytes / vectorElements;
   // Nothing is read for a vector that does not exist, but its address must be valid all the same.

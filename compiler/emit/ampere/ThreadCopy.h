@@ -67,6 +67,7 @@ protected:
   int64_t vectorElements;
 
 private:
+  bool goesByElement();
   Passes passes();
   int64_t vectorsOfPart();
   bool hasWholePasses();

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 2
+#define SPARSEC_LAUNCH_INFO_MINOR 3
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -439,8 +439,9 @@ typedef struct sparsec_input_info_s {
 
 /*
  * A way to run a kernel. The runtime takes the first variant whose requirements
- * the call meets, and whose required sections its plan has. The last variant
- * requires no sections, or those that every static pattern has: SPARSEC_PLAN_ROW_STARTS
+ * the call meets, whose required sections its plan has, and whose first stage has
+ * at most most_panels panels for the call. The last variant is for any number of
+ * panels. It requires no sections, or those that every static pattern has: SPARSEC_PLAN_ROW_STARTS
  * and the two after it, or the pairs of blocks. It requires only that elements are
  * aligned.
  */
@@ -453,6 +454,8 @@ typedef struct sparsec_variant_info_s {
   uint32_t plan_cost_first, plan_cost_count;
   uint32_t alignment;                   /* bytes: the largest of its requirements */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
+  uint32_t most_panels;                 /* 0: any number. A variant with a limit has no tile lists in plans */
+  uint32_t reserved;
 } sparsec_variant_info_t;
 
 /* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */

@@ -247,6 +247,7 @@ static llvm::json::Object describeVariant(const KernelView &view, const sparsec_
                             {"machine_kernels", std::move(stages)},
                             {"workspaces", std::move(workspaces)},
                             {"required_plan_sections", llvm::json::Array(requiredSections(variant))},
+                            {"most_panels", variant.most_panels},
                             {"plan_costs", std::move(planCosts)}};
 }
 
@@ -370,6 +371,8 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
       printWorkspace(stream, view, workspace);
     if (const std::vector<std::string> sections = requiredSections(variant); !sections.empty())
       printLine(stream, "needs a plan", "with " + llvm::join(sections, ", "));
+    if (variant.most_panels != 0)
+      printLine(stream, "panels", fmt::format("at most {}", variant.most_panels));
     printPlanCosts(stream, view, variant);
     for (const sparsec_stage_info_t &stage : view.stages(variant))
       printStage(stream, view, stage);
