@@ -244,6 +244,7 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
   int64_t columns = problem.blockColumns, depth = most;
   auto isLegal = [&] {
     bool isWhole = depth <= columns || (depth % columns == 0 && !problem.hasScales);
+    isWhole &= depth <= mostDepthOfPart || !problem.hasTwoLevels;
     return isWhole && depth % depthOf(info, problem.elementType) == 0;
   };
   while (depth > 0 && !isLegal())

@@ -163,6 +163,10 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
   if (schedule.walk == TileWalk::Windows && problem.hasTwoLevels)
     return broken(Limit::Instruction,
                   fmt::format("expects walk = blocks for sums of {} of two levels, but got windows", type));
+  if (problem.hasTwoLevels && schedule.tileK > mostDepthOfPart)
+    return broken(Limit::Geometry,
+                  fmt::format("expects tile_k to be at most {} for sums of {} of two levels, but got {}",
+                              mostDepthOfPart, type, schedule.tileK));
   if (problem.hasScales && schedule.tileK > problem.blockColumns)
     return broken(Limit::Geometry, fmt::format("expects tile_k to be at most {}, the columns of a block with a scale, "
                                                "but got {}",

@@ -27,6 +27,20 @@ sparsec.kernel @block48(%w: !sparsec.bsr<?x?xbf16, block = 48x48>, %x: tensor<?x
   sparsec.return %y : tensor<?x?xbf16>
 }
 
+// Sums of fp8 of two levels are over 128 of K at most; those of one level may be over a whole stage.
+// CHECK-LABEL: sparsec.kernel @two_levels(
+// CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 128,{{.*}}tile_n = 64, tile_k = 128,
+sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+// CHECK-LABEL: sparsec.kernel @one_level(
+// CHECK-SAME: narrow_schedules = [{{.*}}tile_n = 16, tile_k = 256,{{.*}}tile_n = 64, tile_k = 128,
+sparsec.kernel @one_level(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) accumulation(fast) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
 // A width that is known to be larger needs none.
 // CHECK-LABEL: sparsec.kernel @width40(
 // CHECK-SAME: narrow_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 64,

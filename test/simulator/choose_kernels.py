@@ -42,6 +42,8 @@ KERNELS = {
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "64", None, None, "window", "scaled", "sink", "f32", "o", "cap"),
         Attention("bf16", "64", 128, 64, "causal", "root", "no", "bf16", "lse", "docs"),
+        # Numbers of documents are of i64 in this region, and of i8 in the last one for sm_89.
+        Attention("f16", "64", None, None, "all", "root", "no", "f32", "lse", "capdoc"),
         Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
         Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
@@ -63,6 +65,7 @@ KERNELS = {
         Spgemm("f16", "48x48x80", "values", "f32", "residual"),
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
+        Attention("f16", "64", None, None, "all", "root", "no", "bf16", "o", "capfast"),
     ],
 }
 MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels}
