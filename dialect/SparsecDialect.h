@@ -31,7 +31,7 @@ namespace sparsec {
 /// Marks the op that a kernel is about; a kernel has exactly one.
 template <typename ConcreteOp> class AnchorOp : public mlir::OpTrait::TraitBase<ConcreteOp, AnchorOp> {};
 
-/// Whether a tensor may have elements of this type for a region to read as integers: i64, i32 or i8.
+/// Whether regions read elements of this type as integers: i64, i32 or i8.
 bool isIntegerElement(mlir::Type type);
 
 /// The type of sparsec.element of a tensor: that of the tensor's elements, or i32 for integers.

@@ -92,23 +92,19 @@ inline double loadElement(sparsec_dtype_t dtype, const void *data, int64_t index
   return dtype == SPARSEC_DTYPE_BF16 ? bf16ToFloat(bits) : static_cast<double>(std::bit_cast<_Float16>(bits));
 }
 
+template <typename Element> void storeAs(void *data, int64_t index, double value) {
+  static_cast<Element *>(data)[index] = static_cast<Element>(value);
+}
+
 inline void storeElement(sparsec_dtype_t dtype, void *data, int64_t index, double value) {
-  if (dtype == SPARSEC_DTYPE_F32) {
-    static_cast<float *>(data)[index] = static_cast<float>(value);
-    return;
-  }
-  if (dtype == SPARSEC_DTYPE_I32) {
-    static_cast<int32_t *>(data)[index] = static_cast<int32_t>(value);
-    return;
-  }
-  if (dtype == SPARSEC_DTYPE_I64) {
-    static_cast<int64_t *>(data)[index] = static_cast<int64_t>(value);
-    return;
-  }
-  if (dtype == SPARSEC_DTYPE_I8) {
-    static_cast<int8_t *>(data)[index] = static_cast<int8_t>(value);
-    return;
-  }
+  if (dtype == SPARSEC_DTYPE_F32)
+    return storeAs<float>(data, index, value);
+  if (dtype == SPARSEC_DTYPE_I32)
+    return storeAs<int32_t>(data, index, value);
+  if (dtype == SPARSEC_DTYPE_I64)
+    return storeAs<int64_t>(data, index, value);
+  if (dtype == SPARSEC_DTYPE_I8)
+    return storeAs<int8_t>(data, index, value);
   if (dtype == SPARSEC_DTYPE_F8E4M3FN || dtype == SPARSEC_DTYPE_F8E5M2) {
     static_cast<uint8_t *>(data)[index] = doubleToFloat8(float8Format(dtype), value);
     return;

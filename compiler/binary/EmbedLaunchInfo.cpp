@@ -410,7 +410,7 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
   variant.info.alignment = getIntegerOr(function, "sparsec.alignment", 1);
   variant.info.most_panels = getIntegerOr(function, "sparsec.most_panels", 0);
-  // Tiles of one panel are few: the hardware gives each of them to the multiprocessor that is free first.
+  // A call with one panel has few tiles. Each gets a CTA, which the hardware starts on the first SM that has room.
   if (variant.info.most_panels != 0)
     stage->info.ctas_per_sm = 0;
   uint32_t blockAlignment = schedule ? requiredAlignment(toSchedule(schedule), 1) : 1;

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace sparsec;
 
-/// The value of a sparsec.element whose tensor has this element. Regions know integers of 32 bits.
+/// Converts an element that was loaded to the type of sparsec.element: integers of regions have 32 bits.
 static Value asValue(OpBuilder &builder, ElementOp element, Value loaded) {
   Type type = element.getResult().getType();
   auto integer = dyn_cast<IntegerType>(loaded.getType());

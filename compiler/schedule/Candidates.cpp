@@ -239,7 +239,7 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   return {};
 }
 
-/// The deepest stage of whole blocks, or of parts of one, that is worth a barrier.
+/// Halves `most` until a stage of this depth has whole blocks or cuts one into chunks. Returns 0 if no depth does.
 static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstructionInfo &info, int64_t most) {
   int64_t columns = problem.blockColumns, depth = most;
   auto isLegal = [&] {
@@ -252,8 +252,8 @@ static int64_t narrowDepth(const ProblemDescription &problem, const MatrixInstru
   return depth;
 }
 
-/// Few columns make the product a matter of bytes: the tiles are low, so that there are many, and a CTA is a warp or
-/// two with a deep ring (bench/notes/small-widths.md).
+/// The bytes of W bound a product of few columns. Its tiles have few rows, so that there are many tiles, and a CTA has
+/// one or two warps and a deep ring (bench/notes/small-widths.md).
 std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem, const Chip &chip) {
   struct Shape {
     int64_t columns, rows, bytesOfRow, consumersN, ctasPerSm, mostStages;
@@ -276,7 +276,7 @@ std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem
     schedule.consumersN = schedule.tileM == shape.rows ? shape.consumersN : 1;
     if (problem.leastN > schedule.tileN || schedule.tileK == 0)
       continue;
-    // Fewer CTAs where the shared memory of so many has no room for the rings.
+    // If shared memory has no room for the rings of so many CTAs, an SM gets fewer.
     bool fits = false;
     for (int64_t ctas = shape.ctasPerSm * shape.consumersN / schedule.consumersN; !fits && ctas > 0; ctas /= 2) {
       schedule.ctasPerSm = ctas;

@@ -15,7 +15,7 @@ namespace sparsec {
 /// Sizes that are not known at compile time count as this many elements.
 inline constexpr int64_t assumedSize = 8192;
 
-/// The K of a stage whose sums are added to those of the tile in f32, at most: SPEC promises the error of such sums.
+/// If sums have two levels, a stage has at most this depth: SPEC states the error of sums over so much of K.
 inline constexpr int64_t mostDepthOfPart = 128;
 
 /// A product Y = W X, as far as it is known at compile time.

@@ -32,7 +32,7 @@ protected:
   virtual std::vector<Candidate> rank(int64_t alignment) const = 0;
   /// Those for launches with a plan; the operation may have none.
   virtual std::vector<Schedule> planned() const { return {}; }
-  /// Those for launches whose width fits in a tile; the operation may have none.
+  /// Returns the schedules for launches whose width fits in one tile; the operation may have none.
   virtual std::vector<Schedule> narrow() const { return {}; }
   /// Says whether a schedule fits the problem and the chip. It may be written by hand.
   virtual Fit check(const Schedule &schedule) const = 0;
@@ -88,7 +88,7 @@ LogicalResult Selection::runPlanned() {
   return expectFits("planned_schedules", kernel.getPlannedSchedulesAttr());
 }
 
-/// The same holds for narrow ones. If ptxas has refused one of them, the kernel does without all of them.
+/// Narrow schedules follow the same rule. If ptxas has refused one of them, the kernel does without all of them.
 LogicalResult Selection::runNarrow() {
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedNarrowSchedulesAttribute));
   if (!kernel.getNarrowSchedules() && !kernel.getSchedule() && !refused)

@@ -15,7 +15,7 @@ namespace sparsec {
 using namespace mlir;
 using namespace sparsec;
 
-/// What follows the name of the kernel in that of a program.
+/// The name of a program is that of its kernel with this suffix.
 static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
   const std::string unaligned = "_unaligned";
   if (use != Use::any)
@@ -81,16 +81,20 @@ static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
 
-/// Rows of X as K x N are N elements apart. With few columns that is rarely a multiple of 16 bytes, so that the
-/// narrowest schedule gets a second program, for rows that begin anywhere.
-static SmallVector<Use> usesOf(KernelOp kernel, ScheduleAttr schedule, bool isNarrow) {
-  if (!isNarrow)
-    return {Use::any};
-  bool hasRowsOfWidth = cast<SpmmOp>(kernel.getAnchor()).getXLayout() == DenseLayout::kn;
-  bool isNarrowest = schedule == (*kernel.getNarrowSchedules())[0];
-  if (hasRowsOfWidth && isNarrowest && schedule.getCopy() == Copy::cp_async)
-    return {Use::narrow, Use::narrowAndMisaligned};
-  return {Use::narrow};
+/// The schedules of a kernel's programs in order of preference, with the calls that each program is for. The rows of an
+/// X of K x N are N elements apart. If N is small, that is rarely a multiple of 16 bytes, so the narrowest schedule
+/// gets a second program, for rows that begin anywhere.
+static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
+  const size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0; // they come first
+  SmallVector<std::pair<ScheduleAttr, Use>> programs;
+  for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules()))
+    programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
+  if (narrow == 0)
+    return programs;
+  const ScheduleAttr narrowest = programs.front().first;
+  if (cast<SpmmOp>(kernel.getAnchor()).getXLayout() == DenseLayout::kn && narrowest.getCopy() == Copy::cp_async)
+    programs.insert(programs.begin() + 1, {narrowest, Use::narrowAndMisaligned});
+  return programs;
 }
 
 namespace {
@@ -111,15 +115,10 @@ public:
         kernel.emitOpError("expects a schedule; run sparsec-select-schedule first");
         return signalPassFailure();
       }
-      // The narrow ones come first.
-      size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0;
-      int64_t variant = 0;
-      for (ScheduleAttr schedule : kernel.getSchedules()) {
-        for (Use use : usesOf(kernel, schedule, /*isNarrow=*/narrow > 0)) {
-          builder.setInsertionPointToEnd(gpuModule.getBody());
-          makeBuilder(kernel, schedule)->build(builder, programs, variant++, use);
-        }
-        narrow -= narrow > 0;
+      for (auto [variant, program] : llvm::enumerate(programsOf(kernel))) {
+        auto [schedule, use] = program;
+        builder.setInsertionPointToEnd(gpuModule.getBody());
+        makeBuilder(kernel, schedule)->build(builder, programs, variant, use);
       }
     }
   }

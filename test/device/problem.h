@@ -25,7 +25,7 @@ const char *patternName(PatternKind kind);
 /// Sizes around the block: multiples of it and odd ones, wide and narrow. `quick` leaves the small ones that matter
 /// most.
 std::vector<Shape> shapesFor(int64_t blockRows, int64_t blockColumns, bool quick);
-/// Small sizes that are whole units of 16 bytes, but for one width, with more steps than a ring of the kernels has
+/// Small sizes. All but one width are whole units of 16 bytes. Some have more steps than a ring of the kernels has
 /// slots.
 std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns);
 /// More tiles than a GPU holds at a time, so that workers take several.

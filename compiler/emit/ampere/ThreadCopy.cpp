@@ -16,7 +16,7 @@ ThreadCopy::ThreadCopy(ProgramEmitter &program, CopyOp op)
       number(cast<BlockArgument>(op.getSource()).getArgNumber()), element(ring.elementType(op.getIndex())),
       vectorElements(layout.vectorElements()), threads(threadsOfWarps(context.schedule)) {}
 
-/// Blocks have rows of whole vectors. Those of a tensor may begin anywhere in a program without alignment.
+/// The blocks of a matrix have rows of whole vectors. In a program without alignment, rows of a tensor begin anywhere.
 bool ThreadCopy::goesByElement() {
   bool isMisaligned = context.program.getAlignment() < vectorBytes && !isa<BsrType>(op.getSource().getType());
   return isMisaligned || context.schedule.getCopy() == Copy::scalar;
