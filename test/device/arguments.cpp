@@ -140,7 +140,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
     const sparsec_stage_info_t &stage = *sparsec_kernel_stage(kernel, v, 0);
     const std::string_view symbol = stage.symbol;
     uint64_t alignment = sparsec_kernel_variant(kernel, v)->alignment;
-    bool fits = reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
+    bool fits = bsr.capacity == 0 || reinterpret_cast<uintptr_t>(bsr.values) % alignment == 0;
     if (symbol.find("_narrow") != std::string::npos)
       fits &= problem.shape.columns <= stage.tile_n;
     if (symbol.ends_with("_unaligned")) // dense operands of any alignment
