@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 3
+#define SPARSEC_LAUNCH_INFO_MINOR 4
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -107,8 +107,9 @@ typedef enum sparsec_spgemm_slot_e {
 
 /*
  * The operands of attention. Regions: SPARSEC_REGION_SCORE and _MASK. Attributes: all but
- * SPARSEC_ATTRIBUTE_ACCUMULATION. Query q has the position p = q + Skv - Sq among
- * the keys. Key k is visible to it if all of this holds:
+ * SPARSEC_ATTRIBUTE_ACCUMULATION. A sequence has Sq queries and Skv keys; QUERY_STARTS,
+ * KEY_STARTS and KEY_LENGTHS give each of the B sequences sizes of its own. Query q has
+ * the position p = q + Skv - Sq among the keys. Key k is visible to it if all of this holds:
  * - the pattern's list of q's block has k's block, or there is no pattern;
  * - k <= p, if the attention is causal;
  * - p - window_left <= k <= p + window_right, where -1 is no limit;
@@ -124,6 +125,11 @@ typedef enum sparsec_attention_slot_e {
   SPARSEC_ATTENTION_SCALE = 7,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
   SPARSEC_ATTENTION_EXTRA = 8,   /* an operand of the regions, which read it element by element */
   SPARSEC_ATTENTION_SINKS = 9,   /* (H) f32: logits that join the sums of exponentials, one for each head */
+  /* (B + 1) i32, ascending from 0: sequence b has rows starts[b] up to starts[b + 1] of Q, O and LSE, which are PACKED */
+  SPARSEC_ATTENTION_QUERY_STARTS = 10,
+  SPARSEC_ATTENTION_KEY_STARTS = 11,  /* (B + 1) i32, the same of K and V */
+  SPARSEC_ATTENTION_KEY_LENGTHS = 12, /* (B) i32: sequence b has its first lengths[b] keys; the others do not count */
+  SPARSEC_ATTENTION_PAGE_TABLE = 13,  /* (B, P) i32: key k of sequence b is in page table[b][k / R] of K and V */
 } sparsec_attention_slot_t;
 
 /* Without a region of a slot the operation does nothing there: Y is the accumulator, and all pairs are visible. */
@@ -169,11 +175,14 @@ typedef enum sparsec_broadcast_e {
   SPARSEC_BROADCAST_FULL = 4,       /* shape and layout of the result */
 } sparsec_broadcast_t;
 
-/* Order of the two dimensions of a rank-2 operand. The last one is contiguous. */
+/* Order of the two dimensions of a rank-2 operand; for attention, how sequences share a tensor. The last dimension is
+ * contiguous. */
 typedef enum sparsec_layout_e {
   SPARSEC_LAYOUT_NONE = 0,
   SPARSEC_LAYOUT_ROW_MAJOR = 1,  /* X and B as (K, N); Y as (M, N); W and A as (M, K) */
   SPARSEC_LAYOUT_TRANSPOSED = 2, /* X and B as (N, K); Y as (N, M); W and A as (K, M) */
+  SPARSEC_LAYOUT_PACKED = 3,     /* Q and O as (1, H, T, D), K and V as (1, Hkv, T, D): T rows of all sequences */
+  SPARSEC_LAYOUT_PAGED = 4,      /* K and V as (pages, Hkv, R, D): pages of R rows, of which sequences have some */
 } sparsec_layout_t;
 
 typedef enum sparsec_target_kind_e {
@@ -519,14 +528,14 @@ typedef struct sparsec_workspace_info_s {
  * A number of tiles of a call: ceil(size / block) * ceil(block / tile). The tiles
  * have `tile` elements and do not cross blocks of `block`. size is a field of an
  * argument that is no operand of regions. The product of several extents is the
- * number of all combinations.
+ * number of all combinations; one that is `added` is a summand of those before it.
  */
 typedef struct sparsec_extent_info_s {
   uint32_t argument;  /* of the kernel */
   uint32_t field;     /* SPARSEC_FIELD_SIZE; of auxiliary kernels also _BATCHES, _HEADS */
   uint32_t dimension; /* of SPARSEC_FIELD_SIZE */
   uint32_t block, tile;
-  uint32_t reserved;
+  uint32_t added; /* 0 or 1 */
 } sparsec_extent_info_t;
 
 /*
@@ -557,7 +566,8 @@ typedef struct sparsec_extent_info_s {
  *
  * Attention: tile row b * H + h is head h of batch b. Its panels are blocks of
  * tile_m queries. A step takes tile_n keys, and tile_k is D. GPU kernels count
- * panels from the last block of queries on.
+ * panels from the last block of queries on. With PACKED queries tile row h is head h,
+ * and sequence b has the panels from starts[b] / tile_m + b on.
  *
  * Auxiliary kernels have a tile for every list of the pattern: their tile rows.
  */
