@@ -24,16 +24,24 @@ struct NamedTensor {
 };
 } // namespace
 
-/// Q, K, V, O, and LSE and sinks where they are there.
+/// The tensors of the op that are there. Packed ones have one batch, whatever the number of sequences.
 static SmallVector<NamedTensor> getTensors(AttentionOp op) {
-  SmallVector<NamedTensor> tensors{{"Q", op.getQuery().getType(), {"B", "H", "Sq", "D"}},
-                                   {"K", op.getKey().getType(), {"B", "Hkv", "Skv", "D"}},
-                                   {"V", op.getValue().getType(), {"B", "Hkv", "Skv", "Dv"}},
-                                   {"O", op.getResult().getType(), {"B", "H", "Sq", "Dv"}}};
-  if (op.getLse())
-    tensors.push_back({"LSE", op.getLse().getType(), {"B", "H", "Sq"}});
-  if (op.getSinks())
-    tensors.push_back({"sinks", op.getSinks().getType(), {"H"}});
+  const StringRef queryBatches = op.getQueryStarts() ? "packed batches" : "B";
+  const StringRef keyBatches = op.getPageTable() ? "pages" : op.getKeyStarts() ? "packed batches" : "B";
+  SmallVector<NamedTensor> tensors{{"Q", op.getQuery().getType(), {queryBatches, "H", "Sq", "D"}},
+                                   {"K", op.getKey().getType(), {keyBatches, "Hkv", "Skv", "D"}},
+                                   {"V", op.getValue().getType(), {keyBatches, "Hkv", "Skv", "Dv"}},
+                                   {"O", op.getResult().getType(), {queryBatches, "H", "Sq", "Dv"}}};
+  auto add = [&](StringRef name, Value tensor, ArrayRef<StringRef> dimensions) {
+    if (tensor)
+      tensors.push_back({name, cast<RankedTensorType>(tensor.getType()), SmallVector<StringRef>(dimensions)});
+  };
+  add("LSE", op.getLse(), {queryBatches, "H", "Sq"});
+  add("sinks", op.getSinks(), {"H"});
+  add("query_starts", op.getQueryStarts(), {"B + 1"});
+  add("key_starts", op.getKeyStarts(), {"B + 1"});
+  add("key_lengths", op.getKeyLengths(), {"B"});
+  add("page_table", op.getPageTable(), {"B", "pages of a sequence"});
   return tensors;
 }
 
@@ -78,6 +86,8 @@ static LogicalResult verifySizes(AttentionOp op) {
     return failure();
   // attention_c5
   llvm::StringMap<std::pair<int64_t, StringRef>> known;
+  if (op.getQueryStarts() || op.getKeyStarts())
+    known["packed batches"] = {1, "a packed tensor"};
   for (const NamedTensor &tensor : tensors)
     for (auto [dimension, size] : llvm::zip_equal(tensor.dimensions, tensor.type.getShape())) {
       if (ShapedType::isDynamic(size))
@@ -120,10 +130,32 @@ static LogicalResult verifyElementTypes(AttentionOp op) {
   return success();
 }
 
+/// The operands that give sequences sizes of their own.
+static LogicalResult verifySequences(AttentionOp op) {
+  // attention_c24
+  for (auto [name, value] : {std::pair("query_starts", op.getQueryStarts()), std::pair("key_starts", op.getKeyStarts()),
+                             std::pair("key_lengths", op.getKeyLengths()), std::pair("page_table", op.getPageTable())})
+    if (value && !value.getType().getElementType().isSignlessInteger(32))
+      return op.emitOpError("expects ") << name << " to be of i32, but got " << value.getType().getElementType();
+  if (!op.getPageTable())
+    return success();
+  // attention_c25
+  if (!op.getKeyLengths() || op.getKeyStarts())
+    return op.emitOpError("expects key_lengths with a page_table, and no key_starts");
+  // attention_c26
+  for (auto [name, value] : {std::pair("K", op.getKey()), std::pair("V", op.getValue())}) {
+    int64_t rows = value.getType().getDimSize(2);
+    if (ShapedType::isDynamic(rows) || rows < 16 || rows > 256 || !llvm::isPowerOf2_64(rows))
+      return op.emitOpError("expects pages of ")
+             << name << " to have 16, 32, 64, 128 or 256 rows, a static size, but got " << value.getType();
+  }
+  return success();
+}
+
 static constexpr size_t maximalExtras = 8;
 // One of rank 4 takes eight parameters of a machine kernel, its pointer, its strides and its sizes; everything else
-// takes at most 40.
-static_assert(8 * maximalExtras + 40 <= SPARSEC_MAX_PARAMETERS);
+// takes at most 56.
+static_assert(8 * maximalExtras + 56 <= SPARSEC_MAX_PARAMETERS);
 
 static LogicalResult verifyExtras(AttentionOp op) {
   // attention_c21
@@ -155,6 +187,8 @@ LogicalResult AttentionOp::verify() {
       if (limit < -1 || limit > largest)
         return emitOpError("expects limits of window from -1 to ") << largest << ", but got " << limit;
   }
+  if (failed(verifySequences(*this)))
+    return failure();
   return verifyExtras(*this);
 }
 

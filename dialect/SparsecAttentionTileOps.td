@@ -16,15 +16,21 @@ def Sparsec_KeyLoopOp : Sparsec_Op<"key_loop", [SingleBlock, AttrSizedOperandSeg
     walked in steps of one block or, where `tile_n` of the schedule has room for two, of two blocks that follow one
     another in the lists; the last step may have less. With `chunks` above 1 a step is a part of a block instead: that
     many parts of as many keys, one after another. The body's arguments are the blocks of the step, or the part, as one
-    value, and the carried values.
+    value, and the carried values. The tensors give sequences sizes of their own, as those of `sparsec.attention`.
   }];
   let arguments = (ins Optional<Sparsec_AnyPattern>:$pattern, Sparsec_TileType:$tile, Variadic<AnyType>:$inits,
+    Optional<AnyRankedTensor>:$query_starts, Optional<AnyRankedTensor>:$key_starts,
+    Optional<AnyRankedTensor>:$key_lengths, Optional<AnyRankedTensor>:$page_table,
     UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, DefaultValuedAttr<I64Attr, "1">:$chunks);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    (`of` $pattern^ `:` type($pattern))? `at` $tile (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword
-    (`->` type($results)^)? $body
+    (`of` $pattern^ `:` type($pattern))? `at` $tile (`init` `(` $inits^ `:` type($inits) `)`)?
+    (`query_starts` `(` $query_starts^ `:` type($query_starts) `)`)?
+    (`key_starts` `(` $key_starts^ `:` type($key_starts) `)`)?
+    (`key_lengths` `(` $key_lengths^ `:` type($key_lengths) `)`)?
+    (`page_table` `(` $page_table^ `:` type($page_table) `)`)?
+    attr-dict-with-keyword (`->` type($results)^)? $body
   }];
   let hasVerifier = 1;
   let hasRegionVerifier = 1;
@@ -106,7 +112,7 @@ def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
   let summary = "Divides the output by the row sums and writes the queries, and the LSE where it is wanted.";
   let description = [{
     A sink of the head joins the sum first. Rows whose sum is 0 get 0 and LSE = -inf. In a role the coordinates are the
-    batch, the head and the first query of the group; else the tile.
+    batch, the head and the first query of the group; else the tile. Rows of the result from `end` on stay as they are.
 
     ```mlir
     sparsec.store_rows %output, %state to %o[%batch, %head, %query : i32, i32, i32] lse(%lse : tensor<?x?x?xf32>)
@@ -114,10 +120,10 @@ def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state,
-    Variadic<Sparsec_TileOrI32>:$at, AnyRankedTensor:$result, Optional<AnyRankedTensor>:$lse,
+    Variadic<Sparsec_TileOrI32>:$at, AnyRankedTensor:$result, Optional<I32>:$end, Optional<AnyRankedTensor>:$lse,
     Optional<AnyRankedTensor>:$sinks);
   let assemblyFormat = [{
-    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`lse` `(` $lse^ `:` type($lse) `)`)?
+    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`end` `(` $end^ `)`)? (`lse` `(` $lse^ `:` type($lse) `)`)?
     (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict `:` type($output) `,` type($state) `->` type($result)
   }];
   let hasVerifier = 1;
@@ -131,28 +137,87 @@ def Sparsec_QueryTileOp : Sparsec_Op<"query_tile", [Pure, Sparsec_NamesResults]>
   let summary = "Where a tile of queries is: batch, head of Q, head of K and V that belongs to it, and first query.";
   let description = [{
     A tile row is a head of a batch, a panel `rows` queries. The last queries, which see most with `causal`, have the
-    first panel.
+    first panel; with `forward` the first queries have it.
 
     ```mlir
     %batch, %head, %key_head, %first = sparsec.query_tile %q, %k[%tile_row, %panel] {rows = 128 : i64}
         : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
     ```
   }];
-  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, I32:$tile_row, I32:$panel, I64Attr:$rows);
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, I32:$tile_row, I32:$panel, I64Attr:$rows,
+    UnitAttr:$forward);
   let results = (outs I32:$batch, I32:$head, I32:$key_head, I32:$first);
   let assemblyFormat = "$query `,` $key `[` $tile_row `,` $panel `]` attr-dict `:` type($query) `,` type($key)";
+}
+
+def Sparsec_PackedTileOp : Sparsec_Op<"packed_tile", [Pure, Sparsec_NamesResults]> {
+  let summary = "Which tile a head and a panel of packed queries are, as `sparsec.query_tile` counts tiles `forward`.";
+  let description = [{
+    Sequence b has the panels from `starts[b] / rows + b` on, which is room for all its queries and at most one panel
+    too many. So a search in `starts` finds the sequence of a panel. The last queries of a sequence have its first
+    panel. A panel without queries gets a tile behind them.
+
+    ```mlir
+    %row, %block = sparsec.packed_tile %q, %starts[%head, %panel] {rows = 128 : i64}
+        : tensor<1x?x?x128xbf16>, tensor<?xi32>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$starts, I32:$head, I32:$panel, I64Attr:$rows);
+  let results = (outs I32:$tile_row, I32:$block);
+  let assemblyFormat = "$query `,` $starts `[` $head `,` $panel `]` attr-dict `:` type($query) `,` type($starts)";
+}
+
+def Sparsec_SequenceOp : Sparsec_Op<"sequence", [Pure, AttrSizedOperandSegments, Sparsec_NamesResults]> {
+  let summary = "The first rows of a sequence in Q and in K and V, and its numbers of queries and keys.";
+  let description = [{
+    The tensors are those of `sparsec.attention`. Starts and lengths that are out of range count as the nearest ones
+    that are in range, so that no kernel reads beyond a tensor.
+
+    ```mlir
+    %query_row, %queries, %key_row, %keys = sparsec.sequence %q, %k[%batch] key_lengths(%lengths : tensor<?xi32>)
+        : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$query, AnyRankedTensor:$key, I32:$batch,
+    Optional<AnyRankedTensor>:$query_starts, Optional<AnyRankedTensor>:$key_starts,
+    Optional<AnyRankedTensor>:$key_lengths, Optional<AnyRankedTensor>:$page_table);
+  let results = (outs I32:$query_row, I32:$queries, I32:$key_row, I32:$keys);
+  let assemblyFormat = [{
+    $query `,` $key `[` $batch `]` (`query_starts` `(` $query_starts^ `:` type($query_starts) `)`)?
+    (`key_starts` `(` $key_starts^ `:` type($key_starts) `)`)?
+    (`key_lengths` `(` $key_lengths^ `:` type($key_lengths) `)`)?
+    (`page_table` `(` $page_table^ `:` type($page_table) `)`)? attr-dict `:` type($query) `,` type($key)
+  }];
+}
+
+def Sparsec_FindPageOp : Sparsec_Op<"find_page", [Pure, Sparsec_NamesResults]> {
+  let summary = "The page of a key, and the key's row in it.";
+  let description = [{
+    `keys` is the number of keys of the sequence. A key behind them gets the page of the last one.
+
+    ```mlir
+    %page, %page_row = sparsec.find_page %table, %k[%batch, %key] of %keys
+        : tensor<?x?xi32>, tensor<?x?x64x128xbf16>
+    ```
+  }];
+  let arguments = (ins AnyRankedTensor:$table, AnyRankedTensor:$pages, I32:$batch, I32:$key, I32:$keys);
+  let results = (outs I32:$page, I32:$page_row);
+  let assemblyFormat = [{
+    $table `,` $pages `[` $batch `,` $key `]` `of` $keys attr-dict `:` type($table) `,` type($pages)
+  }];
 }
 
 def Sparsec_KeyListsOp : Sparsec_Op<"key_lists", [Pure, Sparsec_NamesResults]> {
   let summary = "The lists of a pattern for a tile of queries: the partial blocks, then the full ones.";
   let description = [{
-    The coordinates are the batch, the head and the first query of the tile.
+    The coordinates are the batch, the head and the first query of the tile. With `packed` queries the rows of the
+    pattern, not those of Q, tell how many lists a head has.
 
     ```mlir
     %lists = sparsec.key_lists %pattern[%batch, %head, %first] : !sparsec.pattern<128x64>
     ```
   }];
-  let arguments = (ins Sparsec_AnyPattern:$pattern, I32:$batch, I32:$head, I32:$first);
+  let arguments = (ins Sparsec_AnyPattern:$pattern, I32:$batch, I32:$head, I32:$first, UnitAttr:$packed);
   let results = (outs Sparsec_KeyListsType:$result);
   let assemblyFormat = "$pattern `[` $batch `,` $head `,` $first `]` attr-dict `:` type($pattern)";
 }
@@ -163,7 +228,7 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
   let description = [{
     The walk visits the blocks of the lists that `causal` and `window` leave to some query of the tile. Without lists it
     visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which
-    has `rows` of them. The body's arguments are the blocks of the step and the carried values. A block is an i32: twice
+    has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The body's arguments are the blocks of the step and the carried values. A block is an i32: twice
     its number, plus 1 where the mask region applies (`sparsec.key_block` reads it). With two blocks the last step may
     have one: then the second is 2^25, a block beyond all keys. With `chunks` above 1 a step is a part of a block, one
     of so many after another, and is numbered among all parts.
@@ -174,14 +239,14 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     ^bb0(%block: i32, %current: !sparsec.cursor):
     ```
   }];
-  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<AnyType>:$inits, I64Attr:$rows,
-    I64Attr:$blocks, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end,
+  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes,
+    Variadic<AnyType>:$inits, I64Attr:$rows, I64Attr:$blocks, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end,
     DefaultValuedAttr<I64Attr, "1">:$chunks);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    ($lists^)? `at` $first (`init` `(` $inits^ `:` type($inits) `)`)? attr-dict-with-keyword
-    (`->` type($results)^)? $body
+    ($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`init` `(` $inits^ `:` type($inits) `)`)?
+    attr-dict-with-keyword (`->` type($results)^)? $body
   }];
   let extraClassDeclaration = [{
     /// This number in place of the second block says that the step has one block.
@@ -191,7 +256,7 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
   let hasRegionVerifier = 1;
 }
 
-def Sparsec_KeyStepsOp : Sparsec_Op<"key_steps", [Pure, Sparsec_NamesResults,
+def Sparsec_KeyStepsOp : Sparsec_Op<"key_steps", [Pure, AttrSizedOperandSegments, Sparsec_NamesResults,
     DeclareOpInterfaceMethods<Sparsec_StepsOpInterface>]> {
   let summary = "The same walk for roles of warps, in steps of `keys` keys: a block, or a part of one.";
   let description = [{
@@ -203,10 +268,11 @@ def Sparsec_KeyStepsOp : Sparsec_Op<"key_steps", [Pure, Sparsec_NamesResults,
     %steps = sparsec.key_steps %lists at %first {causal, keys = 32 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
     ```
   }];
-  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, I64Attr:$rows, I64Attr:$keys,
-    UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end);
+  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes, I64Attr:$rows,
+    I64Attr:$keys, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end);
   let results = (outs Sparsec_StepsType:$result);
-  let assemblyFormat = "($lists^)? `at` $first attr-dict";
+  let assemblyFormat = "($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? attr-dict";
+  let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// This number in place of a step says that the walk has ended.
     static constexpr int64_t end = -1;
@@ -230,21 +296,22 @@ def Sparsec_TileSoftmaxOp : Sparsec_Op<"tile_softmax", [
   let summary = "The softmax of a group's queries: its regions, `causal` and `window`.";
   let description = [{
     The coordinates are the batch, the head and the first query of the tile; the queries of the group begin `row` behind
-    it. Elements that the regions load by batch and head alone are loaded here. Regions and attributes are those of
+    it. `sizes` are the queries and keys of the sequence, without them those of Q and K. Elements that the regions load by batch and head alone are loaded here. Regions and attributes are those of
     `sparsec.softmax`.
 
     ```mlir
     %softmax = sparsec.tile_softmax at(%batch, %head, %first) row(%group_row) attributes {causal}
     ```
   }];
-  let arguments = (ins I32:$batch, I32:$head, I32:$first, I32:$row, Optional<F32>:$scale,
+  let arguments = (ins I32:$batch, I32:$head, I32:$first, I32:$row, Variadic<I32>:$sizes, Optional<F32>:$scale,
     Variadic<AnyRankedTensor>:$extras, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window);
   let results = (outs Sparsec_TileSoftmaxType:$result);
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
-    `at` `(` $batch `,` $head `,` $first `)` `row` `(` $row `)` (`scale` `(` $scale^ `)`)?
+    `at` `(` $batch `,` $head `,` $first `)` `row` `(` $row `)` (`sizes` `(` $sizes^ `)`)? (`scale` `(` $scale^ `)`)?
     (`extras` `(` $extras^ `:` type($extras) `)`)? attr-dict-with-keyword (`score` $score^)? (`mask` $mask^)?
   }];
+  let hasVerifier = 1;
 }
 
 class Sparsec_ScoreStepOp<string mnemonic, list<Trait> traits = []>
@@ -343,6 +410,25 @@ def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "r
   let arguments = (ins Sparsec_SoftmaxStateType:$state);
   let results = (outs Sparsec_SoftmaxStateType:$result);
   let assemblyFormat = "$state attr-dict `:` type($state)";
+}
+
+def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {
+  let summary = "Makes rows of a slot zero, for a group that multiplies them next.";
+  let description = [{
+    The buffer has as many equal parts as there are numbers in `from`. The rows of a part from its number on become
+    zero. A number that the part does not reach changes nothing, and one below 0 clears the part. Rows of V behind the
+    last key of a sequence need it: their probabilities are 0, but 0 times NaN is NaN. All groups that use a slot clear
+    it, each for itself. `sparsec-assign-shared-memory` sets `first_barrier`: the group's threads wait for each other
+    at the named barrier `first_barrier` plus the number of the group in the CTA.
+
+    ```mlir
+    sparsec.clear_rows %ring[%c] from(%end) : !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16>]>
+    ```
+  }];
+  let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$from,
+    OptionalAttr<I64Attr>:$first_barrier);
+  let assemblyFormat = "$ring `[` $cursor `]` `from` `(` $from `)` attr-dict `:` type($ring)";
+  let hasVerifier = 1;
 }
 
 def Sparsec_TurnWaitOp : Sparsec_Op<"turn_wait", []> {

@@ -326,11 +326,24 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     | `scale` | `f32`, optional: 1 / sqrt(D) | |
     | `sinks` | tensor of f32, optional | H |
     | `extras` | tensors of f32, f16, bf16, i64, i32 or i8 | any, rank at most 4; at most 8 operands |
+    | `query_starts`, `key_starts` | tensors of i32, optional | B + 1 |
+    | `key_lengths` | tensor of i32, optional | B |
+    | `page_table` | tensor of i32, optional | B x P |
     | O (`result`) | tensor of bf16, f16 or f32 | B x H x Sq x D |
     | LSE (`lse`) | tensor of f32, optional | B x H x Sq |
 
     The order of dimensions is a logical one: the caller gives the strides at run time, and D is contiguous. All sizes
     but D may be `?`, and none needs to be a multiple of a block.
+
+    The B sequences of a batch may have sizes of their own, which the kernel reads on the device:
+    - `query_starts`: Q, O and LSE are packed. Their size B is 1, and sequence b has the rows `query_starts[b]` up to
+      `query_starts[b + 1]`. Sq is the number of these rows.
+    - `key_starts`: the same for K and V, and Skv.
+    - `key_lengths`: Skv of sequence b is `key_lengths[b]`. Keys behind have no influence, whatever they are.
+    - `page_table`: K and V are pages x Hkv x R x D, where R is static. Key k of sequence b is row `k mod R` of page
+      `page_table[b, k / R]`. It needs `key_lengths`; no entry behind a sequence's last key is read.
+
+    Numbers of queries and keys count within the sequence, also in patterns and in regions.
 
     Query q has the position `p = q + Skv - Sq` among the keys (aligned at the bottom right). Key k is visible to it if
     each of these that the op has allows it:
@@ -347,7 +360,7 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     `ElementwiseOps.def`, and use no values from outside. It is not defined how often a kernel evaluates them, and for
     which elements of visited blocks.
 
-    Constraints: `attention_c1` to `attention_c23`.
+    Constraints: `attention_c1` to `attention_c26`.
 
     ```mlir
     %o, %lse = sparsec.attention %q, %k, %v pattern(%p) scale(%c) extras(%slopes) causal window = [1024, -1]
@@ -369,6 +382,8 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     Optional<Sparsec_AnyPattern>:$pattern, // attention_c11
     Optional<F32>:$scale,                  // attention_c10
     Optional<AnyRankedTensor>:$sinks,
+    Optional<AnyRankedTensor>:$query_starts, Optional<AnyRankedTensor>:$key_starts,
+    Optional<AnyRankedTensor>:$key_lengths, Optional<AnyRankedTensor>:$page_table,
     Variadic<AnyRankedTensor>:$extras,
     UnitAttr:$causal,
     OptionalAttr<DenseI64ArrayAttr>:$window);
@@ -376,7 +391,8 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
   let regions = (region AnyRegion:$score, AnyRegion:$mask);
   let assemblyFormat = [{
     $query `,` $key `,` $value (`pattern` `(` $pattern^ `)`)? (`scale` `(` $scale^ `)`)? (`sinks` `(` $sinks^ `)`)?
-    (`extras` `(` $extras^ `)`)? (`causal` $causal^)? (`window` `=` $window^)? attr-dict
+    (`query_starts` `(` $query_starts^ `)`)? (`key_starts` `(` $key_starts^ `)`)?
+    (`key_lengths` `(` $key_lengths^ `)`)? (`page_table` `(` $page_table^ `)`)? (`extras` `(` $extras^ `)`)? (`causal` $causal^)? (`window` `=` $window^)? attr-dict
     (`score` custom<ElementRegion>($score)^)? (`mask` custom<ElementRegion>($mask)^)?
     `:` functional-type(operands, results)
   }];
@@ -392,6 +408,8 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
     /// The limits of the window. -1 is no limit.
     int64_t getWindowLeft() { return getWindow() ? (*getWindow())[0] : -1; }
     int64_t getWindowRight() { return getWindow() ? (*getWindow())[1] : -1; }
+    /// Whether sequences have sizes of their own.
+    bool hasSequences() { return getQueryStarts() || getKeyStarts() || getKeyLengths(); }
     bool hasScore() { return !getScore().empty(); }
     bool hasMask() { return !getMask().empty(); }
   }];

@@ -30,27 +30,6 @@ void StoreOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNa
   nameArguments(region, setName, {"acc", "extra"});
 }
 
-void KeyLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  nameArguments(region, setName, {"block", "carried"});
-}
-
-void SoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
-  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
-}
-
-void TileSoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
-  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
-}
-
-void WalkKeysOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
-  SmallVector<StringRef> names{"block", "second", "carried"};
-  if (int64_t(getBlocks()) == 1)
-    names.erase(names.begin() + 1);
-  nameArguments(region, setName, names);
-}
-
 void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "tile"); }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
@@ -75,22 +54,6 @@ void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 
 void BlockStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
-void KeyStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
-
-void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getBatch(), "batch");
-  setName(getHead(), "head");
-  setName(getKeyHead(), "key_head");
-  setName(getFirst(), "query");
-}
-
-void KeyListsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "lists"); }
-void TileSoftmaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "softmax"); }
-
-void KeyBlockOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
-  setName(getKey(), "key");
-  setName(getPartial(), "partial");
-}
 
 /// Checks the types of the arguments of an op's block.
 static LogicalResult verifyBodyArguments(Operation *op, ArrayRef<Type> expected) {
@@ -434,7 +397,8 @@ static LogicalResult verifyParts(CopyOp op, BufferType buffer) {
 
 void CopyOp::build(OpBuilder &builder, OperationState &state, Value source, ValueRange coordinates, Value ring,
                    Value cursor, int64_t index) {
-  build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, ring, cursor, /*at=*/Value(), index,
+  build(builder, state, source, coordinates, /*block_columns=*/{}, /*parts=*/{}, /*end=*/Value(), ring, cursor,
+        /*at=*/Value(), index,
         /*multicast=*/false, /*lines=*/false, /*depth_rows=*/false, /*rows=*/DenseI64ArrayAttr(),
         /*columns=*/IntegerAttr(),
         /*part_dimension=*/IntegerAttr());
@@ -590,6 +554,8 @@ LogicalResult WalkKeysOp::verify() {
   if (int64_t(getChunks()) < 1 || (getBlocks() != 1 && getChunks() != 1))
     return emitOpError("expects steps of one block or more, or parts of one, but got ")
            << getBlocks() << " blocks in " << getChunks() << " chunks";
+  if (failed(verifySequenceSizes(*this, getSizes())))
+    return failure();
   // walk_keys_c3
   return verifyCoordinates(*this, getBlocks(), getInits().getTypes());
 }
@@ -599,35 +565,11 @@ LogicalResult WalkKeysOp::verifyRegions() {
   return verifyYield(*this);
 }
 
-/// The blocks of a step: one or two, each with its first key and whether the mask region applies.
-template <typename Op> static LogicalResult verifyStep(Op op) {
-  size_t keys = op.getKeys().size(), partial = op.getPartial().size();
-  if ((keys == 1 || keys == 2) && keys == partial)
-    return success();
-  return op.emitOpError("expects the first keys of 1 or 2 blocks and as many conditions, but got ")
-         << keys << " and " << partial;
-}
-
-// score_step_c1
-LogicalResult ScoreBiasOp::verify() { return verifyStep(*this); }
-LogicalResult RowMaximumOp::verify() { return verifyStep(*this); }
-LogicalResult ExponentiateOp::verify() { return verifyStep(*this); }
-
 LogicalResult ToFragmentOp::verify() {
   // to_fragment_c1
   if (shapeOf(getAccumulator().getType()) != std::pair(getType().getRows(), getType().getColumns()))
     return emitOpError("expects a fragment of the size of its accumulator, but got ")
            << getType() << " of " << getAccumulator().getType();
-  return success();
-}
-
-LogicalResult StoreRowsOp::verify() {
-  // store_rows_c1
-  TypeRange at = getAt().getTypes();
-  bool isTile = at.size() == 1 && isa<TileType>(at[0]);
-  bool isQuery = at.size() == 3 && llvm::all_of(at, [](Type type) { return isa<IntegerType>(type); });
-  if (!isTile && !isQuery)
-    return emitOpError("expects a tile, or the batch, the head and the first query, but got (") << at << ")";
   return success();
 }
 

@@ -463,7 +463,8 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     The coordinates are those of the first element in the source, last dimension last; of a block-sparse matrix the
     number of the block, the row and the column inside it. The buffer has the rows of a block, or its columns as rows
     where the matrix is transposed. Elements beyond the source, or beyond the block, become zero; with `block_columns`
-    also those of the block beyond the columns of the matrix. With `depth_rows` K goes along the rows of a block, as in
+    also those of the block beyond the columns of the matrix, and with `end` the rows of a tensor from that coordinate
+    on (which copies by tensor maps cannot do). With `depth_rows` K goes along the rows of a block, as in
     the right operand of a product: rows beyond K then become zero, not columns. `multicast` copies bring the same
     bytes to every CTA of the cluster: each CTA loads its share. `rows` is {first row, number of rows}: the copy fills
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
@@ -485,13 +486,14 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     ```
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,
-    Variadic<I32>:$parts, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at, I64Attr:$index,
+    Variadic<I32>:$parts, Optional<I32>:$end, Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I32>:$at,
+    I64Attr:$index,
     UnitAttr:$multicast, UnitAttr:$lines, UnitAttr:$depth_rows,
     OptionalAttr<DenseI64ArrayAttr>:$rows, OptionalAttr<I64Attr>:$columns,
     OptionalAttr<I64Attr>:$part_dimension);
   let assemblyFormat = [{
     $source `[` $coordinates `]` (`block_columns` `(` $block_columns^ `)`)? (`parts` `(` $parts^ `)`)?
-    `to` $ring `[` $cursor `]` (`at` `(` $at^ `)`)? attr-dict `:` type($source) `,` type($ring)
+    (`end` `(` $end^ `)`)? `to` $ring `[` $cursor `]` (`at` `(` $at^ `)`)? attr-dict `:` type($source) `,` type($ring)
   }];
   let builders = [OpBuilder<(ins "::mlir::Value":$source, "::mlir::ValueRange":$coordinates, "::mlir::Value":$ring,
     "::mlir::Value":$cursor, "int64_t":$index)>];

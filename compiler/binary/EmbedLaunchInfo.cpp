@@ -280,6 +280,11 @@ void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule) c
   case SPARSEC_OPERATION_ATTENTION:
     stage.rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
     stage.panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, info.tile_m, info.tile_m)};
+    // Every sequence of packed queries may have a panel that is not full.
+    if (operandIn(SPARSEC_ATTENTION_QUERY).layout == SPARSEC_LAYOUT_PACKED) {
+      stage.panels.push_back(tilesOf(SPARSEC_ATTENTION_QUERY_STARTS, 0, 1, 1));
+      stage.panels.back().added = 1;
+    }
     return;
   case SPARSEC_OPERATION_SPMM: {
     uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
@@ -332,8 +337,9 @@ static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
     return slot == SPARSEC_SDDMM_PATTERN;
   if (kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)
     return slot == SPARSEC_SPGEMM_PATTERN;
-  return kind == SPARSEC_OPERATION_ATTENTION &&
-         (slot == SPARSEC_ATTENTION_LSE || slot == SPARSEC_ATTENTION_SINKS || slot == SPARSEC_ATTENTION_EXTRA);
+  constexpr uint32_t rows[] = {SPARSEC_ATTENTION_QUERY, SPARSEC_ATTENTION_KEY, SPARSEC_ATTENTION_VALUE,
+                               SPARSEC_ATTENTION_RESULT};
+  return kind == SPARSEC_OPERATION_ATTENTION && !llvm::is_contained(rows, slot);
 }
 
 /// Tensor stores write whole units beyond the width where that is no multiple (tensor loads do not read them), and so

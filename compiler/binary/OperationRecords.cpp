@@ -93,20 +93,30 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Spg
 
 static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, AttentionOp attention) {
   OperandList list(kernel);
-  list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery());
-  list.add(SPARSEC_ATTENTION_KEY, attention.getKey());
-  list.add(SPARSEC_ATTENTION_VALUE, attention.getValue());
+  const uint32_t queries = attention.getQueryStarts() ? SPARSEC_LAYOUT_PACKED : SPARSEC_LAYOUT_NONE;
+  const uint32_t keys = attention.getPageTable()   ? SPARSEC_LAYOUT_PAGED
+                        : attention.getKeyStarts() ? SPARSEC_LAYOUT_PACKED
+                                                   : SPARSEC_LAYOUT_NONE;
+  list.add(SPARSEC_ATTENTION_QUERY, attention.getQuery(), queries);
+  list.add(SPARSEC_ATTENTION_KEY, attention.getKey(), keys);
+  list.add(SPARSEC_ATTENTION_VALUE, attention.getValue(), keys);
   if (attention.getPattern())
     list.add(SPARSEC_ATTENTION_PATTERN, attention.getPattern());
   if (attention.getScale())
     list.add(SPARSEC_ATTENTION_SCALE, attention.getScale());
   if (attention.getSinks())
     list.add(SPARSEC_ATTENTION_SINKS, attention.getSinks());
+  for (auto [slot, sizes] : {std::pair(SPARSEC_ATTENTION_QUERY_STARTS, attention.getQueryStarts()),
+                             std::pair(SPARSEC_ATTENTION_KEY_STARTS, attention.getKeyStarts()),
+                             std::pair(SPARSEC_ATTENTION_KEY_LENGTHS, attention.getKeyLengths()),
+                             std::pair(SPARSEC_ATTENTION_PAGE_TABLE, attention.getPageTable())})
+    if (sizes)
+      list.add(slot, sizes);
   for (Value extra : attention.getExtras())
     list.add(SPARSEC_ATTENTION_EXTRA, extra);
-  list.addResult(SPARSEC_ATTENTION_RESULT, 0);
+  list.addResult(SPARSEC_ATTENTION_RESULT, 0, queries);
   if (attention.getLse())
-    list.addResult(SPARSEC_ATTENTION_LSE, 1);
+    list.addResult(SPARSEC_ATTENTION_LSE, 1, queries);
   return list.take();
 }
 

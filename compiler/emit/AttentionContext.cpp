@@ -80,19 +80,19 @@ Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange i
   return b.elementPointer(parameters.get(ParameterKind::pointer, argument), type, offset);
 }
 
-Value AttentionContext::firstInReach(Value query) {
-  return windowLeft < 0 ? Value() : b.sub(b.add(query, queryOffset()), windowLeft);
+Value AttentionContext::firstInReach(const QueryTile &tile, Value query) {
+  return windowLeft < 0 ? Value() : b.sub(b.add(query, queryOffset(tile)), windowLeft);
 }
 
-Value AttentionContext::endOfReach(Value query) {
+Value AttentionContext::endOfReach(const QueryTile &tile, Value query) {
   if (windowRight < 0)
-    return keys();
-  return b.minimum(keys(), b.add(b.add(query, queryOffset()), windowRight + 1));
+    return keys(tile);
+  return b.minimum(keys(tile), b.add(b.add(query, queryOffset(tile)), windowRight + 1));
 }
 
-Value AttentionContext::isInReach(Value query, Value key) {
-  Value reach = b.less(key, endOfReach(query));
-  if (Value first = firstInReach(query))
+Value AttentionContext::isInReach(const QueryTile &tile, Value query, Value key) {
+  Value reach = b.less(key, endOfReach(tile, query));
+  if (Value first = firstInReach(tile, query))
     reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, first));
   return reach;
 }
@@ -132,10 +132,8 @@ void AttentionContext::loadForTile(const QueryTile &tile) {
     }
 }
 
-/// The last queries, which see most with causal, come first.
-QueryTile AttentionContext::tile(Value tileRow, Value panel) {
+QueryTile AttentionContext::tile(Value tileRow, Value block) {
   QueryTile tile;
-  Value block = b.sub(b.sub(parameters.get(ParameterKind::tile_panels), 1), panel);
   tile.batch = b.divide(tileRow, heads());
   tile.head = b.sub(tileRow, b.mul(tile.batch, heads()));
   tile.keyHead = b.divide(tile.head, b.divide(heads(), size(key, 1)));
@@ -146,24 +144,30 @@ QueryTile AttentionContext::tile(Value tileRow, Value panel) {
 static Value maximum(KernelBuilder &b, Value left, Value right) { return arith::MaxSIOp::create(b, left, right); }
 
 KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
-  Value zero = b.i32(0), begin = zero, end = keys();
-  Value firstPosition = b.add(tile.first, queryOffset());
-  Value lastQuery = b.sub(b.minimum(b.add(tile.first, tileRows), queries()), 1);
+  Value zero = b.i32(0), begin = zero, end = keys(tile);
+  Value firstPosition = b.add(tile.first, queryOffset(tile));
+  Value lastQuery = b.sub(b.minimum(b.add(tile.first, tileRows), queries(tile)), 1);
   if (windowLeft >= 0)
     begin = maximum(b, zero, b.sub(firstPosition, windowLeft));
   if (windowRight >= 0)
-    end = b.minimum(end, b.add(b.add(lastQuery, queryOffset()), windowRight + 1));
+    end = b.minimum(end, b.add(b.add(lastQuery, queryOffset(tile)), windowRight + 1));
+  // A tile of packed queries may lie behind its sequence.
+  if (tile.queries)
+    end = b.select(b.less(tile.first, tile.queries), end, zero);
   Value endBlock = b.divide(b.add(maximum(b, end, zero), keyBlock - 1), keyBlock);
   return {b.divide(begin, keyBlock), b.select(b.less(begin, end), endBlock, zero)};
 }
 
-KeyLists AttentionContext::keyLists(const QueryTile &tile) {
+KeyLists AttentionContext::keyLists(const QueryTile &tile, bool isPacked) {
   Value patternHeads = patternField(SPARSEC_FIELD_HEADS);
   Value batch = b.select(b.equal(patternField(SPARSEC_FIELD_BATCHES), 1), b.i32(0), tile.batch);
   Value head = b.select(b.equal(patternHeads, 1), b.i32(0), tile.head);
-  Value number = b.add(b.mul(b.add(b.mul(batch, patternHeads), head), queryBlocks()), b.divide(tile.first, queryBlock));
-  KeyList partial = keyList(number, SPARSEC_FIELD_PARTIAL_STARTS);
-  KeyList full = keyList(number, SPARSEC_FIELD_FULL_STARTS);
+  Value rows = queryBlocks(isPacked ? size(*pattern, 0) : queries()), row = b.divide(tile.first, queryBlock);
+  Value number = b.add(b.mul(b.add(b.mul(batch, patternHeads), head), rows), row);
+  // A packed sequence may have more queries than the pattern has rows.
+  Value exists = isPacked ? b.less(row, rows) : Value();
+  KeyList partial = keyList(number, SPARSEC_FIELD_PARTIAL_STARTS, exists);
+  KeyList full = keyList(number, SPARSEC_FIELD_FULL_STARTS, exists);
   KeyLists lists;
   lists.partial = partial.first;
   lists.partialCount = partial.count;
@@ -175,13 +179,13 @@ KeyLists AttentionContext::keyLists(const QueryTile &tile) {
   return lists;
 }
 
-AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t startsField) {
-  Value starts = patternField(startsField);
+AttentionContext::KeyList AttentionContext::keyList(Value number, int64_t startsField, Value exists) {
+  Value starts = patternField(startsField), hasLists = b.isNotNull(starts);
   Value isPadded = b.equal(patternField(SPARSEC_FIELD_ENCODING), SPARSEC_PATTERN_PADDED_LISTS);
   Type i32 = b.i32Type();
   Value capacity = arith::TruncIOp::create(b, i32, patternField(SPARSEC_FIELD_CAPACITY));
   auto range = b.ifThenElse(
-      b.isNotNull(starts), {i32, i32},
+      exists ? b.logicalAnd(hasLists, exists) : hasLists, {i32, i32},
       [&] {
         Value start = b.loadElement(i32, starts, number);
         return b.ifThenElse(

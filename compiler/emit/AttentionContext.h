@@ -19,6 +19,7 @@ namespace sparsec {
 struct QueryTile {
   mlir::Value batch, head, keyHead; // keyHead: of the keys and values
   mlir::Value first;                // query
+  mlir::Value queries, keys;        // of its sequence; null: those of Q and K
 };
 
 /// Key blocks from `begin` up to `end`, i32.
@@ -53,27 +54,29 @@ struct AttentionContext : ProgramContext {
   mlir::Value heads() { return size(query, 1); }
   mlir::Value queries() { return size(query, 2); }
   mlir::Value keys() { return size(key, 2); }
-  /// Rows of the pattern.
-  mlir::Value queryBlocks() { return b.divide(b.add(queries(), queryBlock - 1), queryBlock); }
+  mlir::Value queries(const QueryTile &tile) { return tile.queries ? tile.queries : queries(); }
+  mlir::Value keys(const QueryTile &tile) { return tile.keys ? tile.keys : keys(); }
+  /// Block rows of a pattern for `queries` of each head.
+  mlir::Value queryBlocks(mlir::Value queries) { return b.divide(b.add(queries, queryBlock - 1), queryBlock); }
   /// Where query 0 stands among the keys.
-  mlir::Value queryOffset() { return b.sub(keys(), queries()); }
+  mlir::Value queryOffset(const QueryTile &tile) { return b.sub(keys(tile), queries(tile)); }
   mlir::Value size(int64_t argument, int64_t dimension) {
     return parameters.get(ParameterKind::size, argument, dimension);
   }
   /// base + sum of index * stride; the last dimension is contiguous.
   mlir::Value elementAddress(int64_t argument, mlir::Type element, mlir::ValueRange indices);
 
-  /// A tile row is a head of a batch, a panel a block of queries.
-  QueryTile tile(mlir::Value tileRow, mlir::Value panel);
+  /// A tile row is a head of a batch.
+  QueryTile tile(mlir::Value tileRow, mlir::Value block);
   /// The key blocks that causal and window leave to some query of the tile; none: begin >= end.
   KeyBlocks reachableBlocks(const QueryTile &tile);
-  /// The lists of key blocks in the program's pattern.
-  KeyLists keyLists(const QueryTile &tile);
+  /// The lists of key blocks in the program's pattern. Its block rows are those of packed queries, or of Q.
+  KeyLists keyLists(const QueryTile &tile, bool isPacked);
   // The keys that causal, window and the number of keys let a query see: the keys from a first one, null without a
   // limit at the left, up to an end.
-  mlir::Value firstInReach(mlir::Value query);
-  mlir::Value endOfReach(mlir::Value query);
-  mlir::Value isInReach(mlir::Value query, mlir::Value key);
+  mlir::Value firstInReach(const QueryTile &tile, mlir::Value query);
+  mlir::Value endOfReach(const QueryTile &tile, mlir::Value query);
+  mlir::Value isInReach(const QueryTile &tile, mlir::Value query, mlir::Value key);
   /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
   /// `replace` may give the value of an op, which is copied otherwise; `wanted` is what to return instead of what the
   /// region yields.
@@ -104,7 +107,8 @@ private:
   struct KeyList {
     mlir::Value first, count;
   };
-  KeyList keyList(mlir::Value number, int64_t startsField);
+  /// One that is empty where `exists` is false; null is true.
+  KeyList keyList(mlir::Value number, int64_t startsField, mlir::Value exists);
 };
 
 } // namespace sparsec

@@ -31,9 +31,10 @@ struct FinalRow {
 /// Writes one row of a thread.
 class RowStore {
 public:
-  RowStore(AttentionContext &context, const QueryTile &tile, Value query, FinalRow row)
+  /// Rows of the result from `end` on are not there.
+  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value end, FinalRow row)
       : context(context), b(context.b), tile(tile), query(query), m(row.m), l(row.l), alpha(row.alpha),
-        exists(b.less(query, context.queries())), hasKeys(isNotEmpty(b, l)) {}
+        exists(b.less(query, end)), hasKeys(isNotEmpty(b, l)) {}
 
   void storeOutput(ValueRange output, int64_t half);
   void storeLse();
@@ -134,8 +135,8 @@ static FinalRow joinSink(KernelBuilder &b, Value sink, Value m, Value l) {
   return {newM, b.addF(b.mulF(l, alpha), ofSink), alpha};
 }
 
-void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &tile, Value query, ValueRange output,
-                                 const RowState &rows) {
+void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &tile, Value query, Value end,
+                                 ValueRange output, const RowState &rows) {
   KernelBuilder &b = context.b;
   Value sink;
   if (context.sinks)
@@ -143,7 +144,7 @@ void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &til
   for (int64_t half = 0; half < 2; ++half) {
     Value m = rows.m[half], l = rows.l[half];
     FinalRow state = sink ? joinSink(b, sink, m, l) : FinalRow{m, l, b.f32(1)};
-    RowStore store(context, tile, b.add(query, 8 * half), state);
+    RowStore store(context, tile, b.add(query, 8 * half), end, state);
     store.storeOutput(output, half);
     if (context.lse)
       store.storeLse();

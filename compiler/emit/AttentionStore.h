@@ -9,9 +9,10 @@
 
 namespace sparsec {
 
-/// `output` in the layout of AccumulatorFragment, one slab; `query` is the first of the thread's two rows.
-void emitAttentionStore(AttentionContext &context, const QueryTile &tile, mlir::Value query, mlir::ValueRange output,
-                        const RowState &rows);
+/// `output` in the layout of AccumulatorFragment, one slab; `query` is the first of the thread's two rows of the
+/// result. Rows from `end` on are not written.
+void emitAttentionStore(AttentionContext &context, const QueryTile &tile, mlir::Value query, mlir::Value end,
+                        mlir::ValueRange output, const RowState &rows);
 
 } // namespace sparsec
 

@@ -21,7 +21,7 @@
 // keep their order. Both products compute four vectors at a time: eight registers of eight f32, enough independent sums
 // to hide the latency of a multiply-add, for two loads of vectors and four of scalars.
 
-#include "HostBuilder.h"
+#include "HostSequences.h"
 #include "InlineRegion.h"
 
 #include "sparsec/launch_info.h"
@@ -34,13 +34,6 @@ using namespace sparsec;
 
 namespace {
 
-/// A tensor in memory: the last dimension is contiguous, `strides` has the others.
-struct Tensor {
-  Value data;
-  Type elementType;
-  SmallVector<Value> strides;
-};
-
 /// One of the two lists that a pattern has for each block of queries.
 struct BlockLists {
   Value starts, indices;
@@ -48,7 +41,7 @@ struct BlockLists {
 
 /// A tile and what all its queries share.
 struct Tile {
-  Value batch, head, keyHead, blockRow, firstQuery;
+  Value head, keyHead, blockRow, firstQuery;
   Value queries;            // those of the tile that are below Sq
   Value firstKey, keyLimit; // some query may see keys in [firstKey, keyLimit)
 };
@@ -72,17 +65,16 @@ struct Lanes {
   Value begin, end;
 };
 
-class AttentionEmitter : HostBuilder {
+class AttentionEmitter : HostSequences {
 public:
   AttentionEmitter(KernelOp kernel, AttentionOp attention)
-      : HostBuilder(kernel), attention(attention), headDimension(attention.getHeadDimension()),
+      : HostSequences(kernel, attention), headDimension(attention.getHeadDimension()),
         valueDimension(attention.getValueDimension()) {}
 
   LLVM::LLVMFuncOp emit();
 
 private:
   // Parameters.
-  Tensor tensorParameter(int64_t argument, Type type);
   Value patternParameter(Type type, sparsec_field_t field);
   void emitParameters();
   void emitPatternParameters();
@@ -133,7 +125,6 @@ private:
   // The vector of dimension d of a group, in `queryPanel` and in `accumulator`.
   Value queryVector(Value group, Value d) { return add(multiply(group, constant(headDimension)), d); }
   Value sumVector(Value group, Value d) { return add(multiply(group, constant(valueDimension)), d); }
-  Value elementAddress(const Tensor &tensor, ArrayRef<Value> indices);
   Value exponential(Value x);
   Value isEqual(Value x, Value y) { return arith::CmpFOp::create(b, arith::CmpFPredicate::OEQ, x, y); }
   Value select(Value condition, Value x, Value y) { return arith::SelectOp::create(b, condition, x, y); }
@@ -146,15 +137,15 @@ private:
   static constexpr unsigned vectorAlignment = groupSize * sizeof(float);
   VectorType vectorType = VectorType::get(groupSize, f32);
 
-  AttentionOp attention;
   int64_t headDimension, valueDimension;
   Tensor query, key, value, result, lse, sinks;
-  Value heads, queryCount, keyHeads, keyCount, scale;
+  Value scale;
   Value encoding, patternBatches, patternHeads, capacity;
   BlockLists partial, full;
   SmallVector<Tensor> extras;
-  Value blockRows; // blocks of queries
-  Value position;  // Skv - Sq, that of query 0 among the keys
+  Value blockRows;   // blocks of queries of a head
+  Value patternRows; // block rows of the pattern
+  Sequence sequence; // of the tile
   // Rows of 64 keys.
   Value keyPanel, valuePanel; // D and Dv elements
   Value scores;               // a vector of queries
@@ -169,14 +160,6 @@ private:
 // Parameters
 //===----------------------------------------------------------------------===//
 
-Tensor AttentionEmitter::tensorParameter(int64_t argument, Type type) {
-  auto tensorType = cast<RankedTensorType>(type);
-  Tensor tensor{parameter(pointer, ParameterKind::pointer, argument), tensorType.getElementType(), {}};
-  for (int64_t dimension = 0; dimension + 1 < tensorType.getRank(); ++dimension)
-    tensor.strides.push_back(parameter(i64, ParameterKind::stride, argument, dimension));
-  return tensor;
-}
-
 Value AttentionEmitter::patternParameter(Type type, sparsec_field_t field) {
   return parameter(type, ParameterKind::pattern_field, argumentOf(attention.getPattern()), field);
 }
@@ -185,6 +168,11 @@ void AttentionEmitter::emitPatternParameters() {
   encoding = patternParameter(i32, SPARSEC_FIELD_ENCODING);
   int64_t argument = argumentOf(attention.getPattern());
   patternBatches = indexParameter(ParameterKind::pattern_field, argument, SPARSEC_FIELD_BATCHES);
+  patternRows = blockRows;
+  if (isPacked()) {
+    Value rows = add(sizeParameter(argument, 0), constant(queryBlock() - 1));
+    patternRows = arith::DivSIOp::create(b, rows, constant(queryBlock()));
+  }
   patternHeads = indexParameter(ParameterKind::pattern_field, argument, SPARSEC_FIELD_HEADS);
   capacity = patternParameter(i64, SPARSEC_FIELD_CAPACITY);
   partial.starts = patternParameter(pointer, SPARSEC_FIELD_PARTIAL_STARTS);
@@ -194,16 +182,13 @@ void AttentionEmitter::emitPatternParameters() {
 }
 
 void AttentionEmitter::emitParameters() {
-  auto operandParameter = [&](Value operand) { return tensorParameter(argumentOf(operand), operand.getType()); };
   int64_t resultArgument = kernel.getArgumentTypes().size();
   query = operandParameter(attention.getQuery());
   key = operandParameter(attention.getKey());
   value = operandParameter(attention.getValue());
   result = tensorParameter(resultArgument, attention.getResult().getType());
-  heads = sizeParameter(argumentOf(attention.getQuery()), 1);
-  queryCount = sizeParameter(argumentOf(attention.getQuery()), 2);
-  keyHeads = sizeParameter(argumentOf(attention.getKey()), 1);
-  keyCount = sizeParameter(argumentOf(attention.getKey()), 2);
+  emitSequenceParameters();
+  blockRows = panels(queryBlock());
   if (attention.getLse())
     lse = tensorParameter(resultArgument + 1, attention.getLse().getType());
   if (attention.getSinks())
@@ -218,13 +203,6 @@ void AttentionEmitter::emitParameters() {
     extras.push_back(operandParameter(extra));
 }
 
-Value AttentionEmitter::elementAddress(const Tensor &tensor, ArrayRef<Value> indices) {
-  Value offset = indices.empty() ? constant(0) : indices.back();
-  for (auto [index, stride] : llvm::zip_first(tensor.strides, indices))
-    offset = add(offset, multiply(stride, index));
-  return address(tensor.elementType, tensor.data, offset);
-}
-
 //===----------------------------------------------------------------------===//
 // Which keys
 //===----------------------------------------------------------------------===//
@@ -232,18 +210,18 @@ Value AttentionEmitter::elementAddress(const Tensor &tensor, ArrayRef<Value> ind
 Value AttentionEmitter::firstVisibleKey(Value query) {
   if (attention.getWindowLeft() == -1)
     return constant(0);
-  return larger(constant(0), subtract(add(query, position), constant(attention.getWindowLeft())));
+  return larger(constant(0), subtract(add(query, sequence.position), constant(attention.getWindowLeft())));
 }
 
 Value AttentionEmitter::visibleKeyLimit(Value query) {
   if (rightLimit() == -1)
-    return keyCount;
-  return smaller(keyCount, add(add(query, position), constant(rightLimit() + 1)));
+    return sequence.keys;
+  return smaller(sequence.keys, add(add(query, sequence.position), constant(rightLimit() + 1)));
 }
 
 /// The queries of a group that see a key stand side by side: those from k - right on up to k + left.
 Lanes AttentionEmitter::lanesThatSee(const Group &group, Value key) {
-  Value own = subtract(subtract(key, position), group.firstQuery);
+  Value own = subtract(subtract(key, sequence.position), group.firstQuery);
   auto inside = [&](Value lane) { return larger(constant(0), smaller(group.queries, lane)); };
   Lanes lanes{constant(0), group.queries};
   if (rightLimit() != -1)
@@ -277,7 +255,11 @@ std::pair<Value, Value> AttentionEmitter::emitListRange(const BlockLists &lists,
 
 void AttentionEmitter::emitList(const Tile &tile, const BlockLists &lists, bool isPartial) {
   Value none = LLVM::ZeroOp::create(b, pointer);
-  auto exists = scf::IfOp::create(b, LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, lists.starts, none).getResult());
+  Value hasLists = LLVM::ICmpOp::create(b, LLVM::ICmpPredicate::ne, lists.starts, none);
+  if (isPacked()) // a sequence may have more queries than the pattern has rows
+    hasLists = arith::AndIOp::create(b, hasLists,
+                                     arith::CmpIOp::create(b, arith::CmpIPredicate::slt, tile.blockRow, patternRows));
+  auto exists = scf::IfOp::create(b, hasLists);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(exists.thenBlock());
 
@@ -286,8 +268,9 @@ void AttentionEmitter::emitList(const Tile &tile, const BlockLists &lists, bool 
     Value isOne = arith::CmpIOp::create(b, arith::CmpIPredicate::eq, count, constant(1));
     return select(isOne, constant(0), index);
   };
-  Value list = add(multiply(broadcast(patternBatches, tile.batch), patternHeads), broadcast(patternHeads, tile.head));
-  list = add(multiply(list, blockRows), tile.blockRow);
+  Value list =
+      add(multiply(broadcast(patternBatches, sequence.number), patternHeads), broadcast(patternHeads, tile.head));
+  list = add(multiply(list, patternRows), tile.blockRow);
   auto [begin, end] = emitListRange(lists, list);
   Value size = constant(attention.getPattern().getType().getKeyBlock());
   loop(begin, end, [&](Value entry) {
@@ -305,7 +288,7 @@ void AttentionEmitter::emitKeys(const Tile &tile, Value firstKey, Value keyLimit
   loop(begin, end, [&](Value index) {
     Chunk chunk;
     chunk.firstKey = multiply(index, size);
-    chunk.keys = inside(keyCount, chunk.firstKey, rowSize);
+    chunk.keys = inside(sequence.keys, chunk.firstKey, rowSize);
     emitUnpack(tile, chunk);
     forGroups(tile, [&](Group group) { emitGroup(tile, chunk, group, isMasked); });
   });
@@ -333,7 +316,9 @@ void AttentionEmitter::emitQueries(const Tile &tile) {
        [&](Value index) { storeVector(constantVector(0), queryPanel, index); });
   forGroups(tile, [&](Group group) {
     loop(constant(0), group.queries, [&](Value lane) {
-      Value row = elementAddress(query, {tile.batch, tile.head, add(group.firstQuery, lane), constant(0)});
+      SmallVector<Value> place = queryPlace(sequence, tile.head, add(group.firstQuery, lane));
+      place.push_back(constant(0));
+      Value row = elementAddress(query, place);
       loop(constant(0), constant(headDimension), [&](Value d) {
         store(toF32(load(query.elementType, row, d)), vectorAddress(queryPanel, queryVector(group.index, d)), lane);
       });
@@ -343,8 +328,8 @@ void AttentionEmitter::emitQueries(const Tile &tile) {
 
 /// Keys beyond Skv keep what was there before: they only reach scores that are not used.
 void AttentionEmitter::emitUnpack(const Tile &tile, const Chunk &chunk) {
-  auto unpack = [&](const Tensor &tensor, int64_t width, Value panel, Value column) {
-    Value from = elementAddress(tensor, {tile.batch, tile.keyHead, add(chunk.firstKey, column), constant(0)});
+  auto unpack = [&](const Tensor &tensor, int64_t width, Value panel, Value column, ArrayRef<Value> place) {
+    Value from = elementAddress(tensor, place);
     auto narrow = VectorType::get(groupSize, tensor.elementType);
     unsigned alignment = tensor.elementType.getIntOrFloatBitWidth() / 8;
     int64_t vectors = width / groupSize;
@@ -356,8 +341,10 @@ void AttentionEmitter::emitUnpack(const Tile &tile, const Chunk &chunk) {
     }
   };
   loop(constant(0), chunk.keys, [&](Value column) {
-    unpack(key, headDimension, keyPanel, column);
-    unpack(value, valueDimension, valuePanel, column);
+    SmallVector<Value> place = keyPlace(sequence, tile.keyHead, add(chunk.firstKey, column));
+    place.push_back(constant(0));
+    unpack(key, headDimension, keyPanel, column, place);
+    unpack(value, valueDimension, valuePanel, column, place);
   });
 }
 
@@ -414,7 +401,7 @@ void AttentionEmitter::emitRegions(const Tile &tile, const Chunk &chunk, const G
     Lanes lanes = lanesThatSee(group, key);
     loop(lanes.begin, lanes.end, [&](Value lane) {
       Value score = load(f32, row, lane), query = add(group.firstQuery, lane);
-      SmallVector<Value> arguments{score, asI32(tile.batch), asI32(tile.head), asI32(query), asI32(key)};
+      SmallVector<Value> arguments{score, asI32(sequence.number), asI32(tile.head), asI32(query), asI32(key)};
       if (attention.hasScore())
         score = emitRegion(attention.getScore(), arguments);
       if (isMasked) {
@@ -531,7 +518,10 @@ void AttentionEmitter::emitResult(const Tile &tile) {
 
 void AttentionEmitter::emitResultRow(const Tile &tile, const Group &group, Value lane) {
   Value number = add(group.firstQuery, lane);
-  Value to = elementAddress(result, {tile.batch, tile.head, number, constant(0)});
+  SmallVector<Value> place = queryPlace(sequence, tile.head, number);
+  Value lsePlace = attention.getLse() ? elementAddress(lse, place) : Value();
+  place.push_back(constant(0));
+  Value to = elementAddress(result, place);
   loop(constant(0), constant(valueDimension), [&](Value d) {
     Value mean = load(f32, vectorAddress(accumulator, sumVector(group.index, d)), lane);
     store(fromF32(mean, result.elementType), to, d);
@@ -541,8 +531,7 @@ void AttentionEmitter::emitResultRow(const Tile &tile, const Group &group, Value
   Value sum = load(f32, vectorAddress(sums, group.index), lane);
   Value maximum = load(f32, vectorAddress(maxima, group.index), lane);
   Value logarithm = arith::AddFOp::create(b, maximum, math::LogOp::create(b, sum));
-  LLVM::StoreOp::create(b, select(isEqual(sum, f32Constant(0)), f32Constant(-INFINITY), logarithm),
-                        elementAddress(lse, {tile.batch, tile.head, number}));
+  LLVM::StoreOp::create(b, select(isEqual(sum, f32Constant(0)), f32Constant(-INFINITY), logarithm), lsePlace);
 }
 
 void AttentionEmitter::emitTile(Value index) {
@@ -550,12 +539,21 @@ void AttentionEmitter::emitTile(Value index) {
   tile.blockRow = arith::RemSIOp::create(b, index, blockRows);
   Value headIndex = arith::DivSIOp::create(b, index, blockRows);
   tile.head = arith::RemSIOp::create(b, headIndex, heads);
-  tile.batch = arith::DivSIOp::create(b, headIndex, heads);
+  QueryBlock block{arith::DivSIOp::create(b, headIndex, heads), tile.blockRow};
+  if (isPacked())
+    block = blockOfPanel(tile.blockRow, queryBlock());
+  tile.blockRow = block.block;
+  sequence = sequenceOf(block.sequence);
   tile.keyHead = arith::DivSIOp::create(b, multiply(tile.head, keyHeads), heads);
   tile.firstQuery = multiply(tile.blockRow, constant(queryBlock()));
-  tile.queries = inside(queryCount, tile.firstQuery, queryBlock());
+  tile.queries = inside(sequence.queries, tile.firstQuery, queryBlock());
   tile.firstKey = firstVisibleKey(tile.firstQuery);
   tile.keyLimit = visibleKeyLimit(subtract(add(tile.firstQuery, tile.queries), constant(1)));
+  // A panel of packed queries may be behind its sequence.
+  if (isPacked()) {
+    Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, tile.queries, constant(0));
+    tile.keyLimit = select(isThere, tile.keyLimit, constant(0));
+  }
 
   emitQueries(tile);
   loop(constant(0), constant(queryBlock() / groupSize * valueDimension),
@@ -568,7 +566,7 @@ void AttentionEmitter::emitTile(Value index) {
     emitList(tile, partial, /*isPartial=*/true);
     emitList(tile, full, /*isPartial=*/false);
   } else {
-    emitKeys(tile, constant(0), keyCount, attention.hasMask());
+    emitKeys(tile, constant(0), sequence.keys, attention.hasMask());
   }
   emitResult(tile);
 }
@@ -583,8 +581,6 @@ LLVM::LLVMFuncOp AttentionEmitter::emit() {
   sums = buffer(queryBlock() / rowSize);
   scores = buffer(groupSize);
   emitParameters();
-  blockRows = arith::DivSIOp::create(b, add(queryCount, constant(queryBlock() - 1)), constant(queryBlock()));
-  position = subtract(keyCount, queryCount);
   return finish({queryBlock(), rowSize, headDimension}, [&](Value tile) { emitTile(tile); });
 }
 

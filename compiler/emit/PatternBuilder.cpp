@@ -48,7 +48,7 @@ private:
 
 /// The block of queries that a list is for.
 QueryTile PatternBuilderEmitter::tileOf(Value list) {
-  Value rows = context.queryBlocks(), heads = context.patternField(SPARSEC_FIELD_HEADS);
+  Value rows = context.queryBlocks(context.queries()), heads = context.patternField(SPARSEC_FIELD_HEADS);
   Value headNumber = b.divide(list, rows);
   QueryTile tile;
   tile.head = b.modulo(headNumber, heads);
@@ -90,7 +90,7 @@ Value PatternBuilderEmitter::seenByLane(const QueryTile &tile, Value firstKey, V
   int64_t keysPerLane = context.keyBlock / lanes;
   Value query = b.add(tile.first, b.divide(index, keysPerLane));
   Value key = b.add(b.add(firstKey, lane), b.mul(b.modulo(index, keysPerLane), lanes));
-  Value counts = b.logicalAnd(b.less(query, context.queries()), context.isInReach(query, key));
+  Value counts = b.logicalAnd(b.less(query, context.queries()), context.isInReach(tile, query, key));
   Value isVisible = context.applyRegion(*context.softmax.mask, {tile.batch, tile.head, query, key});
   return b.select(counts, b.select(isVisible, b.i32(visible), b.i32(hidden)), b.i32(nothing));
 }

@@ -424,6 +424,11 @@ Value ProgramEmitter::turnBarrier(Value turn, int64_t firstBarrier) {
   return context.schedule.getConcurrentTiles() == 1 ? number : b.add(number, b.mul(tileOfCta, turnsOfTile));
 }
 
+void ProgramEmitter::barrierOfGroup(RoleOp role, int64_t firstBarrier) {
+  Value number = b.add(b.add(b.mul(tileOfCta, role.getCount()), group), firstBarrier);
+  ptx::barrierNamed(b, number, threadsOfWarpgroup);
+}
+
 void ProgramEmitter::setIssuer(int64_t offset, Value issuer) {
   b.ifThen(isFirstThread(), [&] { ptx::storeRelaxed(b, b.byteOffset(context.sharedMemory, offset), issuer); });
 }

@@ -27,6 +27,8 @@ public:
 
   Ring &ringOf(mlir::Value ring) { return rings.find(ring)->second; }
   Ring::State slotOf(mlir::Value cursor) { return values.state<Ring::State>(cursor); }
+  /// The threads of a warpgroup of the role wait for each other, at a named barrier for each group of the CTA.
+  void barrierOfGroup(RoleOp role, int64_t firstBarrier);
   void setWalk(mlir::Value steps, std::unique_ptr<StepWalk> walk) { walks[steps] = std::move(walk); }
 
   ProgramContext &context;

@@ -5,6 +5,7 @@
 #include "AttentionStore.h"
 #include "KeySteps.h"
 #include "KeyWalk.h"
+#include "Sequences.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -17,6 +18,10 @@ static constexpr int64_t rowsOfWarp = 16;
 bool SoftmaxSteps::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
       .Case([&](QueryTileOp op) { return emitQueryTile(op), true; })
+      .Case([&](PackedTileOp op) { return values.assign(op.getResults(), emitPackedTile(context, values, op)), true; })
+      .Case([&](SequenceOp op) { return values.assign(op.getResults(), emitSequence(context, values, op)), true; })
+      .Case([&](FindPageOp op) { return values.assign(op.getResults(), emitFindPage(context, values, op)), true; })
+      .Case([&](ClearRowsOp op) { return emitClearRows(program, op), true; })
       .Case([&](KeyListsOp op) { return emitKeyLists(op), true; })
       .Case([&](WalkKeysOp op) { return emitWalk(op), true; })
       .Case([&](KeyStepsOp op) { return emitKeySteps(op), true; })
@@ -37,7 +42,10 @@ bool SoftmaxSteps::emit(Operation &op) {
 //===----------------------------------------------------------------------===//
 
 void SoftmaxSteps::emitQueryTile(QueryTileOp op) {
-  QueryTile tile = context.tile(values.one(op.getTileRow()), values.one(op.getPanel()));
+  Value panel = values.one(op.getPanel()), block = panel;
+  if (!op.getForward())
+    block = b.sub(b.sub(context.parameters.get(ParameterKind::tile_panels), 1), panel);
+  QueryTile tile = context.tile(values.one(op.getTileRow()), block);
   values.assign(op.getResults(), {tile.batch, tile.head, tile.keyHead, tile.first});
 }
 
@@ -46,7 +54,15 @@ void SoftmaxSteps::emitKeyLists(KeyListsOp op) {
   tile.batch = values.one(op.getBatch());
   tile.head = values.one(op.getHead());
   tile.first = values.one(op.getFirst());
-  values.set(op, packState(context.keyLists(tile)));
+  values.set(op, packState(context.keyLists(tile, op.getPacked())));
+}
+
+/// `sizes` are the queries and keys of a sequence, or none.
+static void setSizes(QueryTile &tile, ArrayRef<Value> sizes) {
+  if (sizes.empty())
+    return;
+  tile.queries = sizes[0];
+  tile.keys = sizes[1];
 }
 
 /// Cursors are carried in one register, because a role of one thread has few.
@@ -76,6 +92,7 @@ void SoftmaxSteps::emitWalk(WalkKeysOp op) {
   };
   QueryTile tile;
   tile.first = values.one(op.getFirst());
+  setSizes(tile, values.flat(op.getSizes()));
   KeyLists lists;
   if (op.getLists())
     lists = values.state<KeyLists>(op.getLists());
@@ -93,6 +110,7 @@ void SoftmaxSteps::emitWalk(WalkKeysOp op) {
 void SoftmaxSteps::emitKeySteps(KeyStepsOp op) {
   QueryTile tile;
   tile.first = values.one(op.getFirst());
+  setSizes(tile, values.flat(op.getSizes()));
   KeyLists lists;
   if (op.getLists())
     lists = values.state<KeyLists>(op.getLists());
@@ -120,6 +138,7 @@ void SoftmaxSteps::emitTileSoftmax(TileSoftmaxOp op) {
   tile.batch = values.one(op.getBatch());
   tile.head = values.one(op.getHead());
   tile.first = values.one(op.getFirst());
+  setSizes(tile, values.flat(op.getSizes()));
   Value row = b.add(values.one(op.getRow()), threadRow());
   softmaxes[op] = {OnlineSoftmax::create(context, tile), b.add(tile.first, row)};
 }
@@ -175,5 +194,6 @@ void SoftmaxSteps::emitStore(StoreRowsOp op) {
   tile.batch = values.one(op.getAt()[0]);
   tile.head = values.one(op.getAt()[1]);
   Value query = b.add(values.one(op.getAt()[2]), threadRow());
-  emitAttentionStore(context, tile, query, values.sums(op.getOutput()), rowsOf(op.getState()));
+  Value end = op.getEnd() ? values.one(op.getEnd()) : context.queries();
+  emitAttentionStore(context, tile, query, end, values.sums(op.getOutput()), rowsOf(op.getState()));
 }

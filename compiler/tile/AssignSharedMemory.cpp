@@ -17,7 +17,7 @@ using namespace sparsec;
 namespace {
 
 /// Barrier 0 is that of the whole CTA.
-constexpr int64_t firstTurnBarrier = 1;
+constexpr int64_t firstTurnBarrier = 1, turnsOfTile = 2;
 
 int64_t bytesOf(Type type) {
   auto buffer = cast<BufferType>(type);
@@ -78,6 +78,8 @@ private:
     program.walk([&](IssueEndOp op) { op.setOffset(issuer); });
     program.walk([&](TurnWaitOp op) { op.setFirstBarrier(firstTurnBarrier); });
     program.walk([&](TurnPassOp op) { op.setFirstBarrier(firstTurnBarrier); });
+    const int64_t tiles = program.getSchedule().getConcurrentTiles();
+    program.walk([&](ClearRowsOp op) { op.setFirstBarrier(firstTurnBarrier + turnsOfTile * tiles); });
   }
 };
 

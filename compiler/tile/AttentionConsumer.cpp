@@ -37,9 +37,11 @@ private:
     Value output;        // the sums of O
     Value probabilities; // of the step before
     Value rows;          // m and l
+    /// Where sequences have sizes of their own: for each block of the step before, its number of keys that count.
+    Values counts;
 
-    SmallVector<Value> values() const { return {keys, block, second, output, probabilities, rows}; }
-    static Progress of(ValueRange values) { return {values[0], values[1], values[2], values[3], values[4], values[5]}; }
+    Values values() const;
+    static Progress of(ValueRange values);
   };
   /// A tile after its last step.
   struct FinishedTile {
@@ -56,7 +58,8 @@ private:
   Progress nextStep(const NextTile &tile, const Progress &progress);
   Progress waitForStep(Progress progress, Value cursor);
   Value issueScores(const NextTile &tile, Value keys, ValueRange messages);
-  Value issueOutput(Value probabilities, Value cursor, Value output);
+  Value issueOutput(const Progress &progress, Value cursor);
+  Values countsOf(const Step &step);
   Step stepOf(ValueRange messages) {
     return AttentionRole::stepOf(messages.take_front(parts.blocksPerStep), parts.keyBlock);
   }
@@ -80,8 +83,19 @@ private:
   /// nothing.
   bool yieldsToIssuer() { return schedule.getConcurrentTiles() > 2 && !form.hasFixedShift(); }
 
+  SequenceTile sequenceTile;
   Value keptQueries; // of the tile; null where products read queries from shared memory
 };
+
+AttentionConsumer::Values AttentionConsumer::Progress::values() const {
+  Values all{keys, block, second, output, probabilities, rows};
+  llvm::append_range(all, counts);
+  return all;
+}
+
+AttentionConsumer::Progress AttentionConsumer::Progress::of(ValueRange values) {
+  return {values[0], values[1], values[2], values[3], values[4], values[5], Values(values.drop_front(6))};
+}
 
 void AttentionConsumer::build() {
   makeViews();
@@ -106,13 +120,13 @@ AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value 
 
 /// Queries that move to registers leave their slot at once.
 AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
-  auto tile = QueryTileOp::create(b, parts.query, parts.key, next.tileRow, next.panel, schedule.getTileM());
+  sequenceTile = parts.makeTile(b, next.tileRow, next.panel);
   if (keepsQueries()) {
     keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, next.queries);
     release(parts.queryRing, next.queries);
   }
   auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, next.keys);
-  softmax = makeSoftmax(tile);
+  softmax = makeSoftmax(sequenceTile);
   FinishedTile none = {next.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
   auto branch = scf::IfOp::create(b, ValueRange(none.values()).getTypes(), isNot(wait.getResult(0), endOfList),
                                   /*withElseRegion=*/true);
@@ -123,10 +137,8 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, skipSteps(next, none).values());
   }
-  StoreRowsOp store = parts.store;
-  Value query = add(b, tile.getFirst(), groupRow);
-  StoreRowsOp::create(b, branch.getResult(1), branch.getResult(2), ValueRange{tile.getBatch(), tile.getHead(), query},
-                      store.getResult(), store.getLse(), store.getSinks());
+  Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
+  parts.makeStore(b, sequenceTile, query, branch.getResult(1), branch.getResult(2));
   Value queries = NextOp::create(b, parts.queryRing, next.queries);
   return waitForTile(queries, branch.getResult(0));
 }
@@ -135,13 +147,13 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
 /// are there, so that the next tile's arrive while this one is finished.
 AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &tile, ValueRange firstMessages) {
   SmallVector<Value> last = loop(
-      firstStep(tile, firstMessages).values(), {"slot", "block", "second", "output", "probabilities", "rows"},
+      firstStep(tile, firstMessages).values(), {"slot", "block", "second", "output", "probabilities", "rows", "count"},
       [&](ValueRange progress) { return isNot(progress[1], endOfList); },
       [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
   releaseQueries(tile);
 
   Progress progress = Progress::of(last); // the messages are those of the last values
-  Value output = sums(issueOutput(progress.probabilities, progress.keys, progress.output), /*outstanding=*/0);
+  Value output = sums(issueOutput(progress, progress.keys), /*outstanding=*/0);
   release(parts.keyRing, progress.keys);
   Value keys = advance(progress.keys);
   return {keys, output, SumRowsOp::create(b, stateType(), progress.rows)};
@@ -179,6 +191,7 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, V
   progress.probabilities = fragmentOf(exponentials.probabilities);
   progress.rows = exponentials.rows;
   progress.output = ZeroOp::create(b, outputType());
+  progress.counts = countsOf(step);
   return waitForStep(progress, tile.keys);
 }
 
@@ -189,7 +202,7 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   beginProducts();
   Value product = issueScores(tile, keys, messages);
   WaitOp::create(b, TypeRange(), parts.keyRing, values);
-  Value output = issueOutput(progress.probabilities, values, progress.output);
+  Value output = issueOutput(progress, values);
   endProducts();
   Value scores = sums(product, /*outstanding=*/1);
   release(parts.keyRing, keys);
@@ -215,6 +228,7 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   }
   next.rows = exponentials.rows;
   next.probabilities = fragmentOf(exponentials.probabilities);
+  next.counts = countsOf(step);
   return waitForStep(next, values);
 }
 
@@ -226,11 +240,21 @@ Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRang
                            keyView, keys, bias, parts.headDimension);
 }
 
-/// O + P V of a step.
-Value AttentionConsumer::issueOutput(Value probabilities, Value cursor, Value output) {
+/// O + P V of the step before, whose values are in the slot.
+Value AttentionConsumer::issueOutput(const Progress &progress, Value cursor) {
+  if (!progress.counts.empty())
+    ClearRowsOp::create(b, parts.valueRing, cursor, progress.counts, /*first_barrier=*/IntegerAttr());
   auto type = PendingType::get(context, rowsOfGroup, parts.valueDimension);
-  return ProductOp::create(b, type, probabilities, /*a_cursor=*/Value(), valueView, cursor, output,
+  return ProductOp::create(b, type, progress.probabilities, /*a_cursor=*/Value(), valueView, cursor, progress.output,
                            schedule.getTileN());
+}
+
+AttentionConsumer::Values AttentionConsumer::countsOf(const Step &step) {
+  Values counts;
+  if (SequenceOp sequence = sequenceTile.sequence)
+    for (Value key : step.keys)
+      counts.push_back(arith::SubIOp::create(b, sequence.getKeys(), key));
+  return counts;
 }
 
 Value AttentionConsumer::sums(Value pending, int64_t outstanding) {

@@ -15,10 +15,35 @@ inline constexpr int64_t endOfTiles = -1;
 /// This number in place of the first block says that the list has ended. It comes with the last values of a tile.
 inline constexpr int64_t endOfList = -1;
 
+/// A tile of queries, and its sequence where sequences have sizes of their own.
+struct SequenceTile {
+  QueryTileOp tile;
+  SequenceOp sequence; // or null
+
+  /// The queries and keys of the sequence, where they are not those of Q and K.
+  llvm::SmallVector<mlir::Value> sizes();
+};
+
 struct AttentionParts {
   explicit AttentionParts(ProgramOp program);
   mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, mlir::StringRef name, int64_t stages, int64_t rows,
                        int64_t columns, bool hasMessages);
+  /// A tile and its sequence. Of packed queries, row and panel are those that sparsec.packed_tile gives.
+  SequenceTile makeTile(mlir::ImplicitLocOpBuilder &b, mlir::Value tileRow, mlir::Value panel);
+  mlir::Value makeLists(mlir::ImplicitLocOpBuilder &b, QueryTileOp tile);
+  // The coordinates of rows of the tile: those of Q from its query `row` on, and of K and V from a key of its sequence
+  // on. Pages have coordinates for one page.
+  llvm::SmallVector<mlir::Value> queryCoordinates(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile,
+                                                  mlir::Value row);
+  llvm::SmallVector<mlir::Value> keyCoordinates(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile,
+                                                mlir::Value key);
+  /// Of `keys` rows of K or V that follow one another in a sequence, as many as follow one another in memory.
+  int64_t contiguousKeys(int64_t keys);
+  /// Writes the rows of a group, which begin at its query `row`.
+  void makeStore(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile, mlir::Value row, mlir::Value output,
+                 mlir::Value state);
+  bool hasSequences() { return keyLoop.getQueryStarts() || keyLoop.getKeyStarts() || keyLoop.getKeyLengths(); }
+  bool hasPackedQueries() { return bool(keyLoop.getQueryStarts()); }
   /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the
   /// diagonal: from there m rises less often.
   bool startsAtEnd() { return !keyLoop.getPattern() && !softmax.getScore().empty(); }

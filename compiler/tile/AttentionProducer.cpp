@@ -21,11 +21,15 @@ public:
 
 private:
   void buildTile(ValueRange arguments);
-  Value walkKeys(QueryTileOp tile, Value lists, Value cursor);
-  SmallVector<Value> sendStep(QueryTileOp tile, ValueRange blocks, Value cursor, ValueRange sent);
-  Value sendLast(QueryTileOp tile, Value cursor, ValueRange sent);
-  Value sendRows(Value source, QueryTileOp tile, ValueRange blocks, ValueRange messages, Value cursor);
+  Value walkKeys(SequenceTile tile, Value lists, Value cursor);
+  SmallVector<Value> sendStep(const SequenceTile &tile, ValueRange blocks, Value cursor, ValueRange sent);
+  Value sendLast(const SequenceTile &tile, Value cursor, ValueRange sent);
+  Value sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages, Value cursor);
+  void copyBlock(Value source, const SequenceTile &tile, Value firstKey, int64_t firstRow, Value cursor);
   void postMessages(Value ring, ValueRange messages, Value cursor);
+  int64_t columnsOf(Value source) { return source == parts.value ? parts.valueDimension : parts.headDimension; }
+  /// A slot has room for the wider one of keys and values.
+  int64_t slotColumns() { return std::max(parts.headDimension, parts.valueDimension); }
   Value next(Value cursor) { return NextOp::create(b, parts.keyRing, cursor); }
   Value isNone(Value block) { return arith::CmpIOp::create(b, arith::CmpIPredicate::eq, block, none()); }
   Value none() { return i32(b, WalkKeysOp::noBlock); }
@@ -50,24 +54,28 @@ void AttentionProducer::build() {
 
 void AttentionProducer::buildTile(ValueRange arguments) {
   Value tileRow = arguments[0], panel = arguments[1], queries = arguments[2], keys = arguments[3];
-  auto tile = QueryTileOp::create(b, parts.query, parts.key, tileRow, panel, parts.schedule.getTileM());
-  Value lists;
-  if (Value pattern = parts.keyLoop.getPattern())
-    lists = KeyListsOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst());
+  if (parts.hasPackedQueries()) {
+    auto packed =
+        PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, panel, parts.schedule.getTileM());
+    tileRow = packed.getTileRow();
+    panel = packed.getBlock();
+  }
+  SequenceTile tile = parts.makeTile(b, tileRow, panel);
+  Value lists = parts.makeLists(b, tile.tile);
 
   AcquireOp::create(b, parts.queryRing, queries);
   PostOp::create(b, parts.queryRing, queries, ValueRange{tileRow, panel}, /*empty=*/false);
-  CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
-                 parts.queryRing, queries, /*index=*/0);
+  CopyOp::create(b, parts.query, parts.queryCoordinates(b, tile, tile.tile.getFirst()), parts.queryRing, queries,
+                 /*index=*/0);
   keys = walkKeys(tile, lists, keys);
   YieldOp::create(b, ValueRange{NextOp::create(b, parts.queryRing, queries), keys});
 }
 
 /// Gives the cursor behind all keys and values of the tile.
-Value AttentionProducer::walkKeys(QueryTileOp tile, Value lists, Value cursor) {
+Value AttentionProducer::walkKeys(SequenceTile tile, Value lists, Value cursor) {
   SmallVector<Value> inits{cursor};
   inits.append(parts.blocksPerStep, none());
-  auto walk = WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.getFirst(), inits,
+  auto walk = WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.tile.getFirst(), tile.sizes(), inits,
                                  parts.schedule.getTileM(), parts.blocksPerStep, parts.keyLoop.getCausal(),
                                  parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.chunks);
   {
@@ -84,7 +92,8 @@ Value AttentionProducer::walkKeys(QueryTileOp tile, Value lists, Value cursor) {
 
 /// `sent` are the blocks of the step before, whose values are still to be sent, or none. Gives the next cursor and the
 /// blocks of this step.
-SmallVector<Value> AttentionProducer::sendStep(QueryTileOp tile, ValueRange blocks, Value cursor, ValueRange sent) {
+SmallVector<Value> AttentionProducer::sendStep(const SequenceTile &tile, ValueRange blocks, Value cursor,
+                                               ValueRange sent) {
   SmallVector<Value> messages(blocks);
   messages.resize(2, none());
   Value behindKeys = sendRows(parts.key, tile, blocks, messages, cursor);
@@ -95,7 +104,7 @@ SmallVector<Value> AttentionProducer::sendStep(QueryTileOp tile, ValueRange bloc
   return result;
 }
 
-Value AttentionProducer::sendLast(QueryTileOp tile, Value cursor, ValueRange sent) {
+Value AttentionProducer::sendLast(const SequenceTile &tile, Value cursor, ValueRange sent) {
   SmallVector<Value> end{i32(b, endOfList), i32(b, 0)};
   return choose(
       isNone(sent[0]), [&] { return postMessages(parts.keyRing, end, cursor), next(cursor); },
@@ -103,28 +112,34 @@ Value AttentionProducer::sendLast(QueryTileOp tile, Value cursor, ValueRange sen
 }
 
 /// Keys or values of a step. A step that is not full gets its first block twice.
-Value AttentionProducer::sendRows(Value source, QueryTileOp tile, ValueRange blocks, ValueRange messages,
+Value AttentionProducer::sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages,
                                   Value cursor) {
   SmallVector<Value> rows;
   for (Value block : blocks) {
     Value loaded = rows.empty() ? block : arith::SelectOp::create(b, isNone(block), blocks[0], block);
     rows.push_back(KeyBlockOp::create(b, loaded, parts.keyBlock).getKey());
   }
-  // A slot has room for the wider one of keys and values.
-  int64_t columns = source == parts.value ? parts.valueDimension : parts.headDimension;
-  bool fillsSlot = columns == std::max(parts.headDimension, parts.valueDimension);
-  int64_t bytes = int64_t(parts.schedule.getTileN()) * columns * parts.element.getIntOrFloatBitWidth() / 8;
+  bool fillsSlot = columnsOf(source) == slotColumns();
+  int64_t bytes = int64_t(parts.schedule.getTileN()) * columnsOf(source) * parts.element.getIntOrFloatBitWidth() / 8;
   AcquireOp::create(b, parts.keyRing, cursor);
   PostOp::create(b, parts.keyRing, cursor, messages, fillsSlot ? Value() : i32(b, bytes), /*empty=*/false);
-  for (auto [index, row] : llvm::enumerate(rows)) {
-    auto copy = CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), row, i32(b, 0)}, parts.keyRing,
-                               cursor, /*index=*/0);
-    if (!fillsSlot)
-      copy.setColumns(columns);
-    if (rows.size() > 1)
-      copy.setRows(ArrayRef<int64_t>{int64_t(index) * parts.keyBlock, parts.keyBlock});
-  }
+  for (auto [index, row] : llvm::enumerate(rows))
+    copyBlock(source, tile, row, int64_t(index) * parts.keyBlock, cursor);
   return next(cursor);
+}
+
+/// A block of keys or values from `firstKey` on, to the rows of the slot from `firstRow` on.
+void AttentionProducer::copyBlock(Value source, const SequenceTile &tile, Value firstKey, int64_t firstRow,
+                                  Value cursor) {
+  const int64_t rows = parts.contiguousKeys(parts.keyBlock), slotRows = parts.schedule.getTileN();
+  for (int64_t row = 0; row < parts.keyBlock; row += rows) {
+    Value key = row == 0 ? firstKey : add(b, firstKey, i32(b, row));
+    auto copy = CopyOp::create(b, source, parts.keyCoordinates(b, tile, key), parts.keyRing, cursor, /*index=*/0);
+    if (int64_t columns = columnsOf(source); columns < slotColumns())
+      copy.setColumns(columns);
+    if (rows < slotRows)
+      copy.setRows(ArrayRef<int64_t>{firstRow + row, rows});
+  }
 }
 
 /// A slot with messages alone.

@@ -20,10 +20,11 @@ void AttentionRole::makeViews() {
   valueView = view("v_view", parts.valueRing, Value(), schedule.getTileN(), parts.valueDimension, Major::mn);
 }
 
-Value AttentionRole::makeSoftmax(QueryTileOp tile) {
+Value AttentionRole::makeSoftmax(SequenceTile tile) {
   SoftmaxOp op = parts.softmax;
-  auto made = TileSoftmaxOp::create(b, tile.getBatch(), tile.getHead(), tile.getFirst(), groupRow, op.getScale(),
-                                    op.getExtras(), op.getCausal(), op.getWindowAttr());
+  QueryTileOp at = tile.tile;
+  auto made = TileSoftmaxOp::create(b, at.getBatch(), at.getHead(), at.getFirst(), groupRow, tile.sizes(),
+                                    op.getScale(), op.getExtras(), op.getCausal(), op.getWindowAttr());
   IRMapping mapping;
   op.getScore().cloneInto(&made.getScore(), mapping);
   op.getMask().cloneInto(&made.getMask(), mapping);

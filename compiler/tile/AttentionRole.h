@@ -28,7 +28,7 @@ protected:
   };
 
   void makeViews();
-  mlir::Value makeSoftmax(QueryTileOp tile);
+  mlir::Value makeSoftmax(SequenceTile tile);
   /// `keys` are those of a block.
   Step stepOf(mlir::ValueRange blocks, int64_t keys);
   Exponentials exponentiate(mlir::Value scores, mlir::Value rows, const Step &step);

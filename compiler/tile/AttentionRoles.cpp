@@ -42,6 +42,59 @@ Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t 
   return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), hasMessages);
 }
 
+SmallVector<Value> SequenceTile::sizes() {
+  return sequence ? SmallVector<Value>{sequence.getQueries(), sequence.getKeys()} : SmallVector<Value>();
+}
+
+SequenceTile AttentionParts::makeTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {
+  SequenceTile made;
+  made.tile = QueryTileOp::create(b, query, key, tileRow, panel, schedule.getTileM(), /*forward=*/hasPackedQueries());
+  if (hasSequences())
+    made.sequence = SequenceOp::create(b, query, key, made.tile.getBatch(), keyLoop.getQueryStarts(),
+                                       keyLoop.getKeyStarts(), keyLoop.getKeyLengths(), keyLoop.getPageTable());
+  return made;
+}
+
+Value AttentionParts::makeLists(ImplicitLocOpBuilder &b, QueryTileOp tile) {
+  Value pattern = keyLoop.getPattern();
+  return pattern ? KeyListsOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst(),
+                                      /*packed=*/hasPackedQueries())
+                 : Value();
+}
+
+SmallVector<Value> AttentionParts::queryCoordinates(ImplicitLocOpBuilder &b, const SequenceTile &tile, Value row) {
+  QueryTileOp at = tile.tile;
+  SequenceOp sequence = tile.sequence;
+  if (hasPackedQueries())
+    return {i32(b, 0), at.getHead(), add(b, sequence.getQueryRow(), row), i32(b, 0)};
+  return {at.getBatch(), at.getHead(), row, i32(b, 0)};
+}
+
+SmallVector<Value> AttentionParts::keyCoordinates(ImplicitLocOpBuilder &b, const SequenceTile &tile, Value first) {
+  QueryTileOp at = tile.tile;
+  SequenceOp sequence = tile.sequence;
+  if (Value table = keyLoop.getPageTable()) {
+    auto page = FindPageOp::create(b, table, key, at.getBatch(), first, sequence.getKeys());
+    return {page.getPage(), at.getKeyHead(), page.getPageRow(), i32(b, 0)};
+  }
+  if (keyLoop.getKeyStarts())
+    return {i32(b, 0), at.getKeyHead(), add(b, sequence.getKeyRow(), first), i32(b, 0)};
+  return {at.getBatch(), at.getKeyHead(), first, i32(b, 0)};
+}
+
+int64_t AttentionParts::contiguousKeys(int64_t keys) {
+  return keyLoop.getPageTable() ? std::min(keys, cast<RankedTensorType>(key.getType()).getDimSize(2)) : keys;
+}
+
+void AttentionParts::makeStore(ImplicitLocOpBuilder &b, const SequenceTile &tile, Value row, Value output,
+                               Value state) {
+  SmallVector<Value> at = queryCoordinates(b, tile, row);
+  at.pop_back(); // whole rows
+  SequenceOp sequence = tile.sequence;
+  Value end = hasPackedQueries() ? add(b, sequence.getQueryRow(), sequence.getQueries()) : Value();
+  StoreRowsOp::create(b, output, state, at, store.getResult(), end, store.getLse(), store.getSinks());
+}
+
 void sparsec::splitAttentionRoles(ProgramOp program) {
   AttentionParts parts(program);
   ScheduleAttr schedule = parts.schedule;

@@ -43,6 +43,8 @@ void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value p
 
   SmallVector<Value> inits{output, state};
   auto loop = KeyLoopOp::create(b, ValueRange(inits).getTypes(), lookup(attention.getPattern()), tile, inits,
+                                lookup(attention.getQueryStarts()), lookup(attention.getKeyStarts()),
+                                lookup(attention.getKeyLengths()), lookup(attention.getPageTable()),
                                 attention.getCausal(), attention.getWindowAttr(), chunks());
   {
     OpBuilder::InsertionGuard guard(b);
@@ -50,7 +52,7 @@ void AttentionBuilder::buildTile(ImplicitLocOpBuilder &b, Value tileRow, Value p
     Block *body = b.createBlock(&loop.getBody(), {}, types, SmallVector<Location>(3, b.getLoc()));
     YieldOp::create(b, buildStep(b, tile, queries, body->getArguments()));
   }
-  StoreRowsOp::create(b, loop.getResult(0), loop.getResult(1), ValueRange{tile}, results[0],
+  StoreRowsOp::create(b, loop.getResult(0), loop.getResult(1), ValueRange{tile}, results[0], /*end=*/Value(),
                       attention.getLse() ? results[1] : Value(), lookup(attention.getSinks()));
 }
 

@@ -63,6 +63,7 @@ private:
   void softmaxStep(Progress &progress, const Step &step);
   void copyTogether(function_ref<void()> makeCopies);
   void copyStep(Value source, Value ring, Value step, Value slot);
+  Value endOf(Value key, Value row);
   void awaitCopies(int64_t outstanding);
   Value advance(Progress &progress);
   Value multiplyKeys(Value slot, Value step);
@@ -72,7 +73,7 @@ private:
   bool isAsynchronous() { return schedule.getCopy() == Copy::cp_async; }
 
   int64_t stages;
-  QueryTileOp tile;
+  SequenceTile tile;
   Value steps, first, firstNumber; // the walk of the tile, and its first step
   Value queryCursor, keptQueries;
 };
@@ -97,12 +98,16 @@ void AttentionWarps::build() {
 /// leave too few for the steps.
 void AttentionWarps::buildTile(Value tileRow, Value panel) {
   makeViews();
-  tile = QueryTileOp::create(b, parts.query, parts.key, tileRow, panel, schedule.getTileM());
-  Value lists;
-  if (Value pattern = parts.keyLoop.getPattern())
-    lists = KeyListsOp::create(b, pattern, tile.getBatch(), tile.getHead(), tile.getFirst());
-  steps = KeyStepsOp::create(b, lists, tile.getFirst(), schedule.getTileM(), schedule.getTileN(),
-                             parts.keyLoop.getCausal(), parts.keyLoop.getWindowAttr(), parts.startsAtEnd());
+  if (parts.hasPackedQueries()) {
+    auto packed =
+        PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, panel, schedule.getTileM());
+    tileRow = packed.getTileRow();
+    panel = packed.getBlock();
+  }
+  tile = parts.makeTile(b, tileRow, panel);
+  steps = KeyStepsOp::create(b, parts.makeLists(b, tile.tile), tile.tile.getFirst(), tile.sizes(), schedule.getTileM(),
+                             schedule.getTileN(), parts.keyLoop.getCausal(), parts.keyLoop.getWindowAttr(),
+                             parts.startsAtEnd());
   softmax = makeSoftmax(tile);
   first = FirstStepOp::create(b, StepType::get(context, valuesOfStep), steps);
   firstNumber = ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, first).getResult(0);
@@ -118,10 +123,7 @@ void AttentionWarps::buildTile(Value tileRow, Value panel) {
     Value none = ZeroOp::create(b, outputType());
     scf::YieldOp::create(b, ValueRange{none, SoftmaxBeginOp::create(b, stateType(), softmax)});
   }
-  StoreRowsOp store = parts.store;
-  Value query = add(b, tile.getFirst(), groupRow);
-  StoreRowsOp::create(b, branch.getResult(0), branch.getResult(1), ValueRange{tile.getBatch(), tile.getHead(), query},
-                      store.getResult(), store.getLse(), store.getSinks());
+  parts.makeStore(b, tile, add(b, tile.tile.getFirst(), groupRow), branch.getResult(0), branch.getResult(1));
 }
 
 /// The steps of a list that has some.
@@ -144,8 +146,8 @@ AttentionWarps::Progress AttentionWarps::begin() {
   for (int64_t i = 0; i < stages; ++i) {
     copyTogether([&] {
       if (i == 0)
-        CopyOp::create(b, parts.query, ValueRange{tile.getBatch(), tile.getHead(), tile.getFirst(), i32(b, 0)},
-                       parts.queryRing, queryCursor, /*index=*/0);
+        CopyOp::create(b, parts.query, parts.queryCoordinates(b, tile, tile.tile.getFirst()), parts.queryRing,
+                       queryCursor, /*index=*/0);
       copyStep(parts.key, parts.keyRing, progress.upcoming[i], slot);
       if (i > 0)
         copyStep(parts.value, parts.valueRing, progress.upcoming[i - 1], previousSlot);
@@ -224,8 +226,27 @@ void AttentionWarps::copyStep(Value source, Value ring, Value step, Value slot) 
   auto branch = scf::IfOp::create(b, exists(step), /*withElseRegion=*/false);
   OpBuilder::InsertionGuard guard(b);
   b.setInsertionPointToStart(branch.thenBlock());
-  Value key = stepOf(step).keys[0];
-  CopyOp::create(b, source, ValueRange{tile.getBatch(), tile.getKeyHead(), key, i32(b, 0)}, ring, slot, /*index=*/0);
+  Value firstKey = stepOf(step).keys[0];
+  const int64_t keys = schedule.getTileN(), rows = parts.contiguousKeys(keys);
+  for (int64_t row = 0; row < keys; row += rows) {
+    Value key = row == 0 ? firstKey : add(b, firstKey, i32(b, row));
+    SmallVector<Value> coordinates = parts.keyCoordinates(b, tile, key);
+    Value end = endOf(key, coordinates[2]);
+    auto copy = CopyOp::create(b, source, coordinates, ring, slot, /*index=*/0);
+    if (rows < keys)
+      copy.setRows(ArrayRef<int64_t>{row, rows});
+    if (end)
+      copy.getEndMutable().assign(end);
+  }
+}
+
+/// The coordinate of the first row behind the sequence's last key, where `row` is that of a key; null where Q and K
+/// have the sizes of all sequences.
+Value AttentionWarps::endOf(Value key, Value row) {
+  SequenceOp sequence = tile.sequence;
+  if (!sequence)
+    return Value();
+  return add(b, row, arith::SubIOp::create(b, sequence.getKeys(), key));
 }
 
 /// After it all threads see the copies but those of the last groups.

@@ -89,6 +89,8 @@ private:
   Values begins(int64_t dimension);
   int64_t extentOfPart(int64_t dimension);
   Value size(int64_t dimension) { return argument(ParameterKind::size, outer + dimension); }
+  /// The row from which on there are zeros.
+  Value endOfRows() { return op.getEnd() ? b.minimum(values.one(op.getEnd()), size(0)) : size(0); }
   Value rowStride() { return argument(ParameterKind::stride, outer); }
   /// A row of the buffer is a row of the tensor.
   bool hasWholeRows() { return type.getDimSize(outer + 1) == ring.bufferColumns(op.getIndex()); }
@@ -215,7 +217,7 @@ Values TensorCopy::begins(int64_t dimension) {
 }
 
 int64_t TensorCopy::extentOfPart(int64_t dimension) {
-  int64_t extent = dimension == 0 ? layout.rows() : ring.bufferColumns(op.getIndex());
+  int64_t extent = dimension == 0 ? rows() : ring.bufferColumns(op.getIndex());
   return extent / static_cast<int64_t>(begins(dimension).size());
 }
 
@@ -233,7 +235,7 @@ Value TensorCopy::isWhole() {
     if (dimension == 1 && hasWholeRows())
       continue;
     Values all = begins(dimension);
-    Value isInside = b.less(b.add(maximum(all), extentOfPart(dimension) - 1), size(dimension));
+    Value isInside = b.less(b.add(maximum(all), extentOfPart(dimension) - 1), dimension == 0 ? endOfRows() : size(1));
     whole = whole ? b.logicalAnd(whole, isInside) : isInside;
   }
   return whole;
@@ -284,7 +286,7 @@ ThreadCopy::Source TensorCopy::source(const Position &row, const Position &colum
          inColumns = locate(column, extentOfPart(1), columns.size());
   Value atRow = b.add(select(rows, inRows.part), inRows.offset);
   Value atColumn = b.add(select(columns, inColumns.part), inColumns.offset);
-  Value exists = b.less(atRow, size(0)), valid = b.i32(vectorElements);
+  Value exists = b.less(atRow, endOfRows()), valid = b.i32(vectorElements);
   if (hasWholeRows()) {
     // A row that does not exist is not used, but its address must be valid all the same: that of the last one.
     Value index = b.mul(b.extend(b.minimum(atRow, b.sub(size(0), 1))), rowStride());

@@ -14,7 +14,13 @@ ThreadCopy::ThreadCopy(ProgramEmitter &program, CopyOp op)
     : context(program.context), b(program.b), values(program.values), op(op), ring(program.ringOf(op.getRing())),
       layout(b, ring, op.getIndex()), slot(program.slotOf(op.getCursor()).slot),
       number(cast<BlockArgument>(op.getSource()).getArgNumber()), element(ring.elementType(op.getIndex())),
-      vectorElements(layout.vectorElements()), threads(threadsOfWarps(context.schedule)) {}
+      vectorElements(layout.vectorElements()), threads(threadsOfWarps(context.schedule)), firstRow(0),
+      rowCount(layout.rows()) {
+  if (std::optional<ArrayRef<int64_t>> part = op.getRows()) {
+    firstRow = (*part)[0];
+    rowCount = (*part)[1];
+  }
+}
 
 /// The blocks of a matrix have rows of whole vectors. In a program without alignment, rows of a tensor begin anywhere.
 bool ThreadCopy::goesByElement() {
@@ -75,7 +81,7 @@ bool ThreadCopy::hasWholePasses() {
   if (goesByElement())
     return false;
   int64_t vectors = vectorsOfPart(), rowsOfPass = threads / vectors;
-  bool fills = rowsOfPass > layout.rows() || layout.rows() % rowsOfPass == 0;
+  bool fills = rowsOfPass > rows() || rows() % rowsOfPass == 0;
   return threads % vectors == 0 && llvm::isPowerOf2_64(rowsOfPass) && fills;
 }
 
@@ -86,9 +92,9 @@ int64_t ThreadCopy::vectorsOfPart() {
 }
 
 ThreadCopy::Passes ThreadCopy::passes() {
-  int64_t vectors = vectorsOfPart(), rows = threads / vectors;
-  return {static_cast<int64_t>(llvm::divideCeil(layout.rows(), rows)),
-          rows,
+  int64_t vectors = vectorsOfPart(), rowsOfPass = threads / vectors;
+  return {static_cast<int64_t>(llvm::divideCeil(rows(), rowsOfPass)),
+          rowsOfPass,
           vectors,
           layout.vectorsOfRow() / vectors,
           b.divide(context.thread, vectors),
@@ -100,11 +106,12 @@ void ThreadCopy::emitWhole() {
   auto copyAll = [&] {
     for (auto [i, source] : llvm::enumerate(wholeSources(all)))
       for (int64_t vector = 0; vector < all.parts * all.vectors; vector += all.vectors)
-        ptx::copyAsync16(b, layout.address(slot, {all.row, all.vector, static_cast<int64_t>(i) * all.rows, vector}),
-                         vector == 0 ? source : b.byteOffset(source, vector * vectorBytes));
+        ptx::copyAsync16(
+            b, layout.address(slot, {all.row, all.vector, firstRow + static_cast<int64_t>(i) * all.rows, vector}),
+            vector == 0 ? source : b.byteOffset(source, vector * vectorBytes));
   };
-  if (all.rows > layout.rows())
-    b.ifThen(b.less(all.row, layout.rows()), copyAll);
+  if (all.rows > rows())
+    b.ifThen(b.less(all.row, rows()), copyAll);
   else
     copyAll();
 }
@@ -114,14 +121,16 @@ void ThreadCopy::emitWhole() {
 //===----------------------------------------------------------------------===//
 
 void ThreadCopy::emitChecked() {
-  int64_t vectors = layout.vectorsOfRow(), total = layout.rows() * vectors;
+  int64_t vectors = layout.vectorsOfRow(), total = rows() * vectors;
   bool even = threads % vectors == 0; // each pass covers whole rows
   for (int64_t first = 0; first < total; first += threads) {
     Value index = even ? context.thread : b.add(context.thread, first);
     Value vector = b.modulo(index, vectors);
-    Position row{b.divide(index, vectors), even ? first / vectors : 0, even ? threads / vectors : layout.rows()};
+    Position row{b.divide(index, vectors), even ? first / vectors : 0, even ? threads / vectors : rows()};
     Position column{b.mul(vector, vectorElements), 0, vectors * vectorElements};
-    auto copyOne = [&] { copyVector(layout.address(slot, {row.lane, vector, row.constant}), source(row, column)); };
+    auto copyOne = [&] {
+      copyVector(layout.address(slot, {row.lane, vector, firstRow + row.constant}), source(row, column));
+    };
     if (first + threads > total)
       b.ifThen(b.less(b.add(context.thread, first), total), copyOne);
     else

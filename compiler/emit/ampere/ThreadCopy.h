@@ -53,6 +53,8 @@ protected:
   /// values[part]
   mlir::Value select(mlir::ValueRange all, mlir::Value part);
   mlir::Value maximum(mlir::ValueRange all);
+  /// Rows of the buffer that the copy fills.
+  int64_t rows() { return rowCount; }
   mlir::Value argument(ParameterKind kind, int64_t index = 0) { return context.parameters.get(kind, number, index); }
 
   ProgramContext &context;
@@ -76,7 +78,7 @@ private:
   void copyVector(mlir::Value destination, const Source &source);
   void copyElements(mlir::Value destination, const Source &source);
 
-  int64_t threads;
+  int64_t threads, firstRow, rowCount;
 };
 
 /// Makes the copy of an op: of blocks of a matrix, or of a tensor.

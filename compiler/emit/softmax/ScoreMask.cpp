@@ -16,9 +16,9 @@ Value ScoreMask::isNeeded(const ScorePositions &positions) {
 Value ScoreMask::isNeeded(const ScorePositions::Block &block) {
   Value first = b.sub(block.firstKey, b.modulo(block.firstKey, context.keyBlock));
   Value last = b.add(first, context.keyBlock - 1);
-  Value needed = b.compare(arith::CmpIPredicate::sge, last, context.keys());
+  Value needed = b.compare(arith::CmpIPredicate::sge, last, context.keys(tile));
   auto either = [&](Value condition) { needed = b.logicalOr(needed, condition); };
-  Value firstPosition = b.add(tile.first, context.queryOffset());
+  Value firstPosition = b.add(tile.first, context.queryOffset(tile));
   if (context.windowRight >= 0)
     either(b.compare(arith::CmpIPredicate::sgt, last, b.add(firstPosition, context.windowRight)));
   if (context.windowLeft >= 0)
@@ -51,7 +51,7 @@ Values ScoreMask::hideInBlocks(const ScorePositions &positions, ValueRange score
       },
       [&](const ScorePosition &position, Value score) {
         Value allowed = b.logicalOr(b.logicalNot(position.isPartial), region.apply({}, position));
-        return b.select(b.logicalAnd(context.isInReach(position.query, position.key), allowed), score, hidden);
+        return b.select(b.logicalAnd(context.isInReach(tile, position.query, position.key), allowed), score, hidden);
       });
 }
 
@@ -59,8 +59,8 @@ Values ScoreMask::hideInBlocks(const ScorePositions &positions, ValueRange score
 Value ScoreMask::isInReach(const ScorePositions &positions, int64_t index) {
   Value query = positions.queryOf(index), firstKey = positions.blockOf(index).firstKey;
   Value key = b.i32(positions.keyDistance(index));
-  Value reach = b.less(key, b.sub(context.endOfReach(query), firstKey));
-  if (Value first = context.firstInReach(query))
+  Value reach = b.less(key, b.sub(context.endOfReach(tile, query), firstKey));
+  if (Value first = context.firstInReach(tile, query))
     reach = b.logicalAnd(reach, b.compare(arith::CmpIPredicate::sge, key, b.sub(first, firstKey)));
   return reach;
 }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The ops of sequences with sizes of their own: where their queries and keys are, and rows behind the last key.
+
+#ifndef SPARSEC_EMIT_SEQUENCES_H
+#define SPARSEC_EMIT_SEQUENCES_H
+
+#include "AttentionContext.h"
+#include "ProgramEmitter.h"
+
+namespace sparsec {
+
+// The results of the ops.
+KernelBuilder::Values emitPackedTile(AttentionContext &context, ProgramValues &values, PackedTileOp op);
+KernelBuilder::Values emitSequence(AttentionContext &context, ProgramValues &values, SequenceOp op);
+KernelBuilder::Values emitFindPage(AttentionContext &context, ProgramValues &values, FindPageOp op);
+
+/// By a warpgroup, for matrix instructions that read shared memory.
+void emitClearRows(ProgramEmitter &program, ClearRowsOp op);
+
+} // namespace sparsec
+
+#endif // SPARSEC_EMIT_SEQUENCES_H

@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Names and verification of the tile ops that only attention needs. The labels in the comments are those of SPEC.md.
+
+#include "OpHelpers.h"
+#include "SparsecDialect.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// Names
+//===----------------------------------------------------------------------===//
+
+void KeyLoopOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region, setName, {"block", "carried"});
+}
+
+void SoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
+  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
+}
+
+void TileSoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
+  nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
+}
+
+void WalkKeysOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  SmallVector<StringRef> names{"block", "second", "carried"};
+  if (int64_t(getBlocks()) == 1)
+    names.erase(names.begin() + 1);
+  nameArguments(region, setName, names);
+}
+
+void KeyStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
+void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getBatch(), "batch");
+  setName(getHead(), "head");
+  setName(getKeyHead(), "key_head");
+  setName(getFirst(), "query");
+}
+
+void KeyListsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "lists"); }
+void TileSoftmaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "softmax"); }
+
+void KeyBlockOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getKey(), "key");
+  setName(getPartial(), "partial");
+}
+
+void PackedTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getTileRow(), "row");
+  setName(getBlock(), "block");
+}
+
+void SequenceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getQueryRow(), "query_row");
+  setName(getQueries(), "queries");
+  setName(getKeyRow(), "key_row");
+  setName(getKeys(), "keys");
+}
+
+void FindPageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getPage(), "page");
+  setName(getPageRow(), "page_row");
+}
+
+//===----------------------------------------------------------------------===//
+// Verification
+//===----------------------------------------------------------------------===//
+
+LogicalResult sparsec::verifySequenceSizes(Operation *op, ValueRange sizes) {
+  // sequence_c1
+  if (sizes.size() == 0 || sizes.size() == 2)
+    return success();
+  return op->emitOpError("expects the queries and the keys of a sequence as sizes, but got ")
+         << sizes.size() << " numbers";
+}
+
+LogicalResult KeyStepsOp::verify() { return verifySequenceSizes(*this, getSizes()); }
+LogicalResult TileSoftmaxOp::verify() { return verifySequenceSizes(*this, getSizes()); }
+
+LogicalResult ClearRowsOp::verify() {
+  // clear_rows_c1
+  int64_t rows = cast<BufferType>(getRing().getType().getBuffers()[0]).getRows();
+  if (getFrom().empty() || rows % int64_t(getFrom().size()) != 0)
+    return emitOpError("expects numbers for equal parts of ") << rows << " rows, but got " << getFrom().size();
+  return success();
+}
+
+/// The blocks of a step: one or two, each with its first key and whether the mask region applies.
+template <typename Op> static LogicalResult verifyStep(Op op) {
+  size_t keys = op.getKeys().size(), partial = op.getPartial().size();
+  if ((keys == 1 || keys == 2) && keys == partial)
+    return success();
+  return op.emitOpError("expects the first keys of 1 or 2 blocks and as many conditions, but got ")
+         << keys << " and " << partial;
+}
+
+// score_step_c1
+LogicalResult ScoreBiasOp::verify() { return verifyStep(*this); }
+LogicalResult RowMaximumOp::verify() { return verifyStep(*this); }
+LogicalResult ExponentiateOp::verify() { return verifyStep(*this); }
+
+LogicalResult StoreRowsOp::verify() {
+  // store_rows_c1
+  TypeRange at = getAt().getTypes();
+  bool isTile = at.size() == 1 && isa<TileType>(at[0]);
+  bool isQuery = at.size() == 3 && llvm::all_of(at, [](Type type) { return isa<IntegerType>(type); });
+  if (!isTile && !isQuery)
+    return emitOpError("expects a tile, or the batch, the head and the first query, but got (") << at << ")";
+  return success();
+}
