@@ -24,6 +24,8 @@ private:
   Status checkCounts();
   Status checkUses();
   Status checkAttentionTypes();
+  Status checkSequences();
+  Status checkPages();
   Status checkAttributes();
   Status checkRegions();
   Status checkRegion(const sparsec_region_info_t &region, const RegionRule &regionRule);
@@ -51,8 +53,10 @@ Status OperationChecker::check() {
     SPARSEC_RETURN_IF_ERROR(checkOperand(i));
   SPARSEC_RETURN_IF_ERROR(checkCounts());
   SPARSEC_RETURN_IF_ERROR(checkUses());
-  if (rule.kind == SPARSEC_OPERATION_ATTENTION)
+  if (rule.kind == SPARSEC_OPERATION_ATTENTION) {
     SPARSEC_RETURN_IF_ERROR(checkAttentionTypes());
+    SPARSEC_RETURN_IF_ERROR(checkSequences());
+  }
   SPARSEC_RETURN_IF_ERROR(checkAttributes());
   return checkRegions();
 }
@@ -64,15 +68,15 @@ Status OperationChecker::checkOperand(uint32_t number) {
     return records.unknown(std::string("slot of ") + rule.name, operand.slot);
   if (operand.argument >= records.kernel.argument_count)
     return records.broken(slot->name, " is argument ", operand.argument, " of ", records.kernel.argument_count);
-  if (operand.layout > SPARSEC_LAYOUT_TRANSPOSED)
+  if (operand.layout > SPARSEC_LAYOUT_PAGED)
     return records.unknown("layout", operand.layout);
   if (operand.broadcast > SPARSEC_BROADCAST_FULL)
     return records.unknown("broadcast", operand.broadcast);
   const sparsec_argument_info_t &argument = argumentOf(number);
-  bool isLayoutGood = (operand.layout != SPARSEC_LAYOUT_NONE) == slot->hasLayout;
   if (!isIn(slot->kinds, argument.kind) || (slot->types != anyType && !isIn(slot->types, argument.dtype)) ||
       (slot->rank != anyRank && slot->rank != argument.rank) || slot->isResult != records.isResult(operand.argument) ||
-      (!slot->hasBroadcast && !isLayoutGood) || (operand.broadcast != SPARSEC_BROADCAST_NONE) != slot->hasBroadcast ||
+      (!slot->hasBroadcast && !isIn(slot->layouts, operand.layout)) ||
+      (operand.broadcast != SPARSEC_BROADCAST_NONE) != slot->hasBroadcast ||
       (argument.kind == SPARSEC_ARGUMENT_SCALAR && (argument.dtype != SPARSEC_DTYPE_F32 || argument.rank != 0)))
     return records.broken("argument ", operand.argument, " is no ", slot->name, ": it has kind ", argument.kind,
                           ", element type ", argument.dtype, ", rank ", argument.rank, ", layout ", operand.layout,
@@ -96,7 +100,7 @@ Status OperationChecker::checkBroadcast(uint32_t number) {
     isGood = argument.rank == 0 && !hasLayout;
     break;
   case SPARSEC_BROADCAST_FULL:
-    isGood = isDense && argument.rank == result.rank && hasLayout == result.hasLayout;
+    isGood = isDense && argument.rank == result.rank && isIn(result.layouts, operand.layout);
     break;
   }
   if (isGood)
@@ -133,6 +137,53 @@ Status OperationChecker::checkAttentionTypes() {
   if (types[1] != types[0] || types[2] != types[0])
     return records.broken("query, key and value have different element types: ", types[0], ", ", types[1], " and ",
                           types[2]);
+  return {};
+}
+
+/// The layout of a tensor says how sequences share it. The operand that tells where they are in it is there exactly
+/// then.
+Status OperationChecker::checkSequences() {
+  const bool hasQueryStarts = count(SPARSEC_ATTENTION_QUERY_STARTS) != 0,
+             hasKeyStarts = count(SPARSEC_ATTENTION_KEY_STARTS) != 0,
+             hasPages = count(SPARSEC_ATTENTION_PAGE_TABLE) != 0;
+  if (hasPages && (hasKeyStarts || count(SPARSEC_ATTENTION_KEY_LENGTHS) == 0))
+    return records.broken("a page table expects key lengths and no key starts");
+  for (const sparsec_operand_info_t &operand : operands) {
+    uint32_t expected = SPARSEC_LAYOUT_NONE;
+    switch (operand.slot) {
+    case SPARSEC_ATTENTION_QUERY:
+    case SPARSEC_ATTENTION_RESULT:
+    case SPARSEC_ATTENTION_LSE:
+      expected = hasQueryStarts ? SPARSEC_LAYOUT_PACKED : SPARSEC_LAYOUT_NONE;
+      break;
+    case SPARSEC_ATTENTION_KEY:
+    case SPARSEC_ATTENTION_VALUE:
+      expected = hasKeyStarts ? SPARSEC_LAYOUT_PACKED : hasPages ? SPARSEC_LAYOUT_PAGED : SPARSEC_LAYOUT_NONE;
+      break;
+    }
+    if (operand.layout != expected)
+      return records.broken("the ", findSlot(rule, operand.slot)->name, " has layout ", operand.layout, ", ", expected,
+                            " is expected with ", hasQueryStarts ? "" : "no ", "query starts, ",
+                            hasKeyStarts ? "" : "no ", "key starts and ", hasPages ? "a" : "no", " page table");
+  }
+  return hasPages ? checkPages() : Status();
+}
+
+/// Kernels copy whole tiles from a page, or several pages into a tile.
+Status OperationChecker::checkPages() {
+  constexpr int64_t leastRows = 16, mostRows = 256;
+  int64_t rowsOfPage = SPARSEC_DYNAMIC;
+  for (uint32_t i = 0; i < operands.size(); ++i) {
+    if (operands[i].layout != SPARSEC_LAYOUT_PAGED)
+      continue;
+    const int64_t rows = argumentOf(i).sizes[2];
+    if (rows < leastRows || rows > mostRows || (rows & (rows - 1)) != 0)
+      return records.broken("the ", findSlot(rule, operands[i].slot)->name, " has pages of ", rows, " rows, a power ",
+                            "of two from ", leastRows, " to ", mostRows, " is expected");
+    if (rowsOfPage != SPARSEC_DYNAMIC && rows != rowsOfPage)
+      return records.broken("key and value have pages of different sizes: ", rowsOfPage, " and ", rows, " rows");
+    rowsOfPage = rows;
+  }
   return {};
 }
 

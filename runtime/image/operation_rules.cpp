@@ -12,13 +12,15 @@ constexpr uint32_t f32 = setOf(SPARSEC_DTYPE_F32);
 constexpr uint32_t floats =
     setOf(SPARSEC_DTYPE_F32, SPARSEC_DTYPE_F16, SPARSEC_DTYPE_BF16, SPARSEC_DTYPE_F8E4M3FN, SPARSEC_DTYPE_F8E5M2);
 constexpr uint32_t many = SPARSEC_MAX_PARAMETERS;
+constexpr uint32_t noLayout = setOf(SPARSEC_LAYOUT_NONE),
+                   matrixOrders = setOf(SPARSEC_LAYOUT_ROW_MAJOR, SPARSEC_LAYOUT_TRANSPOSED);
 
 constexpr SlotRule spmmSlots[] = {
-    {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, true, false},
-    {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, true, false},
-    {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
-    {SPARSEC_SPMM_SCALES, "block scales", 0, 1, dense, f32, 1, false, false, false},
-    {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+    {SPARSEC_SPMM_MATRIX, "block-sparse operand", 1, 1, bsr, floats, 2, false, matrixOrders, false},
+    {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, matrixOrders, false},
+    {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, matrixOrders, false},
+    {SPARSEC_SPMM_SCALES, "block scales", 0, 1, dense, f32, 1, false, noLayout, false},
+    {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, noLayout, true},
 };
 constexpr AttributeRule spmmAttributes[] = {
     {SPARSEC_ATTRIBUTE_ACCUMULATION, "accumulation", SPARSEC_ACCUMULATION_TWO_LEVEL, SPARSEC_ACCUMULATION_FAST, true},
@@ -28,25 +30,25 @@ constexpr RegionRule epilogueRegions[] = {
 };
 
 constexpr SlotRule sddmmSlots[] = {
-    {SPARSEC_SDDMM_PATTERN, "pattern", 1, 1, bsr, floats, 2, false, false, false},
-    {SPARSEC_SDDMM_LEFT, "left operand", 1, 1, dense, floats, 2, false, true, false},
-    {SPARSEC_SDDMM_RIGHT, "right operand", 1, 1, dense, floats, 2, false, true, false},
-    {SPARSEC_SDDMM_RESULT, "result", 1, 1, dense, floats, 3, true, false, false},
-    {SPARSEC_SDDMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+    {SPARSEC_SDDMM_PATTERN, "pattern", 1, 1, bsr, floats, 2, false, noLayout, false},
+    {SPARSEC_SDDMM_LEFT, "left operand", 1, 1, dense, floats, 2, false, matrixOrders, false},
+    {SPARSEC_SDDMM_RIGHT, "right operand", 1, 1, dense, floats, 2, false, matrixOrders, false},
+    {SPARSEC_SDDMM_RESULT, "result", 1, 1, dense, floats, 3, true, noLayout, false},
+    {SPARSEC_SDDMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, noLayout, true},
 };
 
 constexpr SlotRule spgemmSlots[] = {
-    {SPARSEC_SPGEMM_LEFT, "left operand", 1, 1, bsr, floats, 2, false, false, false},
-    {SPARSEC_SPGEMM_RIGHT, "right operand", 1, 1, bsr, floats, 2, false, false, false},
-    {SPARSEC_SPGEMM_RESULT, "result", 1, 1, dense, floats, 2, true, true, false},
-    {SPARSEC_SPGEMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+    {SPARSEC_SPGEMM_LEFT, "left operand", 1, 1, bsr, floats, 2, false, noLayout, false},
+    {SPARSEC_SPGEMM_RIGHT, "right operand", 1, 1, bsr, floats, 2, false, noLayout, false},
+    {SPARSEC_SPGEMM_RESULT, "result", 1, 1, dense, floats, 2, true, matrixOrders, false},
+    {SPARSEC_SPGEMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, noLayout, true},
 };
 constexpr SlotRule sampledSpgemmSlots[] = {
-    {SPARSEC_SPGEMM_LEFT, "left operand", 1, 1, bsr, floats, 2, false, false, false},
-    {SPARSEC_SPGEMM_RIGHT, "right operand", 1, 1, bsr, floats, 2, false, false, false},
-    {SPARSEC_SPGEMM_PATTERN, "pattern", 1, 1, bsr, floats, 2, false, false, false},
-    {SPARSEC_SPGEMM_RESULT, "result", 1, 1, dense, floats, 3, true, false, false},
-    {SPARSEC_SPGEMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, false, true},
+    {SPARSEC_SPGEMM_LEFT, "left operand", 1, 1, bsr, floats, 2, false, noLayout, false},
+    {SPARSEC_SPGEMM_RIGHT, "right operand", 1, 1, bsr, floats, 2, false, noLayout, false},
+    {SPARSEC_SPGEMM_PATTERN, "pattern", 1, 1, bsr, floats, 2, false, noLayout, false},
+    {SPARSEC_SPGEMM_RESULT, "result", 1, 1, dense, floats, 3, true, noLayout, false},
+    {SPARSEC_SPGEMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, noLayout, true},
 };
 
 // Plans compare costs in 16 bits.
@@ -59,16 +61,23 @@ constexpr PlanCostRule spmmPlanCosts[] = {
 };
 
 constexpr uint32_t integers = setOf(SPARSEC_DTYPE_I64, SPARSEC_DTYPE_I32, SPARSEC_DTYPE_I8);
+constexpr uint32_t i32 = setOf(SPARSEC_DTYPE_I32);
+constexpr uint32_t rowLayouts = setOf(SPARSEC_LAYOUT_NONE, SPARSEC_LAYOUT_PACKED),
+                   keyLayouts = rowLayouts | setOf(SPARSEC_LAYOUT_PAGED);
 constexpr SlotRule attentionSlots[] = {
-    {SPARSEC_ATTENTION_QUERY, "query", 1, 1, dense, floats, 4, false, false, false},
-    {SPARSEC_ATTENTION_KEY, "key", 1, 1, dense, floats, 4, false, false, false},
-    {SPARSEC_ATTENTION_VALUE, "value", 1, 1, dense, floats, 4, false, false, false},
-    {SPARSEC_ATTENTION_RESULT, "result", 1, 1, dense, floats, 4, true, false, false},
-    {SPARSEC_ATTENTION_LSE, "log-sum-exp", 0, 1, dense, f32, 3, true, false, false},
-    {SPARSEC_ATTENTION_PATTERN, "block pattern", 0, 1, pattern, anyType, 0, false, false, false},
-    {SPARSEC_ATTENTION_SCALE, "scale", 0, 1, scalar, f32, 0, false, false, false},
-    {SPARSEC_ATTENTION_SINKS, "sinks", 0, 1, dense, f32, 1, false, false, false},
-    {SPARSEC_ATTENTION_EXTRA, "region operand", 0, many, dense | scalar, floats | integers, anyRank, false, false,
+    {SPARSEC_ATTENTION_QUERY, "query", 1, 1, dense, floats, 4, false, rowLayouts, false},
+    {SPARSEC_ATTENTION_KEY, "key", 1, 1, dense, floats, 4, false, keyLayouts, false},
+    {SPARSEC_ATTENTION_VALUE, "value", 1, 1, dense, floats, 4, false, keyLayouts, false},
+    {SPARSEC_ATTENTION_RESULT, "result", 1, 1, dense, floats, 4, true, rowLayouts, false},
+    {SPARSEC_ATTENTION_LSE, "log-sum-exp", 0, 1, dense, f32, 3, true, rowLayouts, false},
+    {SPARSEC_ATTENTION_PATTERN, "block pattern", 0, 1, pattern, anyType, 0, false, noLayout, false},
+    {SPARSEC_ATTENTION_SCALE, "scale", 0, 1, scalar, f32, 0, false, noLayout, false},
+    {SPARSEC_ATTENTION_SINKS, "sinks", 0, 1, dense, f32, 1, false, noLayout, false},
+    {SPARSEC_ATTENTION_QUERY_STARTS, "query starts", 0, 1, dense, i32, 1, false, noLayout, false},
+    {SPARSEC_ATTENTION_KEY_STARTS, "key starts", 0, 1, dense, i32, 1, false, noLayout, false},
+    {SPARSEC_ATTENTION_KEY_LENGTHS, "key lengths", 0, 1, dense, i32, 1, false, noLayout, false},
+    {SPARSEC_ATTENTION_PAGE_TABLE, "page table", 0, 1, dense, i32, 2, false, noLayout, false},
+    {SPARSEC_ATTENTION_EXTRA, "region operand", 0, many, dense | scalar, floats | integers, anyRank, false, noLayout,
      false},
 };
 constexpr AttributeRule attentionAttributes[] = {

@@ -27,7 +27,7 @@ struct SlotRule {
   uint32_t types;       // set of sparsec_dtype_t
   uint32_t rank;
   bool isResult;
-  bool hasLayout;
+  uint32_t layouts;  // set of sparsec_layout_t
   bool hasBroadcast; // of an epilogue: rank and layout follow from it
 };
 

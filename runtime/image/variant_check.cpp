@@ -63,10 +63,24 @@ bool isSizeOfProblem(const KernelRecords &records, const sparsec_extent_info_t &
   return false;
 }
 
+/// One that is added comes behind what it is added to. Tile rows are in blocks of the last extent, so that they are a
+/// product; so are workspaces, which need no sum.
+Status checkAdded(const KernelRecords &records, const std::string &name, Records<sparsec_extent_info_t> extents,
+                  bool mayAdd) {
+  for (uint32_t i = 0; i < extents.size(); ++i) {
+    const uint32_t most = mayAdd && i != 0 ? 1 : 0;
+    if (extents[i].added > most)
+      return records.broken("extent ", i, " of ", name, " has added ", extents[i].added, ", at most ", most,
+                            " is expected");
+  }
+  return {};
+}
+
 /// Numbers of things that tiles or workspaces are made of.
-Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count,
+Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count, bool mayAdd,
                     bool isOfAuxiliary = false) {
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_extent_info_t>("extents of " + name, first, count));
+  SPARSEC_RETURN_IF_ERROR(checkAdded(records, name, records.info.extents(first, count), mayAdd));
   for (const sparsec_extent_info_t &extent : records.info.extents(first, count)) {
     if (extent.argument >= records.kernel.argument_count)
       return records.broken("an extent of ", name, " is from argument ", extent.argument, " of ",
@@ -91,8 +105,8 @@ Status StageChecker::check() {
     return records.broken(name, " has tiles of ", stage.tile_m, " x ", stage.tile_n, " and clusters of ",
                           stage.cluster);
   const bool isAuxiliary = surroundings.isAuxiliary;
-  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count, isAuxiliary));
-  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.panel_first, stage.panel_count, isAuxiliary));
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count, /*mayAdd=*/false, isAuxiliary));
+  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.panel_first, stage.panel_count, !isAuxiliary, isAuxiliary));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_parameter_info_t>("parameters of " + name, stage.parameter_first,
                                                                        stage.parameter_count));
   if (stage.parameter_count > maxParameters)
@@ -293,7 +307,8 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
     return records.broken("a tile counter of ", name, " has ", workspace.extent_count, " extents, elements of ",
                           workspace.element_bytes, " bytes, lifetime ", workspace.lifetime, " and is_zeroed ",
                           workspace.is_zeroed);
-  return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count);
+  return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count,
+                      /*mayAdd=*/false);
 }
 
 Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {

@@ -211,7 +211,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
          i.arguments[bias].dtype = SPARSEC_DTYPE_F16;
        }},
       {"epilogue operand is argument 5 of 5", [](auto &i) { i.operands[bias].argument = 5; }},
-      {"unknown layout 3", [](auto &i) { i.operands[x].layout = 3; }},
+      {"unknown layout 5", [](auto &i) { i.operands[x].layout = 5; }},
       {"unknown broadcast 7", [](auto &i) { i.operands[bias].broadcast = 7; }},
       {"argument 0 is no block-sparse operand", [](auto &i) { i.arguments[w].kind = SPARSEC_ARGUMENT_DENSE; }},
       {"argument 1 is no dense operand", [](auto &i) { i.operands[x].layout = 0; }},

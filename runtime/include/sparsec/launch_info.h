@@ -125,7 +125,7 @@ typedef enum sparsec_attention_slot_e {
   SPARSEC_ATTENTION_SCALE = 7,   /* f32 by value: the softmax scale; without it 1 / sqrt(D) */
   SPARSEC_ATTENTION_EXTRA = 8,   /* an operand of the regions, which read it element by element */
   SPARSEC_ATTENTION_SINKS = 9,   /* (H) f32: logits that join the sums of exponentials, one for each head */
-  /* (B + 1) i32, ascending from 0: sequence b has rows starts[b] up to starts[b + 1] of Q, O and LSE, which are PACKED */
+  /* (B + 1) i32, ascending from 0: sequence b has rows starts[b] up to starts[b + 1] of Q, O and LSE (PACKED) */
   SPARSEC_ATTENTION_QUERY_STARTS = 10,
   SPARSEC_ATTENTION_KEY_STARTS = 11,  /* (B + 1) i32, the same of K and V */
   SPARSEC_ATTENTION_KEY_LENGTHS = 12, /* (B) i32: sequence b has its first lengths[b] keys; the others do not count */
