@@ -125,6 +125,8 @@ Status runLauncher(sparsec_launcher_s &launcher, void *stream) {
   SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(launcher.kernel, launcher.arguments.data(), launcher.lists, stream));
   if (launcher.stages.empty())
     return {};
+  SPARSEC_RETURN_IF_ERROR(
+      checkValuesForLaunch(launcher.kernel, launcher.arguments.data(), launcher.stages.front().launch.problem));
   return onDevice(launcher, [&] { return runStages(launcher, stream); });
 }
 

@@ -46,6 +46,14 @@ Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *argu
     for (uint32_t d = 0; d < info.rank; ++d)
       learn(dimensions[d], info.sizes[d]);
   }
+  if (operation.deriveSizes)
+    operation.deriveSizes(kernel, problem);
+  return problem;
+}
+
+Problem problemOfPlan(const sparsec_kernel_s &kernel, Problem problem) {
+  if (const Operation &operation = operationOf(kernel); operation.openSizes)
+    operation.openSizes(kernel, problem);
   return problem;
 }
 
@@ -82,7 +90,9 @@ int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_inf
     if (!isKnown(size))
       return SPARSEC_DYNAMIC;
     int64_t tiles = size / block * tilesPerBlock(extent) + ceilDivide(size % block, int64_t(extent.tile));
-    if (__builtin_mul_overflow(product, tiles, &product))
+    const bool isTooLarge = extent.added != 0 ? __builtin_add_overflow(product, tiles, &product)
+                                              : __builtin_mul_overflow(product, tiles, &product);
+    if (isTooLarge)
       product = INT64_MAX;
   }
   return product;
@@ -190,6 +200,16 @@ Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *
       SPARSEC_RETURN_IF_ERROR(checkOperand(kernel, operand, problem, use));
   outProblem = problem;
   return use == Use::launch ? checkOverlaps(kernel, arguments) : Status();
+}
+
+Status checkValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem) {
+  const Operation &operation = operationOf(kernel);
+  return operation.checkValues ? operation.checkValues(kernel, arguments, problem) : Status();
+}
+
+Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                            const Problem &problem) {
+  return kernel.module->device->isHost() ? checkValues(kernel, arguments, problem) : Status();
 }
 
 } // namespace sparsec::runtime

@@ -56,13 +56,25 @@ struct Operation {
   /// The sizes that the kernel itself fixes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);
   Dimensions (*dimensions)(const sparsec_operand_info_t &operand);
+  /// Fills in the sizes that follow from others. Null where there are none.
+  void (*deriveSizes)(const sparsec_kernel_s &kernel, Problem &problem) = nullptr;
+  /// Opens the sizes in which launches with one plan may differ, whatever the plan was made with. Null where there are
+  /// none.
+  void (*openSizes)(const sparsec_kernel_s &kernel, Problem &problem) = nullptr;
   /// Checks an operand for this operation's own rules: how sizes go together, blocks, scalars. Its view and type are
   /// good, and so are the sizes of a tensor. Sizes of the problem may be open.
   Status (*checkSizes)(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem);
+  /// Checks the elements of operands that say where others have theirs; the arguments are checked and in host memory.
+  /// Null where there are none.
+  Status (*checkValues)(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                        const Problem &problem) = nullptr;
   /// Checks the strides of a tensor for this operation's own rules.
   Status (*checkStrides)(const CheckedOperand &operand);
   /// Who computes which tiles in which order, balanced by what the tiles cost.
   TileLists (*tileLists)(const TileListRequest &request);
+  /// Why plans of a kernel have no tile lists, whatever is known; null for a kernel whose plans may have them. Null
+  /// where all may.
+  const char *(*whyNoLists)(const sparsec_kernel_s &kernel) = nullptr;
   /// The same for every number of panels (see makePeriodicLists); those of the request's grid are open. Null where an
   /// operation has no such lists.
   TileLists (*periodicLists)(const TileListRequest &request);
@@ -87,7 +99,8 @@ Status checkValueStrides(const CheckedOperand &operand);
 /// Rows of a matrix that do not reach into each other. Other ranks have no such rule.
 Status checkRowStride(const CheckedOperand &operand);
 
-/// The product of extents, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one of their sizes open.
+/// The product of extents, with those that are added, at most INT64_MAX; SPARSEC_DYNAMIC where the problem leaves one
+/// of their sizes open.
 int64_t extentProduct(const sparsec_kernel_s &kernel, Records<sparsec_extent_info_t> extents, const Problem &problem);
 
 /// How a machine kernel cuts the result into tiles. What depends on an open size is SPARSEC_DYNAMIC.
@@ -100,6 +113,9 @@ bool hasPanelsFor(const sparsec_kernel_s &kernel, const Variant &variant, const 
 /// before dense tensors. What they leave open is the kernel's own size, where it has one.
 Problem problemOf(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 
+/// The same for a plan: without the sizes in which its launches may differ.
+Problem problemOfPlan(const sparsec_kernel_s &kernel, Problem problem);
+
 /// The sizes that the operation's plans are for, for a message: "M 5, N open".
 std::string describeSizes(const Operation &operation, const Problem &problem);
 
@@ -110,6 +126,13 @@ bool isComplete(const Operation &operation, const Problem &problem);
 /// all is well.
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
                       Problem &outProblem);
+
+/// What elements say about others, which are in host memory. The arguments are checked.
+Status checkValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem);
+
+/// The same for a launch: in memory of the host alone.
+Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
+                            const Problem &problem);
 
 } // namespace sparsec::runtime
 

@@ -13,7 +13,8 @@ namespace sparsec::runtime {
 /// The (first) result has batches x heads x rows x columns elements, each of them a sum over `depth`. A product has
 /// rows M, columns N and depth K. A sampled product has a batch for every stored block, whose rows and columns are
 /// those of the block. Attention has the queries of a head as rows, the dimension of its values as columns, and the
-/// keys as depth. A size that nothing tells is SPARSEC_DYNAMIC.
+/// keys as depth: where keys are paged, as many as the pages of a sequence hold. Where sequences share a tensor, rows
+/// and depth are those of all of them, and there is one batch. A size that nothing tells is SPARSEC_DYNAMIC.
 struct Problem {
   int64_t batches = SPARSEC_DYNAMIC, heads = SPARSEC_DYNAMIC;
   int64_t rows = SPARSEC_DYNAMIC, columns = SPARSEC_DYNAMIC, depth = SPARSEC_DYNAMIC;
@@ -21,6 +22,10 @@ struct Problem {
   int64_t headDimension = SPARSEC_DYNAMIC; // of Q and K
   int64_t blocks = SPARSEC_DYNAMIC;        // stored ones, of the BSR operand of a product
   int64_t patternRows = SPARSEC_DYNAMIC, patternColumns = SPARSEC_DYNAMIC; // M and N of a sampled product
+  int64_t sequences = SPARSEC_DYNAMIC, bounds = SPARSEC_DYNAMIC;           // of attention; bounds are sequences + 1
+  int64_t pages = SPARSEC_DYNAMIC, pageRows = SPARSEC_DYNAMIC;             // of paged keys, and rows of one page
+  int64_t tablePages = SPARSEC_DYNAMIC;                                    // of a sequence in the page table
+  int64_t one = 1;                                                         // of tensors that sequences share
 
   /// Rows of the result as the reference counts them.
   int64_t resultRows() const { return batches * heads * rows; }

@@ -200,6 +200,13 @@ void addLists(const PlanInput &input, const Variant &variant, const TileLists &l
   sections.add(part, SPARSEC_PLAN_TILES, lists.tiles);
 }
 
+/// Why no plan of the kernel has tile lists; empty where plans may have them.
+std::string whyNoLists(const sparsec_kernel_s &kernel) {
+  const Operation &operation = operationOf(kernel);
+  const char *reason = operation.whyNoLists ? operation.whyNoLists(kernel) : nullptr;
+  return reason ? reason : "";
+}
+
 /// Makes the plan of one variant.
 void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &progress, VariantArrays &arrays,
                  SectionList &sections, VariantPlan &part) {
@@ -218,6 +225,10 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   if (variant.info->most_panels != 0) {
     part.order = orderWithoutLists(input.kernel, variant);
     return addReason(part, "fixed order: the variant is for few panels, and has a CTA for every tile");
+  }
+  if (const std::string reason = whyNoLists(input.kernel); !reason.empty()) {
+    part.order = orderWithoutLists(input.kernel, variant);
+    return addReason(part, orderName(part.order) + (": " + reason));
   }
   arrays.lists = makeLists(input, variant, part.workers, arrays);
   addLists(input, variant, arrays.lists, sections, part);
@@ -294,6 +305,7 @@ Status createPlan(sparsec_kernel_s &kernel, const sparsec_plan_options_t &given,
   const PlanArguments arguments(kernel, options);
   auto plan = newPlan(kernel);
   SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments.data(), arguments.size(), Use::plan, plan->problem));
+  plan->problem = problemOfPlan(kernel, plan->problem);
   SPARSEC_RETURN_IF_ERROR(fillPlan(*plan, arguments.data(), options));
   plan->milliseconds = std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - begin).count();
   outPlan = std::move(plan);

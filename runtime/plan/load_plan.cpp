@@ -40,7 +40,7 @@ Status checkSizes(const sparsec_kernel_s &kernel, const Problem &problem) {
     if (isKnown(problem.*size) && (problem.*size < 0 || problem.*size > maxSize))
       return invalidPlan("expects sizes of 0 to ", maxSize, ", but got ", problem.*size);
   const std::vector<sparsec_argument_t> open(kernel.info->argument_count);
-  const Problem fixed = problemOf(kernel, open.data());
+  const Problem fixed = problemOfPlan(kernel, problemOf(kernel, open.data()));
   for (ProblemSize size : savedSizes)
     if (isKnown(fixed.*size) && problem.*size != fixed.*size)
       return invalidPlan("it is for a size of ", problem.*size, ", but the kernel fixes it to ", fixed.*size);

@@ -17,6 +17,10 @@ std::string decimal(double value) {
 
 } // namespace
 
+std::string orderName(sparsec_tile_order_t order) {
+  return order == SPARSEC_TILE_ORDER_COUNTER ? "counter" : "fixed order";
+}
+
 std::string densityReason(const BlockPattern &pattern, uint32_t percentage) {
   const double all = double(pattern.blockRows) * double(pattern.blockColumns);
   return "density " + decimal(all == 0 ? 0 : double(pattern.count()) / all) + " is at least " +
@@ -33,10 +37,9 @@ std::string openReason(const sparsec_kernel_s &kernel, const Problem &problem, s
   for (const NamedSize &each : operationOf(kernel).planSizes)
     if (!isKnown(problem.*each.size))
       open += (open.empty() ? "" : ", ") + std::string(each.name);
-  const char *name = order == SPARSEC_TILE_ORDER_COUNTER ? "counter" : "fixed order";
   if (open.empty())
-    return std::string(name) + (areListsMissing ? ": the lists are open" : ": no tile has blocks");
-  return std::string(name) + ": open sizes " + open;
+    return orderName(order) + (areListsMissing ? ": the lists are open" : ": no tile has blocks");
+  return orderName(order) + ": open sizes " + open;
 }
 
 void addReason(VariantPlan &part, const std::string &text) {

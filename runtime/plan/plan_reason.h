@@ -8,6 +8,9 @@
 
 namespace sparsec::runtime {
 
+/// "fixed order", or "counter", of launches without lists.
+std::string orderName(sparsec_tile_order_t order);
+
 /// "density 0.97 is at least 0.90", of a matrix with at least this percentage of its blocks.
 std::string densityReason(const BlockPattern &pattern, uint32_t percentage);
 

@@ -2,6 +2,7 @@
 #include "attention.h"
 #include "arguments/blocks.h"
 #include "numbers.h"
+#include "operations/sequences.h"
 #include "plan/key_range.h"
 #include "region.h"
 #include "steps.h"
@@ -31,8 +32,16 @@ double probabilityRounding(sparsec_dtype_t dtype) {
   }
 }
 
-/// Query rows of one head of one batch, all of one block of queries: the keys and values that they share are widened to
-/// double once.
+/// A row of the results, as the reference counts them.
+struct ResultRow {
+  int64_t sequence; // -1: the row is of none
+  int64_t head;
+  int64_t query;    // of the sequence
+  int64_t rowsLeft; // from this one on, up to the end of the sequence, or of the rows between sequences
+};
+
+/// Query rows of one head of one sequence, all of one block of queries: the keys and values that they share are widened
+/// to double once. Or rows of no sequence: a kernel does not write them, here they have no keys.
 class RowGroup {
 public:
   /// So many rows that widening costs little, and so few that their scores are small beside K and V.
@@ -45,13 +54,16 @@ public:
   Status run(int64_t begin, int64_t rows, const ReferenceRows &out);
 
 private:
+  ResultRow locate(int64_t row) const;
   KeyRange keysOf(int64_t row) const;
-  void prepare(int64_t begin, int64_t rows);
+  void prepare(const ResultRow &first, int64_t rows);
+  void readQueries();
   void readBlockStates();
   sparsec_block_state_t stateOf(int64_t key) const {
     return pattern ? states[key / pattern->block_columns] : SPARSEC_BLOCK_PARTIAL;
   }
   bool isPanelEmpty(int64_t first, int64_t end) const;
+  int64_t offsetOfKey(const sparsec_dense_t &tensor, int64_t key) const;
   void widen(const sparsec_dense_t &tensor, int64_t width, int64_t first, int64_t end);
   double sinkOfHead() const;
   Status scorePanel(int64_t first, int64_t end);
@@ -67,11 +79,13 @@ private:
   const sparsec_dense_t &q, &k, &v;
   const sparsec_blocks_t *pattern = nullptr;
   const sparsec_dense_t *sinks = nullptr;
+  const SequenceArrays arrays;
   double scale;
   Region score, mask;
 
-  int64_t batch = 0, head = 0, firstQuery = 0, count = 0;
-  KeyRange keys = {0, 0}; // that any row of the group may see
+  int64_t sequence = 0, head = 0, firstQuery = 0, count = 0;
+  SequenceRows queriesOfAll = {0, 0}, keysOfAll = {0, 0}; // of the sequence
+  KeyRange keys = {0, 0};                                 // that any row of the group may see
   std::vector<sparsec_block_state_t> states;
   std::vector<double> queries; // [row][D]
   std::vector<double> panel;   // [key][D], or [key][Dv] of values
@@ -86,8 +100,8 @@ private:
 RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem)
     : problem(problem), window(keyWindow(kernel)), q(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_QUERY)])),
       k(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_KEY)])),
-      v(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_VALUE)])), score(kernel, arguments, SPARSEC_REGION_SCORE),
-      mask(kernel, arguments, SPARSEC_REGION_MASK) {
+      v(denseOf(arguments[kernel.of(SPARSEC_ATTENTION_VALUE)])), arrays(kernel, arguments),
+      score(kernel, arguments, SPARSEC_REGION_SCORE), mask(kernel, arguments, SPARSEC_REGION_MASK) {
   if (uint32_t number = kernel.of(SPARSEC_ATTENTION_PATTERN); number != noArgument)
     pattern = &blocksOf(arguments[number]);
   if (uint32_t number = kernel.of(SPARSEC_ATTENTION_SINKS); number != noArgument)
@@ -96,21 +110,37 @@ RowGroup::RowGroup(const sparsec_kernel_s &kernel, const sparsec_argument_t *arg
   scale = number != noArgument ? scalarOf(arguments[number]) : 1 / std::sqrt(double(problem.headDimension));
 }
 
+ResultRow RowGroup::locate(int64_t row) const {
+  const int64_t query = row % problem.rows, head = row / problem.rows % problem.heads;
+  if (!arrays.queryStarts)
+    return {row / problem.rows / problem.heads, head, query, problem.rows - query};
+  const int32_t *end = arrays.queryStarts + problem.bounds;
+  const int32_t *next = std::upper_bound(arrays.queryStarts, end, query);
+  if (next == end)
+    return {-1, head, query, problem.rows - query};
+  return {next - arrays.queryStarts - 1, head, query - next[-1], *next - query};
+}
+
 int64_t RowGroup::rowsFrom(int64_t begin, int64_t end) const {
-  int64_t query = begin % problem.rows;
-  int64_t blockEnd = pattern ? (query / pattern->block_rows + 1) * pattern->block_rows : problem.rows;
-  return std::min({maxRows, end - begin, std::min(blockEnd, problem.rows) - query});
+  const ResultRow first = locate(begin);
+  const int64_t inBlock = pattern ? pattern->block_rows - first.query % pattern->block_rows : maxRows;
+  return std::min({maxRows, end - begin, inBlock, first.rowsLeft});
 }
 
 KeyRange RowGroup::keysOf(int64_t row) const {
-  return visibleKeys(window, problem.rows, problem.depth, firstQuery + row);
+  return visibleKeys(window, queriesOfAll.count, keysOfAll.count, firstQuery + row);
 }
 
+/// A pattern for packed tensors may have fewer rows or columns than a sequence: no list has what is beyond it.
 void RowGroup::readBlockStates() {
   if (!pattern)
     return;
-  states.assign(blockColumnCount(*pattern), SPARSEC_BLOCK_EMPTY);
-  int64_t number = listNumber(*pattern, batch, head, firstQuery / pattern->block_rows);
+  const int64_t blocks = ceilDivide(keysOfAll.count, int64_t(pattern->block_columns));
+  states.assign(std::max(blockColumnCount(*pattern), blocks), SPARSEC_BLOCK_EMPTY);
+  const int64_t blockRow = firstQuery / pattern->block_rows;
+  if (blockRow >= blockRowCount(*pattern))
+    return;
+  int64_t number = listNumber(*pattern, sequence, head, blockRow);
   for (int32_t block : blockList(*pattern, pattern->partial, number))
     states[block] = SPARSEC_BLOCK_PARTIAL;
   for (int32_t block : blockList(*pattern, pattern->full, number))
@@ -128,17 +158,30 @@ bool RowGroup::isPanelEmpty(int64_t first, int64_t end) const {
 /// -inf where the kernel has no sinks.
 double RowGroup::sinkOfHead() const { return sinks ? readElement(sinks->data, sinks->dtype, head) : -infinity; }
 
+/// Where the row of a key of the sequence begins in K or V.
+int64_t RowGroup::offsetOfKey(const sparsec_dense_t &tensor, int64_t key) const {
+  const int64_t *strides = tensor.strides;
+  const int64_t ofHead = head / (problem.heads / problem.keyHeads) * strides[1];
+  if (arrays.pageTable) {
+    const int64_t page = arrays.pageTable[sequence * arrays.tableStride + key / problem.pageRows];
+    return page * strides[0] + ofHead + key % problem.pageRows * strides[2];
+  }
+  if (arrays.keyStarts)
+    return ofHead + (keysOfAll.first + key) * strides[2];
+  return sequence * strides[0] + ofHead + key * strides[2];
+}
+
 /// Keys or values [first, end) of the head to panel[key][width].
 void RowGroup::widen(const sparsec_dense_t &tensor, int64_t width, int64_t first, int64_t end) {
-  int64_t keyHead = head / (problem.heads / problem.keyHeads);
-  int64_t base = batch * tensor.strides[0] + keyHead * tensor.strides[1];
-  for (int64_t key = first; key < end; ++key)
+  for (int64_t key = first; key < end; ++key) {
+    const int64_t offset = offsetOfKey(tensor, key);
     for (int64_t d = 0; d < width; ++d)
-      panel[(key - first) * width + d] = readElement(tensor.data, tensor.dtype, base + key * tensor.strides[2] + d);
+      panel[(key - first) * width + d] = readElement(tensor.data, tensor.dtype, offset + d);
+  }
 }
 
 Status RowGroup::scoreOne(const double *query, int64_t row, int64_t key, const double *keyRow) {
-  const RegionInputs position = {batch, head, firstQuery + row, key, nullptr};
+  const RegionInputs position = {sequence, head, firstQuery + row, key, nullptr};
   sparsec_block_state_t state = stateOf(key);
   if (state == SPARSEC_BLOCK_PARTIAL && !mask.isEmpty()) {
     double isVisible = 0.0;
@@ -234,11 +277,13 @@ void RowGroup::finish(int64_t row, const ReferenceRows &out) {
   }
 }
 
-void RowGroup::prepare(int64_t begin, int64_t rows) {
+void RowGroup::prepare(const ResultRow &first, int64_t rows) {
   count = rows;
-  firstQuery = begin % problem.rows;
-  head = begin / problem.rows % problem.heads;
-  batch = begin / problem.rows / problem.heads;
+  firstQuery = first.query;
+  head = first.head;
+  sequence = first.sequence;
+  queriesOfAll = arrays.queriesOf(sequence, problem);
+  keysOfAll = arrays.keysOf(sequence, problem);
   readBlockStates();
   keys = {keysOf(0).begin, keysOf(count - 1).end};
   keys.end = std::max(keys.begin, keys.end);
@@ -249,14 +294,24 @@ void RowGroup::prepare(int64_t begin, int64_t rows) {
     sums->assign(count * problem.columns, 0.0);
   meanErrors.assign(count, 0.0);
   panel.resize(panelKeys * std::max(width, problem.columns));
+  readQueries();
+}
+
+void RowGroup::readQueries() {
+  const int64_t width = problem.headDimension, batch = arrays.queryStarts ? 0 : sequence;
   queries.resize(count * width);
-  int64_t base = batch * q.strides[0] + head * q.strides[1] + firstQuery * q.strides[2];
+  const int64_t base = batch * q.strides[0] + head * q.strides[1] + (queriesOfAll.first + firstQuery) * q.strides[2];
   for (int64_t i = 0; i < count * width; ++i)
     queries[i] = readElement(q.data, q.dtype, base + i / width * q.strides[2] + i % width);
 }
 
 Status RowGroup::run(int64_t begin, int64_t rows, const ReferenceRows &out) {
-  prepare(begin, rows);
+  const ResultRow first = locate(begin);
+  if (first.sequence < 0) {
+    std::fill_n(out.lse, out.lse ? rows : 0, -infinity); // all else is 0 from the start
+    return {};
+  }
+  prepare(first, rows);
   auto forPanels = [&](auto &&body) -> Status {
     for (int64_t first = keys.begin; first < keys.end; first += panelKeys)
       if (int64_t end = std::min(first + panelKeys, keys.end); !isPanelEmpty(first, end))

@@ -40,6 +40,7 @@ Status runReference(const sparsec_kernel_s &kernel, const sparsec_argument_t *ar
   Problem problem;
   SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, Use::reference, problem));
   SPARSEC_RETURN_IF_ERROR(checkHostLists(kernel, arguments));
+  SPARSEC_RETURN_IF_ERROR(checkValues(kernel, arguments, problem));
   SPARSEC_RETURN_IF_ERROR(checkRows(rows, problem.resultRows()));
   int64_t elements = (rows.end - rows.begin) * (hasColumns ? problem.columns : 1);
   if (elements == 0)
