@@ -202,7 +202,7 @@ Status StageChecker::checkField(const sparsec_parameter_info_t &parameter, uint3
     isGood = hasMemory(from);
     break;
   case SPARSEC_FIELD_SIZE:
-    isGood = hasMemory(from) && parameter.dimension < from.rank;
+    isGood = isBlocks ? parameter.dimension < 2 : hasMemory(from) && parameter.dimension < from.rank;
     break;
   case SPARSEC_FIELD_STRIDE:
     isGood = from.kind == SPARSEC_ARGUMENT_DENSE && parameter.dimension < from.rank;

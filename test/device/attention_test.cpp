@@ -125,7 +125,7 @@ protected:
     for (const KernelFile &file : session.files)
       for (const KernelRecord &each : file.kernels)
         if (!record && file.isForHost() == forHost && session.runsHere(file) &&
-            each.kind == SPARSEC_OPERATION_ATTENTION && each.blockRows != 0) {
+            each.kind == SPARSEC_OPERATION_ATTENTION && each.blockRows != 0 && !each.hasSequences()) {
           record = &each;
           module = loadModule(device, file.bytes);
         }

@@ -70,6 +70,11 @@ void readOperand(const sparsec_operand_info_t &operand, const sparsec_argument_i
   record.hasScale |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_SCALE);
   record.hasSinks |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_SINKS);
   record.hasLse |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_LSE);
+  record.hasQueryStarts |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_QUERY_STARTS);
+  record.hasKeyStarts |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_KEY_STARTS);
+  record.hasKeyLengths |= is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_KEY_LENGTHS);
+  if (is(SPARSEC_OPERATION_ATTENTION, SPARSEC_ATTENTION_KEY) && layout == SPARSEC_LAYOUT_PAGED)
+    record.pageRows = argument.sizes[2];
 }
 
 void readAttribute(const sparsec_attribute_info_t &attribute, KernelRecord &record) {
@@ -135,8 +140,9 @@ KernelFile readKernelFile(const std::filesystem::path &path) {
 bool KernelFile::isForHost() const { return runsOn(SPARSEC_TARGET_HOST, 0); }
 
 const KernelRecord *KernelFile::find(sparsec_operation_kind_t kind) const {
-  auto found = std::find_if(kernels.begin(), kernels.end(),
-                            [&](const KernelRecord &kernel) { return kernel.kind == kind && !kernel.isTransposed; });
+  auto found = std::find_if(kernels.begin(), kernels.end(), [&](const KernelRecord &kernel) {
+    return kernel.kind == kind && !kernel.isTransposed && !kernel.hasSequences();
+  });
   return found == kernels.end() ? nullptr : &*found;
 }
 

@@ -34,6 +34,10 @@ struct KernelRecord {
   int64_t headDimension;  // attention, as all below
   int64_t valueDimension; // 0: the same
   bool isCausal, hasWindow, hasMask, hasScale, hasSinks, hasLse;
+  bool hasQueryStarts, hasKeyStarts, hasKeyLengths;
+  int64_t pageRows; // 0: K and V have no pages
+
+  bool hasSequences() const { return hasQueryStarts || hasKeyStarts || hasKeyLengths; }
 };
 
 struct KernelFile {

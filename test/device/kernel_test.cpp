@@ -30,7 +30,7 @@ testing::Test *makeTest(const KernelFile &file, const KernelRecord &record) {
   case SPARSEC_OPERATION_SAMPLED_SPGEMM:
     return makeSpgemmTest(file, record);
   case SPARSEC_OPERATION_ATTENTION:
-    return makeAttentionTest(file, record);
+    return record.hasSequences() ? makeSequenceTest(file, record) : makeAttentionTest(file, record);
   }
   throw std::runtime_error(record.name + " computes an operation that has no test");
 }

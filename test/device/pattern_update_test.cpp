@@ -100,7 +100,7 @@ protected:
     for (const KernelFile &file : session.files)
       for (const KernelRecord &record : file.kernels) {
         if (file.isForHost() != isForHost() || !session.runsHere(file) || record.kind != SPARSEC_OPERATION_ATTENTION ||
-            record.blockRows == 0 || (needsMask && !record.hasMask))
+            record.hasSequences() || record.blockRows == 0 || (needsMask && !record.hasMask))
           continue;
         found = true;
         SCOPED_TRACE(record.name);
