@@ -3,6 +3,7 @@
 #include "arguments/memory_check.h"
 #include "operations/attention.h"
 #include "operations/operation.h"
+#include "operations/sequences.h"
 #include "plan/key_range.h"
 #include "reference/region.h"
 
@@ -16,7 +17,7 @@ public:
   PredicateEvaluator(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
                      const sparsec_blocks_t &pattern)
       : kernel(kernel), arguments(arguments), pattern(pattern), rows(blockRowCount(pattern)),
-        columns(blockColumnCount(pattern)) {}
+        columns(blockColumnCount(pattern)), window(hasOwnLengths(kernel) ? KeyWindow() : keyWindow(kernel)) {}
 
   Status run(BlockStates &states);
 
@@ -29,6 +30,7 @@ private:
   const sparsec_argument_t *arguments;
   const sparsec_blocks_t &pattern;
   const int64_t rows, columns;    // of blocks
+  const KeyWindow window;         // none where the positions of queries differ from sequence to sequence
   int64_t batches = 0, heads = 0; // that the mask tells apart
 };
 
@@ -71,7 +73,7 @@ Status PredicateEvaluator::evaluateBlock(Region &mask, int64_t block, uint8_t &s
   int64_t endQuery = std::min(firstQuery + pattern.block_rows, pattern.rows);
   bool anyVisible = false, anyHidden = false;
   for (int64_t query = firstQuery; query < endQuery; ++query) {
-    KeyRange visible = visibleKeys(keyWindow(kernel), pattern.rows, pattern.columns, query);
+    KeyRange visible = visibleKeys(window, pattern.rows, pattern.columns, query);
     for (int64_t key = std::max(firstKey, visible.begin); key < std::min(endKey, visible.end); ++key) {
       double result = 0.0;
       SPARSEC_RETURN_IF_ERROR(mask.evaluate({batch, head, query, key, nullptr}, result, nullptr));

@@ -2,7 +2,7 @@
 // Attention on the host: a real kernel gets its parameters and tiles, and agrees with the reference.
 
 #include "runtime_expect.h"
-#include "runtime_images.h"
+#include "runtime_sequence_image.h"
 #include "runtime_views.h"
 #include "sparsec/runtime.hpp"
 
@@ -242,6 +242,62 @@ TEST(HostAttention, KeysOfLengthZero) {
     ASSERT_TRUE(i % 6 < 4 ? problem.o[i] == 0 : std::isnan(problem.o[i])) << i;
   for (int64_t i = 0; i < int64_t(problem.lse.size()); ++i)
     ASSERT_TRUE(i % 9 < 7 ? problem.lse[i] == -INFINITY : std::isnan(problem.lse[i])) << i;
+}
+
+/// Every launch checks them: between two launches of a launcher they may change.
+TEST(HostAttention, LengthsOfSequencesAreChecked) {
+  sparsec::Device device = sparsec::Device::host(1);
+  LaunchInfoBuilder info = attentionInfo();
+  addSequences(info, {.keyLengths = true});
+  ByteVector object = hostObject(info);
+  sparsec::Module module(device, object.data(), object.size());
+  sparsec_kernel_t kernel = module.kernel().handle();
+  sparsec::Pattern lists(device, shapeOf(2, 3, 1, 1, Problem::queries, Problem::keys), blockMask(1, 1));
+  Problem problem;
+  problem.pattern = lists.view();
+  std::vector<int32_t> lengths = {Problem::keys, 0};
+  auto arguments = problem.arguments();
+  arguments.insert(arguments.begin() + 7, sparsec_dense_1d(lengths.data(), SPARSEC_DTYPE_I32, 2));
+  auto options = sized<sparsec_launch_options_t>();
+  sparsec_launcher_t launcher = nullptr;
+  ASSERT_OK(sparsec_launcher_create(kernel, nullptr, arguments.data(), arguments.size(), &options, &launcher));
+  EXPECT_OK(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), nullptr));
+  EXPECT_OK(sparsec_launcher_run(launcher, nullptr));
+  lengths[1] = Problem::keys + 1;
+  problem.clearResults();
+  const std::string message = "argument 7 'key_lengths': expects lengths of 0 to 13, but element 1 is 14";
+  EXPECT_STATUS(sparsec_launch(kernel, nullptr, arguments.data(), arguments.size(), nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  EXPECT_STATUS(sparsec_launcher_run(launcher, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  EXPECT_TRUE(std::isnan(problem.o[0])) << "results must be untouched";
+  sparsec_launcher_destroy(launcher);
+}
+
+/// Causal and window are those of a sequence's own positions, so that only the mask may leave blocks out.
+TEST(HostAttention, PatternsOfThePredicateServeAllLengths) {
+  sparsec::Device device = sparsec::Device::host(1);
+  auto countBlocks = [&](bool hasLengths) {
+    LaunchInfoBuilder info = attentionInfo();
+    info.attribute(SPARSEC_ATTRIBUTE_CAUSAL).value = 1;
+    if (hasLengths)
+      addSequences(info, {.keyLengths = true});
+    ByteVector object = hostObject(info);
+    sparsec::Module module(device, object.data(), object.size());
+    Problem problem;
+    problem.ids.assign(problem.ids.size(), 1); // the mask lets all through
+    auto arguments = problem.arguments();
+    if (hasLengths)
+      arguments.insert(arguments.begin() + 7, sparsec_dense_1d(nullptr, SPARSEC_DTYPE_I32, 2));
+    const sparsec_blocks_t shape = shapeOf(2, 3, 1, 1, Problem::queries, Problem::keys);
+    sparsec_pattern_buffer_t buffer = nullptr;
+    EXPECT_OK(sparsec_pattern_from_predicate(module.kernel().handle(), &shape, arguments.data(), arguments.size(),
+                                             device.handle(), &buffer));
+    const int32_t count = viewOf(buffer).full.starts[Problem::rows];
+    sparsec_pattern_buffer_destroy(buffer);
+    return count;
+  };
+  EXPECT_LT(countBlocks(false), Problem::rows * Problem::columns);
+  EXPECT_EQ(countBlocks(true), Problem::rows * Problem::columns);
 }
 
 } // namespace
