@@ -2,7 +2,8 @@
 // sparsec-run on attention kernels: what --check looks at. The kernel itself does nothing.
 
 #include "check.h"
-#include "runtime_images.h"
+#include "operation_view.h"
+#include "runtime_sequence_image.h"
 
 #include <elf.h>
 #include <gtest/gtest.h>
@@ -35,9 +36,13 @@ protected:
     sparsec_device_t opened = nullptr;
     ASSERT_EQ(sparsec_device_open_host(1, &opened), nullptr);
     device.reset(opened);
+    load(cudaAttention());
+  }
+
+  void load(const LaunchInfoBuilder &info) {
     sparsec_module_t loaded = nullptr;
-    ByteVector object = hostObject(cudaAttention());
-    sparsec_status_t status = sparsec_module_load(opened, object.data(), object.size(), &loaded);
+    ByteVector object = hostObject(info);
+    sparsec_status_t status = sparsec_module_load(device.get(), object.data(), object.size(), &loaded);
     module.reset(loaded);
     if (sparsec_status_code(status) == SPARSEC_STATUS_DEVICE_LIMIT) {
       sparsec_status_free(status);
@@ -101,11 +106,12 @@ TEST_F(AttentionOnHost, BothResultsAreChecked) {
 
 TEST_F(AttentionOnHost, PairsThatMeet) {
   // 130 queries, 200 keys: query q stands at position q + 70.
-  const runtime::Problem problem = {.batches = 2, .heads = 4, .rows = 130, .depth = 200};
+  const runtime::Problem problem = {.batches = 2, .heads = 4, .rows = 130, .depth = 200, .sequences = 2};
   runtime::KeyWindow window;
-  EXPECT_EQ(run::visitedPairs(window, problem, nullptr), 2.0 * 4 * 130 * 200);
+  EXPECT_EQ(run::countPairs(window, problem, {}, nullptr).visited, 2.0 * 4 * 130 * 200);
+  EXPECT_EQ(run::countPairs(window, problem, {}, nullptr).all, 2.0 * 4 * 130 * 200);
   window.isCausal = true;
-  EXPECT_EQ(run::visitedPairs(window, problem, nullptr), 8.0 * (71 + 200) * 130 / 2);
+  EXPECT_EQ(run::countPairs(window, problem, {}, nullptr).visited, 8.0 * (71 + 200) * 130 / 2);
 
   // Blocks (0, 0), (1, 2) and the edge block (2, 3), of 2 queries and 8 keys; the lists are those of all heads.
   const std::vector<int32_t> starts = {0, 1, 2, 3}, indices = {0, 2, 3};
@@ -113,9 +119,47 @@ TEST_F(AttentionOnHost, PairsThatMeet) {
   pattern.capacity = 3;
   pattern.full = {starts.data(), indices.data()};
   window.isCausal = false;
-  EXPECT_EQ(run::visitedPairs(window, problem, &pattern), 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
+  EXPECT_EQ(run::countPairs(window, problem, {}, &pattern).visited, 8.0 * (64 * 64 + 64 * 64 + 2 * 8));
   window.isCausal = true; // queries 64 to 127 see keys up to 134 to 197
-  EXPECT_EQ(run::visitedPairs(window, problem, &pattern), 8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
+  EXPECT_EQ(run::countPairs(window, problem, {}, &pattern).visited,
+            8.0 * (64 * 64 + (7 + 64) * 58 / 2 + 6 * 64 + 7 + 8));
+}
+
+TEST_F(AttentionOnHost, PairsOfSequences) {
+  // Of 3 and 5 queries, with 10 and 4 keys, of which the second one's pattern leaves the last two.
+  const runtime::Problem problem = {.batches = 1, .heads = 2, .rows = 8, .depth = 10, .sequences = 2};
+  const std::vector<int32_t> queryStarts = {0, 3, 8}, lengths = {10, 4};
+  runtime::SequenceArrays arrays;
+  arrays.queryStarts = queryStarts.data();
+  arrays.keyLengths = lengths.data();
+  runtime::KeyWindow window;
+  EXPECT_EQ(run::countPairs(window, problem, arrays, nullptr).all, 2.0 * (30 + 20));
+  window.isCausal = true; // the first query of the second sequence sees no key
+  const run::Pairs pairs = run::countPairs(window, problem, arrays, nullptr);
+  EXPECT_EQ(pairs.visited, 2.0 * (8 + 9 + 10 + 0 + 1 + 2 + 3 + 4));
+  EXPECT_EQ(pairs.all, 2.0 * (30 + 20));
+  const std::vector<int32_t> starts = {0, 0, 1}, indices = {1};
+  sparsec_blocks_t pattern = sparsec_blocks_pattern(2, 1, 8, 10, 8, 2);
+  pattern.capacity = 1;
+  pattern.full = {starts.data(), indices.data()};
+  EXPECT_EQ(run::countPairs(window, problem, arrays, &pattern).visited, 2.0 * (1 + 2));
+}
+
+TEST_F(AttentionOnHost, SequencesAreReported) {
+  LaunchInfoBuilder info = cudaAttention();
+  addSequences(info, {.keyLengths = true});
+  load(info);
+  auto host = run::HostArguments::read(kernel,
+                                       {"q=random:2x2x3x64", "k=random:2x1x70x64", "v=random:2x1x70x64",
+                                        "pattern=random:density=1", "scale=0.5", "slopes=random:2",
+                                        "ids=random:2x70:below=2", "key_lengths=random:2:below=71"},
+                                       readers::Limits());
+  ASSERT_TRUE(bool(host));
+  run::Report report;
+  run::operationView(kernel).describe(kernel, *host, report);
+  EXPECT_EQ(report.members.getInteger("sequences"), 2);
+  EXPECT_EQ(report.members.getNumber("density"), 1.0);
+  EXPECT_STREQ(report.columns.back().title, "sequences");
 }
 
 } // namespace

@@ -3,6 +3,7 @@
 
 #include "inspect.h"
 #include "runtime_images.h"
+#include "runtime_sequence_image.h"
 #include "runtime_stream_image.h"
 
 #include <gmock/gmock.h>
@@ -28,7 +29,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 4.3, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 4.4, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"
@@ -128,8 +129,30 @@ TEST(Inspect, Streams) {
   EXPECT_THAT(json, HasSubstr(R"("streams":{"chunk_products":4,"consumer_rows":128,"product_rows":64})"));
 }
 
+TEST(Inspect, Sequences) {
+  LaunchInfoBuilder info = cudaAttention();
+  addSequences(info, {.queryStarts = true, .keyLengths = true, .pageTable = true});
+  const std::string text = inspect(info);
+  EXPECT_THAT(text, HasSubstr("    q            query                  tensor<?x?x?x64xbf16>, packed\n"
+                              "    k            key                    tensor<?x?x16x64xbf16>, paged\n"));
+  EXPECT_THAT(text, HasSubstr("    query_starts query starts           tensor<?xi32>\n"
+                              "    key_lengths  key lengths            tensor<?xi32>\n"
+                              "    page_table   page table             tensor<?x?xi32>\n"));
+  EXPECT_THAT(text, HasSubstr("      tile panels    size 2 of q in tiles of 64 + size 0 of query_starts\n"));
+  EXPECT_THAT(inspect(cudaAttention()), ::testing::Not(HasSubstr("tile panels  ")));
+  auto images = run::readImages(bytesOf(makeCubin(info.build())));
+  ASSERT_TRUE(bool(images));
+  std::string json;
+  llvm::raw_string_ostream(json) << run::describeImages(*images);
+  EXPECT_THAT(json, HasSubstr(R"("panels":"size 2 of q in tiles of 64 + size 0 of query_starts")"));
+  EXPECT_THAT(json, HasSubstr(R"("layout":"paged")"));
+}
+
 TEST(Inspect, WhateverIsReadCanBePrinted) {
-  for (const LaunchInfoBuilder &builder : {cudaLinear(), cudaAttention(), withWorkspaces(), linearWithStreams()}) {
+  LaunchInfoBuilder sequences = cudaAttention();
+  addSequences(sequences, {.queryStarts = true, .keyLengths = true, .pageTable = true});
+  for (const LaunchInfoBuilder &builder :
+       {cudaLinear(), cudaAttention(), withWorkspaces(), linearWithStreams(), sequences}) {
     const ByteVector good = builder.build();
     for (size_t i = 0; i < good.size(); ++i) {
       ByteVector bytes = good;

@@ -32,7 +32,7 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 
 // Indexed by the enumerations of launch_info.h; the runtime has checked that the values are known.
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
-static constexpr const char *layoutNames[] = {"", "row-major", "transposed"};
+static constexpr const char *layoutNames[] = {"", "row-major", "transposed", "packed", "paged"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
 static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader"};
 static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader"};
@@ -153,6 +153,17 @@ static std::string describeExtent(const KernelView &view, const sparsec_extent_i
   return fmt::format("size {} of {}{}", extent.dimension, view.argumentName(extent.argument), tiles);
 }
 
+/// A sum of extents, e.g. `size 2 of q in tiles of 64 + size 0 of starts`; empty where none is added.
+static std::string describePanels(const KernelView &view, const sparsec_stage_info_t &stage) {
+  std::string text;
+  bool isSum = false;
+  for (const auto &extent : view.slice<sparsec_extent_info_t>(stage.panel_first, stage.panel_count)) {
+    text += (text.empty() ? "" : extent.added != 0 ? " + " : " x ") + describeExtent(view, extent);
+    isSum |= extent.added != 0;
+  }
+  return isSum ? text : "";
+}
+
 /// The slots of an argument in the operation, e.g. `query and key`.
 static std::string slotsOf(const KernelView &view, uint32_t argument) {
   std::string names;
@@ -208,6 +219,8 @@ static llvm::json::Object describeStage(const KernelView &view, const sparsec_st
       {"spill_bytes", measured(stage.spill_bytes)},
       {"parameters", std::move(parameters)},
   };
+  if (const std::string panels = describePanels(view, stage); !panels.empty())
+    object["panels"] = panels;
   if (stage.consumer_rows != 0)
     object["streams"] = llvm::json::Object{{"consumer_rows", stage.consumer_rows},
                                            {"product_rows", stage.product_rows},
@@ -337,6 +350,8 @@ static void printStage(llvm::raw_ostream &stream, const KernelView &view, const 
   bool isMeasured = view.image.isMeasured();
   line("symbol", nameOf(stage.symbol).str());
   line("tile", fmt::format("{}x{}x{}", stage.tile_m, stage.tile_n, stage.tile_k));
+  if (const std::string panels = describePanels(view, stage); !panels.empty())
+    line("tile panels", panels);
   if (stage.consumer_rows != 0)
     line("streams", fmt::format("consumers of {} rows, products of {}, chunks of {} products", stage.consumer_rows,
                                 stage.product_rows, stage.chunk_products));

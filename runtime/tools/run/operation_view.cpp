@@ -108,10 +108,11 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
   std::optional<sparsec_blocks_t> pattern;
   if (argument)
     pattern = argument->hostView().blocks;
-  double pairs = visitedPairs(runtime::keyWindow(*kernel), problem, pattern ? &*pattern : nullptr);
-  double all = double(problem.resultRows()) * double(problem.depth);
-  double density = all == 0.0 ? 0.0 : pairs / all;
-  report.operations = 2.0 * double(problem.headDimension + problem.columns) * pairs;
+  const std::vector<Argument> views = host.hostViews();
+  const runtime::SequenceArrays arrays(*kernel, ArgumentArray(views).data());
+  const Pairs pairs = countPairs(runtime::keyWindow(*kernel), problem, arrays, pattern ? &*pattern : nullptr);
+  double density = pairs.all == 0.0 ? 0.0 : pairs.visited / pairs.all;
+  report.operations = 2.0 * double(problem.headDimension + problem.columns) * pairs.visited;
   report.columns = {
       {"shape BxHxSqxSkvxD", 22,
        fmt::format("{}x{}x{}x{}x{}", problem.batches, problem.heads, problem.rows, problem.depth,
@@ -130,6 +131,10 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
                                       {"head_dimension", problem.headDimension},
                                       {"value_dimension", problem.columns},
                                       {"density", density}};
+  if (runtime::hasOwnLengths(*kernel)) {
+    report.columns.push_back({"sequences", 9, fmt::format("{}", problem.sequences)});
+    report.members["sequences"] = problem.sequences;
+  }
   if (!pattern)
     return;
   report.members["block"] = llvm::json::Array{pattern->block_rows, pattern->block_columns};

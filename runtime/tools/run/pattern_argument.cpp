@@ -71,7 +71,7 @@ llvm::Error StateMaker::fillRandomly(llvm::StringRef text) {
     return random.takeError();
   if (!random->density || random->below)
     return failure("expects random:density=D[:SEED] for a pattern");
-  shape.batches = context.problem.batches;
+  shape.batches = context.problem.sequences;
   shape.heads = context.problem.heads;
   if (llvm::Error error = resize())
     return error;
@@ -172,7 +172,7 @@ llvm::Error StateMaker::fill(llvm::StringRef text) {
 
 llvm::Expected<OwnedPatternBuffer> StateMaker::fromPredicate() const {
   sparsec_blocks_t own = shape;
-  own.batches = context.problem.batches;
+  own.batches = context.problem.sequences;
   own.heads = context.problem.heads;
   own.encoding = encoding;
   const ArgumentArray views(context.hostViews.data(), context.hostViews.size());
@@ -202,32 +202,45 @@ llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, ll
   return StateMaker(context, limits).make(text);
 }
 
-double visitedPairs(const runtime::KeyWindow &window, const runtime::Problem &problem,
-                    const sparsec_blocks_t *pattern) {
+/// Pairs of a sequence in all heads.
+static double pairsOfSequence(const runtime::KeyWindow &window, int64_t queries, int64_t keys, int64_t heads,
+                              const sparsec_blocks_t *pattern, int64_t sequence) {
   // The keys of one query in [begin, end).
   auto visible = [&](int64_t query, int64_t begin, int64_t end) {
-    runtime::KeyRange range = runtime::visibleKeys(window, problem.rows, problem.depth, query);
+    runtime::KeyRange range = runtime::visibleKeys(window, queries, keys, query);
     return double(std::max<int64_t>(0, std::min(end, range.end) - std::max(begin, range.begin)));
   };
   double pairs = 0.0;
   if (!pattern) {
-    for (int64_t query = 0; query < problem.rows; ++query)
-      pairs += visible(query, 0, problem.depth);
-    return pairs * double(problem.batches) * double(problem.heads);
+    for (int64_t query = 0; query < queries; ++query)
+      pairs += visible(query, 0, keys);
+    return pairs * double(heads);
   }
-  for (int64_t list = 0; list < runtime::listCount(*pattern); ++list) {
-    int64_t first = list % runtime::blockRowCount(*pattern) * pattern->block_rows;
-    int64_t end = std::min(first + pattern->block_rows, problem.rows);
-    for (const sparsec_block_lists_t &lists : {pattern->partial, pattern->full})
-      for (int32_t block : runtime::blockList(*pattern, lists, list)) {
-        int64_t key = block * int64_t(pattern->block_columns);
-        for (int64_t query = first; query < end; ++query)
-          pairs += visible(query, key, key + pattern->block_columns);
-      }
+  for (int64_t head = 0; head < pattern->heads; ++head)
+    for (int64_t row = 0; row < runtime::blockRowCount(*pattern); ++row)
+      for (const sparsec_block_lists_t &lists : {pattern->partial, pattern->full})
+        for (int32_t block : runtime::blockList(*pattern, lists, runtime::listNumber(*pattern, sequence, head, row))) {
+          int64_t key = block * int64_t(pattern->block_columns), first = row * pattern->block_rows;
+          for (int64_t query = first; query < std::min(first + pattern->block_rows, queries); ++query)
+            pairs += visible(query, key, key + pattern->block_columns);
+        }
+  // Lists for one head are those of all.
+  return pairs * double(heads / std::max<int64_t>(pattern->heads, 1));
+}
+
+Pairs countPairs(const runtime::KeyWindow &window, const runtime::Problem &problem,
+                 const runtime::SequenceArrays &arrays, const sparsec_blocks_t *pattern) {
+  const bool areEqual =
+      !arrays.queryStarts && !arrays.keyStarts && !arrays.keyLengths && (!pattern || pattern->batches == 1);
+  const int64_t count = areEqual ? std::min<int64_t>(problem.sequences, 1) : problem.sequences;
+  Pairs pairs = {0.0, 0.0};
+  for (int64_t sequence = 0; sequence < count; ++sequence) {
+    const int64_t queries = arrays.queriesOf(sequence, problem).count, keys = arrays.keysOf(sequence, problem).count;
+    pairs.visited += pairsOfSequence(window, queries, keys, problem.heads, pattern, sequence);
+    pairs.all += double(queries) * double(keys) * double(problem.heads);
   }
-  // Lists for one batch or head are those of all.
-  return pairs * double(problem.batches / std::max<int64_t>(pattern->batches, 1)) *
-         double(problem.heads / std::max<int64_t>(pattern->heads, 1));
+  const double share = double(problem.sequences) / double(std::max<int64_t>(count, 1));
+  return {pairs.visited * share, pairs.all * share};
 }
 
 } // namespace sparsec::run

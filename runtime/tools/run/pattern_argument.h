@@ -6,7 +6,7 @@
 
 #include "status_error.h"
 
-#include "operations/problem.h"
+#include "operations/sequences.h"
 #include "plan/key_range.h"
 
 #include "sparsec/argument.hpp"
@@ -28,10 +28,16 @@ struct PatternContext {
 llvm::Expected<OwnedPatternBuffer> makePattern(const PatternContext &context, llvm::StringRef text,
                                                const readers::Limits &limits);
 
-/// Pairs of a query and a key that a kernel visits, for all batches and heads: those that causal, window and the blocks
-/// of the pattern (index arrays in host memory, null: all blocks) leave. The mask region leaves fewer, but saves no
-/// work.
-double visitedPairs(const runtime::KeyWindow &window, const runtime::Problem &problem, const sparsec_blocks_t *pattern);
+/// Pairs of a query and a key of the same sequence, in all sequences and heads: all of them, and those that a kernel
+/// visits.
+struct Pairs {
+  double visited, all;
+};
+
+/// A kernel visits the pairs that causal, window and the blocks of the pattern (index arrays in host memory, null: all
+/// blocks) leave. The mask region leaves fewer, but saves no work.
+Pairs countPairs(const runtime::KeyWindow &window, const runtime::Problem &problem,
+                 const runtime::SequenceArrays &arrays, const sparsec_blocks_t *pattern);
 
 } // namespace sparsec::run
 
