@@ -21,11 +21,18 @@ public:
 
 private:
   void buildTile(ValueRange arguments);
+  SmallVector<Value> sendTile(const SequenceTile &tile, ValueRange messages, Value queries, Value keys);
   Value walkKeys(SequenceTile tile, Value lists, Value cursor);
   SmallVector<Value> sendStep(const SequenceTile &tile, ValueRange blocks, Value cursor, ValueRange sent);
   Value sendLast(const SequenceTile &tile, Value cursor, ValueRange sent);
   Value sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages, Value cursor);
-  void copyBlock(Value source, const SequenceTile &tile, Value firstKey, int64_t firstRow, Value cursor);
+  /// Rows of a slot that one copy fills.
+  struct Part {
+    int64_t firstRow, rows;
+    SmallVector<Value> coordinates;
+  };
+  void addParts(const SequenceTile &tile, Value firstKey, int64_t firstRow, SmallVectorImpl<Part> &all);
+  void copyPart(Value source, const Part &part, Value cursor);
   void postMessages(Value ring, ValueRange messages, Value cursor);
   int64_t columnsOf(Value source) { return source == parts.value ? parts.valueDimension : parts.headDimension; }
   /// A slot has room for the wider one of keys and values.
@@ -61,14 +68,35 @@ void AttentionProducer::buildTile(ValueRange arguments) {
     panel = packed.getBlock();
   }
   SequenceTile tile = parts.makeTile(b, tileRow, panel);
-  Value lists = parts.makeLists(b, tile.tile);
+  if (!parts.hasPackedQueries()) {
+    YieldOp::create(b, sendTile(tile, {tileRow, panel}, queries, keys));
+    return;
+  }
+  // The panel may be behind its sequence.
+  Value hasQueries =
+      arith::CmpIOp::create(b, arith::CmpIPredicate::slt, tile.tile.getFirst(), tile.sequence.getQueries());
+  auto branch = scf::IfOp::create(b, TypeRange(arguments.drop_front(2)), hasQueries, /*withElseRegion=*/true);
+  {
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(branch.thenBlock());
+    scf::YieldOp::create(b, sendTile(tile, {tileRow, panel}, queries, keys));
+    b.setInsertionPointToStart(branch.elseBlock());
+    scf::YieldOp::create(b, ValueRange{queries, keys});
+  }
+  YieldOp::create(b, branch.getResults());
+}
 
+/// Gives the next cursors.
+SmallVector<Value> AttentionProducer::sendTile(const SequenceTile &tile, ValueRange messages, Value queries,
+                                               Value keys) {
+  QueryTileOp at = tile.tile;
+  Value lists = parts.makeLists(b, at);
   AcquireOp::create(b, parts.queryRing, queries);
-  PostOp::create(b, parts.queryRing, queries, ValueRange{tileRow, panel}, /*empty=*/false);
-  CopyOp::create(b, parts.query, parts.queryCoordinates(b, tile, tile.tile.getFirst()), parts.queryRing, queries,
+  PostOp::create(b, parts.queryRing, queries, messages, /*empty=*/false);
+  CopyOp::create(b, parts.query, parts.queryCoordinates(b, tile, at.getFirst()), parts.queryRing, queries,
                  /*index=*/0);
   keys = walkKeys(tile, lists, keys);
-  YieldOp::create(b, ValueRange{NextOp::create(b, parts.queryRing, queries), keys});
+  return {NextOp::create(b, parts.queryRing, queries), keys};
 }
 
 /// Gives the cursor behind all keys and values of the tile.
@@ -111,35 +139,40 @@ Value AttentionProducer::sendLast(const SequenceTile &tile, Value cursor, ValueR
       [&] { return sendRows(parts.value, tile, sent, end, cursor); });
 }
 
-/// Keys or values of a step. A step that is not full gets its first block twice.
+/// Keys or values of a step. A step that is not full gets its first block twice. Pages are looked up before the slot is
+/// free, and all at once.
 Value AttentionProducer::sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages,
                                   Value cursor) {
-  SmallVector<Value> rows;
-  for (Value block : blocks) {
-    Value loaded = rows.empty() ? block : arith::SelectOp::create(b, isNone(block), blocks[0], block);
-    rows.push_back(KeyBlockOp::create(b, loaded, parts.keyBlock).getKey());
+  SmallVector<Part> all;
+  for (auto [index, block] : llvm::enumerate(blocks)) {
+    Value loaded = index == 0 ? block : arith::SelectOp::create(b, isNone(block), blocks[0], block);
+    addParts(tile, KeyBlockOp::create(b, loaded, parts.keyBlock).getKey(), int64_t(index) * parts.keyBlock, all);
   }
   bool fillsSlot = columnsOf(source) == slotColumns();
   int64_t bytes = int64_t(parts.schedule.getTileN()) * columnsOf(source) * parts.element.getIntOrFloatBitWidth() / 8;
   AcquireOp::create(b, parts.keyRing, cursor);
   PostOp::create(b, parts.keyRing, cursor, messages, fillsSlot ? Value() : i32(b, bytes), /*empty=*/false);
-  for (auto [index, row] : llvm::enumerate(rows))
-    copyBlock(source, tile, row, int64_t(index) * parts.keyBlock, cursor);
+  for (const Part &part : all)
+    copyPart(source, part, cursor);
   return next(cursor);
 }
 
-/// A block of keys or values from `firstKey` on, to the rows of the slot from `firstRow` on.
-void AttentionProducer::copyBlock(Value source, const SequenceTile &tile, Value firstKey, int64_t firstRow,
-                                  Value cursor) {
-  const int64_t rows = parts.contiguousKeys(parts.keyBlock), slotRows = parts.schedule.getTileN();
+/// The parts of a block of keys or values from `firstKey` on, for the rows of the slot from `firstRow` on.
+void AttentionProducer::addParts(const SequenceTile &tile, Value firstKey, int64_t firstRow,
+                                 SmallVectorImpl<Part> &all) {
+  const int64_t rows = parts.contiguousKeys(parts.keyBlock);
   for (int64_t row = 0; row < parts.keyBlock; row += rows) {
     Value key = row == 0 ? firstKey : add(b, firstKey, i32(b, row));
-    auto copy = CopyOp::create(b, source, parts.keyCoordinates(b, tile, key), parts.keyRing, cursor, /*index=*/0);
-    if (int64_t columns = columnsOf(source); columns < slotColumns())
-      copy.setColumns(columns);
-    if (rows < slotRows)
-      copy.setRows(ArrayRef<int64_t>{firstRow + row, rows});
+    all.push_back({firstRow + row, rows, parts.keyCoordinates(b, tile, key)});
   }
+}
+
+void AttentionProducer::copyPart(Value source, const Part &part, Value cursor) {
+  auto copy = CopyOp::create(b, source, part.coordinates, parts.keyRing, cursor, /*index=*/0);
+  if (int64_t columns = columnsOf(source); columns < slotColumns())
+    copy.setColumns(columns);
+  if (part.rows < int64_t(parts.schedule.getTileN()))
+    copy.setRows(ArrayRef<int64_t>{part.firstRow, part.rows});
 }
 
 /// A slot with messages alone.
