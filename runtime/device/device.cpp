@@ -203,6 +203,16 @@ Status Device::synchronize(void *stream) const {
   return cudaStatus(*cuda, cuda->cuStreamSynchronize(static_cast<CUstream>(stream)), "waiting for the stream");
 }
 
+Status Device::isCaptured(void *stream, bool &outIsCaptured) const {
+  ContextScope current(*this);
+  SPARSEC_RETURN_IF_ERROR(current.status());
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  SPARSEC_RETURN_IF_ERROR(cudaStatus(*cuda, cuda->cuStreamIsCapturing(static_cast<CUstream>(stream), &status),
+                                     "asking whether the stream is captured"));
+  outIsCaptured = status != CU_STREAM_CAPTURE_STATUS_NONE;
+  return {};
+}
+
 namespace {
 
 Status checkCopy(sparsec_device_t device, const void *destination, const void *source, size_t bytes) {

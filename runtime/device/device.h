@@ -28,6 +28,8 @@ public:
   Status uploadAsync(void *destination, const void *source, size_t bytes, void *stream) const;
   Status downloadAsync(void *destination, const void *source, size_t bytes, void *stream) const;
   Status synchronize(void *stream) const;
+  /// Whether what goes to the stream becomes part of a graph: then nothing may wait for it.
+  Status isCaptured(void *stream, bool &outIsCaptured) const;
 
   sparsec_device_info_t info = {};
 

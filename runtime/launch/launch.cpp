@@ -123,7 +123,7 @@ Status launchKernel(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const s
   SPARSEC_RETURN_IF_ERROR(checkListsForLaunch(kernel, arguments, known, options.stream));
   if (!launch)
     return {};
-  SPARSEC_RETURN_IF_ERROR(checkValuesForLaunch(kernel, arguments, launch->problem));
+  SPARSEC_RETURN_IF_ERROR(checkValuesForLaunch(kernel, arguments, launch->problem, options.stream));
   for (const Stage &each : launch->variant.stages) {
     const StageLaunch stage = stageOf(*launch, each);
     SPARSEC_RETURN_IF_ERROR(checkTileCount(stage.grid));

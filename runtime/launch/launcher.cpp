@@ -126,7 +126,7 @@ Status runLauncher(sparsec_launcher_s &launcher, void *stream) {
   if (launcher.stages.empty())
     return {};
   SPARSEC_RETURN_IF_ERROR(
-      checkValuesForLaunch(launcher.kernel, launcher.arguments.data(), launcher.stages.front().launch.problem));
+      checkValuesForLaunch(launcher.kernel, launcher.arguments.data(), launcher.stages.front().launch.problem, stream));
   return onDevice(launcher, [&] { return runStages(launcher, stream); });
 }
 

@@ -235,6 +235,9 @@ Status checkStrides(const CheckedOperand &operand) {
   return {};
 }
 
+constexpr uint32_t sequenceSlots[] = {SPARSEC_ATTENTION_QUERY_STARTS, SPARSEC_ATTENTION_KEY_STARTS,
+                                      SPARSEC_ATTENTION_KEY_LENGTHS, SPARSEC_ATTENTION_PAGE_TABLE};
+
 constexpr NamedSize planSizes[] = {
     {"batches", &Problem::batches}, {"heads", &Problem::heads}, {"queries", &Problem::rows}, {"keys", &Problem::depth}};
 
@@ -261,6 +264,7 @@ constexpr Operation attentionOperation = {
     .deriveSizes = deriveSizes,
     .openSizes = openSizes,
     .checkSizes = checkSizes,
+    .valueSlots = sequenceSlots,
     .checkValues = checkSequences,
     .checkStrides = checkStrides,
     .tileLists = attentionTileLists,

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "operations/operation.h"
 #include "arguments/blocks.h"
+#include "arguments/footprint.h"
 #include "arguments/overlap.h"
 #include "arguments/strides.h"
 
 #include <algorithm>
 #include <iterator>
+#include <list>
+#include <utility>
 
 namespace sparsec::runtime {
 
@@ -207,9 +210,69 @@ Status checkValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arg
   return operation.checkValues ? operation.checkValues(kernel, arguments, problem) : Status();
 }
 
-Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
-                            const Problem &problem) {
-  return kernel.module->device->isHost() ? checkValues(kernel, arguments, problem) : Status();
+namespace {
+
+/// Arguments of which some are copied from the memory of a device.
+class ValueCopies {
+public:
+  ValueCopies(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments)
+      : kernel(kernel), arguments(arguments, arguments + kernel.info->argument_count), views(this->arguments.size()) {}
+
+  /// When what is on the stream is done.
+  Status download(std::span<const uint32_t> slots, void *stream);
+  const sparsec_argument_t *data() const { return arguments.data(); }
+
+private:
+  Status download(uint32_t number, void *stream);
+
+  const sparsec_kernel_s &kernel;
+  std::vector<sparsec_argument_t> arguments;
+  std::vector<sparsec_dense_t> views;
+  std::list<std::vector<std::byte>> elements;
+};
+
+/// An argument may be in several slots.
+Status ValueCopies::download(uint32_t number, void *stream) {
+  sparsec_dense_t &view = views[number];
+  if (arguments[number].view == &view)
+    return {};
+  view = denseOf(arguments[number]);
+  std::vector<std::byte> &copy = elements.emplace_back(footprintOf(view).extent());
+  const void *source = std::exchange(view.data, copy.data());
+  arguments[number].view = &view;
+  return kernel.module->device->downloadAsync(copy.data(), source, copy.size(), stream);
+}
+
+Status ValueCopies::download(std::span<const uint32_t> slots, void *stream) {
+  for (uint32_t slot : slots)
+    if (const uint32_t number = kernel.of(slot); number != noArgument)
+      SPARSEC_RETURN_IF_ERROR(download(number, stream));
+  return kernel.module->device->synchronize(stream);
+}
+
+Status checkDeviceValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                         void *stream) {
+  bool isCaptured = false;
+  SPARSEC_RETURN_IF_ERROR(kernel.module->device->isCaptured(stream, isCaptured));
+  if (isCaptured)
+    return {};
+  ValueCopies copies(kernel, arguments);
+  SPARSEC_RETURN_IF_ERROR(copies.download(operationOf(kernel).valueSlots, stream));
+  return checkValues(kernel, copies.data(), problem);
+}
+
+} // namespace
+
+Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                            void *stream) {
+  const Device &device = *kernel.module->device;
+  if (device.isHost())
+    return checkValues(kernel, arguments, problem);
+  const std::span<const uint32_t> slots = operationOf(kernel).valueSlots;
+  const bool hasValues = device.checksMemory && std::any_of(slots.begin(), slots.end(), [&](uint32_t slot) {
+                           return kernel.of(slot) != noArgument;
+                         });
+  return hasValues ? checkDeviceValues(kernel, arguments, problem, stream) : Status();
 }
 
 } // namespace sparsec::runtime

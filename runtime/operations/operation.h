@@ -64,8 +64,9 @@ struct Operation {
   /// Checks an operand for this operation's own rules: how sizes go together, blocks, scalars. Its view and type are
   /// good, and so are the sizes of a tensor. Sizes of the problem may be open.
   Status (*checkSizes)(const sparsec_kernel_s &kernel, const CheckedOperand &operand, const Problem &problem);
-  /// Checks the elements of operands that say where others have theirs; the arguments are checked and in host memory.
-  /// Null where there are none.
+  /// The slots of operands whose elements say where others have theirs.
+  std::span<const uint32_t> valueSlots = {};
+  /// Checks these elements; the arguments are checked and in host memory. Null where there are none.
   Status (*checkValues)(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
                         const Problem &problem) = nullptr;
   /// Checks the strides of a tensor for this operation's own rules.
@@ -130,9 +131,10 @@ Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *
 /// What elements say about others, which are in host memory. The arguments are checked.
 Status checkValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem);
 
-/// The same for a launch: in memory of the host alone.
-Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments,
-                            const Problem &problem);
+/// The same for a launch. Of memory of a GPU only in the checking mode, and only where the stream is not captured: it
+/// waits for the stream and copies the elements.
+Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
+                            void *stream);
 
 } // namespace sparsec::runtime
 

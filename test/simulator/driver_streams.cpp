@@ -45,6 +45,11 @@ CUresult cuStreamEndCapture(Stream *stream, Graph **graph) {
   *graph = new Graph(std::move(stream->captured));
   return CUDA_SUCCESS;
 }
+CUresult cuStreamIsCapturing(const Stream *stream, CUstreamCaptureStatus *status) {
+  std::lock_guard lock(device().mutex);
+  *status = CUstreamCaptureStatus(stream && stream->isCaptured);
+  return CUDA_SUCCESS;
+}
 CUresult cuGraphInstantiateWithFlags(Graph **executable, const Graph *graph, unsigned long long) {
   *executable = new Graph(*graph);
   return CUDA_SUCCESS;

@@ -235,6 +235,11 @@ CUresult fakeStreamSynchronize(CUstream stream) {
   fake->synchronizedStreams.push_back(stream);
   return CUDA_SUCCESS;
 }
+CUresult fakeStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
+  FAKE_ENTER("cuStreamIsCapturing", true);
+  *status = CUstreamCaptureStatus(fake->capturedStreams.count(stream));
+  return CUDA_SUCCESS;
+}
 CUresult fakeModuleLoadDataEx(CUmodule *module, const void *image, unsigned optionCount, CUjit_option *options,
                               void **values) {
   CUresult result = enter("cuModuleLoadDataEx", true);
@@ -379,6 +384,7 @@ const CudaTable table = {
     .cuPointerGetAttributes = fakePointerGetAttributes,
     .cuMemcpyHtoDAsync = fakeMemcpyHtoDAsync,
     .cuStreamSynchronize = fakeStreamSynchronize,
+    .cuStreamIsCapturing = fakeStreamIsCapturing,
     .cuModuleLoadDataEx = fakeModuleLoadDataEx,
     .cuModuleUnload = fakeModuleUnload,
     .cuModuleGetFunction = fakeModuleGetFunction,

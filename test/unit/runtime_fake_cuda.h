@@ -65,6 +65,7 @@ public:
   bool recording = true;
   /// Memory that others have allocated.
   std::map<void *, FakeMemory> memory;
+  std::set<void *> capturedStreams;
 
   // The actions of the runtime.
   std::vector<std::string> calls;

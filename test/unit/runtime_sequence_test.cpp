@@ -7,6 +7,7 @@
 #include "runtime_sequence_image.h"
 
 using namespace sparsec::test;
+using sparsec::runtime::CUresult;
 using sparsec::runtime::Problem;
 
 namespace {
@@ -177,6 +178,71 @@ TEST_F(Sequences, LaunchesAllocateNothing) {
     EXPECT_EQ(heapAllocations(), before);
     fake.recording = true;
   }
+}
+
+//===----------------------------------------------------------------------===//
+// The checking mode
+//===----------------------------------------------------------------------===//
+
+class SequenceValues : public Sequences {
+protected:
+  /// All memory but that of the numbers is made up.
+  void SetUp() override {
+    openChecking();
+    operands = {.queryStarts = true, .keyStarts = true, .keyLengths = true};
+    LaunchInfoBuilder info = cudaAttention();
+    addSequences(info, operands);
+    info.operands[8].argument = 7; // keys have the starts of the queries
+    info.operands.push_back({SPARSEC_ATTENTION_EXTRA, 8, 0, 0});
+    ++info.operations[0].operand_count;
+    load(info);
+    bind();
+    arguments[7].dense.data = starts.data();
+    arguments[9].dense.data = lengths.data();
+    for (size_t i : {1, 2})
+      arguments[i].dense.sizes[2] = 200;
+    for (sparsec::Argument &argument : arguments)
+      if (argument.kind == SPARSEC_ARGUMENT_DENSE)
+        fake.memory[argument.dense.data] = {.bytes = 1 << 20};
+    fake.calls.clear();
+  }
+
+  std::vector<int32_t> starts = {0, 50, 120, 200}, lengths = {50, 0, 80};
+};
+
+TEST_F(SequenceValues, AreCopiedAndChecked) {
+  ASSERT_OK(launch(at(0x99)));
+  EXPECT_EQ(fake.synchronizedStreams, std::vector<void *>{at(0x99)});
+  EXPECT_EQ(std::count(fake.calls.begin(), fake.calls.end(), "cuMemcpyDtoHAsync"), 2);
+  EXPECT_EQ(fake.launches.size(), 1u);
+  lengths[1] = 71;
+  const std::string message = "argument 9 'key_lengths': expects lengths of 0 to 70, but element 1 is 71";
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  EXPECT_EQ(fake.launches.size(), 1u);
+  auto options = sized<sparsec_launch_options_t>();
+  sparsec_launcher_t launcher = nullptr;
+  ASSERT_OK(sparsec_launcher_create(kernel, nullptr, arguments.data(), arguments.size(), &options, &launcher));
+  EXPECT_STATUS(sparsec_launcher_run(launcher, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  sparsec_launcher_destroy(launcher);
+  EXPECT_EQ(fake.launches.size(), 1u);
+}
+
+TEST_F(SequenceValues, AreNotReadWhileAStreamIsCaptured) {
+  fake.capturedStreams = {at(0x99)};
+  lengths[1] = 71;
+  EXPECT_OK(launch(at(0x99)));
+  EXPECT_EQ(fake.launches.size(), 1u);
+  EXPECT_FALSE(fake.called("cuMemcpyDtoHAsync"));
+  fake.failures["cuStreamIsCapturing"] = CUresult(1);
+  EXPECT_STATUS(launch(), SPARSEC_STATUS_DRIVER_ERROR, "asking whether the stream is captured failed");
+}
+
+TEST_F(SequenceValues, AreNotReadWithoutTheMode) {
+  sparsec_module_destroy(std::exchange(module, nullptr));
+  sparsec_device_destroy(std::exchange(device, nullptr));
+  loadWith(packed); // with starts at made-up addresses
+  EXPECT_OK(launch());
+  EXPECT_FALSE(fake.called("cuStreamIsCapturing"));
 }
 
 //===----------------------------------------------------------------------===//

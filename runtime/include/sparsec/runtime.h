@@ -106,9 +106,11 @@ typedef enum sparsec_device_flag_e {
   /* The checking mode, for debugging. A GPU that reads a wrong pointer ends the CUDA context, and the process loses its
    * memory on the device. In this mode launches, plans and updates of patterns first query the driver about every
    * pointer of their arguments. The memory must belong to this device, be managed, or be pinned and mapped. It must
-   * reach up to the last element within one allocation. A call refuses any other pointer by name. Streams may be
-   * captured meanwhile. The environment variable SPARSEC_CHECK_MEMORY takes precedence over this flag, also for a
-   * device that is opened without options: 1 turns the mode on, 0 turns it off. On the host the mode does nothing. */
+   * reach up to the last element within one allocation. A call refuses any other pointer by name. Launches also check
+   * the starts, lengths and page numbers of sequences: they wait for the stream and copy these to the host. Streams may
+   * be captured meanwhile, and the launches of a captured stream leave the sequences unchecked. The environment
+   * variable SPARSEC_CHECK_MEMORY takes precedence over this flag, also for a device that is opened without options: 1
+   * turns the mode on, 0 turns it off. On the host the mode does nothing. */
   SPARSEC_DEVICE_CHECK_MEMORY = 1,
 } sparsec_device_flag_t;
 
@@ -458,7 +460,9 @@ typedef struct sparsec_plan_s *sparsec_plan_t; /* see plans.h */
  * a launch checks them if the pattern has the flag SPARSEC_BLOCKS_CHECK_LISTS. This
  * takes memory for the lists and waits for the stream. A launch with the plan of a
  * static pattern checks, wherever it would check lists and in every launch on the
- * host, that its lists are those of the plan.
+ * host, that its lists are those of the plan. A launch on the host also checks the
+ * starts, lengths and page numbers of sequences (see sparsec_attention_slot_t); on
+ * a GPU it does so only in the checking mode of the device.
  */
 SPARSEC_API sparsec_status_t sparsec_launch(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                             const sparsec_argument_t *arguments, size_t argument_count,
@@ -546,7 +550,9 @@ SPARSEC_API void sparsec_launcher_destroy(sparsec_launcher_t launcher);
  * y = sum over the visible keys k of exp(s[k] - LSE) * v[k]. y is 0 if no key is
  * visible. A score of -inf makes a key invisible. sparsec_attention_slot_t defines
  * the visible keys. Integers in the regions are exact. The call refuses a region
- * that loads from beyond a tensor.
+ * that loads from beyond a tensor, and starts, lengths and page numbers of sequences
+ * that are out of range. Where sequences share Q, there is one batch and Sq is all
+ * rows; a row behind the last sequence, which kernels do not write, has no keys.
  *
  * The magnitude of attention covers the f32 errors of scores (as above, through the
  * score region), of their exponentials and of the sums. It also covers the loss of
