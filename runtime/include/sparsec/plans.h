@@ -98,7 +98,8 @@ typedef struct sparsec_plan_info_s {
  * (SPARSEC_LAYOUT_TRANSPOSED) needs such a plan, made with the matrix.
  *
  * The sizes of the arguments are part of the plan. A launch with other sizes is
- * refused. An open size may differ from launch to launch. The call checks lists of
+ * refused. An open size may differ from launch to launch. The sizes of tensors whose
+ * sequences have lengths of their own are always open. The call checks lists of
  * blocks as sparsec_blocks_check does. The plan keeps no reference to them, nor to
  * the options. The values of a block-sparse operand may therefore change between
  * launches. Unless the pattern is static, its lists may change too, but the
