@@ -196,7 +196,7 @@ def Sparsec_FindPageOp : Sparsec_Op<"find_page", [Pure, Sparsec_NamesResults]> {
     `keys` is the number of keys of the sequence. A key behind them gets the page of the last one.
 
     ```mlir
-    %page, %page_row = sparsec.find_page %table, %k[%batch, %key] of %keys
+    %page, %page_row = sparsec.find_page %table, %k[%row, %block] of %panel
         : tensor<?x?xi32>, tensor<?x?x64x128xbf16>
     ```
   }];
@@ -413,16 +413,16 @@ def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "r
 }
 
 def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {
-  let summary = "Makes rows of a slot zero, for a group that multiplies them next.";
+  let summary = "Makes rows of a slot zero, before the groups of a role multiply them.";
   let description = [{
     The buffer has as many equal parts as there are numbers in `from`. The rows of a part from its number on become
     zero. A number that the part does not reach changes nothing, and one below 0 clears the part. Rows of V behind the
-    last key of a sequence need it: their probabilities are 0, but 0 times NaN is NaN. All groups that use a slot clear
-    it, each for itself. `sparsec-assign-shared-memory` sets `first_barrier`: the group's threads wait for each other
-    at the named barrier `first_barrier` plus the number of the group in the CTA.
+    last key of a sequence need it: their probabilities are 0, but 0 times NaN is NaN. All groups of the role execute
+    the op, share the work and wait for each other. `sparsec-assign-shared-memory` sets `first_barrier`: the named
+    barrier is that plus the number of the tile in the CTA.
 
     ```mlir
-    sparsec.clear_rows %ring[%c] from(%end) : !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16>]>
+    sparsec.clear_rows %ring[%c] from(%panel) : <2, [!sparsec.buffer<128, 128, bf16>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$from,

@@ -392,7 +392,8 @@ def Sparsec_AttentionOp : Sparsec_Op<"attention", [
   let assemblyFormat = [{
     $query `,` $key `,` $value (`pattern` `(` $pattern^ `)`)? (`scale` `(` $scale^ `)`)? (`sinks` `(` $sinks^ `)`)?
     (`query_starts` `(` $query_starts^ `)`)? (`key_starts` `(` $key_starts^ `)`)?
-    (`key_lengths` `(` $key_lengths^ `)`)? (`page_table` `(` $page_table^ `)`)? (`extras` `(` $extras^ `)`)? (`causal` $causal^)? (`window` `=` $window^)? attr-dict
+    (`key_lengths` `(` $key_lengths^ `)`)? (`page_table` `(` $page_table^ `)`)?
+    (`extras` `(` $extras^ `)`)? (`causal` $causal^)? (`window` `=` $window^)? attr-dict
     (`score` custom<ElementRegion>($score)^)? (`mask` custom<ElementRegion>($mask)^)?
     `:` functional-type(operands, results)
   }];

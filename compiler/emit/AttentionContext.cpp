@@ -36,6 +36,7 @@ void AttentionContext::describeSoftmax(TileSoftmaxOp op) {
 AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b)
     : ProgramContext(program, function, b) {
   program.walk([&](TileSoftmaxOp op) { describeSoftmax(op); });
+  program.walk([&](SequenceOp) { hasSequences = true; });
   SmallVector<int64_t> sources; // Q, K and V in this order
   RingType queries;
   program.walk([&](CopyOp copy) {

@@ -97,6 +97,7 @@ struct AttentionContext : ProgramContext {
   int64_t queryBlock, keyBlock;              // of the pattern
   int64_t tileRows, tileKeys;                // of a tile and a step
   int64_t windowLeft = -1, windowRight = -1; // -1: no limit; causal is a right limit of 0
+  bool hasSequences = false;                 // with sizes of their own
   SoftmaxRegions softmax;
   ScoreForm scoreForm;
 

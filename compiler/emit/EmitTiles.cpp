@@ -72,18 +72,8 @@ void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) 
   emit(program, function, b);
 }
 
-/// Whether Q, K and V have other rows than the sequences that a pattern is for.
-bool hasSharedTensors(ProgramOp program) {
-  bool areShared = false;
-  program.walk([&](SequenceOp op) { areShared |= op.getQueryStarts() || op.getKeyStarts() || op.getPageTable(); });
-  return areShared;
-}
-
-/// The machine kernels that all variants of a kernel with a pattern share. They take the sizes of a sequence from Q and
-/// K.
+/// The machine kernels that all variants of a kernel with a pattern share.
 void emitAuxiliaries(ProgramOp program) {
-  if (hasSharedTensors(program))
-    return;
   if (hasPatternBuilder(program))
     emitPatternBuilder(program);
   if (hasPattern(program))

@@ -128,5 +128,10 @@ bool sparsec::hasPatternBuilder(ProgramOp program) {
 void sparsec::emitPatternBuilder(ProgramOp program) {
   emitAuxiliary(program,
                 {AuxiliaryKind::pattern_builder, "_pattern", warps, /*listsPerCta=*/1, /*sharedMemory=*/4 * warps},
-                [](AttentionContext &context) { PatternBuilderEmitter(context).emit(); });
+                [](AttentionContext &context) {
+                  // Positions differ from sequence to sequence: the lists have what the mask alone leaves.
+                  if (context.hasSequences)
+                    context.windowLeft = context.windowRight = -1;
+                  PatternBuilderEmitter(context).emit();
+                });
 }

@@ -413,9 +413,7 @@ void ProgramEmitter::releaseForOthers(RingOp ring, ReleaseOp op) {
 //===----------------------------------------------------------------------===//
 
 /// A named barrier counts the threads of all groups of the role.
-int64_t ProgramEmitter::threadsOfTurns(Operation *op) {
-  return int64_t(op->getParentOfType<RoleOp>().getCount()) * threadsOfWarpgroup;
-}
+int64_t ProgramEmitter::threadsOfTurns(Operation *op) { return threadsOfTile(op->getParentOfType<RoleOp>()); }
 
 /// Tiles side by side in a CTA have different numbers of steps: each has barriers of its own.
 Value ProgramEmitter::turnBarrier(Value turn, int64_t firstBarrier) {
@@ -424,9 +422,10 @@ Value ProgramEmitter::turnBarrier(Value turn, int64_t firstBarrier) {
   return context.schedule.getConcurrentTiles() == 1 ? number : b.add(number, b.mul(tileOfCta, turnsOfTile));
 }
 
-void ProgramEmitter::barrierOfGroup(RoleOp role, int64_t firstBarrier) {
-  Value number = b.add(b.add(b.mul(tileOfCta, role.getCount()), group), firstBarrier);
-  ptx::barrierNamed(b, number, threadsOfWarpgroup);
+int64_t ProgramEmitter::threadsOfTile(RoleOp role) { return int64_t(role.getCount()) * threadsOfWarpgroup; }
+
+void ProgramEmitter::barrierOfTile(RoleOp role, int64_t firstBarrier) {
+  ptx::barrierNamed(b, b.add(tileOfCta, firstBarrier), threadsOfTile(role));
 }
 
 void ProgramEmitter::setIssuer(int64_t offset, Value issuer) {

@@ -27,8 +27,11 @@ public:
 
   Ring &ringOf(mlir::Value ring) { return rings.find(ring)->second; }
   Ring::State slotOf(mlir::Value cursor) { return values.state<Ring::State>(cursor); }
-  /// The threads of a warpgroup of the role wait for each other, at a named barrier for each group of the CTA.
-  void barrierOfGroup(RoleOp role, int64_t firstBarrier);
+  // The threads of all groups of a role of warpgroups that work on one tile: their numbers, how many they are, and a
+  // named barrier for each tile of the CTA.
+  mlir::Value threadOfTile() { return b.add(b.shiftLeft(group, 7), threadInGroup); }
+  int64_t threadsOfTile(RoleOp role);
+  void barrierOfTile(RoleOp role, int64_t firstBarrier);
   void setWalk(mlir::Value steps, std::unique_ptr<StepWalk> walk) { walks[steps] = std::move(walk); }
 
   ProgramContext &context;

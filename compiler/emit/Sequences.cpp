@@ -106,19 +106,20 @@ namespace {
 class RowClearing {
 public:
   RowClearing(ProgramEmitter &program, ClearRowsOp op)
-      : b(program.b), thread(program.threadInGroup), ring(program.ringOf(op.getRing())),
-        from(program.values.flat(op.getFrom())), rows(ring.bufferRows(0) / static_cast<int64_t>(from.size())),
+      : b(program.b), thread(program.threadOfTile()), threads(program.threadsOfTile(op->getParentOfType<RoleOp>())),
+        ring(program.ringOf(op.getRing())), from(program.values.flat(op.getFrom())),
+        rows(ring.bufferRows(0) / static_cast<int64_t>(from.size())),
         slot(ring.slotPointer(0, program.slotOf(op.getCursor()).slot)) {}
 
-  Value isNeeded();
   void emit();
 
 private:
-  static constexpr int64_t vectorBytes = 16, threads = 128;
+  static constexpr int64_t vectorBytes = 16;
   void clearPart(int64_t part);
 
   KernelBuilder &b;
   Value thread;
+  int64_t threads;
   Ring &ring;
   Values from;
   int64_t rows; // of a part
@@ -126,13 +127,6 @@ private:
 };
 
 } // namespace
-
-Value RowClearing::isNeeded() {
-  Value needed = b.less(from.front(), rows);
-  for (Value first : ArrayRef(from).drop_front())
-    needed = b.logicalOr(needed, b.less(first, rows));
-  return needed;
-}
 
 void RowClearing::emit() {
   for (size_t part = 0; part < from.size(); ++part)
@@ -156,11 +150,7 @@ void RowClearing::clearPart(int64_t part) {
 }
 
 void sparsec::emitClearRows(ProgramEmitter &program, ClearRowsOp op) {
-  KernelBuilder &b = program.b;
-  RowClearing clearing(program, op);
-  b.ifThen(clearing.isNeeded(), [&] {
-    clearing.emit();
-    ptx::proxyFence(b);
-    program.barrierOfGroup(op->getParentOfType<RoleOp>(), *op.getFirstBarrier());
-  });
+  RowClearing(program, op).emit();
+  ptx::proxyFence(program.b);
+  program.barrierOfTile(op->getParentOfType<RoleOp>(), *op.getFirstBarrier());
 }

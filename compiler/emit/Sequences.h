@@ -14,7 +14,7 @@ KernelBuilder::Values emitPackedTile(AttentionContext &context, ProgramValues &v
 KernelBuilder::Values emitSequence(AttentionContext &context, ProgramValues &values, SequenceOp op);
 KernelBuilder::Values emitFindPage(AttentionContext &context, ProgramValues &values, FindPageOp op);
 
-/// By a warpgroup, for matrix instructions that read shared memory.
+/// By all groups of a role, for matrix instructions that read shared memory.
 void emitClearRows(ProgramEmitter &program, ClearRowsOp op);
 
 } // namespace sparsec

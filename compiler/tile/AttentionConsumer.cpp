@@ -59,6 +59,7 @@ private:
   Progress waitForStep(Progress progress, Value cursor);
   Value issueScores(const NextTile &tile, Value keys, ValueRange messages);
   Value issueOutput(const Progress &progress, Value cursor);
+  void clearValues(const Progress &progress, Value cursor);
   Values countsOf(const Step &step);
   Step stepOf(ValueRange messages) {
     return AttentionRole::stepOf(messages.take_front(parts.blocksPerStep), parts.keyBlock);
@@ -153,6 +154,7 @@ AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &ti
   releaseQueries(tile);
 
   Progress progress = Progress::of(last); // the messages are those of the last values
+  clearValues(progress, progress.keys);
   Value output = sums(issueOutput(progress, progress.keys), /*outstanding=*/0);
   release(parts.keyRing, progress.keys);
   Value keys = advance(progress.keys);
@@ -199,6 +201,7 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, V
 AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, const Progress &progress) {
   Value keys = progress.keys, values = advance(keys);
   SmallVector<Value> messages{progress.block, progress.second};
+  clearValues(progress, values);
   beginProducts();
   Value product = issueScores(tile, keys, messages);
   WaitOp::create(b, TypeRange(), parts.keyRing, values);
@@ -240,10 +243,25 @@ Value AttentionConsumer::issueScores(const NextTile &tile, Value keys, ValueRang
                            keyView, keys, bias, parts.headDimension);
 }
 
+/// Makes the values of the step before zero that are behind the last key. All groups wait for each other there: it has
+/// to come before any of them waits for its turn.
+void AttentionConsumer::clearValues(const Progress &progress, Value cursor) {
+  if (progress.counts.empty())
+    return;
+  Value keys = i32(b, parts.keyBlock), isNeeded;
+  for (Value count : progress.counts) {
+    Value isShort = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, count, keys);
+    isNeeded = isNeeded ? Value(arith::OrIOp::create(b, isNeeded, isShort)) : isShort;
+  }
+  auto branch = scf::IfOp::create(b, isNeeded, /*withElseRegion=*/false);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WaitOp::create(b, TypeRange(), parts.keyRing, cursor);
+  ClearRowsOp::create(b, parts.valueRing, cursor, progress.counts, /*first_barrier=*/IntegerAttr());
+}
+
 /// O + P V of the step before, whose values are in the slot.
 Value AttentionConsumer::issueOutput(const Progress &progress, Value cursor) {
-  if (!progress.counts.empty())
-    ClearRowsOp::create(b, parts.valueRing, cursor, progress.counts, /*first_barrier=*/IntegerAttr());
   auto type = PendingType::get(context, rowsOfGroup, parts.valueDimension);
   return ProductOp::create(b, type, progress.probabilities, /*a_cursor=*/Value(), valueView, cursor, progress.output,
                            schedule.getTileN());

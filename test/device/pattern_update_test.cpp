@@ -94,13 +94,14 @@ protected:
   bool isForHost() const { return GetParam(); }
   void synchronize() const { check(sparsec_synchronize(device, nullptr)); }
 
-  /// Calls `body` with every such kernel, or with those that have a mask region too; skips the test if there is none.
+  /// Calls `body` with every such kernel, or with those that have a mask region too and whose sequences have the sizes
+  /// of Q and K; skips the test if there is none.
   void forEachKernel(bool needsMask, const std::function<void(const KernelRecord &, sparsec_kernel_t)> &body) const {
     bool found = false;
     for (const KernelFile &file : session.files)
       for (const KernelRecord &record : file.kernels) {
         if (file.isForHost() != isForHost() || !session.runsHere(file) || record.kind != SPARSEC_OPERATION_ATTENTION ||
-            record.hasSequences() || record.blockRows == 0 || (needsMask && !record.hasMask))
+            record.blockRows == 0 || (needsMask && (!record.hasMask || record.hasSequences())))
           continue;
         found = true;
         SCOPED_TRACE(record.name);

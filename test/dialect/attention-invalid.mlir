@@ -491,3 +491,75 @@ sparsec.kernel @attention_c23(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf1
   %0 = sparsec.attention %q, %k, %v sinks(%s) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xbf16>) -> tensor<?x?x?x64xbf16>
   sparsec.return %0 : tensor<?x?x?x64xbf16>
 }
+
+// -----
+
+sparsec.kernel @attention_c1_starts(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects query_starts to have rank 1, but got 'tensor<?x?xi32>'}}
+  %0 = sparsec.attention %q, %k, %v query_starts(%s) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c5_lengths(%q: tensor<3x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %n: tensor<4xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects key_lengths to have B = 3, as Q has, but got 4}}
+  %0 = sparsec.attention %q, %k, %v key_lengths(%n) : (tensor<3x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<4xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c5_packed(%q: tensor<2x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects Q to have packed batches = 1, as a packed tensor has, but got 2}}
+  %0 = sparsec.attention %q, %k, %v query_starts(%s) : (tensor<2x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c5_starts(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<4xi32>, %t: tensor<5xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects key_starts to have B + 1 = 4, as query_starts has, but got 5}}
+  %0 = sparsec.attention %q, %k, %v query_starts(%s) key_starts(%t) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<4xi32>, tensor<5xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c24(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %n: tensor<?xi64>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects key_lengths to be of i32, but got 'i64'}}
+  %0 = sparsec.attention %q, %k, %v key_lengths(%n) : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi64>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c25(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x64x64xbf16>, %v: tensor<?x?x64x64xbf16>, %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects key_lengths with a page_table, and no key_starts}}
+  %0 = sparsec.attention %q, %k, %v page_table(%t) : (tensor<?x?x?x64xbf16>, tensor<?x?x64x64xbf16>, tensor<?x?x64x64xbf16>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c25_starts(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x64x64xbf16>, %v: tensor<?x?x64x64xbf16>, %s: tensor<?xi32>, %n: tensor<?xi32>, %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects key_lengths with a page_table, and no key_starts}}
+  %0 = sparsec.attention %q, %k, %v key_starts(%s) key_lengths(%n) page_table(%t) : (tensor<?x?x?x64xbf16>, tensor<?x?x64x64xbf16>, tensor<?x?x64x64xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c26(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x48x64xbf16>, %v: tensor<?x?x48x64xbf16>, %n: tensor<?xi32>, %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects pages of K to have 16, 32, 64, 128 or 256 rows, a static size, but got 'tensor<?x?x48x64xbf16>'}}
+  %0 = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t) : (tensor<?x?x?x64xbf16>, tensor<?x?x48x64xbf16>, tensor<?x?x48x64xbf16>, tensor<?xi32>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}
+
+// -----
+
+sparsec.kernel @attention_c26_open(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x64x64xbf16>, %v: tensor<?x?x?x64xbf16>, %n: tensor<?xi32>, %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // expected-error @+1 {{'sparsec.attention' op expects pages of V to have 16, 32, 64, 128 or 256 rows, a static size, but got 'tensor<?x?x?x64xbf16>'}}
+  %0 = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t) : (tensor<?x?x?x64xbf16>, tensor<?x?x64x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi32>, tensor<?x?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %0 : tensor<?x?x?x64xbf16>
+}

@@ -154,3 +154,24 @@ sparsec.kernel @every_op(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %
        tensor<?x?xbf16>, tensor<?x?x?xf32>, tensor<?x?x?x?xi32>) -> tensor<?x?x?x64xbf16>
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
+
+// Sequences with sizes of their own: packed queries and keys, and pages.
+// CHECK-LABEL: sparsec.kernel @packed(
+sparsec.kernel @packed(%q: tensor<1x?x?x64xbf16>, %k: tensor<1x?x?x64xbf16>, %v: tensor<1x?x?x64xbf16>,
+                       %qs: tensor<?xi32>, %ks: tensor<?xi32>, %n: tensor<?xi32>) -> (o: tensor<1x?x?x64xbf16>) {
+  // CHECK: sparsec.attention %q, %k, %v query_starts(%qs) key_starts(%ks) key_lengths(%n) causal : (tensor<1x?x?x64xbf16>, tensor<1x?x?x64xbf16>, tensor<1x?x?x64xbf16>, tensor<?xi32>, tensor<?xi32>, tensor<?xi32>) -> tensor<1x?x?x64xbf16>
+  %o = sparsec.attention %q, %k, %v query_starts(%qs) key_starts(%ks) key_lengths(%n) causal
+    : (tensor<1x?x?x64xbf16>, tensor<1x?x?x64xbf16>, tensor<1x?x?x64xbf16>, tensor<?xi32>, tensor<?xi32>,
+       tensor<?xi32>) -> tensor<1x?x?x64xbf16>
+  sparsec.return %o : tensor<1x?x?x64xbf16>
+}
+
+// CHECK-LABEL: sparsec.kernel @paged(
+sparsec.kernel @paged(%q: tensor<4x?x?x64xbf16>, %k: tensor<99x?x16x64xbf16>, %v: tensor<?x?x16x64xbf16>,
+                      %n: tensor<4xi32>, %t: tensor<4x?xi32>) -> (o: tensor<?x?x?x64xbf16>) {
+  // CHECK: sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t) :
+  %o = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t)
+    : (tensor<4x?x?x64xbf16>, tensor<99x?x16x64xbf16>, tensor<?x?x16x64xbf16>, tensor<4xi32>, tensor<4x?xi32>)
+      -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}

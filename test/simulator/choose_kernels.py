@@ -10,10 +10,11 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "device"))
 import attention_kernels  # noqa: E402
 import generate_kernels  # noqa: E402
 import sddmm_kernels  # noqa: E402
+import sequence_kernels  # noqa: E402
 import spgemm_kernels  # noqa: E402
 
-Spmm, Sddmm, Spgemm, Attention = (generate_kernels.Kernel, sddmm_kernels.Kernel, spgemm_kernels.Kernel,
-                                  attention_kernels.Kernel)
+Spmm, Sddmm, Spgemm, Attention, Sequence = (generate_kernels.Kernel, sddmm_kernels.Kernel, spgemm_kernels.Kernel,
+                                            attention_kernels.Kernel, sequence_kernels.Kernel)
 
 KERNELS = {
     "sm_90a": [
@@ -47,6 +48,10 @@ KERNELS = {
         Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
         Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
+        # Sequences with sizes of their own: NaN behind their keys, pages smaller than a block, lists for each sequence.
+        Sequence("bf16", "64", None, None, "lengths", "all", "no", "bf16", "lse", "none"),
+        Sequence("f16", "64", 128, 64, "packed", "causal", "sink", "f32", "lse", "thirds"),
+        Sequence("bf16", "128", None, None, "page16", "causal", "no", "bf16", "o", "positions"),
         # Products of two block-sparse matrices.
         Spgemm("bf16", "128x128x128", "mn", "same", "everything"),
         Spgemm("f16", "192x112x80", "values", "same", "residual"),
@@ -66,9 +71,12 @@ KERNELS = {
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
         Attention("f16", "64", None, None, "all", "root", "no", "bf16", "o", "capfast"),
+        Sequence("bf16", "64", None, None, "packedlengths", "causal", "no", "bf16", "lse", "none"),
+        Sequence("f16", "64", 64, 64, "page16", "window", "sink", "f32", "o", "positions"),
     ],
 }
-MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels}
+MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels,
+           Sequence: sequence_kernels}
 
 
 def main():

@@ -114,8 +114,8 @@ protected:
     ASSERT_EQ(count, expected.size());
     for (auto [index, want] : llvm::enumerate(expected)) {
       const sparsec_extent_info_t &extent = all<sparsec_extent_info_t>()[first + index];
-      EXPECT_EQ(std::tie(extent.argument, extent.field, extent.dimension, extent.block, extent.tile),
-                std::tie(want.argument, want.field, want.dimension, want.block, want.tile))
+      EXPECT_EQ(std::tie(extent.argument, extent.field, extent.dimension, extent.block, extent.tile, extent.added),
+                std::tie(want.argument, want.field, want.dimension, want.block, want.tile, want.added))
           << "extent " << index;
     }
   }
@@ -602,5 +602,47 @@ TEST_F(EmbedAttention, PatternFieldsAreParameters) {
   EXPECT_EQ(field.index, 6u);
   EXPECT_EQ(field.field, uint32_t(SPARSEC_FIELD_PARTIAL_STARTS));
 }
+
+constexpr const char *sequenceModule = R"mlir(module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @serve(%q: tensor<1x?x?x64xbf16>, %k: tensor<?x?x32x64xbf16>, %v: tensor<?x?x32x64xbf16>,
+      %starts: tensor<?xi32>, %lengths: tensor<?xi32>, %table: tensor<?x?xi32>)
+      -> (o: tensor<1x?x?x64xbf16>, lse: tensor<1x?x?xf32>) {
+    %o, %lse = sparsec.attention %q, %k, %v query_starts(%starts) key_lengths(%lengths) page_table(%table)
+      : (tensor<1x?x?x64xbf16>, tensor<?x?x32x64xbf16>, tensor<?x?x32x64xbf16>, tensor<?xi32>, tensor<?xi32>,
+         tensor<?x?xi32>) -> (tensor<1x?x?x64xbf16>, tensor<1x?x?xf32>)
+    sparsec.return %o, %lse : tensor<1x?x?x64xbf16>, tensor<1x?x?xf32>
+  }
+  llvm.func @serve_0() attributes {sparsec.kernel = @serve, sparsec.alignment = 16 : i64, sparsec.tile_m = 128 : i64,
+      sparsec.parameters = []} {
+    llvm.return
+  }
+})mlir";
+
+class EmbedSequences : public LaunchInfoOfModule {
+protected:
+  void SetUp() override { embed(sequenceModule); }
+};
+
+TEST_F(EmbedSequences, OperandsAndLayouts) {
+  const std::pair<uint32_t, uint32_t> expected[] = {
+      {SPARSEC_ATTENTION_QUERY, SPARSEC_LAYOUT_PACKED},     {SPARSEC_ATTENTION_KEY, SPARSEC_LAYOUT_PAGED},
+      {SPARSEC_ATTENTION_VALUE, SPARSEC_LAYOUT_PAGED},      {SPARSEC_ATTENTION_QUERY_STARTS, SPARSEC_LAYOUT_NONE},
+      {SPARSEC_ATTENTION_KEY_LENGTHS, SPARSEC_LAYOUT_NONE}, {SPARSEC_ATTENTION_PAGE_TABLE, SPARSEC_LAYOUT_NONE},
+      {SPARSEC_ATTENTION_RESULT, SPARSEC_LAYOUT_PACKED},    {SPARSEC_ATTENTION_LSE, SPARSEC_LAYOUT_PACKED}};
+  ASSERT_EQ(operands(0).size(), std::size(expected));
+  for (auto [number, want] : llvm::enumerate(expected))
+    EXPECT_EQ(std::pair(operands(0)[number].slot, operands(0)[number].layout), want);
+}
+
+/// Every sequence may have a panel that is not full.
+TEST_F(EmbedSequences, PanelsOfPackedQueries) {
+  const sparsec_stage_info_t &first = stage(variant(0).stage_first);
+  const uint32_t query = operands(0)[0].argument, starts = operands(0)[3].argument;
+  expectExtents(first.panel_first, first.panel_count,
+                {{query, SPARSEC_FIELD_SIZE, 2, 128, 128, 0}, {starts, SPARSEC_FIELD_SIZE, 0, 1, 1, 1}});
+}
+
+/// Starts, lengths and tables are read number by number.
+TEST_F(EmbedSequences, RowsAloneHaveRequirements) { EXPECT_EQ(variant(0).requirement_count, 4u); }
 
 } // namespace

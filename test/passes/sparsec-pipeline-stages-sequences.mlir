@@ -1,0 +1,77 @@
+// RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages,sparsec-assign-shared-memory)))' | FileCheck %s
+// Programs of sequences with sizes of their own.
+
+// Pages of 64 rows of keys, and steps of 128 keys: the pages are looked up before the slot is free. Consumers clear the
+// values behind the last key before they multiply them; the barriers of three groups or less follow those of the turns.
+// CHECK-LABEL: sparsec.program @paged attributes
+// CHECK: sparsec.role "consumer"
+// CHECK: %batch, %head, %key_head, %query = sparsec.query_tile %{{.*}}[%tile_row, %panel] {rows = 128 : i64}
+// CHECK-NEXT: %query_row, %queries, %key_row, %keys = sparsec.sequence %{{.*}}[%batch] key_lengths({{.*}}) page_table({{.*}})
+// CHECK: sparsec.tile_softmax at(%batch, %head, %query) row(%{{.*}}) sizes(%queries, %keys)
+// CHECK: sparsec.wait %key_ring[%[[VALUES:.*]]] :
+// CHECK-NEXT: sparsec.clear_rows %key_ring[%[[VALUES]]] from(%count) {first_barrier = 3 : i64}
+// CHECK-NEXT: sparsec.product %{{.*}}, %v_view[%[[VALUES]]], %output
+// CHECK: arith.subi %keys, %key
+// CHECK: sparsec.clear_rows
+// CHECK: sparsec.role "producer"
+// CHECK: sparsec.walk_keys at %query sizes(%queries, %keys)
+// CHECK: %key, %partial = sparsec.key_block %block
+// CHECK-NEXT: %page, %page_row = sparsec.find_page %{{.*}}[%batch, %key] of %keys
+// CHECK-NEXT: %[[SECOND:.*]] = arith.addi %key, %c64_i32
+// CHECK-NEXT: %[[PAGE:.*]], %[[ROW:.*]] = sparsec.find_page %{{.*}}[%batch, %[[SECOND]]] of %keys
+// CHECK-NEXT: sparsec.acquire %key_ring
+// CHECK-NEXT: sparsec.post
+// CHECK-NEXT: sparsec.copy %{{.*}}[%page, %key_head, %page_row, %{{.*}}] to %key_ring[%{{.*}}] {index = 0 : i64, rows = array<i64: 0, 64>}
+// CHECK-NEXT: sparsec.copy %{{.*}}[%[[PAGE]], %key_head, %[[ROW]], %{{.*}}] to %key_ring[%{{.*}}] {index = 0 : i64, rows = array<i64: 64, 64>}
+sparsec.kernel @paged(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %v: tensor<?x?x64x128xbf16>, %n: tensor<?xi32>,
+                      %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x64x128xbf16>, tensor<?x?x64x128xbf16>, tensor<?xi32>, tensor<?x?xi32>)
+      -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Packed queries and keys. The producer leaves out panels that are behind their sequence; the messages of the others
+// say which tile they are, so that the consumers need not search.
+// CHECK-LABEL: sparsec.program @packed attributes
+// CHECK: sparsec.role "consumer"
+// CHECK-NOT: packed_tile
+// CHECK: sparsec.query_tile %{{.*}}[%tile_row, %panel] {forward, rows = 128 : i64}
+// CHECK: %[[END:.*]] = arith.addi %query_row, %queries
+// CHECK: sparsec.store_rows %{{.*}} to %{{.*}}[%c0_i32, %head, %{{.*}} : i32, i32, i32] end(%[[END]])
+// CHECK: sparsec.role "producer"
+// CHECK: %row, %block = sparsec.packed_tile %{{.*}}[%tile_row, %panel] {rows = 128 : i64}
+// CHECK-NEXT: sparsec.query_tile %{{.*}}[%row, %block] {forward, rows = 128 : i64}
+// CHECK: %[[HAS:.*]] = arith.cmpi slt, %query, %queries
+// CHECK-NEXT: scf.if %[[HAS]]
+// CHECK-NEXT: %lists = sparsec.key_lists %{{.*}}[%batch, %head, %query] {packed}
+// CHECK: sparsec.post %query_ring[%{{.*}}] (%row, %block)
+// CHECK: %[[FIRST:.*]] = arith.addi %query_row, %query
+// CHECK: sparsec.copy %{{.*}}[%c0_i32, %head, %[[FIRST]], %c0_i32] to %query_ring
+// CHECK: %[[KEY:.*]] = arith.addi %key_row, %key
+// CHECK: sparsec.copy %{{.*}}[%c0_i32, %key_head, %[[KEY]], %c0_i32] to %key_ring
+sparsec.kernel @packed(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %qs: tensor<?xi32>,
+                       %ks: tensor<?xi32>, %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v pattern(%p) query_starts(%qs) key_starts(%ks)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>, tensor<?xi32>,
+       tensor<?xi32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// By cp.async the copies bring zeros behind the last key: nothing has to be cleared.
+// CHECK-LABEL: sparsec.program @lengths attributes
+// CHECK: sparsec.key_steps at %query sizes(%queries, %keys)
+// CHECK-NOT: clear_rows
+// CHECK: %key, %partial = sparsec.key_block
+// CHECK: %[[LEFT:.*]] = arith.subi %keys, %key
+// CHECK-NEXT: %[[END:.*]] = arith.addi %key, %[[LEFT]]
+// CHECK-NEXT: sparsec.copy %{{.*}}[%batch, %key_head, %key, %{{.*}}] end(%[[END]]) to %key_ring
+sparsec.kernel @lengths(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %n: tensor<?xi32>)
+    -> (o: tensor<?x?x?x64xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v key_lengths(%n)
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xi32>) -> tensor<?x?x?x64xbf16>
+  sparsec.return %o : tensor<?x?x?x64xbf16>
+}
