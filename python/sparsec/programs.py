@@ -31,6 +31,7 @@ _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
 _MOST_EXTRAS = 16  # spmm_c21, sddmm_c21, spgemm_c21
 _MOST_CAPTURES = 8  # attention_c21
 _HEAD_DIMENSIONS = (64, 96, 128, 192, 256)  # attention_c4
+_PAGE_ROWS = (16, 32, 64, 128, 256)  # attention_c26
 _NO_LIMIT = -1
 _DEFAULT_BLOCK = 128
 _LONGEST_BASE = 56  # of a name that gets a number behind it
@@ -293,6 +294,10 @@ def attention(
     window: tuple[int, int] | None = None,
     scale: bool = False,
     sinks: bool = False,
+    query_starts: bool = False,
+    key_starts: bool = False,
+    key_lengths: bool = False,
+    page_rows: int | None = None,
     value_dim: int | None = None,
     mask_mod: Callable[..., Any] | None = None,
     score_mod: Callable[..., Any] | None = None,
@@ -308,9 +313,14 @@ def attention(
     """Makes the kernel o = softmax(scores of visible keys) v, for every batch and head.
 
     The kernel takes q [B, H, Sq, D], k [B, Hkv, Skv, D] and v [B, Hkv, Skv, Dv]; then p, the lists of blocks, if there
-    is a pattern; then scale, an f32, and sinks, f32 [H], if they are there; captured arrays are bound. It gives
-    o [B, H, Sq, Dv] and, with lse, lse [B, H, Sq], f32: the logarithm of the sum of the exponentials. A query that sees
-    no key has o = 0, and lse = -inf or the sink of its head.
+    is a pattern; then scale, an f32, and sinks, f32 [H], if they are there; then query_starts, key_starts, key_lengths
+    and page_table, i32, if they are there; captured arrays are bound. It gives o [B, H, Sq, Dv] and, with lse,
+    lse [B, H, Sq], f32: the logarithm of the sum of the exponentials. A query that sees no key has o = 0, and lse =
+    -inf or the sink of its head.
+
+    The B sequences may have sizes of their own, which the kernel reads when it runs: one compiled kernel and one plan
+    serve all of them. Numbers of queries and keys, also those of a pattern and of functions, then count within the
+    sequence.
 
     Args:
         head_dim: D: 64, 96, 128, 192 or 256.
@@ -324,6 +334,15 @@ def attention(
         scale: whether a call passes the factor of the scores; else it is 1 / sqrt(D).
         sinks: whether a call passes a logit for each head, whose exponential joins the sum of all its queries. It is
             not scaled, and score_mod does not see it.
+        query_starts: whether a call passes query_starts [B + 1], ascending from 0. Sequences are then packed: q is
+            [1, H, T, D], o [1, H, T, Dv] and lse [1, H, T], where sequence b has the rows query_starts[b] up to
+            query_starts[b + 1]. Rows behind the last sequence are not written.
+        key_starts: the same of k [1, Hkv, Tk, D] and v [1, Hkv, Tk, Dv].
+        key_lengths: whether a call passes key_lengths [B], the number of keys of each sequence: its first ones. The
+            others have no influence, whatever they are.
+        page_rows: R, if keys are paged: 16, 32, 64, 128 or 256; None: they are not. It needs key_lengths. A call then
+            passes page_table [B, P], where key j of sequence b is row j mod R of page page_table[b, j / R] of
+            k [pages, Hkv, R, D] and v [pages, Hkv, R, Dv]. No entry behind the last key of a sequence is read.
         value_dim: Dv; None: D. If it is another, both are multiples of 64.
         mask_mod: a function (b, h, q_idx, kv_idx), as of FlexAttention: whether a key is visible. Full blocks of lists
             do not ask it.
@@ -331,6 +350,7 @@ def attention(
         lse: whether the kernel gives lse.
         result_dtype: of o: "bf16", "f16" or "f32"; None: dtype.
         batches, heads, kv_heads, queries, keys: B, H, Hkv, Sq and Skv; None: known at run time. H is a multiple of Hkv.
+            Of packed sequences queries and keys are T and Tk; keys that are paged have none.
         name: of the kernel.
 
     Raises:
@@ -339,8 +359,12 @@ def attention(
     """
     one_of("dtype", dtype, _INPUT_TYPES)
     value_dim = _value_dimension(head_dim, value_dim)
-    rows = [_size("batches", batches), _size("heads", heads), _size("queries", queries)]
-    kv_rows = [rows[0], _size("kv_heads", kv_heads), _size("keys", keys)]
+    count = _size("batches", batches)
+    _check_pages(page_rows, key_starts, key_lengths, keys)
+    rows = ["1" if query_starts else count, _size("heads", heads), _size("queries", queries)]
+    kv_rows = ["1" if key_starts else count, _size("kv_heads", kv_heads), _size("keys", keys)]
+    if page_rows is not None:
+        kv_rows = ["?", kv_rows[1], str(page_rows)]
     if heads is not None and kv_heads is not None and (kv_heads == 0 or heads % kv_heads):
         raise InvalidArgument(f"heads is {heads}, but expects a multiple of kv_heads, {kv_heads}")
     kernel = _Kernel(name)
@@ -355,6 +379,7 @@ def attention(
     if sinks:
         kernel.operand("sinks", _tensor([rows[1]], "f32"))
         before += " sinks(%sinks)"
+    before += _sequence_clauses(kernel, batches, query_starts, key_starts, key_lengths, page_rows is not None)
     captures, regions = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod)
     extras = f" extras({', '.join(f'%{each}' for each in captures)})" if captures else ""
     return kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
@@ -371,6 +396,19 @@ def _value_dimension(head_dim: int, value_dim: int | None) -> int:
             f"head_dim and value_dim are {head_dim} and {value_dim}, but expect equal ones or multiples of 64"
         )
     return value_dim
+
+
+def _check_pages(page_rows: int | None, key_starts: bool, key_lengths: bool, keys: int | None) -> None:
+    if page_rows is None:
+        return
+    if page_rows not in _PAGE_ROWS:
+        raise InvalidArgument(f"page_rows is {page_rows}, but expects 16, 32, 64, 128 or 256")
+    if not key_lengths:  # attention_c25
+        raise InvalidArgument(f"page_rows is {page_rows}, but expects None without key_lengths")
+    if key_starts:  # attention_c25
+        raise InvalidArgument(f"page_rows is {page_rows}, but expects None with key_starts")
+    if keys is not None:
+        raise InvalidArgument(f"keys is {keys}, but expects None with page_rows")
 
 
 def _pattern_block(pattern: BlockPattern | bool, block: int | tuple[int, int] | None) -> tuple[int, int] | None:
@@ -400,6 +438,25 @@ def _attention_clauses(
     if window is not None:
         after += f" window = [{', '.join(map(str, _window(window)))}]"
     return before, after
+
+
+def _sequence_clauses(
+    kernel: _Kernel, batches: int | None, query_starts: bool, key_starts: bool, key_lengths: bool, has_pages: bool
+) -> str:
+    """Adds the operands that give sequences sizes of their own, and gives their clauses."""
+    count, bounds = ("?", "?") if batches is None else (str(batches), str(batches + 1))
+    operands = {
+        "query_starts": (query_starts, [bounds]),
+        "key_starts": (key_starts, [bounds]),
+        "key_lengths": (key_lengths, [count]),
+        "page_table": (has_pages, [count, "?"]),
+    }
+    clauses = ""
+    for name, (is_given, sizes) in operands.items():
+        if is_given:
+            kernel.operand(name, _tensor(sizes, "i32"))
+            clauses += f" {name}(%{name})"
+    return clauses
 
 
 def _window(window: tuple[int, int]) -> tuple[int, int]:
