@@ -400,14 +400,16 @@ class Kernel:
         return plan
 
     def _automatic_plan(self, native: _native.Kernel, inputs: _Inputs) -> Plan:
-        """The plan of matrices or of a pattern: for products one for all widths, for others one for all sizes.
+        """The plan of matrices or of a pattern: for products one for all widths, for others one for these sizes.
+
+        Attention whose sequences have sizes of their own has one for all sizes too.
 
         A kernel without blocks has one plan, for all calls: its workers take tiles as they become free.
         """
         info, first = self.info, inputs.blocks[0] if inputs.blocks else None
         known: Sequence[_native.Argument] = [None] * len(inputs.native)
         sizes: tuple[tuple[int, ...], ...] = ()
-        if info.operation is Operation.SPMM or info.multiplies_blocks:
+        if info.operation is Operation.SPMM or info.multiplies_blocks or info.has_sequences:
             known = [value if isinstance(value, _native.Blocks) else None for value in inputs.native]
         elif first is not None:
             known, sizes = inputs.native, tuple(inputs.shapes)

@@ -52,6 +52,9 @@ class AttentionSlot(enum.IntEnum):
     QUERY = 1
     VALUE = 3
     LSE = 5
+    QUERY_STARTS = 10
+    KEY_STARTS = 11
+    KEY_LENGTHS = 12
 
 
 _TRANSPOSED = 2  # sparsec_layout_t
@@ -192,6 +195,12 @@ class KernelInfo:
     def multiplies_blocks(self) -> bool:
         """Whether the product is that of two block-sparse matrices."""
         return self.operation in (Operation.SPGEMM, Operation.SAMPLED_SPGEMM)
+
+    @property
+    def has_sequences(self) -> bool:
+        """Whether sequences of attention have sizes of their own, which memory tells when the kernel runs."""
+        slots = (AttentionSlot.QUERY_STARTS, AttentionSlot.KEY_STARTS, AttentionSlot.KEY_LENGTHS)
+        return self.operation is Operation.ATTENTION and any(operand.slot in slots for operand in self.operands)
 
     @property
     def is_result_transposed(self) -> bool:

@@ -6,7 +6,7 @@ import pytest
 
 import sparsec
 from conftest import dense, f64
-from sparsec import programs
+from sparsec import patterns, programs
 
 SINKS = np.array([0.5, -np.inf, 3, -20], np.float32)
 
@@ -75,6 +75,17 @@ def test_packed_queries_of_paged_keys(sizes):
         expected_o, expected_lse = causal_attention(q[0, :, rows], keys, values, b)
         np.testing.assert_allclose(o[0, :, rows], expected_o, atol=2.0**-9)  # probabilities are f16 before they meet V
         np.testing.assert_allclose(lse[0, :, rows], expected_lse, atol=1e-4)
+
+
+def test_one_plan_serves_all_sizes():
+    program = attention(query_starts=True, key_starts=True, pattern=True, block=64)
+    kernel = sparsec.compile(program, "host")["attention"]
+    lists = patterns.causal().lists(128, block=64)
+    for tokens in (100, 130, 200):
+        q, (k, v) = dense((1, 4, tokens, 64)), dense((2, 1, 2, tokens, 64))
+        starts = np.array([0, 30, tokens], np.int32)
+        kernel(q, k, v, lists, starts, starts)
+    assert len(kernel._plans[lists]) == 1
 
 
 @pytest.mark.parametrize(
