@@ -41,14 +41,19 @@ def made_lists(
 
 
 def lists_of(
-    pattern: Any, mask_mod: Function, queries: int, keys: int, make: Callable[[Pattern], MadeLists], expected: str
+    pattern: Any,
+    mask_mod: Function,
+    queries: int | None,
+    keys: int | None,
+    make: Callable[[Pattern], MadeLists],
+    expected: str,
 ) -> tuple[BlockLists | None, Function]:
     """The lists of the argument `pattern`, None without one, and the function for their partial blocks.
 
     Args:
         pattern: lists, a Pattern, or None.
         mask_mod: the function of the call.
-        queries, keys: of the call.
+        queries, keys: of the call; None: any number, because sequences are packed.
         make: gives the lists of a Pattern.
         expected: the kinds of patterns that the caller takes, for the message.
 
@@ -65,9 +70,10 @@ def lists_of(
         lists = pattern
     else:
         raise InvalidArgument(f"pattern: expects {expected}, but got {type(pattern).__name__}")
-    if (lists.queries, lists.keys) != (queries, keys):
+    expected_sizes = lists.queries if queries is None else queries, lists.keys if keys is None else keys
+    if (lists.queries, lists.keys) != expected_sizes:
         raise InvalidArgument(
-            f"pattern: expects lists of {queries} queries and {keys} keys, but got those of {lists.queries} and "
-            f"{lists.keys}"
+            f"pattern: expects lists of {expected_sizes[0]} queries and {expected_sizes[1]} keys, but got those of "
+            f"{lists.queries} and {lists.keys}"
         )
     return lists, mask_mod

@@ -313,16 +313,17 @@ def test_opcheck():
     mask = patterns.causal()
     wide = torch.cat([v, v], -1)
     sinks = torch.zeros(4)
-    for pattern, scale, has_lse, values, logits in (
-        (mask, None, True, v, None),
-        (mask, 0.5, False, v, sinks),
-        (None, None, False, wide, None),
+    for pattern, scale, has_lse, values, logits, lengths in (
+        (mask, None, True, v, None, None),
+        (mask, 0.5, False, v, sinks, torch.tensor([128, 5], dtype=torch.int32)),
+        (None, None, False, wide, None, None),
     ):
-        lists, block, mask_mod = module._lists(pattern, (64, 64), None, q, k)
-        given = scale is not None, logits is not None, has_lse
-        traced = module._trace(mask_mod, None, False, None, block, q.dtype, D, values.shape[-1], *given, q.device)
-        arguments = q.transpose(1, 2).contiguous().transpose(1, 2), k, values, lists, block or (), scale, logits
-        torch.library.opcheck(operator.attention, (*arguments, traced[1], has_lse, traced[0]))
+        sequences = module.Sequences(None, None, lengths, None)
+        lists, form, mask_mod = module._lists(pattern, (64, 64), None, q, k, sequences)
+        given = scale is not None, logits is not None, sequences.options(k), has_lse
+        traced = module._trace(mask_mod, None, False, None, form[:2], q.dtype, D, values.shape[-1], *given, q.device)
+        arguments = q.transpose(1, 2).contiguous().transpose(1, 2), k, values, lists, form, scale, logits
+        torch.library.opcheck(operator.attention, (*arguments, sequences.given(), traced[1], has_lse, traced[0]))
 
 
 def test_compile_without_graph_breaks():

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 import weakref
 from typing import Any, Literal
 
@@ -17,6 +18,7 @@ from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import Pattern
 from sparsec.torch import attention_operator
 from sparsec.torch.library import dtype_name, forget
+from sparsec.torch.sequences import Sequences, are_groups_rows, as_rows, check, from_rows, heads_first, like_queries
 
 __all__ = ["Attention", "attention"]
 
@@ -36,6 +38,10 @@ def attention(
     window: tuple[int, int] | None = None,
     scale: float | None = None,
     sinks: torch.Tensor | None = None,
+    query_starts: torch.Tensor | None = None,
+    key_starts: torch.Tensor | None = None,
+    key_lengths: torch.Tensor | None = None,
+    page_table: torch.Tensor | None = None,
     layout: Literal["bhsd", "bshd"] = "bhsd",
     return_lse: bool = False,
     block: int | tuple[int, int] = DEFAULT_BLOCK,
@@ -44,6 +50,10 @@ def attention(
 
     The functions are those of FlexAttention, and are traced in every call, which takes some 0.1 ms of host time: they
     may capture other tensors each time. `Attention` traces them once.
+
+    The B sequences may have sizes of their own, in int32 tensors on the device of q, which the kernel reads when it
+    runs: one compiled kernel serves all of them. Numbers of queries and keys, also those of a pattern and of functions,
+    then count within the sequence.
 
     Args:
         q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64, 96, 128, 192 or
@@ -60,12 +70,28 @@ def attention(
         window: the numbers of keys that a query sees before and behind that position; -1: no limit.
         scale: the factor of q k; None: 1 / sqrt(D).
         sinks: [H], f32: logits that join the softmax of every query of their head, and have no value; None: none.
+        query_starts: [B + 1], ascending from 0: queries are packed, and sequence b has the tokens query_starts[b] up to
+            query_starts[b + 1] of q. q is then [T, H, D], or [1, H, T, D] or [1, T, H, D] as of the layout. Results for
+            tokens behind the last sequence are undefined.
+        key_starts: [B + 1]: the same of k and v: [Tk, Hkv, D], [1, Hkv, Tk, D] or [1, Tk, Hkv, D].
+        key_lengths: [B]: the number of keys of each sequence: its first ones. The others have no influence, whatever
+            they are.
+        page_table: [B, P], with key_lengths and without key_starts: keys are paged. k and v are [pages, Hkv, R, D], or
+            [pages, R, Hkv, D] with layout="bshd", and R is 16, 32, 64, 128 or 256. Key j of sequence b is row j mod R
+            of page page_table[b, j / R]. Entries behind the last key of a sequence are not read.
         return_lse: whether to return the logarithm of the sums of exponentials too.
         block: queries and keys of a block of the lists of a Pattern.
 
     Returns:
-        o, of the type and layout of q, with rows of v; with return_lse (o, lse), lse [B, H, Sq] in f32. A query that
-        sees no key has o = 0, and lse = -inf or the sink of its head.
+        o, of the type and layout of q, with rows of v; with return_lse (o, lse), lse [B, H, Sq] in f32, or [H, T] for
+        q [T, H, D]. A query that sees no key has o = 0, and lse = -inf or the sink of its head.
+
+    With one query for each sequence and fewer heads of k than of q, the query heads that read the same keys share a
+    tile, so that keys and values are read once for all of them. This needs q of 4 dimensions without query_starts, and
+    no functions, pattern, window or sinks.
+
+    A Pattern has lists for as many queries and keys as the tensors can hold: of packed tokens for all of them together.
+    Lists for packed tokens may have any numbers of queries and keys, at least those of the longest sequence.
 
     There are no gradients yet: a backward pass raises NotImplementedError.
 
@@ -82,7 +108,19 @@ def attention(
     else:
         sides = block if isinstance(block, int) else tuple(block)
         options = _without_functions(causal, None if window is None else tuple(window), layout, sides)
-    return options(q, k, v, pattern, scale=scale, sinks=sinks, return_lse=return_lse)
+    return options(
+        q,
+        k,
+        v,
+        pattern,
+        scale=scale,
+        sinks=sinks,
+        query_starts=query_starts,
+        key_starts=key_starts,
+        key_lengths=key_lengths,
+        page_table=page_table,
+        return_lse=return_lse,
+    )
 
 
 @functools.lru_cache
@@ -128,39 +166,69 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         *,
         scale: float | None = None,
         sinks: torch.Tensor | None = None,
+        query_starts: torch.Tensor | None = None,
+        key_starts: torch.Tensor | None = None,
+        key_lengths: torch.Tensor | None = None,
+        page_table: torch.Tensor | None = None,
         return_lse: bool = False,
     ) -> Any:
         """`attention` with the options of this object."""
-        _check(q, k, v)
-        if self.is_transposed:
-            q, k, v = q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2)
-        tensors, block, mask = _lists(pattern, self.block, self.mask_mod, q, k)
-        form = (
+        sequences = Sequences(query_starts, key_starts, key_lengths, page_table)
+        check(q, k, v, sequences)
+        rank = q.dim()
+        q, k, v = (heads_first(each, self.is_transposed) for each in (q, k, v))
+        if self._shares_tiles(pattern, sinks, sequences) and are_groups_rows(q, k):
+            rows = as_rows(q, k.shape[1])
+            o, lse = from_rows(*self._call(rows, k, v, None, scale, None, sequences, return_lse, False), return_lse)
+        else:
+            o, lse = self._call(q, k, v, pattern, scale, sinks, sequences, return_lse, self.causal)
+        o, lse = like_queries(o, lse, rank, self.is_transposed)
+        return (o, lse) if return_lse else o
+
+    def _shares_tiles(self, pattern: Any, sinks: torch.Tensor | None, sequences: Sequences) -> bool:
+        """Whether nothing tells apart heads of a group. One query is the last one, from which `causal` hides no key."""
+        is_plain = self.mask_mod is None and self.score_mod is None and self.window is None
+        return is_plain and pattern is None and sinks is None and sequences.query_starts is None
+
+    def _call(
+        self,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        pattern: Any,
+        scale: float | None,
+        sinks: torch.Tensor | None,
+        sequences: Sequences,
+        has_lse: bool,
+        causal: bool,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The results of a kernel for tensors with heads before tokens."""
+        lists, form, mask = _lists(pattern, self.block, self.mask_mod, q, k, sequences)
+        trace = _trace if torch.compiler.is_compiling() else self._kernel
+        text, captures = trace(
             mask,
             self.score_mod,
-            self.causal,
+            causal,
             self.window,
-            block,
+            form[:2],
             q.dtype,
-            q.shape[-1],
-            v.shape[-1],
+            operator.index(q.shape[-1]),  # constants, also where torch.compile has symbols
+            operator.index(v.shape[-1]),
             scale is not None,
             sinks is not None,
-            return_lse,
+            sequences.options(k),
+            has_lse,
+            q.device,
         )
-        trace = _trace if torch.compiler.is_compiling() else self._kernel
-        text, captures = trace(*form, q.device)
-        options = tensors, () if block is None else block, scale, sinks, captures, return_lse, text
-        o: torch.Tensor
+        options = lists, form, scale, sinks, sequences.given(), captures, has_lse, text
         is_forward_mode = torch.autograd.forward_ad._current_level >= 0  # any tensor may have a tangent
         differentiable = [each for each in (q, k, v, sinks) if each is not None and each.requires_grad]
+        results: tuple[torch.Tensor, torch.Tensor]
         if is_forward_mode or (torch.is_grad_enabled() and differentiable):
-            o, lse = _Attention.apply(q, k, v, *options)
+            results = _Attention.apply(q, k, v, *options)
         else:
-            o, lse = attention_operator.attention(q, k, v, *options)
-        if self.is_transposed:
-            o = o.transpose(1, 2)
-        return (o, lse) if return_lse else o
+            results = attention_operator.attention(q, k, v, *options)
+        return results
 
     def _kernel(self, *form: Any) -> _Traced:
         """What _trace gives for this form, kept."""
@@ -189,39 +257,37 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
         )
 
 
-def _check(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor) -> None:
-    for name, tensor in (("q", q), ("k", k), ("v", v)):
-        if not isinstance(tensor, torch.Tensor):
-            raise InvalidArgument(f"{name}: expects a tensor, but got {type(tensor).__name__}")
-        if tensor.dim() != 4:
-            raise InvalidArgument(f"{name}: expects 4 dimensions, but got shape {tuple(tensor.shape)}")
-
-
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _trace(
     mask_mod: Function,
     score_mod: Function,
     causal: bool,
     window: tuple[int, int] | None,
-    block: tuple[int, int] | None,
+    block: tuple[int, ...],
     dtype: torch.dtype,
     head_dim: int,
     value_dim: int,
     has_scale: bool,
     has_sinks: bool,
+    sequences: tuple[bool, bool, bool, int | None],
     has_lse: bool,
     device: torch.device,
 ) -> _Traced:
     """The text of a kernel, and the arrays that its functions captured, of which those of NumPy are copied to a GPU."""
+    query_starts, key_starts, key_lengths, page_rows = sequences
     program = programs.attention(
         head_dim,
         dtype=dtype_name(dtype),
-        pattern=block is not None,
-        block=block,
+        pattern=bool(block),
+        block=(block[0], block[1]) if block else None,
         causal=causal,
         window=window,
         scale=has_scale,
         sinks=has_sinks,
+        query_starts=query_starts,
+        key_starts=key_starts,
+        key_lengths=key_lengths,
+        page_rows=page_rows,
         value_dim=value_dim,
         mask_mod=mask_mod,
         score_mod=score_mod,
@@ -237,27 +303,31 @@ def _trace(
 
 
 def _lists(
-    pattern: Any, block: tuple[int, int], mask_mod: Function, q: torch.Tensor, k: torch.Tensor
-) -> tuple[list[torch.Tensor | None], tuple[int, int] | None, Function]:
-    """The tensors of a pattern, none without one; its block; and the function for its partial blocks."""
+    pattern: Any, block: tuple[int, int], mask_mod: Function, q: torch.Tensor, k: torch.Tensor, sequences: Sequences
+) -> tuple[list[torch.Tensor | None], tuple[int, ...], Function]:
+    """The tensors of a pattern; queries and keys of its blocks and of itself; and the function for partial blocks.
+
+    Without a pattern there are no tensors and no sizes.
+    """
     if hasattr(pattern, "kv_num_blocks"):
         if mask_mod is not None:
             raise InvalidArgument("mask_mod and a BlockMask are given, which has a mask_mod of its own")
         pattern, mask_mod = BlockLists.from_flex(pattern), pattern.mask_mod
-    sizes = (q.shape[0], q.shape[1], q.shape[2], k.shape[2])
+    sizes = (sequences.count(q), q.shape[1], q.shape[2], sequences.keys(k))
     lists, mask_mod = lists_of(
         pattern,
         mask_mod,
-        *sizes[2:],
+        None if sequences.query_starts is not None else sizes[2],
+        None if sequences.key_starts is not None else sizes[3],
         lambda pattern: made_lists(_made_for(pattern), pattern, block, sizes, q.device),
         "a BlockMask, lists or a Pattern",
     )
     if lists is None:
-        return [], None, mask_mod
+        return [], (), mask_mod
     tensors = [lists.full_starts, lists.full_indices, lists.partial_starts, lists.partial_indices]
     if any(each is not None and not isinstance(each, torch.Tensor) for each in tensors):
         raise InvalidArgument("pattern: expects lists of tensors, as lists(..., device=...) makes them")
-    return tensors, (lists.block[0], lists.block[1]), mask_mod
+    return tensors, (lists.block[0], lists.block[1], lists.queries, lists.keys), mask_mod
 
 
 # By the identity of a pattern: a weak reference to it, and the lists that were made for it.

@@ -20,12 +20,13 @@ from sparsec.torch.library import LIBRARY, TAGS, forget, kernel_of
 __all__ = ["attention"]
 
 # o and lse of q [B, H, Sq, D], k [B, Hkv, Skv, D] and v [B, Hkv, Skv, Dv]; lse is empty without has_lse. lists: starts
-# and indices of full and of partial blocks, of which a kind may be None; without a pattern there are none. block:
-# queries and keys of a block. scale: None where the kernel has its own. sinks: None where it has none. captures: what
-# the kernel takes behind these, in order.
+# and indices of full and of partial blocks, of which a kind may be None; without a pattern there are none. form:
+# queries and keys of a block, then those of the lists. scale: None where the kernel has its own. sinks: None where it
+# has none. sequences: what the kernel takes of starts, lengths and a page table, with which q, k and v have other
+# shapes. captures: what the kernel takes behind these, in order.
 LIBRARY.define(
-    "attention(Tensor q, Tensor k, Tensor v, Tensor?[] lists, int[] block, float? scale, Tensor? sinks, "
-    "Tensor[] captures, bool has_lse, str kernel) -> (Tensor, Tensor)",
+    "attention(Tensor q, Tensor k, Tensor v, Tensor?[] lists, SymInt[] form, float? scale, Tensor? sinks, "
+    "Tensor[] sequences, Tensor[] captures, bool has_lse, str kernel) -> (Tensor, Tensor)",
     tags=TAGS,
 )
 attention = torch.ops.sparsec.attention.default
@@ -46,13 +47,13 @@ class _Lists:
     """The tensors of a pattern. It lives as long as one of them, which it does not keep.
 
     Attributes:
-        prepared: by the text of a kernel and the numbers of queries and keys.
+        prepared: by the text of a kernel and the form of the lists.
     """
 
     def __init__(self, lists: Sequence[torch.Tensor | None], forget: Callable[[Any], Any]) -> None:
         self._tensors = [None if each is None else weakref.ref(each, forget) for each in lists]
         self._memory = [None if each is None else each.detach() for each in lists]
-        self.prepared: dict[tuple[str, int, int], _Prepared] = {}
+        self.prepared: dict[tuple[str, tuple[int, ...]], _Prepared] = {}
 
     def is_of(self, lists: Sequence[torch.Tensor | None]) -> bool:
         """Whether these are its tensors."""
@@ -61,9 +62,11 @@ class _Lists:
             for own, each in zip(self._tensors, lists, strict=True)
         )
 
-    def block_lists(self, queries: int, keys: int, block: tuple[int, int]) -> BlockLists:
+    def block_lists(self, form: Sequence[int]) -> BlockLists:
         """The lists, for kernels."""
+        block_queries, block_keys, queries, keys = form
         full_starts, full_indices, partial_starts, partial_indices = self._memory
+        block = block_queries, block_keys
         return BlockLists(queries, keys, block, full_starts, full_indices, partial_starts, partial_indices)
 
 
@@ -71,9 +74,7 @@ _patterns: dict[int, _Lists] = {}  # by the identity of the first tensor that is
 _without_lists: dict[tuple[str, torch.device], _Prepared] = {}  # by the text of a kernel
 
 
-def _prepare(
-    q: torch.Tensor, k: torch.Tensor, lists: Sequence[torch.Tensor | None], block: Sequence[int], text: str
-) -> _Prepared:
+def _prepare(q: torch.Tensor, lists: Sequence[torch.Tensor | None], form: Sequence[int], text: str) -> _Prepared:
     """What is prepared for these lists and sizes; it is made at the first call."""
     if not lists:
         place = text, q.device
@@ -84,11 +85,10 @@ def _prepare(
     pattern = _patterns.get(key)
     if pattern is None or not pattern.is_of(lists):
         pattern = _patterns[key] = _Lists(lists, functools.partial(forget, _patterns, key))
-    form = text, q.shape[2], k.shape[2]
-    prepared = pattern.prepared.get(form)
+    use = text, tuple(form)
+    prepared = pattern.prepared.get(use)
     if prepared is None:
-        made = pattern.block_lists(q.shape[2], k.shape[2], (block[0], block[1]))
-        prepared = pattern.prepared[form] = _Prepared(text, q, made)
+        prepared = pattern.prepared[use] = _Prepared(text, q, pattern.block_lists(form))
     return prepared
 
 
@@ -97,14 +97,15 @@ def _attention(
     k: torch.Tensor,
     v: torch.Tensor,
     lists: list[torch.Tensor | None],
-    block: list[int],
+    form: list[int],
     scale: float | None,
     sinks: torch.Tensor | None,
+    sequences: list[torch.Tensor],
     captures: list[torch.Tensor],
     has_lse: bool,
     kernel: str,
 ) -> tuple[torch.Tensor, torch.Tensor]:
-    prepared = _prepare(q, k, lists, block, kernel)
+    prepared = _prepare(q, lists, form, kernel)
     inputs = [q, k, v]
     if prepared.lists is not None:
         inputs.append(prepared.lists)
@@ -112,11 +113,11 @@ def _attention(
         inputs.append(scale)
     if sinks is not None:
         inputs.append(sinks)
-    inputs += captures
+    inputs += [*sequences, *captures]
     results = prepared.repeater.call(*inputs)
     if results is None:
         with torch.no_grad():
-            o, lse = _attention_form(q, k, v, lists, block, scale, sinks, captures, has_lse, kernel)
+            o, lse = _attention_form(q, k, v, lists, form, scale, sinks, sequences, captures, has_lse, kernel)
             results = (o, lse) if has_lse else (o,)
             prepared.kernel.call_for(prepared.repeater, tuple(inputs), results, *inputs, out=results)
     elif not has_lse:
@@ -133,9 +134,10 @@ def _attention_form(
     k: torch.Tensor,
     v: torch.Tensor,
     lists: list[torch.Tensor | None],
-    block: list[int],
+    form: list[int],
     scale: float | None,
     sinks: torch.Tensor | None,
+    sequences: list[torch.Tensor],
     captures: list[torch.Tensor],
     has_lse: bool,
     kernel: str,
