@@ -14,6 +14,7 @@ LAST_LINES = {
     "merge_layers": "make 0.",
     "prune_linear": "(8, 100, 512) -> (8, 100, 1024): largest relative error",
     "quantize_linear": "relative error against float64: ",
+    "serving": "of 64 pages: largest error",
     "top_k_blocks": "step 2: 4 of 16 blocks, largest error",
     "train": "loss 2.",
     "transformer": "masked dense",
