@@ -63,7 +63,7 @@ def test_torch_bsr():
 
 
 def test_flashinfer():
-    request, sparse, ragged = conftest.run_blocks("from-flashinfer.md", "py")
+    request, sparse, ragged, decode = conftest.run_blocks("from-flashinfer.md", "py")
 
     position = torch.arange(100)[:, None] + 200
     visible = (torch.arange(300) <= position) & (torch.arange(300) >= position - 127)
@@ -74,6 +74,16 @@ def test_flashinfer():
     visible = torch.from_numpy(sparse["blocks"]).repeat_interleave(64, 0).repeat_interleave(64, 1)
     assert_close(sparse["sparse"][0], attention(*(sparse[name] for name in "qkv"), visible)[0], torch.float16)
 
-    document = torch.repeat_interleave(torch.arange(3), torch.tensor(ragged["lengths"]))
-    visible = (document[:, None] == document) & torch.ones(400, 400).tril().bool()
-    assert_close(ragged["ragged"][0], attention(*(ragged[name] for name in "qkv"), visible)[0], torch.float16)
+    for b in range(3):
+        queries, keys = (slice(*ragged[name][b : b + 2].tolist()) for name in ("q_indptr", "kv_indptr"))
+        q, k, v = ragged["q"][queries], ragged["k"][keys], ragged["v"][keys]
+        visible = torch.arange(len(k)) <= torch.arange(len(q))[:, None] + len(k) - len(q)
+        o, lse = attention(q, k, v, visible)
+        assert_close(ragged["ragged"][queries], o, torch.float16)
+        assert (ragged["ragged_lse"][:, queries] - lse).abs().max() < 1e-3
+
+    for b, (count, last) in enumerate(zip(decode["counts"], decode["last"], strict=True)):
+        pages = decode["indices"][decode["indptr"][b] :][:count].long()
+        k, v = (each[pages].flatten(0, 1)[: (count - 1) * 16 + last] for each in decode["cache"])
+        o, _ = attention(decode["q"][b, None], k, v, torch.ones(1, len(k)).bool())
+        assert_close(decode["decoded"][b, None], o, torch.float16)
