@@ -110,7 +110,8 @@ class Kernel:
                 as that object lives; the plan checks the lists. That of a transposed matrix holds their index, and that
                 of spgemm the pairs of blocks: other lists need another BSR. sddmm and attention need one for each
                 combination of sizes, and spgemm one for each combination of matrices, of which the last 16 are kept.
-                False launches without a plan and does not check the lists.
+                One serves all sizes of attention whose sequences have sizes of their own. False launches without a plan
+                and does not check the lists.
             stream: a CUDA stream as a number or an object of torch. None is torch's current stream if an input is a
                 CUDA tensor of torch, else the default stream.
             check: check the lists of the matrix or pattern in this call too. On a GPU this waits for the stream.

@@ -83,6 +83,54 @@ def test_layout():
     assert_attention((o.swapaxes(1, 2), lse), expected(q, k, v, distances(70) <= 80))
 
 
+STARTS, LENGTHS = np.array([0, 60, 150], np.int32), np.array([70, 93], np.int32)
+
+
+def assert_sequences(results, sequences, mask):
+    """Results [1, H, T, D] and [1, H, T] of packed queries are those of each sequence, with its mask(Sq, Skv)."""
+    for sequence, first, last in zip(sequences, STARTS[:-1], STARTS[1:], strict=True):
+        exact = expected(*sequence, mask(last - first, sequence[1].shape[2]))
+        assert_attention([each[:, :, first:last] for each in results], exact)
+
+
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+@pytest.mark.parametrize("transform", [jax.jit, jax.vmap])
+def test_sequences(transform, layout):
+    """Packed queries with packed and with paged keys, aligned at the end of each sequence."""
+
+    def attend(q, k, v, **options):
+        given = [each.swapaxes(1, 2) if layout == "bshd" else each for each in (q, k, v)]
+        attend = partial(sj.attention, layout=layout, causal=True, return_lse=True)
+        if transform is jax.vmap:
+            given, options = jax.tree.map(lambda each: each[None], (given, options))
+        o, lse = transform(lambda given, options: attend(*given, query_starts=STARTS, **options))(given, options)
+        o, lse = (o[0], lse[0]) if transform is jax.vmap else (o, lse)
+        return o.swapaxes(1, 2) if layout == "bshd" else o, lse
+
+    def causal(queries, keys):
+        return distances(queries, keys) <= keys - queries
+
+    q, k, v = arrays(keys=150, kv_heads=2, batches=1)
+    own = [[each[:, :, STARTS[b] : STARTS[b + 1]] for each in (q, k, v)] for b in range(2)]
+    assert_sequences(attend(q, k, v, key_starts=STARTS), own, causal)
+
+    _, k, v = arrays(keys=32, kv_heads=2, batches=6)
+    table = np.array([[4, 0, 2, -1], [5, 3, 1, -1]], np.int32)
+    rows = [[np.concatenate(each[table[b, :3]], axis=1)[None, :, : LENGTHS[b]] for each in (k, v)] for b in range(2)]
+    own = [[q[:, :, STARTS[b] : STARTS[b + 1]], *rows[b]] for b in range(2)]
+    assert_sequences(attend(q, k, v, key_lengths=LENGTHS, page_table=table), own, causal)
+
+
+def test_patterns_of_sequences():
+    """A pattern counts within the sequence; lists for packed queries may be those of the longest sequence."""
+    q, k, v = arrays(kv_heads=2, batches=1)
+    own = [[each[:, :, STARTS[b] : STARTS[b + 1]] for each in (q, k, v)] for b in range(2)]
+    causal = patterns.causal()
+    for pattern, mask_mod in ((causal, None), (causal.lists(90, block=128), causal.mask_mod((128, 128)))):
+        attend = partial(sj.attention, pattern=pattern, query_starts=STARTS, key_starts=STARTS, return_lse=True)
+        assert_sequences(jax.jit(partial(attend, mask_mod=mask_mod))(q, k, v), own, lambda *n: distances(*n) <= 0)
+
+
 @pytest.mark.parametrize("block", [64, (64, 128), 128])
 def test_patterns(block):
     q, k, v = arrays()
@@ -255,6 +303,10 @@ def test_lists_are_made_once(monkeypatch):
     ({"q": np.ones((2, 6, 150, D), np.float16)}, "k: expects a number of heads that divides 6, but got 4"),
     ({"layout": "sbhd"}, "layout is 'sbhd', but expects bhsd or bshd"),
     ({"block": 32}, "block is 32, but expects one or two of 64, 128"),
+    ({"key_lengths": 3}, "key_lengths: expects an array, but got int"),
+    ({"key_lengths": np.ones(2, np.float32)}, "key_lengths: expects int32 of rank 1, but got float32 of rank 1"),
+    ({"key_starts": np.ones((1, 3), np.int32)}, "key_starts: expects int32 of rank 1, but got int32 of rank 2"),
+    ({"page_table": np.ones((2, 3), np.int32)}, "page_rows is 150, but expects 16, 32, 64, 128 or 256"),
     ({"scale": jnp.float32(1)}, "scale: expects a number of Python, but got an array"),
     ({"pattern": np.ones((2, 2))}, "pattern: expects lists or a Pattern, but got ndarray"),
     ({"pattern": patterns.causal().lists(128)}, "expects lists of 150 queries and 150 keys, but got those of 128"),
@@ -269,6 +321,19 @@ def test_refusals(change, message):
     arguments = {"q": q, "k": k, "v": v, **change}
     with pytest.raises(sparsec.InvalidArgument, match=message):
         sj.attention(arguments.pop("q"), arguments.pop("k"), arguments.pop("v"), **arguments)
+
+
+def test_wrong_sizes_of_sequences_are_refused():
+    """Those that the runtime sees."""
+    q, k, v = arrays()
+    for change, message in (
+        ({"key_lengths": LENGTHS + 100}, "'key_lengths': expects lengths of 0 to 150, but element 0 is 170"),
+        ({"key_lengths": LENGTHS[:1]}, "'key_lengths': expects size 0 to be 2"),
+        ({"query_starts": STARTS}, "'q': expects size 0 to be 1"),
+        ({"key_starts": STARTS}, "'k': expects size 0 to be 1"),
+    ):
+        with pytest.raises((jax.errors.JaxRuntimeError, ValueError), match=message):
+            sj.attention(q, k, v, **change).block_until_ready()
 
 
 def test_wrong_lists_are_refused():

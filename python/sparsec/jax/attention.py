@@ -42,6 +42,10 @@ def attention(
     causal: bool = False,
     window: tuple[int, int] | None = None,
     scale: float | None = None,
+    query_starts: Any = None,
+    key_starts: Any = None,
+    key_lengths: Any = None,
+    page_table: Any = None,
     layout: Literal["bhsd", "bshd"] = "bhsd",
     return_lse: bool = False,
     block: int | tuple[int, int] = DEFAULT_BLOCK,
@@ -61,6 +65,12 @@ def attention(
         causal: query q sees the keys up to q + Skv - Sq: it aligns at the bottom right.
         window: the numbers of keys that a query sees before and behind that position; -1: no limit.
         scale: the factor of q k, a number of Python; None: 1 / sqrt(D).
+        query_starts: [B + 1], int32, ascending from 0: queries are packed. q is [1, H, T, D] or [1, T, H, D], where
+            sequence b has the tokens query_starts[b] up to query_starts[b + 1]. Results behind the last are undefined.
+        key_starts: [B + 1], int32: the same of k and v.
+        key_lengths: [B], int32: the number of keys of each sequence: its first ones.
+        page_table: [B, P], int32, with key_lengths and without key_starts: k and v are pages [pages, Hkv, R, D] or
+            [pages, R, Hkv, D], and key j of sequence b is row j mod R of page page_table[b, j / R].
         return_lse: whether to return the logarithm of the sums of exponentials too.
         block: queries and keys of a block of the lists of a Pattern.
 
@@ -75,8 +85,11 @@ def attention(
     """
     is_bshd = one_of("layout", layout, ("bhsd", "bshd")) == "bshd"
     q, k, v = (expect_array(name, array) for name, array in (("q", q), ("k", k), ("v", v)))
-    sizes = _sizes(q, k, v, is_bshd)
-    lists, mask_mod = _lists(pattern, block_sides(block, (64, 128)), mask_mod, sizes)
+    sequences = _sequences(
+        query_starts=query_starts, key_starts=key_starts, key_lengths=key_lengths, page_table=page_table
+    )
+    sizes = _sizes(q, k, v, is_bshd, sequences)
+    lists, mask_mod = _lists(pattern, block_sides(block, (64, 128)), mask_mod, sizes, sequences)
     program = programs.attention(
         sizes.head_dim,
         dtype=dtype_name(q),
@@ -85,6 +98,10 @@ def attention(
         causal=causal,
         window=window,
         scale=scale is not None,
+        query_starts="query_starts" in sequences,
+        key_starts="key_starts" in sequences,
+        key_lengths="key_lengths" in sequences,
+        page_rows=k.shape[1 if is_bshd else 2] if "page_table" in sequences else None,
         mask_mod=mask_mod,
         score_mod=score_mod,
         lse=return_lse,
@@ -102,6 +119,7 @@ def attention(
         "k": k,
         "v": v,
         "lists": () if lists is None else tuple(jnp.asarray(each) for each in _arrays(lists)),
+        "sequences": tuple(sequences.values()),
         "captures": tuple(jnp.asarray(each) for each in program.captures.values()),
     }
     results = _apply(call, as_varying(operands))
@@ -120,7 +138,18 @@ class _Sizes:
     head_dim: int
 
 
-def _sizes(q: Any, k: Any, v: Any, is_bshd: bool) -> _Sizes:
+def _sequences(**arrays: Any) -> dict[str, Any]:
+    """The arrays that give sequences sizes of their own, without those that are None."""
+    sequences = {name: expect_array(name, array) for name, array in arrays.items() if array is not None}
+    for name, array in sequences.items():
+        rank = 2 if name == "page_table" else 1
+        if (array.ndim, array.dtype) != (rank, jnp.int32):
+            raise InvalidArgument(f"{name}: expects int32 of rank {rank}, but got {array.dtype} of rank {array.ndim}")
+    return sequences
+
+
+def _sizes(q: Any, k: Any, v: Any, is_bshd: bool, sequences: Operands) -> _Sizes:
+    """B, H, the most queries and keys of a sequence, and D. The runtime checks the sizes of sequences."""
     for name, array in (("q", q), ("k", k), ("v", v)):
         if array.ndim != 4:
             raise InvalidArgument(f"{name}: expects 4 dimensions, but got shape {array.shape}")
@@ -131,6 +160,12 @@ def _sizes(q: Any, k: Any, v: Any, is_bshd: bool) -> _Sizes:
     )
     if v.shape != k.shape:
         raise InvalidArgument(f"v: expects shape {k.shape}, that of k, but got {v.shape}")
+    if "query_starts" in sequences:
+        batches = sequences["query_starts"].shape[0] - 1
+    if "page_table" in sequences:
+        keys *= sequences["page_table"].shape[1]
+    if "key_starts" in sequences or "page_table" in sequences:
+        kv_batches = batches
     if (kv_batches, kv_head_dim) != (batches, head_dim):
         raise InvalidArgument(f"k: expects B {batches} and D {head_dim}, but got {kv_batches} and {kv_head_dim}")
     if kv_heads == 0 or heads % kv_heads:
@@ -150,14 +185,15 @@ _made: weakref.WeakKeyDictionary[Pattern, dict[Any, MadeLists]] = weakref.WeakKe
 
 
 def _lists(
-    pattern: Any, block: tuple[int, int], mask_mod: Function, sizes: _Sizes
+    pattern: Any, block: tuple[int, int], mask_mod: Function, sizes: _Sizes, sequences: Operands
 ) -> tuple[BlockLists | None, Function]:
     """The lists of a pattern, None without one, and the function for its partial blocks."""
     form = (sizes.batches, sizes.heads, sizes.queries, sizes.keys)
     return lists_of(
         pattern,
         mask_mod,
-        *form[2:],
+        None if "query_starts" in sequences else sizes.queries,
+        None if "key_starts" in sequences else sizes.keys,
         lambda pattern: made_lists(_made.setdefault(pattern, {}), pattern, block, form),
         "lists or a Pattern",
     )
@@ -243,7 +279,7 @@ def _batched(call: _Call) -> Callable[[Operands], list[Any]]:
     def rule(size: int, are_batched: Any, operands: Operands) -> tuple[list[Any], list[bool]]:
         (is_batched,) = are_batched
         has_index_arrays = call.blocks is not None and not call.blocks.is_padded
-        if call.uses_batch or has_index_arrays or is_any(is_batched["captures"]):
+        if call.uses_batch or has_index_arrays or is_any(is_batched["captures"]) or operands["sequences"]:
             results = loop(function, is_batched, operands)
         else:
             results = _fold(call, size, is_batched, operands)
@@ -257,7 +293,7 @@ def _launch(call: _Call, operands: Operands) -> list[Any]:
     results = [(q.shape, q.dtype)]
     if call.has_lse:
         results.append((((q.shape[0], q.shape[2], q.shape[1]) if call.is_bshd else q.shape[:3]), jnp.float32))
-    arrays = [q, operands["k"], operands["v"], *operands["lists"], *operands["captures"]]
+    arrays = [q, operands["k"], operands["v"], *operands["lists"], *operands["sequences"], *operands["captures"]]
     given: list[Any] = launch(call.kernel, arrays, results, blocks=call.blocks, scale=call.scale, is_bshd=call.is_bshd)
     return given
 
