@@ -123,8 +123,9 @@ def Sparsec_StoreRowsOp : Sparsec_Op<"store_rows", [AttrSizedOperandSegments]> {
     Variadic<Sparsec_TileOrI32>:$at, AnyRankedTensor:$result, Optional<I32>:$end, Optional<AnyRankedTensor>:$lse,
     Optional<AnyRankedTensor>:$sinks);
   let assemblyFormat = [{
-    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`end` `(` $end^ `)`)? (`lse` `(` $lse^ `:` type($lse) `)`)?
-    (`sinks` `(` $sinks^ `:` type($sinks) `)`)? attr-dict `:` type($output) `,` type($state) `->` type($result)
+    $output `,` $state `to` $result `[` $at `:` type($at) `]` (`end` `(` $end^ `)`)?
+    (`lse` `(` $lse^ `:` type($lse) `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
+    attr-dict `:` type($output) `,` type($state) `->` type($result)
   }];
   let hasVerifier = 1;
 }
@@ -228,10 +229,11 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
   let description = [{
     The walk visits the blocks of the lists that `causal` and `window` leave to some query of the tile. Without lists it
     visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which
-    has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The body's arguments are the blocks of the step and the carried values. A block is an i32: twice
-    its number, plus 1 where the mask region applies (`sparsec.key_block` reads it). With two blocks the last step may
-    have one: then the second is 2^25, a block beyond all keys. With `chunks` above 1 a step is a part of a block, one
-    of so many after another, and is numbered among all parts.
+    has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The body's
+    arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1 where the
+    mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
+    2^25, a block beyond all keys. With `chunks` above 1 a step is a part of a block, one of so many after another, and
+    is numbered among all parts.
 
     ```mlir
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
@@ -240,8 +242,8 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     ```
   }];
   let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes,
-    Variadic<AnyType>:$inits, I64Attr:$rows, I64Attr:$blocks, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end,
-    DefaultValuedAttr<I64Attr, "1">:$chunks);
+    Variadic<AnyType>:$inits, I64Attr:$rows, I64Attr:$blocks, UnitAttr:$causal,
+    OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end, DefaultValuedAttr<I64Attr, "1">:$chunks);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
@@ -296,8 +298,8 @@ def Sparsec_TileSoftmaxOp : Sparsec_Op<"tile_softmax", [
   let summary = "The softmax of a group's queries: its regions, `causal` and `window`.";
   let description = [{
     The coordinates are the batch, the head and the first query of the tile; the queries of the group begin `row` behind
-    it. `sizes` are the queries and keys of the sequence, without them those of Q and K. Elements that the regions load by batch and head alone are loaded here. Regions and attributes are those of
-    `sparsec.softmax`.
+    it. `sizes` are the queries and keys of the sequence, without them those of Q and K. Elements that the regions load
+    by batch and head alone are loaded here. Regions and attributes are those of `sparsec.softmax`.
 
     ```mlir
     %softmax = sparsec.tile_softmax at(%batch, %head, %first) row(%group_row) attributes {causal}

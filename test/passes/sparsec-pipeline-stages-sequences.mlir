@@ -2,15 +2,20 @@
 // Programs of sequences with sizes of their own.
 
 // Pages of 64 rows of keys, and steps of 128 keys: the pages are looked up before the slot is free. Consumers clear the
-// values behind the last key before they multiply them; the barriers of three groups or less follow those of the turns.
+// values behind the last key before any of them multiplies; the barrier of a tile follows those of the turns.
 // CHECK-LABEL: sparsec.program @paged attributes
 // CHECK: sparsec.role "consumer"
-// CHECK: %batch, %head, %key_head, %query = sparsec.query_tile %{{.*}}[%tile_row, %panel] {rows = 128 : i64}
+// CHECK: %batch, %head, %key_head, %query = sparsec.query_tile %{{.*}} {rows = 128 : i64}
 // CHECK-NEXT: %query_row, %queries, %key_row, %keys = sparsec.sequence %{{.*}}[%batch] key_lengths({{.*}}) page_table({{.*}})
 // CHECK: sparsec.tile_softmax at(%batch, %head, %query) row(%{{.*}}) sizes(%queries, %keys)
-// CHECK: sparsec.wait %key_ring[%[[VALUES:.*]]] :
-// CHECK-NEXT: sparsec.clear_rows %key_ring[%[[VALUES]]] from(%count) {first_barrier = 3 : i64}
-// CHECK-NEXT: sparsec.product %{{.*}}, %v_view[%[[VALUES]]], %output
+// CHECK: } do {
+// CHECK: %[[VALUES:.*]] = sparsec.next %key_ring
+// CHECK-NEXT: %[[SHORT:.*]] = arith.cmpi slt, %[[COUNT:.*]], %c128_i32 : i32
+// CHECK-NEXT: scf.if %[[SHORT]] {
+// CHECK-NEXT: sparsec.wait %key_ring[%[[VALUES]]] :
+// CHECK-NEXT: sparsec.clear_rows %key_ring[%[[VALUES]]] from(%[[COUNT]]) {first_barrier = 3 : i64}
+// CHECK-NEXT: }
+// CHECK-NEXT: sparsec.product
 // CHECK: arith.subi %keys, %key
 // CHECK: sparsec.clear_rows
 // CHECK: sparsec.role "producer"
@@ -37,7 +42,7 @@ sparsec.kernel @paged(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %
 // CHECK-LABEL: sparsec.program @packed attributes
 // CHECK: sparsec.role "consumer"
 // CHECK-NOT: packed_tile
-// CHECK: sparsec.query_tile %{{.*}}[%tile_row, %panel] {forward, rows = 128 : i64}
+// CHECK: sparsec.query_tile %{{.*}} {forward, rows = 128 : i64}
 // CHECK: %[[END:.*]] = arith.addi %query_row, %queries
 // CHECK: sparsec.store_rows %{{.*}} to %{{.*}}[%c0_i32, %head, %{{.*}} : i32, i32, i32] end(%[[END]])
 // CHECK: sparsec.role "producer"
@@ -65,9 +70,7 @@ sparsec.kernel @packed(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %
 // CHECK: sparsec.key_steps at %query sizes(%queries, %keys)
 // CHECK-NOT: clear_rows
 // CHECK: %key, %partial = sparsec.key_block
-// CHECK: %[[LEFT:.*]] = arith.subi %keys, %key
-// CHECK-NEXT: %[[END:.*]] = arith.addi %key, %[[LEFT]]
-// CHECK-NEXT: sparsec.copy %{{.*}}[%batch, %key_head, %key, %{{.*}}] end(%[[END]]) to %key_ring
+// CHECK-NEXT: sparsec.copy %{{.*}}[%batch, %key_head, %key, %{{.*}}] end(%keys) to %key_ring
 sparsec.kernel @lengths(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %n: tensor<?xi32>)
     -> (o: tensor<?x?x?x64xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1>} {
