@@ -29,7 +29,8 @@ struct Problem {
 
   /// Rows of the result as the reference counts them.
   int64_t resultRows() const { return batches * heads * rows; }
-  bool isEmpty() const { return resultRows() == 0 || columns == 0; }
+  /// Whether nothing is to be computed. Rows of tensors without a sequence belong to nobody.
+  bool isEmpty() const { return resultRows() == 0 || columns == 0 || sequences == 0; }
 };
 
 inline bool isKnown(int64_t size) { return size != SPARSEC_DYNAMIC; }

@@ -168,6 +168,18 @@ TEST_F(Sequences, PagedSizesAgree) {
   EXPECT_OK(launch());
 }
 
+/// Kernels read the numbers of a sequence for every tile: without sequences there would be none.
+TEST_F(Sequences, WithoutSequencesNothingIsLaunched) {
+  loadWith(packed);
+  ASSERT_OK(launch());
+  EXPECT_EQ(fake.launches.size(), 1u);
+  fake.launches.clear();
+  arguments[7].dense.sizes[0] = arguments[8].dense.sizes[0] = 1;
+  arguments[3].blocks.batches = 1;
+  EXPECT_OK(launch());
+  EXPECT_TRUE(fake.launches.empty());
+}
+
 TEST_F(Sequences, LaunchesAllocateNothing) {
   for (const SequenceOperands &each : {packed, paged}) {
     loadWith(each);
