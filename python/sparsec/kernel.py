@@ -277,9 +277,10 @@ class Kernel:
         if log.is_on():
             self._explain(native, target, call, used)
         number = call.inputs.stream
-        workspace = used.workspace(call.native, number) if used else None
+        is_capturing = arrays.is_capturing(call.inputs.device)
+        workspace = used.workspace(call.native, number, is_capturing) if used else None
         native.launch(call.native, used.native if used else None, number, workspace)
-        if repeater is not None and not arrays.is_capturing(call.inputs.device):
+        if repeater is not None and not is_capturing:
             repeater.add(native, used, workspace, repeated, results)
 
     # ---- Repeated calls ----------------------------------------------------------------------------------------------
@@ -292,7 +293,9 @@ class Kernel:
             return None
         owner = self if place is None else inputs[place]
         found = self._repeaters.get(id(owner))
-        return found[1].call(*inputs) if found is not None and found[0]() is owner else None
+        if found is None or found[0]() is not owner or found[1].is_paused():
+            return None
+        return found[1].call(*inputs)
 
     def _repeater_of(self, blocks: Any) -> Repeater:
         """That of a matrix or pattern; None: the kernel takes none."""

@@ -13,6 +13,9 @@ from .errors import InvalidArgument
 
 _TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
 
+# Captured launches of a plan that get memory of their own, and the most bytes that each may need.
+_CAPTURES, _MOST_BYTES = 64, 4096
+
 
 @dataclass(frozen=True)
 class PlanInfo:
@@ -57,6 +60,8 @@ class Plan:
     def __init__(self, native: _native.Plan, kernel: _Named, device: int) -> None:
         self.native, self.kernel, self.device = native, kernel, device
         self._workspaces: dict[int, _native.Memory | None] = {}
+        self._spares: list[_native.Memory] = []  # for captures, which may not allocate
+        self._captured: list[_native.Memory] = []  # graphs write into these
 
     def info(self, variant: int = 0) -> PlanInfo:
         """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
@@ -84,13 +89,33 @@ class Plan:
         memory.upload(bytes(size))
         return memory
 
-    def workspace(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
-        """The memory for launches on a stream, which share it because they run one after the other."""
+    def workspace(self, arguments: _native.Arguments, stream: int, is_capturing: bool) -> _native.Memory | None:
+        """The memory for launches on a stream, which share it because they run one after the other.
+
+        A captured launch gets memory of its own, because graphs may run side by side. It was made with that of the
+        first call outside a capture. Without such a call, and after many captures, there is none: the launch then
+        takes its tiles in a fixed order.
+        """
+        if is_capturing:
+            return self._workspace_of_capture(arguments)
         memory = self._workspaces.get(stream)
         if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
             memory = self.new_workspace(arguments)
             self._workspaces[stream] = memory
+            if memory is not None and not self._captured:
+                self._make_spares(arguments, memory.bytes)
         return memory
+
+    def _make_spares(self, arguments: _native.Arguments, size: int) -> None:
+        if size <= _MOST_BYTES and (not self._spares or self._spares[-1].bytes < size):
+            made = (self.new_workspace(arguments) for _ in range(_CAPTURES))
+            self._spares = [spare for spare in made if spare is not None]
+
+    def _workspace_of_capture(self, arguments: _native.Arguments) -> _native.Memory | None:
+        if not self._spares or self._spares[-1].bytes < self.native.workspace_bytes(arguments):
+            return None
+        self._captured.append(self._spares.pop())
+        return self._captured[-1]
 
     def __repr__(self) -> str:
         info = self.info()

@@ -47,6 +47,11 @@ class Repeater:
         else:
             self._native = _native.Caller(*form)
         self.call, self.call_around = self._native.call, self._native.call_around
+        self._has_workspace = False
+
+    def is_paused(self) -> bool:
+        """Whether torch captures a graph, whose launches need workspaces of their own: no call is repeated then."""
+        return self._has_workspace and arrays.is_capturing(0)
 
     def add(
         self,
@@ -58,5 +63,6 @@ class Repeater:
     ) -> None:
         """Prepares calls of this form, which has been launched, if they can be repeated."""
         makers = tuple(filter(None, map(arrays.maker, results)))
+        self._has_workspace |= workspace is not None
         if len(makers) == len(results):
             self._native.add(kernel, plan.native if plan else None, workspace, makers, inputs)

@@ -351,3 +351,25 @@ def test_types_without_the_interface_are_viewed_by_attributes(monkeypatch):
     t = torch.zeros(3)
     arrays.dense(t)
     assert views == [t]
+
+
+def test_calls_with_a_workspace_are_not_repeated_in_a_capture(scaled, repeated, monkeypatch):
+    kernel, _ = scaled
+    w, x = matrix(), tensor(3, K)
+    kernel(w, x, 2.0)
+    kernel(w, x, 2.0)
+    assert (repeated.launched, repeated.repeated) == (1, 1)
+    capturing = []
+    monkeypatch.setattr(arrays, "is_capturing", lambda device: bool(capturing))
+    (repeater,) = [each for _, each in kernel._repeaters.values()]
+    capturing.append(True)
+    kernel(w, x, 2.0)
+    assert (repeated.launched, repeated.repeated) == (1, 2), "without a workspace"
+    plan = types.SimpleNamespace(native=None)
+    workspace = sparsec.devices.device(sparsec.HOST).allocate(16)
+    repeater.add(None, plan, workspace, (), [object()])  # such results cannot be repeated, but the call had a workspace
+    kernel(w, x, 2.0)
+    assert (repeated.launched, repeated.repeated) == (2, 2)
+    capturing.clear()
+    kernel(w, x, 2.0)
+    assert (repeated.launched, repeated.repeated) == (2, 3)
