@@ -71,7 +71,7 @@ void FindPageOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 LogicalResult sparsec::verifySequenceSizes(Operation *op, ValueRange sizes) {
   // sequence_c1
-  if (sizes.size() == 0 || sizes.size() == 2)
+  if (sizes.empty() || sizes.size() == 2)
     return success();
   return op->emitOpError("expects the queries and the keys of a sequence as sizes, but got ")
          << sizes.size() << " numbers";

@@ -87,6 +87,7 @@ protected:
   void place() {
     const SequenceOperands &operands = given.operands;
     std::vector<int64_t> capacities;
+    capacities.reserve(sequences);
     for (int64_t b = 0; b < sequences; ++b)
       capacities.push_back(capacity(b));
     queryStarts = startsOf(given.queries);
