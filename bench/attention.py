@@ -3,7 +3,7 @@
 """Times attention kernels next to cuDNN (torch's scaled_dot_product_attention) in one process, and checks them.
 
 Useful TFLOP/s count the pairs of queries and keys that the lists and limits leave. What a case is compared with (cuDNN
-on all keys, or the same kernel on something simpler) is timed before and after it. Errors are those of sampled rows
+on all keys, or the same kernel on something simpler) is timed in turns with it. Errors are those of sampled rows
 against double precision: the largest, and the root of the mean square in proportion to that of the result.
 
 The kernels: the target bench-kernels, or test/device/build_kernels.sh --sources bench/attention --arch sm_90a,sm_89
@@ -12,33 +12,13 @@ The kernels: the target bench-kernels, or test/device/build_kernels.sh --sources
 import argparse
 import json
 import pathlib
-import statistics
 import time
 
 from attention_cases import GROUPS
 from attention_runtime import DeviceLists, Runtime, dense
+from torch_timer import Timer
 
 SOURCES = pathlib.Path(__file__).resolve().parent / "attention"
-
-
-class Timer:
-    def __init__(self, torch, repeats):
-        self.torch, self.repeats = torch, repeats
-        self.flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-
-    def milliseconds(self, run):
-        """Median time with a cold L2, after two runs that are not counted."""
-        times = []
-        for _ in range(self.repeats + 2):
-            self.flushed.zero_()
-            self.torch.cuda._sleep(500_000)  # the host has submitted everything before the GPU starts
-            start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-            start.record()
-            run()
-            end.record()
-            end.synchronize()
-            times.append(start.elapsed_time(end))
-        return statistics.median(times[2:])
 
 
 class Problem:
@@ -172,9 +152,7 @@ class Bench:
         if case.baseline:
             other_problem = Problem(self.torch, case.baseline)
             other, other_plan, _ = self.launcher(other_problem)
-        before = self.timer.milliseconds(other)
-        own = self.timer.milliseconds(launch)
-        baseline = (before + self.timer.milliseconds(other)) / 2
+        own, baseline = self.timer.milliseconds(launch, other)
         result = {"group": group, "case": case.label, "kernel": case.kernel, "arch": case.arch,
                   "density": case.blocks.density() if case.blocks else None, "milliseconds": own,
                   "baseline": case.baseline.label if case.baseline else "cudnn", "baseline_milliseconds": baseline,
@@ -203,7 +181,7 @@ class Bench:
         if case.least_tflops:
             goals.append((f">= {case.least_tflops:g} TFLOP/s", result["tflops"] >= case.least_tflops))
         if case.compares_errors:
-            # Of a few hundred numbers: what differs by less than this is luck.
+            # The errors come from a few hundred numbers: a smaller difference than this is luck.
             goals.append(("error <= cuDNN's", result["error"]["relative"] <= 1.02 * result["cudnn_error"]["relative"]))
         return [{"goal": goal, "met": met} for goal, met in goals]
 

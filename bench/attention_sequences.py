@@ -12,33 +12,11 @@ library: cmake -DBUILD_SHARED_LIBS=ON
 import argparse
 import math
 import pathlib
-import statistics
 
 from attention_runtime import Runtime, dense
+from torch_timer import Timer
 
 DIMENSION = 128
-
-
-class Timer:
-    """Medians of launches with a cold L2, in turns."""
-
-    def __init__(self, torch, repeats):
-        self.torch, self.repeats = torch, repeats
-        self.flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
-
-    def milliseconds(self, runs):
-        times = [[] for _ in runs]
-        for _ in range(self.repeats + 2):
-            for run, taken in zip(runs, times):
-                self.flushed.zero_()
-                self.torch.cuda._sleep(500_000)  # the host has submitted everything before the GPU starts
-                start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
-                start.record()
-                run()
-                end.record()
-                end.synchronize()
-                taken.append(start.elapsed_time(end))
-        return [statistics.median(each[2:]) for each in times]
 
 
 class Bench:
@@ -63,7 +41,7 @@ class Bench:
         return lambda kept=tensors: launch()
 
     def compare(self, name, amount, unit, base_amount, run, base):
-        own, other = self.timer.milliseconds([run, base])
+        own, other = self.timer.milliseconds(run, base)
         speed, base_speed = amount / own * 1e-9, base_amount / other * 1e-9
         print(f"{name:58} {own:8.4f} ms {speed:8.2f} {unit}   compared {other:8.4f} ms {base_speed:8.2f} {unit}"
               f"   ratio {speed / base_speed:5.3f}", flush=True)

@@ -37,7 +37,8 @@ struct AttentionParts {
                                                   mlir::Value row);
   llvm::SmallVector<mlir::Value> keyCoordinates(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile,
                                                 mlir::Value key);
-  /// Of `keys` rows of K or V that follow one another in a sequence, as many as follow one another in memory.
+  /// `keys` rows of K or V follow one another in a sequence. This is how many of them follow one another in memory: those
+  /// of a page.
   int64_t contiguousKeys(int64_t keys);
   /// Writes the rows of a group, which begin at its query `row`.
   void makeStore(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile, mlir::Value row, mlir::Value output,

@@ -10,7 +10,7 @@ import zlib
 
 import sparsec
 
-# What a browser fetches by itself when it shows a page.
+# The attributes whose files a browser fetches by itself when it shows a page.
 _FETCHED = re.compile(r'<(?:script|img|iframe|source)\b[^>]*\bsrc="(https?:)?//|<link\b[^>]*\bhref="(https?:)?//')
 
 

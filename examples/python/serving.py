@@ -29,7 +29,7 @@ class PagedCache:
 
     def __init__(self, requests: int) -> None:
         shape = (PAGES, PAGE, KV_HEADS, HEAD_DIM)
-        # What is behind a request's last key has no influence, not even NaN.
+        # Elements behind the last key of a request have no influence, not even NaN.
         self.k, self.v = (torch.full(shape, torch.nan, dtype=torch.bfloat16, device=device) for _ in range(2))
         self.table = torch.full((requests, MOST_PAGES), -1, dtype=torch.int32, device=device)
         self.lengths = torch.zeros(requests, dtype=torch.int32, device=device)

@@ -171,7 +171,7 @@ Status checkScale(const Checked &argument) {
   return {};
 }
 
-/// What a kernel counts in 32 bits.
+/// Kernels count the keys of a row of the table in 32 bits.
 Status checkPageTable(const Checked &argument, const Problem &problem) {
   if (!isKnown(problem.depth) || problem.depth <= maxSize)
     return {};

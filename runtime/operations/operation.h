@@ -128,11 +128,12 @@ bool isComplete(const Operation &operation, const Problem &problem);
 Status checkArguments(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, size_t count, Use use,
                       Problem &outProblem);
 
-/// What elements say about others, which are in host memory. The arguments are checked.
+/// Checks the elements in host memory that describe other arguments (starts, lengths, pages). It expects arguments that
+/// checkArguments accepted.
 Status checkValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem);
 
-/// The same for a launch. Of memory of a GPU only in the checking mode, and only where the stream is not captured: it
-/// waits for the stream and copies the elements.
+/// The same for a launch. It reads the memory of a GPU only in the checking mode, and only where the stream is not
+/// captured: then it waits for the stream and copies the elements.
 Status checkValuesForLaunch(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
                             void *stream);
 

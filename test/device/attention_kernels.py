@@ -9,6 +9,7 @@ The operands of the regions have names by which the test program fills them.
 import collections
 import functools
 
+from attention_text import attention_text
 from covering import covering
 
 Kernel = collections.namedtuple("Kernel",
@@ -164,17 +165,8 @@ def text_of(kernel):
         arguments += regions.operands
         clauses += f" extras({', '.join('%' + name for name, _ in regions.operands)})"
     clauses += {**LIMITS, **RARE_LIMITS}[kernel.limits] + "".join(region_text(regions, kind) for kind in regions.bodies)
-    results = [("o", f"tensor<?x?x?x{value_width}x{kernel.result}>")]
-    if kernel.results == "lse":
-        results.append(("lse", "tensor<?x?x?xf32>"))
-    values = ", ".join(f"%{name}" for name, _ in results)
-    types = ", ".join(type for _, type in results)
-    return (f"sparsec.kernel @{name_of(kernel)}({', '.join(f'%{name}: {type}' for name, type in arguments)})\n"
-            f"    -> ({', '.join(f'{name}: {type}' for name, type in results)}) {{\n"
-            f"  {values} = sparsec.attention %q, %k, %v{clauses}\n"
-            f"    : ({', '.join(type for _, type in arguments)}) -> {f'({types})' if len(results) > 1 else types}\n"
-            f"  sparsec.return {values} : {types}\n"
-            "}\n")
+    output = ("o", f"tensor<?x?x?x{value_width}x{kernel.result}>")
+    return attention_text(name_of(kernel), arguments, clauses, output, kernel.results == "lse")
 
 
 def file_of(kernel):

@@ -7,6 +7,7 @@ A kernel's name says what it is, and the test program compares it with the launc
 import collections
 import functools
 
+from attention_text import attention_text
 from covering import covering
 
 Kernel = collections.namedtuple("Kernel",
@@ -103,17 +104,8 @@ def text_of(kernel):
         arguments.append((name, TYPES[name]))
         clauses += f" {name}(%{name})"
     clauses += LIMITS[kernel.limits] + REGIONS[kernel.region]
-    results = [("o", f"tensor<?x?x?x{value_width}x{kernel.result}>")]
-    if kernel.results == "lse":
-        results.append(("lse", "tensor<?x?x?xf32>"))
-    values = ", ".join(f"%{name}" for name, _ in results)
-    types = ", ".join(type for _, type in results)
-    return (f"sparsec.kernel @{name_of(kernel)}({', '.join(f'%{name}: {type}' for name, type in arguments)})\n"
-            f"    -> ({', '.join(f'{name}: {type}' for name, type in results)}) {{\n"
-            f"  {values} = sparsec.attention %q, %k, %v{clauses}\n"
-            f"    : ({', '.join(type for _, type in arguments)}) -> {f'({types})' if len(results) > 1 else types}\n"
-            f"  sparsec.return {values} : {types}\n"
-            "}\n")
+    output = ("o", f"tensor<?x?x?x{value_width}x{kernel.result}>")
+    return attention_text(name_of(kernel), arguments, clauses, output, kernel.results == "lse")
 
 
 def file_of(kernel):

@@ -140,7 +140,6 @@ void SequenceProblem::placeNumbers(size_t number, const std::vector<int64_t> &si
 }
 
 void SequenceProblem::placeSinks(size_t number) {
-  placeNumbers(number, {shape.heads}, sinks);
   sinks = std::make_unique<PlacedTensor>(device, SPARSEC_DTYPE_F32, std::vector<int64_t>{shape.heads},
                                          Placement::Misaligned, guardBytes);
   for (int64_t head = 0; head < shape.heads; ++head)

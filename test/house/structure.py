@@ -27,7 +27,7 @@ ALLOWED = {
     "compiler/tools": ["dialect", "compiler"],
     "compiler/tools/sparsec": ["compiler/include/sparsec"],
 }
-# What the folders of the pipeline may take from compiler/ itself: the declarations of the passes.
+# The headers of compiler/ itself that the folders of the pipeline may include: the declarations of the passes.
 DECLARATIONS = {"compiler/Passes.h"}
 # The one header that compiler and runtime share.
 SHARED = {"runtime/include/sparsec/launch_info.h", "runtime/include/sparsec/launch_info.hpp"}

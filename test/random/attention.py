@@ -20,7 +20,7 @@ MOST_SCORE_ERROR = 0.5
 class Extra:
     name: str
     dtype: str
-    # What indexes each dimension: a position, or "distance" for key - query, kept within some limit.
+    # The index of each dimension: a position, or "distance" for key - query, kept within some limit.
     indices: list
 
     def type(self):

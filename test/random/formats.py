@@ -50,7 +50,7 @@ def random_bits(rng, shape, dtype):
         return values.astype(np.float64).reshape(shape)
 
 
-# What arithmetic treats as a case of its own, in f32.
+# Values in f32 that arithmetic treats as cases of their own.
 SPECIAL = np.array([0.0, -0.0, 1.0, -1.0, 0.5, -2.0, np.inf, -np.inf, np.nan, 2.0 ** -149, -2.0 ** -149, 2.0 ** -126,
                     -(2.0 ** -126 - 2.0 ** -149), (2 - 2.0 ** -23) * 2.0 ** 127, -(2 - 2.0 ** -23) * 2.0 ** 127,
                     65504.0, 65520.0, 2.0 ** -24, 2.0 ** 31, -2.0 ** 31, 88.8, -103.9, 3.1415927410125732])

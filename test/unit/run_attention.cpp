@@ -126,7 +126,7 @@ TEST_F(AttentionOnHost, PairsThatMeet) {
 }
 
 TEST_F(AttentionOnHost, PairsOfSequences) {
-  // Of 3 and 5 queries, with 10 and 4 keys, of which the second one's pattern leaves the last two.
+  // The sequences have 3 and 5 queries, and 10 and 4 keys. The pattern of the second one excludes its last two keys.
   const runtime::Problem problem = {.batches = 1, .heads = 2, .rows = 8, .depth = 10, .sequences = 2};
   const std::vector<int32_t> queryStarts = {0, 3, 8}, lengths = {10, 4};
   runtime::SequenceArrays arrays;

@@ -16,7 +16,7 @@ namespace {
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int64_t dimension = 4, heads = 4, keyHeads = 2, pages = 37;
 
-/// What queries see.
+/// The rules that decide which keys a query sees.
 struct Rules {
   bool causal = false;
   int64_t windowLeft = -1;

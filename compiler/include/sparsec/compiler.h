@@ -32,7 +32,7 @@ typedef enum sparsec_compile_code_e {
   SPARSEC_COMPILE_FAILURE = 3,         /* a tool or the compiler itself failed; the message says how to reproduce it */
 } sparsec_compile_code_t;
 
-/* What to write. */
+/* The form of the output. */
 typedef enum sparsec_emit_e {
   SPARSEC_EMIT_IMAGE = 0,    /* what the runtime loads: a cubin, a host object, or a bundle of several */
   SPARSEC_EMIT_MLIR = 1,     /* text: the input, verified */

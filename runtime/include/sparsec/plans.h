@@ -69,7 +69,7 @@ typedef enum sparsec_tile_order_e {
 
 #define SPARSEC_PLAN_REASON_LENGTH 160 /* bytes, with the zero at the end */
 
-/* What a plan holds for one variant of its kernel. */
+/* The part of a plan for one variant of its kernel. */
 typedef struct sparsec_plan_info_s {
   size_t size;                /* sizeof(sparsec_plan_info_t) */
   sparsec_tile_order_t order; /* a launch of COUNTER without a workspace has FIXED */

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Times calls that submit work to a CUDA stream of torch."""
+import statistics
+
+
+class Timer:
+    """Median times of calls with a cold L2, taken in turns."""
+
+    def __init__(self, torch, repeats):
+        self.torch, self.repeats = torch, repeats
+        self.flushed = torch.empty(256 << 20, dtype=torch.int8, device="cuda")
+
+    def milliseconds(self, *runs):
+        """The median of each call, after two rounds that are not counted."""
+        times = [[] for _ in runs]
+        for _ in range(self.repeats + 2):
+            for run, taken in zip(runs, times):
+                taken.append(self.once(run))
+        return [statistics.median(taken[2:]) for taken in times]
+
+    def once(self, run):
+        self.flushed.zero_()
+        self.torch.cuda._sleep(500_000)  # the host has submitted everything before the GPU starts
+        start, end = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        start.record()
+        run()
+        end.record()
+        end.synchronize()
+        return start.elapsed_time(end)
