@@ -155,23 +155,42 @@ def decode(bench, batches, heads, key_heads, lengths, rows=None):
         assert (output[-1, -1].double() - exact).abs().max().item() < 2e-2, "decode"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernels", type=pathlib.Path, required=True, help="folder of the compiled kernels")
-    parser.add_argument("--runtime", type=pathlib.Path, required=True, help="libsparsec_runtime.so")
-    parser.add_argument("--repeats", type=int, default=11)
-    options = parser.parse_args()
-    import torch
-    bench = Bench(torch, Runtime(options.runtime), options.kernels, Timer(torch, options.repeats))
-    print(torch.cuda.get_device_name())
-    documents(bench)
-    prefill(bench)
+def decoding(bench):
     decode(bench, 64, 32, 8, [8192] * 64)
     decode(bench, 64, 32, 8, [8192] * 64, rows=64)
     decode(bench, 64, 32, 8, [8192] * 64, rows=16)
     decode(bench, 64, 32, 8, [1 + index * 32767 // 63 for index in range(64)])
     decode(bench, 16, 64, 1, [8192] * 16)
+    decode(bench, 16, 64, 1, [1 + index * 32767 // 15 for index in range(16)])
+    decode(bench, 4, 32, 8, [8192] * 4)
     decode(bench, 1, 32, 8, [65536])
+    decode(bench, 1, 32, 8, [65536], rows=64)
+    decode(bench, 1, 32, 8, [4096])
+
+
+GROUPS = {"documents": documents, "prefill": prefill, "decoding": decoding}
+
+
+def selected_groups(text):
+    names = text.split(",")
+    if unknown := [name for name in names if name not in GROUPS]:
+        raise argparse.ArgumentTypeError(f"expects some of {', '.join(GROUPS)}, but got {', '.join(unknown)}")
+    return names
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--kernels", type=pathlib.Path, required=True, help="folder of the compiled kernels")
+    parser.add_argument("--runtime", type=pathlib.Path, required=True, help="libsparsec_runtime.so")
+    parser.add_argument("--cases", type=selected_groups, default=list(GROUPS),
+                        help=f"groups of cases, separated by commas (default: {','.join(GROUPS)})")
+    parser.add_argument("--repeats", type=int, default=11)
+    options = parser.parse_args()
+    import torch
+    bench = Bench(torch, Runtime(options.runtime), options.kernels, Timer(torch, options.repeats))
+    print(torch.cuda.get_device_name())
+    for group in options.cases:
+        GROUPS[group](bench)
 
 
 if __name__ == "__main__":

@@ -29,6 +29,8 @@ inline std::optional<int64_t> agree(int64_t first, int64_t second) {
 
 /// Checks the sizes of an op for a tile of a sequence: none, or its queries and keys.
 mlir::LogicalResult verifySequenceSizes(mlir::Operation *op, mlir::ValueRange sizes);
+/// A part of the keys is its number and the number of parts, or nothing.
+mlir::LogicalResult verifyPart(mlir::Operation *op, mlir::ValueRange part);
 
 /// Parses a region that ends with `Terminator`. One that does not is refused here: the message of MLIR's verifier
 /// prints the last op without the names of its operands, and names no op that would be right.

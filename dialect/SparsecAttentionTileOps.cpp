@@ -53,6 +53,12 @@ void PackedTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getBlock(), "block");
 }
 
+void TilePartOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getPanel(), "panel");
+  setName(getPart(), "part");
+  setName(getParts(), "parts");
+}
+
 void SequenceOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getQueryRow(), "query_row");
   setName(getQueries(), "queries");
@@ -77,7 +83,18 @@ LogicalResult sparsec::verifySequenceSizes(Operation *op, ValueRange sizes) {
          << sizes.size() << " numbers";
 }
 
-LogicalResult KeyStepsOp::verify() { return verifySequenceSizes(*this, getSizes()); }
+LogicalResult sparsec::verifyPart(Operation *op, ValueRange part) {
+  // part_c1
+  if (part.empty() || part.size() == 2)
+    return success();
+  return op->emitOpError("expects a part and the number of parts, but got ") << part.size() << " numbers";
+}
+
+LogicalResult KeyStepsOp::verify() {
+  return failed(verifySequenceSizes(*this, getSizes())) ? failure() : verifyPart(*this, getPart());
+}
+
+LogicalResult StorePartOp::verify() { return verifyPart(*this, getPart()); }
 LogicalResult TileSoftmaxOp::verify() { return verifySequenceSizes(*this, getSizes()); }
 
 LogicalResult ClearRowsOp::verify() {

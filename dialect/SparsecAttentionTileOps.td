@@ -168,6 +168,21 @@ def Sparsec_PackedTileOp : Sparsec_Op<"packed_tile", [Pure, Sparsec_NamesResults
   let assemblyFormat = "$query `,` $starts `[` $head `,` $panel `]` attr-dict `:` type($query) `,` type($starts)";
 }
 
+def Sparsec_TilePartOp : Sparsec_Op<"tile_part", [Pure, Sparsec_NamesResults]> {
+  let summary = "The panel of a tile, the part of its keys, and the number of parts.";
+  let description = [{
+    A launch may split the keys of every tile into parts, so that few tiles have work for all SMs. Each part is a tile
+    of the grid: the parts of a panel follow one another. A launch without a split has one part.
+
+    ```mlir
+    %panel, %part, %parts = sparsec.tile_part %block
+    ```
+  }];
+  let arguments = (ins I32:$tile_panel);
+  let results = (outs I32:$panel, I32:$part, I32:$parts);
+  let assemblyFormat = "$tile_panel attr-dict";
+}
+
 def Sparsec_SequenceOp : Sparsec_Op<"sequence", [Pure, AttrSizedOperandSegments, Sparsec_NamesResults]> {
   let summary = "The first rows of a sequence in Q and in K and V, and its numbers of queries and keys.";
   let description = [{
@@ -232,8 +247,9 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The body's
     arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1 where the
     mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
-    2^25, a block beyond all keys. With `chunks` above 1 a step is a part of a block, one of so many after another, and
-    is numbered among all parts.
+    2^25, a block beyond all keys. With `chunks` above 1 a step is a chunk of a block, one of so many after another, and
+    is numbered among all chunks. `part` is a part of the keys and the number of parts: the walk visits the part's equal
+    share of the blocks, or of the entries of the lists, but at least `part_blocks`, so that the last parts may be empty.
 
     ```mlir
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
@@ -241,13 +257,14 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     ^bb0(%block: i32, %current: !sparsec.cursor):
     ```
   }];
-  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes,
+  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes, Variadic<I32>:$part,
     Variadic<AnyType>:$inits, I64Attr:$rows, I64Attr:$blocks, UnitAttr:$causal,
-    OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end, DefaultValuedAttr<I64Attr, "1">:$chunks);
+    OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end, DefaultValuedAttr<I64Attr, "1">:$chunks,
+    DefaultValuedAttr<I64Attr, "1">:$part_blocks);
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    ($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`init` `(` $inits^ `:` type($inits) `)`)?
+    ($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`part` `(` $part^ `)`)? (`init` `(` $inits^ `:` type($inits) `)`)?
     attr-dict-with-keyword (`->` type($results)^)? $body
   }];
   let extraClassDeclaration = [{
@@ -264,16 +281,18 @@ def Sparsec_KeyStepsOp : Sparsec_Op<"key_steps", [Pure, AttrSizedOperandSegments
   let description = [{
     `sparsec.read_step` gives one i32: twice the number of the step among all groups of `keys` keys of the head, plus 1
     where the mask region applies, as `sparsec.key_block` reads it; behind the last step -1. The entry of the lists for
-    the step after the next is loaded when the walk comes to a step.
+    the step after the next is loaded when the walk comes to a step. `part` and `part_blocks` are those of
+    `sparsec.walk_keys`.
 
     ```mlir
     %steps = sparsec.key_steps %lists at %first {causal, keys = 32 : i64, rows = 64 : i64, window = array<i64: 512, 0>}
     ```
   }];
-  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes, I64Attr:$rows,
-    I64Attr:$keys, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end);
+  let arguments = (ins Optional<Sparsec_KeyListsType>:$lists, I32:$first, Variadic<I32>:$sizes, Variadic<I32>:$part,
+    I64Attr:$rows, I64Attr:$keys, UnitAttr:$causal, OptionalAttr<DenseI64ArrayAttr>:$window, UnitAttr:$from_end,
+    DefaultValuedAttr<I64Attr, "1">:$part_blocks);
   let results = (outs Sparsec_StepsType:$result);
-  let assemblyFormat = "($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? attr-dict";
+  let assemblyFormat = "($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`part` `(` $part^ `)`)? attr-dict";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// This number in place of a step says that the walk has ended.
@@ -412,6 +431,27 @@ def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "r
   let arguments = (ins Sparsec_SoftmaxStateType:$state);
   let results = (outs Sparsec_SoftmaxStateType:$result);
   let assemblyFormat = "$state attr-dict `:` type($state)";
+}
+
+def Sparsec_StorePartOp : Sparsec_Op<"store_part", [AttrSizedOperandSegments]> {
+  let summary = "Writes the rows of a part of the keys to memory of the launch, for the kernel that merges the parts.";
+  let description = [{
+    The coordinates are those of `sparsec.store_rows`, and the part and the number of parts. Row r of Q, counted over
+    batches and heads, has entry `r * parts + part` of two workspaces: the output divided by l, and the LSE, both f32.
+    Rows that have seen no key have an LSE of -inf, and no output. Rows of Q from `end` on are not written.
+
+    ```mlir
+    sparsec.store_part %output, %rows of %q[%batch, %head, %row] part(%part, %parts)
+        : <64, 128>, <64> of tensor<?x?x?x128xbf16>
+    ```
+  }];
+  let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state, AnyRankedTensor:$query,
+    I32:$batch, I32:$head, I32:$row, Variadic<I32>:$part, Optional<I32>:$end);
+  let assemblyFormat = [{
+    $output `,` $state `of` $query `[` $batch `,` $head `,` $row `]` `part` `(` $part `)` (`end` `(` $end^ `)`)?
+    attr-dict `:` type($output) `,` type($state) `of` type($query)
+  }];
+  let hasVerifier = 1;
 }
 
 def Sparsec_ClearRowsOp : Sparsec_Op<"clear_rows", []> {

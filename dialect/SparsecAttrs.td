@@ -195,7 +195,7 @@ def Sparsec_ParameterKind : I32EnumAttr<"ParameterKind", "where the runtime take
     I32EnumAttrCase<"col_idx", 4>, I32EnumAttrCase<"size", 5>, I32EnumAttrCase<"stride", 6>,
     I32EnumAttrCase<"scalar", 7>, I32EnumAttrCase<"plan_section", 8>, I32EnumAttrCase<"tile_rows", 9>,
     I32EnumAttrCase<"tile_panels", 10>, I32EnumAttrCase<"pattern_field", 11>, I32EnumAttrCase<"workspace", 12>,
-    I32EnumAttrCase<"input", 13>, I32EnumAttrCase<"tile_period", 14>]> {
+    I32EnumAttrCase<"input", 13>, I32EnumAttrCase<"tile_period", 14>, I32EnumAttrCase<"parts", 15>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {

@@ -554,7 +554,7 @@ LogicalResult WalkKeysOp::verify() {
   if (int64_t(getChunks()) < 1 || (getBlocks() != 1 && getChunks() != 1))
     return emitOpError("expects steps of one block or more, or parts of one, but got ")
            << getBlocks() << " blocks in " << getChunks() << " chunks";
-  if (failed(verifySequenceSizes(*this, getSizes())))
+  if (failed(verifySequenceSizes(*this, getSizes())) || failed(verifyPart(*this, getPart())))
     return failure();
   // walk_keys_c3
   return verifyCoordinates(*this, getBlocks(), getInits().getTypes());

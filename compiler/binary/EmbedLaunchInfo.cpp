@@ -2,6 +2,7 @@
 // sparsec-embed-launch-info: what the kernel ops and the attributes of the machine kernels say becomes the bytes of a
 // constant global, which the runtime reads from the finished image.
 
+#include "AttentionSchedule.h"
 #include "OperationRecords.h"
 #include "Passes.h"
 #include "ScheduleAttribute.h"
@@ -166,6 +167,8 @@ static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {
     return {SPARSEC_SOURCE_PANELS, 0, 0, 0};
   case ParameterKind::tile_period:
     return {SPARSEC_SOURCE_PERIOD, 0, 0, 0};
+  case ParameterKind::parts:
+    return {SPARSEC_SOURCE_PARTS, 0, 0, 0};
   case ParameterKind::pattern_field:
     return field(static_cast<sparsec_field_t>(index));
   case ParameterKind::workspace:
@@ -226,8 +229,9 @@ namespace {
 /// Makes the records of a kernel's variants from their functions and from the kernel's other records.
 class VariantDescriber {
 public:
-  /// `chip` is null for the host.
-  VariantDescriber(const KernelRecord &kernel, const Chip *chip) : kernel(kernel), chip(chip) {}
+  /// `chip` is null for the host. `merge` is null where a launch never splits the keys of tiles.
+  VariantDescriber(const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge)
+      : kernel(kernel), chip(chip), merge(merge) {}
 
   FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
   FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
@@ -243,9 +247,12 @@ private:
   std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment,
                                                                uint32_t blockAlignment) const;
   FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function, bool hasWindows) const;
+  void addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const;
+  LogicalResult addMerge(VariantRecord &variant) const;
 
   const KernelRecord &kernel;
   const Chip *chip;
+  LLVM::LLVMFuncOp merge;
 };
 } // namespace
 
@@ -274,6 +281,9 @@ static bool hasWindows(const StageRecord &stage) {
   return (requiredSections(stage) & 1u << SPARSEC_PLAN_WINDOW_ROWS) != 0;
 }
 
+/// The parts into which a launch splits the keys of a tile.
+static constexpr sparsec_extent_info_t partsOfTile = {0, SPARSEC_FIELD_PARTS, 0, 1, 1, 0};
+
 void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule) const {
   const sparsec_stage_info_t &info = stage.info;
   switch (kernel.operation.kind) {
@@ -285,6 +295,8 @@ void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule) c
       stage.panels.push_back(tilesOf(SPARSEC_ATTENTION_QUERY_STARTS, 0, 1, 1));
       stage.panels.back().added = 1;
     }
+    if (merge)
+      stage.panels.push_back(partsOfTile);
     return;
   case SPARSEC_OPERATION_SPMM: {
     uint32_t width = operandIn(SPARSEC_SPMM_DENSE).layout == SPARSEC_LAYOUT_TRANSPOSED ? 0 : 1;
@@ -423,16 +435,54 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   blockAlignment = std::max(blockAlignment, variant.info.alignment);
   variant.requirements = describeRequirements(*stage, variant.info.alignment, blockAlignment);
   variant.info.alignment = blockAlignment;
-  if (auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces"))
-    for (auto workspace : workspaces.getAsRange<WorkspaceAttr>()) {
-      bool isKept = workspace.getKind() == WorkspaceKind::tile_counter;
-      auto kind = static_cast<uint32_t>(workspace.getKind()), bytes = static_cast<uint32_t>(workspace.getBytes());
-      uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
-      variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
-    }
+  addWorkspaces(function, *stage, variant);
   variant.stages.push_back(std::move(*stage));
   variant.planCosts = std::move(*planCosts);
+  if (merge && failed(addMerge(variant)))
+    return failure();
   return variant;
+}
+
+/// The workspaces of a machine kernel, as those of its variant: the stages of a variant share workspaces that are
+/// alike. Scratch memory has an element for every row of Q and part of the keys.
+void VariantDescriber::addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const {
+  auto workspaces = function->getAttrOfType<ArrayAttr>("sparsec.workspaces");
+  if (!workspaces)
+    return;
+  SmallVector<uint32_t> numbers;
+  for (auto workspace : workspaces.getAsRange<WorkspaceAttr>()) {
+    bool isKept = workspace.getKind() == WorkspaceKind::tile_counter;
+    auto kind = static_cast<uint32_t>(workspace.getKind()), bytes = static_cast<uint32_t>(workspace.getBytes());
+    auto isAlike = [&](const auto &other) { return other.info.kind == kind && other.info.element_bytes == bytes; };
+    auto known = llvm::find_if(variant.workspaces, isAlike);
+    numbers.push_back(known - variant.workspaces.begin());
+    if (known != variant.workspaces.end())
+      continue;
+    uint32_t lifetime = isKept ? SPARSEC_LIFETIME_LAUNCHES : SPARSEC_LIFETIME_LAUNCH;
+    variant.workspaces.push_back({{0, 0, bytes, lifetime, isKept, kind}, {}});
+    if (!isKept)
+      variant.workspaces.back().extents = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1),
+                                           tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1),
+                                           tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1), partsOfTile};
+  }
+  for (sparsec_parameter_info_t &parameter : stage.parameters)
+    if (parameter.source == SPARSEC_SOURCE_WORKSPACE)
+      parameter.index = numbers[parameter.index];
+}
+
+/// The stage that merges the parts of a tile: a CTA for every row of Q.
+LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
+  FailureOr<StageRecord> stage = describeStage(merge);
+  if (failed(stage))
+    return failure();
+  stage->info.ctas_per_sm = 0;
+  stage->info.flags = SPARSEC_STAGE_MERGES_PARTS;
+  stage->rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
+  stage->panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1)};
+  addWorkspaces(merge, *stage, variant);
+  variant.info.part_keys = leastPartKeys;
+  variant.stages.push_back(std::move(*stage));
+  return success();
 }
 
 /// A tile for every list of the pattern.
@@ -463,6 +513,7 @@ static void removeAttributes(LLVM::LLVMFuncOp function) {
 struct MachineKernels {
   std::map<int64_t, LLVM::LLVMFuncOp> variants; // in order of preference
   std::map<AuxiliaryKind, LLVM::LLVMFuncOp> auxiliaries;
+  LLVM::LLVMFuncOp merge; // or null
 };
 using MachineKernelsOf = llvm::StringMap<MachineKernels>;
 
@@ -477,7 +528,8 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
   record.info.result_count = kernel.getResultTypes().size();
   record.arguments = describeArguments(kernel);
   record.operation = describeOperation(kernel);
-  VariantDescriber describer(record, chip);
+  LLVM::LLVMFuncOp merge = found->second.merge;
+  VariantDescriber describer(record, chip, merge);
   for (auto [position, function] : found->second.variants) {
     FailureOr<VariantRecord> variant = describer.describeVariant(function);
     if (failed(variant))
@@ -492,6 +544,8 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
     record.auxiliaries.push_back(std::move(*auxiliary));
     removeAttributes(function);
   }
+  if (merge)
+    removeAttributes(merge);
   records.push_back(std::move(record));
   return success();
 }
@@ -565,6 +619,10 @@ private:
       MachineKernels &ofKernel = functions[kernel.getValue()];
       if (auto auxiliary = function->getAttrOfType<AuxiliaryKindAttr>("sparsec.auxiliary")) {
         ofKernel.auxiliaries[auxiliary.getValue()] = function;
+        return WalkResult::advance();
+      }
+      if (function->hasAttr("sparsec.merges_parts")) {
+        ofKernel.merge = function;
         return WalkResult::advance();
       }
       if (!ofKernel.variants.try_emplace(getIntegerOr(function, "sparsec.variant", 0), function).second)

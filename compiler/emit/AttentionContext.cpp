@@ -13,6 +13,8 @@ using Values = KernelBuilder::Values;
 
 static int64_t argumentNumber(Value value) { return cast<BlockArgument>(value).getArgNumber(); }
 
+static Value maximum(KernelBuilder &b, Value left, Value right) { return arith::MaxSIOp::create(b, left, right); }
+
 /// A limit that no tensor reaches is none: positions plus or minus it need not fit 32 bits. 2^30 rows of 64 elements of
 /// K are 128 GiB.
 static int64_t limit(int64_t limit) { return limit < (int64_t(1) << 30) ? limit : -1; }
@@ -142,8 +144,6 @@ QueryTile AttentionContext::tile(Value tileRow, Value block) {
   return tile;
 }
 
-static Value maximum(KernelBuilder &b, Value left, Value right) { return arith::MaxSIOp::create(b, left, right); }
-
 KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
   Value zero = b.i32(0), begin = zero, end = keys(tile);
   Value firstPosition = b.add(tile.first, queryOffset(tile));
@@ -174,9 +174,37 @@ KeyLists AttentionContext::keyLists(const QueryTile &tile, bool isPacked) {
   lists.partialCount = partial.count;
   lists.count = b.add(partial.count, full.count);
   lists.full = b.sub(full.first, partial.count);
-  lists.firstBlock = b.ifThenElse(
+  lists.firstBlock = firstBlockOf(lists);
+  return lists;
+}
+
+Value AttentionContext::firstBlockOf(const KeyLists &lists) {
+  return b.ifThenElse(
       b.less(b.i32(0), lists.count), b.i32Type(), [&] { return Values{keyBlockAt(lists, b.i32(0))}; },
       [&] { return Values{b.i32(0)}; })[0];
+}
+
+/// Where no block is left, the share is one of none.
+KeyBlocks AttentionContext::partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks) {
+  if (!part.number)
+    return all;
+  Value count = maximum(b, b.sub(all.end, all.begin), b.i32(0));
+  Value equal = b.divide(b.sub(b.add(count, part.count), 1), part.count);
+  Value share = maximum(b, equal, b.i32(leastBlocks));
+  Value begin = b.minimum(b.add(all.begin, b.mul(part.number, share)), all.end);
+  return {begin, b.minimum(b.add(begin, share), all.end)};
+}
+
+KeyLists AttentionContext::partOf(const KeyLists &all, const KeyPart &part, int64_t leastBlocks) {
+  if (!part.number)
+    return all;
+  KeyBlocks entries = partOf(KeyBlocks{b.i32(0), all.count}, part, leastBlocks);
+  KeyLists lists;
+  lists.partial = b.add(all.partial, entries.begin);
+  lists.full = b.add(all.full, entries.begin);
+  lists.partialCount = b.sub(all.partialCount, entries.begin);
+  lists.count = b.sub(entries.end, entries.begin);
+  lists.firstBlock = firstBlockOf(lists);
   return lists;
 }
 

@@ -27,6 +27,11 @@ struct KeyBlocks {
   mlir::Value begin, end;
 };
 
+/// A part of the keys of a tile, and the number of parts. All i32; null: all keys.
+struct KeyPart {
+  mlir::Value number, count;
+};
+
 /// The pattern's lists of a tile, as one: the partial blocks, then the full ones. All i32.
 struct KeyLists {
   // Block i is partial.indices[partial + i] or, from partialCount on, full.indices[full + i]. The runtime lets no index
@@ -85,6 +90,9 @@ struct AttentionContext : ProgramContext {
   /// Loads now what the regions load by batch and head alone.
   void loadForTile(const QueryTile &tile);
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
+  // A part has an equal share of the blocks, or of the entries of the lists, but at least so many.
+  KeyBlocks partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks);
+  KeyLists partOf(const KeyLists &all, const KeyPart &part, int64_t leastBlocks);
   /// Block i of the lists, which must be there.
   mlir::Value keyBlockAt(const KeyLists &lists, mlir::Value i);
   mlir::Value isReachable(const KeyBlocks &reachable, mlir::Value block);
@@ -110,6 +118,7 @@ private:
   };
   /// One that is empty where `exists` is false; null is true.
   KeyList keyList(mlir::Value number, int64_t startsField, mlir::Value exists);
+  mlir::Value firstBlockOf(const KeyLists &lists);
 };
 
 } // namespace sparsec

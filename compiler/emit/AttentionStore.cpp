@@ -16,28 +16,25 @@ static constexpr double ln2 = 0.6931471805599453;
 /// The widest store.
 static constexpr int64_t vectorBytes = 16;
 
-/// Whether a row has seen a key.
-static Value isNotEmpty(KernelBuilder &b, Value l) {
+Value sparsec::isNotEmpty(KernelBuilder &b, Value l) {
   return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, l, b.f32(0));
 }
 
 namespace {
 
-/// The state of a row after its last key. The output counts `alpha` times.
-struct FinalRow {
-  Value m, l, alpha;
-};
-
 /// Writes one row of a thread.
 class RowStore {
 public:
-  /// Rows of the result from `end` on are not there.
-  RowStore(AttentionContext &context, const QueryTile &tile, Value query, Value end, FinalRow row)
-      : context(context), b(context.b), tile(tile), query(query), m(row.m), l(row.l), alpha(row.alpha),
-        exists(b.less(query, end)), hasKeys(isNotEmpty(b, l)) {}
+  /// A row that is not there is not written.
+  RowStore(AttentionContext &context, Value exists, FinalRow row)
+      : context(context), b(context.b), m(row.m), l(row.l), alpha(row.alpha), exists(exists),
+        hasKeys(isNotEmpty(b, l)) {}
 
-  void storeOutput(ValueRange output, int64_t half);
-  void storeLse();
+  /// The half of `output` that belongs to the row. `alignment` is that of rows in memory, in bytes.
+  void storeOutput(ValueRange output, int64_t half, Value row, Type element, int64_t alignment);
+  void storeLse(Value pointer);
+  /// A row without keys has no output.
+  void skipEmpty() { exists = b.logicalAnd(exists, hasKeys); }
 
 private:
   using Scaled = llvm::function_ref<Value(int64_t group, int64_t i)>;
@@ -49,19 +46,15 @@ private:
 
   AttentionContext &context;
   KernelBuilder &b;
-  const QueryTile &tile;
-  Value query, m, l, alpha, exists, hasKeys;
+  Value m, l, alpha, exists, hasKeys;
 };
 
-void RowStore::storeOutput(ValueRange output, int64_t half) {
-  Type element =
-      cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
+void RowStore::storeOutput(ValueRange output, int64_t half, Value row, Type element, int64_t alignment) {
   Value inverse = b.select(hasKeys, arith::DivFOp::create(b, alpha, l), b.f32(0));
-  Value row = context.elementAddress(context.result, element, {tile.batch, tile.head, query, b.i32(0)});
   auto scaled = [&](int64_t group, int64_t i) -> Value {
     return arith::MulFOp::create(b, output[4 * group + 2 * half + i], inverse);
   };
-  if (context.program.getAlignment() < vectorBytes)
+  if (alignment < vectorBytes)
     storeElements(row, element, scaled);
   else if (element.isF32())
     storePairs(row, element, scaled);
@@ -113,21 +106,21 @@ Values RowStore::transposed(Values values) {
   return values;
 }
 
-/// One of the four threads of a row writes. m is an exponent of 2 and l a sum of powers of 2; LSE is a natural
-/// logarithm.
-void RowStore::storeLse() {
-  Value logarithm = arith::AddFOp::create(b, m, math::Log2Op::create(b, l));
-  Value lse = b.select(hasKeys, arith::MulFOp::create(b, logarithm, b.f32(ln2)), b.f32(-INFINITY));
-  Value isFirst = b.equal(inRow(), 0);
-  Value pointer = context.elementAddress(*context.lse, b.getF32Type(), {tile.batch, tile.head, query});
-  ptx::storeGlobal(b, pointer, lse, b.logicalAnd(exists, isFirst));
+/// One of the four threads of a row writes.
+void RowStore::storeLse(Value pointer) {
+  Value lse = lseOf(b, m, l);
+  ptx::storeGlobal(b, pointer, lse, b.logicalAnd(exists, b.equal(inRow(), 0)));
 }
 
 } // namespace
 
-/// The sink joins the sum as the score of a key without a value. m rises to it where it is larger, so that nothing
-/// overflows. A row without keys has the sink alone.
-static FinalRow joinSink(KernelBuilder &b, Value sink, Value m, Value l) {
+/// m is an exponent of 2 and l a sum of powers of 2.
+Value sparsec::lseOf(KernelBuilder &b, Value m, Value l) {
+  Value logarithm = arith::AddFOp::create(b, m, math::Log2Op::create(b, l));
+  return b.select(isNotEmpty(b, l), arith::MulFOp::create(b, logarithm, b.f32(ln2)), b.f32(-INFINITY));
+}
+
+FinalRow sparsec::joinSink(KernelBuilder &b, Value sink, Value m, Value l) {
   Value hasKeys = isNotEmpty(b, l), exponent = b.mulF(sink, b.f32(log2e));
   Value newM = b.select(hasKeys, b.larger(m, exponent), exponent);
   Value alpha = b.select(hasKeys, ptx::exp2(b, b.subF(m, newM)), b.f32(0));
@@ -138,15 +131,46 @@ static FinalRow joinSink(KernelBuilder &b, Value sink, Value m, Value l) {
 void sparsec::emitAttentionStore(AttentionContext &context, const QueryTile &tile, Value query, Value end,
                                  ValueRange output, const RowState &rows) {
   KernelBuilder &b = context.b;
+  Type element =
+      cast<RankedTensorType>(context.program.getBody().getArgument(context.result).getType()).getElementType();
   Value sink;
   if (context.sinks)
     sink = b.load(b.getF32Type(), context.elementAddress(*context.sinks, b.getF32Type(), {tile.head}));
   for (int64_t half = 0; half < 2; ++half) {
     Value m = rows.m[half], l = rows.l[half];
     FinalRow state = sink ? joinSink(b, sink, m, l) : FinalRow{m, l, b.f32(1)};
-    RowStore store(context, tile, b.add(query, 8 * half), end, state);
-    store.storeOutput(output, half);
+    Value row = b.add(query, 8 * half);
+    RowStore store(context, b.less(row, end), state);
+    Value place = context.elementAddress(context.result, element, {tile.batch, tile.head, row, b.i32(0)});
+    store.storeOutput(output, half, place, element, static_cast<int64_t>(context.program.getAlignment()));
     if (context.lse)
-      store.storeLse();
+      store.storeLse(context.elementAddress(*context.lse, b.getF32Type(), {tile.batch, tile.head, row}));
+  }
+}
+
+PartRow sparsec::partRow(AttentionContext &context, Value row, const KeyPart &part) {
+  KernelBuilder &b = context.b;
+  Type f32 = b.getF32Type();
+  auto workspace = [&](int64_t elements) {
+    auto attribute = WorkspaceAttr::get(b.getContext(), WorkspaceKind::scratch, elements * int64_t(sizeof(float)));
+    return context.parameters.workspace(attribute);
+  };
+  Value entry = b.add(b.mul(row, b.extend(part.count)), b.extend(part.number));
+  return {b.elementPointer(workspace(context.valueDimension), f32, b.mul(entry, context.valueDimension)),
+          b.elementPointer(workspace(1), f32, entry)};
+}
+
+void sparsec::emitPartStore(AttentionContext &context, const QueryTile &tile, Value query, Value end,
+                            const KeyPart &part, ValueRange output, const RowState &rows) {
+  KernelBuilder &b = context.b;
+  Value head = b.add(b.mul(tile.batch, context.heads()), tile.head);
+  Value firstRow = b.mul(b.extend(head), b.extend(context.queries()));
+  for (int64_t half = 0; half < 2; ++half) {
+    Value row = b.add(query, 8 * half);
+    PartRow place = partRow(context, b.add(firstRow, b.extend(row)), part);
+    RowStore store(context, b.less(row, end), {rows.m[half], rows.l[half], b.f32(1)});
+    store.storeLse(place.lse);
+    store.skipEmpty();
+    store.storeOutput(output, half, place.output, b.getF32Type(), vectorBytes);
   }
 }

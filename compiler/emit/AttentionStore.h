@@ -13,6 +13,28 @@ namespace sparsec {
 /// result. Rows from `end` on are not written.
 void emitAttentionStore(AttentionContext &context, const QueryTile &tile, mlir::Value query, mlir::Value end,
                         mlir::ValueRange output, const RowState &rows);
+/// The same for the rows of a part of the keys, to the workspaces of `partRow` (sparsec.store_part).
+void emitPartStore(AttentionContext &context, const QueryTile &tile, mlir::Value query, mlir::Value end,
+                   const KeyPart &part, mlir::ValueRange output, const RowState &rows);
+
+/// A row of a part in the workspaces: the pointers to its output and to its LSE, both f32.
+struct PartRow {
+  mlir::Value output, lse;
+};
+/// `row` is that of Q, counted over batches and heads; i64.
+PartRow partRow(AttentionContext &context, mlir::Value row, const KeyPart &part);
+
+/// The sum of a row with its sink: its maximum m, an exponent of 2, and l. The output counts `alpha` times.
+struct FinalRow {
+  mlir::Value m, l, alpha;
+};
+/// The sink joins the sum as the score of a key without a value. m rises to it where it is larger, so that nothing
+/// overflows. A row without keys has the sink alone.
+FinalRow joinSink(KernelBuilder &b, mlir::Value sink, mlir::Value m, mlir::Value l);
+/// Whether a row has seen a key.
+mlir::Value isNotEmpty(KernelBuilder &b, mlir::Value l);
+/// The LSE of a row, a natural logarithm.
+mlir::Value lseOf(KernelBuilder &b, mlir::Value m, mlir::Value l);
 
 } // namespace sparsec
 

@@ -3,6 +3,7 @@
 
 #include "BlockMaskReader.h"
 #include "BlockRows.h"
+#include "MergeParts.h"
 #include "Passes.h"
 #include "PatternBuilder.h"
 #include "PatternLists.h"
@@ -78,6 +79,9 @@ void emitAuxiliaries(ProgramOp program) {
     emitPatternBuilder(program);
   if (hasPattern(program))
     emitBlockMaskReader(program);
+  bool hasParts = program.walk([](StorePartOp) { return WalkResult::interrupt(); }).wasInterrupted();
+  if (hasParts)
+    emitPartMerge(program);
 }
 
 void emitProgram(ProgramOp program) {

@@ -8,9 +8,15 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-KeySteps::KeySteps(AttentionContext &context, KeyStepsOp op, const QueryTile &tile, const KeyLists *lists)
-    : context(context), b(context.b), op(op), reachable(context.reachableBlocks(tile)), hasLists(lists),
-      lists(lists ? *lists : KeyLists()) {}
+KeySteps::KeySteps(AttentionContext &context, KeyStepsOp op, const QueryTile &tile, const KeyPart &part,
+                   const KeyLists *lists)
+    : context(context), b(context.b), op(op), reachable(context.reachableBlocks(tile)), hasLists(lists) {
+  const auto leastBlocks = static_cast<int64_t>(op.getPartBlocks());
+  if (lists)
+    this->lists = context.partOf(*lists, part, leastBlocks);
+  else
+    reachable = context.partOf(reachable, part, leastBlocks);
+}
 
 Values KeySteps::first() {
   Value before = b.i32(KeyStepsOp::end);

@@ -12,7 +12,7 @@ namespace sparsec {
 class KeySteps : public StepWalk {
 public:
   /// `lists` are null where the program has no pattern.
-  KeySteps(AttentionContext &context, KeyStepsOp op, const QueryTile &tile, const KeyLists *lists);
+  KeySteps(AttentionContext &context, KeyStepsOp op, const QueryTile &tile, const KeyPart &part, const KeyLists *lists);
 
   KernelBuilder::Values first() override;
   KernelBuilder::Values next(mlir::ValueRange step) override;

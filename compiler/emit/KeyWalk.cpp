@@ -8,11 +8,13 @@ using Values = KernelBuilder::Values;
 
 Values KeyWalk::emit(ValueRange carried, Visit visit) {
   KeyBlocks reachable = context.reachableBlocks(tile);
+  const auto leastBlocks = static_cast<int64_t>(op.getPartBlocks());
   if (!lists)
-    return visitAll(reachable, carried, visit);
+    return visitAll(context.partOf(reachable, part, leastBlocks), carried, visit);
+  KeyLists entries = context.partOf(*lists, part, leastBlocks);
   if (op.getChunks() == 1)
-    return visitLists(reachable, carried, visit);
-  return visitLists(reachable, carried,
+    return visitLists(reachable, entries, carried, visit);
+  return visitLists(reachable, entries, carried,
                     [&](ValueRange blocks, ValueRange state) { return visitChunks(blocks[0], state, visit); });
 }
 
@@ -35,18 +37,18 @@ Values KeyWalk::visitAll(const KeyBlocks &reachable, ValueRange carried, Visit v
 
 /// The index of the next block is loaded while this one is visited. One that is out of range is not reachable, so that
 /// lists of a device that nobody has checked do no harm. Pairs need one round more for a block that is left alone.
-Values KeyWalk::visitLists(const KeyBlocks &reachable, ValueRange carried, Visit visit) {
+Values KeyWalk::visitLists(const KeyBlocks &reachable, const KeyLists &entries, ValueRange carried, Visit visit) {
   bool hasPairs = op.getBlocks() == 2;
   Values init(carried);
   if (hasPairs)
     init.push_back(b.i32(WalkKeysOp::noBlock));
-  init.push_back(lists->firstBlock);
+  init.push_back(entries.firstBlock);
   // Rounds are counted up to 0, from which all else is told: the producer has few registers.
-  Value rounds = b.add(lists->count, hasPairs ? 1 : 0);
-  KeyLists fromEnd = *lists;
+  Value rounds = b.add(entries.count, hasPairs ? 1 : 0);
+  KeyLists fromEnd = entries;
   for (Value *field : {&fromEnd.partial, &fromEnd.full})
     *field = b.add(*field, rounds);
-  fromEnd.partialCount = b.sub(lists->partialCount, rounds);
+  fromEnd.partialCount = b.sub(entries.partialCount, rounds);
   auto result = b.forLoop(b.sub(b.i32(0), rounds), b.i32(0), b.i32(1), init, [&](Value i, ValueRange current) {
     Value number = current.back();
     ValueRange state = current.drop_back();

@@ -11,8 +11,8 @@ namespace sparsec {
 class KeyWalk {
 public:
   /// `lists` are null where the program has no pattern.
-  KeyWalk(AttentionContext &context, WalkKeysOp op, const QueryTile &tile, const KeyLists *lists)
-      : context(context), b(context.b), op(op), tile(tile), lists(lists) {}
+  KeyWalk(AttentionContext &context, WalkKeysOp op, const QueryTile &tile, const KeyPart &part, const KeyLists *lists)
+      : context(context), b(context.b), op(op), tile(tile), part(part), lists(lists) {}
 
   /// Calls `visit(blocks, carried)` for every step of the op.
   using Visit = llvm::function_ref<KernelBuilder::Values(mlir::ValueRange blocks, mlir::ValueRange carried)>;
@@ -20,7 +20,8 @@ public:
 
 private:
   KernelBuilder::Values visitAll(const KeyBlocks &reachable, mlir::ValueRange carried, Visit visit);
-  KernelBuilder::Values visitLists(const KeyBlocks &reachable, mlir::ValueRange carried, Visit visit);
+  KernelBuilder::Values visitLists(const KeyBlocks &reachable, const KeyLists &entries, mlir::ValueRange carried,
+                                   Visit visit);
   KernelBuilder::Values visitChunks(mlir::Value block, mlir::ValueRange carried, Visit visit);
   KernelBuilder::Values visitPair(mlir::Value isEnd, mlir::Value isReachable, mlir::Value block,
                                   mlir::ValueRange carried, Visit visit);
@@ -29,6 +30,7 @@ private:
   KernelBuilder &b;
   WalkKeysOp op;
   const QueryTile &tile;
+  const KeyPart part;
   const KeyLists *lists;
 };
 

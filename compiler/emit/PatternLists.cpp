@@ -33,26 +33,23 @@ void PatternLists::storeCounts(Value list, ValueRange counts, Value condition) {
 bool sparsec::hasPattern(ProgramOp program) { return bool(patternOf(program)); }
 
 /// Writes the attributes that the launch info and ptxas read from the function.
-static void setAttributes(const AttentionContext &context, LLVM::LLVMFuncOp function, const AuxiliaryShape &shape) {
-  MLIRContext *mlirContext = function.getContext();
-  Builder b(mlirContext);
+static void setAttributes(ProgramOp program, LLVM::LLVMFuncOp function, const SideKernelShape &shape) {
+  Builder b(function.getContext());
   int64_t threads = shape.warps * warpLanes;
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  ProgramOp program = context.program;
   function->setAttr("sparsec.kernel", program.getKernelAttr());
-  function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(mlirContext, shape.kind));
   function->setAttr("sparsec.shared_memory", b.getI64IntegerAttr(shape.sharedMemory));
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
-  function->setAttr("sparsec.concurrent_tiles", b.getI64IntegerAttr(shape.listsPerCta));
-  function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(context.queryBlock));
-  function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(context.keyBlock));
+  function->setAttr("sparsec.concurrent_tiles", b.getI64IntegerAttr(shape.tilesOfCta));
+  function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(shape.tileM));
+  function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(shape.tileN));
   function->setAttr("sparsec.tile_k", b.getI64IntegerAttr(1));
 }
 
-void sparsec::emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
-                            llvm::function_ref<void(AttentionContext &)> emitBody) {
+LLVM::LLVMFuncOp sparsec::emitBeside(ProgramOp program, const SideKernelShape &shape,
+                                     llvm::function_ref<void(AttentionContext &)> emitBody) {
   KernelBuilder b(program.getLoc(), program.getContext());
   b.setInsertionPoint(program);
   std::string name = (program.getKernel() + shape.suffix).str();
@@ -62,9 +59,21 @@ void sparsec::emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
   auto function = LLVM::LLVMFuncOp::create(b, name, type);
   b.createBlock(&function.getBody());
   AttentionContext context(program, function, b);
-  context.tileRows = context.queryBlock; // a list is for a whole block of queries
   emitBody(context);
   LLVM::ReturnOp::create(b, ValueRange());
   context.parameters.finish();
-  setAttributes(context, function, shape);
+  setAttributes(program, function, shape);
+  return function;
+}
+
+void sparsec::emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
+                            llvm::function_ref<void(AttentionContext &)> emitBody) {
+  auto pattern = cast<PatternType>(patternOf(program).getType());
+  SideKernelShape side = {shape.suffix,          shape.warps,       shape.listsPerCta, pattern.getQueryBlock(),
+                          pattern.getKeyBlock(), shape.sharedMemory};
+  LLVM::LLVMFuncOp function = emitBeside(program, side, [&](AttentionContext &context) {
+    context.tileRows = context.queryBlock; // a list is for a whole block of queries
+    emitBody(context);
+  });
+  function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), shape.kind));
 }

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The auxiliary kernels of attention write the padded lists of a pattern in ascending order. They share this code.
+// The auxiliary kernels of attention write the padded lists of a pattern in ascending order. They share this code, and
+// the shape of machine kernels that are beside those of programs.
 
 #ifndef SPARSEC_EMIT_PATTERN_LISTS_H
 #define SPARSEC_EMIT_PATTERN_LISTS_H
@@ -29,19 +30,28 @@ private:
   KernelBuilder &b;
 };
 
-/// The CTAs of an auxiliary kernel.
-struct AuxiliaryShape {
-  AuxiliaryKind kind;
+/// The CTAs of a machine kernel beside those of programs.
+struct SideKernelShape {
   llvm::StringRef suffix; // of its name, after that of the kernel
-  int64_t warps, listsPerCta;
+  int64_t warps, tilesOfCta;
+  int64_t tileM, tileN;
   int64_t sharedMemory; // bytes
 };
+
+/// Emits such a machine kernel as a function beside a program, whose operands it takes. `emitBody` fills it.
+mlir::LLVM::LLVMFuncOp emitBeside(ProgramOp program, const SideKernelShape &shape,
+                                  llvm::function_ref<void(AttentionContext &)> emitBody);
 
 /// Whether an attention program has a pattern.
 bool hasPattern(ProgramOp program);
 
-/// Emits an auxiliary kernel of a program with a pattern as a function beside it. `emitBody` fills it; its tiles are
-/// whole blocks of queries.
+/// Emits an auxiliary kernel of a program with a pattern. Its tiles are whole blocks of queries, each a list.
+struct AuxiliaryShape {
+  AuxiliaryKind kind;
+  llvm::StringRef suffix;
+  int64_t warps, listsPerCta;
+  int64_t sharedMemory; // bytes
+};
 void emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
                    llvm::function_ref<void(AttentionContext &)> emitBody);
 

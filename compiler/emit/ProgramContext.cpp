@@ -36,6 +36,7 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
   case ParameterKind::tile_rows:
   case ParameterKind::tile_panels:
   case ParameterKind::tile_period:
+  case ParameterKind::parts:
     return b.getI32Type();
   case ParameterKind::stride:
     return b.getI64Type();

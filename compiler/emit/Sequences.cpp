@@ -47,6 +47,13 @@ static Rows rowsOf(AttentionContext &context, Value starts, Value sequence, Valu
   return {first, b.sub(end, first)};
 }
 
+Value sparsec::emitIsInSequence(AttentionContext &context, Value starts, Value row) {
+  KernelBuilder &b = context.b;
+  Numbers numbers(context, starts);
+  Value end = numbers.at(b.sub(numbers.count(), 1));
+  return b.logicalAnd(b.logicalNot(b.less(row, numbers.at(b.i32(0)))), b.less(row, end));
+}
+
 /// The last sequence whose first panel is at most `panel`.
 static Value findSequence(KernelBuilder &b, Numbers &starts, Value panel, int64_t rows) {
   Value last = larger(b, b.i32(0), b.sub(starts.count(), 2));

@@ -14,6 +14,9 @@ KernelBuilder::Values emitPackedTile(AttentionContext &context, ProgramValues &v
 KernelBuilder::Values emitSequence(AttentionContext &context, ProgramValues &values, SequenceOp op);
 KernelBuilder::Values emitFindPage(AttentionContext &context, ProgramValues &values, FindPageOp op);
 
+/// Whether a row of a packed tensor belongs to a sequence.
+mlir::Value emitIsInSequence(AttentionContext &context, mlir::Value starts, mlir::Value row);
+
 /// By all groups of a role, for matrix instructions that read shared memory.
 void emitClearRows(ProgramEmitter &program, ClearRowsOp op);
 

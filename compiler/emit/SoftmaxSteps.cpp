@@ -17,6 +17,7 @@ static constexpr int64_t rowsOfWarp = 16;
 
 bool SoftmaxSteps::emit(Operation &op) {
   return TypeSwitch<Operation *, bool>(&op)
+      .Case([&](TilePartOp op) { return emitTilePart(op), true; })
       .Case([&](QueryTileOp op) { return emitQueryTile(op), true; })
       .Case([&](PackedTileOp op) { return values.assign(op.getResults(), emitPackedTile(context, values, op)), true; })
       .Case([&](SequenceOp op) { return values.assign(op.getResults(), emitSequence(context, values, op)), true; })
@@ -34,6 +35,7 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](RescaleOp op) { return emitRescale(op), true; })
       .Case([&](SumRowsOp op) { return values.set(op, packState(finishRows(b, rowsOf(op.getState())))), true; })
       .Case([&](StoreRowsOp op) { return emitStore(op), true; })
+      .Case([&](StorePartOp op) { return emitPartStore(op), true; })
       .Default(false);
 }
 
@@ -41,10 +43,18 @@ bool SoftmaxSteps::emit(Operation &op) {
 // Tiles and keys
 //===----------------------------------------------------------------------===//
 
+void SoftmaxSteps::emitTilePart(TilePartOp op) {
+  Value tilePanel = values.one(op.getTilePanel()), parts = context.parameters.get(ParameterKind::parts);
+  Value panel = b.divide(tilePanel, parts);
+  values.assign(op.getResults(), {panel, b.sub(tilePanel, b.mul(panel, parts)), parts});
+}
+
 void SoftmaxSteps::emitQueryTile(QueryTileOp op) {
   Value panel = values.one(op.getPanel()), block = panel;
-  if (!op.getForward())
-    block = b.sub(b.sub(context.parameters.get(ParameterKind::tile_panels), 1), panel);
+  if (!op.getForward()) {
+    Value panels = b.divide(b.add(context.queries(), context.tileRows - 1), context.tileRows);
+    block = b.sub(b.sub(panels, 1), panel);
+  }
   QueryTile tile = context.tile(values.one(op.getTileRow()), block);
   values.assign(op.getResults(), {tile.batch, tile.head, tile.keyHead, tile.first});
 }
@@ -64,6 +74,9 @@ static void setSizes(QueryTile &tile, ArrayRef<Value> sizes) {
   tile.queries = sizes[0];
   tile.keys = sizes[1];
 }
+
+/// `part` is a part of the keys and the number of parts, or nothing.
+static KeyPart keyPartOf(ArrayRef<Value> part) { return part.empty() ? KeyPart() : KeyPart{part[0], part[1]}; }
 
 /// Cursors are carried in one register, because a role of one thread has few.
 void SoftmaxSteps::emitWalk(WalkKeysOp op) {
@@ -97,7 +110,7 @@ void SoftmaxSteps::emitWalk(WalkKeysOp op) {
   if (op.getLists())
     lists = values.state<KeyLists>(op.getLists());
   Block &body = op.getBody().front();
-  KeyWalk walk(context, op, tile, op.getLists() ? &lists : nullptr);
+  KeyWalk walk(context, op, tile, keyPartOf(values.flat(op.getPart())), op.getLists() ? &lists : nullptr);
   Values results = walk.emit(pack(op.getInits()), [&](ValueRange blocks, ValueRange carried) {
     values.assign(body.getArguments().take_front(blocks.size()), blocks);
     unpack(body.getArguments().drop_front(blocks.size()), carried);
@@ -114,7 +127,8 @@ void SoftmaxSteps::emitKeySteps(KeyStepsOp op) {
   KeyLists lists;
   if (op.getLists())
     lists = values.state<KeyLists>(op.getLists());
-  program.setWalk(op, std::make_unique<KeySteps>(context, op, tile, op.getLists() ? &lists : nullptr));
+  KeyPart part = keyPartOf(values.flat(op.getPart()));
+  program.setWalk(op, std::make_unique<KeySteps>(context, op, tile, part, op.getLists() ? &lists : nullptr));
 }
 
 void SoftmaxSteps::emitKeyBlock(KeyBlockOp op) {
@@ -196,4 +210,14 @@ void SoftmaxSteps::emitStore(StoreRowsOp op) {
   Value query = b.add(values.one(op.getAt()[2]), threadRow());
   Value end = op.getEnd() ? values.one(op.getEnd()) : context.queries();
   emitAttentionStore(context, tile, query, end, values.sums(op.getOutput()), rowsOf(op.getState()));
+}
+
+void SoftmaxSteps::emitPartStore(StorePartOp op) {
+  QueryTile tile;
+  tile.batch = values.one(op.getBatch());
+  tile.head = values.one(op.getHead());
+  Value query = b.add(values.one(op.getRow()), threadRow());
+  Value end = op.getEnd() ? values.one(op.getEnd()) : context.queries();
+  sparsec::emitPartStore(context, tile, query, end, keyPartOf(values.flat(op.getPart())), values.sums(op.getOutput()),
+                         rowsOf(op.getState()));
 }

@@ -17,6 +17,7 @@ public:
   bool emit(mlir::Operation &op) override;
 
 private:
+  void emitTilePart(TilePartOp op);
   void emitQueryTile(QueryTileOp op);
   void emitKeyLists(KeyListsOp op);
   void emitWalk(WalkKeysOp op);
@@ -28,6 +29,7 @@ private:
   void emitExponentiate(ExponentiateOp op);
   void emitRescale(RescaleOp op);
   void emitStore(StoreRowsOp op);
+  void emitPartStore(StorePartOp op);
 
   /// The row of the thread in its group: the first of its two.
   mlir::Value threadRow();

@@ -32,6 +32,9 @@ struct AttentionDescription {
 /// The widest product of scores that leaves registers for the rest.
 inline constexpr int64_t mostKeys = 128;
 inline constexpr int64_t leastStepKeys = 32, leastTileRows = 64;
+/// The keys of the smallest part in which a launch splits the keys of a tile. Shorter parts cost more time to fill
+/// their pipeline and to merge than they save.
+inline constexpr int64_t leastPartKeys = 512;
 
 /// Slots for keys and values. With one role, keys of a step are copied while the step before works.
 inline constexpr int64_t leastStagesOfTwoRoles = 3, leastStagesOfOneRole = 2;

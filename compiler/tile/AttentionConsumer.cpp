@@ -121,7 +121,8 @@ AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value 
 
 /// Queries that move to registers leave their slot at once.
 AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
-  sequenceTile = parts.makeTile(b, next.tileRow, next.panel);
+  auto part = TilePartOp::create(b, next.panel);
+  sequenceTile = parts.makeTile(b, part, next.tileRow, part.getPanel());
   if (keepsQueries()) {
     keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, next.queries);
     release(parts.queryRing, next.queries);

@@ -4,6 +4,7 @@
 #ifndef SPARSEC_COMPILER_TILE_ATTENTIONPARTS_H
 #define SPARSEC_COMPILER_TILE_ATTENTIONPARTS_H
 
+#include "AttentionSchedule.h"
 #include "RoleBuilding.h"
 #include "SparsecDialect.h"
 
@@ -15,21 +16,24 @@ inline constexpr int64_t endOfTiles = -1;
 /// This number in place of the first block says that the list has ended. It comes with the last values of a tile.
 inline constexpr int64_t endOfList = -1;
 
-/// A tile of queries, and its sequence where sequences have sizes of their own.
+/// A tile of queries, its part of the keys, and its sequence where sequences have sizes of their own.
 struct SequenceTile {
+  TilePartOp part;
   QueryTileOp tile;
   SequenceOp sequence; // or null
 
   /// The queries and keys of the sequence, where they are not those of Q and K.
   llvm::SmallVector<mlir::Value> sizes();
+  /// The part and the number of parts.
+  llvm::SmallVector<mlir::Value> partOfKeys() { return {part.getPart(), part.getParts()}; }
 };
 
 struct AttentionParts {
   explicit AttentionParts(ProgramOp program);
   mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, mlir::StringRef name, int64_t stages, int64_t rows,
                        int64_t columns, bool hasMessages);
-  /// A tile and its sequence. Of packed queries, row and panel are those that sparsec.packed_tile gives.
-  SequenceTile makeTile(mlir::ImplicitLocOpBuilder &b, mlir::Value tileRow, mlir::Value panel);
+  /// The tile of a row and a panel, and its sequence. With packed queries, sparsec.packed_tile gives row and panel.
+  SequenceTile makeTile(mlir::ImplicitLocOpBuilder &b, TilePartOp part, mlir::Value tileRow, mlir::Value panel);
   mlir::Value makeLists(mlir::ImplicitLocOpBuilder &b, QueryTileOp tile);
   // The coordinates of rows of the tile: those of Q from its query `row` on, and of K and V from a key of its sequence
   // on. Pages have coordinates for one page.
@@ -37,13 +41,15 @@ struct AttentionParts {
                                                   mlir::Value row);
   llvm::SmallVector<mlir::Value> keyCoordinates(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile,
                                                 mlir::Value key);
-  /// `keys` rows of K or V follow one another in a sequence. This is how many of them follow one another in memory: those
-  /// of a page.
+  /// `keys` rows of K or V follow one another in a sequence. This is how many of them follow one another in memory:
+  /// those of a page.
   int64_t contiguousKeys(int64_t keys);
-  /// Writes the rows of a group, which begin at its query `row`.
+  /// Writes the rows of a group, which begin at its query `row`: results, or those of a part where keys are split.
   void makeStore(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile, mlir::Value row, mlir::Value output,
                  mlir::Value state);
   bool hasSequences() { return keyLoop.getQueryStarts() || keyLoop.getKeyStarts() || keyLoop.getKeyLengths(); }
+  /// The fewest blocks of a part of the keys.
+  int64_t partBlocks() { return std::max<int64_t>(1, leastPartKeys / (keyBlock * chunks)); }
   bool hasPackedQueries() { return bool(keyLoop.getQueryStarts()); }
   /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the
   /// diagonal: from there m rises less often.

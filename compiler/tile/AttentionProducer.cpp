@@ -61,17 +61,18 @@ void AttentionProducer::build() {
 
 void AttentionProducer::buildTile(ValueRange arguments) {
   Value tileRow = arguments[0], panel = arguments[1], queries = arguments[2], keys = arguments[3];
-  if (parts.hasPackedQueries()) {
-    auto packed =
-        PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, panel, parts.schedule.getTileM());
-    tileRow = packed.getTileRow();
-    panel = packed.getBlock();
-  }
-  SequenceTile tile = parts.makeTile(b, tileRow, panel);
+  auto part = TilePartOp::create(b, panel);
   if (!parts.hasPackedQueries()) {
+    SequenceTile tile = parts.makeTile(b, part, tileRow, part.getPanel());
     YieldOp::create(b, sendTile(tile, {tileRow, panel}, queries, keys));
     return;
   }
+  auto packed = PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, part.getPanel(),
+                                     parts.schedule.getTileM());
+  SequenceTile tile = parts.makeTile(b, part, packed.getTileRow(), packed.getBlock());
+  // The consumers take the panel apart again.
+  Value first = arith::MulIOp::create(b, packed.getBlock(), part.getParts());
+  SmallVector<Value> messages{packed.getTileRow(), add(b, first, part.getPart())};
   // The panel may be behind its sequence.
   Value hasQueries =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, tile.tile.getFirst(), tile.sequence.getQueries());
@@ -79,7 +80,7 @@ void AttentionProducer::buildTile(ValueRange arguments) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, sendTile(tile, {tileRow, panel}, queries, keys));
+    scf::YieldOp::create(b, sendTile(tile, messages, queries, keys));
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, ValueRange{queries, keys});
   }
@@ -103,9 +104,10 @@ SmallVector<Value> AttentionProducer::sendTile(const SequenceTile &tile, ValueRa
 Value AttentionProducer::walkKeys(SequenceTile tile, Value lists, Value cursor) {
   SmallVector<Value> inits{cursor};
   inits.append(parts.blocksPerStep, none());
-  auto walk = WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.tile.getFirst(), tile.sizes(), inits,
-                                 parts.schedule.getTileM(), parts.blocksPerStep, parts.keyLoop.getCausal(),
-                                 parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.chunks);
+  auto walk =
+      WalkKeysOp::create(b, ValueRange(inits).getTypes(), lists, tile.tile.getFirst(), tile.sizes(), tile.partOfKeys(),
+                         inits, parts.schedule.getTileM(), parts.blocksPerStep, parts.keyLoop.getCausal(),
+                         parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.chunks, parts.partBlocks());
   {
     OpBuilder::InsertionGuard guard(b);
     SmallVector<Type> types(parts.blocksPerStep, b.getI32Type());

@@ -12,8 +12,10 @@
 #include "AttentionRoles.h"
 
 #include "AttentionParts.h"
-#include "AttentionSchedule.h"
 #include "ScheduleAttribute.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -46,8 +48,9 @@ SmallVector<Value> SequenceTile::sizes() {
   return sequence ? SmallVector<Value>{sequence.getQueries(), sequence.getKeys()} : SmallVector<Value>();
 }
 
-SequenceTile AttentionParts::makeTile(ImplicitLocOpBuilder &b, Value tileRow, Value panel) {
+SequenceTile AttentionParts::makeTile(ImplicitLocOpBuilder &b, TilePartOp part, Value tileRow, Value panel) {
   SequenceTile made;
+  made.part = part;
   made.tile = QueryTileOp::create(b, query, key, tileRow, panel, schedule.getTileM(), /*forward=*/hasPackedQueries());
   if (hasSequences())
     made.sequence = SequenceOp::create(b, query, key, made.tile.getBatch(), keyLoop.getQueryStarts(),
@@ -92,6 +95,13 @@ void AttentionParts::makeStore(ImplicitLocOpBuilder &b, const SequenceTile &tile
   at.pop_back(); // whole rows
   SequenceOp sequence = tile.sequence;
   Value end = hasPackedQueries() ? add(b, sequence.getQueryRow(), sequence.getQueries()) : Value();
+  TilePartOp part = tile.part;
+  Value isSplit = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, part.getParts(), i32(b, 1));
+  auto branch = scf::IfOp::create(b, isSplit, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  StorePartOp::create(b, output, state, query, at[0], at[1], at[2], ValueRange{part.getPart(), part.getParts()}, end);
+  b.setInsertionPointToStart(branch.elseBlock());
   StoreRowsOp::create(b, output, state, at, store.getResult(), end, store.getLse(), store.getSinks());
 }
 

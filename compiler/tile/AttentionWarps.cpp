@@ -98,16 +98,18 @@ void AttentionWarps::build() {
 /// leave too few for the steps.
 void AttentionWarps::buildTile(Value tileRow, Value panel) {
   makeViews();
+  auto part = TilePartOp::create(b, panel);
+  panel = part.getPanel();
   if (parts.hasPackedQueries()) {
     auto packed =
         PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, panel, schedule.getTileM());
     tileRow = packed.getTileRow();
     panel = packed.getBlock();
   }
-  tile = parts.makeTile(b, tileRow, panel);
-  steps = KeyStepsOp::create(b, parts.makeLists(b, tile.tile), tile.tile.getFirst(), tile.sizes(), schedule.getTileM(),
-                             schedule.getTileN(), parts.keyLoop.getCausal(), parts.keyLoop.getWindowAttr(),
-                             parts.startsAtEnd());
+  tile = parts.makeTile(b, part, tileRow, panel);
+  steps = KeyStepsOp::create(b, parts.makeLists(b, tile.tile), tile.tile.getFirst(), tile.sizes(), tile.partOfKeys(),
+                             schedule.getTileM(), schedule.getTileN(), parts.keyLoop.getCausal(),
+                             parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.partBlocks());
   softmax = makeSoftmax(tile);
   first = FirstStepOp::create(b, StepType::get(context, valuesOfStep), steps);
   firstNumber = ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, first).getResult(0);

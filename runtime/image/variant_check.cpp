@@ -25,6 +25,8 @@ struct Surroundings {
   uint32_t requiredSections = 0;
   bool isAuxiliary = false;
   bool hasStreams = false; // it follows a plan with streams
+  bool hasParts = false;   // the launch may split keys into parts
+  bool isFirst = false;    // of the stages of a variant
 };
 
 /// Checks a machine kernel.
@@ -76,19 +78,26 @@ Status checkAdded(const KernelRecords &records, const std::string &name, Records
   return {};
 }
 
+/// The extents that tiles or workspaces may have.
+struct ExtentRule {
+  bool mayAdd = false, isOfAuxiliary = false, hasParts = false;
+};
+
 /// Numbers of things that tiles or workspaces are made of.
-Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count, bool mayAdd,
-                    bool isOfAuxiliary = false) {
+Status checkExtents(const KernelRecords &records, const std::string &name, uint32_t first, uint32_t count,
+                    const ExtentRule &rule) {
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_extent_info_t>("extents of " + name, first, count));
-  SPARSEC_RETURN_IF_ERROR(checkAdded(records, name, records.info.extents(first, count), mayAdd));
+  SPARSEC_RETURN_IF_ERROR(checkAdded(records, name, records.info.extents(first, count), rule.mayAdd));
   for (const sparsec_extent_info_t &extent : records.info.extents(first, count)) {
     if (extent.argument >= records.kernel.argument_count)
       return records.broken("an extent of ", name, " is from argument ", extent.argument, " of ",
                             records.kernel.argument_count);
     const sparsec_argument_info_t &from = records.arguments()[extent.argument];
-    bool isCount = isOfAuxiliary && from.kind == SPARSEC_ARGUMENT_PATTERN &&
+    const bool isParts = rule.hasParts && extent.field == SPARSEC_FIELD_PARTS && extent.argument == 0 &&
+                         extent.dimension == 0 && extent.block == 1;
+    bool isCount = rule.isOfAuxiliary && from.kind == SPARSEC_ARGUMENT_PATTERN &&
                    (extent.field == SPARSEC_FIELD_BATCHES || extent.field == SPARSEC_FIELD_HEADS);
-    if (!isSizeOfProblem(records, extent) && !isCount)
+    if (!isSizeOfProblem(records, extent) && !isCount && !isParts)
       return records.broken("an extent of ", name, " is field ", extent.field, " and dimension ", extent.dimension,
                             " of argument '", from.name, "'");
     if (extent.block == 0 || extent.block > maxTile || extent.tile == 0 || extent.tile > maxTile)
@@ -105,15 +114,20 @@ Status StageChecker::check() {
     return records.broken(name, " has tiles of ", stage.tile_m, " x ", stage.tile_n, " and clusters of ",
                           stage.cluster);
   const bool isAuxiliary = surroundings.isAuxiliary;
-  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.row_first, stage.row_count, /*mayAdd=*/false, isAuxiliary));
-  SPARSEC_RETURN_IF_ERROR(checkExtents(records, name, stage.panel_first, stage.panel_count, !isAuxiliary, isAuxiliary));
+  SPARSEC_RETURN_IF_ERROR(
+      checkExtents(records, name, stage.row_first, stage.row_count, {.isOfAuxiliary = isAuxiliary}));
+  SPARSEC_RETURN_IF_ERROR(
+      checkExtents(records, name, stage.panel_first, stage.panel_count,
+                   {.mayAdd = !isAuxiliary, .isOfAuxiliary = isAuxiliary, .hasParts = surroundings.hasParts}));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_parameter_info_t>("parameters of " + name, stage.parameter_first,
                                                                        stage.parameter_count));
   if (stage.parameter_count > maxParameters)
     return records.broken(name, " has ", stage.parameter_count, " parameters, at most ", maxParameters,
                           " are expected");
-  if ((stage.flags & ~uint32_t(SPARSEC_STAGE_DEPENDENT_LAUNCH)) != 0)
+  if ((stage.flags & ~uint32_t(SPARSEC_STAGE_DEPENDENT_LAUNCH | SPARSEC_STAGE_MERGES_PARTS)) != 0)
     return records.unknown("stage flags", stage.flags);
+  if ((stage.flags & SPARSEC_STAGE_MERGES_PARTS) != 0 && (surroundings.isFirst || !surroundings.hasParts))
+    return records.broken(name, " merges parts, but ", surroundings.isFirst ? "no stage is before it" : "has none");
   if (!info.isHost())
     SPARSEC_RETURN_IF_ERROR(checkCuda());
   if (!surroundings.hasStreams)
@@ -171,6 +185,10 @@ Status StageChecker::checkParameter(uint32_t number) {
     return checkIndex("workspace", surroundings.workspaces);
   case SPARSEC_SOURCE_INPUT:
     return checkIndex("input", surroundings.inputs);
+  case SPARSEC_SOURCE_PARTS:
+    if (!surroundings.hasParts)
+      return records.broken("parameter ", number, " of ", name, " is the number of parts, but it has none");
+    return {};
   case SPARSEC_SOURCE_TILE_ROWS:
   case SPARSEC_SOURCE_PANELS:
   case SPARSEC_SOURCE_PERIOD:
@@ -292,8 +310,8 @@ Status checkMapsAreAligned(const KernelRecords &records, const sparsec_variant_i
   return {};
 }
 
-Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info_t &workspace,
-                      const std::string &name) {
+Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info_t &workspace, const std::string &name,
+                      bool hasParts) {
   if (workspace.lifetime != SPARSEC_LIFETIME_LAUNCH && workspace.lifetime != SPARSEC_LIFETIME_LAUNCHES)
     return records.unknown("lifetime of a workspace", workspace.lifetime);
   if (workspace.element_bytes == 0 || workspace.is_zeroed > 1)
@@ -308,7 +326,7 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
                           workspace.element_bytes, " bytes, lifetime ", workspace.lifetime, " and is_zeroed ",
                           workspace.is_zeroed);
   return checkExtents(records, "a workspace of " + name, workspace.extent_first, workspace.extent_count,
-                      /*mayAdd=*/false);
+                      {.hasParts = hasParts});
 }
 
 Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
@@ -445,6 +463,18 @@ Status checkRequiredSections(const KernelRecords &records, uint32_t number, cons
   return {};
 }
 
+/// Only attention has keys, and its parts need a stage that merges them.
+Status checkParts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
+  if (variant.part_keys == 0)
+    return {};
+  if (records.operation().kind != SPARSEC_OPERATION_ATTENTION || records.info.isHost())
+    return records.broken(name, " has parts of ", variant.part_keys, " keys, but is no attention of a GPU");
+  bool hasMerge = false;
+  for (const sparsec_stage_info_t &stage : records.info.stagesOf(variant))
+    hasMerge |= (stage.flags & SPARSEC_STAGE_MERGES_PARTS) != 0;
+  return hasMerge ? Status() : records.broken(name, " has parts of keys, but no stage that merges them");
+}
+
 /// The last variant runs calls with any number of panels.
 Status checkMostPanels(const KernelRecords &records, uint32_t number, const std::string &name) {
   const uint32_t panels = records.info.variantsOf(records.kernel)[number].most_panels;
@@ -465,17 +495,20 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_workspace_info_t>("workspaces of " + name, variant.workspace_first,
                                                                        variant.workspace_count));
   for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))
-    SPARSEC_RETURN_IF_ERROR(checkWorkspace(records, workspace, name));
+    SPARSEC_RETURN_IF_ERROR(checkWorkspace(records, workspace, name, variant.part_keys != 0));
   SPARSEC_RETURN_IF_ERROR(checkPlanCosts(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(
       records.checkRange<sparsec_stage_info_t>("stages of " + name, variant.stage_first, variant.stage_count));
   if (variant.stage_count == 0)
     return records.broken(name, " has no stage");
+  SPARSEC_RETURN_IF_ERROR(checkParts(records, variant, name));
   bool followsPlan = true; // the first one
   for (const sparsec_stage_info_t &stage : info.stagesOf(variant)) {
     const Surroundings surroundings = {.workspaces = variant.workspace_count,
                                        .requiredSections = variant.required_sections,
-                                       .hasStreams = followsPlan && takesStreams(variant)};
+                                       .hasStreams = followsPlan && takesStreams(variant),
+                                       .hasParts = variant.part_keys != 0,
+                                       .isFirst = followsPlan};
     SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, surroundings).check());
     SPARSEC_RETURN_IF_ERROR(checkMapsAreAligned(records, variant, stage, name));
     followsPlan = false;

@@ -5,6 +5,7 @@
 #include "launch/launch.h"
 #include "arguments/memory_check.h"
 #include "launch/choose_variant.h"
+#include "plan/key_parts.h"
 
 #include <algorithm>
 
@@ -19,12 +20,24 @@ Status checkOptions(const sparsec_launch_options_t &options, sparsec_plan_t plan
     return invalidArgument(subject, ": expects flags of 0, but got ", options.flags);
   if (!options.workspace)
     return {};
-  if (int64_t bytes = plan ? workspaceBytes(*plan, problem) : 0; options.workspace_bytes < uint64_t(bytes))
+  if (int64_t bytes = plan ? workspaceBytes(*plan, problem, Keys::together) : 0;
+      options.workspace_bytes < uint64_t(bytes))
     return invalidArgument(subject, ": expects workspace_bytes of at least ", bytes, ", but got ",
                            options.workspace_bytes);
   if (!isMultiple(uintptr_t(options.workspace), workspaceAlignment))
     return invalidArgument(subject, ": workspace is not aligned to ", workspaceAlignment, " bytes");
   return {};
+}
+
+/// The problem with the parts of its keys. Keys are not split without memory for their parts, nor where lists have
+/// whole tiles.
+Problem splitKeys(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const Problem &problem, size_t variant,
+                  const sparsec_launch_options_t &options) {
+  if (!plan || !options.workspace || !plan->variants[variant].hasWorkspaces ||
+      plan->variants[variant].order == SPARSEC_TILE_ORDER_LISTS)
+    return problem;
+  const Problem split = withParts(kernel, kernel.variants[variant], problem);
+  return uint64_t(workspaceBytes(*plan, split, variant)) <= options.workspace_bytes ? split : problem;
 }
 
 } // namespace
@@ -44,7 +57,8 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   size_t number = 0;
   SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, problem, number));
   const VariantPlan *part = plan ? &plan->variants[number] : nullptr;
-  outLaunch.emplace(Launch{kernel, kernel.variants[number], arguments, part, options.workspace, problem});
+  outLaunch.emplace(Launch{kernel, kernel.variants[number], arguments, part, options.workspace,
+                           splitKeys(kernel, plan, problem, number, options)});
   return {};
 }
 
@@ -125,6 +139,8 @@ Status launchKernel(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const s
     return {};
   SPARSEC_RETURN_IF_ERROR(checkValuesForLaunch(kernel, arguments, launch->problem, options.stream));
   for (const Stage &each : launch->variant.stages) {
+    if (!isNeeded(*each.info, launch->problem))
+      continue;
     const StageLaunch stage = stageOf(*launch, each);
     SPARSEC_RETURN_IF_ERROR(checkTileCount(stage.grid));
     SPARSEC_RETURN_IF_ERROR(kernel.module->device->isHost() ? launchOnHost(stage) : launchOnGpu(stage, options.stream));

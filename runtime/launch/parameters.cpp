@@ -25,9 +25,9 @@ template <typename Body> Status forEachTensorMap(const StageLaunch &launch, cons
 
 void *StageLaunch::workspaceOf(uint32_t number) const {
   const sparsec_workspace_info_t &info = kernel.module->info.workspacesOf(*variant)[number];
-  if (!workspace || !plan || !plan->hasWorkspaces || !isUsed(info, plan->order))
+  if (!workspace || !plan || !plan->hasWorkspaces || !isUsed(kernel, info, plan->order, problem))
     return nullptr;
-  return static_cast<char *>(workspace) + workspaceBytes(kernel, *variant, plan->order, problem, number);
+  return static_cast<char *>(workspace) + workspaceOffset(kernel, *variant, plan->order, problem, number);
 }
 
 Status ParameterPack::fill(const StageLaunch &launch) {
@@ -74,6 +74,8 @@ void ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_
     return add(int32_t(launch.grid.panels));
   case SPARSEC_SOURCE_INPUT:
     return add(launch.inputs[recipe.index]);
+  case SPARSEC_SOURCE_PARTS:
+    return add(int32_t(launch.problem.parts));
   case SPARSEC_SOURCE_PERIOD:
     return add(int32_t(launch.period()));
   }

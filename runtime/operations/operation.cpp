@@ -75,6 +75,8 @@ bool isComplete(const Operation &operation, const Problem &problem) {
 
 /// The size that an extent counts the tiles of.
 static int64_t sizeOf(const sparsec_kernel_s &kernel, const sparsec_extent_info_t &extent, const Problem &problem) {
+  if (extent.field == SPARSEC_FIELD_PARTS)
+    return problem.parts;
   for (const sparsec_operand_info_t &operand : kernel.operands())
     if (operand.argument == extent.argument)
       if (ProblemSize size = operationOf(kernel).dimensions(operand)[extent.dimension])

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/host_lists.h"
+#include "plan/key_parts.h"
 #include "plan/plan_progress.h"
 #include "plan/plan_reason.h"
 
@@ -229,6 +230,11 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   if (const std::string reason = whyNoLists(input.kernel); !reason.empty()) {
     part.order = orderWithoutLists(input.kernel, variant);
     return addReason(part, orderName(part.order) + (": " + reason));
+  }
+  if (const Problem split = withParts(input.kernel, variant, input.problem); split.parts > 1) {
+    part.order = orderWithoutLists(input.kernel, variant);
+    return addReason(part, orderName(part.order) + (": launches split the keys of each tile into " +
+                                                    std::to_string(split.parts) + " parts"));
   }
   arrays.lists = makeLists(input, variant, part.workers, arrays);
   addLists(input, variant, arrays.lists, sections, part);

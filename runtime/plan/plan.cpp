@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/plan.h"
+#include "plan/key_parts.h"
 
 #include <algorithm>
 #include <cstring>
@@ -40,7 +41,7 @@ VariantPlan planWithoutSections(const sparsec_kernel_s &kernel, const Variant &v
     return part;
   const Device &device = *kernel.module->device;
   const Stage &stage = variant.first();
-  part.tiles = tileGrid(kernel, *stage.info, problem).tiles();
+  part.tiles = tileGrid(kernel, *stage.info, withParts(kernel, variant, problem)).tiles();
   part.workers = std::min(device.isHost() ? int64_t(device.threads->size()) : stage.residentWorkers, part.tiles);
   return part;
 }
@@ -101,10 +102,16 @@ int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_
   return workspaceBytes(*plan.kernel, info, part.order, problem, count);
 }
 
-int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem) {
+/// Launches by lists of tiles take whole tiles.
+static Problem problemOf(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {
+  const bool hasLists = plan.variants[variant].order == SPARSEC_TILE_ORDER_LISTS;
+  return hasLists ? problem : withParts(*plan.kernel, plan.kernel->variants[variant], problem);
+}
+
+int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, Keys keys) {
   int64_t largest = 0;
   for (size_t i = 0; i < plan.variants.size(); ++i) {
-    int64_t bytes = workspaceBytes(plan, problem, i);
+    int64_t bytes = workspaceBytes(plan, keys == Keys::inParts ? problemOf(plan, problem, i) : problem, i);
     if (!isKnown(bytes))
       return SPARSEC_DYNAMIC;
     largest = std::max(largest, bytes);
@@ -131,7 +138,7 @@ sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant, sparsec_
     info.workers = part.workers;
     info.tiles = part.tiles;
     info.bytes = int64_t(part.bytes);
-    info.workspace_bytes = workspaceBytes(*plan, plan->problem, variant);
+    info.workspace_bytes = workspaceBytes(*plan, problemOf(*plan, plan->problem, variant), variant);
     info.balance = part.balance;
     info.milliseconds = plan->milliseconds;
     info.windows = part.windows;
@@ -158,7 +165,7 @@ sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, const sparsec
         if (!isKnown(problem.*each.size))
           problem.*each.size = plan->problem.*each.size;
     }
-    int64_t bytes = workspaceBytes(*plan, problem);
+    int64_t bytes = workspaceBytes(*plan, problem, Keys::inParts);
     if (!isKnown(bytes))
       return invalidArgument("the workspace's size is open: plan",
                              argument_count != 0 ? " and arguments have " : " has ",

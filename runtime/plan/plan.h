@@ -110,10 +110,17 @@ Status checkPlan(const sparsec_kernel_s &kernel, const sparsec_plan_s &plan, con
 Status checkPlanSizes(const sparsec_plan_s &plan, const Problem &problem, const char *what,
                       sparsec_status_code_t code = SPARSEC_STATUS_INVALID_ARGUMENT);
 
-/// Bytes that are enough for a launch with the plan and this problem by this variant, or whichever variant it takes;
-/// SPARSEC_DYNAMIC where the problem leaves a size open that workspaces need.
+/// Bytes of the workspaces of a variant for a launch of this problem, whose parts are chosen; SPARSEC_DYNAMIC where the
+/// problem leaves a size open that workspaces need.
 int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_t variant);
-int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem);
+
+/// The keys of a tile in a launch.
+enum class Keys {
+  together, ///< are not split
+  inParts,  ///< are split where that is faster
+};
+/// Bytes that are enough for a launch with the plan and this problem, whichever variant it takes.
+int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, Keys keys);
 
 } // namespace sparsec::runtime
 

@@ -1,10 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/workspaces.h"
 
+#include <algorithm>
+
 namespace sparsec::runtime {
 
-bool isUsed(const sparsec_workspace_info_t &workspace, sparsec_tile_order_t order) {
-  return workspace.kind != SPARSEC_WORKSPACE_TILE_COUNTER || order == SPARSEC_TILE_ORDER_COUNTER;
+bool isUsed(const sparsec_kernel_s &kernel, const sparsec_workspace_info_t &workspace, sparsec_tile_order_t order,
+            const Problem &problem) {
+  if (workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER)
+    return order == SPARSEC_TILE_ORDER_COUNTER;
+  bool isOfParts = false;
+  for (const sparsec_extent_info_t &extent :
+       kernel.module->info.extents(workspace.extent_first, workspace.extent_count))
+    isOfParts |= extent.field == SPARSEC_FIELD_PARTS;
+  return !isOfParts || problem.parts > 1;
 }
 
 bool hasTileCounter(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant) {
@@ -14,25 +23,46 @@ bool hasTileCounter(const sparsec_kernel_s &kernel, const sparsec_variant_info_t
   return false;
 }
 
+namespace {
+
+/// Bytes of elements, rounded up to the alignment and added to a total. More than memory can hold is INT64_MAX.
+int64_t addBytes(int64_t total, int64_t elements, uint32_t elementBytes) {
+  int64_t bytes = 0;
+  if (__builtin_mul_overflow(elements, int64_t(elementBytes), &bytes) ||
+      __builtin_add_overflow(bytes, workspaceAlignment - 1, &bytes) ||
+      __builtin_add_overflow(total, bytes / workspaceAlignment * workspaceAlignment, &total))
+    return INT64_MAX;
+  return total;
+}
+
+} // namespace
+
 int64_t workspaceBytes(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
                        sparsec_tile_order_t order, const Problem &problem, uint32_t count) {
   const LaunchInfo &info = kernel.module->info;
   const Records<sparsec_workspace_info_t> workspaces = info.workspacesOf(variant);
-  int64_t total = 0;
+  bool isSomeUsed = false;
+  int64_t total = workspaceAlignment; // the place of the tile counter
   for (uint32_t i = 0; i < count; ++i) {
     const sparsec_workspace_info_t &workspace = workspaces[i];
-    if (!isUsed(workspace, order))
+    if (!isUsed(kernel, workspace, order, problem))
+      continue;
+    isSomeUsed = true;
+    if (workspace.kind == SPARSEC_WORKSPACE_TILE_COUNTER)
       continue;
     int64_t elements = extentProduct(kernel, info.extents(workspace.extent_first, workspace.extent_count), problem);
     if (!isKnown(elements))
       return SPARSEC_DYNAMIC;
-    int64_t bytes = 0;
-    if (__builtin_mul_overflow(elements, int64_t(workspace.element_bytes), &bytes) ||
-        __builtin_add_overflow(bytes, workspaceAlignment - 1, &bytes) ||
-        __builtin_add_overflow(total, bytes / workspaceAlignment * workspaceAlignment, &total))
-      return INT64_MAX;
+    total = addBytes(total, elements, workspace.element_bytes);
   }
-  return total;
+  return isSomeUsed ? total : 0;
+}
+
+int64_t workspaceOffset(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
+                        sparsec_tile_order_t order, const Problem &problem, uint32_t number) {
+  if (kernel.module->info.workspacesOf(variant)[number].kind == SPARSEC_WORKSPACE_TILE_COUNTER)
+    return 0;
+  return std::max(workspaceAlignment, workspaceBytes(kernel, variant, order, problem, number));
 }
 
 } // namespace sparsec::runtime

@@ -8,8 +8,10 @@
 
 namespace sparsec::runtime {
 
-/// Whether launches in this order use the workspace. All use those that are no tile counter.
-bool isUsed(const sparsec_workspace_info_t &workspace, sparsec_tile_order_t order);
+/// Whether launches of the problem use the workspace: those that take tiles by a counter use the tile counter, and
+/// those that split keys the memory of the parts.
+bool isUsed(const sparsec_kernel_s &kernel, const sparsec_workspace_info_t &workspace, sparsec_tile_order_t order,
+            const Problem &problem);
 
 /// Whether the variant can take its tiles by a counter.
 bool hasTileCounter(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant);
@@ -18,6 +20,11 @@ bool hasTileCounter(const sparsec_kernel_s &kernel, const sparsec_variant_info_t
 /// SPARSEC_DYNAMIC where the problem leaves a size open that they need. More than memory can hold is INT64_MAX.
 int64_t workspaceBytes(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
                        sparsec_tile_order_t order, const Problem &problem, uint32_t count);
+
+/// Where a workspace begins in the memory of a launch. The tile counter is always first, and no other workspace is at
+/// its place: so launches of all variants and problems may use the same memory one after the other.
+int64_t workspaceOffset(const sparsec_kernel_s &kernel, const sparsec_variant_info_t &variant,
+                        sparsec_tile_order_t order, const Problem &problem, uint32_t number);
 
 } // namespace sparsec::runtime
 

@@ -260,6 +260,12 @@ void AttentionArguments::launch(void *stream, sparsec_plan_t plan, const DeviceB
   check(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), &options));
 }
 
+void AttentionArguments::bringWorkspace(const harness::Plan &plan) {
+  const sparsec_plan_info_t info = harness::planInfo(plan, chosenVariant());
+  const char fill = info.order == SPARSEC_TILE_ORDER_COUNTER ? 0 : char(0xff);
+  workspace = uploadArray(device, std::vector<char>(info.workspace_bytes, fill));
+}
+
 void AttentionArguments::run(sparsec_plan_t plan) {
   poisonResults();
   launch(nullptr, plan);

@@ -33,6 +33,9 @@ public:
 
   /// Null without a plan.
   harness::Plan createPlan(PlanKind kind) const;
+  /// Brings as much workspace as the plan asks for from now on. Its bytes are zero where a tile counter needs that,
+  /// else NaN.
+  void bringWorkspace(const harness::Plan &plan);
 
   void poisonResults();
   /// With the workspace of these arguments, or with one that several share.

@@ -33,6 +33,8 @@ struct AttentionShape {
 std::vector<AttentionShape> attentionShapes(bool quick);
 /// More tiles than a GPU holds at a time, so that workers take several.
 AttentionShape manyTilesAttention(Placement placement);
+/// Launches split its keys into parts, where a workspace has room for them.
+AttentionShape fewTilesAttention(Placement placement);
 
 enum class BlockChoice {
   Random,    ///< full, partial and empty blocks

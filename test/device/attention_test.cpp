@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fmt/format.h>
+#include <optional>
 
 namespace sparsec::device_test {
 
@@ -30,6 +31,7 @@ private:
   void runShape(const AttentionShape &shape, const std::vector<ListCase> &lists);
   void runLists(const AttentionShape &shape, const ListCase &lists);
   void runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
+  void runParts(Placement placement);
 };
 
 std::string AttentionTest::expectedName() const {
@@ -60,6 +62,9 @@ void AttentionTest::runCases() {
     if (HasFatalFailure())
       return;
   }
+  for (Placement placement : {Placement::Tight, Placement::Misaligned})
+    if (!file.isForHost() && subset != Subset::Sanitizer)
+      runParts(placement);
   if (subset == Subset::All)
     for (Placement placement : {Placement::Tight, Placement::Misaligned})
       runShape(manyTilesAttention(placement), {lists().front()});
@@ -92,6 +97,25 @@ void AttentionTest::runLists(const AttentionShape &shape, const ListCase &lists)
     if (HasFatalFailure())
       return;
   }
+}
+
+/// The sums of a tile with parts are others than those without, but the same in every run.
+void AttentionTest::runParts(Placement placement) {
+  const AttentionShape shape = fewTilesAttention(placement);
+  SCOPED_TRACE(fmt::format("{}, placement {}", shape.name, static_cast<int>(placement)));
+  std::optional<BlockStates> blocks;
+  if (record.blockRows != 0)
+    blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, lists().front(), blockSeed);
+  AttentionArguments arguments(device(), kernel, shape, guardBytes(), blocks ? &*blocks : nullptr);
+  Plan plan = arguments.createPlan(PlanKind::Sizes);
+  constexpr int64_t withoutParts = 256;
+  ASSERT_GT(planInfo(plan, arguments.chosenVariant()).workspace_bytes, withoutParts) << "the keys are not split";
+  arguments.bringWorkspace(plan);
+  arguments.run(plan.get());
+  ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");
+  const std::vector<char> first = arguments.resultBytes();
+  arguments.run(plan.get());
+  ASSERT_TRUE(first == arguments.resultBytes()) << "other bits in the second run";
 }
 
 /// A plan only says who computes a tile: not one bit of the results depends on it, nor on the launches before.

@@ -35,9 +35,11 @@ std::vector<SequenceShape> sequenceShapes(bool quick) {
       "mixed", 4, 2, bshd, Placement::Tight, {{70, 200}, {1, 130}, {0, 40}, {130, 129}, {64, 0}}};
   const SequenceShape misaligned = {
       "mixed, misaligned", 2, 1, bshd, Placement::Misaligned, {{70, 200}, {0, 40}, {130, 129}, {64, 0}}};
+  const SequenceShape few = {"few tiles", 2, 1, bhsd, Placement::Padded, {{3, 1500}}};
   if (quick)
-    return {mixed, misaligned};
+    return {mixed, few, misaligned};
   return {mixed,
+          few,
           misaligned,
           {"one", 2, 2, bhsd, Placement::Padded, {{257, 257}}},
           {"more queries than keys", 2, 1, bhsd, Placement::Tight, {{300, 70}, {129, 1}, {128, 128}}},
@@ -267,9 +269,15 @@ void SequenceProblem::changeSizes(int round) {
 // Launches and results
 //===----------------------------------------------------------------------===//
 
-void SequenceProblem::launch(void *stream, sparsec_plan_t plan) const {
+void SequenceProblem::launch(void *stream, sparsec_plan_t plan, const DeviceBuffer *workspace) const {
   const ArgumentArray array(views);
-  check(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
+  auto options = sized<sparsec_launch_options_t>();
+  options.stream = stream;
+  if (workspace) {
+    options.workspace = workspace->data();
+    options.workspace_bytes = workspace->bytes();
+  }
+  check(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), &options));
 }
 
 void SequenceProblem::wait() {

@@ -33,7 +33,8 @@ public:
   const std::vector<Argument> &arguments() const { return views; }
   /// Other sizes in the same memory, which is large enough for them: those of the shape, by turns.
   void changeSizes(int round);
-  void launch(void *stream, sparsec_plan_t plan = nullptr) const;
+  /// Without a workspace, or with one.
+  void launch(void *stream, sparsec_plan_t plan = nullptr, const harness::DeviceBuffer *workspace = nullptr) const;
   /// Waits for the device, and downloads the results.
   void wait();
   void downloadResults();

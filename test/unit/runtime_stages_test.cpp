@@ -92,7 +92,7 @@ TEST_F(Stages, OldDriversWaitForTheStageBefore) {
 // Workspaces
 //===----------------------------------------------------------------------===//
 
-/// Workspaces: 0 has 12 bytes for every query of a batch, 1 is a tile counter, 2 has 100 bytes.
+/// Workspaces: 0 has 12 bytes for every query of a batch, 1 is a tile counter, which comes first, 2 has 100 bytes.
 class Workspaces : public Stages {
 protected:
   void SetUp() override {
@@ -139,7 +139,7 @@ TEST_F(Workspaces, AreAsLargeAsTheSizesSay) {
   options.workspace_bytes = bytes;
   ASSERT_OK(launchWith(options));
   for (const FakeLaunch &stage : fake.launches)
-    EXPECT_THAT(stage.words, ElementsAre(base, base + perQuery, base + perQuery + 16));
+    EXPECT_THAT(stage.words, ElementsAre(base + 16, base, base + 16 + perQuery));
 }
 
 /// The order is that of the lists although there are workspaces.
@@ -151,10 +151,10 @@ TEST_F(Workspaces, OnlyTheCounterGoesWithLists) {
   arguments[pattern] = lists;
   ASSERT_OK(createPlan(arguments));
   EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);
-  EXPECT_EQ(workspaceBytes(), perQuery + rounded);
+  EXPECT_EQ(workspaceBytes(), 16 + perQuery + rounded) << "the place of the counter stays";
   options.workspace_bytes = workspaceBytes();
   ASSERT_OK(launchWith(options));
-  EXPECT_THAT(fake.launches.back().words, ElementsAre(base, 0u, base + perQuery));
+  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, 0u, base + 16 + perQuery));
 }
 
 TEST_F(Workspaces, ArgumentsTellWhatThePlanLeavesOpen) {
@@ -185,13 +185,13 @@ TEST_F(Workspaces, LaunchesCheckTheSizeOfTheirOwn) {
                 "options: expects workspace_bytes of at least 2528, but got 2527");
   options.workspace_bytes += 1;
   ASSERT_OK(launchWith(options));
-  EXPECT_THAT(fake.launches.back().words, ElementsAre(base, base + perQuery, base + perQuery + 16));
+  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, base, base + 16 + perQuery));
   for (int tensor : {q, o})
     arguments[tensor].dense.sizes[2] = 30; // contiguous no longer, but within the same memory
   arguments[lse].dense.sizes[2] = 30;
   arguments[pattern] = sparsec_blocks_pattern(1, 1, 30, 300, 64, 128);
   ASSERT_OK(launchWith(options));
-  EXPECT_THAT(fake.launches.back().words, ElementsAre(base, base + 720, base + 736));
+  EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, base, base + 736));
 }
 
 TEST_F(Workspaces, LaunchersKeepTheirOffsets) {
@@ -205,7 +205,7 @@ TEST_F(Workspaces, LaunchersKeepTheirOffsets) {
       ASSERT_OK(sparsec_launcher_rebind(launcher, array.data(), array.size()));
     }
     ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
-    EXPECT_THAT(fake.launches.back().words, ElementsAre(base, base + perQuery, base + perQuery + 16));
+    EXPECT_THAT(fake.launches.back().words, ElementsAre(base + 16, base, base + 16 + perQuery));
   }
   sparsec_launcher_destroy(launcher);
 }
@@ -230,12 +230,12 @@ TEST_F(Workspaces, SizesThatLaunchesMayChange) {
   loadStages(info);
   ASSERT_OK(createPlan(sizes(2, 100)));
   options.workspace_bytes = workspaceBytes();
-  EXPECT_EQ(options.workspace_bytes, 32u);
+  EXPECT_EQ(options.workspace_bytes, 16u + 32u);
   ASSERT_OK(launchWith(options));
   for (int tensor : {k, v})
     arguments[tensor] = sparsec_dense_bhsd(at(0x200000), SPARSEC_DTYPE_BF16, 2, 4, 300, 64);
   EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 64, but got 32");
+                "options: expects workspace_bytes of at least 80, but got 48");
 }
 
 /// More than memory can hold is refused, and does not wrap around.

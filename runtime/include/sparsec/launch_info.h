@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 4
+#define SPARSEC_LAUNCH_INFO_MINOR 5
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -204,6 +204,7 @@ typedef enum sparsec_source_e {
   SPARSEC_SOURCE_PANELS = 6,       /* i32: panels of the stage's grid */
   SPARSEC_SOURCE_INPUT = 7,        /* pointer `index` that the call of an auxiliary kernel passes, see there */
   SPARSEC_SOURCE_PERIOD = 8,       /* i32: panels of the plan's lists, see SPARSEC_PLAN_TILES; else those of PANELS */
+  SPARSEC_SOURCE_PARTS = 9,        /* i32: parts of the keys of a tile, see part_keys */
 } sparsec_source_t;
 
 /* A field of an argument. The fields of blocks are those of sparsec_blocks_t. */
@@ -220,6 +221,7 @@ typedef enum sparsec_field_e {
   SPARSEC_FIELD_BATCHES = 10,  /* i32 */
   SPARSEC_FIELD_HEADS = 11,    /* i32 */
   SPARSEC_FIELD_CAPACITY = 12, /* i64 */
+  SPARSEC_FIELD_PARTS = 13,    /* of extents alone: the parts of the keys of a tile; `argument` and `dimension` are 0 */
 } sparsec_field_t;
 
 /* The order of a pattern's lists in memory. */
@@ -464,7 +466,7 @@ typedef struct sparsec_variant_info_s {
   uint32_t alignment;                   /* bytes: the largest of its requirements */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
   uint32_t most_panels;                 /* 0: any number. A variant with a limit has no tile lists in plans */
-  uint32_t reserved;
+  uint32_t part_keys; /* attention: a launch may split the keys of tiles into parts of so many or more. 0: never */
 } sparsec_variant_info_t;
 
 /* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */
@@ -532,7 +534,7 @@ typedef struct sparsec_workspace_info_s {
  */
 typedef struct sparsec_extent_info_s {
   uint32_t argument;  /* of the kernel */
-  uint32_t field;     /* SPARSEC_FIELD_SIZE; of auxiliary kernels also _BATCHES, _HEADS */
+  uint32_t field;     /* SPARSEC_FIELD_SIZE, _PARTS; of auxiliary kernels also _BATCHES, _HEADS */
   uint32_t dimension; /* of SPARSEC_FIELD_SIZE */
   uint32_t block, tile;
   uint32_t added; /* 0 or 1 */
@@ -567,7 +569,8 @@ typedef struct sparsec_extent_info_s {
  * Attention: tile row b * H + h is head h of batch b. Its panels are blocks of
  * tile_m queries. A step takes tile_n keys, and tile_k is D. GPU kernels count
  * panels from the last block of queries on. With PACKED queries tile row h is head h,
- * and sequence b has the panels from starts[b] / tile_m + b on.
+ * and sequence b has the panels from starts[b] / tile_m + b on. Where the extents of the
+ * panels end with PARTS, panel p is part p mod parts of panel p / parts.
  *
  * Auxiliary kernels have a tile for every list of the pattern: their tile rows.
  */
@@ -598,6 +601,7 @@ typedef struct sparsec_stage_info_s {
 typedef enum sparsec_stage_flag_e {
   /* The kernel waits by itself for the stage before it (griddepcontrol.wait), so the runtime may launch it early. */
   SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
+  SPARSEC_STAGE_MERGES_PARTS = 2, /* it runs where there are parts: it merges those of the stage before it */
 } sparsec_stage_flag_t;
 
 typedef struct sparsec_parameter_info_s {

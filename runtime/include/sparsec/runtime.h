@@ -473,9 +473,8 @@ typedef struct sparsec_launch_options_s {
   void *stream; /* as in sparsec_launch */
   /* Device memory of sparsec_plan_workspace_bytes or more, aligned to 16 bytes, all of it zero. A launch leaves tile
    * counters zero, so the caller sets the memory to zero once. It may then give the memory to one launch after another,
-   * of the same plan and sizes, or of any kernel and plan that have no workspaces but counters (see
-   * sparsec_workspace_kind_t). Launches that may overlap need workspaces of their own. With NULL the launch has no
-   * workspace. */
+   * of any kernels, plans and sizes. Launches that may overlap need workspaces of their own. With NULL the launch has
+   * no workspace. Attention splits the keys of few tiles into parts only if the workspace has room for the parts. */
   void *workspace;
   size_t workspace_bytes;
   uint32_t flags; /* 0 */

@@ -1,0 +1,210 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Attention that splits the keys of its tiles into parts: how many there are, which memory they get, and which stages
+// run.
+
+#include "runtime_attention_fixture.h"
+
+#include <cstring>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+namespace {
+
+/// Extents: 0 to 2 are those of cudaAttention(), 3 the parts, 4 to 7 a row of Q for each part.
+enum { partsExtent = 3, rowExtents = 4 };
+
+/// cudaAttention() with a tile counter, 256 bytes for every row and part, and a stage that merges parts. Both stages
+/// take the workspaces and the number of parts. A part has 100 keys or more.
+LaunchInfoBuilder attentionInParts() {
+  enum { q };
+  LaunchInfoBuilder info = cudaAttention();
+  const sparsec_extent_info_t parts = {0, SPARSEC_FIELD_PARTS, 0, 1, 1, 0};
+  info.extents.push_back(parts);
+  info.stages[0].panel_count = 2; // extents 2 and 3
+  for (uint32_t dimension : {0, 1, 2})
+    info.extents.push_back({q, SPARSEC_FIELD_SIZE, dimension, 1, 1, 0});
+  info.extents.push_back(parts);
+  info.workspaces = {{rowExtents, 4, 256, SPARSEC_LIFETIME_LAUNCH, 0, SPARSEC_WORKSPACE_SCRATCH},
+                     {0, 0, 4, SPARSEC_LIFETIME_LAUNCHES, 1, SPARSEC_WORKSPACE_TILE_COUNTER}};
+  info.parameters = {{SPARSEC_SOURCE_WORKSPACE, 0, 0, 0},
+                     {SPARSEC_SOURCE_WORKSPACE, 1, 0, 0},
+                     {SPARSEC_SOURCE_PARTS, 0, 0, 0},
+                     {SPARSEC_SOURCE_PANELS, 0, 0, 0}};
+  info.stages[0].parameter_count = 4;
+  sparsec_stage_info_t merge = info.stages[0];
+  std::strcpy(merge.symbol, "attention_merge");
+  merge.ctas_per_sm = 0;
+  merge.flags = SPARSEC_STAGE_MERGES_PARTS;
+  merge.row_first = rowExtents, merge.row_count = 2;
+  merge.panel_first = rowExtents + 2, merge.panel_count = 1;
+  info.stages.push_back(merge);
+  info.variants[0].workspace_count = 2;
+  info.variants[0].stage_count = 2;
+  info.variants[0].part_keys = 100;
+  return info;
+}
+
+/// 2 batches of 8 heads with 2 tiles of 64 queries each, on a GPU that runs 264 CTAs at once, and 300 keys: 32 tiles.
+class KeyParts : public AttentionOnFake {
+protected:
+  void SetUp() override { loadParts(attentionInParts()); }
+
+  void loadParts(const LaunchInfoBuilder &info) {
+    load(info);
+    fake.parameterCount = 4;
+    setArguments(sparsec_blocks_pattern(1, 1, 100, 300, 64, 128));
+    fake.launches.clear();
+    options.workspace = at(base);
+    options.workspace_bytes = enough;
+  }
+
+  /// Arguments of a plan: everything is open but Q and K.
+  static ArgumentList sizes(int64_t batches, int64_t keys) {
+    return {sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, batches, 8, 100, 64),
+            sparsec_dense_bhsd(nullptr, SPARSEC_DTYPE_BF16, batches, 2, keys, 64),
+            {},
+            {},
+            {},
+            {},
+            {},
+            {},
+            {}};
+  }
+
+  static constexpr uintptr_t base = 0x700000;
+  static constexpr size_t enough = size_t(1) << 24, counter = 16;
+  static constexpr size_t ofPart = size_t(2) * 8 * 100 * 256; // all rows
+  sparsec_launch_options_t options = sized<sparsec_launch_options_t>();
+};
+
+/// Each of 32 tiles gets 3 parts: 16 would be two for each CTA that runs at once, but a part has 100 of the 300 keys.
+TEST_F(KeyParts, AreTilesOfTheGridAndAreMerged) {
+  ASSERT_OK(createPlan(sizes(2, 300)));
+  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_COUNTER);
+  EXPECT_EQ(planInfo().tiles, 32 * 3);
+  EXPECT_EQ(workspaceBytes(), counter + 3 * ofPart);
+  ASSERT_OK(launchWith(options));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_EQ(fake.launches[0].function, "attention_any");
+  EXPECT_EQ(fake.launches[0].gridX, 96u);
+  EXPECT_THAT(fake.launches[0].words, ElementsAre(base + counter, base, 3u, 2u * 3u));
+  EXPECT_EQ(fake.launches[1].function, "attention_merge");
+  EXPECT_EQ(fake.launches[1].gridX, 2u * 8 * 100) << "a CTA for every row";
+  EXPECT_THAT(fake.launches[1].words, ElementsAre(base + counter, base, 3u, 100u));
+}
+
+/// Where keys are many there are about two parts for each CTA that runs at once.
+TEST_F(KeyParts, FollowFromTilesWhereKeysAreMany) {
+  for (int tensor : {k, v})
+    arguments[tensor] =
+        sparsec_dense_bhsd(at(tensor == k ? 0x10000000 : 0x20000000), SPARSEC_DTYPE_BF16, 2, 2, 100000, 64);
+  arguments[pattern] = sparsec_blocks_pattern(1, 1, 100, 100000, 64, 128);
+  arguments[ids] = sparsec_dense_2d(at(0x60000), SPARSEC_DTYPE_I32, 2, 100000);
+  ASSERT_OK(createPlan(ArgumentList(9)));
+  ASSERT_OK(launchWith(options));
+  EXPECT_EQ(fake.launches[0].words[2], uint64_t(2 * 264 / 32));
+  EXPECT_EQ(fake.launches[0].gridX, 264u) << "as many CTAs as run at once";
+}
+
+/// The caller of a launcher binds other arguments; the stages stay.
+TEST_F(KeyParts, LaunchersMergeThemToo) {
+  ASSERT_OK(createPlan(sizes(2, 300)));
+  const ArgumentArray array(arguments);
+  sparsec_launcher_t launcher = nullptr;
+  ASSERT_OK(sparsec_launcher_create(kernel, plan, array.data(), array.size(), &options, &launcher));
+  ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
+  ASSERT_OK(sparsec_launcher_rebind(launcher, array.data(), array.size()));
+  ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
+  ASSERT_EQ(fake.launches.size(), 4u);
+  EXPECT_EQ(fake.launches[3].function, "attention_merge");
+  EXPECT_EQ(fake.launches[3].words[2], 3u);
+  sparsec_launcher_destroy(launcher);
+}
+
+/// All of these launches have whole tiles, and leave the second stage out.
+TEST_F(KeyParts, NeedAPlanAndMemory) {
+  auto expectWholeTiles = [&](uint64_t counterOfLaunch) {
+    ASSERT_EQ(fake.launches.size(), 1u);
+    EXPECT_EQ(fake.launches[0].gridX, 32u);
+    EXPECT_THAT(fake.launches[0].words, ElementsAre(0u, counterOfLaunch, 1u, 2u));
+    fake.launches.clear();
+  };
+  ASSERT_OK(launchWith(options));
+  expectWholeTiles(0);
+  ASSERT_OK(createPlan(sizes(2, 300)));
+  ASSERT_OK(launch());
+  expectWholeTiles(0);
+  options.workspace_bytes = counter + 3 * ofPart - 1;
+  ASSERT_OK(launchWith(options));
+  expectWholeTiles(base);
+  options.workspace_bytes = counter - 1;
+  EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "options: expects workspace_bytes of at least 16, but got 15");
+}
+
+TEST_F(KeyParts, AreNoneWhereKeysAreFewOrTilesAreMany) {
+  ASSERT_OK(createPlan(sizes(2, 199)));
+  EXPECT_EQ(planInfo().tiles, 32) << "two parts would have less than 100 keys";
+  EXPECT_EQ(workspaceBytes(), counter);
+  ASSERT_OK(createPlan(sizes(17, 300)));
+  EXPECT_EQ(planInfo().tiles, 17 * 16) << "more than CTAs that run at once";
+  EXPECT_EQ(workspaceBytes(), counter);
+}
+
+/// A launch by lists would have to know the parts of each tile.
+TEST_F(KeyParts, TakeTheirTilesWithoutLists) {
+  const std::vector<int32_t> starts = {0, 1, 1}, indices = {2};
+  sparsec_blocks_t lists = sparsec_blocks_pattern(1, 1, 100, 300, 64, 128);
+  lists.capacity = 1;
+  lists.full = {starts.data(), indices.data()};
+  arguments[pattern] = lists;
+  ASSERT_OK(createPlan(arguments));
+  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_COUNTER);
+  EXPECT_THAT(planInfo().reason, HasSubstr("launches split the keys of each tile into 3 parts"));
+}
+
+TEST_F(KeyParts, RecordsThatMakeNoSense) {
+  auto refuses = [&](const std::string &message, const std::function<void(LaunchInfoBuilder &)> &change) {
+    LaunchInfoBuilder info = attentionInParts();
+    change(info);
+    ByteVector cubin = makeCubin(info.build());
+    sparsec_module_t other = nullptr;
+    EXPECT_STATUS(sparsec_module_load(device, cubin.data(), cubin.size(), &other), SPARSEC_STATUS_INVALID_IMAGE,
+                  message);
+  };
+  refuses("variant 0 has parts of keys, but no stage that merges them", [](auto &i) { i.stages[1].flags = 0; });
+  refuses("variant 0 merges parts, but no stage is before it",
+          [](auto &i) { i.stages[0].flags = SPARSEC_STAGE_MERGES_PARTS; });
+  refuses("an extent of variant 0 is field 13 and dimension 1", [](auto &i) { i.extents[partsExtent].dimension = 1; });
+  refuses("an extent of a workspace of variant 0 is field 13 and dimension 0",
+          [](auto &i) { i.variants[0].part_keys = 0; });
+  auto removeWorkspaces = [](LaunchInfoBuilder &info) {
+    info.variants[0].part_keys = info.variants[0].workspace_count = 0;
+    info.parameters[0] = info.parameters[1] = info.parameters[3];
+  };
+  refuses("an extent of variant 0 is field 13 and dimension 0", removeWorkspaces);
+  refuses("parameter 2 of variant 0 is the number of parts, but it has none",
+          [&](auto &i) { removeWorkspaces(i), i.stages[0].panel_count = 1; });
+  refuses("variant 0 merges parts, but has none", [&](auto &i) {
+    removeWorkspaces(i), i.stages[0].panel_count = 1;
+    i.parameters[2] = i.parameters[3];
+  });
+}
+
+TEST(KeyPartsOfProducts, AreRefused) {
+  FakeCuda fake;
+  LaunchInfoBuilder info = cudaLinear();
+  info.variants[0].part_keys = 100;
+  ByteVector cubin = makeCubin(info.build());
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(0, &device));
+  sparsec_module_t module = nullptr;
+  EXPECT_STATUS(sparsec_module_load(device, cubin.data(), cubin.size(), &module), SPARSEC_STATUS_INVALID_IMAGE,
+                "variant 0 has parts of 100 keys, but is no attention of a GPU");
+  sparsec_device_destroy(device);
+}
+
+} // namespace
