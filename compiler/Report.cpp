@@ -61,23 +61,6 @@ static std::string describeStage(const sparsec_stage_info_t &stage, const char *
                             ctas == 1 ? "" : "s", ctas * stage.threads / 32, chip->maxThreadsPerMultiprocessor / 32);
 }
 
-/// Variants share the machine kernel that merges parts: it comes once, behind them.
-static std::string describeVariants(const sparsec_launch_info_t &info, const sparsec_kernel_info_t &kernel,
-                                    const Chip *chip) {
-  auto stages = recordsOf<sparsec_stage_info_t>(info);
-  std::string text, merge;
-  for (const sparsec_variant_info_t &variant :
-       recordsOf<sparsec_variant_info_t>(info).slice(kernel.variant_first, kernel.variant_count))
-    for (const sparsec_stage_info_t &stage : stages.slice(variant.stage_first, variant.stage_count)) {
-      const std::string schedule = fmt::format("{}, alignment {} B", variant.schedule, variant.alignment);
-      if ((stage.flags & SPARSEC_STAGE_MERGES_PARTS) != 0)
-        merge = describeStage(stage, "merge of the parts of keys, a CTA for every query of a head", chip);
-      else
-        text += describeStage(stage, schedule.c_str(), chip);
-    }
-  return text + merge;
-}
-
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
   const Chip *chip = findChip(info.target);
@@ -85,7 +68,14 @@ std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   std::string text;
   for (const sparsec_kernel_info_t &kernel : recordsOf<sparsec_kernel_info_t>(info)) {
     text += fmt::format("kernel {} for {}\n", kernel.name, info.target);
-    text += describeVariants(info, kernel, chip);
+    for (const sparsec_variant_info_t &variant :
+         recordsOf<sparsec_variant_info_t>(info).slice(kernel.variant_first, kernel.variant_count)) {
+      std::string schedule = fmt::format("{}, alignment {} B", variant.schedule, variant.alignment);
+      for (const sparsec_stage_info_t &stage : stages.slice(variant.stage_first, variant.stage_count)) {
+        text += describeStage(stage, schedule.c_str(), chip);
+        schedule = "merge of the parts of keys, a CTA for every query of a head";
+      }
+    }
     for (const sparsec_auxiliary_info_t &auxiliary :
          recordsOf<sparsec_auxiliary_info_t>(info).slice(kernel.auxiliary_first, kernel.auxiliary_count))
       text += describeStage(stages[auxiliary.stage],

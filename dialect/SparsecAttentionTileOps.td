@@ -171,8 +171,8 @@ def Sparsec_PackedTileOp : Sparsec_Op<"packed_tile", [Pure, Sparsec_NamesResults
 def Sparsec_TilePartOp : Sparsec_Op<"tile_part", [Pure, Sparsec_NamesResults]> {
   let summary = "The panel of a tile, the part of its keys, and the number of parts.";
   let description = [{
-    A launch may split the keys of every tile into parts, so that few tiles have work for all SMs. Each part is a tile
-    of the grid: the parts of a panel follow one another. A launch without a split has one part.
+    A launch of a `split` program shares out the keys of every tile, so that few tiles have work for all SMs. Each part
+    is a tile of the grid: the parts of a panel follow one another.
 
     ```mlir
     %panel, %part, %parts = sparsec.tile_part %block
@@ -249,7 +249,7 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
     2^25, a block beyond all keys. With `chunks` above 1 a step is a chunk of a block, one of so many after another, and
     is numbered among all chunks. `part` is a part of the keys and the number of parts: the walk visits the part's equal
-    share of the blocks, or of the entries of the lists, but at least `part_blocks`, so that the last parts may be empty.
+    share of the blocks, or of the entries of the lists, but at least `part_blocks`. The last parts may be empty.
 
     ```mlir
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
@@ -264,7 +264,8 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
   let results = (outs Variadic<AnyType>:$results);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = [{
-    ($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`part` `(` $part^ `)`)? (`init` `(` $inits^ `:` type($inits) `)`)?
+    ($lists^)? `at` $first (`sizes` `(` $sizes^ `)`)? (`part` `(` $part^ `)`)?
+    (`init` `(` $inits^ `:` type($inits) `)`)?
     attr-dict-with-keyword (`->` type($results)^)? $body
   }];
   let extraClassDeclaration = [{
@@ -436,20 +437,23 @@ def Sparsec_SumRowsOp : Sparsec_Op<"sum_rows", [Pure, AllTypesMatch<["state", "r
 def Sparsec_StorePartOp : Sparsec_Op<"store_part", [AttrSizedOperandSegments]> {
   let summary = "Writes the rows of a part of the keys to memory of the launch, for the kernel that merges the parts.";
   let description = [{
-    The coordinates are those of `sparsec.store_rows`, and the part and the number of parts. Row r of Q, counted over
-    batches and heads, has entry `r * parts + part` of two workspaces: the output divided by l, and the LSE, both f32.
-    Rows that have seen no key have an LSE of -inf, and no output. Rows of Q from `end` on are not written.
+    The coordinates and the tensors are those of `sparsec.store_rows`; the kernel that merges the parts writes the
+    tensors. `part` is the part and the number of parts. Row r of Q, counted over batches and heads, has entry
+    `r * parts + part` of two workspaces of f32: the output, which is not divided by l yet, and m and l. Rows that have
+    seen no key have l = 0, and no output. Rows of Q from `end` on are not written.
 
     ```mlir
-    sparsec.store_part %output, %rows of %q[%batch, %head, %row] part(%part, %parts)
-        : <64, 128>, <64> of tensor<?x?x?x128xbf16>
+    sparsec.store_part %output, %rows to %y[%batch, %head, %row] part(%part, %parts)
+        : <64, 128>, <64> -> tensor<?x?x?x128xbf16>
     ```
   }];
-  let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state, AnyRankedTensor:$query,
-    I32:$batch, I32:$head, I32:$row, Variadic<I32>:$part, Optional<I32>:$end);
+  let arguments = (ins Sparsec_AccumulatorType:$output, Sparsec_SoftmaxStateType:$state, I32:$batch, I32:$head,
+    I32:$row, Variadic<I32>:$part, AnyRankedTensor:$result, Optional<I32>:$end, Optional<AnyRankedTensor>:$lse,
+    Optional<AnyRankedTensor>:$sinks);
   let assemblyFormat = [{
-    $output `,` $state `of` $query `[` $batch `,` $head `,` $row `]` `part` `(` $part `)` (`end` `(` $end^ `)`)?
-    attr-dict `:` type($output) `,` type($state) `of` type($query)
+    $output `,` $state `to` $result `[` $batch `,` $head `,` $row `]` `part` `(` $part `)` (`end` `(` $end^ `)`)?
+    (`lse` `(` $lse^ `:` type($lse) `)`)? (`sinks` `(` $sinks^ `:` type($sinks) `)`)?
+    attr-dict `:` type($output) `,` type($state) `->` type($result)
   }];
   let hasVerifier = 1;
 }

@@ -229,7 +229,7 @@ namespace {
 /// Makes the records of a kernel's variants from their functions and from the kernel's other records.
 class VariantDescriber {
 public:
-  /// `chip` is null for the host. `merge` is null where a launch never splits the keys of tiles.
+  /// `chip` is null for the host. `merge` is the stage behind those that are split, and null where none is.
   VariantDescriber(const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge)
       : kernel(kernel), chip(chip), merge(merge) {}
 
@@ -242,7 +242,7 @@ private:
   /// The number of tiles that cover a dimension and do not cross blocks.
   sparsec_extent_info_t tilesOf(uint32_t slot, uint32_t dimension, uint32_t block, uint32_t tile) const;
   /// `schedule` is null for the host.
-  void describeGrid(StageRecord &stage, ScheduleAttr schedule) const;
+  void describeGrid(StageRecord &stage, ScheduleAttr schedule, bool isSplit) const;
   /// `alignment` is that of dense operands, `blockAlignment` that of stored blocks.
   std::vector<sparsec_requirement_info_t> describeRequirements(const StageRecord &stage, uint32_t alignment,
                                                                uint32_t blockAlignment) const;
@@ -284,7 +284,7 @@ static bool hasWindows(const StageRecord &stage) {
 /// The parts into which a launch splits the keys of a tile.
 static constexpr sparsec_extent_info_t partsOfTile = {0, SPARSEC_FIELD_PARTS, 0, 1, 1, 0};
 
-void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule) const {
+void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule, bool isSplit) const {
   const sparsec_stage_info_t &info = stage.info;
   switch (kernel.operation.kind) {
   case SPARSEC_OPERATION_ATTENTION:
@@ -295,7 +295,7 @@ void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule) c
       stage.panels.push_back(tilesOf(SPARSEC_ATTENTION_QUERY_STARTS, 0, 1, 1));
       stage.panels.back().added = 1;
     }
-    if (merge)
+    if (isSplit)
       stage.panels.push_back(partsOfTile);
     return;
   case SPARSEC_OPERATION_SPMM: {
@@ -422,7 +422,8 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   if (failed(planCosts))
     return failure();
   auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
-  describeGrid(*stage, schedule);
+  const bool isSplit = function->hasAttr("sparsec.split");
+  describeGrid(*stage, schedule, isSplit);
   VariantRecord variant;
   variant.info.required_sections = requiredSections(*stage);
   setText(variant.info.schedule, schedule ? toString(toSchedule(schedule)) : "loops");
@@ -438,7 +439,7 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   addWorkspaces(function, *stage, variant);
   variant.stages.push_back(std::move(*stage));
   variant.planCosts = std::move(*planCosts);
-  if (merge && failed(addMerge(variant)))
+  if (isSplit && failed(addMerge(variant)))
     return failure();
   return variant;
 }
@@ -476,7 +477,8 @@ LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
   if (failed(stage))
     return failure();
   stage->info.ctas_per_sm = 0;
-  stage->info.flags = SPARSEC_STAGE_MERGES_PARTS;
+  if (merge->hasAttr("sparsec.dependent_launch"))
+    stage->info.flags = SPARSEC_STAGE_DEPENDENT_LAUNCH;
   stage->rows = {tilesOf(SPARSEC_ATTENTION_QUERY, 0, 1, 1), tilesOf(SPARSEC_ATTENTION_QUERY, 1, 1, 1)};
   stage->panels = {tilesOf(SPARSEC_ATTENTION_QUERY, 2, 1, 1)};
   addWorkspaces(merge, *stage, variant);

@@ -62,14 +62,23 @@ AttentionContext::AttentionContext(ProgramOp program, LLVM::LLVMFuncOp function,
     queryBlock = type.getQueryBlock();
     keyBlock = type.getKeyBlock();
   }
-  program.walk([&](StoreRowsOp store) {
-    result = argumentNumber(store.getResult());
-    if (Value operand = store.getLse())
-      lse = argumentNumber(operand);
-    if (Value operand = store.getSinks())
-      sinks = argumentNumber(operand);
-    valueDimension = store.getOutput().getType().getColumns();
-  });
+  program.walk([&](StoreRowsOp store) { describeStore(store); });
+  program.walk([&](StorePartOp store) { describeStore(store); });
+}
+
+template <typename Op> void AttentionContext::describeStore(Op store) {
+  result = argumentNumber(store.getResult());
+  if (Value operand = store.getLse())
+    lse = argumentNumber(operand);
+  if (Value operand = store.getSinks())
+    sinks = argumentNumber(operand);
+  valueDimension = store.getOutput().getType().getColumns();
+}
+
+Value AttentionContext::panels() {
+  if (!program.getSplit())
+    return parameters.get(ParameterKind::tile_panels);
+  return b.divide(b.add(queries(), tileRows - 1), tileRows);
 }
 
 Value AttentionContext::elementAddress(int64_t argument, Type type, ValueRange indices) {

@@ -61,6 +61,8 @@ struct AttentionContext : ProgramContext {
   mlir::Value keys() { return size(key, 2); }
   mlir::Value queries(const QueryTile &tile) { return tile.queries ? tile.queries : queries(); }
   mlir::Value keys(const QueryTile &tile) { return tile.keys ? tile.keys : keys(); }
+  /// Panels of a head. Those of the grid may be parts of them.
+  mlir::Value panels();
   /// Block rows of a pattern for `queries` of each head.
   mlir::Value queryBlocks(mlir::Value queries) { return b.divide(b.add(queries, queryBlock - 1), queryBlock); }
   /// Where query 0 stands among the keys.
@@ -111,6 +113,7 @@ struct AttentionContext : ProgramContext {
 
 private:
   void describeSoftmax(TileSoftmaxOp op);
+  template <typename Op> void describeStore(Op store);
   mlir::Value loadExtra(ElementOp element, mlir::ValueRange indices);
   llvm::DenseMap<mlir::Operation *, mlir::Value> tileElements; // of sparsec.element ops
   struct KeyList {

@@ -33,8 +33,8 @@ public:
   /// The half of `output` that belongs to the row. `alignment` is that of rows in memory, in bytes.
   void storeOutput(ValueRange output, int64_t half, Value row, Type element, int64_t alignment);
   void storeLse(Value pointer);
-  /// A row without keys has no output.
-  void skipEmpty() { exists = b.logicalAnd(exists, hasKeys); }
+  /// The half as it is, f32, and m and l. A row without keys has no output.
+  void storePart(ValueRange output, int64_t half, const PartRow &row);
 
 private:
   using Scaled = llvm::function_ref<Value(int64_t group, int64_t i)>;
@@ -106,6 +106,13 @@ Values RowStore::transposed(Values values) {
   return values;
 }
 
+void RowStore::storePart(ValueRange output, int64_t half, const PartRow &row) {
+  Value isFirst = b.equal(inRow(), 0);
+  ptx::storeGlobal(b, row.sums, b.vector({b.bitsOf(m), b.bitsOf(l)}), b.logicalAnd(exists, isFirst));
+  exists = b.logicalAnd(exists, hasKeys);
+  storePairs(row.output, b.getF32Type(), [&](int64_t group, int64_t i) { return output[4 * group + 2 * half + i]; });
+}
+
 /// One of the four threads of a row writes.
 void RowStore::storeLse(Value pointer) {
   Value lse = lseOf(b, m, l);
@@ -157,7 +164,7 @@ PartRow sparsec::partRow(AttentionContext &context, Value row, const KeyPart &pa
   };
   Value entry = b.add(b.mul(row, b.extend(part.count)), b.extend(part.number));
   return {b.elementPointer(workspace(context.valueDimension), f32, b.mul(entry, context.valueDimension)),
-          b.elementPointer(workspace(1), f32, entry)};
+          b.elementPointer(workspace(2), f32, b.mul(entry, 2))};
 }
 
 void sparsec::emitPartStore(AttentionContext &context, const QueryTile &tile, Value query, Value end,
@@ -167,10 +174,7 @@ void sparsec::emitPartStore(AttentionContext &context, const QueryTile &tile, Va
   Value firstRow = b.mul(b.extend(head), b.extend(context.queries()));
   for (int64_t half = 0; half < 2; ++half) {
     Value row = b.add(query, 8 * half);
-    PartRow place = partRow(context, b.add(firstRow, b.extend(row)), part);
-    RowStore store(context, b.less(row, end), {rows.m[half], rows.l[half], b.f32(1)});
-    store.storeLse(place.lse);
-    store.skipEmpty();
-    store.storeOutput(output, half, place.output, b.getF32Type(), vectorBytes);
+    RowStore store(context, b.less(row, end), {rows.m[half], rows.l[half], /*alpha=*/Value()});
+    store.storePart(output, half, partRow(context, b.add(firstRow, b.extend(row)), part));
   }
 }

@@ -17,9 +17,9 @@ void emitAttentionStore(AttentionContext &context, const QueryTile &tile, mlir::
 void emitPartStore(AttentionContext &context, const QueryTile &tile, mlir::Value query, mlir::Value end,
                    const KeyPart &part, mlir::ValueRange output, const RowState &rows);
 
-/// A row of a part in the workspaces: the pointers to its output and to its LSE, both f32.
+/// A row of a part in the workspaces: pointers to its output, and to m and l, all f32.
 struct PartRow {
-  mlir::Value output, lse;
+  mlir::Value output, sums;
 };
 /// `row` is that of Q, counted over batches and heads; i64.
 PartRow partRow(AttentionContext &context, mlir::Value row, const KeyPart &part);

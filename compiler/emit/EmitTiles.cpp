@@ -52,6 +52,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr("sparsec.alignment", program.getAlignmentAttr());
   if (IntegerAttr panels = program.getMostPanelsAttr())
     function->setAttr("sparsec.most_panels", panels);
+  if (program.getSplit())
+    function->setAttr("sparsec.split", b.getUnitAttr());
   function->setAttr("sparsec.shared_memory", program.getSharedMemoryAttr());
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }
@@ -66,10 +68,10 @@ void emitBody(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
   context.parameters.finish();
 }
 
-/// A program has the ops of one family beside those that all programs have. The op that writes its results tells which.
+/// A program has the ops of one family beside those that all programs have.
 void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) {
   auto emit = emitBody<SpmmContext, BlockRows>;
-  program.walk([&](StoreRowsOp) { emit = emitBody<AttentionContext, SoftmaxSteps>; });
+  program.walk([&](TileSoftmaxOp) { emit = emitBody<AttentionContext, SoftmaxSteps>; });
   emit(program, function, b);
 }
 
@@ -79,9 +81,6 @@ void emitAuxiliaries(ProgramOp program) {
     emitPatternBuilder(program);
   if (hasPattern(program))
     emitBlockMaskReader(program);
-  bool hasParts = program.walk([](StorePartOp) { return WalkResult::interrupt(); }).wasInterrupted();
-  if (hasParts)
-    emitPartMerge(program);
 }
 
 void emitProgram(ProgramOp program) {
@@ -94,6 +93,8 @@ void emitProgram(ProgramOp program) {
 
   if (program.getVariant() == 0)
     emitAuxiliaries(program);
+  if (program.getSplit())
+    emitPartMerge(program);
   emitFamily(program, function, b);
   setAttributes(function, program);
   program.erase();

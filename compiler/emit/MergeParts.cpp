@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A CTA merges one row of Q. Part p has the output O_p and LSE_p, so with m = max LSE_p
+// A CTA merges one row of Q. Part p has the sums O_p and l_p of powers of 2 with the exponents reduced by m_p. With
+// m = max m_p the whole row has
 //
-//   l = sum of exp(LSE_p - m),  O = sum of exp(LSE_p - m) O_p / l,  LSE = m + log l
+//   l = sum of 2^(m_p - m) l_p,  O = sum of 2^(m_p - m) O_p / l
 //
-// Every warp reads all LSE and takes every eighth part of the output; a lane has every 32nd column. The sums of the
-// warps are added in their order, so that the result depends on the number of parts alone.
+// Every warp reads all m_p and l_p and takes every eighth O_p; a lane has every 32nd column. The sums of the warps are
+// added in their order, so that the result depends on the number of parts alone.
 
 #include "MergeParts.h"
 
@@ -13,6 +14,9 @@
 #include "PatternLists.h"
 #include "Ptx.h"
 #include "Sequences.h"
+#include "TargetInfo.h"
+
+#include <cmath>
 
 using namespace mlir;
 using namespace sparsec;
@@ -26,21 +30,22 @@ constexpr int64_t mostColumns = warps * warpLanes;
 
 class PartMerge {
 public:
-  explicit PartMerge(AttentionContext &context)
+  /// With a dependent launch the kernel may start before that of the parts has ended.
+  PartMerge(AttentionContext &context, bool isDependent)
       : context(context), b(context.b), parts(context.parameters.get(ParameterKind::parts)), row(ptx::blockIndex(b)),
         warp(ptx::broadcastFirstLane(b, b.divide(context.thread, warpLanes))),
-        lane(b.modulo(context.thread, warpLanes)) {}
+        lane(b.modulo(context.thread, warpLanes)), isDependent(isDependent) {}
 
   void emit();
 
 private:
-  /// m, an exponent of 2, and l of all parts together.
+  /// m, an exponent of 2, and l.
   struct Sum {
     Value m, l;
   };
   void merge();
   Sum sumParts();
-  Value exponentOf(Value part);
+  Sum loadSum(Value number);
   Value overLanes(Value value, llvm::function_ref<Value(Value, Value)> combine);
   Values outputOfWarp(Value m);
   Value overWarps(ValueRange output);
@@ -53,12 +58,15 @@ private:
   AttentionContext &context;
   KernelBuilder &b;
   Value parts, row, warp, lane;
+  bool isDependent;
 };
 
 } // namespace
 
 /// Rows of packed queries that belong to no sequence have no parts, and stay as they are.
 void PartMerge::emit() {
+  if (isDependent)
+    ptx::gridDependencyWait(b);
   PackedTileOp packed;
   context.program.walk([&](PackedTileOp op) { packed = op; });
   if (!packed)
@@ -78,8 +86,12 @@ void PartMerge::merge() {
   store(overWarps(outputOfWarp(sum.m)), final);
 }
 
-/// Of a part without keys -inf.
-Value PartMerge::exponentOf(Value number) { return b.mulF(b.load(b.getF32Type(), part(number).lse), b.f32(log2e)); }
+/// m of a part without keys is -inf.
+PartMerge::Sum PartMerge::loadSum(Value number) {
+  Type f32 = b.getF32Type();
+  Value sums = part(number).sums, l = b.load(f32, b.elementPointer(sums, f32, b.i64(1)));
+  return {b.select(isNotEmpty(b, l), b.load(f32, sums), b.f32(-INFINITY)), l};
+}
 
 Value PartMerge::overLanes(Value value, llvm::function_ref<Value(Value, Value)> combine) {
   for (int64_t distance = warpLanes / 2; distance > 0; distance /= 2)
@@ -89,15 +101,15 @@ Value PartMerge::overLanes(Value value, llvm::function_ref<Value(Value, Value)> 
 
 /// Where no part has keys, m is 0 and so is l.
 PartMerge::Sum PartMerge::sumParts() {
-  constexpr double none = -std::numeric_limits<double>::infinity();
   auto larger = [&](Value left, Value right) { return b.larger(left, right); };
-  Values largest = b.forLoop(lane, parts, b.i32(warpLanes), {b.f32(none)}, [&](Value number, ValueRange carried) {
-    return Values{larger(carried[0], exponentOf(number))};
+  Values largest = b.forLoop(lane, parts, b.i32(warpLanes), {b.f32(-INFINITY)}, [&](Value number, ValueRange carried) {
+    return Values{larger(carried[0], loadSum(number).m)};
   });
   Value m = overLanes(largest[0], larger);
-  m = b.select(b.compareF(arith::CmpFPredicate::OEQ, m, b.f32(none)), b.f32(0), m);
+  m = b.select(b.compareF(arith::CmpFPredicate::OEQ, m, b.f32(-INFINITY)), b.f32(0), m);
   Values sum = b.forLoop(lane, parts, b.i32(warpLanes), {b.f32(0)}, [&](Value number, ValueRange carried) {
-    return Values{b.addF(carried[0], ptx::exp2(b, b.subF(exponentOf(number), m)))};
+    Sum ofPart = loadSum(number);
+    return Values{b.fma(ofPart.l, ptx::exp2(b, b.subF(ofPart.m, m)), carried[0])};
   });
   return {m, overLanes(sum[0], [&](Value left, Value right) { return b.addF(left, right); })};
 }
@@ -106,8 +118,8 @@ PartMerge::Sum PartMerge::sumParts() {
 Values PartMerge::outputOfWarp(Value m) {
   Values zero(columns(), b.f32(0));
   return b.forLoop(warp, parts, b.i32(warps), zero, [&](Value number, ValueRange carried) {
-    Value weight = ptx::exp2(b, b.subF(exponentOf(number), m)), output = part(number).output;
-    Value counts = b.compareF(arith::CmpFPredicate::OGT, weight, b.f32(0));
+    Sum ofPart = loadSum(number);
+    Value weight = ptx::exp2(b, b.subF(ofPart.m, m)), output = part(number).output, counts = isNotEmpty(b, ofPart.l);
     Values sums;
     for (int64_t i = 0; i < columns(); ++i) {
       Value pointer = b.elementPointer(output, b.getF32Type(), b.extend(b.add(lane, i * warpLanes)));
@@ -149,8 +161,19 @@ void PartMerge::store(Value output, const FinalRow &sum) {
                      lseOf(b, sum.m, sum.l), b.equal(context.thread, 0));
 }
 
+static bool hasDependentLaunch(ProgramOp program) {
+  auto target = program->getParentOfType<ModuleOp>()->getAttrOfType<TargetAttr>("sparsec.target");
+  const Chip *chip = target ? findChip(target.getChip()) : nullptr;
+  return chip && chip->hasDependentLaunch();
+}
+
 void sparsec::emitPartMerge(ProgramOp program) {
+  const bool isDependent = hasDependentLaunch(program);
   SideKernelShape shape = {"_merge", warps, /*tilesOfCta=*/1, /*tileM=*/1, mostColumns, warps * mostColumns * 4};
-  LLVM::LLVMFuncOp function = emitBeside(program, shape, [](AttentionContext &context) { PartMerge(context).emit(); });
-  function->setAttr("sparsec.merges_parts", UnitAttr::get(program.getContext()));
+  LLVM::LLVMFuncOp function =
+      emitBeside(program, shape, [&](AttentionContext &context) { PartMerge(context, isDependent).emit(); });
+  auto unit = UnitAttr::get(program.getContext());
+  function->setAttr("sparsec.merges_parts", unit);
+  if (isDependent)
+    function->setAttr("sparsec.dependent_launch", unit);
 }

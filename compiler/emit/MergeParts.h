@@ -8,7 +8,7 @@
 
 namespace sparsec {
 
-/// Emits the machine kernel beside a program. All variants of a kernel share it.
+/// Emits the machine kernel beside a program that is split.
 void emitPartMerge(ProgramOp program);
 
 } // namespace sparsec

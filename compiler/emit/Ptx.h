@@ -37,6 +37,9 @@ void barrierNamedArrive(KernelBuilder &b, Value id, int64_t threads); // bar.arr
 void barrierWarp(KernelBuilder &b);                                   // bar.warp.sync
 void barrierCluster(KernelBuilder &b);                                // barrier.cluster.arrive + wait
 
+/// Waits for the kernel in front of this one, and sees its writes (griddepcontrol.wait, 9.7.13.13).
+void gridDependencyWait(KernelBuilder &b);
+
 /// A word of shared memory that threads read and write without synchronisation (ld.relaxed.cta, st.relaxed.cta).
 Value loadRelaxed(KernelBuilder &b, Value pointer);
 void storeRelaxed(KernelBuilder &b, Value pointer, Value value);

@@ -52,8 +52,7 @@ void SoftmaxSteps::emitTilePart(TilePartOp op) {
 void SoftmaxSteps::emitQueryTile(QueryTileOp op) {
   Value panel = values.one(op.getPanel()), block = panel;
   if (!op.getForward()) {
-    Value panels = b.divide(b.add(context.queries(), context.tileRows - 1), context.tileRows);
-    block = b.sub(b.sub(panels, 1), panel);
+    block = b.sub(b.sub(context.panels(), 1), panel);
   }
   QueryTile tile = context.tile(values.one(op.getTileRow()), block);
   values.assign(op.getResults(), {tile.batch, tile.head, tile.keyHead, tile.first});

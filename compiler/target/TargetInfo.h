@@ -130,6 +130,8 @@ struct Chip {
   double sharedMemoryBytesPerClock = 128;
   ChipTimes times = {};
 
+  /// A kernel may start before the one in front of it has ended, and wait for it (griddepcontrol, PTX ISA 9.7.13.13).
+  bool hasDependentLaunch() const { return computeCapability >= 90; }
   /// The rate of an instruction, or null where the chip does not have it.
   const InstructionRate *find(MatrixInstruction instruction) const;
 };

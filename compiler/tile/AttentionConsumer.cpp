@@ -121,8 +121,9 @@ AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value 
 
 /// Queries that move to registers leave their slot at once.
 AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
-  auto part = TilePartOp::create(b, next.panel);
-  sequenceTile = parts.makeTile(b, part, next.tileRow, part.getPanel());
+  Value panel = next.panel;
+  TilePartOp part = parts.makePart(b, panel);
+  sequenceTile = parts.makeTile(b, part, next.tileRow, panel);
   if (keepsQueries()) {
     keptQueries = LoadFragmentOp::create(b, queryFragmentType(), queryView, next.queries);
     release(parts.queryRing, next.queries);

@@ -18,20 +18,22 @@ inline constexpr int64_t endOfList = -1;
 
 /// A tile of queries, its part of the keys, and its sequence where sequences have sizes of their own.
 struct SequenceTile {
-  TilePartOp part;
+  TilePartOp part; // or null
   QueryTileOp tile;
   SequenceOp sequence; // or null
 
   /// The queries and keys of the sequence, where they are not those of Q and K.
   llvm::SmallVector<mlir::Value> sizes();
-  /// The part and the number of parts.
-  llvm::SmallVector<mlir::Value> partOfKeys() { return {part.getPart(), part.getParts()}; }
+  /// The part of the keys and the number of parts, where the program is split.
+  llvm::SmallVector<mlir::Value> partOfKeys();
 };
 
 struct AttentionParts {
   explicit AttentionParts(ProgramOp program);
   mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, mlir::StringRef name, int64_t stages, int64_t rows,
                        int64_t columns, bool hasMessages);
+  /// A tile of the grid: its part and the panel, where the program is split. `panel` becomes that of the tile.
+  TilePartOp makePart(mlir::ImplicitLocOpBuilder &b, mlir::Value &panel);
   /// The tile of a row and a panel, and its sequence. With packed queries, sparsec.packed_tile gives row and panel.
   SequenceTile makeTile(mlir::ImplicitLocOpBuilder &b, TilePartOp part, mlir::Value tileRow, mlir::Value panel);
   mlir::Value makeLists(mlir::ImplicitLocOpBuilder &b, QueryTileOp tile);
@@ -44,18 +46,19 @@ struct AttentionParts {
   /// `keys` rows of K or V follow one another in a sequence. This is how many of them follow one another in memory:
   /// those of a page.
   int64_t contiguousKeys(int64_t keys);
-  /// Writes the rows of a group, which begin at its query `row`: results, or those of a part where keys are split.
+  /// Writes the rows of a group, which begin at its query `row`: results, or those of a part.
   void makeStore(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile, mlir::Value row, mlir::Value output,
                  mlir::Value state);
   bool hasSequences() { return keyLoop.getQueryStarts() || keyLoop.getKeyStarts() || keyLoop.getKeyLengths(); }
-  /// The fewest blocks of a part of the keys.
-  int64_t partBlocks() { return std::max<int64_t>(1, leastPartKeys / (keyBlock * chunks)); }
+  /// The fewest blocks of a part of the keys; 1 where the program is not split.
+  int64_t partBlocks() { return isSplit ? std::max<int64_t>(1, leastPartKeys / (keyBlock * chunks)) : 1; }
   bool hasPackedQueries() { return bool(keyLoop.getQueryStarts()); }
   /// Whether the walk begins at the last keys. Scores that depend on distances, as those of ALiBi, are largest near the
   /// diagonal: from there m rises less often.
   bool startsAtEnd() { return !keyLoop.getPattern() && !softmax.getScore().empty(); }
 
   ScheduleAttr schedule;
+  bool isSplit; // keys are split into parts
   TileLoopOp tileLoop;
   KeyLoopOp keyLoop;
   SoftmaxOp softmax;

@@ -61,18 +61,19 @@ void AttentionProducer::build() {
 
 void AttentionProducer::buildTile(ValueRange arguments) {
   Value tileRow = arguments[0], panel = arguments[1], queries = arguments[2], keys = arguments[3];
-  auto part = TilePartOp::create(b, panel);
+  Value panelOfTile = panel;
+  TilePartOp part = parts.makePart(b, panelOfTile);
   if (!parts.hasPackedQueries()) {
-    SequenceTile tile = parts.makeTile(b, part, tileRow, part.getPanel());
+    SequenceTile tile = parts.makeTile(b, part, tileRow, panelOfTile);
     YieldOp::create(b, sendTile(tile, {tileRow, panel}, queries, keys));
     return;
   }
-  auto packed = PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, part.getPanel(),
+  auto packed = PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, panelOfTile,
                                      parts.schedule.getTileM());
   SequenceTile tile = parts.makeTile(b, part, packed.getTileRow(), packed.getBlock());
-  // The consumers take the panel apart again.
-  Value first = arith::MulIOp::create(b, packed.getBlock(), part.getParts());
-  SmallVector<Value> messages{packed.getTileRow(), add(b, first, part.getPart())};
+  SmallVector<Value> messages{packed.getTileRow(), packed.getBlock()};
+  if (part) // the consumers take the panel apart again
+    messages[1] = add(b, arith::MulIOp::create(b, packed.getBlock(), part.getParts()), part.getPart());
   // The panel may be behind its sequence.
   Value hasQueries =
       arith::CmpIOp::create(b, arith::CmpIPredicate::slt, tile.tile.getFirst(), tile.sequence.getQueries());

@@ -14,14 +14,12 @@
 #include "AttentionParts.h"
 #include "ScheduleAttribute.h"
 
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/Dialect/SCF/IR/SCF.h"
-
 using namespace mlir;
 using namespace sparsec;
 
 AttentionParts::AttentionParts(ProgramOp program)
-    : schedule(program.getSchedule()), tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
+    : schedule(program.getSchedule()), isSplit(program.getSplit()),
+      tileLoop(*program.getBody().getOps<TileLoopOp>().begin()),
       keyLoop(*tileLoop.getBody().getOps<KeyLoopOp>().begin()), softmax(*keyLoop.getBody().getOps<SoftmaxOp>().begin()),
       store(*tileLoop.getBody().getOps<StoreRowsOp>().begin()), keyBlock(schedule.getTileN()) {
   LoadRowsOp queries = *tileLoop.getBody().getOps<LoadRowsOp>().begin();
@@ -46,6 +44,18 @@ Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t 
 
 SmallVector<Value> SequenceTile::sizes() {
   return sequence ? SmallVector<Value>{sequence.getQueries(), sequence.getKeys()} : SmallVector<Value>();
+}
+
+SmallVector<Value> SequenceTile::partOfKeys() {
+  return part ? SmallVector<Value>{part.getPart(), part.getParts()} : SmallVector<Value>();
+}
+
+TilePartOp AttentionParts::makePart(ImplicitLocOpBuilder &b, Value &panel) {
+  if (!isSplit)
+    return {};
+  auto part = TilePartOp::create(b, panel);
+  panel = part.getPanel();
+  return part;
 }
 
 SequenceTile AttentionParts::makeTile(ImplicitLocOpBuilder &b, TilePartOp part, Value tileRow, Value panel) {
@@ -95,14 +105,11 @@ void AttentionParts::makeStore(ImplicitLocOpBuilder &b, const SequenceTile &tile
   at.pop_back(); // whole rows
   SequenceOp sequence = tile.sequence;
   Value end = hasPackedQueries() ? add(b, sequence.getQueryRow(), sequence.getQueries()) : Value();
-  TilePartOp part = tile.part;
-  Value isSplit = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, part.getParts(), i32(b, 1));
-  auto branch = scf::IfOp::create(b, isSplit, /*withElseRegion=*/true);
-  OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  StorePartOp::create(b, output, state, query, at[0], at[1], at[2], ValueRange{part.getPart(), part.getParts()}, end);
-  b.setInsertionPointToStart(branch.elseBlock());
-  StoreRowsOp::create(b, output, state, at, store.getResult(), end, store.getLse(), store.getSinks());
+  if (SequenceTile made = tile; isSplit)
+    StorePartOp::create(b, output, state, at[0], at[1], at[2], made.partOfKeys(), store.getResult(), end,
+                        store.getLse(), store.getSinks());
+  else
+    StoreRowsOp::create(b, output, state, at, store.getResult(), end, store.getLse(), store.getSinks());
 }
 
 void sparsec::splitAttentionRoles(ProgramOp program) {

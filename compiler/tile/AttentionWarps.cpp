@@ -98,8 +98,7 @@ void AttentionWarps::build() {
 /// leave too few for the steps.
 void AttentionWarps::buildTile(Value tileRow, Value panel) {
   makeViews();
-  auto part = TilePartOp::create(b, panel);
-  panel = part.getPanel();
+  TilePartOp part = parts.makePart(b, panel);
   if (parts.hasPackedQueries()) {
     auto packed =
         PackedTileOp::create(b, parts.query, parts.keyLoop.getQueryStarts(), tileRow, panel, schedule.getTileM());

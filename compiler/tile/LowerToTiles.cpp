@@ -15,9 +15,13 @@ namespace sparsec {
 using namespace mlir;
 using namespace sparsec;
 
+static bool isNarrow(Use use) { return use == Use::narrow || use == Use::narrowAndMisaligned; }
+
 /// The name of a program is that of its kernel with this suffix.
 static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
   const std::string unaligned = "_unaligned";
+  if (use == Use::parts)
+    return "_parts";
   if (use != Use::any)
     return "_narrow" + std::to_string(schedule.getTileN()) + (use == Use::narrowAndMisaligned ? unaligned : "");
   if (schedule.getWalk() != Walk::blocks)
@@ -33,7 +37,8 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   int64_t alignment = isMisaligned ? elementBytes : 16;
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
-                                   /*most_panels=*/use == Use::any ? IntegerAttr() : b.getI64IntegerAttr(1),
+                                   /*most_panels=*/isNarrow(use) ? b.getI64IntegerAttr(1) : IntegerAttr(),
+                                   /*split=*/use == Use::parts,
                                    /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
 
@@ -81,14 +86,17 @@ static std::unique_ptr<ProgramBuilder> makeBuilder(KernelOp kernel, ScheduleAttr
       .Case([&](AttentionOp attention) { return makeAttentionBuilder(kernel, attention, schedule); });
 }
 
-/// The schedules of a kernel's programs in order of preference, with the calls that each program is for. The rows of an
-/// X of K x N are N elements apart. If N is small, that is rarely a multiple of 16 bytes, so the narrowest schedule
-/// gets a second program, for rows that begin anywhere.
+/// The schedules of a kernel's programs in order of preference, with the calls that each program is for. Attention has
+/// a program for keys in parts: in the other ones, a store that is either of two would cost registers. The rows of an X
+/// of K x N are N elements apart. If N is small, that is rarely a multiple of 16 bytes, so the narrowest schedule gets
+/// a second program, for rows that begin anywhere.
 static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
   const size_t narrow = kernel.getNarrowSchedules() ? kernel.getNarrowSchedules()->size() : 0; // they come first
   SmallVector<std::pair<ScheduleAttr, Use>> programs;
   for (auto [number, schedule] : llvm::enumerate(kernel.getSchedules()))
     programs.emplace_back(schedule, number < narrow ? Use::narrow : Use::any);
+  if (isa<AttentionOp>(kernel.getAnchor()))
+    programs.insert(programs.begin() + 1, {kernel.getScheduleAttr(), Use::parts});
   if (narrow == 0)
     return programs;
   const ScheduleAttr narrowest = programs.front().first;

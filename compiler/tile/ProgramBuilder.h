@@ -15,9 +15,10 @@ namespace sparsec {
 
 /// The calls that a program is for.
 enum class Use {
-  any,                // of any width
-  narrow,             // with one panel
-  narrowAndMisaligned // with one panel, and dense operands of any alignment
+  any,                 // of any width
+  narrow,              // with one panel
+  narrowAndMisaligned, // with one panel, and dense operands of any alignment
+  parts                // of attention, whose keys are split into parts
 };
 
 class ProgramBuilder {

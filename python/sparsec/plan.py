@@ -13,8 +13,8 @@ from .errors import InvalidArgument
 
 _TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
 
-# Captured launches of a plan that get memory of their own, and the most bytes that each may need.
-_CAPTURES, _MOST_BYTES = 64, 4096
+# The captures whose launches of a plan get memory of their own, and the most bytes of all of it.
+_CAPTURES, _MOST_BYTES = 64, 64 << 20
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class Plan:
         self.native, self.kernel, self.device = native, kernel, device
         self._workspaces: dict[int, _native.Memory | None] = {}
         self._spares: list[_native.Memory] = []  # for captures, which may not allocate
-        self._captured: list[_native.Memory] = []  # graphs write into these
+        self._captured: dict[tuple[int, int], _native.Memory] = {}  # by capture and stream: graphs write into these
 
     def info(self, variant: int = 0) -> PlanInfo:
         """What the plan holds for a variant. Raises InvalidArgument for a variant that the kernel does not have."""
@@ -92,12 +92,12 @@ class Plan:
     def workspace(self, arguments: _native.Arguments, stream: int, is_capturing: bool) -> _native.Memory | None:
         """The memory for launches on a stream, which share it because they run one after the other.
 
-        A captured launch gets memory of its own, because graphs may run side by side. It was made with that of the
-        first call outside a capture. Without such a call, and after many captures, there is none: the launch then
-        takes its tiles in a fixed order.
+        Each capture gets memory of its own, because graphs may run side by side. It was made with that of the first
+        call outside a capture. Without such a call, and after many captures, there is none: a launch then takes its
+        tiles in a fixed order, and does not split keys.
         """
         if is_capturing:
-            return self._workspace_of_capture(arguments)
+            return self._workspace_of_capture(arguments, stream)
         memory = self._workspaces.get(stream)
         if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
             memory = self.new_workspace(arguments)
@@ -107,15 +107,17 @@ class Plan:
         return memory
 
     def _make_spares(self, arguments: _native.Arguments, size: int) -> None:
-        if size <= _MOST_BYTES and (not self._spares or self._spares[-1].bytes < size):
-            made = (self.new_workspace(arguments) for _ in range(_CAPTURES))
+        if not self._spares or self._spares[-1].bytes < size:
+            made = (self.new_workspace(arguments) for _ in range(min(_CAPTURES, _MOST_BYTES // size)))
             self._spares = [spare for spare in made if spare is not None]
 
-    def _workspace_of_capture(self, arguments: _native.Arguments) -> _native.Memory | None:
-        if not self._spares or self._spares[-1].bytes < self.native.workspace_bytes(arguments):
-            return None
-        self._captured.append(self._spares.pop())
-        return self._captured[-1]
+    def _workspace_of_capture(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
+        capture = devices.device(self.device).capture(stream), stream
+        needed = self.native.workspace_bytes(arguments)
+        memory = self._captured.get(capture)
+        if memory is None and self._spares and self._spares[-1].bytes >= needed:
+            memory = self._captured[capture] = self._spares.pop()
+        return memory if memory is not None and memory.bytes >= needed else None
 
     def __repr__(self) -> str:
         info = self.info()

@@ -63,6 +63,16 @@ static PyObject *deviceSynchronize(PyObject *self, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+static PyObject *deviceCapture(PyObject *self, PyObject *arguments) {
+  unsigned long long stream = 0;
+  if (!PyArg_ParseTuple(arguments, "K:capture", &stream))
+    return NULL;
+  uint64_t capture = 0;
+  sparsec_status_t status =
+      sparsec_stream_capture(((DeviceObject *)self)->handle, (void *)(uintptr_t)stream, &capture);
+  return status ? raiseStatus(stateOf(self), status) : PyLong_FromUnsignedLongLong(capture);
+}
+
 static PyObject *deviceAllocate(PyObject *self, PyObject *arguments) {
   Py_ssize_t bytes;
   if (!PyArg_ParseTuple(arguments, "n:allocate", &bytes))
@@ -89,6 +99,7 @@ static PyObject *deviceAllocate(PyObject *self, PyObject *arguments) {
 static PyMethodDef deviceMethods[] = {
     {"info", deviceInfo, METH_NOARGS, "info() -> dict: name, capability, number of SMs or threads, memory"},
     {"synchronize", deviceSynchronize, METH_VARARGS, "synchronize(stream=0): waits for the work on a stream"},
+    {"capture", deviceCapture, METH_VARARGS, "capture(stream) -> int: the CUDA graph capture of a stream; 0: none"},
     {"allocate", deviceAllocate, METH_VARARGS, "allocate(bytes) -> Memory"},
     {NULL, NULL, 0, NULL},
 };

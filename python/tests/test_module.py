@@ -395,47 +395,6 @@ def test_plan_for_a_device(product):
         product.plan(None, None, device=10000)
 
 
-def test_workspaces_are_zero_and_belong_to_streams(product):
-    sizes = [16]
-    plan = sparsec.Plan(types.SimpleNamespace(workspace_bytes=lambda arguments: sizes[0]), product, sparsec.HOST)
-    first, other = plan.workspace((), 0, False), plan.workspace((), 5, False)
-    content = np.ones(16, np.uint8)
-    first.download(content)
-    assert (content == 0).all()
-    assert first is not other
-    assert plan.workspace((), 0, False) is first
-    assert plan.new_workspace(()) is not first
-    sizes[0] = 32
-    assert plan.workspace((), 0, False).bytes == 32
-    sizes[0] = 0
-    assert plan.new_workspace(()) is None
-
-
-def test_captured_launches_have_workspaces_of_their_own(product):
-    sizes = [16]
-    plan = sparsec.Plan(types.SimpleNamespace(workspace_bytes=lambda arguments: sizes[0]), product, sparsec.HOST)
-    assert plan.workspace((), 0, True) is None  # a capture cannot allocate
-    eager = plan.workspace((), 0, False)
-    captured = [plan.workspace((), 0, True) for _ in range(64)]
-    content = np.ones(16, np.uint8)
-    captured[-1].download(content)
-    assert (content == 0).all()
-    assert len({id(each) for each in [eager, *captured]}) == 65
-    assert plan.workspace((), 0, True) is None
-    assert plan.workspace((), 7, False) not in captured
-    assert plan.workspace((), 0, True) is None  # graphs keep theirs
-
-    plan = sparsec.Plan(types.SimpleNamespace(workspace_bytes=lambda arguments: sizes[0]), product, sparsec.HOST)
-    plan.workspace((), 0, False)
-    sizes[0] = 32
-    assert plan.workspace((), 0, True) is None
-    plan.workspace((), 0, False)
-    assert plan.workspace((), 0, True).bytes == 32
-    sizes[0] = 5000
-    plan.workspace((), 0, False)
-    assert plan.workspace((), 0, True) is None
-
-
 def test_launcher_runs_and_takes_other_memory(product):
     w, x = matrix(), dense((52, 24))
     launcher = product.launcher(w, x, plan=product.plan(w, None))

@@ -203,13 +203,19 @@ Status Device::synchronize(void *stream) const {
   return cudaStatus(*cuda, cuda->cuStreamSynchronize(static_cast<CUstream>(stream)), "waiting for the stream");
 }
 
-Status Device::isCaptured(void *stream, bool &outIsCaptured) const {
+Status Device::captureOf(void *stream, uint64_t &outCapture) const {
+  outCapture = 0;
+  if (isHost())
+    return {};
   ContextScope current(*this);
   SPARSEC_RETURN_IF_ERROR(current.status());
   CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
-  SPARSEC_RETURN_IF_ERROR(cudaStatus(*cuda, cuda->cuStreamIsCapturing(static_cast<CUstream>(stream), &status),
-                                     "asking whether the stream is captured"));
-  outIsCaptured = status != CU_STREAM_CAPTURE_STATUS_NONE;
+  uint64_t id = 0;
+  SPARSEC_RETURN_IF_ERROR(cudaStatus(
+      *cuda, cuda->cuStreamGetCaptureInfo(static_cast<CUstream>(stream), &status, &id, nullptr, nullptr, nullptr),
+      "asking whether the stream is captured"));
+  if (status != CU_STREAM_CAPTURE_STATUS_NONE)
+    outCapture = id;
   return {};
 }
 
@@ -328,6 +334,14 @@ sparsec_status_t sparsec_memory_download(sparsec_device_t device, void *destinat
   return guarded([&]() -> Status {
     SPARSEC_RETURN_IF_ERROR(checkCopy(device, destination, source, bytes));
     return device->device->download(destination, source, bytes);
+  });
+}
+
+sparsec_status_t sparsec_stream_capture(sparsec_device_t device, void *stream, uint64_t *out_capture) {
+  return guarded([&]() -> Status {
+    if (!device || !out_capture)
+      return invalidArgument(device ? "out_capture" : "device", " is NULL");
+    return device->device->captureOf(stream, *out_capture);
   });
 }
 

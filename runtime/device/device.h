@@ -29,7 +29,8 @@ public:
   Status downloadAsync(void *destination, const void *source, size_t bytes, void *stream) const;
   Status synchronize(void *stream) const;
   /// Whether what goes to the stream becomes part of a graph: then nothing may wait for it.
-  Status isCaptured(void *stream, bool &outIsCaptured) const;
+  /// A number of the capture of the stream, which no other capture has; 0 where it is not captured.
+  Status captureOf(void *stream, uint64_t &outCapture) const;
 
   sparsec_device_info_t info = {};
 

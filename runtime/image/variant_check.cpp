@@ -25,8 +25,7 @@ struct Surroundings {
   uint32_t requiredSections = 0;
   bool isAuxiliary = false;
   bool hasStreams = false; // it follows a plan with streams
-  bool hasParts = false;   // the launch may split keys into parts
-  bool isFirst = false;    // of the stages of a variant
+  bool hasParts = false;   // of keys
 };
 
 /// Checks a machine kernel.
@@ -124,10 +123,8 @@ Status StageChecker::check() {
   if (stage.parameter_count > maxParameters)
     return records.broken(name, " has ", stage.parameter_count, " parameters, at most ", maxParameters,
                           " are expected");
-  if ((stage.flags & ~uint32_t(SPARSEC_STAGE_DEPENDENT_LAUNCH | SPARSEC_STAGE_MERGES_PARTS)) != 0)
+  if ((stage.flags & ~uint32_t(SPARSEC_STAGE_DEPENDENT_LAUNCH)) != 0)
     return records.unknown("stage flags", stage.flags);
-  if ((stage.flags & SPARSEC_STAGE_MERGES_PARTS) != 0 && (surroundings.isFirst || !surroundings.hasParts))
-    return records.broken(name, " merges parts, but ", surroundings.isFirst ? "no stage is before it" : "has none");
   if (!info.isHost())
     SPARSEC_RETURN_IF_ERROR(checkCuda());
   if (!surroundings.hasStreams)
@@ -445,6 +442,15 @@ Status WindowChecker::checkTileRows() {
   return {};
 }
 
+/// Whether it is the last variant for whole tiles, which must run every call.
+bool isLast(const KernelRecords &records, uint32_t number) {
+  const auto variants = records.info.variantsOf(records.kernel);
+  for (uint32_t next = number + 1; next < variants.size(); ++next)
+    if (variants[next].part_keys == 0)
+      return false;
+  return variants[number].part_keys == 0;
+}
+
 /// Some variant runs without a plan, or with that of any static pattern.
 Status checkRequiredSections(const KernelRecords &records, uint32_t number, const std::string &name) {
   const uint32_t required = records.info.variantsOf(records.kernel)[number].required_sections;
@@ -458,27 +464,27 @@ Status checkRequiredSections(const KernelRecords &records, uint32_t number, cons
   if ((required & pairSections) != (hasPairs ? pairSections : 0))
     return records.broken(name, " requires plan sections ", required, ", and those of pairs are ",
                           hasPairs ? "" : "not ", "expected");
-  if ((required & ~rowSections & ~pairSections) != 0 && number + 1 == records.kernel.variant_count)
+  if ((required & ~rowSections & ~pairSections) != 0 && isLast(records, number))
     return records.broken(name, " requires plan sections, but the last variant must run without a plan");
   return {};
 }
 
 /// Only attention has keys, and its parts need a stage that merges them.
-Status checkParts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
+Status checkParts(const KernelRecords &records, uint32_t number, const std::string &name) {
+  const sparsec_variant_info_t &variant = records.info.variantsOf(records.kernel)[number];
   if (variant.part_keys == 0)
     return {};
   if (records.operation().kind != SPARSEC_OPERATION_ATTENTION || records.info.isHost())
     return records.broken(name, " has parts of ", variant.part_keys, " keys, but is no attention of a GPU");
-  bool hasMerge = false;
-  for (const sparsec_stage_info_t &stage : records.info.stagesOf(variant))
-    hasMerge |= (stage.flags & SPARSEC_STAGE_MERGES_PARTS) != 0;
-  return hasMerge ? Status() : records.broken(name, " has parts of keys, but no stage that merges them");
+  if (variant.stage_count != 2)
+    return records.broken(name, " has parts of keys and ", variant.stage_count, " stages, 2 are expected");
+  return {};
 }
 
 /// The last variant runs calls with any number of panels.
 Status checkMostPanels(const KernelRecords &records, uint32_t number, const std::string &name) {
   const uint32_t panels = records.info.variantsOf(records.kernel)[number].most_panels;
-  if (panels != 0 && number + 1 == records.kernel.variant_count)
+  if (panels != 0 && isLast(records, number))
     return records.broken(name, " is for at most ", panels, " panels, but the last variant must be for any number");
   return {};
 }
@@ -501,14 +507,13 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
       records.checkRange<sparsec_stage_info_t>("stages of " + name, variant.stage_first, variant.stage_count));
   if (variant.stage_count == 0)
     return records.broken(name, " has no stage");
-  SPARSEC_RETURN_IF_ERROR(checkParts(records, variant, name));
+  SPARSEC_RETURN_IF_ERROR(checkParts(records, number, name));
   bool followsPlan = true; // the first one
   for (const sparsec_stage_info_t &stage : info.stagesOf(variant)) {
     const Surroundings surroundings = {.workspaces = variant.workspace_count,
                                        .requiredSections = variant.required_sections,
                                        .hasStreams = followsPlan && takesStreams(variant),
-                                       .hasParts = variant.part_keys != 0,
-                                       .isFirst = followsPlan};
+                                       .hasParts = variant.part_keys != 0};
     SPARSEC_RETURN_IF_ERROR(StageChecker(records, stage, name, surroundings).check());
     SPARSEC_RETURN_IF_ERROR(checkMapsAreAligned(records, variant, stage, name));
     followsPlan = false;
@@ -538,6 +543,11 @@ Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info
 } // namespace
 
 Status checkVariants(const KernelRecords &records) {
+  bool hasWholeTiles = false;
+  for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel))
+    hasWholeTiles |= variant.part_keys == 0;
+  if (!hasWholeTiles)
+    return records.broken("all variants have parts of keys, but one must have whole tiles");
   for (uint32_t i = 0; i < records.kernel.variant_count; ++i)
     SPARSEC_RETURN_IF_ERROR(checkVariant(records, i));
   for (const sparsec_auxiliary_info_t &auxiliary : records.info.auxiliariesOf(records.kernel))

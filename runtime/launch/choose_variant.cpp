@@ -2,6 +2,7 @@
 #include "launch/choose_variant.h"
 #include "arguments/strides.h"
 #include "operations/operation.h"
+#include "plan/key_parts.h"
 
 namespace sparsec::runtime {
 
@@ -45,21 +46,31 @@ bool hasSections(const sparsec_plan_s *plan, size_t variant, uint32_t required) 
   return required == 0 || (plan && plan->variants[variant].hasSections(required));
 }
 
+/// Whether a variant that splits keys has parts for the problem, and memory for them.
+bool canSplit(const sparsec_plan_s *plan, size_t variant, const Problem &problem, int64_t memory) {
+  if (!plan || !plan->variants[variant].hasWorkspaces)
+    return false;
+  const Problem split = withParts(*plan->kernel, plan->kernel->variants[variant], problem);
+  return split.parts > 1 && workspaceBytes(*plan, split, variant) <= memory;
+}
+
 } // namespace
 
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                     const Problem &problem, size_t &outVariant) {
+                     const Problem &problem, int64_t memory, size_t &outVariant) {
   const sparsec_requirement_info_t *unmet = nullptr;
-  for (size_t i = 0; i < kernel.variants.size(); ++i) {
-    const Variant &variant = kernel.variants[i];
-    if (!hasSections(plan, i, variant.info->required_sections) || !hasPanelsFor(kernel, variant, problem))
-      continue;
-    unmet = findUnmet(kernel, variant, arguments);
-    if (!unmet) {
-      outVariant = i;
-      return {};
+  for (bool isSplit : {true, false})
+    for (size_t i = 0; i < kernel.variants.size(); ++i) {
+      const Variant &variant = kernel.variants[i];
+      if ((variant.info->part_keys != 0) != isSplit || (isSplit && !canSplit(plan, i, problem, memory)) ||
+          !hasSections(plan, i, variant.info->required_sections) || !hasPanelsFor(kernel, variant, problem))
+        continue;
+      unmet = findUnmet(kernel, variant, arguments);
+      if (!unmet) {
+        outVariant = i;
+        return {};
+      }
     }
-  }
   if (!unmet) {
     const bool hasPairs = kernel.rule().hasPairs;
     return invalidArgument("kernel '", kernel.info->name, "' ",
@@ -98,6 +109,6 @@ sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t 
     SPARSEC_RETURN_IF_ERROR(checkArguments(*kernel, arguments, argument_count, Use::launch, problem));
     if (plan)
       SPARSEC_RETURN_IF_ERROR(checkPlan(*kernel, *plan, problem));
-    return chooseVariant(*kernel, plan, arguments, problem, *out_variant);
+    return chooseVariant(*kernel, plan, arguments, problem, /*memory=*/INT64_MAX, *out_variant);
   });
 }

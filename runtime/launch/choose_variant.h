@@ -9,9 +9,10 @@
 namespace sparsec::runtime {
 
 /// The first variant that is for the panels of the problem, whose alignment the (checked) arguments have, and whose
-/// required sections are in the plan, which may be null.
+/// required sections are in the plan, which may be null. One that splits keys comes first, if the problem has parts and
+/// its workspaces fit in `memory`, the bytes of the launch's workspace.
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                     const Problem &problem, size_t &outVariant);
+                     const Problem &problem, int64_t memory, size_t &outVariant);
 
 /// Whether the (checked) arguments meet the requirements of a variant.
 Status checkRequirements(const sparsec_kernel_s &kernel, const Variant &variant, const sparsec_argument_t *arguments);

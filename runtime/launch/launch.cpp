@@ -29,17 +29,6 @@ Status checkOptions(const sparsec_launch_options_t &options, sparsec_plan_t plan
   return {};
 }
 
-/// The problem with the parts of its keys. Keys are not split without memory for their parts, nor where lists have
-/// whole tiles.
-Problem splitKeys(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const Problem &problem, size_t variant,
-                  const sparsec_launch_options_t &options) {
-  if (!plan || !options.workspace || !plan->variants[variant].hasWorkspaces ||
-      plan->variants[variant].order == SPARSEC_TILE_ORDER_LISTS)
-    return problem;
-  const Problem split = withParts(kernel, kernel.variants[variant], problem);
-  return uint64_t(workspaceBytes(*plan, split, variant)) <= options.workspace_bytes ? split : problem;
-}
-
 } // namespace
 
 Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const sparsec_argument_t *arguments,
@@ -55,10 +44,11 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   if (problem.isEmpty())
     return {};
   size_t number = 0;
-  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, problem, number));
+  const int64_t memory = options.workspace ? int64_t(std::min<uint64_t>(options.workspace_bytes, INT64_MAX)) : 0;
+  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, problem, memory, number));
   const VariantPlan *part = plan ? &plan->variants[number] : nullptr;
   outLaunch.emplace(Launch{kernel, kernel.variants[number], arguments, part, options.workspace,
-                           splitKeys(kernel, plan, problem, number, options)});
+                           withParts(kernel, kernel.variants[number], problem)});
   return {};
 }
 
@@ -139,8 +129,6 @@ Status launchKernel(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const s
     return {};
   SPARSEC_RETURN_IF_ERROR(checkValuesForLaunch(kernel, arguments, launch->problem, options.stream));
   for (const Stage &each : launch->variant.stages) {
-    if (!isNeeded(*each.info, launch->problem))
-      continue;
     const StageLaunch stage = stageOf(*launch, each);
     SPARSEC_RETURN_IF_ERROR(checkTileCount(stage.grid));
     SPARSEC_RETURN_IF_ERROR(kernel.module->device->isHost() ? launchOnHost(stage) : launchOnGpu(stage, options.stream));

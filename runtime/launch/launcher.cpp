@@ -5,7 +5,6 @@
 #include "arguments/strides.h"
 #include "launch/choose_variant.h"
 #include "launch/launch.h"
-#include "plan/key_parts.h"
 
 #include <cstring>
 #include <memory>
@@ -103,8 +102,6 @@ Status createLauncher(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const
     launch->arguments = launcher->arguments.data();
     launcher->variant = &launch->variant;
     for (const Stage &each : launch->variant.stages) {
-      if (!isNeeded(*each.info, launch->problem))
-        continue;
       PreparedStage &stage = launcher->stages.emplace_back(stageOf(*launch, each));
       SPARSEC_RETURN_IF_ERROR(checkTileCount(stage.launch.grid));
       SPARSEC_RETURN_IF_ERROR(onDevice(*launcher, [&] { return stage.parameters->fill(stage.launch); }));

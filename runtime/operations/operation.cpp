@@ -254,9 +254,9 @@ Status ValueCopies::download(std::span<const uint32_t> slots, void *stream) {
 
 Status checkDeviceValues(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, const Problem &problem,
                          void *stream) {
-  bool isCaptured = false;
-  SPARSEC_RETURN_IF_ERROR(kernel.module->device->isCaptured(stream, isCaptured));
-  if (isCaptured)
+  uint64_t capture = 0;
+  SPARSEC_RETURN_IF_ERROR(kernel.module->device->captureOf(stream, capture));
+  if (capture != 0)
     return {};
   ValueCopies copies(kernel, arguments);
   SPARSEC_RETURN_IF_ERROR(copies.download(operationOf(kernel).valueSlots, stream));

@@ -208,6 +208,12 @@ std::string whyNoLists(const sparsec_kernel_s &kernel) {
   return reason ? reason : "";
 }
 
+/// What the variant that splits keys is for.
+std::string partReason(const Problem &problem) {
+  return problem.parts > 1 ? "the keys of each tile are split into " + std::to_string(problem.parts) + " parts"
+                           : "the variant is for few tiles with many keys";
+}
+
 /// Makes the plan of one variant.
 void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &progress, VariantArrays &arrays,
                  SectionList &sections, VariantPlan &part) {
@@ -227,14 +233,14 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
     part.order = orderWithoutLists(input.kernel, variant);
     return addReason(part, "fixed order: the variant is for few panels, and has a CTA for every tile");
   }
+  if (variant.info->part_keys != 0) {
+    part.order = orderWithoutLists(input.kernel, variant);
+    return addReason(part,
+                     orderName(part.order) + (": " + partReason(withParts(input.kernel, variant, input.problem))));
+  }
   if (const std::string reason = whyNoLists(input.kernel); !reason.empty()) {
     part.order = orderWithoutLists(input.kernel, variant);
     return addReason(part, orderName(part.order) + (": " + reason));
-  }
-  if (const Problem split = withParts(input.kernel, variant, input.problem); split.parts > 1) {
-    part.order = orderWithoutLists(input.kernel, variant);
-    return addReason(part, orderName(part.order) + (": launches split the keys of each tile into " +
-                                                    std::to_string(split.parts) + " parts"));
   }
   arrays.lists = makeLists(input, variant, part.workers, arrays);
   addLists(input, variant, arrays.lists, sections, part);

@@ -21,8 +21,4 @@ Problem withParts(const sparsec_kernel_s &kernel, const Variant &variant, const 
   return split;
 }
 
-bool isNeeded(const sparsec_stage_info_t &stage, const Problem &problem) {
-  return (stage.flags & SPARSEC_STAGE_MERGES_PARTS) == 0 || problem.parts > 1;
-}
-
 } // namespace sparsec::runtime

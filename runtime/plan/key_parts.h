@@ -9,11 +9,8 @@
 namespace sparsec::runtime {
 
 /// The problem with the number of parts for launches of the variant: 1 where there are tiles for all workers, where
-/// keys are few, and where a size is open that the number of tiles depends on.
+/// keys are few, where a size is open that the number of tiles depends on, and for variants of whole tiles.
 Problem withParts(const sparsec_kernel_s &kernel, const Variant &variant, const Problem &problem);
-
-/// Whether a stage runs: one that merges parts does where there are some.
-bool isNeeded(const sparsec_stage_info_t &stage, const Problem &problem);
 
 } // namespace sparsec::runtime
 

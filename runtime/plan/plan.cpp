@@ -102,10 +102,8 @@ int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, size_
   return workspaceBytes(*plan.kernel, info, part.order, problem, count);
 }
 
-/// Launches by lists of tiles take whole tiles.
 static Problem problemOf(const sparsec_plan_s &plan, const Problem &problem, size_t variant) {
-  const bool hasLists = plan.variants[variant].order == SPARSEC_TILE_ORDER_LISTS;
-  return hasLists ? problem : withParts(*plan.kernel, plan.kernel->variants[variant], problem);
+  return withParts(*plan.kernel, plan.kernel->variants[variant], problem);
 }
 
 int64_t workspaceBytes(const sparsec_plan_s &plan, const Problem &problem, Keys keys) {

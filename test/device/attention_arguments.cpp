@@ -261,7 +261,7 @@ void AttentionArguments::launch(void *stream, sparsec_plan_t plan, const DeviceB
 }
 
 void AttentionArguments::bringWorkspace(const harness::Plan &plan) {
-  const sparsec_plan_info_t info = harness::planInfo(plan, chosenVariant());
+  const sparsec_plan_info_t info = harness::planInfo(plan, partsVariant);
   const char fill = info.order == SPARSEC_TILE_ORDER_COUNTER ? 0 : char(0xff);
   workspace = uploadArray(device, std::vector<char>(info.workspace_bytes, fill));
 }

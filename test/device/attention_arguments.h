@@ -27,14 +27,17 @@ public:
   /// Other lists of the same encoding and sizes, in the same device memory.
   void replaceLists(const BlockStates &blocks, bool isUnsorted);
 
-  /// The variant that a launch takes, and the one that it must take: the first one, or without alignment the last one.
+  /// The variant that a launch without a plan takes, and the one that it must take: the first one, or without alignment
+  /// the last one.
   size_t chosenVariant() const;
   size_t expectedVariant() const;
 
   /// Null without a plan.
   harness::Plan createPlan(PlanKind kind) const;
-  /// Brings as much workspace as the plan asks for from now on. Its bytes are zero where a tile counter needs that,
-  /// else NaN.
+  /// The variant for few tiles.
+  static constexpr size_t partsVariant = 1;
+  /// Brings as much workspace as the plan asks for that variant from now on. Its bytes are zero where a tile counter
+  /// needs that, else NaN.
   void bringWorkspace(const harness::Plan &plan);
 
   void poisonResults();

@@ -34,7 +34,7 @@ std::vector<AttentionShape> attentionShapes(bool quick);
 /// More tiles than a GPU holds at a time, so that workers take several.
 AttentionShape manyTilesAttention(Placement placement);
 /// Launches split its keys into parts, where a workspace has room for them.
-AttentionShape fewTilesAttention(Placement placement);
+AttentionShape fewTilesAttention();
 
 enum class BlockChoice {
   Random,    ///< full, partial and empty blocks

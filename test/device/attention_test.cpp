@@ -31,7 +31,7 @@ private:
   void runShape(const AttentionShape &shape, const std::vector<ListCase> &lists);
   void runLists(const AttentionShape &shape, const ListCase &lists);
   void runPlans(AttentionArguments &arguments, const AttentionArguments::Expected &expected);
-  void runParts(Placement placement);
+  void runParts();
 };
 
 std::string AttentionTest::expectedName() const {
@@ -62,9 +62,8 @@ void AttentionTest::runCases() {
     if (HasFatalFailure())
       return;
   }
-  for (Placement placement : {Placement::Tight, Placement::Misaligned})
-    if (!file.isForHost() && subset != Subset::Sanitizer)
-      runParts(placement);
+  if (!file.isForHost() && subset != Subset::Sanitizer)
+    runParts();
   if (subset == Subset::All)
     for (Placement placement : {Placement::Tight, Placement::Misaligned})
       runShape(manyTilesAttention(placement), {lists().front()});
@@ -100,16 +99,16 @@ void AttentionTest::runLists(const AttentionShape &shape, const ListCase &lists)
 }
 
 /// The sums of a tile with parts are others than those without, but the same in every run.
-void AttentionTest::runParts(Placement placement) {
-  const AttentionShape shape = fewTilesAttention(placement);
-  SCOPED_TRACE(fmt::format("{}, placement {}", shape.name, static_cast<int>(placement)));
+void AttentionTest::runParts() {
+  const AttentionShape shape = fewTilesAttention();
+  SCOPED_TRACE(shape.name);
   std::optional<BlockStates> blocks;
   if (record.blockRows != 0)
     blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, lists().front(), blockSeed);
   AttentionArguments arguments(device(), kernel, shape, guardBytes(), blocks ? &*blocks : nullptr);
   Plan plan = arguments.createPlan(PlanKind::Sizes);
   constexpr int64_t withoutParts = 256;
-  ASSERT_GT(planInfo(plan, arguments.chosenVariant()).workspace_bytes, withoutParts) << "the keys are not split";
+  ASSERT_GT(planInfo(plan, arguments.partsVariant).workspace_bytes, withoutParts) << "the keys are not split";
   arguments.bringWorkspace(plan);
   arguments.run(plan.get());
   ASSERT_EQ(arguments.findError(arguments.computeExpected()), "");

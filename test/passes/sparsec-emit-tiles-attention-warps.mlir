@@ -90,6 +90,7 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x
 // CHECK-NOT: st.global.v
 // CHECK: st.global.b16
 // CHECK-NOT: st.global.v
+// CHECK: llvm.func @any_alignment_parts(
 sparsec.kernel @any_alignment(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>)
     -> (o: tensor<?x?x?x64xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = scalar, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {

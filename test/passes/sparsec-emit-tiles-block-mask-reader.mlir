@@ -41,8 +41,15 @@ sparsec.kernel @listed(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: t
 }
 
 // Without a pattern there are no lists.
+// CHECK: llvm.func @listed_parts(
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @listed_merge(
 // CHECK-NOT: llvm.func
 // CHECK: llvm.func @dense(
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @dense_parts(
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @dense_merge(
 // CHECK-NOT: llvm.func
 sparsec.kernel @dense(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
     -> (o: tensor<?x?x?x64xf16>)

@@ -63,8 +63,16 @@ sparsec.kernel @half_blocks(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, 
 // A mask alone has no lists to write.
 // CHECK: llvm.func @half_blocks_block_mask(
 // CHECK-NOT: llvm.func
+// CHECK: llvm.func @half_blocks_parts(
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @half_blocks_merge(
+// CHECK-NOT: llvm.func
 // CHECK: llvm.func @masked_pattern(
 // CHECK-SAME: sparsec.variant = 0
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @masked_pattern_parts(
+// CHECK-NOT: llvm.func
+// CHECK: llvm.func @masked_pattern_merge(
 // CHECK-NOT: llvm.func
 sparsec.kernel @masked_pattern(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>)
     -> (o: tensor<?x?x?x64xf16>)

@@ -31,6 +31,10 @@
 // CHECK: %[[NEXT:.*]] = sparsec.fragment_chain %[[STEP]]#0, %[[VALUES]], %[[STEP]]#2
 // CHECK: sparsec.yield %[[NEXT]], %[[STEP]]#1
 // CHECK: sparsec.store_rows %[[END]]#0, %[[END]]#1 to %[[O]][%tile : !sparsec.tile] lse(%[[LSE]] : tensor<?x?x?xf32>) : {{.*}} -> tensor<?x?x?x128xf32>
+// The same with keys in parts, for few tiles.
+// CHECK: sparsec.program @everything_parts attributes {
+// CHECK-SAME: split, variant = 1
+// CHECK: sparsec.store_rows
 // CHECK-NOT: sparsec.program
 #wide = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 128, stages = 6, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>
 sparsec.kernel @everything(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,

@@ -1,11 +1,11 @@
-// RUN: sparsec %s --arch=sm_90a --emit=ptx | sed '/_\(unaligned\|block_mask\)(/,/^}/d' > %t.ptx
+// RUN: sparsec %s --arch=sm_90a --emit=ptx | awk '/.visible .entry/ {skip = /_(unaligned|block_mask|parts|merge)[(]/} !skip' > %t.ptx
 // RUN: FileCheck %s --implicit-check-not=.local --implicit-check-not=ldmatrix --implicit-check-not=mma.sync.aligned.m16n8 --implicit-check-not=cp.async.c --implicit-check-not=st.global.b16 --implicit-check-not=st.global.v2 < %t.ptx
 // RUN: FileCheck %s --check-prefix=CONSUMER < %t.ptx
 // RUN: FileCheck %s --check-prefix=OUTPUT < %t.ptx
 // RUN: FileCheck %s --check-prefix=PRODUCER < %t.ptx
 // RUN: FileCheck %s --check-prefix=COUNTER < %t.ptx
 
-// The aligned variants, without local memory.
+// The aligned variants for many tiles, without local memory.
 // CHECK: .target sm_90a
 // CHECK: .visible .entry attention(
 // CHECK: .maxntid 384

@@ -20,6 +20,7 @@
 // CHECK: [[OTHER_BARRIER:%[0-9]+]] = arith.addi [[OTHER_NUMBER]], [[OF_TILE]]
 // CHECK: nvvm.barrier.arrive id = [[OTHER_BARRIER]] number_of_threads = %c256_i32
 // CHECK-NOT: nvvm.barrier.arrive
+// CHECK: llvm.func @concurrent_parts(
 sparsec.kernel @concurrent(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>,
                            %p: !sparsec.pattern<128x64>) -> (o: tensor<?x?x?x64xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 64, tile_k = 64, stages = 3, consumers_m = 2, consumers_n = 1, producer_registers = 24, consumer_registers = 112, concurrent_tiles = 2>} {

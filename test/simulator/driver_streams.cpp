@@ -45,9 +45,11 @@ CUresult cuStreamEndCapture(Stream *stream, Graph **graph) {
   *graph = new Graph(std::move(stream->captured));
   return CUDA_SUCCESS;
 }
-CUresult cuStreamIsCapturing(const Stream *stream, CUstreamCaptureStatus *status) {
+CUresult cuStreamGetCaptureInfo_v2(const Stream *stream, CUstreamCaptureStatus *status, uint64_t *id, void **,
+                                   const void **, size_t *) {
   std::lock_guard lock(device().mutex);
   *status = CUstreamCaptureStatus(stream && stream->isCaptured);
+  *id = 1; // one capture at a time
   return CUDA_SUCCESS;
 }
 CUresult cuGraphInstantiateWithFlags(Graph **executable, const Graph *graph, unsigned long long) {

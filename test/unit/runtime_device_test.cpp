@@ -108,6 +108,30 @@ TEST(Device, EveryFailureOfOpeningIsReportedAndUndone) {
   }
 }
 
+TEST(Device, StreamsHaveTheNumberOfTheirCapture) {
+  FakeCuda fake;
+  sparsec_device_t device = nullptr;
+  ASSERT_OK(sparsec_device_open_cuda(0, &device));
+  int captured, other;
+  fake.capturedStreams = {{&captured, 7}};
+  uint64_t capture = 1;
+  EXPECT_OK(sparsec_stream_capture(device, &captured, &capture));
+  EXPECT_EQ(capture, 7u);
+  EXPECT_OK(sparsec_stream_capture(device, &other, &capture));
+  EXPECT_EQ(capture, 0u);
+  EXPECT_STATUS(sparsec_stream_capture(device, &other, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "out_capture is NULL");
+  fake.failures = {{"cuStreamGetCaptureInfo_v2", CUresult(999)}};
+  EXPECT_STATUS(sparsec_stream_capture(device, &captured, &capture), SPARSEC_STATUS_DRIVER_ERROR,
+                "asking whether the stream is captured");
+  sparsec_device_destroy(device);
+  ASSERT_OK(sparsec_device_open_host(1, &device));
+  capture = 1;
+  EXPECT_OK(sparsec_stream_capture(device, &captured, &capture));
+  EXPECT_EQ(capture, 0u);
+  sparsec_device_destroy(device);
+}
+
 TEST(Device, CudaMemoryGoesAndComes) {
   FakeCuda fake;
   sparsec_device_t device = nullptr;
@@ -252,6 +276,8 @@ TEST(Device, NullArgumentsAreRefused) {
   EXPECT_STATUS(sparsec_memory_upload(device, nullptr, &byte, 1), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "destination is NULL");
   EXPECT_STATUS(sparsec_memory_download(device, &byte, nullptr, 1), SPARSEC_STATUS_INVALID_ARGUMENT, "source is NULL");
+  uint64_t capture = 0;
+  EXPECT_STATUS(sparsec_stream_capture(nullptr, nullptr, &capture), SPARSEC_STATUS_INVALID_ARGUMENT, "device is NULL");
   EXPECT_STATUS(sparsec_synchronize(nullptr, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "device is NULL");
   sparsec_memory_free(nullptr, nullptr);
   sparsec_device_destroy(device);

@@ -235,9 +235,12 @@ CUresult fakeStreamSynchronize(CUstream stream) {
   fake->synchronizedStreams.push_back(stream);
   return CUDA_SUCCESS;
 }
-CUresult fakeStreamIsCapturing(CUstream stream, CUstreamCaptureStatus *status) {
-  FAKE_ENTER("cuStreamIsCapturing", true);
-  *status = CUstreamCaptureStatus(fake->capturedStreams.count(stream));
+CUresult fakeStreamGetCaptureInfo(CUstream stream, CUstreamCaptureStatus *status, uint64_t *id, void **, const void **,
+                                  size_t *) {
+  FAKE_ENTER("cuStreamGetCaptureInfo_v2", true);
+  const auto capture = fake->capturedStreams.find(stream);
+  *status = CUstreamCaptureStatus(capture != fake->capturedStreams.end());
+  *id = *status ? capture->second : 99; // nothing may depend on it
   return CUDA_SUCCESS;
 }
 CUresult fakeModuleLoadDataEx(CUmodule *module, const void *image, unsigned optionCount, CUjit_option *options,
@@ -384,7 +387,7 @@ const CudaTable table = {
     .cuPointerGetAttributes = fakePointerGetAttributes,
     .cuMemcpyHtoDAsync = fakeMemcpyHtoDAsync,
     .cuStreamSynchronize = fakeStreamSynchronize,
-    .cuStreamIsCapturing = fakeStreamIsCapturing,
+    .cuStreamGetCaptureInfo = fakeStreamGetCaptureInfo,
     .cuModuleLoadDataEx = fakeModuleLoadDataEx,
     .cuModuleUnload = fakeModuleUnload,
     .cuModuleGetFunction = fakeModuleGetFunction,

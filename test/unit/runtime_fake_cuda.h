@@ -65,7 +65,7 @@ public:
   bool recording = true;
   /// Memory that others have allocated.
   std::map<void *, FakeMemory> memory;
-  std::set<void *> capturedStreams;
+  std::map<void *, uint64_t> capturedStreams; // with the numbers of the captures
 
   // The actions of the runtime.
   std::vector<std::string> calls;

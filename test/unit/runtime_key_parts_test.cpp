@@ -9,21 +9,21 @@
 using namespace sparsec::runtime;
 using namespace sparsec::test;
 using ::testing::ElementsAre;
-using ::testing::HasSubstr;
 
 namespace {
 
 /// Extents: 0 to 2 are those of cudaAttention(), 3 the parts, 4 to 7 a row of Q for each part.
 enum { partsExtent = 3, rowExtents = 4 };
+enum { whole, split }; // variants
 
-/// cudaAttention() with a tile counter, 256 bytes for every row and part, and a stage that merges parts. Both stages
-/// take the workspaces and the number of parts. A part has 100 keys or more.
+/// Variant 0 is that of cudaAttention(). Variant 1 is for keys in parts of 100 or more: it has a tile counter, 256
+/// bytes for every row and part, and a stage that merges parts. Both stages take the workspaces and the number of
+/// parts.
 LaunchInfoBuilder attentionInParts() {
   enum { q };
   LaunchInfoBuilder info = cudaAttention();
   const sparsec_extent_info_t parts = {0, SPARSEC_FIELD_PARTS, 0, 1, 1, 0};
   info.extents.push_back(parts);
-  info.stages[0].panel_count = 2; // extents 2 and 3
   for (uint32_t dimension : {0, 1, 2})
     info.extents.push_back({q, SPARSEC_FIELD_SIZE, dimension, 1, 1, 0});
   info.extents.push_back(parts);
@@ -33,17 +33,23 @@ LaunchInfoBuilder attentionInParts() {
                      {SPARSEC_SOURCE_WORKSPACE, 1, 0, 0},
                      {SPARSEC_SOURCE_PARTS, 0, 0, 0},
                      {SPARSEC_SOURCE_PANELS, 0, 0, 0}};
-  info.stages[0].parameter_count = 4;
-  sparsec_stage_info_t merge = info.stages[0];
-  std::strcpy(merge.symbol, "attention_merge");
-  merge.ctas_per_sm = 0;
-  merge.flags = SPARSEC_STAGE_MERGES_PARTS;
-  merge.row_first = rowExtents, merge.row_count = 2;
-  merge.panel_first = rowExtents + 2, merge.panel_count = 1;
-  info.stages.push_back(merge);
-  info.variants[0].workspace_count = 2;
-  info.variants[0].stage_count = 2;
-  info.variants[0].part_keys = 100;
+  info.stages[0].parameter_count = 0;
+  sparsec_stage_info_t stage = info.stages[0];
+  std::strcpy(stage.symbol, "attention_parts");
+  stage.parameter_count = 4;
+  stage.panel_count = 2; // extents 2 and 3
+  info.stages.push_back(stage);
+  std::strcpy(stage.symbol, "attention_merge");
+  stage.ctas_per_sm = 0;
+  stage.row_first = rowExtents, stage.row_count = 2;
+  stage.panel_first = rowExtents + 2, stage.panel_count = 1;
+  info.stages.push_back(stage);
+  sparsec_variant_info_t variant = info.variants[0];
+  variant.stage_first = 1, variant.stage_count = 2;
+  variant.workspace_count = 2;
+  variant.part_keys = 100;
+  info.variants.push_back(variant);
+  info.kernels[0].variant_count = 2;
   return info;
 }
 
@@ -54,7 +60,6 @@ protected:
 
   void loadParts(const LaunchInfoBuilder &info) {
     load(info);
-    fake.parameterCount = 4;
     setArguments(sparsec_blocks_pattern(1, 1, 100, 300, 64, 128));
     fake.launches.clear();
     options.workspace = at(base);
@@ -83,12 +88,16 @@ protected:
 /// Each of 32 tiles gets 3 parts: 16 would be two for each CTA that runs at once, but a part has 100 of the 300 keys.
 TEST_F(KeyParts, AreTilesOfTheGridAndAreMerged) {
   ASSERT_OK(createPlan(sizes(2, 300)));
-  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_COUNTER);
-  EXPECT_EQ(planInfo().tiles, 32 * 3);
+  EXPECT_EQ(planInfo(split).order, SPARSEC_TILE_ORDER_COUNTER);
+  EXPECT_EQ(planInfo(split).tiles, 32 * 3);
   EXPECT_EQ(workspaceBytes(), counter + 3 * ofPart);
+  size_t variant = 7;
+  ASSERT_OK(chooseVariant(&variant));
+  EXPECT_EQ(variant, size_t(split));
+  fake.parameterCount = 4;
   ASSERT_OK(launchWith(options));
   ASSERT_EQ(fake.launches.size(), 2u);
-  EXPECT_EQ(fake.launches[0].function, "attention_any");
+  EXPECT_EQ(fake.launches[0].function, "attention_parts");
   EXPECT_EQ(fake.launches[0].gridX, 96u);
   EXPECT_THAT(fake.launches[0].words, ElementsAre(base + counter, base, 3u, 2u * 3u));
   EXPECT_EQ(fake.launches[1].function, "attention_merge");
@@ -104,6 +113,7 @@ TEST_F(KeyParts, FollowFromTilesWhereKeysAreMany) {
   arguments[pattern] = sparsec_blocks_pattern(1, 1, 100, 100000, 64, 128);
   arguments[ids] = sparsec_dense_2d(at(0x60000), SPARSEC_DTYPE_I32, 2, 100000);
   ASSERT_OK(createPlan(ArgumentList(9)));
+  fake.parameterCount = 4;
   ASSERT_OK(launchWith(options));
   EXPECT_EQ(fake.launches[0].words[2], uint64_t(2 * 264 / 32));
   EXPECT_EQ(fake.launches[0].gridX, 264u) << "as many CTAs as run at once";
@@ -114,6 +124,7 @@ TEST_F(KeyParts, LaunchersMergeThemToo) {
   ASSERT_OK(createPlan(sizes(2, 300)));
   const ArgumentArray array(arguments);
   sparsec_launcher_t launcher = nullptr;
+  fake.parameterCount = 4;
   ASSERT_OK(sparsec_launcher_create(kernel, plan, array.data(), array.size(), &options, &launcher));
   ASSERT_OK(sparsec_launcher_run(launcher, nullptr));
   ASSERT_OK(sparsec_launcher_rebind(launcher, array.data(), array.size()));
@@ -124,37 +135,42 @@ TEST_F(KeyParts, LaunchersMergeThemToo) {
   sparsec_launcher_destroy(launcher);
 }
 
-/// All of these launches have whole tiles, and leave the second stage out.
+/// All of these launches have whole tiles.
 TEST_F(KeyParts, NeedAPlanAndMemory) {
-  auto expectWholeTiles = [&](uint64_t counterOfLaunch) {
+  auto expectWholeTiles = [&] {
     ASSERT_EQ(fake.launches.size(), 1u);
+    EXPECT_EQ(fake.launches[0].function, "attention_any");
     EXPECT_EQ(fake.launches[0].gridX, 32u);
-    EXPECT_THAT(fake.launches[0].words, ElementsAre(0u, counterOfLaunch, 1u, 2u));
     fake.launches.clear();
   };
+  size_t variant = 7;
+  ASSERT_OK(chooseVariant(&variant));
+  EXPECT_EQ(variant, size_t(whole)) << "without a plan";
   ASSERT_OK(launchWith(options));
-  expectWholeTiles(0);
+  expectWholeTiles();
   ASSERT_OK(createPlan(sizes(2, 300)));
   ASSERT_OK(launch());
-  expectWholeTiles(0);
+  expectWholeTiles();
   options.workspace_bytes = counter + 3 * ofPart - 1;
   ASSERT_OK(launchWith(options));
-  expectWholeTiles(base);
-  options.workspace_bytes = counter - 1;
-  EXPECT_STATUS(launchWith(options), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "options: expects workspace_bytes of at least 16, but got 15");
+  expectWholeTiles();
+  options.workspace_bytes += 1;
+  fake.parameterCount = 4;
+  ASSERT_OK(launchWith(options));
+  EXPECT_EQ(fake.launches.size(), 2u);
 }
 
 TEST_F(KeyParts, AreNoneWhereKeysAreFewOrTilesAreMany) {
   ASSERT_OK(createPlan(sizes(2, 199)));
-  EXPECT_EQ(planInfo().tiles, 32) << "two parts would have less than 100 keys";
+  EXPECT_EQ(planInfo(split).tiles, 32) << "two parts would have less than 100 keys";
+  EXPECT_STREQ(planInfo(split).reason, "counter: the variant is for few tiles with many keys");
   EXPECT_EQ(workspaceBytes(), counter);
   ASSERT_OK(createPlan(sizes(17, 300)));
-  EXPECT_EQ(planInfo().tiles, 17 * 16) << "more than CTAs that run at once";
+  EXPECT_EQ(planInfo(split).tiles, 17 * 16) << "more than CTAs that run at once";
   EXPECT_EQ(workspaceBytes(), counter);
 }
 
-/// A launch by lists would have to know the parts of each tile.
+/// The lists are for launches with whole tiles.
 TEST_F(KeyParts, TakeTheirTilesWithoutLists) {
   const std::vector<int32_t> starts = {0, 1, 1}, indices = {2};
   sparsec_blocks_t lists = sparsec_blocks_pattern(1, 1, 100, 300, 64, 128);
@@ -162,8 +178,9 @@ TEST_F(KeyParts, TakeTheirTilesWithoutLists) {
   lists.full = {starts.data(), indices.data()};
   arguments[pattern] = lists;
   ASSERT_OK(createPlan(arguments));
-  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_COUNTER);
-  EXPECT_THAT(planInfo().reason, HasSubstr("launches split the keys of each tile into 3 parts"));
+  EXPECT_EQ(planInfo(split).order, SPARSEC_TILE_ORDER_COUNTER);
+  EXPECT_STREQ(planInfo(split).reason, "counter: the keys of each tile are split into 3 parts");
+  EXPECT_EQ(planInfo(whole).order, SPARSEC_TILE_ORDER_LISTS);
 }
 
 TEST_F(KeyParts, RecordsThatMakeNoSense) {
@@ -175,23 +192,20 @@ TEST_F(KeyParts, RecordsThatMakeNoSense) {
     EXPECT_STATUS(sparsec_module_load(device, cubin.data(), cubin.size(), &other), SPARSEC_STATUS_INVALID_IMAGE,
                   message);
   };
-  refuses("variant 0 has parts of keys, but no stage that merges them", [](auto &i) { i.stages[1].flags = 0; });
-  refuses("variant 0 merges parts, but no stage is before it",
-          [](auto &i) { i.stages[0].flags = SPARSEC_STAGE_MERGES_PARTS; });
-  refuses("an extent of variant 0 is field 13 and dimension 1", [](auto &i) { i.extents[partsExtent].dimension = 1; });
-  refuses("an extent of a workspace of variant 0 is field 13 and dimension 0",
-          [](auto &i) { i.variants[0].part_keys = 0; });
+  refuses("variant 1 has parts of keys and 1 stages, 2 are expected",
+          [](auto &i) { i.variants[split].stage_count = 1; });
+  refuses("all variants have parts of keys, but one must have whole tiles",
+          [](auto &i) { i.variants[whole] = i.variants[split]; });
+  refuses("an extent of variant 1 is field 13 and dimension 1", [](auto &i) { i.extents[partsExtent].dimension = 1; });
+  refuses("an extent of a workspace of variant 1 is field 13 and dimension 0",
+          [](auto &i) { i.variants[split].part_keys = 0; });
   auto removeWorkspaces = [](LaunchInfoBuilder &info) {
-    info.variants[0].part_keys = info.variants[0].workspace_count = 0;
+    info.variants[split].part_keys = info.variants[split].workspace_count = 0;
     info.parameters[0] = info.parameters[1] = info.parameters[3];
   };
-  refuses("an extent of variant 0 is field 13 and dimension 0", removeWorkspaces);
-  refuses("parameter 2 of variant 0 is the number of parts, but it has none",
-          [&](auto &i) { removeWorkspaces(i), i.stages[0].panel_count = 1; });
-  refuses("variant 0 merges parts, but has none", [&](auto &i) {
-    removeWorkspaces(i), i.stages[0].panel_count = 1;
-    i.parameters[2] = i.parameters[3];
-  });
+  refuses("an extent of variant 1 is field 13 and dimension 0", removeWorkspaces);
+  refuses("parameter 2 of variant 1 is the number of parts, but it has none",
+          [&](auto &i) { removeWorkspaces(i), i.stages[1].panel_count = 1; });
 }
 
 TEST(KeyPartsOfProducts, AreRefused) {

@@ -284,7 +284,7 @@ TEST(LaunchInfo, RecordsAreChecked) {
          i.stages[0].parameter_count = 129;
        }},
       {"parameters of variant 1 14 + 14", [](auto &i) { i.stages[1].parameter_count = 14; }},
-      {"unknown stage flags 4", [](auto &i) { i.stages[0].flags = 4; }},
+      {"unknown stage flags 2", [](auto &i) { i.stages[0].flags = 2; }},
       {"has 0 threads", [](auto &i) { i.stages[0].threads = 0; }},
       {"has 100 threads", [](auto &i) { i.stages[0].threads = 100; }},
       {"has 33 CTAs per SM", [](auto &i) { i.stages[0].ctas_per_sm = 33; }},

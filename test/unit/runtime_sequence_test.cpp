@@ -240,12 +240,12 @@ TEST_F(SequenceValues, AreCopiedAndChecked) {
 }
 
 TEST_F(SequenceValues, AreNotReadWhileAStreamIsCaptured) {
-  fake.capturedStreams = {at(0x99)};
+  fake.capturedStreams = {{at(0x99), 7}};
   lengths[1] = 71;
   EXPECT_OK(launch(at(0x99)));
   EXPECT_EQ(fake.launches.size(), 1u);
   EXPECT_FALSE(fake.called("cuMemcpyDtoHAsync"));
-  fake.failures["cuStreamIsCapturing"] = CUresult(1);
+  fake.failures["cuStreamGetCaptureInfo_v2"] = CUresult(1);
   EXPECT_STATUS(launch(), SPARSEC_STATUS_DRIVER_ERROR, "asking whether the stream is captured failed");
 }
 
@@ -254,7 +254,7 @@ TEST_F(SequenceValues, AreNotReadWithoutTheMode) {
   sparsec_device_destroy(std::exchange(device, nullptr));
   loadWith(packed); // with starts at made-up addresses
   EXPECT_OK(launch());
-  EXPECT_FALSE(fake.called("cuStreamIsCapturing"));
+  EXPECT_FALSE(fake.called("cuStreamGetCaptureInfo_v2"));
 }
 
 //===----------------------------------------------------------------------===//

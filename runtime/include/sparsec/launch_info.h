@@ -451,10 +451,11 @@ typedef struct sparsec_input_info_s {
 /*
  * A way to run a kernel. The runtime takes the first variant whose requirements
  * the call meets, whose required sections its plan has, and whose first stage has
- * at most most_panels panels for the call. The last variant is for any number of
- * panels. It requires no sections, or those that every static pattern has: SPARSEC_PLAN_ROW_STARTS
- * and the two after it, or the pairs of blocks. It requires only that elements are
- * aligned.
+ * at most most_panels panels for the call. Variants with part_keys come before all
+ * others, if the call has few tiles and memory for their workspaces. The last of the
+ * others is for every call. It requires no sections, or those that every static
+ * pattern has: SPARSEC_PLAN_ROW_STARTS and the two after it, or the pairs of blocks.
+ * It requires only that elements are aligned.
  */
 typedef struct sparsec_variant_info_s {
   uint32_t requirement_first, requirement_count;
@@ -466,7 +467,8 @@ typedef struct sparsec_variant_info_s {
   uint32_t alignment;                   /* bytes: the largest of its requirements */
   char schedule[SPARSEC_SYMBOL_LENGTH]; /* readable summary, e.g. "wgmma tma 128x256x64 stages 4 cluster 2" */
   uint32_t most_panels;                 /* 0: any number. A variant with a limit has no tile lists in plans */
-  uint32_t part_keys; /* attention: a launch may split the keys of tiles into parts of so many or more. 0: never */
+  uint32_t part_keys; /* not 0, attention: the first stage computes parts of the keys of each tile, of so many keys or
+                         more, and the second one merges them. The variant needs its workspaces */
 } sparsec_variant_info_t;
 
 /* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */
@@ -601,7 +603,6 @@ typedef struct sparsec_stage_info_s {
 typedef enum sparsec_stage_flag_e {
   /* The kernel waits by itself for the stage before it (griddepcontrol.wait), so the runtime may launch it early. */
   SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
-  SPARSEC_STAGE_MERGES_PARTS = 2, /* it runs where there are parts: it merges those of the stage before it */
 } sparsec_stage_flag_t;
 
 typedef struct sparsec_parameter_info_s {

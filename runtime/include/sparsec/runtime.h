@@ -138,6 +138,11 @@ SPARSEC_API sparsec_status_t sparsec_memory_upload(sparsec_device_t device, void
                                                    size_t bytes) SPARSEC_MUST_USE;
 SPARSEC_API sparsec_status_t sparsec_memory_download(sparsec_device_t device, void *destination, const void *source,
                                                      size_t bytes) SPARSEC_MUST_USE;
+/* Gives a number of the CUDA graph capture that the stream is in, which no other capture of the process has; 0 if it
+ * is in none, and on the host. Launches of one capture on one stream run one after the other when the graph runs: they
+ * may share a workspace. Launches of two captures may not, because their graphs may run at the same time. */
+SPARSEC_API sparsec_status_t sparsec_stream_capture(sparsec_device_t device, void *stream,
+                                                    uint64_t *out_capture) SPARSEC_MUST_USE;
 /* Waits for all work that was launched on the stream (NULL: default stream). */
 SPARSEC_API sparsec_status_t sparsec_synchronize(sparsec_device_t device, void *stream) SPARSEC_MUST_USE;
 
@@ -474,7 +479,7 @@ typedef struct sparsec_launch_options_s {
   /* Device memory of sparsec_plan_workspace_bytes or more, aligned to 16 bytes, all of it zero. A launch leaves tile
    * counters zero, so the caller sets the memory to zero once. It may then give the memory to one launch after another,
    * of any kernels, plans and sizes. Launches that may overlap need workspaces of their own. With NULL the launch has
-   * no workspace. Attention splits the keys of few tiles into parts only if the workspace has room for the parts. */
+   * no workspace. Attention takes its variant for few tiles only if the workspace has room for the parts of keys. */
   void *workspace;
   size_t workspace_bytes;
   uint32_t flags; /* 0 */
@@ -486,8 +491,9 @@ SPARSEC_API sparsec_status_t sparsec_launch_with_options(sparsec_kernel_t kernel
                                                          const sparsec_argument_t *arguments, size_t argument_count,
                                                          const sparsec_launch_options_t *options) SPARSEC_MUST_USE;
 
-/* Gives the index of the variant that a launch with this plan, which may be NULL, and these arguments takes. A variant
- * that needs sections of a plan (required_sections) is taken only with a plan that has them. */
+/* Gives the index of the variant that a launch with this plan, which may be NULL, the workspace that the plan asks for
+ * and these arguments takes. A variant that needs sections of a plan (required_sections) is taken only with a plan that
+ * has them, and one that splits keys (part_keys) only with a plan and its workspace. */
 SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                                     const sparsec_argument_t *arguments, size_t argument_count,
                                                     size_t *out_variant) SPARSEC_MUST_USE;

@@ -97,19 +97,53 @@ llvm::Expected<LoadedModule> loadModule(llvm::StringRef file, DeviceRequest requ
 //===----------------------------------------------------------------------===//
 
 namespace {
+/// The memory that launches with a plan may use, all of it zero.
+class Workspace {
+public:
+  explicit Workspace(sparsec_device_t device) : device(device) {}
+  Workspace(const Workspace &) = delete;
+  Workspace &operator=(const Workspace &) = delete;
+  ~Workspace() { sparsec_memory_free(device, data); }
+
+  llvm::Error allocate(sparsec_plan_t plan, const ArgumentArray &arguments) {
+    if (!plan)
+      return llvm::Error::success();
+    if (llvm::Error error = toError(sparsec_plan_workspace_bytes(plan, arguments.data(), arguments.size(), &bytes)))
+      return error;
+    if (bytes == 0)
+      return llvm::Error::success();
+    if (llvm::Error error = toError(sparsec_memory_allocate(device, bytes, &data)))
+      return error;
+    return toError(sparsec_memory_upload(device, data, std::vector<char>(bytes).data(), bytes));
+  }
+
+  sparsec_launch_options_t options() const {
+    auto options = sized<sparsec_launch_options_t>();
+    options.workspace = data;
+    options.workspace_bytes = bytes;
+    return options;
+  }
+
+private:
+  sparsec_device_t device;
+  void *data = nullptr;
+  size_t bytes = 0;
+};
+
 /// One kernel with its arguments on the device.
 struct Launcher {
   sparsec_device_t device;
   sparsec_kernel_t kernel;
   sparsec_plan_t plan;
   const ArgumentArray &arguments;
+  sparsec_launch_options_t options;
 
   /// Launches `count` times, waits, and gives the milliseconds of all.
   llvm::Expected<double> run(int64_t count) const {
     auto start = std::chrono::steady_clock::now();
     for (int64_t index = 0; index < count; ++index)
       if (llvm::Error error =
-              toError(sparsec_launch(kernel, plan, arguments.data(), arguments.size(), /*stream=*/nullptr)))
+              toError(sparsec_launch_with_options(kernel, plan, arguments.data(), arguments.size(), &options)))
         return error;
     if (llvm::Error error = toError(sparsec_synchronize(device, nullptr)))
       return error;
@@ -218,7 +252,10 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
       return error;
   }
 
-  Launcher launcher{loaded.device.get(), kernel, plan->get(), views};
+  Workspace workspace(loaded.device.get());
+  if (llvm::Error error = workspace.allocate(plan->get(), views))
+    return error;
+  Launcher launcher{loaded.device.get(), kernel, plan->get(), views, workspace.options()};
   auto first = launcher.run(1);
   if (!first)
     return first.takeError();

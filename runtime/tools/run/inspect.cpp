@@ -141,6 +141,8 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
     return fmt::format("input {}", parameter.index);
   case SPARSEC_SOURCE_PERIOD:
     return "panels of the plan's lists";
+  case SPARSEC_SOURCE_PARTS:
+    return "parts of the keys";
   }
   bool hasDimension = parameter.field == SPARSEC_FIELD_SIZE || parameter.field == SPARSEC_FIELD_STRIDE;
   std::string dimension = hasDimension ? fmt::format(" {}", parameter.dimension) : "";
@@ -149,19 +151,21 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
 
 /// A number of things, e.g. `size 2 of q in tiles of 64`.
 static std::string describeExtent(const KernelView &view, const sparsec_extent_info_t &extent) {
+  if (extent.field == SPARSEC_FIELD_PARTS)
+    return "parts of the keys";
   std::string tiles = extent.tile == 1 ? "" : fmt::format(" in tiles of {}", extent.tile);
   return fmt::format("size {} of {}{}", extent.dimension, view.argumentName(extent.argument), tiles);
 }
 
-/// A sum of extents, e.g. `size 2 of q in tiles of 64 + size 0 of starts`; empty where none is added.
+/// Extents with sums or parts, e.g. `size 2 of q in tiles of 64 + size 0 of starts`; empty for others.
 static std::string describePanels(const KernelView &view, const sparsec_stage_info_t &stage) {
   std::string text;
-  bool isSum = false;
+  bool isPlain = true;
   for (const auto &extent : view.slice<sparsec_extent_info_t>(stage.panel_first, stage.panel_count)) {
     text += (text.empty() ? "" : extent.added != 0 ? " + " : " x ") + describeExtent(view, extent);
-    isSum |= extent.added != 0;
+    isPlain &= extent.added == 0 && extent.field != SPARSEC_FIELD_PARTS;
   }
-  return isSum ? text : "";
+  return isPlain ? "" : text;
 }
 
 /// The slots of an argument in the operation, e.g. `query and key`.
@@ -261,6 +265,7 @@ static llvm::json::Object describeVariant(const KernelView &view, const sparsec_
                             {"workspaces", std::move(workspaces)},
                             {"required_plan_sections", llvm::json::Array(requiredSections(variant))},
                             {"most_panels", variant.most_panels},
+                            {"part_keys", variant.part_keys},
                             {"plan_costs", std::move(planCosts)}};
 }
 
@@ -388,6 +393,8 @@ static void printKernel(llvm::raw_ostream &stream, const KernelView &view) {
       printLine(stream, "needs a plan", "with " + llvm::join(sections, ", "));
     if (variant.most_panels != 0)
       printLine(stream, "panels", fmt::format("at most {}", variant.most_panels));
+    if (variant.part_keys != 0)
+      printLine(stream, "keys", fmt::format("in parts of {} or more, for few tiles", variant.part_keys));
     printPlanCosts(stream, view, variant);
     for (const sparsec_stage_info_t &stage : view.stages(variant))
       printStage(stream, view, stage);

@@ -1,0 +1,59 @@
+// RUN: sparsec %s --arch=sm_90a --emit=ptx -o %t.sm_90a.ptx
+// RUN: FileCheck %s < %t.sm_90a.ptx
+// RUN: sed -n '/_merge(/,/^}/p' %t.sm_90a.ptx | FileCheck %s --check-prefix=DEPENDENT
+// RUN: sparsec %s --arch=sm_89 --emit=ptx | sed -n '/_merge(/,/^}/p' | FileCheck %s --check-prefix=EARLIER
+// The kernel that merges the parts of the keys, and the stores of the parts.
+
+// 8 warps, a CTA for each row. From sm_90 on it waits by itself for the kernel in front.
+// DEPENDENT-COUNT-2: griddepcontrol.wait;
+// DEPENDENT-NOT: griddepcontrol
+// EARLIER: .entry plain_merge(
+// EARLIER-NOT: griddepcontrol
+
+// A part writes m and l of its rows, and the output as it is: pairs of f32. Both rows of a thread have 128 / 4 elements.
+// CHECK-LABEL: .entry plain_parts(
+// CHECK-COUNT-34: st.global.v2.b32
+// CHECK-NOT: st.global.v2
+
+// m and l of all parts twice, by lanes: the largest m, then l. Then every warp takes its parts of the output, four
+// columns in a lane. The sums of the 8 warps are added in their order, and a thread stores a column.
+// CHECK-LABEL: .entry plain_merge(
+// CHECK: .maxntid 256, 1, 1
+// CHECK: griddepcontrol.wait;
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: ex2.approx.ftz.f32
+// CHECK-COUNT-5: shfl.sync.bfly.b32
+// CHECK: ex2.approx.ftz.f32
+// CHECK-COUNT-4: fma.rn.f32
+// CHECK-COUNT-4: st.shared.b32
+// CHECK: bar.sync 0;
+// CHECK-COUNT-8: ld.shared.b32
+// CHECK: {{div|rcp}}.rn.f32
+// CHECK: st.global.b16
+// CHECK-NOT: st.global
+// CHECK: }
+sparsec.kernel @plain(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>)
+    -> (o: tensor<?x?x?x128xbf16>) {
+  %o = sparsec.attention %q, %k, %v
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Rows of packed queries that belong to no sequence have no parts: the first and the last start tell which have. The sink
+// joins the sum of all parts, and the LSE comes from it.
+// CHECK-LABEL: .entry packed_merge(
+// CHECK: griddepcontrol.wait;
+// CHECK-COUNT-2: ld.global.nc.b32
+// CHECK-COUNT-2: setp.{{lt|ge|gt|le}}.s32
+// CHECK-COUNT-10: shfl.sync.bfly.b32
+// CHECK: st.global.b32
+// CHECK: st.global.b32
+// CHECK-NOT: st.global
+// CHECK: }
+sparsec.kernel @packed(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %s: tensor<?xf32>,
+                       %starts: tensor<?xi32>, %n: tensor<?xi32>) -> (o: tensor<?x?x?x64xf32>, lse: tensor<?x?x?xf32>) {
+  %o, %lse = sparsec.attention %q, %k, %v sinks(%s) query_starts(%starts) key_lengths(%n)
+    : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?xf32>, tensor<?xi32>, tensor<?xi32>)
+    -> (tensor<?x?x?x64xf32>, tensor<?x?x?xf32>)
+  sparsec.return %o, %lse : tensor<?x?x?x64xf32>, tensor<?x?x?xf32>
+}
