@@ -102,14 +102,17 @@ class Plan:
         if memory is None or memory.bytes < self.native.workspace_bytes(arguments):
             memory = self.new_workspace(arguments)
             self._workspaces[stream] = memory
-            if memory is not None and not self._captured:
+            if memory is not None:
                 self._make_spares(arguments, memory.bytes)
         return memory
 
     def _make_spares(self, arguments: _native.Arguments, size: int) -> None:
-        if not self._spares or self._spares[-1].bytes < size:
-            made = (self.new_workspace(arguments) for _ in range(min(_CAPTURES, _MOST_BYTES // size)))
-            self._spares = [spare for spare in made if spare is not None]
+        if self._spares and self._spares[-1].bytes >= size:
+            return
+        bytes_left = _MOST_BYTES - sum(memory.bytes for memory in self._captured.values())
+        count = min(_CAPTURES - len(self._captured), bytes_left // size)
+        made = (self.new_workspace(arguments) for _ in range(count))
+        self._spares = [spare for spare in made if spare is not None]
 
     def _workspace_of_capture(self, arguments: _native.Arguments, stream: int) -> _native.Memory | None:
         capture = devices.device(self.device).capture(stream), stream

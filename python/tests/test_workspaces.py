@@ -72,13 +72,24 @@ def test_captures_with_other_sizes(product, capture):
     assert large.bytes == 32
     sizes[0] = 16
     assert plan.workspace((), 0, True) is large
+    sizes[0] = 48  # a plan serves many sizes: later captures may need more
+    assert plan.workspace((), 0, True) is None
+    plan.workspace((), 0, False)
+    capture[0] = 2
+    assert plan.workspace((), 0, True).bytes == 48
+    capture[0] = 1
+    assert plan.workspace((), 0, True) is None  # the graph has less
 
 
 def test_captures_share_a_number_of_bytes(product, capture):
-    plan = plan_with([40 << 20], product)  # all captures together get 64 MiB
+    sizes = [40 << 20]
+    plan = plan_with(sizes, product)  # all captures together get 64 MiB
     plan.workspace((), 0, False)
     assert plan.workspace((), 0, True).bytes == 40 << 20
     capture[0] = 2
+    assert plan.workspace((), 0, True) is None
+    sizes[0] = 44 << 20
+    plan.workspace((), 0, False)
     assert plan.workspace((), 0, True) is None
 
 
