@@ -28,14 +28,14 @@ def arrays(queries=150, keys=150, heads=4, kv_heads=4, batches=2, dtype="float16
     return [jnp.asarray(random.standard_normal((*lead, *shape)), dtype) for shape in shapes]
 
 
-def expected(q, k, v, mask=True, bias=0.0, scale=D**-0.5):
-    """o and lse in double precision; mask and bias broadcast to [B, H, Sq, Skv]."""
+def expected(q, k, v, mask=True, bias=0.0, scale=D**-0.5, sinks=-np.inf):
+    """o and lse in double precision; mask and bias broadcast to [B, H, Sq, Skv], sinks to [B, H, Sq, 1]."""
     q, k, v = (np.asarray(each, np.float64) for each in (q, k, v))
     k, v = (np.repeat(each, q.shape[-3] // each.shape[-3], -3) for each in (k, v))
     scores = np.where(mask, q @ k.swapaxes(-1, -2) * scale + bias, -np.inf)
-    largest = scores.max(-1, keepdims=True)
+    largest = np.maximum(scores.max(-1, keepdims=True), sinks)
     exponentials = np.exp(scores - largest)
-    total = exponentials.sum(-1, keepdims=True)
+    total = exponentials.sum(-1, keepdims=True) + np.exp(sinks - largest)
     return exponentials / total @ v, (largest + np.log(total))[..., 0]
 
 
@@ -73,6 +73,43 @@ def test_options(transform, dtype):
         results = transform(partial(sj.attention, return_lse=True, **options))(q, k, v)
         assert_attention(results, exact, dtype)
         assert (transform(partial(sj.attention, **options))(q, k, v) == results[0]).all()
+
+
+SINKS = np.array([0.5, -1.0, 4.0, -30.0], np.float32)
+
+
+@pytest.mark.parametrize(
+    ("options", "bias"), [({}, 0.0), ({"score_mod": lambda s, b, h, i, j: s + SLOPES[h] * (j - i)}, ALIBI)]
+)
+def test_sinks(options, bias):
+    q, k, v = arrays(kv_heads=2)
+    sinks = SINKS[:, None, None]
+    causal = distances() <= 0
+    results = jax.jit(partial(sj.attention, causal=True, return_lse=True, **options))(q, k, v, sinks=SINKS)
+    assert_attention(results, expected(q, k, v, causal, bias, sinks=sinks))
+    pattern = patterns.causal()
+    results = sj.attention(q, k, v, pattern=pattern, sinks=SINKS, return_lse=True, **options)
+    assert_attention(results, expected(q, k, v, causal, bias, sinks=sinks))
+
+
+def test_vmap_of_sinks():
+    q, k, v = arrays(lead=(3,))
+    shared = jax.vmap(partial(sj.attention, sinks=SINKS, return_lse=True))(q, k, v)
+    assert_attention(shared, expected(q, k, v, sinks=SINKS[:, None, None]))
+    own = SINKS * np.array([[1.0], [0.5], [-1.0]], np.float32)
+    results = jax.vmap(lambda q, k, v, s: sj.attention(q, k, v, sinks=s, return_lse=True))(q, k, v, own)
+    assert_attention(results, expected(q, k, v, sinks=own[:, None, :, None, None]))
+
+
+@pytest.mark.parametrize("layout", ["bhsd", "bshd"])
+def test_values_of_another_dimension(layout):
+    q, k, v = arrays(queries=70, kv_heads=2)
+    v = jnp.concatenate([v, v[..., ::-1, :]], -1)
+    given = [each.swapaxes(1, 2) if layout == "bshd" else each for each in (q, k, v)]
+    o, lse = sj.attention(*given, layout=layout, return_lse=True)
+    o = o.swapaxes(1, 2) if layout == "bshd" else o
+    assert_attention((o[..., :D], lse), expected(q, k, v[..., :D]))
+    assert_attention((o[..., D:], lse), expected(q, k, v[..., D:]))
 
 
 def test_layout():
@@ -298,7 +335,7 @@ def test_lists_are_made_once(monkeypatch):
     ({"q": "text"}, "q: expects an array, but got str"),
     ({"k": np.ones((2, 150, D), np.float16)}, r"k: expects 4 dimensions, but got shape \(2, 150, 64\)"),
     ({"v": np.ones((2, 4, 150, D), np.float32)}, "v: expects float16, the type of q, but got float32"),
-    ({"v": np.ones((2, 4, 140, D), np.float16)}, r"v: expects shape \(2, 4, 150, 64\), that of k, but got \(2, 4, 140"),
+    ({"v": np.ones((2, 4, 140, D), np.float16)}, r"v: expects sizes \(2, 4, 150\) before Dv, those of k, but got"),
     ({"q": np.ones((1, 4, 150, D), np.float16)}, "k: expects B 1 and D 64, but got 2 and 64"),
     ({"q": np.ones((2, 6, 150, D), np.float16)}, "k: expects a number of heads that divides 6, but got 4"),
     ({"layout": "sbhd"}, "layout is 'sbhd', but expects bhsd or bshd"),
@@ -307,6 +344,7 @@ def test_lists_are_made_once(monkeypatch):
     ({"key_lengths": np.ones(2, np.float32)}, "key_lengths: expects int32 of rank 1, but got float32 of rank 1"),
     ({"key_starts": np.ones((1, 3), np.int32)}, "key_starts: expects int32 of rank 1, but got int32 of rank 2"),
     ({"page_table": np.ones((2, 3), np.int32)}, "page_rows is 150, but expects 16, 32, 64, 128 or 256"),
+    ({"sinks": np.ones(3, np.float32)}, r"sinks: expects float32 of shape \(4,\), but got float32 of \(3,\)"),
     ({"scale": jnp.float32(1)}, "scale: expects a number of Python, but got an array"),
     ({"pattern": np.ones((2, 2))}, "pattern: expects lists or a Pattern, but got ndarray"),
     ({"pattern": patterns.causal().lists(128)}, "expects lists of 150 queries and 150 keys, but got those of 128"),

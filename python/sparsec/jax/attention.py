@@ -42,6 +42,7 @@ def attention(
     causal: bool = False,
     window: tuple[int, int] | None = None,
     scale: float | None = None,
+    sinks: Any = None,
     query_starts: Any = None,
     key_starts: Any = None,
     key_lengths: Any = None,
@@ -56,8 +57,9 @@ def attention(
     it runs.
 
     Args:
-        q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64 or 128.
-        k, v: [B, Hkv, Skv, D], or [B, Skv, Hkv, D]. H is a multiple of Hkv.
+        q: [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd"; bf16 or f16; D is 64, 96, 128, 192 or 256.
+        k: [B, Hkv, Skv, D], or [B, Skv, Hkv, D]. H is a multiple of Hkv.
+        v: the same with Dv, which is D, or both are multiples of 64.
         pattern: which blocks are visited: lists of sparsec.patterns, whose arrays may be traced, or a Pattern, whose
             lists for these sizes are made when the call is traced. Blocks have 64 or 128 queries and keys.
         mask_mod: a function (b, h, q_idx, kv_idx): whether a key is visible. Full blocks of a pattern do not ask it.
@@ -65,6 +67,7 @@ def attention(
         causal: query q sees the keys up to q + Skv - Sq: it aligns at the bottom right.
         window: the numbers of keys that a query sees before and behind that position; -1: no limit.
         scale: the factor of q k, a number of Python; None: 1 / sqrt(D).
+        sinks: [H], f32: logits that join the softmax of every query of their head, and have no value; None: none.
         query_starts: [B + 1], int32, ascending from 0: queries are packed. q is [1, H, T, D] or [1, T, H, D], where
             sequence b has the tokens query_starts[b] up to query_starts[b + 1]. Results behind the last are undefined.
         key_starts: [B + 1], int32: the same of k and v.
@@ -75,7 +78,7 @@ def attention(
         block: queries and keys of a block of the lists of a Pattern.
 
     Returns:
-        o, of the shape, type and layout of q; with return_lse (o, lse), lse [B, H, Sq] in f32.
+        o, of the type and layout of q, with Dv in place of D; with return_lse (o, lse), lse [B, H, Sq] in f32.
 
     There are no gradients yet: differentiation raises NotImplementedError.
 
@@ -89,6 +92,7 @@ def attention(
         query_starts=query_starts, key_starts=key_starts, key_lengths=key_lengths, page_table=page_table
     )
     sizes = _sizes(q, k, v, is_bshd, sequences)
+    given_sinks = () if sinks is None else (_sinks(sinks, sizes.heads),)
     lists, mask_mod = _lists(pattern, block_sides(block, (64, 128)), mask_mod, sizes, sequences)
     program = programs.attention(
         sizes.head_dim,
@@ -98,6 +102,8 @@ def attention(
         causal=causal,
         window=window,
         scale=scale is not None,
+        sinks=sinks is not None,
+        value_dim=v.shape[3],
         query_starts="query_starts" in sequences,
         key_starts="key_starts" in sequences,
         key_lengths="key_lengths" in sequences,
@@ -119,6 +125,7 @@ def attention(
         "k": k,
         "v": v,
         "lists": () if lists is None else tuple(jnp.asarray(each) for each in _arrays(lists)),
+        "sinks": given_sinks,
         "sequences": tuple(sequences.values()),
         "captures": tuple(jnp.asarray(each) for each in program.captures.values()),
     }
@@ -158,8 +165,8 @@ def _sizes(q: Any, k: Any, v: Any, is_bshd: bool, sequences: Operands) -> _Sizes
     (batches, heads, queries, head_dim), (kv_batches, kv_heads, keys, kv_head_dim) = (
         (each[0], each[2], each[1], each[3]) if is_bshd else each for each in (q.shape, k.shape)
     )
-    if v.shape != k.shape:
-        raise InvalidArgument(f"v: expects shape {k.shape}, that of k, but got {v.shape}")
+    if v.shape[:3] != k.shape[:3]:
+        raise InvalidArgument(f"v: expects sizes {k.shape[:3]} before Dv, those of k, but got shape {v.shape}")
     if "query_starts" in sequences:
         batches = sequences["query_starts"].shape[0] - 1
     if "page_table" in sequences:
@@ -171,6 +178,13 @@ def _sizes(q: Any, k: Any, v: Any, is_bshd: bool, sequences: Operands) -> _Sizes
     if kv_heads == 0 or heads % kv_heads:
         raise InvalidArgument(f"k: expects a number of heads that divides {heads}, but got {kv_heads}")
     return _Sizes(batches, heads, queries, keys, head_dim)
+
+
+def _sinks(sinks: Any, heads: int) -> Any:
+    sinks = expect_array("sinks", sinks)
+    if (sinks.shape, sinks.dtype) != ((heads,), jnp.float32):
+        raise InvalidArgument(f"sinks: expects float32 of shape ({heads},), but got {sinks.dtype} of {sinks.shape}")
+    return sinks
 
 
 def _number(name: str, value: Any) -> float:
@@ -279,7 +293,8 @@ def _batched(call: _Call) -> Callable[[Operands], list[Any]]:
     def rule(size: int, are_batched: Any, operands: Operands) -> tuple[list[Any], list[bool]]:
         (is_batched,) = are_batched
         has_index_arrays = call.blocks is not None and not call.blocks.is_padded
-        if call.uses_batch or has_index_arrays or is_any(is_batched["captures"]) or operands["sequences"]:
+        are_of_batch = is_any(is_batched["captures"]) or is_any(is_batched["sinks"])
+        if call.uses_batch or has_index_arrays or are_of_batch or operands["sequences"]:
             results = loop(function, is_batched, operands)
         else:
             results = _fold(call, size, is_batched, operands)
@@ -290,10 +305,12 @@ def _batched(call: _Call) -> Callable[[Operands], list[Any]]:
 
 def _launch(call: _Call, operands: Operands) -> list[Any]:
     q = operands["q"]
-    results = [(q.shape, q.dtype)]
+    results = [((*q.shape[:3], operands["v"].shape[3]), q.dtype)]
     if call.has_lse:
         results.append((((q.shape[0], q.shape[2], q.shape[1]) if call.is_bshd else q.shape[:3]), jnp.float32))
-    arrays = [q, operands["k"], operands["v"], *operands["lists"], *operands["sequences"], *operands["captures"]]
+    arrays = [q, operands["k"], operands["v"]]
+    for name in ("lists", "sinks", "sequences", "captures"):
+        arrays.extend(operands[name])
     given: list[Any] = launch(call.kernel, arrays, results, blocks=call.blocks, scale=call.scale, is_bshd=call.is_bshd)
     return given
 
