@@ -229,7 +229,7 @@ namespace {
 /// Makes the records of a kernel's variants from their functions and from the kernel's other records.
 class VariantDescriber {
 public:
-  /// `chip` is null for the host. `merge` is the stage behind those that are split, and null where none is.
+  /// `chip` is null for the host. `merge` is the second stage of split variants, null where there are none.
   VariantDescriber(const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge)
       : kernel(kernel), chip(chip), merge(merge) {}
 

@@ -193,7 +193,7 @@ Value AttentionContext::firstBlockOf(const KeyLists &lists) {
       [&] { return Values{b.i32(0)}; })[0];
 }
 
-/// Where no block is left, the share is one of none.
+/// Where the tile sees no blocks, all parts are empty.
 KeyBlocks AttentionContext::partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks) {
   if (!part.number)
     return all;

@@ -92,7 +92,7 @@ struct AttentionContext : ProgramContext {
   /// Loads now what the regions load by batch and head alone.
   void loadForTile(const QueryTile &tile);
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }
-  // A part has an equal share of the blocks, or of the entries of the lists, but at least so many.
+  // A part has an equal share of the blocks, or of the entries of the lists, but at least `leastBlocks` of them.
   KeyBlocks partOf(const KeyBlocks &all, const KeyPart &part, int64_t leastBlocks);
   KeyLists partOf(const KeyLists &all, const KeyPart &part, int64_t leastBlocks);
   /// Block i of the lists, which must be there.
