@@ -118,11 +118,12 @@ class Stage:
 
 @dataclass(frozen=True)
 class Variant:
-    """A way to run a kernel."""
+    """A way to run a kernel. Launches with few tiles of attention split the keys into parts of part_keys or more."""
 
     schedule: str
     required_sections: int
     most_panels: int
+    part_keys: int
     requirements: tuple[Requirement, ...]
     stages: tuple[Stage, ...]
 
@@ -260,6 +261,8 @@ def requirements_text(kernel: KernelInfo, variant: Variant) -> str:
         needs.append("a plan of a static pattern")
     if variant.most_panels:
         needs.append(f"at most {variant.most_panels * variant.stages[0].tile[1]} columns")
+    if variant.part_keys:
+        needs.append(f"few tiles with more than {variant.part_keys} keys, and a plan")
     return f", needs {' and '.join(needs)}" if needs else ""
 
 
@@ -275,6 +278,7 @@ def _kernel(fields: dict[str, Any]) -> KernelInfo:
             variant["schedule"],
             variant["required_sections"],
             variant["most_panels"],
+            variant["part_keys"],
             tuple(Requirement(**requirement) for requirement in variant["requirements"]),
             tuple(Stage(**stage) for stage in variant["stages"]),
         )

@@ -68,8 +68,7 @@ static PyObject *deviceCapture(PyObject *self, PyObject *arguments) {
   if (!PyArg_ParseTuple(arguments, "K:capture", &stream))
     return NULL;
   uint64_t capture = 0;
-  sparsec_status_t status =
-      sparsec_stream_capture(((DeviceObject *)self)->handle, (void *)(uintptr_t)stream, &capture);
+  sparsec_status_t status = sparsec_stream_capture(((DeviceObject *)self)->handle, (void *)(uintptr_t)stream, &capture);
   return status ? raiseStatus(stateOf(self), status) : PyLong_FromUnsignedLongLong(capture);
 }
 
