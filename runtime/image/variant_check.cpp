@@ -123,7 +123,9 @@ Status StageChecker::check() {
   if (stage.parameter_count > maxParameters)
     return records.broken(name, " has ", stage.parameter_count, " parameters, at most ", maxParameters,
                           " are expected");
-  if ((stage.flags & ~uint32_t(SPARSEC_STAGE_DEPENDENT_LAUNCH)) != 0)
+  const uint32_t knownFlags =
+      SPARSEC_STAGE_DEPENDENT_LAUNCH | (surroundings.hasStreams ? SPARSEC_STAGE_ADJACENT_COLUMNS : 0);
+  if ((stage.flags & ~knownFlags) != 0)
     return records.unknown("stage flags", stage.flags);
   if (!info.isHost())
     SPARSEC_RETURN_IF_ERROR(checkCuda());

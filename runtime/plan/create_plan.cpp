@@ -99,6 +99,7 @@ Streams streamsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, R
                       .bundle = stage.product_rows / matrix.rowsOfBlock,
                       .stageColumns = stage.tile_k / matrix.columnsOfBlock,
                       .chunkProducts = stage.chunk_products,
+                      .adjacentColumns = (stage.flags & SPARSEC_STAGE_ADJACENT_COLUMNS) != 0,
                       .rowOrder = std::move(order)});
 }
 

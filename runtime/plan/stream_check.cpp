@@ -15,7 +15,7 @@ public:
       : check(check), matrix(matrix), stage(check.stage()), groups(stage.tile_m / matrix.rowsOfBlock),
         consumers(stage.tile_m / stage.consumer_rows), bundle(stage.product_rows / matrix.rowsOfBlock),
         stageColumnCount(stage.tile_k / matrix.columnsOfBlock), bitsPerColumn(stage.consumer_rows / stage.product_rows),
-        all(matrix.blocks) {}
+        areAdjacent((stage.flags & SPARSEC_STAGE_ADJACENT_COLUMNS) != 0), all(matrix.blocks) {}
 
   Status run();
   WindowCounts counts() const { return {windows, columns}; }
@@ -23,6 +23,8 @@ public:
 private:
   Status readSections();
   Status checkColumns(int64_t window);
+  /// With SPARSEC_STAGE_ADJACENT_COLUMNS, the column at place i.
+  Status checkAdjacent(int64_t i) const;
   Status checkWords(int64_t window) const;
   Status checkStream(int64_t window, int64_t consumer);
   Status checkProduct(std::span<const int32_t> blocks, int64_t firstRow);
@@ -31,6 +33,7 @@ private:
   const MatrixShape &matrix;
   const sparsec_stage_info_t &stage;
   const int64_t groups, consumers, bundle, stageColumnCount, bitsPerColumn;
+  const bool areAdjacent;
   int64_t windows = 0, columns = 0;
   std::span<const int32_t> rows, stageOffsets, stageColumns, chunkOffsets, chunkBlocks;
   std::span<const uint32_t> stageProducts;
@@ -72,9 +75,23 @@ Status StreamSectionCheck::checkColumns(int64_t window) {
                           " at ", i, ", but got ", column);
     least = isEnd ? matrix.blockColumns : column + 1;
     count += !isEnd;
+    SPARSEC_RETURN_IF_ERROR(areAdjacent && !isEnd ? checkAdjacent(i) : Status());
   }
   columns += count;
   return {};
+}
+
+Status StreamSectionCheck::checkAdjacent(int64_t i) const {
+  const int32_t column = stageColumns[i];
+  if (i % stageColumnCount == 0)
+    return column % stageColumnCount == 0
+               ? Status()
+               : check.broken(SPARSEC_PLAN_STAGE_COLUMNS, "expects columns from a multiple of ", stageColumnCount,
+                              " on at ", i, ", but got ", column);
+  if (column == stageColumns[i - 1] + 1)
+    return {};
+  return check.broken(SPARSEC_PLAN_STAGE_COLUMNS, "expects column ", stageColumns[i - 1] + 1, " at ", i, ", but got ",
+                      column);
 }
 
 /// Only columns that are there have products.

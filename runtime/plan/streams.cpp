@@ -35,6 +35,12 @@ struct Bounds {
   int64_t stages = 0, chunks = 0;
 };
 
+/// The stages of a window with so many blocks if each has a column of its own.
+int64_t mostStages(const StreamInput &input, int64_t blocks) {
+  const int64_t ofAll = ceilDivide(input.pattern.blockColumns, input.stageColumns);
+  return std::min(input.adjacentColumns ? blocks : ceilDivide(blocks, input.stageColumns), ofAll);
+}
+
 Bounds boundsOf(const StreamInput &input, const std::vector<int32_t> &rows) {
   const int64_t rowsPerConsumer = input.windowRows / input.consumers;
   Bounds bounds;
@@ -47,7 +53,7 @@ Bounds boundsOf(const StreamInput &input, const std::vector<int32_t> &rows) {
       ofWindow += std::exchange(ofConsumer, 0);
     }
     if ((i + 1) % input.windowRows == 0)
-      bounds.stages += ceilDivide(std::min(std::exchange(ofWindow, 0), input.pattern.blockColumns), input.stageColumns);
+      bounds.stages += mostStages(input, std::exchange(ofWindow, 0));
   }
   return bounds;
 }
@@ -70,13 +76,14 @@ public:
 private:
   /// Returns the number of columns.
   int64_t addStages(const std::vector<PlacedBlock> &blocks);
+  int64_t addAdjacentStages(const std::vector<PlacedBlock> &blocks);
   void resizeStages(int64_t count);
   /// Gives each consumer its chunks; returns the number of products. After the stages of the window.
   int64_t addChunks();
   void addBlocks(const std::vector<PlacedBlock> &blocks);
 
   const StreamInput &input;
-  const int64_t chunkSize; // blocks
+  const int64_t chunkSize, bitsPerColumn; // blocks, bits of a consumer's word
   const std::vector<Place> places;
   BlockGatherer gatherer;
   Streams streams;
@@ -84,8 +91,9 @@ private:
 };
 
 StreamBuilder::StreamBuilder(const StreamInput &input, const Bounds &bounds)
-    : input(input), chunkSize(input.chunkProducts * input.bundle), places(placesOf(input)), gatherer(input.pattern),
-      ends(input.consumers) {
+    : input(input), chunkSize(input.chunkProducts * input.bundle),
+      bitsPerColumn(input.windowRows / input.consumers / input.bundle), places(placesOf(input)),
+      gatherer(input.pattern), ends(input.consumers) {
   streams.stageOffsets = streams.chunkOffsets = {0};
   // Memory that nothing touches costs nothing.
   streams.stageColumns.reserve((bounds.stages + 1) * input.stageColumns);
@@ -101,9 +109,8 @@ void StreamBuilder::resizeStages(int64_t count) {
 
 // No processor can predict whether a block begins a column: this function and addBlocks() do without a branch for it.
 int64_t StreamBuilder::addStages(const std::vector<PlacedBlock> &blocks) {
-  const int64_t bitsPerColumn = input.windowRows / input.consumers / input.bundle;
   const int64_t first = streams.stageOffsets.back();
-  resizeStages(first + ceilDivide(std::min(int64_t(blocks.size()), input.pattern.blockColumns), input.stageColumns));
+  resizeStages(first + mostStages(input, int64_t(blocks.size())));
   int32_t *const firstColumn = streams.stageColumns.data() + first * input.stageColumns;
   int64_t columns = 0, inStage = input.stageColumns - 1, words = (first - 1) * input.consumers;
   uint32_t last = noColumn;
@@ -121,6 +128,29 @@ int64_t StreamBuilder::addStages(const std::vector<PlacedBlock> &blocks) {
   }
   // Stages behind these are still empty: the next window has them, or finish() takes them away.
   streams.stageOffsets.push_back(int32_t(first + ceilDivide(columns, input.stageColumns)));
+  return columns;
+}
+
+int64_t StreamBuilder::addAdjacentStages(const std::vector<PlacedBlock> &blocks) {
+  const int64_t first = streams.stageOffsets.back();
+  resizeStages(first + mostStages(input, int64_t(blocks.size())));
+  int64_t columns = 0, stage = first - 1;
+  uint32_t last = noColumn;
+  for (const PlacedBlock &each : blocks) {
+    const uint32_t number = uint32_t(each.column / input.stageColumns);
+    if (std::exchange(last, number) != number) {
+      ++stage;
+      const int64_t begin = number * input.stageColumns;
+      const int64_t end = std::min(begin + input.stageColumns, input.pattern.blockColumns);
+      std::iota(&streams.stageColumns[stage * input.stageColumns],
+                &streams.stageColumns[stage * input.stageColumns] + (end - begin), int32_t(begin));
+      columns += end - begin;
+    }
+    const Place &place = places[each.place];
+    const int64_t bit = each.column % input.stageColumns * bitsPerColumn + place.bit;
+    streams.stageProducts[stage * input.consumers + place.consumer] |= 1u << bit;
+  }
+  streams.stageOffsets.push_back(int32_t(stage + 1));
   return columns;
 }
 
@@ -156,7 +186,7 @@ void StreamBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
 
 void StreamBuilder::add(const int32_t *rows) {
   const std::vector<PlacedBlock> &blocks = gatherer.gather(rows, input.windowRows);
-  streams.columnCounts.push_back(int32_t(addStages(blocks)));
+  streams.columnCounts.push_back(int32_t(input.adjacentColumns ? addAdjacentStages(blocks) : addStages(blocks)));
   streams.productCounts.push_back(int32_t(addChunks()));
   addBlocks(blocks);
 }

@@ -11,11 +11,12 @@ namespace sparsec::runtime {
 
 struct StreamInput {
   BlockPattern pattern;
-  int64_t windowRows;    // block rows of a window: a multiple of consumers * bundle
-  int64_t consumers;     // of a CTA: they have equal shares of a window's rows
-  int64_t bundle;        // block rows of a product
-  int64_t stageColumns;  // of X; times the products of a consumer for one column: at most 32
-  int64_t chunkProducts; // products of a chunk
+  int64_t windowRows;           // block rows of a window: a multiple of consumers * bundle
+  int64_t consumers;            // of a CTA: they have equal shares of a window's rows
+  int64_t bundle;               // block rows of a product
+  int64_t stageColumns;         // of X; times the products of a consumer for one column: at most 32
+  int64_t chunkProducts;        // products of a chunk
+  bool adjacentColumns = false; // see SPARSEC_STAGE_ADJACENT_COLUMNS
   RowOrder rowOrder = {};
 };
 

@@ -29,7 +29,7 @@ std::string inspect(const LaunchInfoBuilder &info) {
 TEST(Inspect, AttentionAsText) {
   LaunchInfoBuilder info = cudaAttention();
   std::string text = inspect(info);
-  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 4.5, compiled by sparsec test\n"
+  EXPECT_THAT(text, HasSubstr("image 0: sm_90a, launch info 4.6, compiled by sparsec test\n"
                               "  kernel attention (attention)\n"
                               "    q            query                  tensor<?x?x?x64xbf16>\n"
                               "    k            key                    tensor<?x?x?x64xbf16>\n"
@@ -122,11 +122,16 @@ TEST(Inspect, Streams) {
   EXPECT_THAT(text, HasSubstr("      streams        consumers of 128 rows, products of 64, chunks of 4 products\n"));
   EXPECT_THAT(text, HasSubstr("plan section stage columns\n"));
   EXPECT_THAT(inspect(cudaLinear()), ::testing::Not(HasSubstr("streams")));
+  LaunchInfoBuilder adjacent = linearWithStreams();
+  adjacent.stages[streamStage].flags = SPARSEC_STAGE_ADJACENT_COLUMNS;
+  EXPECT_THAT(inspect(adjacent), HasSubstr("chunks of 4 products, adjacent columns\n"));
   auto images = run::readImages(bytesOf(makeCubin(info.build())));
   ASSERT_TRUE(bool(images));
   std::string json;
   llvm::raw_string_ostream(json) << run::describeImages(*images);
-  EXPECT_THAT(json, HasSubstr(R"("streams":{"chunk_products":4,"consumer_rows":128,"product_rows":64})"));
+  EXPECT_THAT(
+      json,
+      HasSubstr(R"("streams":{"adjacent_columns":false,"chunk_products":4,"consumer_rows":128,"product_rows":64})"));
 }
 
 TEST(Inspect, Sequences) {

@@ -296,6 +296,19 @@ TEST_F(DamagedPlan, StreamsOfBundles) {
   refusesWord("chunk blocks of variant 0: expects all 9 blocks", SPARSEC_PLAN_CHUNK_BLOCKS, 1, minusOne);
 }
 
+/// Kernels copy the columns of a stage at once, from the first one on.
+TEST_F(DamagedPlan, StreamsOfAdjacentColumns) {
+  LaunchInfoBuilder info = linearWithStreams();
+  info.stages[streamStage].flags = SPARSEC_STAGE_ADJACENT_COLUMNS;
+  loadWithPattern(info, 0);
+  setPattern({{0, 1}, {0, 3}, {0, 1}, {3, 2}, {1}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  good = savePlan();
+  refusesWord("stage columns of variant 0: expects column 1 at 1, but got 2", SPARSEC_PLAN_STAGE_COLUMNS, 1, 2);
+  refusesWord("stage columns of variant 0: expects columns from a multiple of 2 on at 0, but got 1",
+              SPARSEC_PLAN_STAGE_COLUMNS, 0, 1);
+}
+
 /// Streams need a K that is a multiple of the block columns.
 TEST_F(DamagedPlan, StreamsOfAnotherDepth) {
   saveWith(linearWithStreams());

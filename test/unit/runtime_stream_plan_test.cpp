@@ -51,6 +51,13 @@ TEST(StreamImage, FieldsAreChecked) {
   EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].product_rows = 128; }));
 }
 
+TEST(StreamImage, OnlyStreamsHaveAdjacentColumns) {
+  constexpr uint32_t flag = SPARSEC_STAGE_ADJACENT_COLUMNS;
+  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].flags = flag; }));
+  EXPECT_STATUS(parseChanged([](auto &i) { i.stages[0].flags = flag; }), SPARSEC_STATUS_INVALID_IMAGE,
+                "unknown stage flags");
+}
+
 TEST(StreamImage, SectionsAndCostsAreChecked) {
   struct {
     const char *message;
@@ -130,6 +137,17 @@ TEST_F(StreamPlan, OfAStaticPattern) {
   // 4 columns and 7 products, 2 and 2, and the overhead: costs of 1100 and 500.
   EXPECT_DOUBLE_EQ(info.balance, (11 + 5) / 2.0 / 11);
   EXPECT_EQ(planInfo(1).windows + planInfo(1).columns, 0) << "the next variant has none";
+}
+
+TEST_F(StreamPlan, OfAdjacentColumns) {
+  LaunchInfoBuilder info = linearWithStreams();
+  info.stages[streamStage].flags = SPARSEC_STAGE_ADJACENT_COLUMNS;
+  load(info);
+  setPattern({{1}, {}, {3}, {}, {}});
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_STAGE_COLUMNS, 6), (std::vector<int32_t>{0, 1, 2, 3, -1, -1}));
+  EXPECT_EQ(section<uint32_t>(SPARSEC_PLAN_STAGE_PRODUCTS, 6), (std::vector<uint32_t>{0b0100, 0, 0, 0b0100, 0, 0}));
+  EXPECT_EQ(planInfo().columns, 4);
 }
 
 TEST_F(StreamPlan, BundlesRowsOfAProduct) {

@@ -23,13 +23,14 @@ struct Shape {
   int64_t windowRows() const { return consumers * productsPerColumn * bundle; }
 };
 
-Streams streamsOf(const Pattern &pattern, const Shape &shape, bool mayReorderRows = false) {
+Streams streamsOf(const Pattern &pattern, const Shape &shape, bool mayReorderRows = false, bool areAdjacent = false) {
   return makeStreams({pattern.view(),
                       shape.windowRows(),
                       shape.consumers,
                       shape.bundle,
                       shape.stageColumns,
                       shape.chunkProducts,
+                      areAdjacent,
                       {mayReorderRows, {}}});
 }
 
@@ -127,8 +128,23 @@ void expectSizes(const Streams &streams, const Shape &shape) {
             (int64_t(streams.chunkOffsets.back()) + 1) * shape.chunkProducts * shape.bundle);
 }
 
-/// The columns of a window ascend, are those of its blocks, and fill its stages from the first one on.
-void expectColumns(const Streams &streams, const Pattern &pattern, const Shape &shape, int64_t window) {
+/// The columns that are in the same parts of `count` adjacent ones as those given, which ascend.
+std::vector<int32_t> allOfStages(const std::vector<int32_t> &columns, int64_t blockColumns, int64_t count) {
+  std::vector<int32_t> all;
+  int64_t last = -1;
+  for (int32_t column : columns) {
+    const int64_t number = column / count;
+    for (int64_t each = number * count; number != last && each < std::min((number + 1) * count, blockColumns); ++each)
+      all.push_back(int32_t(each));
+    last = number;
+  }
+  return all;
+}
+
+/// The columns of a window ascend, are those of its blocks, and fill its stages from the first one on. If they are
+/// adjacent, they are all columns of the stages that have one of its blocks.
+void expectColumns(const Streams &streams, const Pattern &pattern, const Shape &shape, int64_t window,
+                   bool areAdjacent) {
   std::vector<int32_t> expected;
   for (int64_t place = 0; place < shape.windowRows(); ++place)
     if (const int32_t row = streams.rows[window * shape.windowRows() + place]; row >= 0)
@@ -136,6 +152,8 @@ void expectColumns(const Streams &streams, const Pattern &pattern, const Shape &
                       pattern.colIdx.begin() + pattern.rowPtr[row + 1]);
   std::sort(expected.begin(), expected.end());
   expected.erase(std::unique(expected.begin(), expected.end()), expected.end());
+  if (areAdjacent)
+    expected = allOfStages(expected, pattern.blockColumns, shape.stageColumns);
   EXPECT_EQ(streams.columnCounts[window], int32_t(expected.size()));
   expected.resize((expected.size() + shape.stageColumns - 1) / shape.stageColumns * shape.stageColumns, -1);
   const auto begin = streams.stageColumns.begin();
@@ -172,8 +190,8 @@ std::vector<Visit> visitsOf(const Pattern &pattern) {
 }
 
 /// Walks give exactly the blocks of the matrix, in the order that the sections promise.
-void expectRight(const Pattern &pattern, const Shape &shape, bool mayReorderRows) {
-  const Streams streams = streamsOf(pattern, shape, mayReorderRows);
+void expectRight(const Pattern &pattern, const Shape &shape, bool mayReorderRows, bool areAdjacent) {
+  const Streams streams = streamsOf(pattern, shape, mayReorderRows, areAdjacent);
   ASSERT_FALSE(streams.isEmpty());
   expectRows(streams, pattern, shape);
   expectSizes(streams, shape);
@@ -183,7 +201,7 @@ void expectRight(const Pattern &pattern, const Shape &shape, bool mayReorderRows
   const Walk walk(streams, shape);
   std::vector<Visit> all;
   for (int64_t window = 0; window < streams.count(); ++window) {
-    expectColumns(streams, pattern, shape, window);
+    expectColumns(streams, pattern, shape, window, areAdjacent);
     int64_t products = 0;
     for (int64_t consumer = 0; consumer < shape.consumers; ++consumer) {
       const std::vector<Visit> visits = walk.visits(window, consumer);
@@ -208,10 +226,11 @@ TEST(Streams, WalksGiveTheBlocksOfThePattern) {
   for (const Shape &shape : shapes)
     for (auto [blockRows, blockColumns] : {std::pair<int64_t, int64_t>{1, 1}, {7, 1}, {8, 40}, {23, 64}, {53, 131}})
       for (double density : {0.0, 0.02, 0.2, 0.7, 1.0})
-        for (bool mayReorderRows : {false, true}) {
+        for (int choices = 0; choices < 4; ++choices) {
           SCOPED_TRACE(testing::Message() << "shape " << &shape - shapes << ", " << blockRows << " x " << blockColumns
-                                          << ", " << density << ", " << mayReorderRows);
-          expectRight(Pattern::random(blockRows, blockColumns, density, 0.2, ++seed), shape, mayReorderRows);
+                                          << ", " << density << ", " << choices);
+          expectRight(Pattern::random(blockRows, blockColumns, density, 0.2, ++seed), shape,
+                      /*mayReorderRows=*/(choices & 1) != 0, /*areAdjacent=*/(choices & 2) != 0);
           if (HasFailure())
             return;
         }
@@ -231,7 +250,8 @@ TEST(Streams, OfWideMatrices) {
       row.erase(std::unique(row.begin(), row.end()), row.end());
       std::shuffle(row.begin(), row.end(), random);
     }
-    expectRight(Pattern(blockColumns, rows), {3, 4, 1, 8, 8}, false);
+    expectRight(Pattern(blockColumns, rows), {3, 4, 1, 8, 8}, /*mayReorderRows=*/false, /*areAdjacent=*/false);
+    expectRight(Pattern(blockColumns, rows), {3, 4, 1, 8, 8}, /*mayReorderRows=*/false, /*areAdjacent=*/true);
   }
 }
 
@@ -249,6 +269,16 @@ TEST(Streams, AnExample) {
   EXPECT_EQ(streams.chunkBlocks,
             (std::vector<int32_t>{1, 2, -1, 3, 0, -1, -1, -1, -1, 4, -1, -1, 5, -1, -1, -1, -1, -1, -1, -1}));
   EXPECT_EQ(streams.columnCount(), 4);
+}
+
+TEST(Streams, AnExampleWithAdjacentColumns) {
+  // The pattern of the example before: column 9 is in a stage with column 10, which is not there.
+  const Pattern pattern(10, {{8, 0}, {0, 3}, {}, {3}, {9}});
+  const Streams streams = streamsOf(pattern, {2, 1, 2, 3, 2}, /*mayReorderRows=*/false, /*areAdjacent=*/true);
+  EXPECT_EQ(streams.stageOffsets, (std::vector<int32_t>{0, 3, 4}));
+  EXPECT_EQ(streams.stageColumns, (std::vector<int32_t>{0, 1, 2, 3, 4, 5, 6, 7, 8, 9, -1, -1, -1, -1, -1}));
+  EXPECT_EQ(streams.stageProducts, (std::vector<uint32_t>{0b001, 0, 0b001, 0b001, 0b100, 0, 0b001, 0, 0, 0}));
+  EXPECT_EQ(streams.columnCount(), 10);
 }
 
 /// The last bit of a word is a product too.

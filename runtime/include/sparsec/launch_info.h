@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 5
+#define SPARSEC_LAUNCH_INFO_MINOR 6
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -603,6 +603,9 @@ typedef struct sparsec_stage_info_s {
 typedef enum sparsec_stage_flag_e {
   /* The kernel waits by itself for the stage before it (griddepcontrol.wait), so the runtime may launch it early. */
   SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
+  /* Only with streams: the columns of a stage of X follow one another, and the first is a multiple of their number. The
+   * kernel copies them at once. */
+  SPARSEC_STAGE_ADJACENT_COLUMNS = 2,
 } sparsec_stage_flag_t;
 
 typedef struct sparsec_parameter_info_s {

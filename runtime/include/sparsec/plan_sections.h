@@ -54,7 +54,8 @@ typedef enum sparsec_plan_section_e {
   /* int32[windows + 1]: window w has the stages [offsets[w], offsets[w + 1]). */
   SPARSEC_PLAN_STAGE_OFFSETS = 9,
   /* int32[c * stages + c]: the block columns of each stage. They ascend over a window. -1: no column; a copy from there
-   * brings zeros. Only the end of a window's last stage has none. A reader may load one stage more than there are. */
+   * brings zeros. Only the end of a window's last stage has none. A reader may load one stage more than there are. With
+   * SPARSEC_STAGE_ADJACENT_COLUMNS a stage has the columns [c * i, c * i + c) that are there. */
   SPARSEC_PLAN_STAGE_COLUMNS = 10,
   /* uint32[consumers * stages + consumers]: the word consumers * s + i is that of consumer i in stage s. Its bit
    * j * p + r says whether there is a product of column j of the stage and row r. A reader may load one stage more than

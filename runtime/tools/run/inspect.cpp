@@ -202,6 +202,10 @@ static llvm::json::Object describeArgument(const KernelView &view, uint32_t numb
   return object;
 }
 
+static bool hasAdjacentColumns(const sparsec_stage_info_t &stage) {
+  return (stage.flags & SPARSEC_STAGE_ADJACENT_COLUMNS) != 0;
+}
+
 static llvm::json::Object describeStage(const KernelView &view, const sparsec_stage_info_t &stage) {
   auto measured = [&](uint32_t value) -> llvm::json::Value {
     return view.image.isMeasured() ? llvm::json::Value(value) : nullptr;
@@ -228,7 +232,8 @@ static llvm::json::Object describeStage(const KernelView &view, const sparsec_st
   if (stage.consumer_rows != 0)
     object["streams"] = llvm::json::Object{{"consumer_rows", stage.consumer_rows},
                                            {"product_rows", stage.product_rows},
-                                           {"chunk_products", stage.chunk_products}};
+                                           {"chunk_products", stage.chunk_products},
+                                           {"adjacent_columns", hasAdjacentColumns(stage)}};
   return object;
 }
 
@@ -358,8 +363,9 @@ static void printStage(llvm::raw_ostream &stream, const KernelView &view, const 
   if (const std::string panels = describePanels(view, stage); !panels.empty())
     line("tile panels", panels);
   if (stage.consumer_rows != 0)
-    line("streams", fmt::format("consumers of {} rows, products of {}, chunks of {} products", stage.consumer_rows,
-                                stage.product_rows, stage.chunk_products));
+    line("streams",
+         fmt::format("consumers of {} rows, products of {}, chunks of {} products{}", stage.consumer_rows,
+                     stage.product_rows, stage.chunk_products, hasAdjacentColumns(stage) ? ", adjacent columns" : ""));
   if (view.info.target_kind == SPARSEC_TARGET_CUDA) {
     std::string residents = fmt::format("{} CTAs per SM", stage.ctas_per_sm);
     if (stage.ctas_per_sm == 0)
