@@ -55,7 +55,7 @@ def LowerToTilesPass : Pass<"sparsec-lower-to-tiles", "::mlir::ModuleOp"> {
     `sparsec.spgemm` have roles from the start. The kernel op stays as the description of the interface.
   }];
   let dependentDialects = ["::sparsec::SparsecDialect", "::mlir::gpu::GPUDialect", "::mlir::arith::ArithDialect",
-                           "::mlir::scf::SCFDialect"];
+                           "::mlir::math::MathDialect", "::mlir::scf::SCFDialect"];
 }
 
 def PipelineStagesPass : Pass<"sparsec-pipeline-stages", "::sparsec::ProgramOp"> {

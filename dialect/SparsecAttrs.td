@@ -154,8 +154,9 @@ def Sparsec_ScheduleAttr : Sparsec_Attr<"Schedule", "schedule"> {
       row. `windows`: each of the `consumers_m` consumers has a block row of its own, and the tile loads every column of
       X that one of them needs once. Such a schedule needs the window sections of a plan (plan_sections.h). `streams`:
       each consumer has several block rows. A stage of X has `tile_k / c` columns of the window, and each consumer has a
-      stream of blocks. Products are transposed: a consumer multiplies a part of X^T by the transpose of a block. Such a
-      schedule needs the stream sections of a plan.
+      stream of blocks. With wgmma products are transposed: a consumer multiplies a part of X^T by the transpose of a
+      block. With mma_sync each consumer copies its own blocks by cp.async. Such a schedule needs the stream sections of
+      a plan.
     - `block_stages`: the slots of the ring of blocks; with `streams`, those of each consumer. `stages` are those of X.
       0 with `blocks`.
 

@@ -112,6 +112,21 @@ void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange ini
     ensureTerminator(*state.regions.front(), builder, state.location);
 }
 
+static constexpr int64_t warpsOfWarpgroup = 4;
+
+int64_t RoleOp::getWarpgroups(int64_t tiles) {
+  int64_t groups = tiles * int64_t(getCount());
+  switch (getUnit()) {
+  case RoleUnit::warpgroup:
+    return groups;
+  case RoleUnit::warp:
+    return groups / warpsOfWarpgroup;
+  case RoleUnit::thread:
+    return 1;
+  }
+  llvm_unreachable("all units are covered");
+}
+
 LogicalResult RoleOp::verify() {
   // role_c1
   if (int64_t(getCount()) < 1 || (getUnit() == RoleUnit::thread && int64_t(getCount()) != 1))
@@ -178,16 +193,21 @@ static std::pair<int64_t, int64_t> shapeOf(Type sum) {
   return {accumulator.getRows(), accumulator.getColumns()};
 }
 
+/// The elements of an operand along the result, and along K. Fragments, and views with `k`, have K as columns.
+static std::pair<int64_t, int64_t> extentsOf(Type operand) {
+  if (auto fragment = dyn_cast<FragmentType>(operand))
+    return {fragment.getRows(), fragment.getColumns()};
+  auto view = cast<ViewType>(operand);
+  std::pair<int64_t, int64_t> extents = {view.getRows(), view.getColumns()};
+  if (view.getMajor() == Major::mn)
+    std::swap(extents.first, extents.second);
+  return extents;
+}
+
 LogicalResult ProductOp::verify() {
-  ViewType b = getB().getType();
-  bool isTransposed = b.getMajor() == Major::k;
-  int64_t depth = isTransposed ? b.getColumns() : b.getRows(), columns = isTransposed ? b.getRows() : b.getColumns();
-  auto view = dyn_cast<ViewType>(getA().getType());
-  auto fragment = dyn_cast<FragmentType>(getA().getType());
-  int64_t rows = view ? view.getRows() : fragment.getRows();
-  int64_t depthOfA = view ? view.getColumns() : fragment.getColumns();
-  if (view && view.getMajor() == Major::mn)
-    std::swap(rows, depthOfA);
+  Type b = getB().getType();
+  auto [rows, depthOfA] = extentsOf(getA().getType());
+  auto [columns, depth] = extentsOf(b);
   // product_c1
   bool fits = depthOfA == depth && shapeOf(getType()) == std::pair(rows, columns) &&
               (!getAccumulator() || shapeOf(getAccumulator().getType()) == std::pair(rows, columns));
@@ -202,8 +222,9 @@ LogicalResult ProductOp::verify() {
   if (int64_t(getDepth()) < 1 || int64_t(getDepth()) > depth)
     return emitOpError("expects a depth from 1 to ") << depth << ", but got " << getDepth();
   // product_c3
-  if (bool(view) != bool(getACursor()))
-    return emitOpError("expects a cursor for a view as A, and none for a fragment");
+  bool isViewOfA = isa<ViewType>(getA().getType()), isViewOfB = isa<ViewType>(b);
+  if (isViewOfA != bool(getACursor()) || isViewOfB != bool(getBCursor()))
+    return emitOpError("expects a cursor for a view, and none for a fragment");
   // product_c4
   auto program = (*this)->getParentOfType<ProgramOp>();
   bool isPending = isa<PendingType>(getType());
@@ -215,8 +236,14 @@ LogicalResult ProductOp::verify() {
     return emitOpError("expects columns to be a multiple of 8 that divides the ")
            << columns << " of a pending accumulator, but got " << *part;
   // product_c6
-  if (getCondition() && !(isPending && getAccumulator()))
-    return emitOpError("expects a condition only for a pending product with an accumulator");
+  if (getCondition() && !getAccumulator())
+    return emitOpError("expects a condition only for a product with an accumulator");
+  // product_c7
+  if (!isViewOfB && (isPending || isViewOfA))
+    return emitOpError("expects a fragment as B only with mma_sync and a fragment as A");
+  auto load = getB().getDefiningOp<LoadFragmentOp>();
+  if (load && !load.getAsB())
+    return emitOpError("expects a fragment as B to be loaded as_b");
   return success();
 }
 
@@ -231,6 +258,10 @@ LogicalResult LoadFragmentOp::verify() {
       view.getElementType() != fragment.getElementType())
     return emitOpError("expects a fragment of M x K for a view of M x K (k) or K x M (mn), but got ")
            << fragment << " of " << view;
+  // load_fragment_c2
+  auto program = (*this)->getParentOfType<ProgramOp>();
+  if (getAsB() && program && program.getSchedule().getInstruction() != Instruction::mma_sync)
+    return emitOpError("expects as_b only with mma_sync");
   return success();
 }
 
@@ -489,6 +520,14 @@ LogicalResult ReleaseOp::verify() {
 LogicalResult WaitOp::verify() {
   // wait_c1
   return verifyMessages(*this, getRing(), getResultTypes());
+}
+
+LogicalResult BarrierOp::verify() {
+  // barrier_c1
+  auto role = (*this)->getParentOfType<RoleOp>();
+  if (getGroup() && role && role.getUnit() != RoleUnit::warp)
+    return emitOpError("expects a role of warps for a barrier of a group");
+  return success();
 }
 
 LogicalResult AwaitCopiesOp::verify() {

@@ -35,7 +35,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     The region's arguments are the kernel's arguments, inputs then results. `kernel` names the `sparsec.kernel`,
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
     row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. A program
-    of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges.
+    of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. One with
+    `adjacent_columns` needs a plan by streams whose stages have adjacent block columns.
     `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
 
     Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by
@@ -44,7 +45,7 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
     I64Attr:$variant, I64Attr:$alignment, OptionalAttr<I64Attr>:$most_panels, UnitAttr:$split,
-    OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$tile_bytes);
+    UnitAttr:$adjacent_columns, OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;
@@ -229,8 +230,9 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
     the CTA in their order. Roles of one thread that follow one another share a warpgroup, in which each has a warp and
     is its first thread. If a CTA has several tiles side by side, each tile has its own groups. Such a program has one
-    role of one thread, and each tile has a warp of it. A role of warps is the only one of its program. `registers` per
-    thread by setmaxnreg, 0 leaves the compiler's count.
+    role of one thread, and each tile has a warp of it. A role of warps is the only one of its program, or the first one
+    before roles of one thread, and then fills whole warpgroups. `registers` per thread by setmaxnreg, 0 leaves the
+    compiler's count.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {
@@ -242,7 +244,7 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let hasVerifier = 1;
   let extraClassDeclaration = [{
     /// Warpgroups that the role takes for `tiles` tiles side by side, maybe together with others.
-    int64_t getWarpgroups(int64_t tiles) { return getUnit() == RoleUnit::warpgroup ? tiles * int64_t(getCount()) : 1; }
+    int64_t getWarpgroups(int64_t tiles);
     /// How many of these roles share the warpgroup of the first one.
     static size_t countSharers(::mlir::ArrayRef<RoleOp> roles);
     int64_t getThreadsOfGroup() { return static_cast<int64_t>(getUnit()); }
@@ -367,9 +369,9 @@ def Sparsec_ViewOrFragment : AnyTypeOf<[Sparsec_ViewType, Sparsec_FragmentType]>
 def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> {
   let summary = "Issues accumulator + A B over the depth of one slot.";
   let description = [{
-    A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or for A a
-    fragment in registers. Without an accumulator the sum starts at zero. `depth` is the number of K elements that
-    count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
+    A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or fragments
+    in registers. With mma.sync B may be a fragment of N x K that was loaded `as_b`, if A is a fragment too. Without an
+    accumulator the sum starts at zero. `depth` is the number of K elements that count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
     accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
     instruction has all columns of the accumulator, or `columns` of them. If a condition does not hold, the result is
     the accumulator. All threads of the group have the same condition.
@@ -379,12 +381,12 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
         : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
     ```
   }];
-  let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewType:$b,
-    Sparsec_CursorType:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition, I64Attr:$depth,
+  let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
+    Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition, I64Attr:$depth,
     OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
-    $a (`[` $a_cursor^ `]`)? `,` $b `[` $b_cursor `]` (`,` $accumulator^)? (`if` $condition^)? attr-dict
+    $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)? (`if` $condition^)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
   // An instruction has all columns.
@@ -398,15 +400,16 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
 }
 
 def Sparsec_LoadFragmentOp : Sparsec_Op<"load_fragment", [Pure]> {
-  let summary = "Loads an A operand from shared memory into registers.";
+  let summary = "Loads an operand from shared memory into registers.";
   let description = [{
-    The view in the slot of the cursor, by ldmatrix: M x K (`k`), or with wgmma also K x M (`mn`).
+    The view in the slot of the cursor, by ldmatrix: M x K (`k`) or K x M (`mn`). With `as_b` its registers are in the
+    order of the B operand of mma.sync, of which M are the columns.
 
     ```mlir
     %a = sparsec.load_fragment %queries[%c] : <64, 128, bf16, k> -> <64, 128, bf16>
     ```
   }];
-  let arguments = (ins Sparsec_ViewType:$view, Sparsec_CursorType:$cursor);
+  let arguments = (ins Sparsec_ViewType:$view, Sparsec_CursorType:$cursor, UnitAttr:$as_b);
   let results = (outs Sparsec_FragmentType:$result);
   let assemblyFormat = "$view `[` $cursor `]` attr-dict `:` type($view) `->` type($result)";
   let hasVerifier = 1;
@@ -471,11 +474,12 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
     these rows of the buffer, and all without it. `columns` is a number of columns that the copy fills, and all without
     it. They begin `at` a place that is known only at run time: rows are counted from there, columns begin there.
 
-    The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. They can
-    also gather the depth of a buffer of A or of X from several places. A buffer of A with n times the columns of a
-    block takes n blocks that follow one another in the list; there are then n `block_columns`. With `parts` the
-    dimension `part_dimension` of the buffer has equal parts: the first begins at the coordinate, the others at `parts`.
-    The blocks of a transposed matrix do not follow one another: those behind the first are `parts` of dimension 0.
+    The threads of a role of warps share a copy, and each waits for its own part by `sparsec.await_copies`. Beside other
+    roles, the threads of one warp share it. A role of warps that is alone can also gather the depth of a buffer of A or
+    of X from several places. A buffer of A with n times the columns of a block takes n blocks that follow one another
+    in the list; there are then n `block_columns`. With `parts` the dimension `part_dimension` of the buffer has equal
+    parts: the first begins at the coordinate, the others at `parts`. The blocks of a transposed matrix do not follow
+    one another: those behind the first are `parts` of dimension 0.
 
     With `lines` a block whose rows have 64 bytes is copied as lines of 128 bytes, two rows each, which takes half as
     many requests to memory. In the swizzle of 128 bytes, rows 2 i and 2 i + 1 then change places where bit 3 of the row
@@ -508,11 +512,15 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
 def Sparsec_BarrierOp : Sparsec_Op<"barrier"> {
   let summary = "All threads of the CTA wait for one another, and see what each of them has written to shared memory.";
   let description = [{
+    With `group` so do those of a group, which is a warp.
+
     ```mlir
-    sparsec.barrier
+    sparsec.barrier {group}
     ```
   }];
+  let arguments = (ins UnitAttr:$group);
   let assemblyFormat = "attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sparsec_CopyGroupOp : Sparsec_Op<"copy_group", [SingleBlock, NoTerminator]> {

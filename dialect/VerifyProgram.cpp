@@ -130,12 +130,22 @@ LogicalResult SharedMemoryRanges::verify() {
 
 } // namespace
 
-/// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA.
+/// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA. Beside roles
+/// of one thread, the warps may share rings with them, and wait for their own warp by its barrier.
 static LogicalResult verifyWarps(RoleOp role) {
+  constexpr int64_t warpsOfWarpgroup = 4;
   auto program = cast<ProgramOp>(role->getParentOp());
-  // program_c5
-  if (!llvm::hasSingleElement(program.getBody().getOps<RoleOp>()))
-    return role.emitOpError("expects a role of warps to be the only role of its program");
+  auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
+  if (roles.size() > 1) {
+    bool isBesideThreads = role == roles.front() && llvm::all_of(llvm::drop_begin(roles), [](RoleOp other) {
+                             return other.getUnit() == RoleUnit::thread;
+                           });
+    // program_c5
+    if (!isBesideThreads || int64_t(role.getCount()) % warpsOfWarpgroup != 0)
+      return role.emitOpError("expects a role of warps to be the only role of its program, or to have whole warpgroups "
+                              "and to come before roles of one thread");
+    return success();
+  }
   // program_c6
   auto walk = role.walk([](Operation *op) {
     if (!isa<AcquireOp, PostOp, WaitOp, ReleaseOp>(op))

@@ -134,7 +134,7 @@ static void describeSchedule(ScheduleAttr attribute, sparsec_stage_info_t &info)
   info.group_m = attribute.getGroupM();
   if (attribute.getWalk() == Walk::streams) {
     info.consumer_rows = info.tile_m / uint32_t(attribute.getConsumersM());
-    info.product_rows = StreamShape::productRows;
+    info.product_rows = productRows(toSchedule(attribute).instruction);
     info.chunk_products = StreamShape::chunkProducts;
   }
 }
@@ -213,6 +213,8 @@ static FailureOr<StageRecord> describeStage(LLVM::LLVMFuncOp function) {
   stage.info.cluster = stage.info.ctas_per_sm = stage.info.concurrent_tiles = 1;
   if (auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule"))
     describeSchedule(schedule, stage.info);
+  if (function->hasAttr("sparsec.adjacent_columns"))
+    stage.info.flags = SPARSEC_STAGE_ADJACENT_COLUMNS;
   stage.info.tile_m = getIntegerOr(function, "sparsec.tile_m", stage.info.tile_m);
   stage.info.tile_n = getIntegerOr(function, "sparsec.tile_n", stage.info.tile_n);
   stage.info.tile_k = getIntegerOr(function, "sparsec.tile_k", stage.info.tile_k);

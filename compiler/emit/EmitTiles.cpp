@@ -38,8 +38,10 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  // ptxas takes the register budget at entry from the schedule, or from the number of CTAs on an SM.
-  if (schedule.getInstruction() == Instruction::mma_sync && schedule.getConsumerRegisters() != 0)
+  // ptxas takes the register budget at entry from the schedule, or from the number of CTAs on an SM. Roles that share
+  // the registers of a CTA have the same number at entry.
+  bool isOneRole = schedule.getInstruction() == Instruction::mma_sync && schedule.getProducerRegisters() == 0;
+  if (isOneRole && schedule.getConsumerRegisters() != 0)
     function->setAttr(NVVM::NVVMDialect::getMaxnregAttrName(), b.getI32IntegerAttr(schedule.getConsumerRegisters()));
   else
     function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(), b.getI32IntegerAttr(schedule.getCtasPerSm()));
@@ -54,6 +56,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
     function->setAttr("sparsec.most_panels", panels);
   if (program.getSplit())
     function->setAttr("sparsec.split", b.getUnitAttr());
+  if (program.getAdjacentColumns())
+    function->setAttr("sparsec.adjacent_columns", b.getUnitAttr());
   function->setAttr("sparsec.shared_memory", program.getSharedMemoryAttr());
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }

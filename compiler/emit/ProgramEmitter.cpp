@@ -6,6 +6,7 @@
 #include "ampere/AmpereOps.h"
 #include "hopper/HopperOps.h"
 
+#include "mlir/Dialect/Math/IR/Math.h"
 #include "mlir/IR/IRMapping.h"
 #include "llvm/ADT/TypeSwitch.h"
 
@@ -37,11 +38,10 @@ ProgramEmitter::~ProgramEmitter() = default;
 void ProgramEmitter::emit(FamilyOps &ops) {
   family = &ops;
   auto roles = llvm::to_vector(context.program.getBody().getOps<RoleOp>());
-  if (roles.front().getUnit() == RoleUnit::warp)
+  if (roles.size() == 1 && roles.front().getUnit() == RoleUnit::warp)
     return emitWarps(roles.front());
   initBarriers();
   warpgroup = ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 7));
-  threadInGroup = b.bitAnd(context.thread, threadsOfWarpgroup - 1);
   emitRolesFrom(roles, /*firstWarpgroup=*/0);
   // A CTA must not exit while others of its cluster may still write into its shared memory or arrive at its barriers.
   if (context.schedule.getCluster() > 1)
@@ -50,6 +50,7 @@ void ProgramEmitter::emit(FamilyOps &ops) {
 
 /// All warps of the CTA are groups of one role.
 void ProgramEmitter::emitWarps(RoleOp role) {
+  isOnlyRole = true;
   tileOfCta = b.i32(0);
   makeRings(tileOfCta);
   threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
@@ -70,7 +71,8 @@ void ProgramEmitter::initBarriers() {
     for (int64_t tile = 0; tile < int64_t(context.schedule.getConcurrentTiles()); ++tile) {
       makeRings(b.i32(tile));
       for (RingOp ring : context.program.getBody().getOps<RingOp>())
-        ringOf(ring).initBarriers(releasesOf(ring) * releasingCtas(ring));
+        if (ring.getBarrierOffset())
+          ringOf(ring).initBarriers(releasesOf(ring) * releasingCtas(ring));
     }
     ptx::mbarrierInitFence(b);
     IssueBeginOp issue;
@@ -88,15 +90,16 @@ void ProgramEmitter::initBarriers() {
 int64_t ProgramEmitter::releasesOf(RingOp ring) {
   if (std::optional<uint64_t> releases = ring.getReleases())
     return *releases;
-  int64_t groups = 0;
+  int64_t releases = 0;
   for (RoleOp role : context.program.getBody().getOps<RoleOp>()) {
-    bool releases = role.walk([&](ReleaseOp op) {
-                          return op.getRing() == ring.getResult() ? WalkResult::interrupt() : WalkResult::advance();
-                        })
-                        .wasInterrupted();
-    groups += releases ? role.getCount() : 0;
+    bool isReleasing = role.walk([&](ReleaseOp op) {
+                             return op.getRing() == ring.getResult() ? WalkResult::interrupt() : WalkResult::advance();
+                           })
+                           .wasInterrupted();
+    bool byWarps = role.getUnit() == RoleUnit::warpgroup && areThreadsReading(ring);
+    releases += isReleasing ? int64_t(role.getCount()) * (byWarps ? warpsOfWarpgroup : 1) : 0;
   }
-  return areThreadsReading(ring) ? groups * warpsOfWarpgroup : groups;
+  return releases;
 }
 
 /// Whether threads read the slots of a ring themselves. All warps of a group then release a slot, because no matrix
@@ -134,6 +137,13 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
       });
 }
 
+int64_t ProgramEmitter::threadsOfCopy() { return isOnlyRole ? threadsOfWarps(context.schedule) : threadsOfWarp; }
+
+/// Roles of one thread compute their number in their warpgroup.
+int64_t ProgramEmitter::threadsOfGroup(RoleOp role) {
+  return role.getUnit() == RoleUnit::warp ? threadsOfWarp : threadsOfWarpgroup;
+}
+
 /// Roles of one thread each that share a warpgroup, or another role.
 void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup) {
   RoleOp first = sharers.front();
@@ -142,6 +152,7 @@ void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup)
     ptx::setRegisters(b, first.getRegisters(), /*increase=*/!isThread);
   for (size_t warp = 0; warp < sharers.size(); ++warp) {
     RoleOp role = sharers[warp];
+    threadInGroup = b.bitAnd(context.thread, threadsOfGroup(role) - 1);
     placeGroup(role, firstWarpgroup);
     makeRings(tileOfCta);
     Block &body = role.getBody().front();
@@ -156,6 +167,8 @@ void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup)
 /// one thread, each tile has one warp.
 void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
   Value inRole = b.sub(warpgroup, firstWarpgroup);
+  if (role.getUnit() == RoleUnit::warp)
+    inRole = ptx::broadcastFirstLane(b, b.sub(b.shiftRight(context.thread, 5), warpsOfWarpgroup * firstWarpgroup));
   if (int64_t(context.schedule.getConcurrentTiles()) == 1) {
     tileOfCta = b.i32(0);
     group = inRole;
@@ -202,7 +215,12 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](CopyOp copy) { chip->emitCopy(copy); })
       .Case([&](CopyGroupOp group) { emitCopyGroup(group); })
       .Case([&](AwaitCopiesOp await) { ptx::copyAsyncWait(b, await.getOutstanding()); })
-      .Case([&](BarrierOp) { ptx::barrierCta(b); })
+      .Case([&](BarrierOp barrier) { barrier.getGroup() ? ptx::barrierWarp(b) : ptx::barrierCta(b); })
+      .Case([&](math::CountTrailingZerosOp op) {
+        Value word = values.one(op.getOperand());
+        values.set(op,
+                   LLVM::CountTrailingZerosOp::create(b, word.getType(), word, /*is_zero_poison=*/false).getResult());
+      })
       .Case([&](SizeOp size) {
         int64_t argument = cast<BlockArgument>(size.getSource()).getArgNumber();
         values.set(size, context.parameters.get(ParameterKind::size, argument, size.getDimension()));
@@ -312,7 +330,7 @@ Values ProgramEmitter::emitRegion(Region &region, Region &into) {
 
 void ProgramEmitter::emitGroup(GroupOp op) {
   bool isInLoop = !isa<RoleOp>(op->getParentOp());
-  if (op->getParentOfType<RoleOp>().getUnit() != RoleUnit::warp)
+  if (!isOnlyRole)
     return values.set(op, isInLoop ? ptx::opaque(b, group) : group);
   if (isInLoop) {
     context.thread = ptx::opaque(b, context.thread);
@@ -328,7 +346,7 @@ void ProgramEmitter::emitCopyGroup(CopyGroupOp op) {
     b.ifThen(values.one(op.getCondition()), [&] { emitBlock(body); });
   else
     emitBlock(body);
-  if (context.schedule.getCopy() == Copy::cp_async)
+  if (context.schedule.getCopy() != Copy::scalar)
     ptx::copyAsyncCommit(b);
 }
 

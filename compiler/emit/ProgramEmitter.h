@@ -32,6 +32,9 @@ public:
   mlir::Value threadOfTile() { return b.add(b.shiftLeft(group, 7), threadInGroup); }
   int64_t threadsOfTile(RoleOp role);
   void barrierOfTile(RoleOp role, int64_t firstBarrier);
+  // The threads that share a copy: those of a role of warps, or beside other roles those of a warp.
+  mlir::Value threadOfCopy() { return isOnlyRole ? context.thread : threadInGroup; }
+  int64_t threadsOfCopy();
   void setWalk(mlir::Value steps, std::unique_ptr<StepWalk> walk) { walks[steps] = std::move(walk); }
 
   ProgramContext &context;
@@ -51,6 +54,7 @@ private:
   void emitRoles(llvm::ArrayRef<RoleOp> sharers, int64_t firstWarpgroup);
   void placeGroup(RoleOp role, int64_t firstWarpgroup);
   mlir::Value isThreadOfRole(int64_t firstWarp);
+  static int64_t threadsOfGroup(RoleOp role);
   /// The rings of a tile of the CTA.
   void makeRings(mlir::Value tileOfCta);
 
@@ -80,6 +84,7 @@ private:
   void setIssuer(int64_t offset, mlir::Value issuer);
   mlir::Value isFirstThread() { return b.equal(threadInGroup, 0); }
 
+  bool isOnlyRole = false; // one of warps
   std::unique_ptr<ChipOps> chip;
   FamilyOps *family = nullptr;
   llvm::DenseMap<mlir::Value, std::unique_ptr<StepWalk>> walks;

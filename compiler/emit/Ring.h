@@ -41,6 +41,8 @@ public:
   int64_t panelBytes(int64_t buffer);
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
 
+  /// Whether slots change hands between roles, by barriers.
+  bool hasBarriers() { return op.getBarrierOffset().has_value(); }
   /// Makes the barriers, by one thread: one producer arrives at a full barrier, `releases` threads at an empty one.
   void initBarriers(int64_t releases);
   mlir::Value fullBarrier(mlir::Value slot) { return barrier(slot, 0); }

@@ -12,12 +12,13 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-constexpr int64_t warpgroupRows = 64;
+constexpr int64_t warpRows = 16, warpgroupThreads = 128;
 
-/// A warpgroup's results leave in chunks of 64 rows and `columns` columns of the accumulators. A chunk lies in a
-/// staging buffer as its tensor store wants it: 64 rows of `columns` elements, or where rows of the accumulators are
-/// contiguous in the result `columns` rows of 64 elements, in the swizzle of its row length. Of the values of blocks, a
-/// chunk is a part of one block, whose rows end where those of the block do.
+/// The results of a group leave in chunks of `columns` columns of the accumulators, and 64 rows of a warpgroup or 16 of
+/// a warp. A chunk lies in a staging buffer as its tensor store wants it: these rows with `columns` elements, or where
+/// rows of the accumulators are contiguous in the result `columns` rows with as many elements as the chunk has rows, in
+/// the swizzle of its row length. Of the values of blocks, a chunk is a part of one block, whose rows end where those
+/// of the block do.
 class StagedStore {
 public:
   StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,
@@ -25,11 +26,11 @@ public:
       : context(context), b(context.b), position(position), fragment(fragment),
         at(makeCoordinates(context, position, fragment)), epilogue(context, store, *at, fragment), consumer(consumer),
         transposed(store.isContiguousAlongRows()), element(store.getResult().getType().getElementType()),
-        columns((*store.getStaging())[1]), buffers((*store.getStaging())[2]), bufferBytes(warpgroupRows * columns * 2),
-        rowBytes(transposed ? 2 * warpgroupRows : 2 * columns) {
+        columns((*store.getStaging())[1]), buffers((*store.getStaging())[2]), rows(fragment.slabRows),
+        bufferBytes(rows * columns * 2), rowBytes(transposed ? 2 * rows : 2 * columns) {
     // Addresses are computed here, once per tile: kept from tile to tile they would take registers that the
     // accumulators need.
-    Value thread = ptx::opaque(b, b.bitAnd(context.thread, 127));
+    Value thread = ptx::opaque(b, b.bitAnd(context.thread, isWarp() ? 31 : warpgroupThreads - 1));
     isLeader = b.equal(thread, 0);
     warp = b.shiftRight(thread, 5);
     lane = b.bitAnd(thread, 31);
@@ -73,11 +74,17 @@ private:
     bool isEven = true;
     context.program.walk([&](StoreOp store) {
       AccumulatorType type = store.getAccumulator().getType();
-      isEven &= type.getRows() / warpgroupRows * (type.getColumns() / columns) % buffers == 0;
+      isEven &= type.getRows() / rows * (type.getColumns() / columns) % buffers == 0;
     });
     return isEven;
   }
-  void barrier() { ptx::barrierNamed(b, b.add(consumer, 1), 128); }
+  bool isWarp() { return rows == warpRows; }
+  void barrier() {
+    if (isWarp())
+      ptx::barrierWarp(b);
+    else
+      ptx::barrierNamed(b, b.add(consumer, 1), warpgroupThreads);
+  }
 
   /// When a chunk is stored; null if always. Rows below the end of the block row belong to the next one, and blocks at
   /// the end may not be there.
@@ -125,9 +132,9 @@ private:
   }
 
   void storeChunk(int64_t chunk, Value buffer) {
-    SmallVector<int64_t> box{columns, warpgroupRows};
+    SmallVector<int64_t> box{columns, rows};
     Values coordinates{b.add(firstColumn, chunk % chunksOfSlab() * columns),
-                       b.add(firstRow, chunk / chunksOfSlab() * warpgroupRows)};
+                       b.add(firstRow, chunk / chunksOfSlab() * rows)};
     if (position.firstBlock) {
       box.push_back(1);
       coordinates = {b.i32(chunk * columns % position.blockStride), rowInBlock, blockOf(chunk)};
@@ -148,7 +155,7 @@ private:
   Value consumer;
   bool transposed;
   Type element;
-  int64_t columns, buffers, bufferBytes, rowBytes;
+  int64_t columns, buffers, rows, bufferBytes, rowBytes;
   Value isLeader, warp, lane, staging, rowInBlock, firstRow, firstColumn;
 };
 

@@ -197,6 +197,7 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
   constexpr int64_t rowsOfWindow = 3, blockStageBytes = 16;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   Schedule schedule;
+  schedule.instruction = info.instruction;
   schedule.walk = TileWalk::Windows;
   schedule.tileM = rowsOfWindow * info.m;
   schedule.tileN = 256;
@@ -213,6 +214,7 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
 static Schedule streamSchedule(const ProblemDescription &problem) {
   constexpr int64_t columnsOfStage = 4;
   Schedule schedule;
+  schedule.instruction = MatrixInstruction::Wgmma;
   schedule.walk = TileWalk::Streams;
   schedule.tileM = 288;
   schedule.tileN = 128;
@@ -222,16 +224,30 @@ static Schedule streamSchedule(const ProblemDescription &problem) {
   return schedule;
 }
 
+/// A block row for each of twelve warps. With more, a warp has too few registers for an epilogue. With two rows a warp
+/// finds its next column no faster, and there are fewer warps to hide it (bench/notes/streams.md).
+static Schedule warpStreamSchedule(const ProblemDescription &problem) {
+  constexpr int64_t columnsOfStage = 8;
+  Schedule schedule;
+  schedule.instruction = MatrixInstruction::MmaSync;
+  schedule.walk = TileWalk::Streams;
+  schedule.tileM = 192;
+  schedule.tileN = 128;
+  schedule.tileK = columnsOfStage * problem.blockColumns;
+  schedule.consumersM = 12;
+  schedule.blockStages = 3;
+  return schedule;
+}
+
 std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &problem, const Chip &chip) {
-  constexpr int64_t alignment = 16, mostStageBytes = 10, leastStages = 3;
+  constexpr int64_t mostStageBytes = 10, leastStages = 3;
   const int64_t mostStages = mostStageBytes / bytesOf(problem.elementType);
-  std::optional<CopyMethod> copy = copyFor(MatrixInstruction::Wgmma, chip, alignment);
-  if (!copy || !chip.find(MatrixInstruction::Wgmma))
+  if (!chip.copies.contains(CopyMethod::Tma))
     return {};
-  for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem)}) {
-    schedule.instruction = MatrixInstruction::Wgmma;
-    schedule.copy = *copy;
-    shareRegisters(schedule, 32, chip);
+  for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem), warpStreamSchedule(problem)}) {
+    schedule.copy = CopyMethod::Tma;
+    // The producer of warps has 16 copies of a stage in its loop, and would spill with 32.
+    shareRegisters(schedule, copiesOwnBlocks(schedule) ? 40 : 32, chip);
     chooseStages(schedule, problem, chip, leastStages, mostStages);
     if (checkFit(schedule, problem, chip, Origin::HandWritten).ok())
       return {schedule};

@@ -59,11 +59,11 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   // memory need none.
   if (!info.a.contains(Place::SharedMemory))
     registers += rows * info.depthBytes / info.threads / 4;
-  if (!info.b.contains(Place::SharedMemory))
-    registers += columns * info.depthBytes / info.threads / 4;
-  // A column of X, for all products with it.
+  // With streams that is a column of X, for all products with it. Warps have 64 columns of the result at a time.
   if (schedule.walk == TileWalk::Streams)
-    registers += columns * problem.blockColumns / info.threads / 2;
+    registers += (copiesOwnBlocks(schedule) ? 64 : columns) * problem.blockColumns / info.threads / 2;
+  else if (!info.b.contains(Place::SharedMemory))
+    registers += columns * info.depthBytes / info.threads / 4;
   if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
     registers += epilogueRegisters;
   return registers;
@@ -180,8 +180,10 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
 }
 
 static Fit checkInstruction(const Schedule &schedule, const ProblemDescription &problem, const Chip &chip) {
-  Fit fit = firstBroken(
-      {checkFeatures(schedule, problem.elementType, chip), checkSlotLayout(schedule, ""), checkF8(schedule, problem)});
+  // With streams, mma.sync takes X as tensor copies bring it.
+  Fit fit = firstBroken({checkFeatures(schedule, problem.elementType, chip),
+                         schedule.walk == TileWalk::Streams ? Fit() : checkSlotLayout(schedule, ""),
+                         checkF8(schedule, problem)});
   if (!fit.ok() || schedule.walk == TileWalk::Streams || fillsInstruction(schedule.instruction, problem))
     return fit;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
@@ -268,28 +270,36 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
                       inRange("block_stages", schedule.blockStages, least, mostBlockStages)});
 }
 
-/// A product has a part of the columns of X as rows of wgmma, and a block as columns. A word of the plan has a bit for
-/// each product of a stage.
+/// A product has a block and a column of X. A word of the plan has a bit for each product of a stage. With wgmma the
+/// transpose of the block has the columns of the instruction, and its rows have 64 bytes, which copies bring in lines.
+/// A group holds the chunks of a column while it waits for those of the next one: their products may begin at the end
+/// of a chunk. With mma.sync a warp needs three slots: for the chunk of a product, the one before and the one that is
+/// copied.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
-  // Rows of such blocks have 64 bytes, which copies bring in lines.
-  constexpr int64_t blockColumns = 32, mostProducts = 32, mostColumns = 256;
+  constexpr int64_t mostProducts = 32, mostColumns = 256, columnsOfPanel = 64, warpsOfWarpgroup = 4;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
-  if (info.instruction != MatrixInstruction::Wgmma)
-    return broken(Limit::Instruction, fmt::format("expects instruction = {} for walk = streams, but got {}",
-                                                  infoOf(MatrixInstruction::Wgmma).name, info.name));
+  if (schedule.copy != CopyMethod::Tma)
+    return broken(Limit::Instruction, fmt::format("expects copy = {} for walk = streams, but got {}",
+                                                  infoOf(CopyMethod::Tma).name, infoOf(schedule.copy).name));
   StreamShape shape = streamShape(schedule, problem.blockColumns);
-  if (problem.blockRows != shape.productRows || problem.blockColumns != blockColumns)
+  if (problem.blockRows != shape.productRows || problem.blockColumns != shape.productRows)
     return broken(Limit::Geometry,
-                  fmt::format("expects blocks of {}x{} for walk = streams, but got {}x{}", shape.productRows,
-                              blockColumns, problem.blockRows, problem.blockColumns));
+                  fmt::format("expects blocks of {}x{} for walk = streams with {}, but got {}x{}", shape.productRows,
+                              shape.productRows, info.name, problem.blockRows, problem.blockColumns));
+  bool isOfWarps = copiesOwnBlocks(schedule);
+  int64_t leastSlots =
+      isOfWarps ? 3 : (2 * shape.productsOfColumn() - 1 + shape.chunkProducts - 1) / shape.chunkProducts + 1;
   return firstBroken(
       {inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_k", schedule.tileK, problem.blockColumns),
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
-       multipleOf("tile_n", schedule.tileN, info.m), inRange("tile_n", schedule.tileN, info.m, mostColumns),
+       multipleOf("tile_n", schedule.tileN, columnsOfPanel),
+       inRange("tile_n", schedule.tileN, columnsOfPanel, mostColumns),
        // Those of a column are in two chunks at most.
-       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + 1),
+       inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + (isOfWarps ? 0 : 1)),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
-       inRange("block_stages", schedule.blockStages, leastBlockStages, mostBlockStages)});
+       inRange("block_stages", schedule.blockStages, leastSlots, mostBlockStages),
+       isOfWarps ? multipleOf("consumers_m", schedule.consumersM, warpsOfWarpgroup) : Fit(),
+       isOfWarps ? inRange("cluster", schedule.cluster, 1, 1) : Fit()});
 }
 
 /// The tile as its walk divides it.

@@ -96,5 +96,14 @@ int64_t sparsec::promotedColumns(const Schedule &schedule) {
 }
 
 StreamShape sparsec::streamShape(const Schedule &schedule, int64_t blockColumns) {
-  return {schedule.tileM / schedule.consumersM, schedule.tileK / blockColumns};
+  return {productRows(schedule.instruction), schedule.tileM / schedule.consumersM, schedule.tileK / blockColumns};
+}
+
+int64_t sparsec::productRows(MatrixInstruction instruction) {
+  constexpr int64_t columnsOfWgmma = 32;
+  return instruction == MatrixInstruction::Wgmma ? columnsOfWgmma : infoOf(instruction).m;
+}
+
+bool sparsec::copiesOwnBlocks(const Schedule &schedule) {
+  return schedule.walk == TileWalk::Streams && schedule.instruction == MatrixInstruction::MmaSync;
 }

@@ -127,17 +127,21 @@ int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
 /// of a stage fit in the registers beside those of the tile.
 int64_t promotedColumns(const Schedule &schedule);
 
-/// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma. Instructions with
-/// fewer columns than 32 take as long as those with 32 (bench/notes/streams.md).
+/// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma, whose instructions
+/// with fewer columns than 32 take as long as those with 32 (bench/notes/streams.md). It is the A operand of mma.sync.
 struct StreamShape {
-  static constexpr int64_t productRows = 32;  ///< rows of the tile that a product has
   static constexpr int64_t chunkProducts = 4; ///< products whose blocks come together
+  int64_t productRows;                        ///< rows of the tile that a product has
   int64_t consumerRows;                       ///< rows of the tile that a consumer has
   int64_t stageColumns;                       ///< block columns of the window in a stage of X
 
   int64_t productsOfColumn() const { return consumerRows / productRows; }
 };
 StreamShape streamShape(const Schedule &schedule, int64_t blockColumns);
+int64_t productRows(MatrixInstruction instruction);
+
+/// Whether consumers copy blocks for themselves, while a producer copies X.
+bool copiesOwnBlocks(const Schedule &schedule);
 
 } // namespace sparsec
 

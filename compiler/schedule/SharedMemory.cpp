@@ -49,8 +49,9 @@ int64_t sparsec::stagingBytes(const Schedule &schedule) {
 }
 
 bool sparsec::usesStagedStore(const Schedule &schedule, int64_t blockRows, int64_t outputBytes) {
-  // Products of streams are transposed: 64 of their rows are columns of the result.
-  int64_t rows = schedule.walk == TileWalk::Streams ? StreamShape::productRows : infoOf(schedule.instruction).m;
+  // Products of wgmma by streams are transposed: 64 of their rows are columns of the result.
+  bool isStreams = schedule.walk == TileWalk::Streams;
+  int64_t rows = isStreams ? productRows(schedule.instruction) : infoOf(schedule.instruction).m;
   return schedule.copy == CopyMethod::Tma && outputBytes == 2 && blockRows % rows == 0;
 }
 
@@ -76,8 +77,11 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
     needs.rings = {ring(schedule.blockStages, {tileOfA / schedule.consumersM}), ring(schedule.stages, {tileOfX})};
     break;
   case TileWalk::Streams: {
-    int64_t chunk = StreamShape::chunkProducts * StreamShape::productRows * problem.blockColumns * elementBytes;
+    StreamShape shape = streamShape(schedule, problem.blockColumns);
+    int64_t chunk = shape.chunkProducts * shape.productRows * problem.blockColumns * elementBytes;
     needs.rings = {ring(schedule.consumersM * schedule.blockStages, {chunk}), ring(schedule.stages, {tileOfX})};
+    if (copiesOwnBlocks(schedule))
+      needs.rings.front().barriers = 0;
     break;
   }
   }

@@ -24,6 +24,14 @@ int64_t bytesOf(Type type) {
   return buffer.getRows() * buffer.getColumns() * buffer.getElementType().getIntOrFloatBitWidth() / 8;
 }
 
+/// Whether a ring is for the copies of a warp to itself.
+bool isOfWarps(RingOp ring) {
+  return llvm::any_of(ring->getUsers(), [](Operation *user) {
+    auto role = user->getParentOfType<RoleOp>();
+    return isa<CopyOp>(user) && role && role.getUnit() == RoleUnit::warp;
+  });
+}
+
 /// A ring between roles has barriers.
 RingNeeds needsOf(RingOp ring, bool isBetweenRoles) {
   RingType type = ring.getType();
@@ -52,7 +60,7 @@ public:
 
     SharedMemoryNeeds needs;
     for (RingOp ring : rings)
-      needs.rings.push_back(needsOf(ring, hasProducer(schedule)));
+      needs.rings.push_back(needsOf(ring, hasProducer(schedule) && !isOfWarps(ring)));
     needs.stagingBytes = stores.empty() ? 0 : stagingBytes(schedule);
     needs.tiles = schedule.concurrentTiles;
     SharedMemoryPlaces places = placeSharedMemory(needs);

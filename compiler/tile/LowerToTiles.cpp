@@ -38,7 +38,7 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
   auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
                                    /*most_panels=*/isNarrow(use) ? b.getI64IntegerAttr(1) : IntegerAttr(),
-                                   /*split=*/use == Use::parts,
+                                   /*split=*/use == Use::parts, /*adjacent_columns=*/false,
                                    /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
 

@@ -12,7 +12,7 @@ gpu.module @kernels {
     %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
     %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, mn>
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 64, bf16>
-    // expected-error @+1 {{'sparsec.product' op expects a cursor for a view as A, and none for a fragment}}
+    // expected-error @+1 {{'sparsec.product' op expects a cursor for a view, and none for a fragment}}
     %p = sparsec.product %fragment[%begin], %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, <64, 64, bf16, mn> -> !sparsec.pending<64, 64>
   }
 }

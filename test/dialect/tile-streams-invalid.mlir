@@ -20,7 +20,7 @@ gpu.module @kernels {
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
     %true = arith.constant true
-    // expected-error @+1 {{'sparsec.product' op expects a condition only for a pending product with an accumulator}}
+    // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
     %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k> -> !sparsec.pending<64, 64>
   }
 }
@@ -33,10 +33,9 @@ gpu.module @kernels {
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
-    %zero = sparsec.zero : !sparsec.accumulator<64, 64>
     %true = arith.constant true
-    // expected-error @+1 {{'sparsec.product' op expects a condition only for a pending product with an accumulator}}
-    %p = sparsec.product %a[%c], %a[%c], %zero if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k>, !sparsec.accumulator<64, 64> -> !sparsec.accumulator<64, 64>
+    // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
+    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k> -> !sparsec.accumulator<64, 64>
   }
 }
 
@@ -104,5 +103,74 @@ gpu.module @kernels {
     ^bb0(%acc: f32):
       sparsec.yield %acc : f32
     }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c3_b attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    %fragment = sparsec.load_fragment %a[%c] : <64, 64, bf16, k> -> <64, 64, bf16>
+    // expected-error @+1 {{'sparsec.product' op expects a cursor for a view, and none for a fragment}}
+    %p = sparsec.product %fragment, %fragment[%c] {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.fragment<64, 64, bf16> -> !sparsec.accumulator<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c7_pending attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    %fragment = sparsec.load_fragment %a[%c] : <64, 64, bf16, k> -> <64, 64, bf16>
+    // expected-error @+1 {{'sparsec.product' op expects a fragment as B only with mma_sync and a fragment as A}}
+    %p = sparsec.product %fragment, %fragment {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.fragment<64, 64, bf16> -> !sparsec.pending<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c7_view attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    %fragment = sparsec.load_fragment %a[%c] : <64, 64, bf16, k> -> <64, 64, bf16>
+    // expected-error @+1 {{'sparsec.product' op expects a fragment as B only with mma_sync and a fragment as A}}
+    %p = sparsec.product %a[%c], %fragment {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.fragment<64, 64, bf16> -> !sparsec.accumulator<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c7_order attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    %fragment = sparsec.load_fragment %a[%c] : <64, 64, bf16, k> -> <64, 64, bf16>
+    // expected-error @+1 {{'sparsec.product' op expects a fragment as B to be loaded as_b}}
+    %p = sparsec.product %fragment, %fragment {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.fragment<64, 64, bf16> -> !sparsec.accumulator<64, 64>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @load_fragment_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?xbf16>):
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
+    // expected-error @+1 {{'sparsec.load_fragment' op expects as_b only with mma_sync}}
+    %fragment = sparsec.load_fragment %a[%c] {as_b} : <64, 64, bf16, k> -> <64, 64, bf16>
   }
 }

@@ -1,7 +1,8 @@
 // RUN: sparsec-opt %s | sparsec-opt | FileCheck %s
 
 // Programs by streams have what others have not: entries of the plan, fragments of X^T, copies of blocks in lines and
-// into parts of a buffer, products that depend on a condition, accumulators of the transposed result.
+// into parts of a buffer, products that depend on a condition, accumulators of the transposed result. With mma.sync they
+// also have warps beside a producer, whose B operands are fragments.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>
 gpu.module @kernels {
@@ -45,6 +46,44 @@ gpu.module @kernels {
       %c = sparsec.cursor %blocks : <9, [!sparsec.buffer<128, 32, bf16>]>
       // CHECK: sparsec.copy {{.*}} {index = 0 : i64, lines, rows = array<i64: 96, 32>}
       sparsec.copy %w[%zero, %zero, %zero] to %blocks[%c] {index = 0 : i64, lines, rows = array<i64: 96, 32>} : !sparsec.bsr<?x?xbf16, block = 32x32>, <9, [!sparsec.buffer<128, 32, bf16>]>
+    }
+  }
+}
+
+#warps = #sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 64, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, walk = streams, block_stages = 3>
+gpu.module @warps {
+  // CHECK-LABEL: sparsec.program @warp_streams
+  // CHECK-SAME: adjacent_columns
+  sparsec.program @warp_streams attributes {adjacent_columns, kernel = @k, variant = 0, alignment = 16, schedule = #warps} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>, %y: tensor<?x?xbf16>):
+    %columns = sparsec.ring : <4, [!sparsec.buffer<128, 64, bf16>]>
+    %blocks = sparsec.ring : <12, [!sparsec.buffer<64, 16, bf16>]>
+    // CHECK: sparsec.role "consumer" warp(4)
+    sparsec.role "consumer" warp(4) registers(152) {
+      %i = sparsec.group
+      %zero = arith.constant 0 : i32
+      %exists = arith.cmpi ne, %i, %zero : i32
+      %slot = sparsec.cursor %columns : <4, [!sparsec.buffer<128, 64, bf16>]>
+      %c = sparsec.cursor %blocks : <12, [!sparsec.buffer<64, 16, bf16>]>
+      sparsec.copy_group if %exists {
+        // CHECK: sparsec.copy {{.*}} {index = 0 : i64, rows = array<i64: 16, 16>}
+        sparsec.copy %w[%i, %zero, %zero] to %blocks[%c] {index = 0 : i64, rows = array<i64: 16, 16>} : !sparsec.bsr<?x?xbf16, block = 16x16>, <12, [!sparsec.buffer<64, 16, bf16>]>
+      }
+      sparsec.await_copies {outstanding = 0 : i64}
+      // CHECK: sparsec.barrier {group}
+      sparsec.barrier {group}
+      sparsec.wait %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16>]>
+      %block = sparsec.view %blocks rows(%i) {index = 0 : i64} : <12, [!sparsec.buffer<64, 16, bf16>]> -> <16, 16, bf16, k>
+      %a = sparsec.load_fragment %block[%c] : <16, 16, bf16, k> -> <16, 16, bf16>
+      %part = sparsec.view %columns columns(%i) {index = 0 : i64} : <4, [!sparsec.buffer<128, 64, bf16>]> -> <64, 16, bf16, k>
+      // CHECK: sparsec.load_fragment %{{.*}}[%{{.*}}] {as_b} : <64, 16, bf16, k> -> <64, 16, bf16>
+      %b = sparsec.load_fragment %part[%slot] {as_b} : <64, 16, bf16, k> -> <64, 16, bf16>
+      %none = sparsec.zero : !sparsec.accumulator<16, 64>
+      // CHECK: sparsec.product %{{[a-z0-9_]+}}, %{{[a-z0-9_]+}}, %{{.*}} if %{{.*}} {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>
+      %sum = sparsec.product %a, %b, %none if %exists {depth = 16 : i64} : !sparsec.fragment<16, 16, bf16>, !sparsec.fragment<64, 16, bf16>, !sparsec.accumulator<16, 64> -> !sparsec.accumulator<16, 64>
+      sparsec.release %columns[%slot] : <4, [!sparsec.buffer<128, 64, bf16>]>
+    }
+    sparsec.role "x" thread(1) registers(40) {
     }
   }
 }

@@ -9,8 +9,46 @@ gpu.module @kernels {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
     sparsec.role "other" thread(1) registers(0) {
     }
-    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program}}
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, or to have whole warpgroups and to come before roles of one thread}}
     sparsec.role "all" warp(4) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c5_warps attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, or to have whole warpgroups}}
+    sparsec.role "consumer" warp(6) registers(0) {
+    }
+    sparsec.role "x" thread(1) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c5_warpgroup attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, or to have whole warpgroups and to come before roles of one thread}}
+    sparsec.role "consumer" warp(4) registers(0) {
+    }
+    sparsec.role "other" warpgroup(1) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @barrier_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>):
+    sparsec.role "consumer" warpgroup(1) registers(0) {
+      // expected-error @+1 {{'sparsec.barrier' op expects a role of warps for a barrier of a group}}
+      sparsec.barrier {group}
     }
   }
 }

@@ -1,8 +1,8 @@
 // RUN: sparsec-opt %s --split-input-file --verify-diagnostics --sparsec-attach-target=chip=sm_90a --sparsec-select-schedule
 // Hand-written schedules by streams that cannot work.
 
-// expected-error @+1 {{planned_schedules expects instruction = wgmma for walk = streams, but got mma_sync}}
-sparsec.kernel @instruction(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+// expected-error @+1 {{planned_schedules expects copy = tma for walk = streams, but got cp_async}}
+sparsec.kernel @copy(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
@@ -10,7 +10,7 @@ sparsec.kernel @instruction(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tenso
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects blocks of 32x32 for walk = streams, but got 64x32}}
+// expected-error @+1 {{planned_schedules expects blocks of 32x32 for walk = streams with wgmma, but got 64x32}}
 sparsec.kernel @rows(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -19,7 +19,7 @@ sparsec.kernel @rows(%w: !sparsec.bsr<?x?xbf16, block = 64x32>, %x: tensor<?x?xb
 
 // -----
 
-// expected-error @+1 {{planned_schedules expects blocks of 32x32 for walk = streams, but got 32x16}}
+// expected-error @+1 {{planned_schedules expects blocks of 32x32 for walk = streams with wgmma, but got 32x16}}
 sparsec.kernel @columns(%w: !sparsec.bsr<?x?xbf16, block = 32x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -86,5 +86,61 @@ sparsec.kernel @products_of_column(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x
 sparsec.kernel @products_of_stage(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
     attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 384, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// Those of two columns may be in three chunks.
+// expected-error @+1 {{planned_schedules expects block_stages to be between 3 and 32, but got 2}}
+sparsec.kernel @chunks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 288, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 3, consumers_n = 1, walk = streams, block_stages = 2>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// With mma.sync every warp copies its own blocks.
+// expected-error @+1 {{planned_schedules expects blocks of 16x16 for walk = streams with mma_sync, but got 32x32}}
+sparsec.kernel @warp_blocks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{planned_schedules expects block_stages to be between 3 and 32, but got 2}}
+sparsec.kernel @warp_chunks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{planned_schedules expects consumers_m to be a multiple of 4, but got 6}}
+sparsec.kernel @warpgroups(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 96, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 6, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{planned_schedules expects cluster to be between 1 and 1, but got 2}}
+sparsec.kernel @warp_cluster(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// expected-error @+1 {{planned_schedules expects products of a column to be between 1 and 4, but got 5}}
+sparsec.kernel @products_of_warp(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 320, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }

@@ -10,10 +10,17 @@ sparsec.kernel @block32(%w: !sparsec.bsr<?x?xf16, block = 32x32>, %x: tensor<?x?
   sparsec.return %y : tensor<?x?xf16>
 }
 
-// Blocks of another size have none.
 // CHECK-LABEL: sparsec.kernel @block16(
-// CHECK-NOT: planned_schedules
+// CHECK-SAME: planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]
 sparsec.kernel @block16(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Blocks of another size have none.
+// CHECK-LABEL: sparsec.kernel @block16x32(
+// CHECK-NOT: planned_schedules
+sparsec.kernel @block16x32(%w: !sparsec.bsr<?x?xbf16, block = 16x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

@@ -2,13 +2,21 @@
 
 #include "ampere/AmpereOps.h"
 
+#include "FragmentLoader.h"
 #include "ampere/ThreadCopy.h"
+#include "hopper/TensorCopy.h"
 
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-void AmpereOps::emitCopy(CopyOp op) { makeThreadCopy(program, op)->emit(); }
+/// One thread starts tensor copies. Warps copy themselves.
+void AmpereOps::emitCopy(CopyOp op) {
+  if (op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp)
+    return makeThreadCopy(program, op)->emit();
+  emitTensorCopy(context, op, program.ringOf(op.getRing()), program.slotOf(op.getCursor()),
+                 values.flat(op.getCoordinates()), /*blockColumn=*/Value(), values.one(op.getAt()));
+}
 
 MmaOperand AmpereOps::operandOf(Value view, Value cursor) {
   auto op = view.getDefiningOp<ViewOp>();
@@ -21,16 +29,31 @@ MmaOperand AmpereOps::operandOf(Value view, Value cursor) {
           program.threadInGroup};
 }
 
+/// Buffers of rings between roles are filled by tensor copies.
 void AmpereOps::emitLoadFragment(LoadFragmentOp op) {
-  values.set(op, loadMmaFragment(b, operandOf(op.getView(), op.getCursor())));
+  MmaOperand operand = operandOf(op.getView(), op.getCursor());
+  if (!operand.ring.hasBarriers())
+    return values.set(op, loadMmaFragment(b, operand));
+  FragmentLoader loader(b, op, operand.ring, operand.slot, operand.row, operand.column, operand.lane, rowsOfMma);
+  values.set(op, loader.loadAll());
 }
 
 void AmpereOps::emitProduct(ProductOp op) {
-  MmaOperand x = operandOf(op.getB(), op.getBCursor());
   Values sums = op.getAccumulator() ? Values(values.of(op.getAccumulator())) : values.zeroSums(op.getType());
+  auto multiply = [&] { return product(op, sums); };
+  if (!op.getCondition())
+    return values.set(op, multiply());
+  values.set(
+      op, b.ifThenElse(values.one(op.getCondition()), values.flatTypes(op.getType()), multiply, [&] { return sums; }));
+}
+
+/// The sums after a product.
+Values AmpereOps::product(ProductOp op, ValueRange sums) {
+  if (!op.getBCursor())
+    return emitMmaProduct(b, cast<FragmentType>(op.getB().getType()), values.of(op.getA()), values.of(op.getB()), sums,
+                          op.getDepth());
+  MmaOperand x = operandOf(op.getB(), op.getBCursor());
   if (op.getACursor())
-    sums = emitMmaProduct(b, operandOf(op.getA(), op.getACursor()), x, sums, op.getDepth());
-  else
-    sums = emitMmaProduct(b, values.of(op.getA()), x, sums, op.getDepth());
-  values.set(op, sums);
+    return emitMmaProduct(b, operandOf(op.getA(), op.getACursor()), x, sums, op.getDepth());
+  return emitMmaProduct(b, values.of(op.getA()), x, sums, op.getDepth());
 }

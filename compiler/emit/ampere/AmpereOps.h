@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Copies by threads and products by mma.sync.
+// Products by mma.sync, and copies by threads or, where one thread has them, by the tensor memory accelerator.
 
 #ifndef SPARSEC_EMIT_AMPERE_AMPERE_OPS_H
 #define SPARSEC_EMIT_AMPERE_AMPERE_OPS_H
@@ -23,6 +23,7 @@ public:
 
 private:
   MmaOperand operandOf(mlir::Value view, mlir::Value cursor);
+  KernelBuilder::Values product(ProductOp op, mlir::ValueRange sums);
 };
 
 } // namespace sparsec

@@ -26,10 +26,12 @@ Value BufferLayout::address(Value slot, const Place &place) {
 }
 
 /// Matrices (upper, lower rows) of the first vector of K, then of the second. Lane 8 i + j addresses row j of matrix i.
-Values BufferLayout::loadA(Value slot, Value lane, Value row, int64_t constantRow, int64_t k, Major major) {
+Values BufferLayout::loadA(Value slot, Value lane, Value row, Value depth, int64_t constantRow, int64_t k,
+                           Major major) {
   if (major == Major::mn) {
     Value lower = b.bitAnd(b.shiftRight(lane, 3), 1), inMatrix = b.bitAnd(lane, 7), secondDepth = b.shiftRight(lane, 4);
-    Place place{b.add(b.mul(secondDepth, 8), inMatrix), b.add(b.shiftRight(row, 3), lower), 16 * k, constantRow / 8};
+    Value depthOfLane = b.add(depth, b.add(b.mul(secondDepth, 8), inMatrix));
+    Place place{depthOfLane, b.add(b.shiftRight(row, 3), lower), 16 * k, constantRow / 8};
     return ptx::loadMatrix(b, address(slot, place), 4, /*transposed=*/true);
   }
   Place place{b.add(row, b.bitAnd(lane, 15)), b.shiftRight(lane, 4), constantRow, 2 * k};

@@ -29,9 +29,10 @@ public:
 
   // Operands of mma.sync, by all lanes of a warp. `k` counts instructions along K: 32 bytes, two vectors.
 
-  /// A: 16 rows from `row + constantRow` on. The buffer holds it as M x K (`k`) or as K x M (`mn`).
-  KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, int64_t constantRow, int64_t k,
-                              Major major);
+  /// A: 16 rows from `row + constantRow` on. The buffer holds it as M x K (`k`), or as K x M (`mn`) from K element
+  /// `depth` on, a multiple of 16.
+  KernelBuilder::Values loadA(mlir::Value slot, mlir::Value lane, mlir::Value row, mlir::Value depth,
+                              int64_t constantRow, int64_t k, Major major);
   /// B: 16 columns from `column + 16 * pair` on, two registers for each 8 of them. The buffer holds it as K x N (`mn`)
   /// or as N x K (`k`,
   /// the only one for elements of 8 bits).

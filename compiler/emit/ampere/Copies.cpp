@@ -28,7 +28,7 @@ private:
 
   int64_t columns() { return ring.bufferColumns(op.getIndex()); }
   int64_t blockSize() { return matrix.getBlockRows() * matrix.getBlockColumns(); }
-  bool mayExceedRows() { return matrix.getBlockRows() % layout.rows() != 0; }
+  bool mayExceedRows() { return matrix.getBlockRows() % rows() != 0; }
   bool mayExceedColumns() { return blocks == 1 && matrix.getBlockColumns() % columns() != 0; }
   /// K goes along the columns of a block, or along its rows.
   Value depth() { return argument(ParameterKind::size, op.getDepthRows() ? 0 : 1); }
@@ -59,7 +59,7 @@ private:
   int64_t storedRows() { return matrix.getBlockColumns(); }
   int64_t storedColumns() { return matrix.getBlockRows(); }
   int64_t columns() { return ring.bufferColumns(op.getIndex()); }
-  bool mayExceedDepth() { return blocks.size() == 1 && storedRows() % layout.rows() != 0; }
+  bool mayExceedDepth() { return blocks.size() == 1 && storedRows() % rows() != 0; }
   bool mayExceedRows() { return storedColumns() % columns() != 0; }
   Value depth() { return argument(ParameterKind::size, matrix.getStoredColumnDimension()); }
   /// The number of an element among the values. `row` is one of M.
@@ -110,7 +110,7 @@ Value BlockCopy::isWhole() {
   Value whole;
   auto require = [&](Value condition) { whole = whole ? b.logicalAnd(whole, condition) : condition; };
   if (mayExceedRows())
-    require(b.less(b.add(firstRow, layout.rows() - 1), matrix.getBlockRows()));
+    require(b.less(b.add(firstRow, rows() - 1), matrix.getBlockRows()));
   if (mayExceedColumns())
     require(b.less(b.add(firstColumn, columns() - 1), matrix.getBlockColumns()));
   if (!blockColumns.empty())
@@ -167,7 +167,7 @@ Value TransposedBlockCopy::isWhole() {
   if (mayExceedRows())
     require(b.less(b.add(firstRow, columns() - 1), storedColumns()));
   if (mayExceedDepth())
-    require(b.less(b.add(firstDepth, layout.rows() - 1), storedRows()));
+    require(b.less(b.add(firstDepth, rows() - 1), storedRows()));
   if (!blockColumns.empty())
     require(b.less(maximum(blockColumns), b.divide(depth(), storedRows())));
   return whole;

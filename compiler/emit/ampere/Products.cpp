@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t rowsOfInstruction = 16, columnsOfInstruction = 8;
+static constexpr int64_t rowsOfInstruction = rowsOfMma, columnsOfInstruction = 8;
 static constexpr int64_t registersOfA = 4, registersOfB = 2, sumsOfInstruction = 4;
 /// ldmatrix brings the B operands of two instructions.
 static constexpr int64_t columnsOfLoad = 2 * columnsOfInstruction;
@@ -19,9 +19,10 @@ static Values loadRows(KernelBuilder &b, MmaOperand a, int64_t k) {
   ViewType view = a.view.getType();
   BufferLayout layout(b, a.ring, a.view.getIndex());
   bool isMajorK = view.getMajor() == Major::k;
+  Value first = isMajorK ? a.row : a.column, depth = isMajorK ? b.i32(0) : a.row;
   Values registers;
   for (int64_t row = 0; row < (isMajorK ? view.getRows() : view.getColumns()); row += rowsOfInstruction)
-    llvm::append_range(registers, layout.loadA(a.slot, a.lane, isMajorK ? a.row : a.column, row, k, view.getMajor()));
+    llvm::append_range(registers, layout.loadA(a.slot, a.lane, first, depth, row, k, view.getMajor()));
   return registers;
 }
 
@@ -34,31 +35,43 @@ Values sparsec::loadMmaFragment(KernelBuilder &b, MmaOperand a) {
   return fragment;
 }
 
+/// The B operands of two instructions.
+using LoadB = function_ref<Values(int64_t pair, int64_t k)>;
+
 /// `operandsOfA(k)` gives the A operands of all rows. Each B operand is loaded once, for all of them.
-static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange accumulators, int64_t depth, Type elementOfA,
-                          function_ref<Values(int64_t k)> operandsOfA) {
-  ViewType view = x.view.getType();
-  BufferLayout layout(b, x.ring, x.view.getIndex());
-  bool isTransposed = view.getMajor() == Major::k;
-  int64_t columns = isTransposed ? view.getRows() : view.getColumns();
+static Values emitProduct(KernelBuilder &b, int64_t columns, ValueRange accumulators, int64_t depth, Type elementOfA,
+                          Type elementOfX, function_ref<Values(int64_t k)> operandsOfA, LoadB operandsOfX) {
   int64_t groups = columns / columnsOfInstruction, slabs = accumulators.size() / sumsOfInstruction / groups;
   Values sums(accumulators);
   for (int64_t k = 0; k < depth / ptx::matrixDepth(elementOfA); ++k) {
     Values a = operandsOfA(k);
     for (int64_t pair = 0; pair < columns / columnsOfLoad; ++pair) {
-      Values loaded = layout.loadB(x.slot, x.lane, isTransposed ? x.row : x.column, pair, k, view.getMajor());
+      Values loaded = operandsOfX(pair, k);
       for (int64_t slab = 0; slab < slabs; ++slab)
         for (int64_t half = 0; half < 2; ++half) {
           int64_t group = slab * groups + 2 * pair + half;
           auto sum = MutableArrayRef<Value>(sums).slice(group * sumsOfInstruction, sumsOfInstruction);
           auto partOfA = ArrayRef(a).slice(slab * registersOfA, registersOfA);
           auto partOfX = ArrayRef(loaded).slice(half * registersOfB, registersOfB);
-          Values result = ptx::mma(b, {elementOfA, partOfA}, {view.getElementType(), partOfX}, sum);
+          Values result = ptx::mma(b, {elementOfA, partOfA}, {elementOfX, partOfX}, sum);
           llvm::copy(result, sum.begin());
         }
     }
   }
   return sums;
+}
+
+/// The same, with B in shared memory.
+static Values emitProduct(KernelBuilder &b, MmaOperand x, ValueRange sums, int64_t depth, Type elementOfA,
+                          function_ref<Values(int64_t k)> operandsOfA) {
+  ViewType view = x.view.getType();
+  BufferLayout layout(b, x.ring, x.view.getIndex());
+  bool isTransposed = view.getMajor() == Major::k;
+  int64_t columns = isTransposed ? view.getRows() : view.getColumns();
+  Value column = isTransposed ? x.row : x.column;
+  return emitProduct(
+      b, columns, sums, depth, elementOfA, view.getElementType(), operandsOfA,
+      [&](int64_t pair, int64_t k) { return layout.loadB(x.slot, x.lane, column, pair, k, view.getMajor()); });
 }
 
 Values sparsec::emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, ValueRange sums, int64_t depth) {
@@ -70,4 +83,16 @@ Values sparsec::emitMmaProduct(KernelBuilder &b, ValueRange a, MmaOperand x, Val
   Type element = x.view.getType().getElementType();
   int64_t count = a.size() * ptx::matrixDepth(element) / depth;
   return emitProduct(b, x, sums, depth, element, [&](int64_t k) { return Values(a.slice(k * count, count)); });
+}
+
+/// 16 columns are a 16 x 16 part of the fragment.
+Values sparsec::emitMmaProduct(KernelBuilder &b, FragmentType typeOfX, ValueRange a, ValueRange x, ValueRange sums,
+                               int64_t depth) {
+  constexpr int64_t registersOfLoad = 4;
+  Type element = typeOfX.getElementType();
+  int64_t steps = depth / ptx::matrixDepth(element), registersOfStep = a.size() / steps;
+  return emitProduct(
+      b, typeOfX.getRows(), sums, depth, element, element,
+      [&](int64_t k) { return Values(a.slice(k * registersOfStep, registersOfStep)); },
+      [&](int64_t pair, int64_t k) { return Values(x.slice((pair * steps + k) * registersOfLoad, registersOfLoad)); });
 }

@@ -9,6 +9,9 @@
 
 namespace sparsec {
 
+/// Rows of A that one instruction has.
+inline constexpr int64_t rowsOfMma = 16;
+
 /// The part of a slot that a view shows: its first row and column in the buffer.
 struct MmaOperand {
   ViewOp view;
@@ -20,11 +23,13 @@ struct MmaOperand {
 KernelBuilder::Values loadMmaFragment(KernelBuilder &b, MmaOperand a);
 
 // sums + A X over `depth` elements of K. A is a view, of which the K of one instruction at a time is loaded, or the
-// registers of a fragment.
+// registers of a fragment. With a fragment of A, X may be one too: that of its transpose, loaded as B.
 KernelBuilder::Values emitMmaProduct(KernelBuilder &b, MmaOperand a, MmaOperand x, mlir::ValueRange sums,
                                      int64_t depth);
 KernelBuilder::Values emitMmaProduct(KernelBuilder &b, mlir::ValueRange a, MmaOperand x, mlir::ValueRange sums,
                                      int64_t depth);
+KernelBuilder::Values emitMmaProduct(KernelBuilder &b, FragmentType typeOfX, mlir::ValueRange a, mlir::ValueRange x,
+                                     mlir::ValueRange sums, int64_t depth);
 
 } // namespace sparsec
 

@@ -14,8 +14,8 @@ ThreadCopy::ThreadCopy(ProgramEmitter &program, CopyOp op)
     : context(program.context), b(program.b), values(program.values), op(op), ring(program.ringOf(op.getRing())),
       layout(b, ring, op.getIndex()), slot(program.slotOf(op.getCursor()).slot),
       number(cast<BlockArgument>(op.getSource()).getArgNumber()), element(ring.elementType(op.getIndex())),
-      vectorElements(layout.vectorElements()), threads(threadsOfWarps(context.schedule)), firstRow(0),
-      rowCount(layout.rows()) {
+      vectorElements(layout.vectorElements()), thread(program.threadOfCopy()), threads(program.threadsOfCopy()),
+      firstRow(0), rowCount(layout.rows()) {
   if (std::optional<ArrayRef<int64_t>> part = op.getRows()) {
     firstRow = (*part)[0];
     rowCount = (*part)[1];
@@ -97,8 +97,8 @@ ThreadCopy::Passes ThreadCopy::passes() {
           rowsOfPass,
           vectors,
           layout.vectorsOfRow() / vectors,
-          b.divide(context.thread, vectors),
-          b.modulo(context.thread, vectors)};
+          b.divide(thread, vectors),
+          b.modulo(thread, vectors)};
 }
 
 void ThreadCopy::emitWhole() {
@@ -124,7 +124,7 @@ void ThreadCopy::emitChecked() {
   int64_t vectors = layout.vectorsOfRow(), total = rows() * vectors;
   bool even = threads % vectors == 0; // each pass covers whole rows
   for (int64_t first = 0; first < total; first += threads) {
-    Value index = even ? context.thread : b.add(context.thread, first);
+    Value index = even ? thread : b.add(thread, first);
     Value vector = b.modulo(index, vectors);
     Position row{b.divide(index, vectors), even ? first / vectors : 0, even ? threads / vectors : rows()};
     Position column{b.mul(vector, vectorElements), 0, vectors * vectorElements};
@@ -132,7 +132,7 @@ void ThreadCopy::emitChecked() {
       copyVector(layout.address(slot, {row.lane, vector, firstRow + row.constant}), source(row, column));
     };
     if (first + threads > total)
-      b.ifThen(b.less(b.add(context.thread, first), total), copyOne);
+      b.ifThen(b.less(b.add(thread, first), total), copyOne);
     else
       copyOne();
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// sparsec.copy by all threads of a CTA, a vector of 16 bytes at a time: cp.async where the operands are
-// aligned, element by element where they are not. A copy whose elements all exist, as nearly all do, skips the checks.
+// sparsec.copy by all threads of a CTA, or of a warp beside other roles. They copy a vector of 16 bytes at a time: by
+// cp.async where the operands are aligned, element by element where they are not. A copy whose elements all exist, as
+// nearly all do, skips the checks.
 
 #ifndef SPARSEC_EMIT_AMPERE_THREAD_COPY_H
 #define SPARSEC_EMIT_AMPERE_THREAD_COPY_H
@@ -78,6 +79,7 @@ private:
   void copyVector(mlir::Value destination, const Source &source);
   void copyElements(mlir::Value destination, const Source &source);
 
+  mlir::Value thread; // among those that share the copy
   int64_t threads, firstRow, rowCount;
 };
 

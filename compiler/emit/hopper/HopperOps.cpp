@@ -2,6 +2,7 @@
 
 #include "hopper/HopperOps.h"
 
+#include "FragmentLoader.h"
 #include "Ptx.h"
 #include "hopper/Products.h"
 #include "hopper/TensorCopy.h"
@@ -22,8 +23,9 @@ void HopperOps::emitView(ViewOp op) {
 
 void HopperOps::emitLoadFragment(LoadFragmentOp op) {
   auto view = op.getView().getDefiningOp<ViewOp>();
-  values.set(op, emitWgmmaFragment(b, view, program.ringOf(view.getRing()), program.slotOf(op.getCursor()).slot,
-                                   values.one(view.getRow()), program.threadInGroup));
+  FragmentLoader loader(b, op, program.ringOf(view.getRing()), program.slotOf(op.getCursor()).slot,
+                        values.one(view.getRow()), values.one(view.getColumn()), program.threadInGroup, rowsOfWgmma);
+  values.set(op, loader.loadAll());
 }
 
 void HopperOps::emitProduct(ProductOp op) {

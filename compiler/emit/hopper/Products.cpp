@@ -3,13 +3,12 @@
 #include "hopper/Products.h"
 
 #include "Ptx.h"
-#include "Swizzle.h"
 #include "hopper/TensorCopy.h"
 
 using namespace mlir;
 using namespace sparsec;
 
-static constexpr int64_t rowsOfInstruction = 64, threadsOfWarpgroup = 128;
+static constexpr int64_t rowsOfInstruction = rowsOfWgmma, threadsOfWarpgroup = 128;
 /// The depth of an instruction whose A operand is in registers.
 static constexpr int64_t depthOfFragment = 16;
 /// The unit of descriptors, and of swizzles.
@@ -56,72 +55,6 @@ static int64_t depthOffset(WgmmaOperand operand, int64_t k) {
   int64_t bytes = k * operand.ring.elementBytes(index);
   int64_t panel = bytes / panelBytes * operand.ring.bufferRows(index) * panelBytes;
   return (panel + bytes % panelBytes) / vectorBytes;
-}
-
-namespace {
-
-/// Loads A operands of 16 x 16 elements of 16 bits by ldmatrix: four registers, two for each half of K with eight rows
-/// each. Lane l gives the address of one row of matrix l / 8. A warp has 16 of every 64 rows. The swizzle mixes the
-/// number of a 16-byte vector with the row.
-class FragmentLoader {
-public:
-  FragmentLoader(KernelBuilder &b, ViewOp view, Ring &ring, Value slot, Value firstRow, Value threadInGroup)
-      : b(b), index(view.getIndex()), panelBytes(ring.panelBytes(index)),
-        panelStride(ring.bufferRows(index) * panelBytes), isTransposed(view.getType().getMajor() == Major::mn),
-        lane(b.bitAnd(threadInGroup, 31)), warp(b.shiftRight(threadInGroup, 5)) {
-    first = ring.slotPointer(index, slot);
-    if (firstRow)
-      first = b.byteOffset(first, b.mul(firstRow, panelBytes));
-  }
-
-  /// Rows from `row` on and K from `k` on.
-  KernelBuilder::Values load(int64_t row, int64_t k) { return isTransposed ? loadColumns(row, k) : loadRows(row, k); }
-
-private:
-  /// Rows of memory have K: lanes 0 to 15 point to the rows, the others to the same rows 16 bytes on.
-  KernelBuilder::Values loadRows(int64_t row, int64_t k) {
-    int64_t bytes = 2 * k;
-    Value rowInPart = b.add(b.mul(warp, depthOfFragment), b.bitAnd(lane, 15));
-    Value vector = b.add(b.shiftRight(lane, 4), bytes % panelBytes / vectorBytes);
-    return load(bytes / panelBytes * panelStride + row * panelBytes, rowInPart, vector);
-  }
-
-  /// Rows of memory are one element of K each: lanes 0 to 7 and 16 to 23 point to the first eight rows of the operand,
-  /// the others to the same 16 bytes on.
-  KernelBuilder::Values loadColumns(int64_t row, int64_t k) {
-    int64_t bytes = 2 * row;
-    Value depth = b.add(b.bitAnd(lane, 7), b.mul(b.shiftRight(lane, 4), 8));
-    Value half = b.bitAnd(b.shiftRight(lane, 3), 1);
-    Value vector = b.add(b.add(b.mul(warp, 2), half), bytes % panelBytes / vectorBytes);
-    return load(bytes / panelBytes * panelStride + k * panelBytes, depth, vector);
-  }
-
-  KernelBuilder::Values load(int64_t offset, Value row, Value vector) {
-    Value place = Swizzle::ofRow(panelBytes).place(b, row, vector);
-    Value inPanel = b.add(b.mul(row, panelBytes), b.shiftLeft(place, 4));
-    return ptx::loadMatrix(b, b.byteOffset(b.byteOffset(first, offset), inPanel), 4, isTransposed);
-  }
-
-  KernelBuilder &b;
-  int64_t index, panelBytes, panelStride;
-  bool isTransposed;
-  Value lane, warp, first;
-};
-
-} // namespace
-
-KernelBuilder::Values sparsec::emitWgmmaFragment(KernelBuilder &b, ViewOp view, Ring &ring, Value slot, Value firstRow,
-                                                 Value threadInGroup) {
-  ViewType type = view.getType();
-  int64_t rows = type.getRows(), depth = type.getColumns();
-  if (type.getMajor() == Major::mn)
-    std::swap(rows, depth);
-  FragmentLoader loader(b, view, ring, slot, firstRow, threadInGroup);
-  KernelBuilder::Values fragment;
-  for (int64_t row = 0; row < rows; row += rowsOfInstruction)
-    for (int64_t k = 0; k < depth; k += depthOfFragment)
-      llvm::append_range(fragment, loader.load(row, k));
-  return fragment;
 }
 
 /// From the first row or column that is not along K to number `place`, in units of descriptors.

@@ -9,6 +9,9 @@
 
 namespace sparsec {
 
+/// Rows of A that one instruction has.
+inline constexpr int64_t rowsOfWgmma = 64;
+
 /// `row` and `column`: first element of the view in its buffer, or null.
 mlir::Value emitWgmmaView(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value row, mlir::Value column);
 
@@ -19,10 +22,6 @@ struct WgmmaOperand {
   Ring &ring;
   mlir::Value slot;
 };
-
-/// Loads the A operand of a view, whose first row in the buffer is `row` or null, from a slot.
-KernelBuilder::Values emitWgmmaFragment(KernelBuilder &b, ViewOp view, Ring &ring, mlir::Value slot, mlir::Value row,
-                                        mlir::Value threadInGroup);
 
 /// A product of rows x depth and depth x columns. An instruction has `instructionColumns` of the columns.
 struct WgmmaShape {

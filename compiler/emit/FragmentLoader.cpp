@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "FragmentLoader.h"
+
+#include "Ptx.h"
+#include "Swizzle.h"
+
+using namespace mlir;
+using namespace sparsec;
+using Values = KernelBuilder::Values;
+
+static constexpr int64_t fragmentRows = 16, fragmentDepth = 16, vectorBytes = 16;
+
+FragmentLoader::FragmentLoader(KernelBuilder &b, LoadFragmentOp op, Ring &ring, Value slot, Value firstRow,
+                               Value firstColumn, Value threadInGroup, int64_t groupRows)
+    : b(b), view(op.getView().getType()), groupRows(groupRows), isTransposed(view.getMajor() == Major::mn),
+      isOperandB(op.getAsB()), lane(b.bitAnd(threadInGroup, 31)) {
+  int64_t index = op.getView().getDefiningOp<ViewOp>().getIndex();
+  panelBytes = ring.panelBytes(index);
+  panelStride = ring.bufferRows(index) * panelBytes;
+  if (groupRows > fragmentRows)
+    warp = b.shiftRight(threadInGroup, 5);
+  first = ring.slotPointer(index, slot);
+  if (firstRow)
+    first = b.byteOffset(first, b.mul(firstRow, panelBytes));
+  if (firstColumn) {
+    first = b.byteOffset(first, b.mul(b.divide(firstColumn, panelBytes / 2), panelStride));
+    firstVector = b.divide(b.modulo(firstColumn, panelBytes / 2), vectorBytes / 2);
+  }
+}
+
+Values FragmentLoader::loadAll() {
+  int64_t rows = view.getRows(), depth = view.getColumns();
+  if (isTransposed)
+    std::swap(rows, depth);
+  Values fragment;
+  for (int64_t row = 0; row < rows; row += groupRows)
+    for (int64_t k = 0; k < depth; k += fragmentDepth)
+      llvm::append_range(fragment, load(row, k));
+  return fragment;
+}
+
+/// Rows of memory have K. Lanes 0 to 15 point to the rows, the others to the same rows 16 bytes on. For B operands,
+/// lanes 0 to 7 and 16 to 23 point to the rows.
+Values FragmentLoader::loadRows(int64_t row, int64_t k) {
+  int64_t bytes = 2 * k;
+  Value rowInPart = isOperandB ? eightAndBit(4) : b.bitAnd(lane, 15);
+  if (warp)
+    rowInPart = b.add(b.mul(warp, fragmentRows), rowInPart);
+  Value vector = b.add(isOperandB ? bit(3) : b.shiftRight(lane, 4), bytes % panelBytes / vectorBytes);
+  return load(bytes / panelBytes * panelStride + row * panelBytes, rowInPart, vector);
+}
+
+/// Rows of memory are one element of K each. Lanes 0 to 7 and 16 to 23 point to the first eight rows of the operand,
+/// the others to the same 16 bytes on. For B operands, lanes 0 to 15 point to the first eight rows.
+Values FragmentLoader::loadColumns(int64_t row, int64_t k) {
+  int64_t bytes = 2 * row;
+  Value depth = isOperandB ? b.bitAnd(lane, 15) : eightAndBit(4);
+  Value vector = isOperandB ? b.shiftRight(lane, 4) : bit(3);
+  if (warp)
+    vector = b.add(b.mul(warp, 2), vector);
+  return load(bytes / panelBytes * panelStride + k * panelBytes, depth,
+              b.add(vector, bytes % panelBytes / vectorBytes));
+}
+
+Values FragmentLoader::load(int64_t offset, Value row, Value vector) {
+  if (firstVector)
+    vector = b.add(vector, firstVector);
+  Value place = Swizzle::ofRow(panelBytes).place(b, row, vector);
+  Value inPanel = b.add(b.mul(row, panelBytes), b.shiftLeft(place, 4));
+  return ptx::loadMatrix(b, b.byteOffset(b.byteOffset(first, offset), inPanel), 4, isTransposed);
+}

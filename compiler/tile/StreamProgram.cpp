@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+
+#include "StreamProgram.h"
+
+#include "mlir/Dialect/Arith/IR/Arith.h"
+#include "mlir/Dialect/Math/IR/Math.h"
+#include "mlir/Dialect/SCF/IR/SCF.h"
+
+using namespace mlir;
+using namespace sparsec;
+
+//===----------------------------------------------------------------------===//
+// Rings, and the columns of X
+//===----------------------------------------------------------------------===//
+
+void StreamProgram::makeRings(ImplicitLocOpBuilder &b, IntegerAttr releasesOfBlocks) {
+  MLIRContext *context = b.getContext();
+  auto makeRing = [&](StringRef name, int64_t stages, Type buffer, IntegerAttr releases) -> Value {
+    return RingOp::create(b, RingType::get(context, stages, {buffer}), b.getStringAttr(name), /*messages=*/false,
+                          /*skips=*/false, releases, DenseI64ArrayAttr(), IntegerAttr());
+  };
+  Type x = areColumnsAdjacent() ? BufferType::get(context, columns(), shape.stageColumns * depth(), elementType())
+                                : BufferType::get(context, shape.stageColumns * rowsOfColumn(),
+                                                  isTransposed() ? depth() : columns(), elementType());
+  cast<ProgramOp>(b.getInsertionBlock()->getParentOp()).setAdjacentColumns(areColumnsAdjacent());
+  Type chunk = matrix.getTransposed()
+                   ? BufferType::get(context, shape.chunkProducts * depth(), shape.productRows, elementType())
+                   : BufferType::get(context, shape.chunkProducts * shape.productRows, depth(), elementType());
+  blockRing = makeRing("block_ring", groups() * schedule.getBlockStages(), chunk, releasesOfBlocks);
+  columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
+}
+
+/// Part `number` of a section whose parts have `count` entries each.
+StreamProgram::Values StreamProgram::readEntries(ImplicitLocOpBuilder &b, PlanSection section, Value number,
+                                                 int64_t count) {
+  Values entries;
+  Value first = multiply(b, number, count);
+  for (int64_t i = 0; i < count; ++i)
+    entries.push_back(ReadPlanOp::create(b, section, add(b, first, i)));
+  return entries;
+}
+
+void StreamProgram::makeColumnProducers(ImplicitLocOpBuilder &b, int64_t count) {
+  for (int64_t producer = 0; producer < count; ++producer)
+    makeRole(b, count == 1 ? "x" : "x" + std::to_string(producer), RoleUnit::thread, 1, schedule.getProducerRegisters(),
+             [&] { buildColumnProducer(b, producer, count); });
+}
+
+/// Stages are counted from the first tile on: the producer has those whose number is its own modulo `count`. The
+/// numbers of the columns of its next stage are loaded while those of this one are copied.
+void StreamProgram::buildColumnProducer(ImplicitLocOpBuilder &b, int64_t producer, int64_t count) {
+  forEachTile(b, i32(b, 0), [&](const Tile &tile, ValueRange carried) {
+    Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
+    Value before = named(arith::SubIOp::create(b, carried[0], stages.first), "before");
+    Value first = add(b, stages.first, remainder(b, arith::SubIOp::create(b, i32(b, producer), carried[0]), count));
+    auto readColumns = [&](Value stage) {
+      return readEntries(b, PlanSection::stage_columns, arith::MinSIOp::create(b, stage, stages.end),
+                         shape.stageColumns);
+    };
+    auto loop = scf::ForOp::create(b, first, stages.end, i32(b, count), readColumns(first));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value stage = loop.getInductionVar();
+    Values next = readColumns(add(b, stage, count));
+    Value slot = named(CursorOp::create(b, columnRing, add(b, before, stage)), "slot");
+    copyColumns(b, tile, slot, loop.getRegionIterArgs());
+    scf::YieldOp::create(b, next);
+    b.setInsertionPointAfter(loop);
+    return Values{add(b, before, stages.end)};
+  });
+}
+
+void StreamProgram::copyColumns(ImplicitLocOpBuilder &b, const Tile &tile, Value slot, ValueRange stageColumns) {
+  AcquireOp::create(b, columnRing, slot);
+  PostOp::create(b, columnRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
+  for (auto [i, column] : llvm::enumerate(areColumnsAdjacent() ? stageColumns.take_front(1) : stageColumns)) {
+    Value k = multiply(b, named(column, "column"), depth());
+    auto copy = CopyOp::create(b, operand(spmm.getDense()), coordinatesOfX(k, tile.column), columnRing, slot,
+                               /*index=*/0);
+    if (!areColumnsAdjacent())
+      copy.setRows(ArrayRef<int64_t>{int64_t(i) * rowsOfColumn(), rowsOfColumn()});
+  }
+}
+
+Value StreamProgram::viewOfBlock(ImplicitLocOpBuilder &b, Value line) {
+  MLIRContext *context = b.getContext();
+  auto type = matrix.getTransposed() ? ViewType::get(context, depth(), shape.productRows, elementType(), Major::mn)
+                                     : ViewType::get(context, shape.productRows, depth(), elementType(), Major::k);
+  return named(ViewOp::create(b, type, blockRing, line, /*column=*/Value(), /*index=*/0), "w");
+}
+
+//===----------------------------------------------------------------------===//
+// The loops of a group
+//===----------------------------------------------------------------------===//
+
+StreamProgram::Values StreamProgram::Progress::pack(ValueRange more) const {
+  Values all(sums);
+  all.push_back(product);
+  llvm::append_range(all, others);
+  llvm::append_range(all, more);
+  return all;
+}
+
+StreamProgram::Progress StreamProgram::Progress::unpack(ValueRange values) const {
+  for (Value sum : values.take_front(sums.size()))
+    named(sum, "sum");
+  return {Values(values.take_front(sums.size())), named(values[sums.size()], "product"),
+          Values(values.slice(sums.size() + 1, others.size()))};
+}
+
+/// The word of the next stage is loaded while the group works on this one.
+StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const Tile &tile, Value &slot,
+                                                  Progress progress) {
+  Range stages = readRange(b, PlanSection::stage_offsets, tile.window);
+  auto readWord = [&](Value stage) -> Value {
+    return ReadPlanOp::create(b, PlanSection::stage_products, add(b, multiply(b, stage, groups()), group));
+  };
+  size_t slotIndex = progress.count(), wordIndex = slotIndex + 1;
+  Values inits = progress.pack({slot, readWord(stages.first)});
+  auto loop = scf::ForOp::create(b, stages.first, stages.end, i32(b, 1), inits);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  ValueRange carried = loop.getRegionIterArgs();
+  progress = progress.unpack(carried);
+  Value current = named(carried[slotIndex], "slot"), word = named(carried[wordIndex], "word");
+  Value next = readWord(add(b, loop.getInductionVar(), 1));
+  WaitOp::create(b, TypeRange(), columnRing, current);
+  progress = walkColumns(b, current, word, progress);
+  ReleaseOp::create(b, columnRing, current);
+  scf::YieldOp::create(b, progress.pack({NextOp::create(b, columnRing, current), next}));
+  slot = loop.getResult(slotIndex);
+  return progress.unpack(loop.getResults());
+}
+
+/// The number of trailing zeros of no bits is 32, and the column then 0.
+std::tuple<Value, Value, Value> StreamProgram::firstColumn(ImplicitLocOpBuilder &b, Value word) {
+  Value column = remainder(b, divide(b, math::CountTrailingZerosOp::create(b, word), rows()), shape.stageColumns);
+  Value shift = multiply(b, column, rows());
+  Value bits = remainder(b, arith::ShRUIOp::create(b, word, shift), int64_t(1) << rows());
+  return {column, bits, arith::XOrIOp::create(b, word, arith::ShLIOp::create(b, bits, shift))};
+}
+
+StreamProgram::Column StreamProgram::productsOf(ImplicitLocOpBuilder &b, Value bits, Value product) {
+  Column column = {{}, {product}};
+  for (int64_t row = 0; row < rows(); ++row) {
+    Value bit = remainder(b, divide(b, bits, int64_t(1) << row), 2);
+    column.exists.push_back(arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bit, i32(b, 0)));
+    column.places.push_back(add(b, column.places.back(), bit));
+  }
+  return column;
+}
+
+Value StreamProgram::loadColumn(ImplicitLocOpBuilder &b, Value slot, Value column, int64_t first, int64_t count) {
+  bool isOperandB = schedule.getInstruction() == Instruction::mma_sync;
+  MLIRContext *context = b.getContext();
+  auto viewType = isTransposed() ? ViewType::get(context, count, depth(), elementType(), Major::k)
+                                 : ViewType::get(context, depth(), count, elementType(), Major::mn);
+  Value row, inRow;
+  if (areColumnsAdjacent()) {
+    row = i32(b, first);
+    inRow = multiply(b, column, depth());
+  } else {
+    row = multiply(b, column, rowsOfColumn());
+    inRow = i32(b, isTransposed() ? 0 : first);
+    row = isTransposed() ? add(b, row, first) : row;
+  }
+  Value view = ViewOp::create(b, viewType, columnRing, row, inRow, /*index=*/0);
+  auto fragmentType = FragmentType::get(context, count, depth(), elementType());
+  return named(LoadFragmentOp::create(b, fragmentType, view, slot, /*as_b=*/isOperandB), "x");
+}

@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The two programs by the streams of a plan share this base: SpmmStreams.cpp with wgmma, SpmmWarpStreams.cpp with
+// mma.sync. A tile is a window of block rows, of which every group of consumers has an equal share. The columns of X
+// that any of the window's rows needs are loaded once:
+//
+//   producer "x" copies the columns of the window, several to a stage;
+//   a group takes every stage. It loads a column of X into registers and multiplies it by the blocks that its rows have
+//   there. Its blocks come in the order of its products, in chunks.
+
+#ifndef SPARSEC_COMPILER_TILE_STREAMPROGRAM_H
+#define SPARSEC_COMPILER_TILE_STREAMPROGRAM_H
+
+#include "ScheduleAttribute.h"
+#include "WindowProgram.h"
+
+namespace sparsec {
+
+class StreamProgram : public WindowProgram {
+protected:
+  StreamProgram(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule)
+      : WindowProgram(kernel, spmm, schedule), shape(streamShape(toSchedule(schedule), matrix.getBlockColumns())) {}
+
+  /// The block ring has a share of slots for every group. A ring that a group fills itself has no releases.
+  void makeRings(mlir::ImplicitLocOpBuilder &b, mlir::IntegerAttr releasesOfBlocks);
+  /// The roles "x". Several producers take turns with the stages.
+  void makeColumnProducers(mlir::ImplicitLocOpBuilder &b, int64_t count);
+  /// The numbers of the blocks of a chunk.
+  Values readBlocks(mlir::ImplicitLocOpBuilder &b, mlir::Value chunk) {
+    return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
+  }
+
+  /// What the loops of a group carry: the sums of its rows, the number of its next product in its stream, and what else
+  /// its program needs.
+  struct Progress {
+    Values sums;
+    mlir::Value product;
+    Values others;
+
+    Values pack(mlir::ValueRange more = {}) const;
+    /// The first values are those of pack(); behind them there may be more.
+    Progress unpack(mlir::ValueRange values) const;
+    size_t count() const { return sums.size() + 1 + others.size(); }
+  };
+  /// Walks the stages of a window. `slot` becomes the one behind the last stage.
+  Progress walkStages(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value &slot, Progress progress);
+
+  /// Walks the columns of a stage in which the group has products. `word` has the bits of the first column lowest.
+  virtual Progress walkColumns(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value word,
+                               Progress progress) = 0;
+
+  /// The first column of which a word has bits, those bits, and the word without them.
+  std::tuple<mlir::Value, mlir::Value, mlir::Value> firstColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value word);
+
+  /// The products of one column of X with the rows of the group.
+  struct Column {
+    Values exists; // i1 for each row
+    Values places; // the number of each row's product, and the one behind the last
+  };
+  /// `bits` has a bit for each row, and `product` is the number of the first one.
+  Column productsOf(mlir::ImplicitLocOpBuilder &b, mlir::Value bits, mlir::Value product);
+  /// A column of the stage as an operand, X^T: `count` of its rows from `first` on.
+  mlir::Value loadColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value slot, mlir::Value column, int64_t first,
+                         int64_t count);
+
+  int64_t groups() { return schedule.getConsumersM(); }
+  int64_t columns() { return schedule.getTileN(); }
+  int64_t rows() { return shape.productsOfColumn(); }
+  int64_t depth() { return matrix.getBlockColumns(); }
+  /// Whether the plan gives a stage adjacent columns: rows of X that are K are then copied as long as they are.
+  bool areColumnsAdjacent() { return isTransposed() && schedule.getInstruction() == Instruction::mma_sync; }
+  /// Rows of the buffer that a column of X fills, if it fills rows of its own.
+  int64_t rowsOfColumn() { return isTransposed() ? columns() : depth(); }
+  /// The same for the blocks of a product.
+  int64_t rowsOfBlock() { return matrix.getTransposed() ? depth() : shape.productRows; }
+  mlir::Value chunkOf(mlir::ImplicitLocOpBuilder &b, mlir::Value product) {
+    return divide(b, product, shape.chunkProducts);
+  }
+  /// The place in the ring of blocks of a chunk of a group. Slot s belongs to group s mod groups.
+  mlir::Value chunkSlot(mlir::ImplicitLocOpBuilder &b, mlir::Value group, mlir::Value chunk) {
+    return CursorOp::create(b, blockRing, add(b, multiply(b, chunk, groups()), group));
+  }
+  /// The first row in its slot of the blocks of a product, and the part of a slot from such a row on.
+  mlir::Value lineOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value product) {
+    return multiply(b, remainder(b, product, shape.chunkProducts), rowsOfBlock());
+  }
+  mlir::Value viewOfBlock(mlir::ImplicitLocOpBuilder &b, mlir::Value line);
+
+  StreamShape shape;
+  mlir::Value columnRing, blockRing;
+  mlir::Value group; // of the consumer role
+
+private:
+  Values readEntries(mlir::ImplicitLocOpBuilder &b, PlanSection section, mlir::Value number, int64_t count);
+  void buildColumnProducer(mlir::ImplicitLocOpBuilder &b, int64_t producer, int64_t count);
+  void copyColumns(mlir::ImplicitLocOpBuilder &b, const Tile &tile, mlir::Value slot, mlir::ValueRange stageColumns);
+};
+
+/// The program with mma.sync.
+std::unique_ptr<ProgramBuilder> makeWarpStreamBuilder(KernelOp kernel, SpmmOp spmm, ScheduleAttr schedule);
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TILE_STREAMPROGRAM_H

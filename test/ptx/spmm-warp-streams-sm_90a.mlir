@@ -1,0 +1,48 @@
+// RUN: sparsec %s --arch=sm_90a --emit=ptx -o %t.ptx
+// RUN: FileCheck %s < %t.ptx
+// RUN: FileCheck %s --check-prefix=PRODUCERS < %t.ptx
+// RUN: FileCheck %s --check-prefix=ROWS < %t.ptx
+
+// Twelve warps multiply. Their registers come from a warpgroup of four producers.
+// CHECK: .visible .entry product_streams(
+// CHECK: .maxntid 512
+// CHECK: setmaxnreg.inc.sync.aligned.u32 152
+// A chunk of four blocks, by one warp: each thread copies 16 bytes of each.
+// CHECK-COUNT-4: cp.async.cg.shared.global
+// CHECK: cp.async.commit_group
+// In the loop over columns, the block and half of the column of X are on their way while the warp finds the next column.
+// CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// CHECK: cp.async.wait_group
+// CHECK: bar.warp.sync
+// CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// CHECK-COUNT-16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// Every warp releases X, after all of its threads have read it.
+// CHECK: bar.warp.sync
+// CHECK: mbarrier.arrive.shared::cta.b64
+// The 16 rows of a warp leave in boxes of their own, without a barrier of a warpgroup.
+// CHECK-NOT: bar.sync
+// CHECK: stmatrix.sync.aligned.m8n8.x4.shared.b16
+// CHECK-NOT: bar.sync
+// CHECK: cp.async.bulk.tensor.2d.global.shared::cta
+
+// Each of the four producers copies the 8 columns of a stage, in two boxes.
+// PRODUCERS: .visible .entry product_streams(
+// PRODUCERS: setmaxnreg.dec.sync.aligned.u32 40
+// PRODUCERS-COUNT-64: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
+// PRODUCERS-NOT: cp.async.bulk.tensor.2d.shared
+// PRODUCERS: .visible .entry product(
+sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// X as N x K: a stage has adjacent columns, which come as rows of 128 bytes in two boxes.
+// ROWS: .visible .entry transposed_streams(
+// ROWS-COUNT-8: cp.async.bulk.tensor.2d.shared::cta.global.tile.mbarrier::complete_tx::bytes [
+// ROWS-NOT: cp.async.bulk.tensor.2d.shared
+// ROWS: .visible .entry
+sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x x_layout(nk) y_layout(nm) : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
