@@ -97,13 +97,17 @@ int64_t sparsec::placeOfIndex(Value index) {
   return argument.getArgNumber() - (types.front().isF32() ? 1 : 0);
 }
 
-bool sparsec::loadsByPosition(Region &region) {
-  return llvm::any_of(region.getOps<ElementOp>(), [](ElementOp element) {
-    return llvm::any_of(element.getIndices(), [](Value index) {
-      int64_t place = placeOfIndex(index);
-      return place != 0 && place != 1;
-    });
+Value sparsec::yieldedValue(Region &region) { return cast<YieldOp>(region.front().getTerminator()).getOperand(0); }
+
+bool sparsec::isLoadOfTile(ElementOp element) {
+  return llvm::all_of(element.getIndices(), [](Value index) {
+    int64_t place = placeOfIndex(index);
+    return place == 0 || place == 1;
   });
+}
+
+bool sparsec::loadsByPosition(Region &region) {
+  return llvm::any_of(region.getOps<ElementOp>(), [](ElementOp element) { return !isLoadOfTile(element); });
 }
 
 static std::optional<PositionSum> positionSumWithin(Value value, int64_t depth);

@@ -10,6 +10,8 @@
 
 namespace sparsec {
 
+class ElementOp;
+
 /// Which ops of ElementwiseOps.def a region may hold.
 enum class RegionOps {
   Floats,           // f32 and i1
@@ -24,6 +26,12 @@ llvm::LogicalResult verifyRegionSignature(mlir::Operation *op, mlir::Region &reg
 /// Verifies that every op of a region has a lowering: it is in ElementwiseOps.def and has the types that `ops` allows.
 /// `place` is where the messages say that an op stands, "an epilogue".
 llvm::LogicalResult verifyRegionOps(mlir::Region &region, llvm::StringRef place, RegionOps ops);
+
+/// What a region yields.
+mlir::Value yieldedValue(mlir::Region &region);
+
+/// Whether all indices of an element are the batch or the head: it is loaded once a tile.
+bool isLoadOfTile(ElementOp element);
 
 /// Whether a region of attention has a sparsec.element with an index that is anything but a batch or a head.
 bool loadsByPosition(mlir::Region &region);

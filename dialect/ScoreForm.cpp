@@ -15,8 +15,6 @@
 using namespace mlir;
 using namespace sparsec;
 
-static Value yielded(Region &score) { return score.front().getTerminator()->getOperand(0); }
-
 /// Whether a value of the region depends on the head and the batch at most. Their elements are loaded once a tile;
 /// those of computed indices are not, and do not count.
 static bool isOfHead(Value value) {
@@ -28,8 +26,7 @@ static bool isOfHead(Value value) {
     if (!op && !isArgumentOfHead)
       return false;
     auto element = dyn_cast_or_null<ElementOp>(op);
-    auto isComputed = [](Value index) { return placeOfIndex(index) != 0 && placeOfIndex(index) != 1; };
-    if (element && llvm::any_of(element.getIndices(), isComputed))
+    if (element && !isLoadOfTile(element))
       return false;
     if (op && !element)
       needed.insert_range(op->getOperands());
@@ -54,7 +51,7 @@ static std::optional<LinearBias> product(Value value, double sign) {
 }
 
 static std::optional<LinearBias> linearBias(Region &score) {
-  Value s = score.getArgument(0), result = yielded(score);
+  Value s = score.getArgument(0), result = yieldedValue(score);
   if (auto fma = result.getDefiningOp<math::FmaOp>())
     return fma.getC() == s ? slopeTimesDistance(fma.getA(), fma.getB(), 1) : std::nullopt;
   if (auto add = result.getDefiningOp<arith::AddFOp>()) {
@@ -108,7 +105,7 @@ static std::optional<double> fixedShift(double largestExponent, Type element) {
 static bool isModerate(double multiplier) { return multiplier >= 0x1p-64 && multiplier <= 0x1p64; }
 
 static ScaledScore scaledScore(Region &score, Type element) {
-  ScaledScore scaled{yielded(score), 1, std::nullopt, std::nullopt};
+  ScaledScore scaled{yieldedValue(score), 1, std::nullopt, std::nullopt};
   if (auto multiply = scaled.value.getDefiningOp<arith::MulFOp>())
     for (auto [constant, value] :
          {std::pair(multiply.getLhs(), multiply.getRhs()), std::pair(multiply.getRhs(), multiply.getLhs())})

@@ -43,6 +43,8 @@ void QueryTileOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 void KeyListsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "lists"); }
 void TileSoftmaxOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "softmax"); }
 
+void KeyTermsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "terms"); }
+
 void KeyBlockOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getKey(), "key");
   setName(getPartial(), "partial");
@@ -116,6 +118,7 @@ template <typename Op> static LogicalResult verifyStep(Op op) {
 
 // score_step_c1
 LogicalResult ScoreBiasOp::verify() { return verifyStep(*this); }
+LogicalResult KeyTermsOp::verify() { return verifyStep(*this); }
 LogicalResult RowMaximumOp::verify() { return verifyStep(*this); }
 LogicalResult ExponentiateOp::verify() { return verifyStep(*this); }
 

@@ -319,7 +319,8 @@ def Sparsec_TileSoftmaxOp : Sparsec_Op<"tile_softmax", [
   let description = [{
     The coordinates are the batch, the head and the first query of the tile; the queries of the group begin `row` behind
     it. `sizes` are the queries and keys of the sequence, without them those of Q and K. Elements that the regions load
-    by batch and head alone are loaded here. Regions and attributes are those of `sparsec.softmax`.
+    by batch and head alone are loaded here, and terms of queries are computed: values that the regions make of elements
+    of the query, whatever the key. Regions and attributes are those of `sparsec.softmax`.
 
     ```mlir
     %softmax = sparsec.tile_softmax at(%batch, %head, %first) row(%group_row) attributes {causal}
@@ -357,23 +358,39 @@ def Sparsec_ScoreBiasOp : Sparsec_ScoreStepOp<"score_bias", [Pure]> {
   let assemblyFormat = "$softmax `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict `:` type($result)";
 }
 
+def Sparsec_KeyTermsOp : Sparsec_ScoreStepOp<"key_terms", [Sparsec_NamesResults]> {
+  let summary = "Computes the terms of the keys of a step: values that the regions make of elements of the key alone.";
+  let description = [{
+    The warps of a group share the work, so that each thread computes its terms for few keys. It stands before the wait
+    for the products, which hides its loads. Where no mask region applies, terms of the mask are not computed.
+
+    ```mlir
+    %terms = sparsec.key_terms %softmax at(%key) partial(%partial)
+    ```
+  }];
+  let arguments = !con((ins Sparsec_TileSoftmaxType:$softmax), step);
+  let results = (outs Sparsec_KeyTermsType:$result);
+  let assemblyFormat = "$softmax `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict";
+}
+
 def Sparsec_RowMaximumOp : Sparsec_ScoreStepOp<"row_maximum", [
     AllTypesMatch<["products", "scores"]>, AllTypesMatch<["state", "raised"]>]> {
   let summary = "Makes scores of a step's products, and replaces m where a score exceeds it.";
   let description = [{
     Scores of invisible keys become -inf. The output has to follow by `sparsec.rescale`. A softmax with a fixed shift
-    does without this op. Source: Milakov and Gimelshein, "Online normalizer calculation for softmax", 2018.
+    does without this op. Without `terms` of the keys, the regions compute them for every score. Source: Milakov and
+    Gimelshein, "Online normalizer calculation for softmax", 2018.
 
     ```mlir
     %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %s, %state at(%key) partial(%partial) : <64, 128>, <64>
     ```
   }];
   let arguments = !con((ins Sparsec_TileSoftmaxType:$softmax, Sparsec_AccumulatorType:$products,
-    Sparsec_SoftmaxStateType:$state), step);
+    Sparsec_SoftmaxStateType:$state), step, (ins Optional<Sparsec_KeyTermsType>:$terms));
   let results = (outs Sparsec_AccumulatorType:$scores, Sparsec_SoftmaxStateType:$raised,
     Sparsec_RescalingType:$rescaling);
   let assemblyFormat = [{
-    $softmax `,` $products `,` $state `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict
+    $softmax `,` $products `,` $state `at` `(` $keys `)` `partial` `(` $partial `)` (`terms` `(` $terms^ `)`)? attr-dict
     `:` type($products) `,` type($state)
   }];
 }
@@ -382,17 +399,18 @@ def Sparsec_ExponentiateOp : Sparsec_ScoreStepOp<"exponentiate", [
     AllTypesMatch<["scores", "probabilities"]>, AllTypesMatch<["state", "summed"]>]> {
   let summary = "Makes probabilities 2^(exponent - m) of scores, and adds them to l.";
   let description = [{
-    The scores are those of `sparsec.row_maximum` or, with a fixed shift, the products.
+    The scores are those of `sparsec.row_maximum` or, with a fixed shift, the products. The regions then change them
+    with the `terms` of the keys.
 
     ```mlir
     %p, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%key) partial(%partial) : <64, 128>, <64>
     ```
   }];
   let arguments = !con((ins Sparsec_TileSoftmaxType:$softmax, Sparsec_AccumulatorType:$scores,
-    Sparsec_SoftmaxStateType:$state), step);
+    Sparsec_SoftmaxStateType:$state), step, (ins Optional<Sparsec_KeyTermsType>:$terms));
   let results = (outs Sparsec_AccumulatorType:$probabilities, Sparsec_SoftmaxStateType:$summed);
   let assemblyFormat = [{
-    $softmax `,` $scores `,` $state `at` `(` $keys `)` `partial` `(` $partial `)` attr-dict
+    $softmax `,` $scores `,` $state `at` `(` $keys `)` `partial` `(` $partial `)` (`terms` `(` $terms^ `)`)? attr-dict
     `:` type($scores) `,` type($state)
   }];
 }

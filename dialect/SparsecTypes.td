@@ -132,6 +132,13 @@ def Sparsec_TileSoftmaxType : Sparsec_Type<"TileSoftmax", "tile_softmax"> {
   }];
 }
 
+def Sparsec_KeyTermsType : Sparsec_Type<"KeyTerms", "key_terms"> {
+  let summary = "What the regions of a softmax need of the keys of a step alone, in registers.";
+  let description = [{
+    `sparsec.key_terms` gives a value of this type.
+  }];
+}
+
 def Sparsec_KeyListsType : Sparsec_Type<"KeyLists", "key_lists"> {
   let summary = "The lists of key blocks that a tile of queries sees: their beginnings and their lengths.";
   let description = [{

@@ -109,12 +109,13 @@ Value AttentionContext::isInReach(const QueryTile &tile, Value query, Value key)
   return reach;
 }
 
-Value AttentionContext::applyRegion(Region &region, ValueRange arguments, ReplaceOp replace, Value wanted) {
+Values AttentionContext::computeValues(Region &region, ValueRange arguments, ValueRange wanted, KnownValues known,
+                                       ReplaceOp replace) {
   auto load = [&](ElementOp element, ValueRange indices) {
     Value loaded = tileElements.lookup(element);
     return loaded ? loaded : loadExtra(element, indices);
   };
-  return inlineRegion(b, region, arguments, load, replace, wanted);
+  return inlineValues(b, region, arguments, wanted, load, known, replace);
 }
 
 /// The regions also run for queries and keys that are not visible, or beyond the tensors, for which indices may be
@@ -135,8 +136,7 @@ Value AttentionContext::loadExtra(ElementOp element, ValueRange indices) {
 void AttentionContext::loadForTile(const QueryTile &tile) {
   for (Region *region : {softmax.score, softmax.mask})
     for (ElementOp element : region->getOps<ElementOp>()) {
-      auto isOfTile = [](Value index) { return placeOfIndex(index) == 0 || placeOfIndex(index) == 1; };
-      if (!llvm::all_of(element.getIndices(), isOfTile))
+      if (!isLoadOfTile(element))
         continue;
       auto indices = llvm::map_to_vector(
           element.getIndices(), [&](Value index) { return placeOfIndex(index) == 0 ? tile.batch : tile.head; });

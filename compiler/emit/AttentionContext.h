@@ -84,11 +84,10 @@ struct AttentionContext : ProgramContext {
   mlir::Value firstInReach(const QueryTile &tile, mlir::Value query);
   mlir::Value endOfReach(const QueryTile &tile, mlir::Value query);
   mlir::Value isInReach(const QueryTile &tile, mlir::Value query, mlir::Value key);
-  /// A region of the softmax for one query and key; `arguments` are its arguments but for the extra operands.
-  /// `replace` may give the value of an op, which is copied otherwise; `wanted` is what to return instead of what the
-  /// region yields.
-  mlir::Value applyRegion(mlir::Region &region, mlir::ValueRange arguments, ReplaceOp replace = {},
-                          mlir::Value wanted = {});
+  /// Values of a region of the softmax for one query and key, as inlineValues gives them; `arguments` are its arguments
+  /// but for the extra operands.
+  KernelBuilder::Values computeValues(mlir::Region &region, mlir::ValueRange arguments, mlir::ValueRange wanted,
+                                      KnownValues known = {}, ReplaceOp replace = {});
   /// Loads now what the regions load by batch and head alone.
   void loadForTile(const QueryTile &tile);
   mlir::Value patternField(int64_t field) { return parameters.get(ParameterKind::pattern_field, *pattern, field); }

@@ -2,8 +2,12 @@
 
 #include "InlineRegion.h"
 
+#include "ElementwiseRegion.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/IRMapping.h"
+
+#include "llvm/ADT/SetVector.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -19,15 +23,29 @@ static Value asValue(OpBuilder &builder, ElementOp element, Value loaded) {
   return arith::ExtSIOp::create(builder, element.getLoc(), type, loaded);
 }
 
-Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement,
-                            ReplaceOp replace, Value wanted) {
+/// The values that `wanted` are made of, themselves included, up to the known ones.
+static llvm::SetVector<Value> neededValues(ValueRange wanted, const IRMapping &known) {
+  llvm::SetVector<Value> needed(wanted.begin(), wanted.end());
+  for (size_t i = 0; i < needed.size(); ++i) // grows
+    if (Operation *op = needed[i].getDefiningOp(); op && !known.contains(needed[i]))
+      needed.insert_range(op->getOperands());
+  return needed;
+}
+
+SmallVector<Value> sparsec::inlineValues(OpBuilder &builder, Region &region, ValueRange arguments, ValueRange wanted,
+                                         LoadElement loadElement, KnownValues known, ReplaceOp replace) {
   Block &body = region.front();
   IRMapping mapping;
   for (auto [argument, value] : llvm::zip_first(arguments, body.getArguments())) {
     assert(argument.getType() == value.getType() && "expects a value of the type of the region's argument");
     mapping.map(value, argument);
   }
+  for (auto [value, computed] : known)
+    mapping.map(value, computed);
+  llvm::SetVector<Value> needed = neededValues(wanted, mapping);
   for (Operation &op : body.without_terminator()) {
+    if (!needed.contains(op.getResult(0)) || mapping.contains(op.getResult(0)))
+      continue;
     if (Value replacement = replace ? replace(op) : Value()) {
       mapping.map(op.getResult(0), replacement);
       continue;
@@ -46,7 +64,11 @@ Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange argum
       indices.push_back(mapping.lookup(index));
     mapping.map(element.getResult(), asValue(builder, element, loadElement(element, indices)));
   }
-  return mapping.lookup(wanted ? wanted : cast<YieldOp>(body.getTerminator()).getOperand(0));
+  return llvm::map_to_vector(wanted, [&](Value value) { return mapping.lookup(value); });
+}
+
+Value sparsec::inlineRegion(OpBuilder &builder, Region &region, ValueRange arguments, LoadElement loadElement) {
+  return inlineValues(builder, region, arguments, yieldedValue(region), loadElement)[0];
 }
 
 Value sparsec::inlineEpilogue(OpBuilder &builder, Region &epilogue, Value accumulator, ValueRange extras) {

@@ -17,12 +17,20 @@ using LoadElement = llvm::function_ref<mlir::Value(ElementOp element, mlir::Valu
 /// The value of an op of a region, or null to have the op copied.
 using ReplaceOp = llvm::function_ref<mlir::Value(mlir::Operation &op)>;
 
-/// Copies the ops of `region` to the builder's insertion point, for one element, and returns the value that the region
-/// yields, or that of `wanted`, a value of the region. `arguments` are the values of the region's arguments, as far as
-/// these are not tensors: those come last and are read by `loadElement`. The copied ops are those of the region (arith
-/// and math); sparsec-lower-math or the host conversions lower them later.
+/// Values of a region, and what they are for an element, where that has been computed before.
+using KnownValues = llvm::ArrayRef<std::pair<mlir::Value, mlir::Value>>;
+
+/// Computes `wanted`, values of a region, for one element. Copies the ops that they need to the builder's insertion
+/// point, but for those that `known` values make needless. `arguments` are the values of the region's arguments, as far
+/// as these are not tensors: those come last and are read by `loadElement`. The copied ops are those of the region
+/// (arith and math); sparsec-lower-math or the host conversions lower them later.
+llvm::SmallVector<mlir::Value> inlineValues(mlir::OpBuilder &builder, mlir::Region &region, mlir::ValueRange arguments,
+                                            mlir::ValueRange wanted, LoadElement loadElement, KnownValues known = {},
+                                            ReplaceOp replace = {});
+
+/// The value that the region yields.
 mlir::Value inlineRegion(mlir::OpBuilder &builder, mlir::Region &region, mlir::ValueRange arguments,
-                         LoadElement loadElement, ReplaceOp replace = {}, mlir::Value wanted = {});
+                         LoadElement loadElement);
 
 /// The same for an epilogue: `accumulator` is the f32 sum; `extras` holds one element of every extra operand, in order.
 /// An empty region is the identity.

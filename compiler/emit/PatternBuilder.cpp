@@ -91,7 +91,8 @@ Value PatternBuilderEmitter::seenByLane(const QueryTile &tile, Value firstKey, V
   Value query = b.add(tile.first, b.divide(index, keysPerLane));
   Value key = b.add(b.add(firstKey, lane), b.mul(b.modulo(index, keysPerLane), lanes));
   Value counts = b.logicalAnd(b.less(query, context.queries()), context.isInReach(tile, query, key));
-  Value isVisible = context.applyRegion(*context.softmax.mask, {tile.batch, tile.head, query, key});
+  Region &mask = *context.softmax.mask;
+  Value isVisible = context.computeValues(mask, {tile.batch, tile.head, query, key}, yieldedValue(mask))[0];
   return b.select(counts, b.select(isVisible, b.i32(visible), b.i32(hidden)), b.i32(nothing));
 }
 

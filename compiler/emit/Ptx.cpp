@@ -46,11 +46,15 @@ Value ptx::blockIndex(KernelBuilder &b) { return NVVM::BlockIdXOp::create(b, b.i
 Value ptx::gridSize(KernelBuilder &b) { return NVVM::GridDimXOp::create(b, b.i32Type()); }
 Value ptx::clusterRank(KernelBuilder &b) { return NVVM::ClusterId::create(b, b.i32Type()); }
 
-static Value shuffle(KernelBuilder &b, Value value, int64_t lane, NVVM::ShflKind kind) {
-  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(lane), b.i32(31), kind,
+/// `ownBits` of the source lane are those of the lane itself.
+static Value shuffle(KernelBuilder &b, Value value, int64_t lane, NVVM::ShflKind kind, int64_t ownBits = 0) {
+  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(lane), b.i32(ownBits << 8 | 31), kind,
                               /*return_value_and_is_valid=*/UnitAttr());
 }
 Value ptx::broadcastFirstLane(KernelBuilder &b, Value value) { return shuffle(b, value, 0, NVVM::ShflKind::idx); }
+Value ptx::fromGroup(KernelBuilder &b, Value value, int64_t group) {
+  return shuffle(b, value, 4 * group, NVVM::ShflKind::idx, /*ownBits=*/3);
+}
 Value ptx::exchange(KernelBuilder &b, Value value, int64_t mask) {
   return shuffle(b, value, mask, NVVM::ShflKind::bfly);
 }

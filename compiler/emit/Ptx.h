@@ -22,6 +22,8 @@ Value clusterRank(KernelBuilder &b); // %cluster_ctarank
 
 /// The value of lane 0 in every lane of the warp, so that the compiler knows it is uniform (shfl.sync.idx, 9.7.9.6).
 Value broadcastFirstLane(KernelBuilder &b, Value value);
+/// The value of the lane with this one's number in another group of four lanes (shfl.sync.idx).
+Value fromGroup(KernelBuilder &b, Value value, int64_t group);
 /// The value of lane `lane ^ mask` (shfl.sync.bfly).
 Value exchange(KernelBuilder &b, Value value, int64_t mask);
 /// Whether the predicate holds in some lane of the warp (vote.sync.any, 9.7.14.4).

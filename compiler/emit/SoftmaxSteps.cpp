@@ -30,6 +30,7 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](TileSoftmaxOp op) { return emitTileSoftmax(op), true; })
       .Case([&](SoftmaxBeginOp op) { return values.set(op, packState(softmaxOf(op.getSoftmax()).begin())), true; })
       .Case([&](ScoreBiasOp op) { return emitScoreBias(op), true; })
+      .Case([&](KeyTermsOp op) { return emitKeyTerms(op), true; })
       .Case([&](RowMaximumOp op) { return emitRowMaximum(op), true; })
       .Case([&](ExponentiateOp op) { return emitExponentiate(op), true; })
       .Case([&](RescaleOp op) { return emitRescale(op), true; })
@@ -153,19 +154,23 @@ void SoftmaxSteps::emitTileSoftmax(TileSoftmaxOp op) {
   tile.first = values.one(op.getFirst());
   setSizes(tile, values.flat(op.getSizes()));
   Value row = b.add(values.one(op.getRow()), threadRow());
-  softmaxes[op] = {OnlineSoftmax::create(context, tile), b.add(tile.first, row)};
+  TileSoftmax &made = softmaxes[op];
+  made = {OnlineSoftmax::create(context, tile), b.add(tile.first, row)};
+  made.softmax->computeQueryTerms(made.threadQuery);
 }
 
 RowState SoftmaxSteps::rowsOf(Value state) {
   return unpackState(values.of(state), RowState{/*m=*/Values(2), /*l=*/Values(2)});
 }
 
-template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op) {
+template <typename Op> ScorePositions SoftmaxSteps::positionsOf(Op op, Value terms) {
   Value column = b.shiftLeft(b.bitAnd(context.thread, 3), 1);
   SmallVector<ScorePositions::Block, 2> blocks;
   for (auto [key, isPartial] : llvm::zip(op.getKeys(), op.getPartial()))
     blocks.push_back({b.add(values.one(key), column), values.one(isPartial)});
-  return ScorePositions(context, softmaxes.find(op.getSoftmax())->second.threadQuery, blocks);
+  const TileSoftmax &tile = softmaxes.find(op.getSoftmax())->second;
+  KeyTerms computed = terms ? unpackState(values.of(terms), tile.softmax->noKeyTerms()) : KeyTerms();
+  return ScorePositions(context, tile.threadQuery, blocks, computed);
 }
 
 void SoftmaxSteps::emitScoreBias(ScoreBiasOp op) {
@@ -173,10 +178,14 @@ void SoftmaxSteps::emitScoreBias(ScoreBiasOp op) {
   values.set(op, values.fromSums(softmaxOf(op.getSoftmax()).initialProducts(positionsOf(op), count)));
 }
 
+void SoftmaxSteps::emitKeyTerms(KeyTermsOp op) {
+  values.set(op, packState(softmaxOf(op.getSoftmax()).computeKeyTerms(positionsOf(op))));
+}
+
 void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
   Values scores = values.sums(op.getProducts());
   RowState rows = rowsOf(op.getState());
-  Rescaling rescaling = softmaxOf(op.getSoftmax()).beginStep(positionsOf(op), scores, rows);
+  Rescaling rescaling = softmaxOf(op.getSoftmax()).beginStep(positionsOf(op, op.getTerms()), scores, rows);
   values.set(op.getScores(), values.fromSums(scores));
   values.set(op.getRaised(), packState(rows));
   Values parts{rescaling.isNeeded};
@@ -187,7 +196,7 @@ void SoftmaxSteps::emitRowMaximum(RowMaximumOp op) {
 void SoftmaxSteps::emitExponentiate(ExponentiateOp op) {
   RowState rows = rowsOf(op.getState());
   Values scores = values.sums(op.getScores());
-  Values probabilities = softmaxOf(op.getSoftmax()).finishStep(positionsOf(op), scores, rows);
+  Values probabilities = softmaxOf(op.getSoftmax()).finishStep(positionsOf(op, op.getTerms()), scores, rows);
   values.set(op.getProbabilities(), values.fromSums(probabilities));
   values.set(op.getSummed(), packState(rows));
 }

@@ -25,6 +25,7 @@ private:
   void emitKeyBlock(KeyBlockOp op);
   void emitTileSoftmax(TileSoftmaxOp op);
   void emitScoreBias(ScoreBiasOp op);
+  void emitKeyTerms(KeyTermsOp op);
   void emitRowMaximum(RowMaximumOp op);
   void emitExponentiate(ExponentiateOp op);
   void emitRescale(RescaleOp op);
@@ -34,8 +35,8 @@ private:
   /// The row of the thread in its group: the first of its two.
   mlir::Value threadRow();
   OnlineSoftmax &softmaxOf(mlir::Value softmax) { return *softmaxes.find(softmax)->second.softmax; }
-  /// The positions of the thread's scores in the step of an op.
-  template <typename Op> ScorePositions positionsOf(Op op);
+  /// The positions of the thread's scores in the step of an op. `terms` are those of its keys, or null.
+  template <typename Op> ScorePositions positionsOf(Op op, mlir::Value terms = {});
   /// m and l of the two rows of a thread.
   RowState rowsOf(mlir::Value state);
 

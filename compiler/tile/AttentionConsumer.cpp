@@ -61,9 +61,9 @@ private:
   Value issueOutput(const Progress &progress, Value cursor);
   void clearValues(const Progress &progress, Value cursor);
   Values countsOf(const Step &step);
-  Step stepOf(ValueRange messages) {
-    return AttentionRole::stepOf(messages.take_front(parts.blocksPerStep), parts.keyBlock);
-  }
+  Step stepOf(ValueRange messages) { return AttentionRole::stepOf(blocksOf(messages), parts.keyBlock); }
+  Value makeTerms(ValueRange messages) { return AttentionRole::makeTerms(blocksOf(messages), parts.keyBlock); }
+  ValueRange blocksOf(ValueRange messages) { return messages.take_front(parts.blocksPerStep); }
   void beginProducts();
   void endProducts();
   void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
@@ -181,13 +181,15 @@ AttentionConsumer::Progress AttentionConsumer::waitForStep(Progress progress, Va
 
 /// Computes the probabilities of the first step.
 AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, ValueRange messages) {
-  Value scores = sums(issueScores(tile, tile.keys, messages), /*outstanding=*/0);
+  Value product = issueScores(tile, tile.keys, messages), terms = makeTerms(messages);
+  Value scores = sums(product, /*outstanding=*/0);
   release(parts.keyRing, tile.keys);
   Step step = stepOf(messages);
+  step.terms = terms;
   Progress progress;
   progress.rows = SoftmaxBeginOp::create(b, stateType(), softmax);
   if (!form.hasFixedShift()) {
-    auto maximum = RowMaximumOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
+    RowMaximumOp maximum = raiseMaximum(scores, progress.rows, step);
     scores = maximum.getScores();
     progress.rows = maximum.getRaised();
   }
@@ -209,10 +211,11 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
   WaitOp::create(b, TypeRange(), parts.keyRing, values);
   Value output = issueOutput(progress, values);
   endProducts();
-  Value scores = sums(product, /*outstanding=*/1);
+  Value terms = makeTerms(messages), scores = sums(product, /*outstanding=*/1);
   release(parts.keyRing, keys);
 
   Step step = stepOf(messages);
+  step.terms = terms;
   Progress next;
   Exponentials exponentials;
   auto complete = [&] {
@@ -226,7 +229,7 @@ AttentionConsumer::Progress AttentionConsumer::nextStep(const NextTile &tile, co
     exponentials = exponentiate(scores, progress.rows, step);
     complete();
   } else {
-    auto maximum = RowMaximumOp::create(b, softmax, scores, progress.rows, step.keys, step.partial);
+    RowMaximumOp maximum = raiseMaximum(scores, progress.rows, step);
     complete();
     next.output = RescaleOp::create(b, outputType(), next.output, maximum.getRescaling());
     exponentials = exponentiate(maximum.getScores(), maximum.getRaised(), step);

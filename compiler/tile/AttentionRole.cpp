@@ -41,8 +41,20 @@ AttentionRole::Step AttentionRole::stepOf(ValueRange blocks, int64_t keys) {
   return step;
 }
 
+Value AttentionRole::makeTerms(ValueRange blocks, int64_t keys) {
+  if (RegionSplit::ofScore(form).ofKey.empty() && RegionSplit::ofMask(parts.softmax.getMask()).ofKey.empty())
+    return Value();
+  Step step = stepOf(blocks, keys);
+  return KeyTermsOp::create(b, softmax, step.keys, step.partial);
+}
+
+RowMaximumOp AttentionRole::raiseMaximum(Value scores, Value rows, const Step &step) {
+  return RowMaximumOp::create(b, softmax, scores, rows, step.keys, step.partial, step.terms);
+}
+
 AttentionRole::Exponentials AttentionRole::exponentiate(Value scores, Value rows, const Step &step) {
-  auto exponentials = ExponentiateOp::create(b, softmax, scores, rows, step.keys, step.partial);
+  Value terms = form.hasFixedShift() ? step.terms : Value();
+  auto exponentials = ExponentiateOp::create(b, softmax, scores, rows, step.keys, step.partial, terms);
   return {exponentials.getProbabilities(), exponentials.getSummed()};
 }
 

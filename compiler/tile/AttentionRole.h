@@ -5,7 +5,7 @@
 #define SPARSEC_COMPILER_TILE_ATTENTIONROLE_H
 
 #include "AttentionParts.h"
-#include "ScoreForm.h"
+#include "RegionSplit.h"
 
 namespace sparsec {
 
@@ -21,6 +21,7 @@ protected:
   /// The blocks of a step: their first keys, and whether the mask region applies.
   struct Step {
     Values keys, partial;
+    mlir::Value terms; // of the keys; null where no region has any
   };
   /// The probabilities of a step, and the state after it.
   struct Exponentials {
@@ -31,6 +32,9 @@ protected:
   mlir::Value makeSoftmax(SequenceTile tile);
   /// `keys` are those of a block.
   Step stepOf(mlir::ValueRange blocks, int64_t keys);
+  /// The terms of the keys of a step. They come before a wait, which hides their loads.
+  mlir::Value makeTerms(mlir::ValueRange blocks, int64_t keys);
+  RowMaximumOp raiseMaximum(mlir::Value scores, mlir::Value rows, const Step &step);
   Exponentials exponentiate(mlir::Value scores, mlir::Value rows, const Step &step);
   mlir::Value fragmentOf(mlir::Value probabilities);
   /// The sums that the scores of a step start from: a linear bias, or null.

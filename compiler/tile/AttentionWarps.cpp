@@ -178,12 +178,15 @@ bool AttentionWarps::keepsQueries() {
 
 AttentionWarps::Progress AttentionWarps::nextStep(const Progress &progress) {
   Progress next = progress;
+  Value terms = makeTerms(progress.upcoming[0], schedule.getTileN());
   awaitCopies(stages - 2);
   copyTogether([&] {
     copyStep(parts.key, parts.keyRing, progress.upcoming[stages], progress.slot);
     copyStep(parts.value, parts.valueRing, progress.upcoming[stages - 1], progress.previousSlot);
   });
-  softmaxStep(next, stepOf(progress.upcoming[0]));
+  Step step = stepOf(progress.upcoming[0]);
+  step.terms = terms;
+  softmaxStep(next, step);
   Value probabilities = fragmentOf(next.scores);
   next.slot = NextOp::create(b, parts.keyRing, progress.slot);
   next.previousSlot = progress.slot;
@@ -198,7 +201,7 @@ AttentionWarps::Progress AttentionWarps::nextStep(const Progress &progress) {
 /// Replaces the scores by probabilities.
 void AttentionWarps::softmaxStep(Progress &progress, const Step &step) {
   if (!form.hasFixedShift()) {
-    auto maximum = RowMaximumOp::create(b, softmax, progress.scores, progress.rows, step.keys, step.partial);
+    RowMaximumOp maximum = raiseMaximum(progress.scores, progress.rows, step);
     progress.output = RescaleOp::create(b, outputType(), progress.output, maximum.getRescaling());
     progress.scores = maximum.getScores();
     progress.rows = maximum.getRaised();

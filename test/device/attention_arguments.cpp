@@ -13,7 +13,7 @@ using namespace harness;
 namespace {
 
 // Seeds of the random streams.
-enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13, biasSeed = 14, sinkSeed = 15 };
+enum : uint64_t { querySeed = 11, keySeed = 12, valueSeed = 13, biasSeed = 14, sinkSeed = 15, weightSeed = 16 };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -180,6 +180,11 @@ void AttentionArguments::placeOperand(size_t number) {
     for (int64_t batch = 0; batch < shape.batches; ++batch)
       for (int64_t position = 0; position < length; ++position)
         tensor->set(batch, position, static_cast<double>((position + 17 * batch) / 37 % 3));
+  } else if (name == "weights") {
+    int64_t length = std::max(shape.queries, shape.keys);
+    tensor = &place(number, {shape.batches, length}, Placement::Misaligned);
+    for (int64_t i = 0; i < shape.batches * length; ++i)
+      tensor->set(i / length, i % length, randomNormal(weightSeed, i));
   } else if (name == "bias") {
     constexpr int64_t distances = 65; // from -32 to 32
     tensor = &place(number, {shape.heads, distances}, Placement::Misaligned);

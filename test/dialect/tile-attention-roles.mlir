@@ -71,6 +71,12 @@ gpu.module @kernels {
       %p, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%key) partial(%partial) : <64, 128>, <64>
       // CHECK-NEXT: sparsec.to_fragment %probabilities : <64, 128> -> <64, 128, bf16>
       %operand = sparsec.to_fragment %p : <64, 128> -> <64, 128, bf16>
+      // CHECK-NEXT: %terms = sparsec.key_terms %softmax at(%[[KEY]]) partial(%partial)
+      %terms = sparsec.key_terms %softmax at(%key) partial(%partial)
+      // CHECK-NEXT: sparsec.row_maximum %softmax, %{{.*}}, %[[BEGIN]] at(%[[KEY]]) partial(%partial) terms(%terms) : <64, 128>, <64>
+      %scores_of_terms, %raised_of_terms, %rescaling_of_terms = sparsec.row_maximum %softmax, %s, %state at(%key) partial(%partial) terms(%terms) : <64, 128>, <64>
+      // CHECK-NEXT: sparsec.exponentiate %softmax, %{{.*}}, %{{.*}} at(%[[KEY]]) partial(%partial) terms(%terms) : <64, 128>, <64>
+      %p_of_terms, %summed_of_terms = sparsec.exponentiate %softmax, %scores_of_terms, %raised_of_terms at(%key) partial(%partial) terms(%terms) : <64, 128>, <64>
       %output = sparsec.zero : !sparsec.accumulator<64, 64>
       // CHECK: %[[OUTPUT:.*]] = sparsec.rescale %{{.*}} by %rescaling : <64, 64>
       %rescaled = sparsec.rescale %output by %rescaling : <64, 64>

@@ -210,6 +210,21 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @score_step_c1_terms attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%x: tensor<?x?x?x64xbf16>):
+    %zero = arith.constant 0 : i32
+    %softmax = sparsec.tile_softmax at(%zero, %zero, %zero) row(%zero)
+    %rows = sparsec.softmax_begin of %softmax : <64>
+    %sums = sparsec.zero : !sparsec.accumulator<64, 64>
+    %key, %partial = sparsec.key_block %zero {keys = 64 : i64}
+    // expected-error @+1 {{'sparsec.key_terms' op expects the first keys of 1 or 2 blocks and as many conditions, but got 2 and 1}}
+    %terms = sparsec.key_terms %softmax at(%key, %key) partial(%partial)
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @score_step_c1_maximum attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32

@@ -44,26 +44,27 @@ sparsec.kernel @regions(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: 
 }
 
 // Elements that regions load by batch and head are loaded once for a tile, before its steps: of the slopes that of the
-// head, of the words that of batch and head. Elements by key are loaded for each score, in the first step and in the
-// loop.
+// head, of the words that of batch and head. No element is loaded for a score: those by key are loaded before the wait for
+// the scores, in the first step and in the loop (sparsec-emit-tiles-attention-terms.mlir).
 // CHECK-LABEL: llvm.func @loads(
 // CHECK: nvvm.setmaxregister increase
 // CHECK: [[SLOPE:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> f32
 // CHECK: [[WORD:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
 // CHECK: nvvm.wgmma.mma_async
-// CHECK-NOT: !llvm.ptr<1> -> f32
-// CHECK: arith.mulf %{{.*}}, [[SLOPE]] : f32
-// CHECK-NOT: !llvm.ptr<1> -> f32
 // CHECK: [[OTHER:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK-NEXT: arith.cmpi eq, [[WORD]], [[OTHER]]
+// CHECK: wgmma.wait_group.sync.aligned 0;
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
+// CHECK: arith.mulf %{{.*}}, [[SLOPE]] : f32
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
 // CHECK: scf.while
-// CHECK-NOT: !llvm.ptr<1> -> f32
-// CHECK: arith.mulf %{{.*}}, [[SLOPE]] : f32
-// CHECK-NOT: !llvm.ptr<1> -> f32
 // CHECK: [[OTHER:%[0-9]+]] = llvm.load %{{.*}} : !llvm.ptr<1> -> i32
 // CHECK-NEXT: arith.cmpi eq, [[WORD]], [[OTHER]]
-// CHECK-NOT: !llvm.ptr<1> -> f32
+// CHECK: wgmma.wait_group.sync.aligned 1;
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
+// CHECK: arith.mulf %{{.*}}, [[SLOPE]] : f32
+// CHECK-NOT: llvm.load %{{.*}} : !llvm.ptr<1>
 // CHECK: nvvm.setmaxregister decrease
 sparsec.kernel @loads(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
                       %slopes: tensor<?xf32>, %words: tensor<?x?xi32>) -> (o: tensor<?x?x?x64xf16>)

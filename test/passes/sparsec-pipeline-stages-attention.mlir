@@ -318,3 +318,79 @@ sparsec.kernel @queries_in_registers(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?
     : (tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>, tensor<?x?x?x64xbf16>) -> tensor<?x?x?x64xbf16>
   sparsec.return %o : tensor<?x?x?x64xbf16>
 }
+
+// Terms of keys are computed behind the products, before the wait for the scores: in the first step and in the loop. What
+// is made of the query alone, or of positions without loads, is no such term.
+// CHECK-LABEL: sparsec.program @terms
+// CHECK: %[[S0:.*]] = sparsec.product
+// CHECK: %[[TERMS0:.*]] = sparsec.key_terms %softmax at(%{{.*}}) partial(%{{.*}})
+// CHECK-NEXT: sparsec.await %[[S0]]
+// CHECK: sparsec.row_maximum {{.*}} terms(%[[TERMS0]])
+// CHECK-NEXT: sparsec.exponentiate
+// CHECK-NOT: terms
+// CHECK: %[[S:.*]] = sparsec.product
+// CHECK: sparsec.product
+// CHECK: %[[TERMS:.*]] = sparsec.key_terms %softmax at(%{{.*}}) partial(%{{.*}})
+// CHECK-NEXT: sparsec.await %[[S]]
+// CHECK: sparsec.row_maximum {{.*}} terms(%[[TERMS]])
+// CHECK-LABEL: sparsec.program @terms_of_queries
+// CHECK-NOT: sparsec.key_terms
+// CHECK: sparsec.role "producer"
+sparsec.kernel @terms(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %t: tensor<?x?xi32>)
+    -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v extras(%t)
+      mask (%b: i32, %h: i32, %i: i32, %j: i32, %numbers: tensor<?x?xi32>) {
+    %number = sparsec.element %numbers[%b, %j] : tensor<?x?xi32>
+    %allowed = arith.cmpi slt, %number, %i : i32
+    sparsec.yield %allowed : i1
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?xi32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+sparsec.kernel @terms_of_queries(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %t: tensor<?x?xi32>)
+    -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v extras(%t)
+      mask (%b: i32, %h: i32, %i: i32, %j: i32, %numbers: tensor<?x?xi32>) {
+    %three = arith.constant 3 : i32
+    %third = arith.divsi %j, %three : i32
+    %number = sparsec.element %numbers[%b, %i] : tensor<?x?xi32>
+    %allowed = arith.cmpi slt, %third, %number : i32
+    sparsec.yield %allowed : i1
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?xi32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// With a fixed shift the regions are in the exponentials, and their terms too. A role of warps computes terms before it
+// waits for copies.
+// CHECK-LABEL: sparsec.program @terms_of_cap
+// CHECK: sparsec.key_terms
+// CHECK: sparsec.exponentiate {{.*}} terms(%terms)
+// CHECK-LABEL: sparsec.program @terms_of_warps
+// CHECK: scf.while
+// CHECK: %[[TERMS:.*]] = sparsec.key_terms
+// CHECK-NEXT: sparsec.await_copies
+// CHECK: sparsec.row_maximum {{.*}} terms(%[[TERMS]])
+sparsec.kernel @terms_of_cap(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %t: tensor<?xf32>)
+    -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v extras(%t)
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %scales: tensor<?xf32>) {
+    %scale = sparsec.element %scales[%j] : tensor<?xf32>
+    %scaled = arith.mulf %s, %scale : f32
+    %tanh = math.tanh %scaled : f32
+    sparsec.yield %tanh : f32
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xf32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+sparsec.kernel @terms_of_warps(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>, %t: tensor<?xf32>)
+    -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 128, stages = 2, consumers_m = 8, consumers_n = 1>} {
+  %o = sparsec.attention %q, %k, %v extras(%t)
+      score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32, %biases: tensor<?xf32>) {
+    %bias = sparsec.element %biases[%j] : tensor<?xf32>
+    %biased = arith.addf %s, %bias : f32
+    sparsec.yield %biased : f32
+  } : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xf32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}

@@ -45,6 +45,9 @@ KERNELS = {
         Attention("bf16", "64", 128, 64, "causal", "root", "no", "bf16", "lse", "docs"),
         # Numbers of documents are of i64 in this region, and of i8 in the last one for sm_89.
         Attention("f16", "64", None, None, "all", "root", "no", "f32", "lse", "capdoc"),
+        # Terms of queries and keys: with lists and two blocks a step, and without.
+        Attention("bf16", "128", 64, 64, "all", "root", "no", "bf16", "o", "terms"),
+        Attention("f16", "64", None, None, "causal", "root", "no", "f16", "lse", "terms"),
         Attention("bf16", "128", 128, 128, "all", "root", "no", "bf16", "lse", "none"),
         Attention("f16", "128", None, None, "causal", "scaled", "no", "f16", "lse", "slopes"),
         Attention("bf16", "192v128", 64, 128, "causal", "root", "sink", "bf16", "lse", "none"),
@@ -71,6 +74,7 @@ KERNELS = {
         Attention("bf16", "64", None, None, "causal", "root", "no", "bf16", "lse", "none"),
         Attention("bf16", "64", 64, 64, "window", "scaled", "no", "f32", "o", "bias"),
         Attention("f16", "64", None, None, "all", "root", "no", "bf16", "o", "capfast"),
+        Attention("bf16", "128", 64, 64, "causal", "root", "no", "bf16", "lse", "terms"),
         Sequence("bf16", "64", None, None, "packedlengths", "causal", "no", "bf16", "lse", "none"),
         Sequence("f16", "64", 64, 64, "page16", "window", "sink", "f32", "o", "positions"),
     ],

@@ -24,6 +24,21 @@ public:
   static std::unique_ptr<OnlineSoftmax> create(AttentionContext &context, const QueryTile &tile);
   virtual ~OnlineSoftmax() = default;
 
+  /// Computes the terms of the thread's two queries, the first of which is `query`.
+  void computeQueryTerms(mlir::Value query) {
+    transform.computeQueryTerms(query);
+    mask.computeQueryTerms(query);
+  }
+  /// Computes the terms of the keys of a step.
+  KeyTerms computeKeyTerms(const ScorePositions &positions) {
+    return {transform.computeKeyTerms(positions), mask.computeKeyTerms(positions)};
+  }
+  /// Terms of keys, with as many values as the regions have.
+  KeyTerms noKeyTerms() {
+    return {KernelBuilder::Values(transform.typesOfKeyTerms().size()),
+            KernelBuilder::Values(mask.typesOfKeyTerms().size())};
+  }
+
   /// Rows that have seen no key.
   virtual RowState begin() = 0;
   /// The sums that the products of a step start from.

@@ -6,6 +6,13 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
+Values ScoreMask::computeKeyTerms(const ScorePositions &positions) {
+  Value isPartial = positions.allBlocks().front().isPartial;
+  for (const ScorePositions::Block &block : positions.allBlocks().drop_front())
+    isPartial = b.logicalOr(isPartial, block.isPartial);
+  return region.computeKeyTerms(positions, isPartial);
+}
+
 Value ScoreMask::isNeeded(const ScorePositions &positions) {
   Value needed = isNeeded(positions.allBlocks().front());
   for (const ScorePositions::Block &block : positions.allBlocks().drop_front())
@@ -42,11 +49,11 @@ Values ScoreMask::hideInBlocks(const ScorePositions &positions, ValueRange score
     return masked;
   }
   return region.changeScores(
-      positions, scores,
-      [&](const ScorePositions &later, int64_t index, Value score) {
-        Value inReach = isInReach(positions, index);
-        Value allowed = region.apply({}, positions, later, index);
-        Value isFull = b.logicalNot(positions.blockOf(index).isPartial);
+      positions, positions.keyTerms().mask, scores,
+      [&](const SoftmaxRegion::Place &place, Value score) {
+        Value inReach = isInReach(positions, place.index);
+        Value allowed = region.apply({}, place);
+        Value isFull = b.logicalNot(positions.blockOf(place.index).isPartial);
         return b.select(b.logicalAnd(inReach, b.logicalOr(isFull, allowed)), score, hidden);
       },
       [&](const ScorePosition &position, Value score) {

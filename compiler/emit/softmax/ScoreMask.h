@@ -11,7 +11,13 @@ namespace sparsec {
 class ScoreMask {
 public:
   ScoreMask(AttentionContext &context, const QueryTile &tile)
-      : context(context), b(context.b), tile(tile), region(context, tile, *context.softmax.mask) {}
+      : context(context), b(context.b), tile(tile),
+        region(context, tile, *context.softmax.mask, RegionSplit::ofMask(*context.softmax.mask)) {}
+
+  void computeQueryTerms(mlir::Value query) { region.computeQueryTerms(query); }
+  /// The terms of the keys where the mask region applies to a block of the step.
+  KernelBuilder::Values computeKeyTerms(const ScorePositions &positions);
+  llvm::SmallVector<mlir::Type> typesOfKeyTerms() { return region.typesOfKeyTerms(); }
 
   /// Whether any of a thread's scores may be hidden. All threads that share a tile get the same answer.
   mlir::Value isNeeded(const ScorePositions &positions);

@@ -7,6 +7,7 @@
 #define SPARSEC_EMIT_SOFTMAX_SCORE_POSITIONS_H
 
 #include "AttentionContext.h"
+#include "KeyTerms.h"
 #include "RowReduction.h"
 
 namespace sparsec {
@@ -26,11 +27,12 @@ public:
     mlir::Value isPartial; // i1: the mask region applies
   };
 
-  /// `query` (i32) is the first of the thread's two.
-  ScorePositions(AttentionContext &context, mlir::Value query, llvm::ArrayRef<Block> blocks)
-      : context(&context), query(query), blocks(blocks) {}
+  /// `query` (i32) is the first of the thread's two. `terms` are those of the keys, as far as they have been computed.
+  ScorePositions(AttentionContext &context, mlir::Value query, llvm::ArrayRef<Block> blocks, const KeyTerms &terms)
+      : context(&context), query(query), blocks(blocks), terms(terms) {}
 
   llvm::ArrayRef<Block> allBlocks() const { return blocks; }
+  const KeyTerms &keyTerms() const { return terms; }
   const Block &blockOf(int64_t index) const { return blocks[index / 4 * 8 / context->keyBlock]; }
   mlir::Value queryOf(int64_t index) const { return context->b.add(query, queryDistance(index)); }
   mlir::Value keyOf(int64_t index) const { return context->b.add(blockOf(index).firstKey, keyDistance(index)); }
@@ -58,6 +60,7 @@ private:
   AttentionContext *context;
   mlir::Value query;
   llvm::SmallVector<Block, 2> blocks;
+  KeyTerms terms;
 };
 
 } // namespace sparsec

@@ -8,7 +8,8 @@ using Values = KernelBuilder::Values;
 
 ScoreTransform::ScoreTransform(AttentionContext &context, const QueryTile &tile)
     : context(context), b(context.b), form(context.scoreForm), tile(tile), scale(context), cap(context),
-      region(context, tile, *context.softmax.score, form.scaled ? form.scaled->value : Value()) {}
+      region(context, tile, *context.softmax.score, RegionSplit::ofScore(form),
+             form.scaled ? form.scaled->value : Value()) {}
 
 Values ScoreTransform::initialProducts(const ScorePositions &positions, int64_t count) {
   Values sums(count, b.f32(0));
@@ -25,8 +26,8 @@ Values ScoreTransform::initialProducts(const ScorePositions &positions, int64_t 
 /// The slope in terms of products.
 Value ScoreTransform::biasSlope() {
   Value zero = b.i32(0);
-  Value slope = context.applyRegion(*context.softmax.score, {b.f32(0), tile.batch, tile.head, zero, zero},
-                                    /*replace=*/{}, form.bias->slope);
+  Value slope =
+      context.computeValues(*context.softmax.score, {b.f32(0), tile.batch, tile.head, zero, zero}, form.bias->slope)[0];
   return b.mulF(slope, b.divF(b.f32(form.bias->sign * log2e), scale.factor()));
 }
 
@@ -42,10 +43,8 @@ Values ScoreTransform::applyRegion(const ScorePositions &positions, ValueRange p
     return arith::MulFOp::create(b, product, scale.scale(), arith::FastMathFlags::reassoc);
   };
   return region.changeScores(
-      positions, products,
-      [&](const ScorePositions &later, int64_t index, Value product) {
-        return region.apply(scaled(product), positions, later, index);
-      },
+      positions, positions.keyTerms().score, products,
+      [&](const SoftmaxRegion::Place &place, Value product) { return region.apply(scaled(product), place); },
       [&](const ScorePosition &position, Value product) { return region.apply(scaled(product), position); });
 }
 

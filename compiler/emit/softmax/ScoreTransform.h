@@ -14,6 +14,10 @@ class ScoreTransform {
 public:
   ScoreTransform(AttentionContext &context, const QueryTile &tile);
 
+  void computeQueryTerms(mlir::Value query) { region.computeQueryTerms(query); }
+  KernelBuilder::Values computeKeyTerms(const ScorePositions &positions) { return region.computeKeyTerms(positions); }
+  llvm::SmallVector<mlir::Type> typesOfKeyTerms() { return region.typesOfKeyTerms(); }
+
   /// The sums that the products of a step start from: zeros, or the linear bias in terms of products. ScoreScale makes
   /// exponents of both, so that the bias costs one multiply-add for each score. Its operands are the slope, the
   /// distance of the first score, and a constant.
