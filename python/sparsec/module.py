@@ -15,6 +15,7 @@ from .compiled_file import CompiledFile
 from .compiler import Options
 from .errors import InvalidArgument, UnknownKernel
 from .kernel import Kernel
+from .source import Source
 
 _SLOW_COMPILE = 1.0  # seconds
 
@@ -51,8 +52,10 @@ class Module:
         captures: Mapping[str, Any] | None = None,
     ) -> None:
         self._file = CompiledFile(data)
-        self._text, self._options = text, options
-        self._kernels = {info.name: Kernel(self._file, info, captures or {}) for info in self.images[0].kernels}
+        self._source = Source(text, options)
+        self._kernels = {
+            info.name: Kernel(self._file, info, captures or {}, self._source) for info in self.images[0].kernels
+        }
 
     def __getitem__(self, name: str) -> Kernel:
         try:
@@ -109,17 +112,7 @@ class Module:
             InvalidArgument: the module was loaded from a file, or there is no such target, or no such stage of it.
             CompileError: the compiler failed.
         """
-        if self._text is None or self._options is None:
-            raise InvalidArgument("emit needs the text of the kernels, which a compiled file does not hold")
-        options = Options(
-            (target or self.targets[0],),
-            self._options.expect_density,
-            self._options.expect_n,
-            allow_spills=self._options.allow_spills,
-            ptxas=self._options.ptxas,
-        )
-        ptxas = compiler.find_ptxas(options.ptxas) if options.needs_ptxas and stage == "cubin" else None
-        return compiler.run(self._text, None, options, compiler.find_compiler(), ptxas, stage).decode()
+        return self._source.emit(stage, target)
 
 
 # ---- Compile and load ------------------------------------------------------------------------------------------------
