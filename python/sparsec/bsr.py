@@ -354,6 +354,8 @@ def _to_numpy(array: Any) -> np.ndarray[Any, Any]:
         return array
     if arrays.is_jax(array):
         return np.asarray(array)  # its __dlpack__ has types that NumPy's does not know
+    if isinstance(array, _native.Dense):
+        raise InvalidArgument("expects arrays that NumPy reads, but got a view of from_pointer")
     if not arrays.is_torch(array):
         return np.from_dlpack(array)
     array = array.detach().cpu()
