@@ -18,8 +18,8 @@ from typing import Any
 
 import torch
 
-from sparsec import linear_programs, tracing
-from sparsec.programs import full, per_row, sddmm
+from sparsec import tracing
+from sparsec.programs import full, per_row, sddmm, spmm
 from sparsec.torch.attention_blocks import Limits, Shape, VisitedBlocks, blocks_of_limits, blocks_of_lists
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name
 from sparsec.torch.mask_values import Mask, mask_of
@@ -39,14 +39,18 @@ LIBRARY.define(
 attention_gradient = torch.ops.sparsec.attention_gradient.default
 
 
+# The rows of q, k and v are a size of the kernels, so that tiles fit them.
+
+
 @functools.cache
-def _probabilities_text(block: tuple[int, int], dtype: str, scale: float) -> str:
+def _probabilities_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
     """P from qᵀ, kᵀ and lse."""
     return sddmm(
         block,
         dtype,
         a_layout="km",
         b_layout="kn",
+        k=width,
         epilogue=lambda acc, lse: tracing.exp(acc * scale - lse),
         extras={"lse": per_row()},
         name="attention_probabilities",
@@ -54,17 +58,25 @@ def _probabilities_text(block: tuple[int, int], dtype: str, scale: float) -> str
 
 
 @functools.cache
-def _scores_text(block: tuple[int, int], dtype: str, scale: float) -> str:
+def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
     """dS, times the scale, from dOᵀ, vᵀ, P and the differences."""
     return sddmm(
         block,
         dtype,
         a_layout="km",
         b_layout="kn",
+        k=width,
         epilogue=lambda acc, probability, difference: (acc - difference) * probability * scale,
         extras={"probability": full(), "difference": per_row()},
         name="attention_scores_gradient",
     ).text()
+
+
+@functools.cache
+def _product_text(block: tuple[int, int], dtype: str, width: int, transposed: bool) -> str:
+    """The product of a matrix, or of its transpose, and rows of this width."""
+    name = "attention_keys_gradient" if transposed else "attention_queries_gradient"
+    return spmm(block, dtype, transposed=transposed, x_layout="nk", y_layout="nm", n=width, name=name).text()
 
 
 def _visited(
@@ -147,16 +159,17 @@ def _products(
     k_columns, v_columns = _columns(k, sides[1]), _columns(v, sides[1])
     # Rows without keys, and rows behind the last one, have probabilities of zero.
     sums = _padded(torch.where(lse.isneginf(), math.inf, lse), sides[0], math.inf)
+    width, value_width = q.shape[3], v.shape[3]
     p = q.new_empty(len(blocks.col_idx), *sides)
-    p = sampled_product(*pattern, p, q_columns, k_columns, [sums], _probabilities_text(sides, dtype, scale))
+    p = sampled_product(*pattern, p, q_columns, k_columns, [sums], _probabilities_text(sides, dtype, width, scale))
     blocks.hide_(p, mask, captures)
     operands = [p, _padded(difference, sides[0])]
-    of_s = sampled_product(*pattern, p, of_o, v_columns, operands, _scores_text(sides, dtype, scale))
-    transposed_text = linear_programs.x_gradient_text(sides, dtype)
-    product_text = linear_programs.text(sides, dtype, None, None, None)
-    of_v = transposed_product(*pattern, p, of_o, blocks.columns, transposed_text)
-    of_k = transposed_product(*pattern, of_s, q_columns, blocks.columns, transposed_text)
-    of_q = product(*pattern, of_s, k_columns, [], blocks.rows, True, product_text)
+    text = _scores_text(sides, dtype, value_width, scale)
+    of_s = sampled_product(*pattern, p, of_o, v_columns, operands, text)
+    columns = blocks.columns
+    of_v = transposed_product(*pattern, p, of_o, columns, _product_text(sides, dtype, value_width, True))
+    of_k = transposed_product(*pattern, of_s, q_columns, columns, _product_text(sides, dtype, width, True))
+    of_q = product(*pattern, of_s, k_columns, [], blocks.rows, True, _product_text(sides, dtype, width, False))
     return _rows_like(of_q, q), _rows_like(of_k, k), _rows_like(of_v, v)
 
 
