@@ -15,6 +15,7 @@ from typing import NamedTuple
 
 import torch
 
+from sparsec import arrays
 from sparsec.errors import InvalidArgument
 from sparsec.torch.library import forget
 from sparsec.torch.mask_values import Mask
@@ -203,7 +204,8 @@ def blocks_of_lists(
     found = _kept.get(key)
     form = shape, limits, sides, has_mask
     is_new = found is None or form not in found.blocks
-    if (is_new or not static) and torch.cuda.is_available() and torch.cuda.is_current_stream_capturing():
+    device = next(each for each in lists if each is not None).get_device()
+    if (is_new or not static) and arrays.is_capturing(device):
         raise InvalidArgument(
             "pattern: a CUDA graph cannot hold a backward pass that reads lists anew: pass a Pattern, whose lists stay "
             "the same, and call once before"
