@@ -92,6 +92,7 @@ def error(result: torch.Tensor, expected: torch.Tensor) -> float:
 
 def measured(case: Case, tokens: int, rounds: int) -> dict[str, Any]:
     """A row of the table."""
+    torch.compiler.reset()  # few compiles of flex_attention are kept, behind which it would not be compiled
     batches, heads, depth = SHAPE
     queries = int(tokens * case.queries)
     sizes = (heads, queries), (heads // case.group, tokens), (heads // case.group, tokens)
