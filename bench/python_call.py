@@ -3,13 +3,14 @@
 """Measures the host time of calls from Python on tiny products, beside torch.mm, on the host and on a GPU if there is
 one. PYTHONPATH has the package.
 
-    bench/python_call.py [--device=cpu|cuda] [--seconds=S]
+    bench/python_call.py [--device=cpu|cuda] [--seconds=S] [--json=FILE]
 
 A row is the least mean of many short runs, in microseconds, and includes the launch itself: `launcher.run()` is a
 launch with nothing around it. Runs on a GPU end before the launch queue is full, so that they measure the host alone.
 """
 
 import argparse
+import json
 import time
 from collections.abc import Callable, Iterator
 
@@ -61,16 +62,23 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cpu", "cuda"), help="one device alone")
     parser.add_argument("--seconds", type=float, default=1.0, help="for each row")
+    parser.add_argument("--json", help="writes the rows")
     options = parser.parse_args()
     torch.set_num_threads(1)
     devices = [options.device] if options.device else ["cpu", *(["cuda"] if torch.cuda.is_available() else [])]
+    report = {}
     for device in devices:
         name = torch.cuda.get_device_name() if device == "cuda" else "host"
         print(f"{name}, torch {torch.__version__}, sparsec {sparsec.__version__}: microseconds of host time")
         with torch.no_grad():
             for row, call in calls(device):
                 call()
-                print(f"  {row:40} {microseconds(call, device, options.seconds):7.2f}")
+                taken = microseconds(call, device, options.seconds)
+                report.setdefault(name, {})[row] = taken
+                print(f"  {row:40} {taken:7.2f}")
+    if options.json:
+        with open(options.json, "w", encoding="utf-8") as file:
+            json.dump({"torch": torch.__version__, "microseconds": report}, file, indent=1)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Trains a small transformer with block-sparse weights beside the same model with masked dense weights.
+"""Trains a small transformer with block-sparse weights and attention beside the same model of dense ones with masks.
 
 Both begin with the same weights and see the same text: random words of a small vocabulary. The linear layers of one are
-SparseLinear (density 0.25, blocks of 64); those of the other are dense, and a mask makes the same blocks zero. Queries
-see a window of 64 characters. The kernels of sparsec have no gradient of attention yet, so that both models train with
-torch's attention; the sparse one is also evaluated with that of sparsec.
+SparseLinear (density 0.25, blocks of 64), and it attends by sparsec.torch.attention to a window of 64 characters. Those
+of the other are dense, where a mask makes the same blocks zero, and it attends by torch with a mask of the window.
 
-    transformer.py [--steps=N] [--svg=FILE]
+    transformer.py [--steps=N] [--compile[=BACKEND]] [--svg=FILE]
 """
 
 import argparse
@@ -43,18 +42,19 @@ class MaskedLinear(torch.nn.Linear):
 class Layer(torch.nn.Module):
     """Attention and two linear layers, each behind a norm and beside a residual."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_sparse: bool) -> None:
         super().__init__()
+        self.is_sparse = is_sparse
         self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(WIDTH, device=device) for _ in range(2))
         self.qkv, self.out, self.up, self.down = (
             sparsec.torch.SparseLinear(inputs, outputs, BLOCK, density=DENSITY, device=device)
             for inputs, outputs in ((WIDTH, 3 * WIDTH), (WIDTH, WIDTH), (WIDTH, 4 * WIDTH), (4 * WIDTH, WIDTH))
         )
 
-    def forward(self, x: torch.Tensor, has_sparse_attention: bool) -> torch.Tensor:
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
         parts = self.qkv(self.norms[0](x)).unflatten(-1, (3, HEADS, -1)).movedim(2, 0).transpose(2, 3)
         q, k, v = (each.bfloat16() for each in parts)
-        if has_sparse_attention:
+        if self.is_sparse:
             o = sparsec.torch.attention(q, k, v, pattern=pattern, block=BLOCK)
         else:
             o = scaled_dot_product_attention(q, k, v, attn_mask=visible)
@@ -65,23 +65,23 @@ class Layer(torch.nn.Module):
 class Transformer(torch.nn.Module):
     """Predicts the next character."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_sparse: bool) -> None:
         super().__init__()
         self.letters = torch.nn.Embedding(LETTERS, WIDTH, device=device)
         self.places = torch.nn.Embedding(TOKENS, WIDTH, device=device)
-        self.layers = torch.nn.ModuleList(Layer() for _ in range(LAYERS))
+        self.layers = torch.nn.ModuleList(Layer(is_sparse) for _ in range(LAYERS))
         self.head = torch.nn.Linear(WIDTH, LETTERS, device=device)
 
-    def forward(self, text: torch.Tensor, has_sparse_attention: bool = False) -> torch.Tensor:
+    def forward(self, text: torch.Tensor) -> torch.Tensor:
         x = self.letters(text) + self.places(place)
         for layer in self.layers:
-            x = layer(x, has_sparse_attention)
+            x = layer(x)
         return self.head(x)
 
 
 def masked(model: Transformer) -> Transformer:
     """The same model with dense weights and masks."""
-    other = Transformer()
+    other = Transformer(is_sparse=False)
     other.load_state_dict(model.state_dict())
     for mine, its in zip(other.layers, model.layers, strict=True):
         for name in ("qkv", "out", "up", "down"):
@@ -95,21 +95,24 @@ def batch(words: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
     return text[:, :TOKENS], text[:, 1 : TOKENS + 1]
 
 
-def loss_of(model: Transformer, text: torch.Tensor, following: torch.Tensor, **options: bool) -> torch.Tensor:
+def loss_of(model: torch.nn.Module, text: torch.Tensor, following: torch.Tensor) -> torch.Tensor:
     with torch.autocast(device, torch.bfloat16):
-        logits = model(text, **options)
+        logits = model(text)
     return cross_entropy(logits.float().flatten(0, 1), following.flatten())
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--steps", type=int, default=MARKS[-1])
+    parser.add_argument("--compile", nargs="?", const="inductor", help="trains under torch.compile, in one graph")
     parser.add_argument("--svg", help="draws the losses")
     options = parser.parse_args()
     torch.manual_seed(0)
     words = torch.cat([torch.randint(1, LETTERS, (24, 5)), torch.zeros(24, 1, dtype=torch.long)], dim=1)
-    sparse = Transformer()
-    models = {"block-sparse": sparse, "masked dense": masked(sparse)}
+    sparse = Transformer(is_sparse=True)
+    models: dict[str, torch.nn.Module] = {"block-sparse": sparse, "masked dense": masked(sparse)}
+    if options.compile:
+        models = {name: torch.compile(model, fullgraph=True, backend=options.compile) for name, model in models.items()}
     optimizers = [torch.optim.AdamW(model.parameters(), lr=1e-3) for model in models.values()]
     curves: dict[str, list[tuple[float, float]]] = {name: [] for name in models}
     for step in range(1, options.steps + 1):
@@ -130,18 +133,18 @@ def main() -> None:
             )
     with torch.no_grad():
         text, following = batch(words)
-        own, other = (loss_of(sparse, text, following, has_sparse_attention=each).item() for each in (False, True))
+        own, other = (loss_of(model, text, following).item() for model in models.values())
     if options.svg:
         lines = [charts.Line(name, curve) for name, curve in curves.items()]
         title = "Loss of a small transformer in training, density 0.25"
         with open(options.svg, "w", encoding="utf-8") as file:
             file.write(charts.line_chart(title, "step", "cross entropy", lines))
     first, last = curves["block-sparse"][0][1], losses[0]
-    print(f"new text: {own:.3f} with attention of torch, {other:.3f} with that of sparsec")
+    print(f"new text: {own:.3f}, masked dense {other:.3f}")
     print(f"loss {first:.3f} -> {last:.3f}, masked dense {losses[1]:.3f}")
     assert last < first
     assert abs(last - losses[1]) < 0.05
-    assert abs(own - other) < 0.01
+    assert abs(own - other) < 0.05
 
 
 if __name__ == "__main__":

@@ -25,7 +25,8 @@ from .errors import (
 )
 from .kernel import Kernel, Launcher
 from .module import Module, compile, load
-from .plan import Plan, PlanInfo
+from .plan import Plan
+from .plan_info import PlanInfo
 from .programs import attention, full, per_column, per_row, scalar, sddmm, spgemm, spmm
 from .tracing import TracingError
 

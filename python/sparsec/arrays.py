@@ -127,7 +127,9 @@ def maker(result: Any) -> tuple[Callable[..., Any], tuple[Any, ...]] | None:
 def is_capturing(device: int) -> bool:
     """Whether torch records a CUDA graph on its current stream of the device."""
     torch = sys.modules.get("torch")
-    return device >= 0 and torch is not None and bool(torch.cuda.is_current_stream_capturing())
+    if device < 0 or torch is None or not torch.cuda.is_initialized():  # also a torch that was built without CUDA
+        return False
+    return bool(torch.cuda.is_current_stream_capturing())
 
 
 def current_stream(arrays: Iterable[Any]) -> int:

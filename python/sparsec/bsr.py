@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import sys
-import types
 from typing import Any
 
 import numpy as np
 
 from . import _native, arrays, dtypes
 from .errors import InvalidArgument
-from .pictures import Picture, draw_matrix
+from .pictures import HostLists, Picture, draw_matrix
 
 
 class BSR:
@@ -302,11 +301,12 @@ class BSR:
         Raises:
             InvalidPattern: the lists break a rule.
         """
+        return draw_matrix(self.host_lists(), rows=rows, columns=columns)
+
+    def host_lists(self) -> HostLists:
+        """The checked lists in memory of the host. Raises InvalidPattern if they break a rule."""
         self.check()
-        lists = types.SimpleNamespace(
-            row_ptr=_to_numpy(self._row_ptr), col_idx=_to_numpy(self._col_idx), shape=self._shape, block=self.block
-        )
-        return draw_matrix(lists, rows=rows, columns=columns)
+        return HostLists(_to_numpy(self._row_ptr), _to_numpy(self._col_idx), self._shape, self.block)
 
     def _repr_svg_(self) -> str:
         return self.draw().svg()
@@ -354,6 +354,8 @@ def _to_numpy(array: Any) -> np.ndarray[Any, Any]:
         return array
     if arrays.is_jax(array):
         return np.asarray(array)  # its __dlpack__ has types that NumPy's does not know
+    if isinstance(array, _native.Dense):
+        raise InvalidArgument("expects arrays that NumPy reads, but got a view of from_pointer")
     if not arrays.is_torch(array):
         return np.from_dlpack(array)
     array = array.detach().cpu()

@@ -168,10 +168,21 @@ def find_ptxas(ptxas: str | None = None) -> Program:
     program, passed_over = search_ptxas(ptxas)
     if program is None:
         raise Error(
-            "found no ptxas of CUDA 12.8 or later, which targets of a GPU need: pip install 'sparsec[cuda13]', "
-            f"or set SPARSEC_PTXAS. Tried: {'; '.join(passed_over)}"
+            "found no ptxas of CUDA 12.8 or later: pip install 'sparsec[cuda13]', or set SPARSEC_PTXAS. "
+            f"Tried: {'; '.join(passed_over)}"
         )
     return program
+
+
+def ptxas_or_none(ptxas: str | None = None) -> Program | None:
+    """The first usable ptxas of search_ptxas; None if there is none.
+
+    Raises:
+        Error: the argument or SPARSEC_PTXAS names one that is not usable.
+    """
+    if ptxas or os.environ.get("SPARSEC_PTXAS"):
+        return find_ptxas(ptxas)
+    return search_ptxas()[0]
 
 
 # ---- Compiling -------------------------------------------------------------------------------------------------------

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ctypes
 import importlib.metadata
+import os
 import platform
 import re
 import time
@@ -93,7 +94,9 @@ def _ptxas(driver: tuple[int, int] | None) -> Finding:
     program, passed_over = compiler.search_ptxas()
     notes = "".join(f"; passed over {reason}" for reason in passed_over)
     if program is None:
-        return Finding("ptxas", f"none of CUDA 12.8 or later; targets of a GPU need it{notes}")
+        is_named = bool(os.environ.get("SPARSEC_PTXAS"))
+        effect = "targets of a GPU need what SPARSEC_PTXAS names" if is_named else "the driver compiles PTX instead"
+        return Finding("ptxas", f"none of CUDA 12.8 or later; {effect}{notes}")
     major, minor = compiler.release_of(program.version) or (0, 0)
     if driver is not None and major > driver[0]:
         notes = f"; later than the driver, which may refuse its cubins: see the tests of the GPUs{notes}"
@@ -138,7 +141,8 @@ def _self_test(name: str, ordinal: int, target: str) -> Finding:
     except (Error, OSError) as caught:
         return Finding(f"{name} test", str(caught), True)
     result = "right" if is_right else "wrong"
-    taken = "" if ordinal == arrays.HOST else "the driver takes the cubin of ptxas, "
+    image = "takes the cubin of ptxas" if compiler.search_ptxas()[0] else "compiles the PTX"
+    taken = "" if ordinal == arrays.HOST else f"the driver {image}, "
     return Finding(f"{name} test", f"{taken}{result} result, {time.monotonic() - begin:.1f} s", not is_right)
 
 

@@ -22,6 +22,7 @@ from .launch_info import Argument, ArgumentKind, KernelInfo, Operation, Variant,
 from .pattern_argument import pattern_blocks
 from .plan import Plan
 from .repeat import Repeater
+from .source import Source
 
 _STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
@@ -61,8 +62,8 @@ class Kernel:
     sparsec.from_pointer. They are never copied. All are in host memory, or all on one CUDA device.
     """
 
-    def __init__(self, file: CompiledFile, info: KernelInfo, captures: Mapping[str, Any]) -> None:
-        self.file, self.info = file, info
+    def __init__(self, file: CompiledFile, info: KernelInfo, captures: Mapping[str, Any], source: Source) -> None:
+        self.file, self.info, self._source = file, info, source
         names = {argument.name for argument in info.inputs}
         self._captures = {name: array for name, array in captures.items() if name in names}
         self._lock = threading.Lock()
@@ -88,6 +89,13 @@ class Kernel:
         for target in self.file.targets:
             lines += [target, *kernel_report(self.file.info_of(target, self.name))]
         return "\n".join(lines)
+
+    def emit(self, stage: str, target: str | None = None) -> str:
+        """Compiles the text of its module again, up to a stage. Arguments and errors are those of Module.emit.
+
+        The text is that of all kernels of the module.
+        """
+        return self._source.emit(stage, target)
 
     def __repr__(self) -> str:
         return f"<sparsec.Kernel {self.signature}>"

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from . import cache, compiler, devices, launch_info, log
+from . import cache, compiler, devices, launch_info, log, ptx_images
 from .compiled_file import CompiledFile
 from .compiler import Options
 from .errors import InvalidArgument, UnknownKernel
 from .kernel import Kernel
+from .source import Source
 
 _SLOW_COMPILE = 1.0  # seconds
 
@@ -50,8 +52,10 @@ class Module:
         captures: Mapping[str, Any] | None = None,
     ) -> None:
         self._file = CompiledFile(data)
-        self._text, self._options = text, options
-        self._kernels = {info.name: Kernel(self._file, info, captures or {}) for info in self.images[0].kernels}
+        self._source = Source(text, options)
+        self._kernels = {
+            info.name: Kernel(self._file, info, captures or {}, self._source) for info in self.images[0].kernels
+        }
 
     def __getitem__(self, name: str) -> Kernel:
         try:
@@ -108,17 +112,7 @@ class Module:
             InvalidArgument: the module was loaded from a file, or there is no such target, or no such stage of it.
             CompileError: the compiler failed.
         """
-        if self._text is None or self._options is None:
-            raise InvalidArgument("emit needs the text of the kernels, which a compiled file does not hold")
-        options = Options(
-            (target or self.targets[0],),
-            self._options.expect_density,
-            self._options.expect_n,
-            allow_spills=self._options.allow_spills,
-            ptxas=self._options.ptxas,
-        )
-        ptxas = compiler.find_ptxas(options.ptxas) if options.needs_ptxas and stage == "cubin" else None
-        return compiler.run(self._text, None, options, compiler.find_compiler(), ptxas, stage).decode()
+        return self._source.emit(stage, target)
 
 
 # ---- Compile and load ------------------------------------------------------------------------------------------------
@@ -144,17 +138,36 @@ def _target_names(targets: str | Sequence[str] | None) -> tuple[str, ...]:
     return names
 
 
+def _run_without_ptxas(text: str, name: str | None, options: Options, program: compiler.Program) -> bytes:
+    """The compiled file with PTX in place of machine code of GPUs: one run of the compiler for each target."""
+    images = []
+    for target in options.targets:
+        alone = dataclasses.replace(options, targets=(target,), embed_ptx=False)
+        stage = "ptx" if alone.needs_ptxas else None
+        data = compiler.run(text, name, alone, program, None, stage)
+        images.append(ptx_images.ptx_image(target, data) if stage else ptx_images.Image(target, data, b""))
+    return ptx_images.bundle(images)
+
+
 def _compiled(text: str, name: str | None, options: Options, use_cache: bool) -> bytes:
     """The compiled file: from the cache, else from the compiler."""
     program = compiler.find_compiler()
-    ptxas = compiler.find_ptxas(options.ptxas) if options.needs_ptxas else None
+    ptxas = compiler.ptxas_or_none(options.ptxas) if options.needs_ptxas else None
+    has_ptx_alone = options.needs_ptxas and ptxas is None
     key = cache.key(text, options, program, ptxas)
     place = cache.path_of(key) if use_cache else None
     if place is not None and (data := cache.read(key)) is not None:
         log.decision(f"took {place}: same text, options, compiler and ptxas")
         return data
     begin = time.monotonic()
-    data = compiler.run(text, name, options, program, ptxas)
+    if has_ptx_alone:
+        log.say(
+            "found no ptxas of CUDA 12.8 or later: the driver will compile the PTX of the kernels, whose registers and "
+            "spills are not known; pip install 'sparsec[cuda13]' brings ptxas"
+        )
+        data = _run_without_ptxas(text, name, options, program)
+    else:
+        data = compiler.run(text, name, options, program, ptxas)
     seconds = time.monotonic() - begin
     if place is not None:
         cache.write(key, data)
@@ -189,7 +202,8 @@ def compile(
         expect_n: the expected number of columns of X, for the choice of schedules.
         embed_ptx: put PTX beside the machine code, for GPUs that are newer than the targets.
         allow_spills: try no other schedule where ptxas reports spills.
-        ptxas: path of the assembler; None searches for it (see compiler.search_ptxas).
+        ptxas: path of the assembler; None searches for it (see compiler.search_ptxas). If there is none, the file has
+            PTX, which the driver compiles for the GPU: a line on standard error says so.
         cache: read and write the folder of compiled files (see `python -m sparsec cache`).
 
     A compile of more than a second prints one line on standard error.
@@ -198,7 +212,7 @@ def compile(
         CompileError: the text is wrong; the error has its file, line and column.
         InvalidArgument: an option has a wrong value.
         DriverError: targets is None, and no target runs on the GPU.
-        Error: there is no compiler, or no ptxas for targets of a GPU.
+        Error: there is no compiler, or the ptxas that is named is none.
     """
     text, name, captures = _read_source(source)
     options = Options(

@@ -18,7 +18,7 @@ import numpy as np
 from sparsec.errors import InvalidArgument
 from sparsec.options import integer
 
-__all__ = ["Picture", "draw_matrix", "draw_states"]
+__all__ = ["EMPTY", "FULL", "PARTIAL", "HostLists", "Picture", "draw_matrix", "draw_states"]
 
 Array = np.ndarray[Any, Any]
 
@@ -53,7 +53,7 @@ class Picture:
     Attributes:
         title: the first line.
         cells: [rows, columns]: the kinds of the cells.
-        row_numbers: the block row that each row of cells shows.
+        row_numbers: the number of the block row, or of what else it is, that each row of cells shows.
         names: of the kinds, by kind.
         notes: what the picture leaves out, a sentence each.
     """
@@ -144,7 +144,15 @@ class Picture:
 
 
 def draw_states(
-    states: Any, title: str, *, rows: int = 64, columns: int = 96, names: dict[int, str] | None = None
+    states: Any,
+    title: str,
+    *,
+    rows: int = 64,
+    columns: int = 96,
+    names: dict[int, str] | None = None,
+    numbers: Any = None,
+    notes: Sequence[str] = (),
+    row_name: str = "block rows",
 ) -> Picture:
     """A picture of states of blocks: 0 empty, 1 full, 2 partial.
 
@@ -154,6 +162,9 @@ def draw_states(
         rows, columns: the most that the picture has. Of more rows some are shown, at equal distances. More columns are
             merged: a cell stands for several, and has their kind if they have one.
         names: other names of kinds, by state.
+        numbers: of the rows, which the picture shows beside them; None: 0, 1, ...
+        notes: sentences below the picture.
+        row_name: what notes call rows.
 
     Raises:
         InvalidArgument: an option does not fit. The text names it.
@@ -164,14 +175,39 @@ def draw_states(
     if values.ndim != 2 or not np.isin(values, (EMPTY, FULL, PARTIAL)).all():
         raise InvalidArgument("states expects two dimensions of 0 (empty), 1 (full) and 2 (partial)")
     shown = _sampled(values.shape[0], rows)
-    notes = []
+    notes = list(notes)
     if len(shown) < values.shape[0]:
-        notes.append(f"{len(shown)} of {values.shape[0]} block rows are shown.")
+        notes.append(f"{len(shown)} of {values.shape[0]} {row_name} are shown.")
     width = -(-values.shape[1] // columns)
     if width > 1:
         notes.append(f"A cell stands for {width} block columns.")
     known = {kind: each.name for kind, each in _KINDS.items()} | (names or {})
-    return Picture(title, _merged(values[shown], width), shown, known, notes)
+    labels = shown if numbers is None else np.asarray(numbers)[shown]
+    return Picture(title, _merged(values[shown], width), labels, known, notes)
+
+
+@dataclass(frozen=True, eq=False)
+class HostLists:
+    """The lists of a block-sparse matrix in memory of the host, as sparsec.BSR has them."""
+
+    row_ptr: Array
+    col_idx: Array
+    shape: tuple[int, int]
+    block: tuple[int, int]
+
+    @property
+    def states(self) -> Array:
+        """FULL for stored blocks, else EMPTY: [block rows, block columns]."""
+        grid = tuple(-(-size // side) for size, side in zip(self.shape, self.block, strict=True))
+        states = np.full(grid, EMPTY, np.uint8)
+        states[np.repeat(np.arange(grid[0]), np.diff(self.row_ptr)), self.col_idx[: self.row_ptr[-1]]] = FULL
+        return states
+
+    @property
+    def title(self) -> str:
+        """The sizes."""
+        shape, block = (f"{sides[0]} x {sides[1]}" for sides in (self.shape, self.block))
+        return f"{shape} in blocks of {block}"
 
 
 def draw_matrix(matrix: Any, *, rows: int = 64, columns: int = 96) -> Picture:
@@ -184,13 +220,10 @@ def draw_matrix(matrix: Any, *, rows: int = 64, columns: int = 96) -> Picture:
     Raises:
         InvalidArgument: rows or columns is no int of at least 1.
     """
-    block_rows, block_columns = (-(-size // side) for size, side in zip(matrix.shape, matrix.block, strict=True))
-    row_ptr, col_idx = np.asarray(matrix.row_ptr), np.asarray(matrix.col_idx)
-    states = np.full((block_rows, block_columns), EMPTY, np.uint8)
-    states[np.repeat(np.arange(block_rows), np.diff(row_ptr)), col_idx[: row_ptr[-1]]] = FULL
+    lists = HostLists(np.asarray(matrix.row_ptr), np.asarray(matrix.col_idx), matrix.shape, matrix.block)
+    states = lists.states
     density = np.count_nonzero(states) / states.size if states.size else 0.0
-    shape, block = (f"{sides[0]} x {sides[1]}" for sides in (matrix.shape, matrix.block))
-    title = f"{shape} in blocks of {block}, density {density:.3g}"
+    title = f"{lists.title}, density {density:.3g}"
     return draw_states(states, title, rows=rows, columns=columns, names={FULL: "stored"})
 
 

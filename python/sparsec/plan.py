@@ -4,12 +4,16 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
 
-from . import _native, devices
+from . import _native, devices, plan_pictures, saved_plan
+from .bsr import BSR
 from .errors import InvalidArgument
+from .launch_info import KernelInfo
+from .options import one_of
+from .pictures import Picture
+from .plan_info import PlanInfo
 
 _TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
 
@@ -17,38 +21,14 @@ _TILE_ORDERS = ("fixed", "lists", "counter")  # sparsec_tile_order_t
 _CAPTURES, _MOST_BYTES = 64, 64 << 20
 
 
-@dataclass(frozen=True)
-class PlanInfo:
-    """What a plan holds for one variant of its kernel.
-
-    Attributes:
-        order: "fixed": workers take tiles in turn; "lists": each has a list; "counter": they take the next free tile.
-        workers, tiles: their numbers; -1 if sizes are open.
-        bytes: memory of the plan on the device.
-        workspace_bytes: memory that a launch may bring; -1 if a size is open that it needs.
-        balance: mean load / largest load of the workers, 1 is perfect.
-        milliseconds: host time to make or load the plan for all variants.
-        windows, columns: of a static pattern; 0: there are none.
-        reason: why the variant has windows or none, and this order.
-    """
-
-    order: str
-    workers: int
-    tiles: int
-    bytes: int
-    workspace_bytes: int
-    balance: float
-    milliseconds: float
-    windows: int
-    columns: int
-    reason: str
-
-
-class _Named(Protocol):
-    """A kernel, of which a plan knows no more than its name."""
+class _Described(Protocol):
+    """A kernel, of which a plan knows no more than what it says about itself."""
 
     @property
     def name(self) -> str: ...
+
+    @property
+    def info(self) -> KernelInfo: ...
 
 
 class Plan:
@@ -57,7 +37,7 @@ class Plan:
     Made by Kernel.plan and Kernel.load_plan.
     """
 
-    def __init__(self, native: _native.Plan, kernel: _Named, device: int) -> None:
+    def __init__(self, native: _native.Plan, kernel: _Described, device: int) -> None:
         self.native, self.kernel, self.device = native, kernel, device
         self._workspaces: dict[int, _native.Memory | None] = {}
         self._spares: list[_native.Memory] = []  # for captures, which may not allocate
@@ -69,6 +49,52 @@ class Plan:
             raise InvalidArgument(f"variant: expects 0 or more, but got {variant}")
         fields = self.native.info(variant)
         return PlanInfo(**{**fields, "order": _TILE_ORDERS[fields["order"]]})
+
+    def draw(
+        self,
+        w: BSR | None = None,
+        *,
+        of: str = "blocks",
+        variant: int | None = None,
+        rows: int = 64,
+        columns: int = 96,
+    ) -> Picture:
+        """A picture of what the plan made of a matrix: text in a terminal, SVG in a notebook.
+
+        Args:
+            w: the matrix that the plan was made for. The workers of a plan of attention need none.
+            of: "blocks": the block rows of w in the order of the plan's windows, with the stored blocks, and the block
+                columns that are loaded for another row of the window. "workers": the tiles of each worker in the order
+                in which it computes them, each as wide as its work is: the blocks of w that it multiplies; without w
+                all tiles count the same.
+            variant: which variant of the kernel; None: the first one whose plan has windows, or lists of tiles.
+            rows, columns: of the picture at most. Rows are sampled where there are more.
+
+        Raises:
+            InvalidArgument: of or variant has another value, w is missing or none that the plan was made for, or the
+                plan has no lists of tiles, which the text gives the reason of.
+        """
+        one_of("of", of, ("blocks", "workers"))
+        number, sections = self._drawn(of, variant)
+        info = self.info(number)
+        if of == "workers":
+            tile_rows = self.kernel.info.variants[number].stages[0].tile[0]
+            lists = None if w is None else w.host_lists()
+            return plan_pictures.draw_workers(lists, tile_rows, sections, info, rows, columns)
+        if w is None:
+            raise InvalidArgument("w is None, but the picture of blocks expects the matrix of the plan")
+        return plan_pictures.draw_blocks(w.host_lists(), sections.windows(), info, rows, columns)
+
+    def _drawn(self, of: str, variant: int | None) -> tuple[int, saved_plan.VariantSections]:
+        """The variant of a picture, and its sections."""
+        saved = self.native.save()
+        if variant is not None:
+            self.info(variant)  # refuses one that there is not
+            return variant, saved_plan.read_variant(saved, variant)
+        all_of_them = [saved_plan.read_variant(saved, number) for number in range(len(self.kernel.info.variants))]
+        has = saved_plan.VariantSections.windows if of == "blocks" else saved_plan.VariantSections.tiles
+        number = next((number for number, each in enumerate(all_of_them) if has(each) is not None), 0)
+        return number, all_of_them[number]
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan to a file for Kernel.load_plan. A file that is there is replaced as a whole."""

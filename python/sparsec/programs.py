@@ -36,6 +36,9 @@ _NO_LIMIT = -1
 _DEFAULT_BLOCK = 128
 _LONGEST_BASE = 56  # of a name that gets a number behind it
 
+MASK_ARGUMENTS = tuple((each, "i32") for each in ("b", "h", "q_idx", "kv_idx"))
+"""Names and types of the arguments of a mask_mod; those of a score_mod are behind the score."""
+
 
 @dataclass(frozen=True)
 class Program:
@@ -480,12 +483,11 @@ def _attention_regions(
 ) -> tuple[list[str], str]:
     """The operands of captured arrays, and the text of the regions, which share them."""
     graph = Graph(integers=True)
-    places = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
     regions: list[tuple[str, Region]] = []
     if score_mod is not None:
-        regions.append(("score", trace(score_mod, [("score", "f32"), *places], "f32", graph, "score_mod")))
+        regions.append(("score", trace(score_mod, [("score", "f32"), *MASK_ARGUMENTS], "f32", graph, "score_mod")))
     if mask_mod is not None:
-        regions.append(("mask", trace(mask_mod, places, "i1", graph, "mask_mod")))
+        regions.append(("mask", trace(mask_mod, MASK_ARGUMENTS, "i1", graph, "mask_mod")))
     captures = list(dict.fromkeys(each for _, region in regions for each in region.captures))
     if len(captures) > _MOST_CAPTURES:
         raise InvalidArgument(

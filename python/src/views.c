@@ -303,9 +303,12 @@ PyType_Spec denseSpec = {"sparsec._native.Dense", sizeof(DenseObject), 0, Py_TPF
 
 /* ---- Blocks -------------------------------------------------------------- */
 
-/* The number of elements of a compact tensor, or -1 if its rows are not contiguous. */
+/* The number of elements of a compact tensor, or -1 if its rows are not contiguous. Without elements any strides do. */
 static int64_t compactElements(const sparsec_dense_t *view) {
   int64_t elements = 1;
+  for (int32_t d = 0; d < view->rank; ++d)
+    if (view->sizes[d] == 0)
+      return 0;
   for (int32_t d = view->rank - 1; d >= 0; --d) {
     if (view->sizes[d] > 1 && view->strides[d] != elements)
       return -1;

@@ -3,6 +3,8 @@
 
 import os
 import re
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ import numpy as np
 import pytest
 
 import sparsec
+from sparsec import compiler
 
 PRODUCT = """
 sparsec.kernel @product(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>) -> (y: tensor<?x?xf32>) {
@@ -56,6 +59,33 @@ def compile_host() -> Callable[[str], sparsec.Module]:
 def product(compile_host: Callable[[str], sparsec.Module]) -> sparsec.Kernel:
     """y = w x: w f16 with blocks of 16, x f16 [K, N], y f32 [M, N]."""
     return compile_host(PRODUCT)["product"]
+
+
+@pytest.fixture
+def no_ptxas(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Every place of the search for ptxas is empty."""
+    for variable in ("SPARSEC_PTXAS", "CUDA_HOME", "CUDA_PATH"):
+        monkeypatch.delenv(variable, raising=False)
+    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
+    monkeypatch.setattr(compiler, "_package_folder", lambda name: None)
+    monkeypatch.setattr(compiler, "TOOLKIT", tmp_path / "no-toolkit")
+
+
+def on_simulator(code: str) -> str:
+    """What a program prints on the GPU made of software, whose folder SPARSEC_SIMULATOR names; skips without it.
+
+    It finds no ptxas, and a device with 6 SMs of sm_90.
+    """
+    folder = os.environ.get("SPARSEC_SIMULATOR", "")
+    if not (Path(folder) / "libcuda.so.1").is_file():
+        pytest.skip("SPARSEC_SIMULATOR names no folder with the simulator of docs/simulator.md")
+    without_ptxas = "from sparsec import compiler\ncompiler._ptxas_places = lambda: iter(())\n"
+    environment = {key: value for key, value in os.environ.items() if key != "SPARSEC_PTXAS"}
+    environment |= {"LD_LIBRARY_PATH": folder, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, "-c", without_ptxas + code]
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert result.returncode == 0, result.stderr
+    return result.stdout
 
 
 def matrix(

@@ -233,6 +233,17 @@ def test_torch_refusals():
 # ---- Pictures --------------------------------------------------------------------------------------------------------
 
 
+def test_views_of_pointers_are_not_read():
+    w = small()
+    views = [
+        sparsec.from_pointer(each.ctypes.data, each.shape, dtype, device=sparsec.HOST)
+        for each, dtype in ((w.row_ptr, "i32"), (w.col_idx, "i32"), (w.values, "f32"))
+    ]
+    for method in ("check", "to_dense", "draw"):
+        with pytest.raises(sparsec.InvalidArgument, match="expects arrays that NumPy reads, but got a view of from_p"):
+            getattr(sparsec.BSR(*views, w.shape), method)()
+
+
 def test_draw_shows_the_stored_blocks():
     picture = small().draw()
     np.testing.assert_array_equal(

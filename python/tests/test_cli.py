@@ -191,6 +191,7 @@ def test_doctor_finds_problems(tmp_path, monkeypatch, capsys):
     found = lines_of(doctor.findings())
     assert {name for name, finding in found.items() if finding.is_problem} == {"compiler", "host test"}
     assert "passed over SPARSEC_PTXAS" in found["ptxas"].text
+    assert "targets of a GPU need what SPARSEC_PTXAS names" in found["ptxas"].text
     assert __main__.main(["doctor"]) == 1
     assert capsys.readouterr().out.splitlines()[-1] == "2 problems"
 

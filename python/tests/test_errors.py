@@ -151,20 +151,10 @@ def test_options_reach_the_compiler():
 # ---- ptxas -----------------------------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def no_ptxas(monkeypatch, tmp_path):
-    """Every place of the search is empty."""
-    for variable in ("SPARSEC_PTXAS", "CUDA_HOME", "CUDA_PATH"):
-        monkeypatch.delenv(variable, raising=False)
-    monkeypatch.setenv("PATH", str(tmp_path / "nothing"))
-    monkeypatch.setattr(compiler, "_package_folder", lambda name: None)
-    monkeypatch.setattr(compiler, "TOOLKIT", tmp_path / "no-toolkit")
-
-
 def test_ptxas_search_order(no_ptxas, tmp_path, monkeypatch):
     """From the last place to the first: each one that appears is taken before those that were there."""
     with pytest.raises(sparsec.Error, match=r"found no ptxas .*pip install 'sparsec\[cuda13\]'.*no-toolkit"):
-        sparsec.compile(conftest.PRODUCT, "sm_89")
+        compiler.find_ptxas()
     places = [ptxas(tmp_path / "toolkit/bin")]
     monkeypatch.setattr(compiler, "TOOLKIT", tmp_path / "toolkit")
     assert compiler.find_ptxas().path == places[-1]

@@ -23,7 +23,7 @@ LAST_LINES = {
 
 
 # In a short form, where the whole takes minutes.
-ARGUMENTS = {"transformer": ["--steps=3"]}
+ARGUMENTS = {"transformer": ["--steps=3", "--compile=aot_eager"]}
 
 
 def test_all_are_run():

@@ -492,8 +492,10 @@ def test_emit(compile_host):
     loaded = compile_host(conftest.PRODUCT)
     assert "sparsec.spmm" in loaded.emit("mlir")
     assert ".target sm_90a" in loaded.emit("ptx", target="sm_90a")
-    with pytest.raises(sparsec.InvalidArgument, match="host has no stage ptx"):
-        loaded.emit("ptx")
+    assert loaded["product"].emit("ptx", target="sm_90a") == loaded.emit("ptx", target="sm_90a")
+    for emit in (loaded.emit, loaded["product"].emit):
+        with pytest.raises(sparsec.InvalidArgument, match="host has no stage ptx"):
+            emit("ptx")
 
 
 def test_targets_of_this_machine(monkeypatch):

@@ -129,7 +129,7 @@ def test_patterns():
     for block in (128, 64, 64):
         results = st.attention(q, k, v, pattern=pattern, score_mod=alibi, return_lse=True, block=block)
         assert_attention(results, expected)
-    assert len(module._made[id(pattern)][1]) == 2
+    assert len(module._kept[id(pattern)][1]) == 2
     lists = pattern.lists(300, block=64, batches=2, device="cpu")
     assert_attention(
         st.attention(q, k, v, pattern=lists, mask_mod=mask_mod, score_mod=alibi, return_lse=True), expected
@@ -137,7 +137,7 @@ def test_patterns():
     key = id(pattern)
     del pattern
     gc.collect()
-    assert key not in module._made
+    assert key not in module._kept
 
 
 def sunk(results, sinks):
@@ -156,8 +156,6 @@ def test_sinks(is_compiled):
     for sinks in (torch.tensor([0.5, 3, -1, 20]), torch.zeros(4)):
         results = attention(q, k, v, pattern=block_mask, sinks=sinks, return_lse=True)
         assert_attention(results, sunk(expected, sinks))
-    with pytest.raises(NotImplementedError, match="has no gradient yet"):
-        st.attention(q, k, v, sinks=torch.zeros(4, requires_grad=True)).sum().backward()
 
 
 @pytest.mark.parametrize("layout", ["bhsd", "bshd"])
@@ -258,7 +256,7 @@ def test_an_attention_keeps_few_kernels():
 
 def test_one_kernel_serves_fresh_closures_and_shapes():
     before = sparsec.torch.library.kernel_of.cache_info().misses
-    for size in range(64, 264, 5):
+    for size in range(64, 264):  # 200 closures
         q, k, v = tensors(size, size, heads=1, kv_heads=1, batches=1)
         ids = torch.arange(size, dtype=torch.int32) // 50
 
@@ -350,16 +348,8 @@ def test_compile_without_graph_breaks():
     assert counter.frame_count == 2
 
 
-def test_a_gradient_is_refused_and_not_dropped():
-    for place in range(3):
-        inputs = tensors(64, 64)
-        inputs[place].requires_grad_()
-        o = st.attention(*inputs)
-        assert (o.detach() - flex_of(*inputs)[0]).abs().max() < 5e-3
-        with pytest.raises(NotImplementedError, match="attention has no gradient yet: it needs the kernels of its"):
-            o.sum().backward()
-        with torch.no_grad():
-            assert not st.attention(*inputs).requires_grad
+def test_no_gradient_is_dropped():
+    inputs = tensors(64, 64)
     with pytest.raises(NotImplementedError, match="jvp"), torch.autograd.forward_ad.dual_level():
         st.attention(torch.autograd.forward_ad.make_dual(inputs[0], inputs[0]), *inputs[1:])
     bias = torch.zeros((), requires_grad=True)

@@ -322,7 +322,7 @@ def test_fake_tensors():
 def test_a_gradient_is_refused_and_not_dropped():
     q, (k, v) = normal(3, HEADS, 1, D), normal(2, 3, KV_HEADS, 70, D)
     o = st.attention(q.requires_grad_(), k, v, key_lengths=i32(70, 7, 0))
-    with pytest.raises(NotImplementedError, match="attention has no gradient yet: it needs the kernels of its"):
+    with pytest.raises(NotImplementedError, match="attention has no gradient with key_lengths$"):
         o.sum().backward()
 
 

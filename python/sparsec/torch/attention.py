@@ -6,7 +6,7 @@ from __future__ import annotations
 import functools
 import operator
 import weakref
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import torch
 
@@ -16,7 +16,8 @@ from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import Pattern
-from sparsec.torch import attention_operator
+from sparsec.torch import attention_operator, mask_values
+from sparsec.torch.attention_gradient import attention_gradient
 from sparsec.torch.library import dtype_name, forget
 from sparsec.torch.sequences import Sequences, are_groups_rows, as_rows, check, from_rows, heads_first, like_queries
 
@@ -93,7 +94,11 @@ def attention(
     A Pattern has lists for as many queries and keys as the tensors can hold: of packed tokens for all of them together.
     Lists for packed tokens may have any numbers of queries and keys, at least those of the longest sequence.
 
-    There are no gradients yet: a backward pass raises NotImplementedError.
+    There are gradients of q, k, v and sinks, also through lse: products of block-sparse matrices of the visited
+    blocks, whose elements take memory in the type of q. Without a pattern these are the blocks of 64 x 64 that causal
+    and window leave. They are the same in every run. Lists that may change are read in each backward pass, which waits
+    for the GPU; those of a Pattern are read once. A backward pass with a score_mod, or with query_starts, key_starts,
+    key_lengths or page_table, raises NotImplementedError.
 
     Raises:
         InvalidArgument: an argument does not fit; the text names it.
@@ -203,6 +208,10 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         causal: bool,
     ) -> tuple[torch.Tensor, torch.Tensor]:
         """The results of a kernel for tensors with heads before tokens."""
+        is_forward_mode = torch.autograd.forward_ad._current_level >= 0  # any tensor may have a tangent
+        differentiable = [each for each in (q, k, v, sinks) if each is not None and each.requires_grad]
+        needs_gradient = is_forward_mode or (torch.is_grad_enabled() and bool(differentiable))
+        has_lse = has_lse or needs_gradient
         lists, form, mask = _lists(pattern, self.block, self.mask_mod, q, k, sequences)
         trace = _trace if torch.compiler.is_compiling() else self._kernel
         text, captures = trace(
@@ -221,11 +230,13 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
             q.device,
         )
         options = lists, form, scale, sinks, sequences.given(), captures, has_lse, text
-        is_forward_mode = torch.autograd.forward_ad._current_level >= 0  # any tensor may have a tangent
-        differentiable = [each for each in (q, k, v, sinks) if each is not None and each.requires_grad]
         results: tuple[torch.Tensor, torch.Tensor]
-        if is_forward_mode or (torch.is_grad_enabled() and differentiable):
-            results = _Attention.apply(q, k, v, *options)
+        if needs_gradient:
+            missing = ["a score_mod"] if self.score_mod is not None else []
+            missing += [name for name, each in sequences._asdict().items() if each is not None]
+            static, limits = isinstance(pattern, Pattern), _limits(causal, self.window)
+            backward = _Backward(limits, static, mask is not None, tuple(missing))
+            results = _Attention.apply(q, k, v, *options, backward)
         else:
             results = attention_operator.attention(q, k, v, *options)
         return results
@@ -239,22 +250,60 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         return self._kernels[form]
 
 
+class _Backward(NamedTuple):
+    """What the gradient of a call needs beside its tensors.
+
+    Attributes:
+        limits: the keys that a query may see before and behind its position; -1: all.
+        static: whether the lists stay the same.
+        has_mask: whether partial blocks have a mask.
+        missing: the options of the call that have no gradient.
+    """
+
+    limits: tuple[int, int]
+    static: bool
+    has_mask: bool
+    missing: tuple[str, ...]
+
+
 class _Attention(torch.autograd.Function):  # type: ignore[misc]
-    """Launches the kernel. Without it torch would drop the gradient of the result without a word."""
+    """Launches the kernel, with lse. Without it torch would drop the gradient of the result without a word."""
 
     @staticmethod
     def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *options: Any) -> Any:
-        return attention_operator.attention(q, k, v, *options)
+        return attention_operator.attention(q, k, v, *options[:-1])
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        """Keeps nothing."""
+        q, k, v, lists, ctx.form, ctx.scale, sinks, _, captures, _, ctx.text, ctx.backward_options = inputs
+        ctx.has_list, ctx.has_sinks = [each is not None for each in lists], sinks is not None
+        given = [each for each in lists if each is not None]
+        ctx.save_for_backward(q, k, v, *output, *([] if sinks is None else [sinks]), *given, *captures)
 
     @staticmethod
-    def backward(ctx: Any, *gradients: Any) -> Any:
-        raise NotImplementedError(
-            "sparsec.torch.attention has no gradient yet: it needs the kernels of its backward pass"
+    @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
+    def backward(ctx: Any, of_o: torch.Tensor, of_lse: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
+        limits, static, has_mask, missing = ctx.backward_options
+        if missing:
+            raise NotImplementedError(f"sparsec.torch.attention has no gradient with {', '.join(missing)}")
+        q, k, v, o, lse, *others = ctx.saved_tensors
+        sinks = others.pop(0) if ctx.has_sinks else None
+        lists = [others.pop(0) if is_given else None for is_given in ctx.has_list]
+        difference = (o.float() * of_o.float()).sum(-1) - of_lse
+        of_sinks = None
+        if sinks is not None and ctx.needs_input_grad[6]:
+            share = torch.exp(sinks[:, None] - lse).where(~lse.isneginf(), 0)
+            of_sinks = -(share * difference).sum((0, 2))
+        of_q, of_k, of_v = attention_gradient(
+            q, k, v, of_o, lse, difference, lists, ctx.form, ctx.scale, others, limits, static, has_mask, ctx.text
         )
+        return of_q, of_k, of_v, None, None, None, of_sinks, None, None, None, None, None
+
+
+def _limits(causal: bool, window: tuple[int, int] | None) -> tuple[int, int]:
+    """The keys that a query may see before and behind its position; -1: all."""
+    left, right = (-1, -1) if window is None else window
+    return left, 0 if causal else right
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
@@ -273,8 +322,13 @@ def _trace(
     has_lse: bool,
     device: torch.device,
 ) -> _Traced:
-    """The text of a kernel, and the arrays that its functions captured, of which those of NumPy are copied to a GPU."""
+    """The text of a kernel, and the arrays that its functions captured, of which those of NumPy are copied to a GPU.
+
+    A Pattern stands for the mask of its partial blocks.
+    """
     query_starts, key_starts, key_lengths, page_rows = sequences
+    if isinstance(mask_mod, Pattern):
+        mask_mod = mask_mod.mask_mod((block[0], block[1]))
     program = programs.attention(
         head_dim,
         dtype=dtype_name(dtype),
@@ -293,7 +347,9 @@ def _trace(
         score_mod=score_mod,
         lse=has_lse,
     )
-    return program.text(), [
+    text = program.text()
+    mask_values.remember(text, mask_mod, list(program.captures.values()))
+    return text, [
         each if isinstance(each, torch.Tensor) else torch.as_tensor(each, device=device)
         for each in program.captures.values()
     ]
@@ -319,7 +375,7 @@ def _lists(
         mask_mod,
         None if sequences.query_starts is not None else sizes[2],
         None if sequences.key_starts is not None else sizes[3],
-        lambda pattern: made_lists(_made_for(pattern), pattern, block, sizes, q.device),
+        lambda pattern: _made(pattern, block, sizes, q.device),
         "a BlockMask, lists or a Pattern",
     )
     if lists is None:
@@ -330,13 +386,31 @@ def _lists(
     return tensors, (lists.block[0], lists.block[1], lists.queries, lists.keys), mask_mod
 
 
+def _made(
+    pattern: Pattern, block: tuple[int, int], sizes: tuple[int, int, int, int], device: torch.device
+) -> tuple[BlockLists, Any]:
+    """The lists of a pattern for these sizes, and the pattern itself in the place of its mask, if it has one."""
+    batches, heads, queries, keys = map(operator.index, sizes)  # constants, also where torch.compile has symbols
+    lists, has_mask = _kept_lists(pattern, block, (batches, heads, queries, keys), device)
+    return lists, pattern if has_mask else None
+
+
+# torch.compile takes its result as a constant, which may be no function.
+@torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
+def _kept_lists(
+    pattern: Pattern, block: tuple[int, int], sizes: tuple[int, int, int, int], device: torch.device
+) -> tuple[BlockLists, bool]:
+    lists, mask_mod = made_lists(_made_for(pattern), pattern, block, sizes, device)
+    return lists, mask_mod is not None
+
+
 # By the identity of a pattern: a weak reference to it, and the lists that were made for it.
-_made: dict[int, tuple[weakref.ref[Pattern], dict[Any, MadeLists]]] = {}
+_kept: dict[int, tuple[weakref.ref[Pattern], dict[Any, MadeLists]]] = {}
 
 
 def _made_for(pattern: Pattern) -> dict[Any, MadeLists]:
     key = id(pattern)
-    found = _made.get(key)
+    found = _kept.get(key)
     if found is None or found[0]() is not pattern:
-        found = _made[key] = weakref.ref(pattern, functools.partial(forget, _made, key)), {}
+        found = _kept[key] = weakref.ref(pattern, functools.partial(forget, _kept, key)), {}
     return found[1]

@@ -37,9 +37,10 @@ LIBRARY.define(
     tags=TAGS,
 )
 # aᵀ b at the stored blocks of a matrix, for a [..., rows] and b [..., columns]: values of the shape and type of
-# `values`, which are not read.
+# `values`, which are not read. operands: those that the kernel takes behind b.
 LIBRARY.define(
-    "sampled_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor a, Tensor b, str kernel) -> Tensor",
+    "sampled_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor a, Tensor b, Tensor[] operands, str kernel) "
+    "-> Tensor",
     tags=TAGS,
 )
 
@@ -229,14 +230,15 @@ def _sampled_product(
     values: torch.Tensor,
     a: torch.Tensor,
     b: torch.Tensor,
+    operands: list[torch.Tensor],
     kernel: str,
 ) -> torch.Tensor:
-    s = _repeated(row_ptr, col_idx, values, a, [b], False, (kernel, 0))
+    s = _repeated(row_ptr, col_idx, values, a, [b, *operands], False, (kernel, 0))
     if s is None:
         with torch.no_grad():
             s = torch.empty_like(values, memory_format=torch.contiguous_format)
             prepared = _prepared(row_ptr, col_idx, values, (a.shape[-1], b.shape[-1]), False, (kernel, 0))
-            prepared.launch(values, [a, b], s, False)
+            prepared.launch(values, [a, b, *operands], s, False)
     return s
 
 
@@ -262,7 +264,13 @@ def _product_form(
 
 @torch.library.register_fake("sparsec::sampled_product", lib=LIBRARY)  # type: ignore[untyped-decorator]
 def _sampled_product_form(
-    row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, a: torch.Tensor, b: torch.Tensor, kernel: str
+    row_ptr: torch.Tensor,
+    col_idx: torch.Tensor,
+    values: torch.Tensor,
+    a: torch.Tensor,
+    b: torch.Tensor,
+    operands: list[torch.Tensor],
+    kernel: str,
 ) -> torch.Tensor:
     return torch.empty_like(values, memory_format=torch.contiguous_format)
 

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""The blocks of scores that attention visits, as the pattern of one block-sparse matrix for all batches and heads.
+
+Its rows are the queries of all batches and heads, padded to whole blocks. Its columns are the keys of all batches and
+key heads, so that the heads of a group share columns.
+"""
+
+from __future__ import annotations
+
+import functools
+import weakref
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+import torch
+
+from sparsec import arrays
+from sparsec.errors import InvalidArgument
+from sparsec.torch.library import forget
+from sparsec.torch.mask_values import Mask
+
+__all__ = ["Limits", "Shape", "VisitedBlocks", "blocks_of_limits", "blocks_of_lists"]
+
+_SIDE = 64  # queries and keys of a block where there are no lists
+_MOST_FORMS = 16  # that the lists of a pattern keep, and that are kept without lists
+_BLOCKS_OF_A_PART = 1024  # whose masks are evaluated at once
+
+Lists = Sequence[torch.Tensor | None]  # starts and indices of full blocks, and of partial ones
+
+
+class Shape(NamedTuple):
+    """Sizes of attention."""
+
+    batches: int
+    heads: int
+    key_heads: int
+    queries: int
+    keys: int
+
+
+class Limits(NamedTuple):
+    """The keys that a query may see before and behind its position, which is aligned at the bottom right; -1: all."""
+
+    left: int
+    right: int
+
+
+@dataclass(frozen=True)
+class VisitedBlocks:
+    """The blocks in the order of the matrix: ascending in each row.
+
+    Attributes:
+        shape, limits: of the attention.
+        sides: queries and keys of a block.
+        row_ptr, col_idx: the pattern of the matrix, int32.
+        places: [blocks, 4], int32: batch, head, and number of the first query and key of each block.
+        is_partial: [blocks]: whether the mask counts in a block.
+        checked: the numbers of the blocks whose elements are not all visible, for all that is known of them.
+    """
+
+    shape: Shape
+    limits: Limits
+    sides: tuple[int, int]
+    row_ptr: torch.Tensor
+    col_idx: torch.Tensor
+    places: torch.Tensor
+    is_partial: torch.Tensor
+    checked: torch.Tensor
+
+    @property
+    def rows(self) -> int:
+        """Of the matrix."""
+        return (len(self.row_ptr) - 1) * self.sides[0]
+
+    @property
+    def columns(self) -> int:
+        """Of the matrix."""
+        return self.shape.batches * self.shape.key_heads * _count(self.shape.keys, self.sides[1]) * self.sides[1]
+
+    def hide_(self, values: torch.Tensor, mask: Mask | None, arrays: Sequence[torch.Tensor]) -> None:
+        """Makes the elements of [blocks, r, c] that no query sees zero.
+
+        Args:
+            values: one element for each score of a block.
+            mask: of the partial blocks; None: they have none.
+            arrays: what the mask reads.
+        """
+        for part in self.checked.split(_BLOCKS_OF_A_PART):
+            values[part] = values[part].masked_fill_(~self._visible(part, mask, arrays), 0)
+
+    def _visible(self, part: torch.Tensor, mask: Mask | None, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+        b, h, q, k = self.places[part][:, :, None, None].unbind(1)
+        q = q + torch.arange(self.sides[0], dtype=torch.int32, device=q.device)[:, None]
+        k = k + torch.arange(self.sides[1], dtype=torch.int32, device=k.device)
+        visible = (k < self.shape.keys).expand(-1, self.sides[0], -1)
+        position = q + (self.shape.keys - self.shape.queries)
+        if self.limits.left >= 0:
+            visible = visible & (k >= position - self.limits.left)
+        if self.limits.right >= 0:
+            visible = visible & (k <= position + self.limits.right)
+        if mask is not None:
+            inside = {"q_idx": q.clamp(max=self.shape.queries - 1), "kv_idx": k.clamp(max=self.shape.keys - 1)}
+            visible = visible & (mask.evaluate({"b": b, "h": h, **inside}, arrays) | ~self.is_partial[part, None, None])
+        return visible
+
+
+def _count(size: int, side: int) -> int:
+    return -(-size // side)
+
+
+def _blocks(
+    shape: Shape, limits: Limits, sides: tuple[int, int], grid: torch.Tensor, is_partial: torch.Tensor, has_mask: bool
+) -> VisitedBlocks:
+    """The blocks of a list in any order.
+
+    Args:
+        shape, limits, sides: as of the attributes.
+        grid: [blocks, 4], int64: batch, head, block row and block column of each block.
+        is_partial: as of the attributes.
+        has_mask: whether partial blocks have a mask.
+    """
+    rows, columns = (_count(size, side) for size, side in zip(shape[3:], sides, strict=True))
+    b, h, i, j = grid.unbind(1)
+    row = (b * shape.heads + h) * rows + i
+    column = (b * shape.key_heads + h // (shape.heads // shape.key_heads)) * columns + j
+    order = torch.argsort(row * (shape.batches * shape.key_heads * columns) + column)
+    counts = torch.bincount(row, minlength=shape.batches * shape.heads * rows)
+    row_ptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).int()
+    # The first and the last position of a block, and its first and last key.
+    first, least = i * sides[0] + (shape.keys - shape.queries), j * sides[1]
+    last, most = first + sides[0] - 1, least + sides[1] - 1
+    is_checked = (is_partial if has_mask else torch.zeros_like(is_partial)) | (most >= shape.keys)
+    if limits.left >= 0:
+        is_checked = is_checked | (least < last - limits.left)
+    if limits.right >= 0:
+        is_checked = is_checked | (most > first + limits.right)
+    places = torch.stack([b, h, i * sides[0], j * sides[1]], dim=1).int()
+    checked = is_checked[order].nonzero().squeeze(1)
+    return VisitedBlocks(shape, limits, sides, row_ptr, column[order].int(), places[order], is_partial[order], checked)
+
+
+# ---- Without lists ---------------------------------------------------------------------------------------------------
+
+
+@functools.lru_cache(_MOST_FORMS)
+def blocks_of_limits(shape: Shape, limits: Limits, has_mask: bool, device: torch.device) -> VisitedBlocks:
+    """The blocks in which a query sees a key, as far as the limits say."""
+    rows, columns = _count(shape.queries, _SIDE), _count(shape.keys, _SIDE)
+    first = torch.arange(rows)[:, None] * _SIDE + (shape.keys - shape.queries)
+    least = torch.arange(columns) * _SIDE
+    is_visited = torch.ones(rows, columns, dtype=torch.bool)
+    if limits.left >= 0:
+        is_visited &= least + _SIDE - 1 >= first - limits.left
+    if limits.right >= 0:
+        is_visited &= least <= first + _SIDE - 1 + limits.right
+    grid = is_visited.expand(shape.batches, shape.heads, -1, -1).nonzero().to(device)
+    is_partial = torch.ones(len(grid), dtype=torch.bool, device=device)
+    return _blocks(shape, limits, (_SIDE, _SIDE), grid, is_partial, has_mask)
+
+
+# ---- With lists ------------------------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """The blocks of lists, as long as one of their tensors lives, which are not kept."""
+
+    def __init__(self, lists: Lists, key: int) -> None:
+        drop = functools.partial(forget, _kept, key)
+        self._tensors = [None if each is None else weakref.ref(each, drop) for each in lists]
+        self._contents = [None if each is None else each.clone() for each in lists]
+        self.blocks: dict[tuple[Shape, Limits, tuple[int, int], bool], VisitedBlocks] = {}
+
+    def is_of(self, lists: Lists, static: bool) -> bool:
+        """Whether these are its tensors and, if they are not static, have the contents that they had.
+
+        The comparison waits for a GPU. A CUDA graph cannot hold it.
+        """
+        own = [None if each is None else each() for each in self._tensors]
+        if any(mine is not each for mine, each in zip(own, lists, strict=True)):
+            return False
+        pairs = zip(self._contents, lists, strict=True)
+        return static or all(old is None or new is None or torch.equal(old, new) for old, new in pairs)
+
+
+_kept: dict[int, _Kept] = {}  # by the identity of the first tensor that is not None
+
+
+def blocks_of_lists(
+    lists: Lists, sides: tuple[int, int], shape: Shape, limits: Limits, has_mask: bool, static: bool
+) -> VisitedBlocks:
+    """The blocks of padded lists, kept as long as the lists have the same contents.
+
+    Args:
+        lists: starts and indices of full and of partial blocks, of batches and heads that may be 1.
+        sides, shape, limits: as of VisitedBlocks.
+        has_mask: whether partial blocks have a mask.
+        static: the contents never change.
+
+    Raises:
+        InvalidArgument: a CUDA graph is captured, and the lists are new to this function or not static.
+    """
+    key = next(id(each) for each in lists if each is not None)
+    found = _kept.get(key)
+    form = shape, limits, sides, has_mask
+    is_new = found is None or form not in found.blocks
+    device = next(each for each in lists if each is not None).get_device()
+    if (is_new or not static) and arrays.is_capturing(device):
+        raise InvalidArgument(
+            "pattern: a CUDA graph cannot hold a backward pass that reads lists anew: pass a Pattern, whose lists stay "
+            "the same, and call once before"
+        )
+    if found is None or not found.is_of(lists, static):
+        found = _kept[key] = _Kept(lists, key)
+    if form not in found.blocks:
+        if len(found.blocks) == _MOST_FORMS:
+            del found.blocks[next(iter(found.blocks))]
+        grid, is_partial = _grid_of(lists, shape)
+        found.blocks[form] = _blocks(shape, limits, sides, grid, is_partial, has_mask)
+    return found.blocks[form]
+
+
+def _grid_of(lists: Lists, shape: Shape) -> tuple[torch.Tensor, torch.Tensor]:
+    """Batch, head, block row and block column of each entry, and whether it is partial."""
+    grids, kinds = [], []
+    for is_partial, (starts, indices) in enumerate((lists[:2], lists[2:])):
+        if starts is None or indices is None:
+            continue
+        starts = starts.expand(shape.batches, shape.heads, -1)
+        indices = indices.expand(shape.batches, shape.heads, -1, -1)
+        is_used = torch.arange(indices.shape[3], device=indices.device) < starts[..., None]
+        places = is_used.nonzero()
+        columns = indices[is_used].long()
+        grids.append(torch.cat([places[:, :3], columns[:, None]], dim=1))
+        kinds.append(torch.full_like(columns, is_partial, dtype=torch.bool))
+    return torch.cat(grids), torch.cat(kinds)

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Evaluates the masks of attention kernels on torch tensors, for the gradients of attention."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from sparsec.attention_lists import Function
+from sparsec.programs import MASK_ARGUMENTS
+from sparsec.tracing.graph import Capture, Graph, Node
+from sparsec.tracing.region import trace
+
+__all__ = ["Mask", "mask_of", "remember", "steps_of"]
+
+_DTYPES = {"i1": torch.bool, "i32": torch.int32, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
+
+
+def _divide(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Towards zero, as arith.divsi; x / 0 is 0, where torch raises on the processor."""
+    is_zero = right == 0
+    quotient = torch.div(left, torch.where(is_zero, 1, right), rounding_mode="trunc")
+    return torch.where(is_zero, 0, quotient)
+
+
+def _remainder(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+    """Of the sign of `left`, as arith.remsi; x % 0 is 0."""
+    is_zero = right == 0
+    return torch.where(is_zero, 0, torch.fmod(left, torch.where(is_zero, 1, right)))
+
+
+def _fma(a: torch.Tensor, b: torch.Tensor, c: torch.Tensor) -> torch.Tensor:
+    return a.double() * b.double() + c.double()
+
+
+_COMPUTE: dict[str, Callable[..., torch.Tensor]] = {
+    "arith.addf": torch.add, "arith.subf": torch.sub, "arith.mulf": torch.mul, "arith.divf": torch.div,
+    "arith.negf": torch.neg, "arith.maximumf": torch.maximum, "arith.minimumf": torch.minimum,
+    "arith.maxnumf": torch.fmax, "arith.minnumf": torch.fmin, "arith.addi": torch.add, "arith.subi": torch.sub,
+    "arith.muli": torch.mul, "arith.divsi": _divide, "arith.remsi": _remainder, "arith.minsi": torch.minimum,
+    "arith.maxsi": torch.maximum, "arith.shli": torch.bitwise_left_shift, "arith.shrsi": torch.bitwise_right_shift,
+    "arith.andi": torch.bitwise_and, "arith.ori": torch.bitwise_or, "arith.xori": torch.bitwise_xor,
+    "arith.select": torch.where, "arith.sitofp": torch.clone, "arith.fptosi": torch.trunc, "arith.extf": torch.clone,
+    "arith.truncf": torch.clone, "math.absf": torch.abs, "math.fma": _fma, "math.floor": torch.floor,
+    "math.ceil": torch.ceil, "math.sqrt": torch.sqrt, "math.rsqrt": torch.rsqrt, "math.exp": torch.exp,
+    "math.exp2": torch.exp2, "math.expm1": torch.expm1, "math.log": torch.log, "math.log2": torch.log2,
+    "math.log1p": torch.log1p, "math.tanh": torch.tanh, "math.sin": torch.sin, "math.cos": torch.cos,
+    "math.erf": torch.erf,
+}  # fmt: skip
+
+_COMPARE: dict[str, Callable[..., torch.Tensor]] = {
+    "eq": torch.eq, "ne": torch.ne, "lt": torch.lt, "le": torch.le, "gt": torch.gt, "ge": torch.ge,
+}  # fmt: skip
+
+
+@dataclass(frozen=True)
+class _Step:
+    """A node of a region without its arrays: the numbers of its operands, and of the array that it reads, if any."""
+
+    op: str
+    type: str
+    operands: tuple[int, ...]
+    attribute: Any
+    array: int | None
+
+
+def steps_of(nodes: Sequence[Node], arrays: Sequence[Any]) -> list[_Step]:
+    """The nodes of a region, in order, which refer to `arrays` by number."""
+    numbers = {id(node): number for number, node in enumerate(nodes)}
+    places = {id(array): place for place, array in enumerate(arrays)}
+    return [
+        _Step(
+            node.op,
+            node.type,
+            tuple(numbers[id(operand)] for operand in node.operands),
+            None if isinstance(node.attribute, Capture) else node.attribute,
+            places[id(node.attribute.array)] if isinstance(node.attribute, Capture) else None,
+        )
+        for node in nodes
+    ]
+
+
+@dataclass(frozen=True)
+class Mask:
+    """What a mask_mod computes, for any arrays in the places of those that it captured."""
+
+    steps: Sequence[_Step]
+
+    def evaluate(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+        """The value of the last step, for arguments of int32 that broadcast.
+
+        Args:
+            arguments: by the names of the function's arguments.
+            arrays: those that the kernel takes, in order, on the device of the arguments.
+        """
+        device = next(iter(arguments.values())).device
+        values: list[torch.Tensor] = []
+        for step in self.steps:
+            operands = [values[number] for number in step.operands]
+            if step.array is not None:
+                value = arrays[step.array][tuple(each.long() for each in operands)]
+            elif step.op == "argument":
+                value = arguments[step.attribute]
+            elif step.op == "arith.constant":
+                value = torch.full((), step.attribute, dtype=_DTYPES[step.type], device=device)
+            elif step.op in ("arith.cmpf", "arith.cmpi"):
+                value = _COMPARE[step.attribute[-2:]](*operands)
+            else:
+                value = _COMPUTE[step.op](*operands)
+            values.append(value.to(_DTYPES[step.type]))
+        return values[-1]
+
+
+# By the text of a kernel, which says what its mask computes. It holds no array.
+_masks: dict[str, Mask] = {}
+
+
+def remember(text: str, mask_mod: Function, arrays: Sequence[Any]) -> None:
+    """Keeps the mask of a kernel, which captured these arrays, in order."""
+    if mask_mod is not None and text not in _masks:
+        region = trace(mask_mod, MASK_ARGUMENTS, "i1", Graph(integers=True), "mask_mod")
+        _masks[text] = Mask(steps_of(region.nodes, arrays))
+
+
+def mask_of(text: str) -> Mask | None:
+    """The mask of a kernel that this process has made; None: it has none."""
+    return _masks.get(text)

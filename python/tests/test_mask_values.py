@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Regions that torch evaluates, against what NumPy and Python make of the functions."""
+
+import numpy as np
+import pytest
+from test_tracing import DIVISORS, FLOATS, INTEGERS, NUMERATORS
+
+from sparsec import tracing
+from sparsec.tracing import Graph, trace
+
+torch = pytest.importorskip("torch")
+mask_values = pytest.importorskip("sparsec.torch.mask_values")
+pytestmark = pytest.mark.torch
+
+PLACES = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
+
+
+def evaluated(function, arguments, result_type, arrays=(), **values):
+    region = trace(function, arguments, result_type, Graph(integers="q_idx" in values))
+    mask = mask_values.Mask(mask_values.steps_of(region.nodes, arrays))
+    tensors = [torch.as_tensor(array) for array in arrays]
+    return mask.evaluate({name: torch.as_tensor(value) for name, value in values.items()}, tensors).numpy()
+
+
+@pytest.mark.parametrize("name", FLOATS)
+def test_floats(name):
+    traced, oracle = FLOATS[name]
+    random = np.random.default_rng(1)
+    acc = random.normal(scale=2, size=(16, 40)).astype(np.float16).astype(np.float64)
+    acc[0, :4] = [0, 1, -1, 0.5]
+    b = random.uniform(0.1, 3, size=(16, 40))
+    values = {"acc": acc.astype(np.float32), "b": b.astype(np.float32)}
+    got = evaluated(traced, [("acc", "f32"), ("b", "f32")], "f32", **values)
+    np.testing.assert_allclose(np.broadcast_to(got, acc.shape), oracle(acc, b), rtol=2e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", INTEGERS)
+def test_integers(name):
+    function = INTEGERS[name]
+    places = np.arange(len(NUMERATORS), dtype=np.int32)
+    expected = [function(int(n), int(d), int(q)) for q, n, d in zip(places, NUMERATORS, DIVISORS, strict=True)]
+    zero = np.zeros((), np.int32)
+    got = evaluated(
+        lambda b, h, q_idx, kv_idx: function(NUMERATORS[q_idx], DIVISORS[q_idx], q_idx),
+        PLACES, "f32", [NUMERATORS, DIVISORS], b=zero, h=zero, q_idx=places, kv_idx=zero,
+    )  # fmt: skip
+    np.testing.assert_array_equal(got, expected)
+
+
+def test_division_by_zero_raises_nothing():
+    """A mask may divide by zero for an element that is not visible."""
+    q = np.array([-7, 0, 7], np.int32)
+    for function in (lambda b, h, q_idx, kv_idx: q_idx // kv_idx == 7, lambda b, h, q_idx, kv_idx: q_idx % kv_idx == 7):
+        zeros = np.zeros(3, np.int32)
+        assert not evaluated(function, PLACES, "i1", b=zeros, h=zeros, q_idx=q, kv_idx=zeros).any()
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int32, np.int64, np.float32, np.float16])
+def test_arrays_of_all_types(dtype):
+    table = np.array([[0, 1, 3], [2, 0, 1]]).astype(dtype)
+    other = table.copy()
+    other[0, 0] = 1
+    q, k = np.arange(2, dtype=np.int32)[:, None], np.arange(3, dtype=np.int32)
+
+    def function(b, h, q_idx, kv_idx):
+        value = table[q_idx, kv_idx]
+        return value if dtype is np.bool_ else value > 0
+
+    for array in (table, other):
+        region = trace(function, PLACES, "i1", Graph(integers=True))
+        mask = mask_values.Mask(mask_values.steps_of(region.nodes, [table]))
+        places = {"b": 0, "h": 0, "q_idx": q, "kv_idx": k}
+        got = mask.evaluate({name: torch.as_tensor(each) for name, each in places.items()}, [torch.as_tensor(array)])
+        np.testing.assert_array_equal(got.numpy(), array > 0)
+
+
+def test_the_low_bits_of_wide_integers_count():
+    ids = np.array([5, 5 + 2**32, 6])
+    zero, places = np.zeros((), np.int32), np.arange(3, dtype=np.int32)
+    got = evaluated(
+        lambda b, h, q_idx, kv_idx: ids[kv_idx] == 5, PLACES, "i1", [ids], b=zero, h=zero, q_idx=zero, kv_idx=places
+    )
+    np.testing.assert_array_equal(got, [True, True, False])
+
+
+def test_a_mask_is_kept_without_its_arrays():
+    table = np.ones(4, np.int32)
+    mask_values.remember("a text", lambda b, h, q_idx, kv_idx: table[kv_idx] == 1, [table])
+    mask_values.remember("a text", lambda *places: tracing.where(places[0] > 0, places[0] > 1, places[0] > 2), [])
+    mask_values.remember("another text", None, [])
+    assert not any(step.attribute is table for step in mask_values.mask_of("a text").steps)
+    assert [step.op for step in mask_values.mask_of("a text").steps].count("sparsec.element") == 1
+    assert mask_values.mask_of("another text") is None
