@@ -210,7 +210,8 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         """The results of a kernel for tensors with heads before tokens."""
         is_forward_mode = torch.autograd.forward_ad._current_level >= 0  # any tensor may have a tangent
         differentiable = [each for each in (q, k, v, sinks) if each is not None and each.requires_grad]
-        needs_gradient = is_forward_mode or (torch.is_grad_enabled() and bool(differentiable))
+        # Not bool(): torch.compile of PyTorch 2.11 does not trace it for lists.
+        needs_gradient = is_forward_mode or (torch.is_grad_enabled() and len(differentiable) > 0)
         has_lse = has_lse or needs_gradient
         lists, form, mask = _lists(pattern, self.block, self.mask_mod, q, k, sequences)
         trace = _trace if torch.compiler.is_compiling() else self._kernel
