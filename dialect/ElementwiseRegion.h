@@ -27,7 +27,7 @@ llvm::LogicalResult verifyRegionSignature(mlir::Operation *op, mlir::Region &reg
 /// `place` is where the messages say that an op stands, "an epilogue".
 llvm::LogicalResult verifyRegionOps(mlir::Region &region, llvm::StringRef place, RegionOps ops);
 
-/// What a region yields.
+/// The value that a region yields.
 mlir::Value yieldedValue(mlir::Region &region);
 
 /// Whether all indices of an element are the batch or the head: it is loaded once a tile.

@@ -10,7 +10,7 @@
 namespace sparsec {
 
 /// The last values of a region, on the way from loads to what is wanted, that depend on the query or the key alone.
-/// What makes no use of such loads is left to be computed for every score: positions are cheap.
+/// Values that use no such load are computed for every score: positions are cheap.
 struct RegionSplit {
   RegionSplit() = default;
   /// Splits what `wanted`, a value of the region, is made of.

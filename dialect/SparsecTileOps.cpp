@@ -112,8 +112,6 @@ void TileLoopOp::build(OpBuilder &builder, OperationState &state, ValueRange ini
     ensureTerminator(*state.regions.front(), builder, state.location);
 }
 
-static constexpr int64_t warpsOfWarpgroup = 4;
-
 int64_t RoleOp::getWarpgroups(int64_t tiles) {
   int64_t groups = tiles * int64_t(getCount());
   switch (getUnit()) {

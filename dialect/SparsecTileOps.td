@@ -243,6 +243,7 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let assemblyFormat = "$name `` $unit `(` $count `)` `registers` `(` $registers `)` attr-dict-with-keyword $body";
   let hasVerifier = 1;
   let extraClassDeclaration = [{
+    static constexpr int64_t warpsOfWarpgroup = 4;
     /// Warpgroups that the role takes for `tiles` tiles side by side, maybe together with others.
     int64_t getWarpgroups(int64_t tiles);
     /// How many of these roles share the warpgroup of the first one.
@@ -371,19 +372,20 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
   let description = [{
     A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or fragments
     in registers. With mma.sync B may be a fragment of N x K that was loaded `as_b`, if A is a fragment too. Without an
-    accumulator the sum starts at zero. `depth` is the number of K elements that count. With wgmma the result is pending. Products complete in the order in which they were issued, so that an
-    accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
+    accumulator the sum starts at zero. `depth` is the number of K elements that count. With wgmma the result is
+    pending. Products complete in the order in which they were issued, so that an accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
     instruction has all columns of the accumulator, or `columns` of them. If a condition does not hold, the result is
     the accumulator. All threads of the group have the same condition.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
-        : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
+        : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.pending<64, 256>
+        -> !sparsec.pending<64, 256>
     ```
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
-    Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition, I64Attr:$depth,
-    OptionalAttr<I64Attr>:$columns);
+    Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition,
+    I64Attr:$depth, OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
     $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)? (`if` $condition^)? attr-dict

@@ -101,7 +101,8 @@ def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
 def Sparsec_FragmentType : Sparsec_Type<"Fragment", "fragment"> {
   let summary = "An operand tile in the registers of the consumers: `!sparsec.fragment<128, 64, bf16>`.";
   let description = [{
-    The tile has `rows x columns` elements. A consumer holds its rows of the tile, as the A operand of a chain.
+    The tile has `rows x columns` elements. A consumer holds its rows of the tile, as the A operand of a chain. With
+    mma.sync it may also be a B operand, which was loaded `as_b`.
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
   let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";

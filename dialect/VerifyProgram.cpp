@@ -133,7 +133,6 @@ LogicalResult SharedMemoryRanges::verify() {
 /// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA. Beside roles
 /// of one thread, the warps may share rings with them, and wait for their own warp by its barrier.
 static LogicalResult verifyWarps(RoleOp role) {
-  constexpr int64_t warpsOfWarpgroup = 4;
   auto program = cast<ProgramOp>(role->getParentOp());
   auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
   if (roles.size() > 1) {
@@ -141,7 +140,7 @@ static LogicalResult verifyWarps(RoleOp role) {
                              return other.getUnit() == RoleUnit::thread;
                            });
     // program_c5
-    if (!isBesideThreads || int64_t(role.getCount()) % warpsOfWarpgroup != 0)
+    if (!isBesideThreads || int64_t(role.getCount()) % RoleOp::warpsOfWarpgroup != 0)
       return role.emitOpError("expects a role of warps to be the only role of its program, or to have whole warpgroups "
                               "and to come before roles of one thread");
     return success();

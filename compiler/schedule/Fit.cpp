@@ -9,7 +9,7 @@
 using namespace sparsec;
 
 static constexpr int64_t leastStages = 2;
-static constexpr int64_t leastBlockStages = 2, mostBlockStages = 32; // schedule_c4
+static constexpr int64_t mostBlockStages = 32; // schedule_c4
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
 static constexpr int64_t leastOtherRegisters = 24;
@@ -59,9 +59,9 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   // memory need none.
   if (!info.a.contains(Place::SharedMemory))
     registers += rows * info.depthBytes / info.threads / 4;
-  // With streams that is a column of X, for all products with it. Warps have 64 columns of the result at a time.
+  // With streams that is a column of X, for all products with it.
   if (schedule.walk == TileWalk::Streams)
-    registers += (copiesOwnBlocks(schedule) ? 64 : columns) * problem.blockColumns / info.threads / 2;
+    registers += columns * problem.blockColumns / info.threads / 2;
   else if (!info.b.contains(Place::SharedMemory))
     registers += columns * info.depthBytes / info.threads / 4;
   if (origin == Origin::Chosen && !hasProducer(schedule) && problem.hasEpilogue)
@@ -275,6 +275,8 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
 /// A group holds the chunks of a column while it waits for those of the next one: their products may begin at the end
 /// of a chunk. With mma.sync a warp needs three slots: for the chunk of a product, the one before and the one that is
 /// copied.
+/// There are as many stages as producers, or more: a producer that comes back to a slot has then seen that the slot's
+/// stage before the last one was read.
 static Fit checkStreams(const Schedule &schedule, const ProblemDescription &problem) {
   constexpr int64_t mostProducts = 32, mostColumns = 256, columnsOfPanel = 64, warpsOfWarpgroup = 4;
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
@@ -294,10 +296,11 @@ static Fit checkStreams(const Schedule &schedule, const ProblemDescription &prob
        multipleOf("tile_m / consumers_m", shape.consumerRows, shape.productRows),
        multipleOf("tile_n", schedule.tileN, columnsOfPanel),
        inRange("tile_n", schedule.tileN, columnsOfPanel, mostColumns),
-       // Those of a column are in two chunks at most.
+       // The products of a column are in two chunks at most.
        inRange("products of a column", shape.productsOfColumn(), 1, shape.chunkProducts + (isOfWarps ? 0 : 1)),
        inRange("products of a stage", shape.stageColumns * shape.productsOfColumn(), 1, mostProducts),
        inRange("block_stages", schedule.blockStages, leastSlots, mostBlockStages),
+       isOfWarps ? inRange("stages", schedule.stages, StreamShape::columnProducers, mostBlockStages) : Fit(),
        isOfWarps ? multipleOf("consumers_m", schedule.consumersM, warpsOfWarpgroup) : Fit(),
        isOfWarps ? inRange("cluster", schedule.cluster, 1, 1) : Fit()});
 }

@@ -130,10 +130,11 @@ int64_t promotedColumns(const Schedule &schedule);
 /// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma, whose instructions
 /// with fewer columns than 32 take as long as those with 32 (bench/notes/streams.md). It is the A operand of mma.sync.
 struct StreamShape {
-  static constexpr int64_t chunkProducts = 4; ///< products whose blocks come together
-  int64_t productRows;                        ///< rows of the tile that a product has
-  int64_t consumerRows;                       ///< rows of the tile that a consumer has
-  int64_t stageColumns;                       ///< block columns of the window in a stage of X
+  static constexpr int64_t chunkProducts = 4;   ///< products whose blocks come together
+  static constexpr int64_t columnProducers = 4; ///< with mma.sync; they take turns with the stages
+  int64_t productRows;                          ///< rows of the tile that a product has
+  int64_t consumerRows;                         ///< rows of the tile that a consumer has
+  int64_t stageColumns;                         ///< block columns of the window in a stage of X
 
   int64_t productsOfColumn() const { return consumerRows / productRows; }
 };

@@ -135,31 +135,22 @@ Value StreamBuilder::endTile(ImplicitLocOpBuilder &b, Value product) {
   return multiply(b, chunks, shape.chunkProducts);
 }
 
-StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress progress) {
-  Values inits = progress.pack(beginVisit(b, word, progress.product).pack());
-  TypeRange types = TypeRange(ValueRange(inits));
-  auto loop = scf::WhileOp::create(b, types, inits);
-  OpBuilder::InsertionGuard guard(b);
-  SmallVector<Location> locations(inits.size(), b.getLoc());
-  Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
-  Value bits = Visit::unpack(before->getArguments().drop_front(progress.count())).bits;
-  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
-  scf::ConditionOp::create(b, hasProducts, before->getArguments());
-  Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
-  progress = progress.unpack(after->getArguments());
-  Visit visit = Visit::unpack(after->getArguments().drop_front(progress.count()));
-  Column products = productsOf(b, visit.bits, visit.first);
-  progress.product = products.places.back();
-  Value x = loadColumn(b, slot, visit.column, /*first=*/0, columns());
-  progress.sums = issueProducts(b, x, products, progress.sums);
-  Visit next = beginVisit(b, visit.rest, progress.product);
-  for (Value &sum : progress.sums)
-    sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
-  ColumnChunks chunks = chunksOf(b, visit.first, progress.product);
-  ReleaseOp::create(b, blockRing, chunks.first, chunks.areTwo);
-  ReleaseOp::create(b, blockRing, chunks.last, isMultiple(b, progress.product, shape.chunkProducts));
-  scf::YieldOp::create(b, progress.pack(next.pack()));
-  return progress.unpack(loop.getResults());
+StreamBuilder::Progress StreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word, Progress begin) {
+  Values first = beginVisit(b, word, begin.product).pack();
+  return whileVisits(b, begin, first, [&](Progress &progress, ValueRange values) {
+    Visit visit = Visit::unpack(values);
+    Column products = productsOf(b, visit.bits, visit.first);
+    progress.product = products.places.back();
+    Value x = loadColumn(b, slot, visit.column, /*first=*/0, columns());
+    progress.sums = issueProducts(b, x, products, progress.sums);
+    Visit next = beginVisit(b, visit.rest, progress.product);
+    for (Value &sum : progress.sums)
+      sum = AwaitOp::create(b, sumType(), sum, /*outstanding=*/0);
+    ColumnChunks chunks = chunksOf(b, visit.first, progress.product);
+    ReleaseOp::create(b, blockRing, chunks.first, chunks.areTwo);
+    ReleaseOp::create(b, blockRing, chunks.last, isMultiple(b, progress.product, shape.chunkProducts));
+    return next.pack();
+  });
 }
 
 /// The first column of `rest`. Where there is none, no product is waited for.

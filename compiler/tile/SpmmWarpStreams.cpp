@@ -9,8 +9,8 @@
 // one. A warp issues its instructions in their order, so that it would otherwise do nothing meanwhile.
 //
 // A block has as many rows as the instruction, so that a block is the operand with the rows. A column of X is the
-// operand with the columns, for the products of all rows of the group. It comes into registers in parts of 64 columns,
-// so that not all of it takes registers at a time.
+// operand with the columns, for the products of all rows of the group. It is loaded in parts of 64 columns: with one
+// block row, those behind the first part only after the next column is found.
 
 #include "StreamProgram.h"
 
@@ -51,8 +51,6 @@ private:
   }
   void multiplyColumn(ImplicitLocOpBuilder &b, ValueRange x, ValueRange blocks, Value bits, Progress &progress);
 
-  // A stage has many small copies: one thread alone would start them too slowly.
-  static constexpr int64_t producers = 4;
   static constexpr int64_t columnsOfPart = 64;
   int64_t parts() { return columns() / columnsOfPart; }
   Type sumType() { return AccumulatorType::get(kernel.getContext(), shape.productRows, columnsOfPart); }
@@ -67,7 +65,8 @@ private:
 void WarpStreamBuilder::buildBody(ImplicitLocOpBuilder &b) {
   makeRings(b, /*releasesOfBlocks=*/IntegerAttr());
   makeRole(b, "consumer", RoleUnit::warp, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(b); });
-  makeColumnProducers(b, producers);
+  // A stage has many small copies: one thread alone would start them too slowly.
+  makeColumnProducers(b, StreamShape::columnProducers);
 }
 
 void WarpStreamBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
@@ -134,32 +133,21 @@ WarpStreamBuilder::Visit WarpStreamBuilder::Visit::unpack(ValueRange values) con
 }
 
 WarpStreamBuilder::Progress WarpStreamBuilder::walkColumns(ImplicitLocOpBuilder &b, Value slot, Value word,
-                                                           Progress progress) {
-  Visit visit = beginVisit(b, word, progress);
-  Values inits = progress.pack(visit.pack());
-  TypeRange types = TypeRange(ValueRange(inits));
-  auto loop = scf::WhileOp::create(b, types, inits);
-  OpBuilder::InsertionGuard guard(b);
-  SmallVector<Location> locations(inits.size(), b.getLoc());
-  Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
-  Value bits = visit.unpack(before->getArguments().drop_front(progress.count())).bits;
-  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
-  scf::ConditionOp::create(b, hasProducts, before->getArguments());
-  Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
-  progress = progress.unpack(after->getArguments());
-  visit = visit.unpack(after->getArguments().drop_front(progress.count()));
-  Values blocks = loadBlocks(b, visit);
-  Values x;
-  auto loadParts = [&](int64_t end) {
-    for (int64_t part = x.size(); part < end; ++part)
-      x.push_back(loadPart(b, slot, visit.column, part));
-  };
-  loadParts(rows() == 1 ? 1 : parts());
-  Visit next = beginVisit(b, visit.rest, progress);
-  loadParts(parts());
-  multiplyColumn(b, x, blocks, visit.bits, progress);
-  scf::YieldOp::create(b, progress.pack(next.pack()));
-  return progress.unpack(loop.getResults());
+                                                           Progress begin) {
+  Visit first = beginVisit(b, word, begin);
+  return whileVisits(b, begin, first.pack(), [&](Progress &progress, ValueRange values) {
+    Visit visit = first.unpack(values);
+    Values blocks = loadBlocks(b, visit), x;
+    auto loadParts = [&](int64_t end) {
+      for (int64_t part = x.size(); part < end; ++part)
+        x.push_back(loadPart(b, slot, visit.column, part));
+    };
+    loadParts(rows() == 1 ? 1 : parts());
+    Visit next = beginVisit(b, visit.rest, progress);
+    loadParts(parts());
+    multiplyColumn(b, x, blocks, visit.bits, progress);
+    return next.pack();
+  });
 }
 
 /// The first column of `rest`, and its blocks.

@@ -132,7 +132,25 @@ StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const
   return progress.unpack(loop.getResults());
 }
 
-/// The number of trailing zeros of no bits is 32, and the column then 0.
+StreamProgram::Progress StreamProgram::whileVisits(ImplicitLocOpBuilder &b, Progress progress, ValueRange visit,
+                                                   function_ref<Values(Progress &, ValueRange)> body) {
+  Values inits = progress.pack(visit);
+  TypeRange types = TypeRange(ValueRange(inits));
+  auto loop = scf::WhileOp::create(b, types, inits);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locations(inits.size(), b.getLoc());
+  Block *before = b.createBlock(&loop.getBefore(), {}, types, locations);
+  Value bits = before->getArgument(progress.count() + 1);
+  Value hasProducts = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, bits, i32(b, 0));
+  scf::ConditionOp::create(b, hasProducts, before->getArguments());
+  Block *after = b.createBlock(&loop.getAfter(), {}, types, locations);
+  Progress carried = progress.unpack(after->getArguments());
+  Values next = body(carried, after->getArguments().drop_front(progress.count()));
+  scf::YieldOp::create(b, carried.pack(next));
+  return progress.unpack(loop.getResults());
+}
+
+/// Without bits the column is any one, and its bits are none.
 std::tuple<Value, Value, Value> StreamProgram::firstColumn(ImplicitLocOpBuilder &b, Value word) {
   Value column = remainder(b, divide(b, math::CountTrailingZerosOp::create(b, word), rows()), shape.stageColumns);
   Value shift = multiply(b, column, rows());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// SpmmWindows.cpp and SpmmStreams.cpp share this base of programs over windows of a plan: a tile is a window of block
+// SpmmWindows.cpp and StreamProgram.cpp share this base of programs over windows of a plan: a tile is a window of block
 // rows and a panel of columns, and every block row of a window has its own place in the result.
 
 #ifndef SPARSEC_COMPILER_TILE_WINDOWPROGRAM_H

@@ -37,7 +37,7 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
       // A tile that sees no keys has one slot, which says so.
       %4:3 = scf.if %3 -> (!cursor, !sparsec.accumulator<64, 128>, !sparsec.softmax_state<64>) {
         // The first step: scores and probabilities, without values.
-        %6 = sparsec.product %q_view[%query_slot], %k_view[%key_slot] {depth = 128 : i64} : !sparsec.view<64, 128, bf16, k>, <128, 128, bf16, k> -> !sparsec.pending<64, 128>
+        %6 = sparsec.product %q_view[%query_slot], %k_view[%key_slot] {depth = 128 : i64} : !sparsec.view<64, 128, bf16, k>, !sparsec.view<128, 128, bf16, k> -> !sparsec.pending<64, 128>
         %7 = sparsec.await %6 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
         sparsec.release %key_ring[%key_slot] : !ring1
         %key, %partial = sparsec.key_block %message_2 {keys = 128 : i64}
@@ -56,9 +56,9 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
         } do {
         ^bb0(%slot: !cursor, %block: i32, %second: i32, %output: !sparsec.accumulator<64, 128>, %probabilities_10: !sparsec.fragment<64, 128, bf16>, %rows: !sparsec.softmax_state<64>):
           %next_11 = sparsec.next %key_ring[%slot] : !ring1
-          %15 = sparsec.product %q_view[%query_slot], %k_view[%slot] {depth = 128 : i64} : !sparsec.view<64, 128, bf16, k>, <128, 128, bf16, k> -> !sparsec.pending<64, 128>
+          %15 = sparsec.product %q_view[%query_slot], %k_view[%slot] {depth = 128 : i64} : !sparsec.view<64, 128, bf16, k>, !sparsec.view<128, 128, bf16, k> -> !sparsec.pending<64, 128>
           sparsec.wait %key_ring[%next_11] : !ring1
-          %16 = sparsec.product %probabilities_10, %v_view[%next_11], %output {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, <128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
+          %16 = sparsec.product %probabilities_10, %v_view[%next_11], %output {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, !sparsec.view<128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
           %17 = sparsec.await %15 {outstanding = 1 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
           sparsec.release %key_ring[%slot] : !ring1
           %key_12, %partial_13 = sparsec.key_block %block {keys = 128 : i64}
@@ -76,7 +76,7 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
         }
         // The queries are free before the last values are multiplied.
         sparsec.release %query_ring[%query_slot] : !ring
-        %12 = sparsec.product %11#4, %v_view[%11#0], %11#3 {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, <128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
+        %12 = sparsec.product %11#4, %v_view[%11#0], %11#3 {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, !sparsec.view<128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
         %13 = sparsec.await %12 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
         sparsec.release %key_ring[%11#0] : !ring1
         %next_9 = sparsec.next %key_ring[%11#0] : !ring1

@@ -64,7 +64,7 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
         sparsec.await_copies {outstanding = 1 : i64}
         sparsec.barrier
         %9 = sparsec.load_fragment %q_view[%begin] : <16, 128, bf16, k> -> <16, 128, bf16>
-        %10 = sparsec.product %9, %k_view[%begin_0] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, <32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
+        %10 = sparsec.product %9, %k_view[%begin_0] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, !sparsec.view<32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
         %11 = sparsec.zero : !sparsec.accumulator<16, 128>
         %12 = sparsec.softmax_begin of %softmax : <16>
         // Step j: its scores are there, which the round before has multiplied.
@@ -96,9 +96,9 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
           %probabilities, %summed = sparsec.exponentiate %softmax, %scores_3, %raised at(%key) partial(%partial) : <16, 32>, <16>
           %16 = sparsec.to_fragment %probabilities : <16, 32> -> <16, 32, bf16>
           %next_4 = sparsec.next %key_ring[%slot] : !ring1
-          %17 = sparsec.product %9, %k_view[%next_4] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, <32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
+          %17 = sparsec.product %9, %k_view[%next_4] {depth = 128 : i64} : !sparsec.fragment<16, 128, bf16>, !sparsec.view<32, 128, bf16, k> -> !sparsec.accumulator<16, 32>
           // O += P V of step j.
-          %18 = sparsec.product %16, %v_view[%slot], %15 {depth = 32 : i64} : !sparsec.fragment<16, 32, bf16>, <32, 128, bf16, mn>, !sparsec.accumulator<16, 128> -> !sparsec.accumulator<16, 128>
+          %18 = sparsec.product %16, %v_view[%slot], %15 {depth = 32 : i64} : !sparsec.fragment<16, 32, bf16>, !sparsec.view<32, 128, bf16, mn>, !sparsec.accumulator<16, 128> -> !sparsec.accumulator<16, 128>
           %19 = sparsec.next_step %steps[%step] : <3>
           %20 = sparsec.read_step %steps[%19] : <3> -> i32
           scf.yield %next_4, %slot, %19, %17, %18, %summed, %upcoming_1, %upcoming_2, %20 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<16, 32>, !sparsec.accumulator<16, 128>, !sparsec.softmax_state<16>, i32, i32, i32

@@ -36,7 +36,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
         ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !cursor, %slot_1: !cursor):
           %15 = arith.cmpi sgt, %block, %first : i32
           sparsec.wait %ring[%slot_1] : !ring
-          %16 = sparsec.product %a[%slot_1], %x[%slot_1], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
+          %16 = sparsec.product %a[%slot_1], %x[%slot_1], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
           %17 = sparsec.await %16 {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
           sparsec.release %ring[%previous] if %15 : !ring
           %next = sparsec.next %ring[%slot_1] : !ring

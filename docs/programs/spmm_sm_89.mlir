@@ -72,7 +72,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
           %next = sparsec.next %ring[%free_slot] : !ring
           %15 = sparsec.next_step %steps[%step] : <3>
           // 32 of K by ldmatrix and mma.sync, complete at once.
-          %16 = sparsec.product %a[%slot], %x[%slot], %sum {depth = 32 : i64} : !sparsec.view<64, 32, bf16, k>, <32, 32, bf16, mn>, !sparsec.accumulator<64, 32> -> !sparsec.accumulator<64, 32>
+          %16 = sparsec.product %a[%slot], %x[%slot], %sum {depth = 32 : i64} : !sparsec.view<64, 32, bf16, k>, !sparsec.view<32, 32, bf16, mn>, !sparsec.accumulator<64, 32> -> !sparsec.accumulator<64, 32>
           %next_0 = sparsec.next %ring[%slot] : !ring
           scf.yield %next_0, %next, %15, %16 : !cursor, !cursor, !sparsec.step<3>, !sparsec.accumulator<64, 32>
         }

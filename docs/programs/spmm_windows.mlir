@@ -68,7 +68,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
           sparsec.wait %block_ring[%slot_1] : !ring
           // Two instructions of 128 columns each. ptxas refuses one of 256 columns: its accumulators alone take the
           // 128 registers that a thread has at launch.
-          %32 = sparsec.product %w[%slot_1], %x[%slot], %sum {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.accumulator<64, 256> -> !sparsec.pending<64, 256>
+          %32 = sparsec.product %w[%slot_1], %x[%slot], %sum {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.accumulator<64, 256> -> !sparsec.pending<64, 256>
           // The product is complete before the group goes on. The other two groups multiply meanwhile.
           %33 = sparsec.await %32 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
           sparsec.release %column_ring[%slot] : !ring1

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -55,7 +56,7 @@ def draw_workers(
     cells = np.full((len(work), columns), EMPTY, np.uint8)
     for row, each in zip(cells, work, strict=True):
         ends = np.round(np.cumsum(each) * (columns / most if most else 0)).astype(int)
-        for number, (begin, end) in enumerate(zip([0, *ends[:-1]], ends, strict=True)):
+        for number, (begin, end) in enumerate(itertools.pairwise([0, *ends])):
             row[begin:end] = PARTIAL if number % 2 else FULL
     tiles = "tiles of any number of columns" if info.tiles < 0 else f"{info.tiles} tiles"
     title = f"{info.workers} workers, {tiles}, balance {info.balance:.3f}"

@@ -49,11 +49,13 @@ class Program:
         source: what text() gives.
         captures: the captured array of every operand that the caller does not pass, by the operand's name. They are
             references: a launch reads their values of that time.
+        mask: the mask region of attention, as it was traced, if there is one.
     """
 
     name: str
     source: str
     captures: Mapping[str, Any] = field(default_factory=dict, compare=False)
+    mask: Region | None = field(default=None, compare=False)
 
     def text(self) -> str:
         """The kernel in the sparsec dialect. It is the same for functions that differ only in the arrays they read."""
@@ -383,9 +385,10 @@ def attention(
         kernel.operand("sinks", _tensor([rows[1]], "f32"))
         before += " sinks(%sinks)"
     before += _sequence_clauses(kernel, batches, query_starts, key_starts, key_lengths, page_rows is not None)
-    captures, regions = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod)
+    captures, regions, mask = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod)
     extras = f" extras({', '.join(f'%{each}' for each in captures)})" if captures else ""
-    return kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
+    program = kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
+    return dataclasses.replace(program, mask=mask)
 
 
 def _value_dimension(head_dim: int, value_dim: int | None) -> int:
@@ -480,8 +483,8 @@ def _mask_of(
 
 def _attention_regions(
     kernel: _Kernel, mask_mod: Callable[..., Any] | None, score_mod: Callable[..., Any] | None
-) -> tuple[list[str], str]:
-    """The operands of captured arrays, and the text of the regions, which share them."""
+) -> tuple[list[str], str, Region | None]:
+    """The operands of captured arrays, the text of the regions, which share them, and the mask region."""
     graph = Graph(integers=True)
     regions: list[tuple[str, Region]] = []
     if score_mod is not None:
@@ -497,7 +500,8 @@ def _attention_regions(
     operands = [kernel.capture(each, taken) for each in captures]
     names = {each: f"{operand}.arg" for each, operand in zip(captures, operands, strict=True)}
     types = {each: each.type for each in captures}
-    return operands, "".join(_region_text(keyword, region, names, types) for keyword, region in regions)
+    text = "".join(_region_text(keyword, region, names, types) for keyword, region in regions)
+    return operands, text, dict(regions).get("mask")
 
 
 def _region_text(keyword: str, region: Region, names: Mapping[Any, str], captures: Mapping[Capture, str]) -> str:

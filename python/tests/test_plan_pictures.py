@@ -67,6 +67,9 @@ def test_without_windows_rows_keep_their_order():
     # Tile rows are windows, with 4 and 2 blocks.
     (MATRIX, WINDOWS | {Section.TILE_OFFSETS: np.array([0, 1, 2], np.int32), Section.TILES: np.array([0, 0, 1, 0])},
      ["0 ████", "1 ██··", "The width is 4 blocks."]),
+    # The second worker has no tile.
+    (None, {Section.TILE_OFFSETS: np.array([0, 2, 2], np.int32), Section.TILES: np.array([0, 0, 1, 0])},
+     ["0 ██▒▒", "1 ····", "The width is 2 tiles."]),
 ])  # fmt: skip
 def test_workers(w, sections, lines):
     columns = len(lines[0]) - 2

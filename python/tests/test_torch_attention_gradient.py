@@ -47,7 +47,7 @@ def exact(q, k, v, visible, scale=0.125, sinks=None):
 
 
 def assert_gradients(options, visible, inputs, layout="bhsd"):
-    """Of sums of o and lse with random factors, within rounding of P, dS and the results."""
+    """Compares gradients of sums of o and lse with random factors: equal within rounding of P, dS and the results."""
     sinks = options.get("sinks")
     given = [*inputs, *([] if sinks is None else [sinks])]
     doubles = [each.detach().double().requires_grad_() for each in given]
@@ -96,6 +96,28 @@ def test_mask_mod(monkeypatch):
     """Blocks are looked at in parts."""
     monkeypatch.setattr(blocks, "_BLOCKS_OF_A_PART", 7)
     assert_gradients({"mask_mod": documents, "causal": True}, VISIBLE & CAUSAL, tensors())
+
+
+def test_masks_may_make_their_arrays():
+    """The backward pass evaluates the mask as it was traced for the kernel, with the arrays of that time."""
+    assert_gradients({"mask_mod": lambda b, h, q, k: q - k < torch.tensor(5), "block": 64},
+                     torch.arange(300)[:, None] - torch.arange(300) < 5, tensors())  # fmt: skip
+
+
+def test_masks_read_the_nearest_element():
+    """As kernels do: indices below 0 read the first element, those beyond the end the last one."""
+    allowed = torch.tensor([True, False, False, True, True, False])
+    distance = torch.arange(300)[:, None] - torch.arange(300)
+    visible = allowed[distance.clamp(0, 5)]
+    assert_gradients({"mask_mod": lambda b, h, q, k: allowed[q - k]}, visible, tensors())
+
+
+def test_rows_without_keys_ignore_the_gradient_of_their_lse():
+    """logaddexp of -inf and -inf has a gradient of NaN."""
+    inputs = tensors(300, 130)
+    o, lse = st.attention(*inputs, causal=True, return_lse=True)
+    (o.float().sum() + torch.logaddexp(lse, lse).masked_fill(lse.isneginf(), 0).sum()).backward()
+    assert all(each.grad.isfinite().all() for each in inputs)
 
 
 @pytest.mark.parametrize("block", [64, (64, 128), (128, 64), 128])
@@ -220,6 +242,15 @@ def test_a_graph_holds_no_lists_that_may_change(made, monkeypatch):
     for each in results[1:]:
         with pytest.raises(sparsec.InvalidArgument, match="pattern: a CUDA graph cannot hold a backward pass that"):
             each.sum().backward()
+
+
+def test_a_graph_holds_no_first_backward_pass(made, monkeypatch):
+    st.attention(*tensors(), causal=True).sum().backward()
+    known, new = st.attention(*tensors(), causal=True), st.attention(*tensors(), causal=True, window=(17, -1))
+    monkeypatch.setattr(blocks.arrays, "is_capturing", lambda device: True)
+    known.sum().backward()
+    with pytest.raises(sparsec.InvalidArgument, match="a CUDA graph cannot hold the first backward pass of attention"):
+        new.sum().backward()
 
 
 # ---- torch.compile, and what there is not ----------------------------------------------------------------------------

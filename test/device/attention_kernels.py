@@ -95,7 +95,7 @@ REGIONS = {
                                   "%sine = math.sin %angle : f32",
                                   "%zero = arith.constant 0.0 : f32",
                                   "%r = arith.cmpf ole, %sine, %zero : f32"]}),
-    # Of the query alone, of the key alone (i32, f32 and i1), and of both.
+    # Loads by the query alone, by the key alone (i32, f32 and i1), and by both.
     "terms": Regions([("documents", "tensor<?x?xi32>"), ("weights", "tensor<?x?xf32>")],
                      {"score": ["%mine = sparsec.element %weights_region[%b, %i] : tensor<?x?xf32>",
                                 "%theirs = sparsec.element %weights_region[%b, %j] : tensor<?x?xf32>",

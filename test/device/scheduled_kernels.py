@@ -22,10 +22,10 @@ def schedule_for(rng, chip, kernel):
     return schedule_fields.attribute(schedule_fields.product(rng, chip, block))
 
 
-def scheduled(text, schedule):
+def scheduled(text, schedule, attribute="schedule"):
     """The kernel with the schedule among its attributes: between its results and its body."""
     head, body = text.split(") {\n", 1)
-    return f"{head}) attributes {{schedule = {schedule}}} {{\n{body}"
+    return f"{head}) attributes {{{attribute} = {schedule}}} {{\n{body}"
 
 
 def kernels_of(rng, count):

@@ -56,10 +56,10 @@ gpu.module @kernels {
       sparsec.turn_wait %group {first_barrier = 1 : i64}
       // CHECK-NEXT: sparsec.issue_begin {offset = 8 : i64}
       sparsec.issue_begin {offset = 8 : i64}
-      // CHECK-NEXT: %[[S:.*]] = sparsec.product %[[A]], %{{.*}}[%{{.*}}], %[[BIAS]] {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, <128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
-      %s0 = sparsec.product %fragment, %b[%ck], %bias {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, <128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
-      // CHECK-NEXT: sparsec.product %{{.*}}[%[[CQ]]], %{{.*}}[%{{.*}}] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <128, 64, bf16, k> -> !sparsec.pending<64, 128>
-      %s1 = sparsec.product %a[%cq], %b[%ck] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <128, 64, bf16, k> -> !sparsec.pending<64, 128>
+      // CHECK-NEXT: %[[S:.*]] = sparsec.product %[[A]], %{{.*}}[%{{.*}}], %[[BIAS]] {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
+      %s0 = sparsec.product %fragment, %b[%ck], %bias {depth = 64 : i64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<128, 64, bf16, k>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
+      // CHECK-NEXT: sparsec.product %{{.*}}[%[[CQ]]], %{{.*}}[%{{.*}}] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
+      %s1 = sparsec.product %a[%cq], %b[%ck] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<128, 64, bf16, k> -> !sparsec.pending<64, 128>
       // CHECK-NEXT: sparsec.issue_end
       sparsec.issue_end
       // CHECK-NEXT: sparsec.turn_pass %group

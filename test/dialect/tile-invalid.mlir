@@ -467,7 +467,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 64, bf16, k>', '!sparsec.view<64, 128, bf16, mn>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
-    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 128, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
   }
 }
 
@@ -482,7 +482,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 64>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.view<64, 128, bf16, mn>', '!sparsec.view<64, 64, bf16, k>', '!sparsec.pending<64, 64>' and '!sparsec.pending<64, 64>'}}
-    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : !sparsec.view<64, 128, bf16, mn>, <64, 64, bf16, k>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
+    %p = sparsec.product %b[%begin], %a[%begin], %zero {depth = 64} : !sparsec.view<64, 128, bf16, mn>, !sparsec.view<64, 64, bf16, k>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
   }
 }
 
@@ -497,7 +497,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 128, bf16>]> -> <64, 128, bf16, mn>
     %zero = sparsec.zero : !sparsec.pending<64, 128>
     // expected-error @+1 {{'sparsec.product' op expects a depth from 1 to 64, but got 80}}
-    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, <64, 128, bf16, mn>, !sparsec.pending<64, 128> -> !sparsec.pending<64, 128>
+    %p = sparsec.product %a[%begin], %b[%begin], %zero {depth = 80} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 128, bf16, mn>, !sparsec.pending<64, 128> -> !sparsec.pending<64, 128>
   }
 }
 

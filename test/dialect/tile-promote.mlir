@@ -22,13 +22,13 @@ gpu.module @kernels {
       %block = arith.constant 3 : i32
       %zero = sparsec.zero : !sparsec.accumulator<64, 256>
       // CHECK: %[[SUM:.*]] = sparsec.zero : !sparsec.accumulator<64, 256>
-      // CHECK-NEXT: %[[P:.*]] = sparsec.product %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] {depth = 128 : i64} : !sparsec.view<64, 128, f8E4M3FN, k>, <128, 128, f8E5M2, k> -> !sparsec.pending<64, 128>
+      // CHECK-NEXT: %[[P:.*]] = sparsec.product %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] {depth = 128 : i64} : !sparsec.view<64, 128, f8E4M3FN, k>, !sparsec.view<128, 128, f8E5M2, k> -> !sparsec.pending<64, 128>
       // CHECK-NEXT: %[[PART:.*]] = sparsec.await %[[P]] {outstanding = 0 : i64}
       // CHECK-NEXT: %[[FIRST:.*]] = sparsec.promote %[[PART]] to %[[SUM]] {column = 0 : i64} : <64, 128>, <64, 256>
       // CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %{{.*}}[%{{.*}}] : tensor<?xf32>
       // CHECK-NEXT: sparsec.promote %[[PART]] times %[[SCALE]] to %[[FIRST]] {column = 128 : i64} : <64, 128>, <64, 256>
       %p = sparsec.product %a[%c], %b[%c] {depth = 128 : i64}
-          : !sparsec.view<64, 128, f8E4M3FN, k>, <128, 128, f8E5M2, k> -> !sparsec.pending<64, 128>
+          : !sparsec.view<64, 128, f8E4M3FN, k>, !sparsec.view<128, 128, f8E5M2, k> -> !sparsec.pending<64, 128>
       %part = sparsec.await %p {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
       %sum = sparsec.promote %part to %zero {column = 0 : i64} : <64, 128>, <64, 256>
       %scale = sparsec.block_scale %scales[%block] : tensor<?xf32>

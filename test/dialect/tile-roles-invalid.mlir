@@ -13,7 +13,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, mn>
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 64, bf16>
     // expected-error @+1 {{'sparsec.product' op expects a cursor for a view, and none for a fragment}}
-    %p = sparsec.product %fragment[%begin], %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, <64, 64, bf16, mn> -> !sparsec.pending<64, 64>
+    %p = sparsec.product %fragment[%begin], %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<64, 64, bf16, mn> -> !sparsec.pending<64, 64>
   }
 }
 
@@ -28,7 +28,7 @@ gpu.module @kernels {
     %b = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, mn>
     %fragment = sparsec.load_fragment %a[%begin] : <64, 64, bf16, k> -> <64, 64, bf16>
     // expected-error @+1 {{'sparsec.product' op expects A of M x K, B of K x N, an accumulator and a result of M x N, but got '!sparsec.fragment<64, 64, bf16>', '!sparsec.view<64, 64, bf16, mn>', '!sparsec.pending<64, 128>'}}
-    %p = sparsec.product %fragment, %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, <64, 64, bf16, mn> -> !sparsec.pending<64, 128>
+    %p = sparsec.product %fragment, %b[%begin] {depth = 64} : !sparsec.fragment<64, 64, bf16>, !sparsec.view<64, 64, bf16, mn> -> !sparsec.pending<64, 128>
   }
 }
 

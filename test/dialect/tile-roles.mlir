@@ -49,9 +49,9 @@ gpu.module @kernels {
           %has_previous = arith.cmpi sgt, %block, %first : i32
           // CHECK: sparsec.wait %[[RING]][%[[C]]] : !ring{{[0-9]*}}{{$}}
           sparsec.wait %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-          // CHECK-NEXT: %[[P:.*]] = sparsec.product %[[A]][%[[C]]], %[[B]][%[[C]]], %[[SUM]] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
+          // CHECK-NEXT: %[[P:.*]] = sparsec.product %[[A]][%[[C]]], %[[B]][%[[C]]], %[[SUM]] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
           %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
-              : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
+              : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
           // CHECK-NEXT: %[[PENDING:.*]] = sparsec.await %[[P]] {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
           %pending = sparsec.await %p {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
           // CHECK-NEXT: sparsec.release %[[RING]][%[[PREVIOUS]]] if %{{.*}} : !ring

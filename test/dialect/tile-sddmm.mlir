@@ -24,8 +24,8 @@ gpu.module @kernels {
     sparsec.copy %b[%zero, %zero] to %ring[%begin] at(%size) {index = 1, columns = 64} : tensor<?x?xbf16>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<256, 64, bf16>]>
     %va = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<256, 64, bf16>]> -> <64, 64, bf16, mn>
     %vb = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<256, 64, bf16>]> -> <256, 64, bf16, k>
-    // CHECK: sparsec.product %{{.*}}[%begin], %{{.*}}[%begin] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, mn>, <256, 64, bf16, k> -> !sparsec.pending<64, 256>
-    %product = sparsec.product %va[%begin], %vb[%begin] {depth = 64} : !sparsec.view<64, 64, bf16, mn>, <256, 64, bf16, k> -> !sparsec.pending<64, 256>
+    // CHECK: sparsec.product %{{.*}}[%begin], %{{.*}}[%begin] {depth = 64 : i64} : !sparsec.view<64, 64, bf16, mn>, !sparsec.view<256, 64, bf16, k> -> !sparsec.pending<64, 256>
+    %product = sparsec.product %va[%begin], %vb[%begin] {depth = 64} : !sparsec.view<64, 64, bf16, mn>, !sparsec.view<256, 64, bf16, k> -> !sparsec.pending<64, 256>
     %sum = sparsec.await %product {outstanding = 0} : <64, 256> -> !sparsec.accumulator<64, 256>
     // CHECK: sparsec.store %{{.*}} to %{{.*}}[%[[ZERO]], %[[ZERO]], %[[ZERO]]] part %[[ZERO]] at(%[[ZERO]], %[[ZERO]])
     // CHECK-SAME: blocks(%[[ZERO]] to %[[SIZE]] of %{{.*}} : !sparsec.bsr<?x?xbf16, block = 128x128>)

@@ -21,7 +21,7 @@ gpu.module @kernels {
     %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
     %true = arith.constant true
     // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
-    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k> -> !sparsec.pending<64, 64>
+    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k> -> !sparsec.pending<64, 64>
   }
 }
 
@@ -35,7 +35,7 @@ gpu.module @kernels {
     %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 64, bf16>]> -> <64, 64, bf16, k>
     %true = arith.constant true
     // expected-error @+1 {{'sparsec.product' op expects a condition only for a product with an accumulator}}
-    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, k> -> !sparsec.accumulator<64, 64>
+    %p = sparsec.product %a[%c], %a[%c] if %true {depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, k> -> !sparsec.accumulator<64, 64>
   }
 }
 
@@ -123,7 +123,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @product_c7_pending attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  sparsec.program @product_c7 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%x: tensor<?x?xbf16>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
     %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>

@@ -33,7 +33,7 @@ gpu.module @kernels {
       %b = sparsec.view %blocks rows(%i) {index = 0 : i64} : <9, [!sparsec.buffer<128, 32, bf16>]> -> <32, 32, bf16, k>
       %zero = sparsec.zero : !sparsec.accumulator<128, 32>
       // CHECK: sparsec.product {{.*}} if %{{.*}} {depth = 32 : i64}
-      %p = sparsec.product %fragment, %b[%c], %zero if %exists {depth = 32 : i64} : !sparsec.fragment<128, 32, bf16>, <32, 32, bf16, k>, !sparsec.accumulator<128, 32> -> !sparsec.pending<128, 32>
+      %p = sparsec.product %fragment, %b[%c], %zero if %exists {depth = 32 : i64} : !sparsec.fragment<128, 32, bf16>, !sparsec.view<32, 32, bf16, k>, !sparsec.accumulator<128, 32> -> !sparsec.pending<128, 32>
       %sum = sparsec.await %p {outstanding = 0 : i64} : <128, 32> -> !sparsec.accumulator<128, 32>
       // CHECK: sparsec.store {{.*}} {block_rows = 32 : i64, broadcast = [], lines, swapped}
       sparsec.store %sum to %y[%i, %i, %i] part %i at(%i, %i) attributes {block_rows = 32 : i64, broadcast = [], lines, swapped} : <128, 32> -> tensor<?x?xbf16> {

@@ -147,7 +147,7 @@ gpu.module @kernels {
     %a = sparsec.view %ring {index = 0} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> <16, 32, bf16, k>
     %b = sparsec.view %ring {index = 1} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> <32, 64, bf16, mn>
     // expected-error @+1 {{'sparsec.product' op expects a pending result with wgmma and an accumulator with mma_sync, but got '!sparsec.pending<16, 64>'}}
-    %p = sparsec.product %a[%c], %b[%c] {depth = 32} : !sparsec.view<16, 32, bf16, k>, <32, 64, bf16, mn> -> !sparsec.pending<16, 64>
+    %p = sparsec.product %a[%c], %b[%c] {depth = 32} : !sparsec.view<16, 32, bf16, k>, !sparsec.view<32, 64, bf16, mn> -> !sparsec.pending<16, 64>
   }
 }
 

@@ -55,9 +55,9 @@ gpu.module @kernels {
         sparsec.await_copies {outstanding = 0 : i64}
         // CHECK-NEXT: sparsec.barrier
         sparsec.barrier
-        // CHECK-NEXT: sparsec.product %{{.*}}[%begin], %{{.*}}[%begin] {depth = 32 : i64} : !sparsec.view<16, 32, f16, k>, <32, 16, f16, mn> -> !sparsec.accumulator<16, 16>
+        // CHECK-NEXT: sparsec.product %{{.*}}[%begin], %{{.*}}[%begin] {depth = 32 : i64} : !sparsec.view<16, 32, f16, k>, !sparsec.view<32, 16, f16, mn> -> !sparsec.accumulator<16, 16>
         %sum = sparsec.product %a[%slot], %b[%slot] {depth = 32 : i64}
-            : !sparsec.view<16, 32, f16, k>, <32, 16, f16, mn> -> !sparsec.accumulator<16, 16>
+            : !sparsec.view<16, 32, f16, k>, !sparsec.view<32, 16, f16, mn> -> !sparsec.accumulator<16, 16>
       }
     }
   }

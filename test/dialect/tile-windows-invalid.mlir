@@ -71,7 +71,7 @@ gpu.module @kernels {
     %a = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 64, bf16, k>
     %b = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 256, bf16, mn>
     // expected-error @+1 {{expects columns to be a multiple of 8 that divides the 256 of a pending accumulator, but got 96}}
-    %p = sparsec.product %a[%c], %b[%c] {columns = 96, depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn> -> !sparsec.pending<64, 256>
+    %p = sparsec.product %a[%c], %b[%c] {columns = 96, depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn> -> !sparsec.pending<64, 256>
   }
 }
 
@@ -85,7 +85,7 @@ gpu.module @kernels {
     %a = sparsec.view %ring {index = 0} : <4, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 64, bf16, k>
     %b = sparsec.view %ring {index = 1} : <4, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 256, bf16, mn>
     // expected-error @+1 {{expects columns to be a multiple of 8 that divides the 256 of a pending accumulator, but got 4}}
-    %p = sparsec.product %a[%c], %b[%c] {columns = 4, depth = 64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn> -> !sparsec.pending<64, 256>
+    %p = sparsec.product %a[%c], %b[%c] {columns = 4, depth = 64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn> -> !sparsec.pending<64, 256>
   }
 }
 

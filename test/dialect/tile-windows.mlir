@@ -33,7 +33,7 @@ gpu.module @kernels {
       %a = sparsec.view %ring {index = 0 : i64} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 64, bf16, k>
       %b = sparsec.view %ring {index = 1 : i64} : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 256, bf16, mn>
       // CHECK: sparsec.product {{.*}} {columns = 128 : i64, depth = 64 : i64}
-      %p = sparsec.product %a[%c], %b[%c] {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 256, bf16, mn> -> !sparsec.pending<64, 256>
+      %p = sparsec.product %a[%c], %b[%c] {columns = 128 : i64, depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn> -> !sparsec.pending<64, 256>
     }
     sparsec.role "x" thread(1) registers(32) {
       %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>

@@ -31,7 +31,7 @@ gpu.module @kernels {
       ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
         %zero = sparsec.zero : !sparsec.pending<64, 64>
         sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
-        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
+        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
         %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
         sparsec.release %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
         sparsec.store %sum to %y[%tile_row, %zero_row, %panel] part %group at (%zero_row, %zero_row)
@@ -81,7 +81,7 @@ gpu.module @kernels {
       ^bb0(%tile_row: i32, %panel: i32, %c: !sparsec.cursor):
         %zero = sparsec.zero : !sparsec.pending<64, 64>
         sparsec.wait %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
-        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : !sparsec.view<64, 64, bf16, k>, <64, 64, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
+        %p = sparsec.product %a[%c], %b[%c], %zero {depth = 16 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 64, bf16, mn>, !sparsec.pending<64, 64> -> !sparsec.pending<64, 64>
         sparsec.release %ring[%c] : <2, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 64, bf16>]>
         %sum = sparsec.await %p {outstanding = 0 : i64} : <64, 64> -> !sparsec.accumulator<64, 64>
         sparsec.store %sum to %y[%tile_row, %zero_row, %panel] part %group at (%zero_row, %zero_row)
@@ -132,7 +132,7 @@ gpu.module @kernels {
         }
         sparsec.await_copies {outstanding = 0 : i64}
         sparsec.barrier
-        %sum = sparsec.product %a[%c], %b[%c] {depth = 32 : i64} : !sparsec.view<16, 32, bf16, k>, <32, 16, bf16, mn> -> !sparsec.accumulator<16, 16>
+        %sum = sparsec.product %a[%c], %b[%c] {depth = 32 : i64} : !sparsec.view<16, 32, bf16, k>, !sparsec.view<32, 16, bf16, mn> -> !sparsec.accumulator<16, 16>
         sparsec.store %sum to %y[%tile_row, %zero, %panel] part %group at (%zero, %zero)
             attributes {broadcast = [], block_rows = 16 : i64} : <16, 16> -> tensor<?x?xf32> {
         ^bb0(%element: f32):
@@ -168,7 +168,7 @@ gpu.module @kernels {
         sparsec.copy %x[%zero, %panel] to %ring[%c] {index = 1 : i64} : tensor<?x?xbf16>, <2, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
         sparsec.barrier
         sparsec.await_copies {outstanding = 0 : i64}
-        %sum = sparsec.product %a[%c], %b[%c] {depth = 32 : i64} : !sparsec.view<16, 32, bf16, k>, <32, 16, bf16, mn> -> !sparsec.accumulator<16, 16>
+        %sum = sparsec.product %a[%c], %b[%c] {depth = 32 : i64} : !sparsec.view<16, 32, bf16, k>, !sparsec.view<32, 16, bf16, mn> -> !sparsec.accumulator<16, 16>
         sparsec.store %sum to %y[%tile_row, %zero, %panel] part %group at (%zero, %zero)
             attributes {broadcast = [], block_rows = 16 : i64} : <16, 16> -> tensor<?x?xf32> {
         ^bb0(%element: f32):

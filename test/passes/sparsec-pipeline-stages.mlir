@@ -153,7 +153,7 @@ sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x160>, %x: 
 
 // With accumulation(fast) the sum stays in the instructions, as with 16-bit elements.
 // CHECK-LABEL: sparsec.program @one_level
-// CHECK: sparsec.product %{{.*}}[%[[C:.*]]], %{{.*}}[%[[C]]], %{{.*}} {depth = 128 : i64} : !sparsec.view<64, 128, f8E5M2, k>, <256, 128, f8E5M2, k>, !sparsec.pending<64, 256>
+// CHECK: sparsec.product %{{.*}}[%[[C:.*]]], %{{.*}}[%[[C]]], %{{.*}} {depth = 128 : i64} : !sparsec.view<64, 128, f8E5M2, k>, !sparsec.view<256, 128, f8E5M2, k>, !sparsec.pending<64, 256>
 // CHECK-NEXT: sparsec.await %{{.*}} {outstanding = 1 : i64}
 // CHECK-NOT: sparsec.promote
 sparsec.kernel @one_level(%w: !sparsec.bsr<?x?xf8E5M2, block = 128x128>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 128, stages = 4, consumers_m = 2, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 232>} {

@@ -1,6 +1,8 @@
 // RUN: sparsec %s --arch=sm_90a --emit=ptx -o %t.ptx
 // RUN: FileCheck %s < %t.ptx
 // RUN: FileCheck %s --check-prefix=PRODUCERS < %t.ptx
+// RUN: FileCheck %s --check-prefix=RELEASE < %t.ptx
+// RUN: FileCheck %s --check-prefix=STORE < %t.ptx
 // RUN: FileCheck %s --check-prefix=ROWS < %t.ptx
 
 // Twelve warps multiply. Their registers come from a warpgroup of four producers.
@@ -10,21 +12,30 @@
 // A chunk of four blocks, by one warp: each thread copies 16 bytes of each.
 // CHECK-COUNT-4: cp.async.cg.shared.global
 // CHECK: cp.async.commit_group
-// In the loop over columns, the block and half of the column of X are on their way while the warp finds the next column.
+// The loop over columns is rotated. The second half of the column of X, and its products with the block.
+// CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
+// CHECK-COUNT-16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// Before it, the block and the first half. While they come, the warp finds the next column, whose block may begin a chunk.
 // CHECK: ldmatrix.sync.aligned.m8n8.x4.shared.b16
 // CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
 // CHECK: cp.async.wait_group
 // CHECK: bar.warp.sync
-// CHECK-COUNT-4: ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16
-// CHECK-COUNT-16: mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32
+// CHECK-COUNT-4: cp.async.cg.shared.global
+
 // Every warp releases X, after all of its threads have read it.
-// CHECK: bar.warp.sync
-// CHECK: mbarrier.arrive.shared::cta.b64
+// RELEASE: .visible .entry product_streams(
+// RELEASE: cp.async.commit_group
+// RELEASE: bar.warp.sync
+// RELEASE-NEXT: add.s32
+// RELEASE: mbarrier.arrive.shared::cta.b64
+
 // The 16 rows of a warp leave in boxes of their own, without a barrier of a warpgroup.
-// CHECK-NOT: bar.sync
-// CHECK: stmatrix.sync.aligned.m8n8.x4.shared.b16
-// CHECK-NOT: bar.sync
-// CHECK: cp.async.bulk.tensor.2d.global.shared::cta
+// STORE: .visible .entry product_streams(
+// STORE: setmaxnreg.inc.sync
+// STORE-NOT: bar.sync
+// STORE: stmatrix.sync.aligned.m8n8.x4.shared.b16
+// STORE-NOT: bar.sync
+// STORE: cp.async.bulk.tensor.2d.global.shared::cta
 
 // Each of the four producers copies the 8 columns of a stage, in two boxes.
 // PRODUCERS: .visible .entry product_streams(

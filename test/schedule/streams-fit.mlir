@@ -104,7 +104,7 @@ sparsec.kernel @chunks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?
 // With mma.sync every warp copies its own blocks.
 // expected-error @+1 {{planned_schedules expects blocks of 16x16 for walk = streams with mma_sync, but got 32x32}}
 sparsec.kernel @warp_blocks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
@@ -113,7 +113,7 @@ sparsec.kernel @warp_blocks(%w: !sparsec.bsr<?x?xbf16, block = 32x32>, %x: tenso
 
 // expected-error @+1 {{planned_schedules expects block_stages to be between 3 and 32, but got 2}}
 sparsec.kernel @warp_chunks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 2>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
@@ -122,7 +122,7 @@ sparsec.kernel @warp_chunks(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tenso
 
 // expected-error @+1 {{planned_schedules expects consumers_m to be a multiple of 4, but got 6}}
 sparsec.kernel @warpgroups(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 96, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 6, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 96, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 6, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
@@ -131,7 +131,7 @@ sparsec.kernel @warpgroups(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor
 
 // expected-error @+1 {{planned_schedules expects cluster to be between 1 and 1, but got 2}}
 sparsec.kernel @warp_cluster(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 12, consumers_n = 1, cluster = 2, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
@@ -140,7 +140,17 @@ sparsec.kernel @warp_cluster(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tens
 
 // expected-error @+1 {{planned_schedules expects products of a column to be between 1 and 4, but got 5}}
 sparsec.kernel @products_of_warp(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
-    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 320, tile_n = 128, tile_k = 64, stages = 3, consumers_m = 4, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 4>]} {
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 320, tile_n = 128, tile_k = 64, stages = 4, consumers_m = 4, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
+  %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+// Four producers take turns with the stages.
+// expected-error @+1 {{planned_schedules expects stages to be between 4 and 32, but got 3}}
+sparsec.kernel @turns(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = mma_sync, copy = tma, tile_m = 192, tile_n = 128, tile_k = 128, stages = 3, consumers_m = 12, consumers_n = 1, producer_registers = 40, consumer_registers = 152, walk = streams, block_stages = 3>]} {
   %0 = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }

@@ -9,6 +9,7 @@ import sys
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "device"))
 import attention_kernels  # noqa: E402
 import generate_kernels  # noqa: E402
+import scheduled_kernels  # noqa: E402
 import sddmm_kernels  # noqa: E402
 import sequence_kernels  # noqa: E402
 import spgemm_kernels  # noqa: E402
@@ -28,7 +29,12 @@ KERNELS = {
         Spmm("bf16", "16x16", "kn_nm", "same", "none"),
         Spmm("f16", "16x16", "nk_mn", "same", "residual"),
         Spmm("bf16", "128x112", "nk_mn", "same", "none"),
+        # Streams of warps with two and three block rows, other numbers of stages and slots, parts of 64 columns.
+        Spmm("bf16", "16x16", "kn_mn", "same", "gelu"),
+        Spmm("f16", "16x16", "nk_nm", "f32", "bias"),
         # Transposed matrices.
+        Spmm("bf16", "16x16t", "kn_nm", "same", "none"),
+        Spmm("f16", "16x16t", "nk_mn", "f32", "everything"),
         Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
         Spmm("f16", "32x32t", "kn_mn", "f32", "everything"),
         # fp8: sums of two levels.
@@ -79,8 +85,20 @@ KERNELS = {
         Sequence("f16", "64", 64, 64, "page16", "window", "sink", "f32", "o", "positions"),
     ],
 }
+# Hand-written schedules of some of them, for the plans of patterns.
+PLANNED = {
+    Spmm("bf16", "16x16", "kn_mn", "same", "gelu"): {"tile_m": 128, "tile_n": 64, "stages": 5, "block_stages": 5},
+    Spmm("f16", "16x16", "nk_nm", "f32", "bias"): {"tile_m": 192, "tile_n": 128, "stages": 4, "block_stages": 3},
+}
 MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels,
            Sequence: sequence_kernels}
+
+
+def planned(fields):
+    """Streams of four warps, in stages of four columns."""
+    numbers = ", ".join(f"{name} = {value}" for name, value in fields.items())
+    return (f"[#sparsec.schedule<instruction = mma_sync, copy = tma, {numbers}, tile_k = 64, consumers_m = 4, "
+            "consumers_n = 1, producer_registers = 40, consumer_registers = 232, walk = streams>]")
 
 
 def main():
@@ -94,7 +112,10 @@ def main():
             old.unlink()
         for kernel in kernels:
             module = MODULES[type(kernel)]
-            (folder / f"{module.name_of(kernel)}.mlir").write_text(module.text_of(kernel))
+            text = module.text_of(kernel)
+            if kernel in PLANNED:
+                text = scheduled_kernels.scheduled(text, planned(PLANNED[kernel]), "planned_schedules")
+            (folder / f"{module.name_of(kernel)}.mlir").write_text(text)
 
 
 if __name__ == "__main__":

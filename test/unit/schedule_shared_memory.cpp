@@ -97,10 +97,21 @@ TEST(SharedMemory, StoreIsStagedWhereTensorStoresCanBeUsed) {
   streams.walk = TileWalk::Streams;
   EXPECT_TRUE(usesStagedStore(streams, /*blockRows=*/32, 2));
   EXPECT_FALSE(usesStagedStore(streams, /*blockRows=*/16, 2));
+  streams.instruction = MatrixInstruction::MmaSync;
+  EXPECT_TRUE(usesStagedStore(streams, /*blockRows=*/16, 2));
   ProblemDescription problem = problemWithBlock(128, 128);
   EXPECT_GT(sharedMemoryNeeds(wgmma128x256(), problem).stagingBytes, 0);
   problem.outputBytes = 4;
   EXPECT_EQ(sharedMemoryNeeds(wgmma128x256(), problem).stagingBytes, 0);
+}
+
+TEST(SharedMemory, WarpsThatCopyForThemselvesNeedNoBarriers) {
+  Schedule streams = wgmma128x256();
+  streams.walk = TileWalk::Streams;
+  streams.blockStages = 3;
+  EXPECT_GT(sharedMemoryNeeds(streams, problemWithBlock(32, 32)).rings.front().barriers, 0);
+  streams.instruction = MatrixInstruction::MmaSync;
+  EXPECT_EQ(sharedMemoryNeeds(streams, problemWithBlock(16, 16)).rings.front().barriers, 0);
 }
 
 TEST(Schedule, Threads) {

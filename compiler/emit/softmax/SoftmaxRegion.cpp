@@ -49,7 +49,7 @@ Values SoftmaxRegion::computeKeyTerms(const ScorePositions &positions, Value con
   return b.ifThenElse(condition, types, compute, [&] { return Values(llvm::map_range(types, zero)); });
 }
 
-/// What is known of a score before it is changed.
+/// The terms of a score's query and key.
 SmallVector<std::pair<Value, Value>> SoftmaxRegion::termsOf(ValueRange ofKey, int64_t index) {
   SmallVector<std::pair<Value, Value>> known;
   if (!queryTerms.empty())

@@ -290,11 +290,14 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
         q, k, v, o, lse, *others = ctx.saved_tensors
         sinks = others.pop(0) if ctx.has_sinks else None
         lists = [others.pop(0) if is_given else None for is_given in ctx.has_list]
-        difference = (o.float() * of_o.float()).sum(-1) - of_lse
+        # A row without keys has no gradient, whatever that of its lse is: NaN after logaddexp(-inf, -inf).
+        difference = ((o.float() * of_o.float()).sum(-1) - of_lse).masked_fill(lse.isneginf(), 0)
         of_sinks = None
         if sinks is not None and ctx.needs_input_grad[6]:
             share = torch.exp(sinks[:, None] - lse).where(~lse.isneginf(), 0)
             of_sinks = -(share * difference).sum((0, 2))
+        if not any(ctx.needs_input_grad[:3]):
+            return None, None, None, None, None, None, of_sinks, None, None, None, None, None
         of_q, of_k, of_v = attention_gradient(
             q, k, v, of_o, lse, difference, lists, ctx.form, ctx.scale, others, limits, static, has_mask, ctx.text
         )
@@ -349,7 +352,7 @@ def _trace(
         lse=has_lse,
     )
     text = program.text()
-    mask_values.remember(text, mask_mod, list(program.captures.values()))
+    mask_values.remember(program)
     return text, [
         each if isinstance(each, torch.Tensor) else torch.as_tensor(each, device=device)
         for each in program.captures.values()

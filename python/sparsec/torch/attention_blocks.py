@@ -70,12 +70,12 @@ class VisitedBlocks:
 
     @property
     def rows(self) -> int:
-        """Of the matrix."""
+        """The number of rows of the matrix."""
         return (len(self.row_ptr) - 1) * self.sides[0]
 
     @property
     def columns(self) -> int:
-        """Of the matrix."""
+        """The number of columns of the matrix."""
         return self.shape.batches * self.shape.key_heads * _count(self.shape.keys, self.sides[1]) * self.sides[1]
 
     def hide_(self, values: torch.Tensor, mask: Mask | None, arrays: Sequence[torch.Tensor]) -> None:
@@ -145,7 +145,15 @@ def _blocks(
 
 @functools.lru_cache(_MOST_FORMS)
 def blocks_of_limits(shape: Shape, limits: Limits, has_mask: bool, device: torch.device) -> VisitedBlocks:
-    """The blocks in which a query sees a key, as far as the limits say."""
+    """The blocks in which a query sees a key, as far as the limits say.
+
+    Raises:
+        InvalidArgument: a CUDA graph is captured, and the shape is new to this function.
+    """
+    if arrays.is_capturing(-1 if device.index is None else device.index):
+        raise InvalidArgument(
+            "a CUDA graph cannot hold the first backward pass of attention for these sizes: call once before"
+        )
     rows, columns = _count(shape.queries, _SIDE), _count(shape.keys, _SIDE)
     first = torch.arange(rows)[:, None] * _SIDE + (shape.keys - shape.queries)
     least = torch.arange(columns) * _SIDE

@@ -9,10 +9,8 @@ from typing import Any
 
 import torch
 
-from sparsec.attention_lists import Function
-from sparsec.programs import MASK_ARGUMENTS
-from sparsec.tracing.graph import Capture, Graph, Node
-from sparsec.tracing.region import trace
+from sparsec.programs import Program
+from sparsec.tracing.graph import Capture, Node
 
 __all__ = ["Mask", "mask_of", "remember", "steps_of"]
 
@@ -27,7 +25,7 @@ def _divide(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
 
 
 def _remainder(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
-    """Of the sign of `left`, as arith.remsi; x % 0 is 0."""
+    """Has the sign of `left`, as arith.remsi; x % 0 is 0."""
     is_zero = right == 0
     return torch.where(is_zero, 0, torch.fmod(left, torch.where(is_zero, 1, right)))
 
@@ -92,6 +90,8 @@ class Mask:
     def evaluate(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
         """The value of the last step, for arguments of int32 that broadcast.
 
+        Indices below 0 read the first element, and those beyond the end the last one, as in kernels.
+
         Args:
             arguments: by the names of the function's arguments.
             arrays: those that the kernel takes, in order, on the device of the arguments.
@@ -101,7 +101,8 @@ class Mask:
         for step in self.steps:
             operands = [values[number] for number in step.operands]
             if step.array is not None:
-                value = arrays[step.array][tuple(each.long() for each in operands)]
+                array = arrays[step.array]
+                value = array[tuple(each.long().clamp(0, size - 1) for each, size in zip(operands, array.shape))]
             elif step.op == "argument":
                 value = arguments[step.attribute]
             elif step.op == "arith.constant":
@@ -118,11 +119,10 @@ class Mask:
 _masks: dict[str, Mask] = {}
 
 
-def remember(text: str, mask_mod: Function, arrays: Sequence[Any]) -> None:
-    """Keeps the mask of a kernel, which captured these arrays, in order."""
-    if mask_mod is not None and text not in _masks:
-        region = trace(mask_mod, MASK_ARGUMENTS, "i1", Graph(integers=True), "mask_mod")
-        _masks[text] = Mask(steps_of(region.nodes, arrays))
+def remember(program: Program) -> None:
+    """Keeps the mask of a kernel."""
+    if program.mask is not None:
+        _masks.setdefault(program.text(), Mask(steps_of(program.mask.nodes, list(program.captures.values()))))
 
 
 def mask_of(text: str) -> Mask | None:

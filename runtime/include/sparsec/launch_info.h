@@ -529,10 +529,9 @@ typedef struct sparsec_workspace_info_s {
 } sparsec_workspace_info_t;
 
 /*
- * A number of tiles of a call: ceil(size / block) * ceil(block / tile). The tiles
- * have `tile` elements and do not cross blocks of `block`. size is a field of an
- * argument that is no operand of regions. The product of several extents is the
- * number of all combinations; one that is `added` is a summand of those before it.
+ * A number of tiles of a call: ceil(size / block) * ceil(block / tile). The tiles have `tile` elements and do not cross
+ * blocks of `block`. size is a field of an argument that is no operand of regions. The product of several extents is
+ * the number of all combinations; one that is `added` is a summand of those before it.
  */
 typedef struct sparsec_extent_info_s {
   uint32_t argument;  /* of the kernel */
@@ -603,8 +602,7 @@ typedef struct sparsec_stage_info_s {
 typedef enum sparsec_stage_flag_e {
   /* The kernel waits by itself for the stage before it (griddepcontrol.wait), so the runtime may launch it early. */
   SPARSEC_STAGE_DEPENDENT_LAUNCH = 1,
-  /* Only with streams: the columns of a stage of X follow one another, and the first is a multiple of their number. The
-   * kernel copies them at once. */
+  /* Only with streams: a stage has adjacent columns from a multiple of their number on, which are copied at once. */
   SPARSEC_STAGE_ADJACENT_COLUMNS = 2,
 } sparsec_stage_flag_t;
 
