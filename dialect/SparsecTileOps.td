@@ -373,9 +373,10 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     A is M x K (`k`) or K x M (`mn`), B is K x N (`mn`) or N x K (`k`): views in the slots of the cursors, or fragments
     in registers. With mma.sync B may be a fragment of N x K that was loaded `as_b`, if A is a fragment too. Without an
     accumulator the sum starts at zero. `depth` is the number of K elements that count. With wgmma the result is
-    pending. Products complete in the order in which they were issued, so that an accumulator may be pending too. A product by mma.sync is complete at once: its result is an accumulator. One
-    instruction has all columns of the accumulator, or `columns` of them. If a condition does not hold, the result is
-    the accumulator. All threads of the group have the same condition.
+    pending. Products complete in the order in which they were issued, so that an accumulator may be pending too. A
+    product by mma.sync is complete at once: its result is an accumulator. One instruction has all columns of the
+    accumulator, or `columns` of them. If a condition does not hold, the result is the accumulator. All threads of
+    the group have the same condition.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}

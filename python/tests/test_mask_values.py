@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 from test_tracing import DIVISORS, FLOATS, INTEGERS, NUMERATORS
 
-from sparsec import tracing
+from sparsec import programs
 from sparsec.tracing import Graph, trace
 
 torch = pytest.importorskip("torch")
@@ -83,11 +83,25 @@ def test_the_low_bits_of_wide_integers_count():
     np.testing.assert_array_equal(got, [True, True, False])
 
 
+def test_indices_that_are_out_of_range_read_the_nearest_element():
+    """As in kernels on GPUs: torch would end the CUDA context, and takes -1 for the last element."""
+    allowed = np.array([True, False, True])
+    zero, keys = np.zeros((), np.int32), np.arange(5, dtype=np.int32)
+    got = evaluated(
+        lambda b, h, q_idx, kv_idx: allowed[kv_idx - 1], PLACES, "i1", [allowed], b=zero, h=zero, q_idx=zero, kv_idx=keys
+    )
+    np.testing.assert_array_equal(got, [True, True, False, True, True])
+
+
 def test_a_mask_is_kept_without_its_arrays():
     table = np.ones(4, np.int32)
-    mask_values.remember("a text", lambda b, h, q_idx, kv_idx: table[kv_idx] == 1, [table])
-    mask_values.remember("a text", lambda *places: tracing.where(places[0] > 0, places[0] > 1, places[0] > 2), [])
-    mask_values.remember("another text", None, [])
-    assert not any(step.attribute is table for step in mask_values.mask_of("a text").steps)
-    assert [step.op for step in mask_values.mask_of("a text").steps].count("sparsec.element") == 1
-    assert mask_values.mask_of("another text") is None
+    program = programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1)
+    mask_values.remember(program)
+    kept = mask_values.mask_of(program.text())
+    assert not any(step.attribute is table for step in kept.steps)
+    assert [step.op for step in kept.steps].count("sparsec.element") == 1
+    mask_values.remember(programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1))
+    assert mask_values.mask_of(program.text()) is kept
+    plain = programs.attention(64)
+    mask_values.remember(plain)
+    assert mask_values.mask_of(plain.text()) is None

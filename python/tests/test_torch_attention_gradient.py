@@ -104,14 +104,6 @@ def test_masks_may_make_their_arrays():
                      torch.arange(300)[:, None] - torch.arange(300) < 5, tensors())  # fmt: skip
 
 
-def test_masks_read_the_nearest_element():
-    """As kernels do: indices below 0 read the first element, those beyond the end the last one."""
-    allowed = torch.tensor([True, False, False, True, True, False])
-    distance = torch.arange(300)[:, None] - torch.arange(300)
-    visible = allowed[distance.clamp(0, 5)]
-    assert_gradients({"mask_mod": lambda b, h, q, k: allowed[q - k]}, visible, tensors())
-
-
 def test_rows_without_keys_ignore_the_gradient_of_their_lse():
     """logaddexp of -inf and -inf has a gradient of NaN."""
     inputs = tensors(300, 130)

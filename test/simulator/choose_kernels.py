@@ -29,7 +29,7 @@ KERNELS = {
         Spmm("bf16", "16x16", "kn_nm", "same", "none"),
         Spmm("f16", "16x16", "nk_mn", "same", "residual"),
         Spmm("bf16", "128x112", "nk_mn", "same", "none"),
-        # Streams of warps with two and three block rows, other numbers of stages and slots, parts of 64 columns.
+        # Streams of warps with other numbers of block rows, stages, slots, and parts of 64 columns.
         Spmm("bf16", "16x16", "kn_mn", "same", "gelu"),
         Spmm("f16", "16x16", "nk_nm", "f32", "bias"),
         # Transposed matrices.
@@ -87,17 +87,17 @@ KERNELS = {
 }
 # Hand-written schedules of some of them, for the plans of patterns.
 PLANNED = {
-    Spmm("bf16", "16x16", "kn_mn", "same", "gelu"): {"tile_m": 128, "tile_n": 64, "stages": 5, "block_stages": 5},
-    Spmm("f16", "16x16", "nk_nm", "f32", "bias"): {"tile_m": 192, "tile_n": 128, "stages": 4, "block_stages": 3},
+    Spmm("bf16", "16x16", "kn_mn", "same", "gelu"): {"tile_m": 384, "tile_n": 64, "stages": 5, "block_stages": 5},
+    Spmm("f16", "16x16", "nk_nm", "f32", "bias"): {"tile_m": 128, "tile_n": 256, "stages": 4, "block_stages": 3},
 }
 MODULES = {Spmm: generate_kernels, Sddmm: sddmm_kernels, Spgemm: spgemm_kernels, Attention: attention_kernels,
            Sequence: sequence_kernels}
 
 
 def planned(fields):
-    """Streams of four warps, in stages of four columns."""
+    """Streams of eight warps, in stages of four columns."""
     numbers = ", ".join(f"{name} = {value}" for name, value in fields.items())
-    return (f"[#sparsec.schedule<instruction = mma_sync, copy = tma, {numbers}, tile_k = 64, consumers_m = 4, "
+    return (f"[#sparsec.schedule<instruction = mma_sync, copy = tma, {numbers}, tile_k = 64, consumers_m = 8, "
             "consumers_n = 1, producer_registers = 40, consumer_registers = 232, walk = streams>]")
 
 

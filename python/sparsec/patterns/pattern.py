@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
+import weakref
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, NoReturn
+from typing import Any, NoReturn, Self
 
 import numpy as np
 
@@ -42,6 +43,15 @@ class Sizes:
         )
 
 
+# By identity. torch.compile takes numbers as constants, and not in all versions objects.
+_patterns: weakref.WeakValueDictionary[int, Pattern] = weakref.WeakValueDictionary()
+
+
+def pattern_of(number: int) -> Pattern:
+    """The pattern that lives and has this identity."""
+    return _patterns[number]
+
+
 class Pattern:
     """A condition on a batch, a head, a query and a key. `&`, `|` and `~` combine patterns.
 
@@ -49,6 +59,11 @@ class Pattern:
     """
 
     sizes = Sizes()
+
+    def __new__(cls, *_: Any, **__: Any) -> Self:
+        self = super().__new__(cls)
+        _patterns[id(self)] = self
+        return self
 
     def visible(self, b: Any, h: Any, q_idx: Any, kv_idx: Any) -> Any:
         """The condition, for traced values: a mask_mod of FlexAttention."""

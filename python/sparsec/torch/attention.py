@@ -15,7 +15,7 @@ from sparsec.attention_lists import DEFAULT_BLOCK, Function, MadeLists, lists_of
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
-from sparsec.patterns.pattern import Pattern
+from sparsec.patterns.pattern import Pattern, pattern_of
 from sparsec.torch import attention_operator, mask_values
 from sparsec.torch.attention_gradient import attention_gradient
 from sparsec.torch.library import dtype_name, forget
@@ -214,9 +214,10 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         needs_gradient = is_forward_mode or (torch.is_grad_enabled() and len(differentiable) > 0)
         has_lse = has_lse or needs_gradient
         lists, form, mask = _lists(pattern, self.block, self.mask_mod, q, k, sequences)
-        trace = _trace if torch.compiler.is_compiling() else self._kernel
+        is_compiling = torch.compiler.is_compiling()
+        trace = _trace if is_compiling else self._kernel
         text, captures = trace(
-            mask,
+            id(mask) if is_compiling and isinstance(mask, Pattern) else mask,
             self.score_mod,
             causal,
             self.window,
@@ -312,7 +313,7 @@ def _limits(causal: bool, window: tuple[int, int] | None) -> tuple[int, int]:
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _trace(
-    mask_mod: Function,
+    mask: Function | Pattern | int,
     score_mod: Function,
     causal: bool,
     window: tuple[int, int] | None,
@@ -328,11 +329,12 @@ def _trace(
 ) -> _Traced:
     """The text of a kernel, and the arrays that its functions captured, of which those of NumPy are copied to a GPU.
 
-    A Pattern stands for the mask of its partial blocks.
+    A Pattern, or its identity, stands for the mask of its partial blocks.
     """
     query_starts, key_starts, key_lengths, page_rows = sequences
-    if isinstance(mask_mod, Pattern):
-        mask_mod = mask_mod.mask_mod((block[0], block[1]))
+    if isinstance(mask, int):
+        mask = pattern_of(mask)
+    mask_mod = mask.mask_mod((block[0], block[1])) if isinstance(mask, Pattern) else mask
     program = programs.attention(
         head_dim,
         dtype=dtype_name(dtype),
@@ -395,15 +397,17 @@ def _made(
 ) -> tuple[BlockLists, Any]:
     """The lists of a pattern for these sizes, and the pattern itself in the place of its mask, if it has one."""
     batches, heads, queries, keys = map(operator.index, sizes)  # constants, also where torch.compile has symbols
-    lists, has_mask = _kept_lists(pattern, block, (batches, heads, queries, keys), device)
+    lists, has_mask = _kept_lists(id(pattern), block, (batches, heads, queries, keys), device)
     return lists, pattern if has_mask else None
 
 
-# torch.compile takes its result as a constant, which may be no function.
+# torch.compile takes its arguments and its result as constants. The result may be no function.
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _kept_lists(
-    pattern: Pattern, block: tuple[int, int], sizes: tuple[int, int, int, int], device: torch.device
+    number: int, block: tuple[int, int], sizes: tuple[int, int, int, int], device: torch.device
 ) -> tuple[BlockLists, bool]:
+    """The lists of the pattern with this identity, and whether it has a mask."""
+    pattern = pattern_of(number)
     lists, mask_mod = made_lists(_made_for(pattern), pattern, block, sizes, device)
     return lists, mask_mod is not None
 

@@ -90,7 +90,7 @@ class Mask:
     def evaluate(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
         """The value of the last step, for arguments of int32 that broadcast.
 
-        Indices below 0 read the first element, and those beyond the end the last one, as in kernels.
+        Indices below 0 read the first element, and those beyond the end the last one, as in kernels on GPUs.
 
         Args:
             arguments: by the names of the function's arguments.
@@ -102,7 +102,8 @@ class Mask:
             operands = [values[number] for number in step.operands]
             if step.array is not None:
                 array = arrays[step.array]
-                value = array[tuple(each.long().clamp(0, size - 1) for each, size in zip(operands, array.shape))]
+                places = zip(operands, array.shape, strict=True)
+                value = array[tuple(each.long().clamp(0, size - 1) for each, size in places)]
             elif step.op == "argument":
                 value = arguments[step.attribute]
             elif step.op == "arith.constant":
