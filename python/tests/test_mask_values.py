@@ -87,9 +87,8 @@ def test_indices_that_are_out_of_range_read_the_nearest_element():
     """As in kernels on GPUs: torch would end the CUDA context, and takes -1 for the last element."""
     allowed = np.array([True, False, True])
     zero, keys = np.zeros((), np.int32), np.arange(5, dtype=np.int32)
-    got = evaluated(
-        lambda b, h, q_idx, kv_idx: allowed[kv_idx - 1], PLACES, "i1", [allowed], b=zero, h=zero, q_idx=zero, kv_idx=keys
-    )
+    values = {"b": zero, "h": zero, "q_idx": zero, "kv_idx": keys}
+    got = evaluated(lambda b, h, q_idx, kv_idx: allowed[kv_idx - 1], PLACES, "i1", [allowed], **values)
     np.testing.assert_array_equal(got, [True, True, False, True, True])
 
 
