@@ -95,12 +95,11 @@ def test_indices_that_are_out_of_range_read_the_nearest_element():
 def test_a_mask_is_kept_without_its_arrays():
     table = np.ones(4, np.int32)
     program = programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1)
-    mask_values.remember(program)
-    kept = mask_values.mask_of(program.text())
+    mask_values.remember("a text", program)
+    kept = mask_values.mask_of("a text")
     assert not any(step.attribute is table for step in kept.steps)
     assert [step.op for step in kept.steps].count("sparsec.element") == 1
-    mask_values.remember(programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1))
-    assert mask_values.mask_of(program.text()) is kept
-    plain = programs.attention(64)
-    mask_values.remember(plain)
-    assert mask_values.mask_of(plain.text()) is None
+    mask_values.remember("a text", programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1))
+    assert mask_values.mask_of("a text") is kept
+    mask_values.remember("another text", programs.attention(64))
+    assert mask_values.mask_of("another text") is None

@@ -226,14 +226,25 @@ def test_inference_mode(plans):
 
 def test_patterns_are_forgotten():
     gc.collect()
-    before = len(operators._static_patterns)
+    static, dynamic = len(operators._static_patterns), len(operators._dynamic_patterns)
     module = layer()
     module(tensor(5, K)).sum().backward()
-    assert len(operators._static_patterns) == before + 1
+    assert len(operators._static_patterns) == static + 1
     del module
     gc.collect()
-    assert len(operators._static_patterns) == before
-    assert not operators._dynamic_patterns
+    assert (len(operators._static_patterns), len(operators._dynamic_patterns)) == (static, dynamic)
+
+
+def test_operators_take_texts_of_one_line():
+    """torch.compile of PyTorch 2.11 writes them into comments of its code."""
+    block, dtype = (16, 16), torch.float16
+    texts = [
+        linear_module._text(block, dtype, dtype, None, "gelu"),
+        linear_module._traced(block, dtype, dtype, None, lambda y: y * 2)[0],
+        linear_module._values_gradient_text(block, dtype),
+        linear_module._x_gradient_text(block, dtype),
+    ]
+    assert not any("\n" in text for text in texts)
 
 
 def test_opcheck():

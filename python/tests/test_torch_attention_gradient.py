@@ -236,6 +236,17 @@ def test_a_graph_holds_no_lists_that_may_change(made, monkeypatch):
             each.sum().backward()
 
 
+def test_operators_take_texts_of_one_line():
+    texts = [
+        st.Attention(causal=True)._kernel(None, None, True, None, (), torch.float16, 64, 64, False, False,
+                                          (False, False, False, None), True, torch.device("cpu"))[0],
+        gradient._probabilities_text((64, 64), "f16", 64, 0.125),
+        gradient._scores_text((64, 64), "f16", 64, 0.125),
+        gradient._product_text((64, 64), "f16", 64, True),
+    ]  # fmt: skip
+    assert not any("\n" in text for text in texts)
+
+
 def test_a_graph_holds_no_first_backward_pass(made, monkeypatch):
     st.attention(*tensors(), causal=True).sum().backward()
     known, new = st.attention(*tensors(), causal=True), st.attention(*tensors(), causal=True, window=(17, -1))

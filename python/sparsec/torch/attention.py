@@ -18,7 +18,7 @@ from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import Pattern, pattern_of
 from sparsec.torch import attention_operator, mask_values
 from sparsec.torch.attention_gradient import attention_gradient
-from sparsec.torch.library import dtype_name, forget
+from sparsec.torch.library import dtype_name, forget, operator_text
 from sparsec.torch.sequences import Sequences, are_groups_rows, as_rows, check, from_rows, heads_first, like_queries
 
 __all__ = ["Attention", "attention"]
@@ -288,7 +288,8 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
         limits, static, has_mask, missing = ctx.backward_options
         if missing:
             raise NotImplementedError(f"sparsec.torch.attention has no gradient with {', '.join(missing)}")
-        q, k, v, o, lse, *others = ctx.saved_tensors
+        q, k, v, o, lse, *rest = ctx.saved_tensors
+        others = list(rest)  # torch.compile of PyTorch 2.11 unpacks a tuple
         sinks = others.pop(0) if ctx.has_sinks else None
         lists = [others.pop(0) if is_given else None for is_given in ctx.has_list]
         # A row without keys has no gradient, whatever that of its lse is: NaN after logaddexp(-inf, -inf).
@@ -353,8 +354,8 @@ def _trace(
         score_mod=score_mod,
         lse=has_lse,
     )
-    text = program.text()
-    mask_values.remember(program)
+    text = operator_text(program.text())
+    mask_values.remember(text, program)
     return text, [
         each if isinstance(each, torch.Tensor) else torch.as_tensor(each, device=device)
         for each in program.captures.values()

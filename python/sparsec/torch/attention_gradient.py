@@ -21,7 +21,7 @@ import torch
 from sparsec import tracing
 from sparsec.programs import full, per_row, sddmm, spmm
 from sparsec.torch.attention_blocks import Limits, Shape, VisitedBlocks, blocks_of_limits, blocks_of_lists
-from sparsec.torch.library import LIBRARY, TAGS, dtype_name
+from sparsec.torch.library import LIBRARY, TAGS, dtype_name, operator_text
 from sparsec.torch.mask_values import Mask, mask_of
 from sparsec.torch.operators import product, sampled_product, transposed_product
 
@@ -45,7 +45,7 @@ attention_gradient = torch.ops.sparsec.attention_gradient.default
 @functools.cache
 def _probabilities_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
     """P from qᵀ, kᵀ and lse."""
-    return sddmm(
+    program = sddmm(
         block,
         dtype,
         a_layout="km",
@@ -54,13 +54,14 @@ def _probabilities_text(block: tuple[int, int], dtype: str, width: int, scale: f
         epilogue=lambda acc, lse: tracing.exp(acc * scale - lse),
         extras={"lse": per_row()},
         name="attention_probabilities",
-    ).text()
+    )
+    return operator_text(program.text())
 
 
 @functools.cache
 def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
     """dS, times the scale, from dOᵀ, vᵀ, P and the differences."""
-    return sddmm(
+    program = sddmm(
         block,
         dtype,
         a_layout="km",
@@ -69,14 +70,16 @@ def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -
         epilogue=lambda acc, probability, difference: (acc - difference) * probability * scale,
         extras={"probability": full(), "difference": per_row()},
         name="attention_scores_gradient",
-    ).text()
+    )
+    return operator_text(program.text())
 
 
 @functools.cache
 def _product_text(block: tuple[int, int], dtype: str, width: int, transposed: bool) -> str:
     """The product of a matrix, or of its transpose, and rows of this width."""
     name = "attention_keys_gradient" if transposed else "attention_queries_gradient"
-    return spmm(block, dtype, transposed=transposed, x_layout="nk", y_layout="nm", n=width, name=name).text()
+    program = spmm(block, dtype, transposed=transposed, x_layout="nk", y_layout="nm", n=width, name=name)
+    return operator_text(program.text())
 
 
 def _visited(

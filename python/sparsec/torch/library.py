@@ -15,7 +15,7 @@ import torch
 from sparsec import dtypes, module
 from sparsec.kernel import Kernel
 
-__all__ = ["LIBRARY", "TAGS", "dtype_name", "forget", "kernel_of", "version"]
+__all__ = ["LIBRARY", "TAGS", "dtype_name", "forget", "kernel_of", "operator_text", "version"]
 
 LIBRARY = torch.library.Library("sparsec", "DEF")
 TAGS = (torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag)
@@ -25,6 +25,14 @@ TAGS = (torch.Tag.needs_exact_strides, torch.Tag.pt2_compliant_tag)
 def dtype_name(dtype: torch.dtype) -> str:
     """The name of an element type in kernels. Raises InvalidArgument if kernels have no such type."""
     return dtypes.NAMES[dtypes.number_of(str(dtype).removeprefix("torch."))]
+
+
+def operator_text(text: str) -> str:
+    """The text of a generated kernel as operators take it: in one line.
+
+    PyTorch 2.11 writes the arguments of operators into comments of the code that it makes, which end at a line break.
+    """
+    return text.replace("\n", " ")
 
 
 @functools.cache

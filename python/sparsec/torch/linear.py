@@ -14,7 +14,7 @@ from sparsec import linear_programs
 from sparsec.bsr import BSR
 from sparsec.errors import InvalidArgument
 from sparsec.linear_programs import Activation, known_activation
-from sparsec.torch.library import dtype_name
+from sparsec.torch.library import dtype_name, operator_text
 from sparsec.torch.operators import keep_linear, product, repeat_linear, sampled_product, transposed_product
 
 __all__ = ["Activation", "apply_linear", "linear"]
@@ -167,19 +167,19 @@ def _traced(
 ) -> tuple[str, list[torch.Tensor]]:
     """The kernel with a function, which is traced in every call, and the arrays that it captured."""
     program = linear_programs.program(block, dtype_name(dtype), _name(bias), _name(residual), activation)
-    return program.text(), [torch.as_tensor(each) for each in program.captures.values()]
+    return operator_text(program.text()), [torch.as_tensor(each) for each in program.captures.values()]
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _values_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
     """The kernel of the gradient of the values, from those of the result and from x, tokens by features."""
-    return linear_programs.values_gradient_text(block, dtype_name(dtype))
+    return operator_text(linear_programs.values_gradient_text(block, dtype_name(dtype)))
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]
 def _x_gradient_text(block: tuple[int, int], dtype: torch.dtype) -> str:
     """The kernel of the gradient of x, tokens by features, from that of the result."""
-    return linear_programs.x_gradient_text(block, dtype_name(dtype))
+    return operator_text(linear_programs.x_gradient_text(block, dtype_name(dtype)))
 
 
 @functools.cache
@@ -190,7 +190,8 @@ def _cached_text(
     residual: torch.dtype | None,
     activation: str | None,
 ) -> str:
-    return linear_programs.text(block, dtype_name(dtype), _name(bias), _name(residual), activation)
+    text = linear_programs.text(block, dtype_name(dtype), _name(bias), _name(residual), activation)
+    return operator_text(text)
 
 
 def _name(dtype: torch.dtype | None) -> str | None:

@@ -120,10 +120,10 @@ class Mask:
 _masks: dict[str, Mask] = {}
 
 
-def remember(program: Program) -> None:
-    """Keeps the mask of a kernel."""
+def remember(text: str, program: Program) -> None:
+    """Keeps the mask of a kernel, which operators know by this text."""
     if program.mask is not None:
-        _masks.setdefault(program.text(), Mask(steps_of(program.mask.nodes, list(program.captures.values()))))
+        _masks.setdefault(text, Mask(steps_of(program.mask.nodes, list(program.captures.values()))))
 
 
 def mask_of(text: str) -> Mask | None:
