@@ -208,33 +208,19 @@ static Schedule windowSchedule(const ProblemDescription &problem) {
   return schedule;
 }
 
-/// As many rows as the registers of three consumers allow: a column of X then serves many blocks, and two consumers
-/// multiply while the third one waits. CTAs do not share blocks: multicast of small copies is slower
-/// (bench/notes/streams.md).
-static Schedule streamSchedule(const ProblemDescription &problem) {
-  constexpr int64_t columnsOfStage = 4;
+/// With wgmma as many rows as the registers of three consumers allow: a column of X then serves many blocks, and two
+/// consumers multiply while the third one waits. CTAs do not share blocks: multicast of small copies is slower. With
+/// mma.sync a block row for each of twelve warps. With more, a warp has too few registers for an epilogue. With two
+/// rows a warp finds its next column no faster, and there are fewer warps to hide it (bench/notes/streams.md).
+static Schedule streamSchedule(const ProblemDescription &problem, MatrixInstruction instruction) {
+  bool isOfWarps = instruction == MatrixInstruction::MmaSync;
   Schedule schedule;
-  schedule.instruction = MatrixInstruction::Wgmma;
+  schedule.instruction = instruction;
   schedule.walk = TileWalk::Streams;
-  schedule.tileM = 288;
+  schedule.tileM = isOfWarps ? 192 : 288;
   schedule.tileN = 128;
-  schedule.tileK = columnsOfStage * problem.blockColumns;
-  schedule.consumersM = 3;
-  schedule.blockStages = 3;
-  return schedule;
-}
-
-/// A block row for each of twelve warps. With more, a warp has too few registers for an epilogue. With two rows a warp
-/// finds its next column no faster, and there are fewer warps to hide it (bench/notes/streams.md).
-static Schedule warpStreamSchedule(const ProblemDescription &problem) {
-  constexpr int64_t columnsOfStage = 8;
-  Schedule schedule;
-  schedule.instruction = MatrixInstruction::MmaSync;
-  schedule.walk = TileWalk::Streams;
-  schedule.tileM = 192;
-  schedule.tileN = 128;
-  schedule.tileK = columnsOfStage * problem.blockColumns;
-  schedule.consumersM = 12;
+  schedule.tileK = (isOfWarps ? 8 : 4) * problem.blockColumns;
+  schedule.consumersM = isOfWarps ? 12 : 3;
   schedule.blockStages = 3;
   return schedule;
 }
@@ -244,7 +230,8 @@ std::vector<Schedule> sparsec::plannedSchedules(const ProblemDescription &proble
   const int64_t mostStages = mostStageBytes / bytesOf(problem.elementType);
   if (!chip.copies.contains(CopyMethod::Tma))
     return {};
-  for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem), warpStreamSchedule(problem)}) {
+  for (Schedule schedule : {windowSchedule(problem), streamSchedule(problem, MatrixInstruction::Wgmma),
+                            streamSchedule(problem, MatrixInstruction::MmaSync)}) {
     schedule.copy = CopyMethod::Tma;
     // The producer of warps has 16 copies of a stage in its loop, and would spill with 32.
     shareRegisters(schedule, copiesOwnBlocks(schedule) ? 40 : 32, chip);

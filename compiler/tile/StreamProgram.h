@@ -29,8 +29,8 @@ protected:
     return readEntries(b, PlanSection::chunk_blocks, chunk, shape.chunkProducts);
   }
 
-  /// What the loops of a group carry: the sums of its rows, the number of its next product in its stream, and what else
-  /// its program needs.
+  /// The values that the loops of a group carry: the sums of its rows, the number of its next product in its stream,
+  /// and others that its program needs.
   struct Progress {
     Values sums;
     mlir::Value product;
