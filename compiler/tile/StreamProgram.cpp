@@ -132,7 +132,7 @@ StreamProgram::Progress StreamProgram::walkStages(ImplicitLocOpBuilder &b, const
   return progress.unpack(loop.getResults());
 }
 
-StreamProgram::Progress StreamProgram::whileVisits(ImplicitLocOpBuilder &b, Progress progress, ValueRange visit,
+StreamProgram::Progress StreamProgram::whileVisits(ImplicitLocOpBuilder &b, const Progress &progress, ValueRange visit,
                                                    function_ref<Values(Progress &, ValueRange)> body) {
   Values inits = progress.pack(visit);
   TypeRange types = TypeRange(ValueRange(inits));

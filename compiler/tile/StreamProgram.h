@@ -50,7 +50,7 @@ protected:
 
   /// A loop over columns. It carries the progress and a visit: a column, the bits of its products, and other values. It
   /// ends with a visit that has no bits. The body gives the next visit.
-  Progress whileVisits(mlir::ImplicitLocOpBuilder &b, Progress progress, mlir::ValueRange visit,
+  Progress whileVisits(mlir::ImplicitLocOpBuilder &b, const Progress &progress, mlir::ValueRange visit,
                        mlir::function_ref<Values(Progress &progress, mlir::ValueRange visit)> body);
   /// The first column of which a word has bits, those bits, and the word without them.
   std::tuple<mlir::Value, mlir::Value, mlir::Value> firstColumn(mlir::ImplicitLocOpBuilder &b, mlir::Value word);
