@@ -9,10 +9,8 @@ namespace sparsec::bench {
 namespace {
 
 // Values of cublasLt.h and library_types.h.
-constexpr int typeF32 = 0, typeBf16 = 14, typeF8E4M3 = 28;
-constexpr int computeF32 = 68;
+constexpr int typeF32 = 0, typeF8E4M3 = 28;
 constexpr int attributeTransposeA = 3, preferenceWorkspace = 1;
-constexpr int operationTranspose = 1;
 
 template <typename Function> bool find(void *library, const char *name, Function &function) {
   function = reinterpret_cast<Function>(dlsym(library, name));
@@ -57,13 +55,13 @@ DenseF8Product::Owned DenseF8Product::layoutOf(int type, int64_t rows, int64_t c
 /// cublasLt is column-major, and takes fp8 with K contiguous alone: W and X are K x M and K x N for it, and Y is M x N.
 bool DenseF8Product::describe(const ProductSize &size) {
   void *handle = nullptr;
-  checkCublas(lt.createDescription(&handle, computeF32, typeF32), "cublasLtMatmulDescCreate");
+  checkCublas(lt.createDescription(&handle, cublasComputeF32, typeF32), "cublasLtMatmulDescCreate");
   description = Owned(handle, lt.destroyDescription);
-  checkCublas(lt.setAttribute(handle, attributeTransposeA, &operationTranspose, sizeof(operationTranspose)),
+  checkCublas(lt.setAttribute(handle, attributeTransposeA, &cublasTranspose, sizeof(cublasTranspose)),
               "cublasLtMatmulDescSetAttribute");
   layoutOfW = layoutOf(typeF8E4M3, size.depth, size.rows);
   layoutOfX = layoutOf(typeF8E4M3, size.depth, size.columns);
-  layoutOfY = layoutOf(typeBf16, size.rows, size.columns);
+  layoutOfY = layoutOf(cublasBf16, size.rows, size.columns);
   return chooseAlgorithm() > 0;
 }
 

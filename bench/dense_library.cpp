@@ -10,10 +10,8 @@ namespace sparsec::bench {
 
 namespace {
 
-// Values of cublas_api.h and library_types.h.
-constexpr int operationNone = 0, operationTranspose = 1;
-constexpr int typeBf16 = 14;
-constexpr int computeF32 = 68;
+// Values of cublas_api.h.
+constexpr int operationNone = 0;
 constexpr int defaultAlgorithm = -1;
 
 } // namespace
@@ -60,10 +58,10 @@ void DenseLibrary::multiply(const ProductSize &size, const void *w, const void *
   int m = static_cast<int>(size.rows), k = static_cast<int>(size.depth), n = static_cast<int>(size.columns);
   float one = 1, zero = 0;
   // cuBLAS is column-major: a row-major A x B matrix is for it a B x A matrix.
-  int result = transposed ? gemmEx(handle, operationTranspose, operationNone, m, n, k, &one, w, typeBf16, k, x,
-                                   typeBf16, k, &zero, y, typeBf16, m, computeF32, defaultAlgorithm)
-                          : gemmEx(handle, operationNone, operationNone, n, m, k, &one, x, typeBf16, n, w, typeBf16, k,
-                                   &zero, y, typeBf16, n, computeF32, defaultAlgorithm);
+  int result = transposed ? gemmEx(handle, cublasTranspose, operationNone, m, n, k, &one, w, cublasBf16, k, x,
+                                   cublasBf16, k, &zero, y, cublasBf16, m, cublasComputeF32, defaultAlgorithm)
+                          : gemmEx(handle, operationNone, operationNone, n, m, k, &one, x, cublasBf16, n, w, cublasBf16,
+                                   k, &zero, y, cublasBf16, n, cublasComputeF32, defaultAlgorithm);
   checkCublas(result, "cublasGemmEx");
 }
 

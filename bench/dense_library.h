@@ -12,6 +12,9 @@
 
 namespace sparsec::bench {
 
+// Values of cublas_api.h and library_types.h.
+inline constexpr int cublasTranspose = 1, cublasBf16 = 14, cublasComputeF32 = 68;
+
 struct ProductSize {
   int64_t rows, depth, columns; // M, K, N
 };

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-using namespace llvm;
+using namespace mlir;
 using namespace sparsec;
 
 //===----------------------------------------------------------------------===//
@@ -41,8 +41,8 @@ std::string PhaseTimes::toString() const {
 //===----------------------------------------------------------------------===//
 
 int64_t sparsec::residentCtas(const Chip &chip, int64_t threads, int64_t registers, int64_t sharedMemory) {
-  int64_t warps = divideCeil(threads, 32);
-  int64_t registersPerCta = warps * alignTo(registers * 32, chip.registerUnit);
+  int64_t warps = llvm::divideCeil(threads, 32);
+  int64_t registersPerCta = warps * llvm::alignTo(registers * 32, chip.registerUnit);
   return std::min({chip.maxThreadsPerMultiprocessor / (warps * 32),
                    chip.registersPerMultiprocessor / std::max<int64_t>(registersPerCta, 1),
                    chip.sharedMemoryPerMultiprocessor / (sharedMemory + chip.reservedSharedMemoryPerCta)});

@@ -8,12 +8,12 @@
 #include "llvm/Support/CRC.h"
 #include "llvm/Support/MathExtras.h"
 
-using namespace llvm;
+using namespace mlir;
 using namespace sparsec;
 
 /// Appends `contents` at the next multiple of 16 bytes and returns where.
 static uint64_t append(std::string &bytes, StringRef contents) {
-  bytes.resize(alignTo(bytes.size(), 16));
+  bytes.resize(llvm::alignTo(bytes.size(), 16));
   uint64_t offset = bytes.size();
   bytes.append(contents.begin(), contents.end());
   return offset;
@@ -47,7 +47,7 @@ std::string sparsec::writeBundle(ArrayRef<BundleImage> images) {
   header.total_size = bytes.size();
   std::memcpy(bytes.data(), &header, sizeof(header));
   std::memcpy(bytes.data() + sizeof(header), entries.data(), entries.size() * sizeof(sparsec_bundle_entry_t));
-  header.checksum = crc32(arrayRefFromStringRef(bytes));
+  header.checksum = llvm::crc32(llvm::arrayRefFromStringRef(bytes));
   std::memcpy(bytes.data(), &header, sizeof(header));
   return bytes;
 }

@@ -6,7 +6,7 @@
 #include "llvm/Object/ELFObjectFile.h"
 #include "llvm/Support/CRC.h"
 
-using namespace llvm;
+using namespace mlir;
 using namespace sparsec;
 
 //===----------------------------------------------------------------------===//
@@ -179,16 +179,16 @@ std::string sparsec::writeLaunchInfo(sparsec_launch_info_t header, ArrayRef<Kern
 // Finished images
 //===----------------------------------------------------------------------===//
 
-Expected<MutableArrayRef<char>> sparsec::findLaunchInfo(MutableArrayRef<char> elf) {
-  using Elf = object::ELF64LE;
-  auto file = object::ELFFile<Elf>::create({elf.data(), elf.size()});
+llvm::Expected<MutableArrayRef<char>> sparsec::findLaunchInfo(MutableArrayRef<char> elf) {
+  using Elf = llvm::object::ELF64LE;
+  auto file = llvm::object::ELFFile<Elf>::create({elf.data(), elf.size()});
   if (!file)
     return file.takeError();
   auto sections = file->sections();
   if (!sections)
     return sections.takeError();
   for (const Elf::Shdr &section : *sections) {
-    if (section.sh_type != ELF::SHT_SYMTAB)
+    if (section.sh_type != llvm::ELF::SHT_SYMTAB)
       continue;
     auto symbols = file->symbols(&section);
     auto names = file->getStringTableForSymtab(section);
@@ -206,11 +206,11 @@ Expected<MutableArrayRef<char>> sparsec::findLaunchInfo(MutableArrayRef<char> el
       // Section addresses are zero in cubins and relocatable objects: the value is the offset in the section.
       uint64_t offset = (*home)->sh_offset + symbol.st_value;
       if (offset > elf.size() || symbol.st_size > elf.size() - offset)
-        return createStringError("the symbol " SPARSEC_LAUNCH_INFO_SYMBOL " lies outside the image");
+        return llvm::createStringError("the symbol " SPARSEC_LAUNCH_INFO_SYMBOL " lies outside the image");
       return elf.slice(offset, symbol.st_size);
     }
   }
-  return createStringError("the image has no symbol " SPARSEC_LAUNCH_INFO_SYMBOL);
+  return llvm::createStringError("the image has no symbol " SPARSEC_LAUNCH_INFO_SYMBOL);
 }
 
 void sparsec::setResources(MutableArrayRef<char> launchInfo, ArrayRef<KernelResources> resources) {
@@ -230,23 +230,23 @@ void sparsec::setResources(MutableArrayRef<char> launchInfo, ArrayRef<KernelReso
 static void setChecksum(MutableArrayRef<char> launchInfo) {
   auto &header = *reinterpret_cast<sparsec_launch_info_t *>(launchInfo.data());
   header.checksum = 0;
-  header.checksum = crc32(arrayRefFromStringRef(StringRef(launchInfo.data(), launchInfo.size())));
+  header.checksum = llvm::crc32(llvm::arrayRefFromStringRef(StringRef(launchInfo.data(), launchInfo.size())));
 }
 
-Error sparsec::sealElf(MutableArrayRef<char> elf) {
+llvm::Error sparsec::sealElf(MutableArrayRef<char> elf) {
   auto launchInfo = findLaunchInfo(elf);
   if (!launchInfo)
     return launchInfo.takeError();
   auto &header = *reinterpret_cast<sparsec_launch_info_t *>(launchInfo->data());
   header.checksum = header.image_checksum = 0;
-  header.image_checksum = crc32(arrayRefFromStringRef(StringRef(elf.data(), elf.size())));
+  header.image_checksum = llvm::crc32(llvm::arrayRefFromStringRef(StringRef(elf.data(), elf.size())));
   setChecksum(*launchInfo);
-  return Error::success();
+  return llvm::Error::success();
 }
 
 void sparsec::sealPtx(StringRef ptx, MutableArrayRef<char> launchInfo) {
   auto &header = *reinterpret_cast<sparsec_launch_info_t *>(launchInfo.data());
   constexpr uint8_t terminator[] = {0};
-  header.image_checksum = crc32(crc32(arrayRefFromStringRef(ptx)), terminator);
+  header.image_checksum = llvm::crc32(llvm::crc32(llvm::arrayRefFromStringRef(ptx)), terminator);
   setChecksum(launchInfo);
 }

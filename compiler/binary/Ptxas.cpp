@@ -12,7 +12,7 @@
 #include "llvm/Support/Process.h"
 #include "llvm/Support/Program.h"
 
-using namespace llvm;
+using namespace mlir;
 using namespace sparsec;
 
 //===----------------------------------------------------------------------===//
@@ -20,8 +20,8 @@ using namespace sparsec;
 //===----------------------------------------------------------------------===//
 
 static std::string joinPath(StringRef folder, const Twine &rest) {
-  SmallString<128> path(folder);
-  sys::path::append(path, rest);
+  llvm::SmallString<128> path(folder);
+  llvm::sys::path::append(path, rest);
   return path.str().str();
 }
 
@@ -29,42 +29,43 @@ static std::string joinPath(StringRef folder, const Twine &rest) {
 static std::vector<std::string> getFoldersAfterPath() {
   std::vector<std::string> folders;
   for (const char *variable : {"CUDA_HOME", "CUDA_PATH"})
-    if (auto toolkit = sys::Process::GetEnv(variable))
+    if (auto toolkit = llvm::sys::Process::GetEnv(variable))
       folders.push_back(joinPath(*toolkit, "bin"));
   folders.push_back("/usr/local/cuda/bin");
 
   // The wheel nvidia-cuda-nvcc, whose folder has changed its name between major versions of CUDA.
-  if (auto environment = sys::Process::GetEnv("VIRTUAL_ENV")) {
+  if (auto environment = llvm::sys::Process::GetEnv("VIRTUAL_ENV")) {
     std::error_code end;
-    for (sys::fs::directory_iterator python(joinPath(*environment, "lib"), end), last; !end && python != last;
+    for (llvm::sys::fs::directory_iterator python(joinPath(*environment, "lib"), end), last; !end && python != last;
          python.increment(end))
       for (const char *package : {"cu13", "cuda_nvcc"})
-        folders.push_back(joinPath(python->path(), Twine("site-packages/nvidia/") + package + "/bin"));
+        folders.push_back(joinPath(python->path(), llvm::Twine("site-packages/nvidia/") + package + "/bin"));
   }
   return folders;
 }
 
-Expected<std::string> sparsec::findPtxas(StringRef requested, StringRef programFolder) {
-  auto findNamed = [](StringRef name, StringRef source) -> Expected<std::string> {
-    auto program = sys::findProgramByName(name);
-    if (program && sys::fs::can_execute(*program))
+llvm::Expected<std::string> sparsec::findPtxas(StringRef requested, StringRef programFolder) {
+  auto findNamed = [](StringRef name, StringRef source) -> llvm::Expected<std::string> {
+    auto program = llvm::sys::findProgramByName(name);
+    if (program && llvm::sys::fs::can_execute(*program))
       return *program;
-    return createStringError(source + " names '" + name + "', which is not a program");
+    return llvm::createStringError(source + " names '" + name + "', which is not a program");
   };
   if (!requested.empty())
     return findNamed(requested, "option ptxas");
-  if (auto named = sys::Process::GetEnv("SPARSEC_PTXAS"); named && !named->empty())
+  if (auto named = llvm::sys::Process::GetEnv("SPARSEC_PTXAS"); named && !named->empty())
     return findNamed(*named, "environment variable SPARSEC_PTXAS");
 
-  if (auto program = sys::findProgramByName("ptxas", {joinPath(programFolder, "../lib/sparsec")}))
+  if (auto program = llvm::sys::findProgramByName("ptxas", {joinPath(programFolder, "../lib/sparsec")}))
     return *program;
-  if (auto program = sys::findProgramByName("ptxas"))
+  if (auto program = llvm::sys::findProgramByName("ptxas"))
     return *program;
   for (const std::string &folder : getFoldersAfterPath())
-    if (auto program = sys::findProgramByName("ptxas", {folder}))
+    if (auto program = llvm::sys::findProgramByName("ptxas", {folder}))
       return *program;
-  return createStringError("cannot find ptxas, the assembler of the CUDA toolkit: install the toolkit 12.8 or newer or "
-                           "the Python package nvidia-cuda-nvcc, or name the program with --ptxas or SPARSEC_PTXAS");
+  return llvm::createStringError(
+      "cannot find ptxas, the assembler of the CUDA toolkit: install the toolkit 12.8 or newer or "
+      "the Python package nvidia-cuda-nvcc, or name the program with --ptxas or SPARSEC_PTXAS");
 }
 
 //===----------------------------------------------------------------------===//
@@ -118,7 +119,7 @@ static StringRef findKernelAt(StringRef ptx, unsigned line) {
 static StringRef findKernel(StringRef line, StringRef ptx) {
   if (line.contains("function '"))
     return getQuotedAfter(line, "function '");
-  auto isOfName = [](char c) { return isAlnum(c) || c == '_' || c == '$'; };
+  auto isOfName = [](char c) { return llvm::isAlnum(c) || c == '_' || c == '$'; };
   if (StringRef rest = line.split(" in function ").second; !rest.empty())
     return rest.take_while(isOfName);
   unsigned number = 0;
@@ -159,30 +160,30 @@ PtxasReport sparsec::parsePtxasReport(StringRef log, StringRef ptx) {
 // How it runs
 //===----------------------------------------------------------------------===//
 
-static Expected<std::string> readFile(StringRef path) {
-  auto file = MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
+static llvm::Expected<std::string> readFile(StringRef path) {
+  auto file = llvm::MemoryBuffer::getFile(path, /*IsText=*/false, /*RequiresNullTerminator=*/false);
   if (!file)
     return createFileError(path, file.getError());
   return (*file)->getBuffer().str();
 }
 
-Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
-  SmallString<128> folder;
-  if (std::error_code error = sys::fs::createUniqueDirectory("sparsec", folder))
-    return createStringError("cannot make a temporary folder: " + error.message());
+llvm::Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
+  llvm::SmallString<128> folder;
+  if (std::error_code error = llvm::sys::fs::createUniqueDirectory("sparsec", folder))
+    return llvm::createStringError("cannot make a temporary folder: " + error.message());
   std::string ptxPath = joinPath(folder, "kernel.ptx"), cubinPath = joinPath(folder, "kernel.cubin");
   std::string logPath = joinPath(folder, "ptxas.log");
   bool keepPtx = false;
   llvm::scope_exit cleanUp([&] {
     // A file that cannot be removed does no harm.
-    (void)sys::fs::remove(cubinPath);
-    (void)sys::fs::remove(logPath);
+    (void)llvm::sys::fs::remove(cubinPath);
+    (void)llvm::sys::fs::remove(logPath);
     if (!keepPtx) {
-      (void)sys::fs::remove(ptxPath);
-      (void)sys::fs::remove(folder);
+      (void)llvm::sys::fs::remove(ptxPath);
+      (void)llvm::sys::fs::remove(folder);
     }
   });
-  if (Error error = writeFile(ptxPath, job.ptx))
+  if (llvm::Error error = writeFile(ptxPath, job.ptx))
     return error;
 
   std::string arch = "-arch=" + job.chip;
@@ -190,19 +191,19 @@ Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
   auto fail = [&](const Twine &message) {
     keepPtx = true;
     std::string reproducer;
-    raw_string_ostream stream(reproducer);
+    llvm::raw_string_ostream stream(reproducer);
     for (StringRef argument : ArrayRef(command).drop_back())
-      sys::printArg(stream << ' ', argument, /*Quote=*/false);
-    return createStringError(message + "\nto reproduce:" + reproducer + " kernel.cubin");
+      llvm::sys::printArg(stream << ' ', argument, /*Quote=*/false);
+    return llvm::createStringError(message + "\nto reproduce:" + reproducer + " kernel.cubin");
   };
 
   std::string launchError;
   std::optional<StringRef> redirects[] = {StringRef(""), StringRef(logPath), StringRef(logPath)};
-  int exitCode = sys::ExecuteAndWait(job.program, command, /*Env=*/std::nullopt, redirects, /*SecondsToWait=*/0,
-                                     /*MemoryLimit=*/0, &launchError);
-  Expected<std::string> log = readFile(logPath);
+  int exitCode = llvm::sys::ExecuteAndWait(job.program, command, /*Env=*/std::nullopt, redirects, /*SecondsToWait=*/0,
+                                           /*MemoryLimit=*/0, &launchError);
+  llvm::Expected<std::string> log = readFile(logPath);
   if (!log)
-    consumeError(log.takeError());
+    llvm::consumeError(log.takeError());
   std::string text = log ? StringRef(*log).trim().str() : "";
   PtxasReport report = parsePtxasReport(text, job.ptx);
   if (exitCode != 0 && report.isRefused)
@@ -210,8 +211,8 @@ Expected<PtxasResult> sparsec::runPtxas(const PtxasJob &job) {
   if (exitCode != 0)
     return fail("ptxas failed: " + (launchError.empty() ? "exit code " + std::to_string(exitCode) : launchError) +
                 (text.empty() ? "" : "\n" + text));
-  Expected<std::string> cubin = readFile(cubinPath);
+  llvm::Expected<std::string> cubin = readFile(cubinPath);
   if (!cubin)
-    return fail("ptxas wrote no cubin: " + toString(cubin.takeError()));
+    return fail("ptxas wrote no cubin: " + llvm::toString(cubin.takeError()));
   return PtxasResult{std::move(*cubin), std::move(report.kernels), std::move(report.problems)};
 }

@@ -4,16 +4,16 @@
 
 #include "llvm/Support/raw_ostream.h"
 
-using namespace llvm;
+using namespace mlir;
 
-Error sparsec::writeFile(StringRef path, StringRef contents) {
+llvm::Error sparsec::writeFile(StringRef path, StringRef contents) {
   std::error_code error;
-  raw_fd_ostream file(path, error);
+  llvm::raw_fd_ostream file(path, error);
   if (!error) {
     file << contents;
     file.close();
     error = file.error();
     file.clear_error();
   }
-  return error ? createFileError(path, error) : Error::success();
+  return error ? createFileError(path, error) : llvm::Error::success();
 }

@@ -14,7 +14,6 @@ using Values = KernelBuilder::Values;
 
 static constexpr double ln2 = 0.6931471805599453;
 /// The widest store.
-static constexpr int64_t vectorBytes = 16;
 
 Value sparsec::isNotEmpty(KernelBuilder &b, Value l) {
   return arith::CmpFOp::create(b, arith::CmpFPredicate::UNE, l, b.f32(0));

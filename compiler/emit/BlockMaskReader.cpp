@@ -17,7 +17,7 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-constexpr int64_t warps = 4;
+constexpr int64_t readerWarps = 4;
 /// Blocks of a lane whose states are on their way at once.
 constexpr int64_t blocksOfLane = 4;
 
@@ -47,7 +47,7 @@ private:
 } // namespace
 
 void BlockMaskReaderEmitter::emit() {
-  Value list = b.add(b.mul(ptx::blockIndex(b), warps), warp);
+  Value list = b.add(b.mul(ptx::blockIndex(b), readerWarps), warp);
   b.ifThen(b.less(list, context.parameters.get(ParameterKind::tile_rows)), [&] { writeLists(list); });
 }
 
@@ -92,6 +92,6 @@ Values BlockMaskReaderEmitter::appendRound(Value list, Value state, Value block,
 }
 
 void sparsec::emitBlockMaskReader(ProgramOp program) {
-  emitAuxiliary(program, {AuxiliaryKind::block_mask_reader, "_block_mask", warps, /*listsPerCta=*/warps, 0},
+  emitAuxiliary(program, {AuxiliaryKind::block_mask_reader, "_block_mask", readerWarps, /*listsPerCta=*/readerWarps, 0},
                 [](AttentionContext &context) { BlockMaskReaderEmitter(context).emit(); });
 }

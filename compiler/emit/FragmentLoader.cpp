@@ -9,7 +9,7 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t fragmentRows = 16, fragmentDepth = 16, vectorBytes = 16;
+static constexpr int64_t fragmentRows = 16, fragmentDepth = 16;
 
 FragmentLoader::FragmentLoader(KernelBuilder &b, LoadFragmentOp op, Ring &ring, Value slot, Value firstRow,
                                Value firstColumn, Value threadInGroup, int64_t groupRows)

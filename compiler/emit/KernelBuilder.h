@@ -17,6 +17,9 @@ namespace sparsec {
 /// Address spaces of NVPTX pointers.
 enum class AddressSpace : unsigned { generic = 0, global = 1, shared = 3, sharedCluster = 7 };
 
+/// What a thread loads or stores at most by one instruction; rows of matrices in shared memory move in such vectors.
+inline constexpr int64_t vectorBytes = 16;
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using mlir::ImplicitLocOpBuilder::ImplicitLocOpBuilder;

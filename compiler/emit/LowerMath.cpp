@@ -45,8 +45,8 @@ namespace sparsec {
 } // namespace sparsec
 
 static constexpr float infinity = std::numeric_limits<float>::infinity();
-static constexpr float ln2 = 0x1.62e430p-1f, ln2Low = -0x1.05c610p-29f;    // ln 2 in two parts
-static constexpr float log2e = 0x1.715476p+0f, log2eLow = 0x1.4ae0c0p-26f; // log2(e) in two parts
+static constexpr float ln2 = 0x1.62e430p-1f, ln2Low = -0x1.05c610p-29f;        // ln 2 in two parts
+static constexpr float log2eHigh = 0x1.715476p+0f, log2eLow = 0x1.4ae0c0p-26f; // log2(e) in two parts
 /// Adding and subtracting 1.5 * 2^23 rounds a small f32 to the nearest integer, ties to even; in between, the low bits
 /// of the sum hold that integer.
 static constexpr float roundingShift = 0x1.8p23f;
@@ -69,7 +69,7 @@ public:
   Value tanh(Value x);
   Value fastTanh(Value x);
   Value log(Value x) { return logarithm(x, 1); }
-  Value log2(Value x) { return logarithm(x, log2e); }
+  Value log2(Value x) { return logarithm(x, log2eHigh); }
   Value log1p(Value x);
   Value sqrt(Value x) { return intrinsic("llvm.nvvm.sqrt.approx.f", x); }
   Value rsqrt(Value x) { return intrinsic("llvm.nvvm.rsqrt.approx.f", x); }
@@ -140,8 +140,8 @@ Value Approximation::intrinsic(StringRef name, Value x) {
 Value Approximation::exp(Value x) {
   // Beyond these bounds the result is infinite or zero; inside them the product has no overflow.
   Value bounded = atMost(atLeast(x, -105), 89);
-  Value product = mul(bounded, constant(log2e));
-  Value lost = fma(bounded, constant(log2e), arith::NegFOp::create(b, product));
+  Value product = mul(bounded, constant(log2eHigh));
+  Value lost = fma(bounded, constant(log2eHigh), arith::NegFOp::create(b, product));
   lost = fma(bounded, constant(log2eLow), lost);
   Value power = exp2(product);
   Value corrected = fma(power, mul(lost, constant(ln2)), power);
@@ -152,7 +152,7 @@ Value Approximation::exp(Value x) {
 /// expm1 for -18 <= x <= 89: with x = n ln 2 + r, expm1(x) = 2^n expm1(r) + (2^n - 1). Computed with 2^(n-1), which is
 /// finite for the largest n.
 Value Approximation::expm1Inside(Value x) {
-  Value shifted = scaleAndShift(x, log2e, roundingShift);
+  Value shifted = scaleAndShift(x, log2eHigh, roundingShift);
   Value n = sub(shifted, constant(roundingShift));
   Value r = fma(n, constant(-ln2), x);
   r = fma(n, constant(-ln2Low), r);

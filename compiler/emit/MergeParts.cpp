@@ -24,9 +24,9 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-constexpr int64_t warps = 8;
+constexpr int64_t mergeWarps = 8;
 /// A thread stores a column.
-constexpr int64_t mostColumns = warps * warpLanes;
+constexpr int64_t mostColumns = mergeWarps * warpLanes;
 
 class PartMerge {
 public:
@@ -117,7 +117,7 @@ PartMerge::Sum PartMerge::sumParts() {
 /// The sums of the warp's parts, for the columns of the lane. A part without keys has written no output.
 Values PartMerge::outputOfWarp(Value m) {
   Values zero(columns(), b.f32(0));
-  return b.forLoop(warp, parts, b.i32(warps), zero, [&](Value number, ValueRange carried) {
+  return b.forLoop(warp, parts, b.i32(mergeWarps), zero, [&](Value number, ValueRange carried) {
     Sum ofPart = loadSum(number);
     Value weight = ptx::exp2(b, b.subF(ofPart.m, m)), output = part(number).output, counts = isNotEmpty(b, ofPart.l);
     Values sums;
@@ -139,7 +139,7 @@ Value PartMerge::overWarps(ValueRange output) {
   }
   ptx::barrierCta(b);
   Value column = b.minimum(context.thread, b.i32(width - 1)), sum = b.f32(0);
-  for (int64_t i = 0; i < warps; ++i)
+  for (int64_t i = 0; i < mergeWarps; ++i)
     sum = b.addF(sum, b.load(b.getF32Type(), sharedElement(b.add(column, i * width))));
   return sum;
 }
@@ -169,7 +169,8 @@ static bool hasDependentLaunch(ProgramOp program) {
 
 void sparsec::emitPartMerge(ProgramOp program) {
   const bool isDependent = hasDependentLaunch(program);
-  SideKernelShape shape = {"_merge", warps, /*tilesOfCta=*/1, /*tileM=*/1, mostColumns, warps * mostColumns * 4};
+  SideKernelShape shape = {"_merge",    mergeWarps,  /*tilesOfCta=*/1,
+                           /*tileM=*/1, mostColumns, mergeWarps * mostColumns * 4};
   LLVM::LLVMFuncOp function =
       emitBeside(program, shape, [&](AttentionContext &context) { PartMerge(context, isDependent).emit(); });
   auto unit = UnitAttr::get(program.getContext());

@@ -18,7 +18,7 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-constexpr int64_t warps = 16, lanes = warpLanes;
+constexpr int64_t builderWarps = 16, lanes = warpLanes;
 
 /// The bits that a lane has seen of a block, and those that follow for all lanes.
 enum Seen : int64_t { nothing = 0, visible = 1, hidden = 2, both = 3 };
@@ -62,13 +62,14 @@ void PatternBuilderEmitter::emit() {
   QueryTile tile = tileOf(list);
   KeyBlocks reachable = context.reachableBlocks(tile);
   Value zero = b.i32(0);
-  Values counts = b.forLoop(reachable.begin, reachable.end, b.i32(warps), {zero, zero}, [&](Value first, ValueRange s) {
-    Value block = b.add(first, warp);
-    Value seen = b.ifThenElse(
-        b.less(block, reachable.end), b.i32Type(), [&] { return Values{seenOf(tile, block)}; },
-        [&] { return Values{b.i32(nothing)}; })[0];
-    return appendRound(list, seen, block, s);
-  });
+  Values counts =
+      b.forLoop(reachable.begin, reachable.end, b.i32(builderWarps), {zero, zero}, [&](Value first, ValueRange s) {
+        Value block = b.add(first, warp);
+        Value seen = b.ifThenElse(
+            b.less(block, reachable.end), b.i32Type(), [&] { return Values{seenOf(tile, block)}; },
+            [&] { return Values{b.i32(nothing)}; })[0];
+        return appendRound(list, seen, block, s);
+      });
   lists.storeCounts(list, counts, b.equal(context.thread, 0));
 }
 
@@ -103,7 +104,7 @@ Values PatternBuilderEmitter::appendRound(Value list, Value seen, Value block, V
            [&] { LLVM::StoreOp::create(b, seen, b.elementPointer(context.sharedMemory, b.i32Type(), warp)); });
   ptx::barrierCta(b);
   Values positions(counts), next(counts);
-  for (int64_t other = 0; other < warps; ++other) {
+  for (int64_t other = 0; other < builderWarps; ++other) {
     Value state = b.load(b.i32Type(), stateSlot(other));
     Value isBefore = b.less(b.i32(other), warp);
     for (ListKind kind : listKinds) {
@@ -127,12 +128,13 @@ bool sparsec::hasPatternBuilder(ProgramOp program) {
 }
 
 void sparsec::emitPatternBuilder(ProgramOp program) {
-  emitAuxiliary(program,
-                {AuxiliaryKind::pattern_builder, "_pattern", warps, /*listsPerCta=*/1, /*sharedMemory=*/4 * warps},
-                [](AttentionContext &context) {
-                  // Positions differ from sequence to sequence: the lists have what the mask alone leaves.
-                  if (context.hasSequences)
-                    context.windowLeft = context.windowRight = -1;
-                  PatternBuilderEmitter(context).emit();
-                });
+  emitAuxiliary(
+      program,
+      {AuxiliaryKind::pattern_builder, "_pattern", builderWarps, /*listsPerCta=*/1, /*sharedMemory=*/4 * builderWarps},
+      [](AttentionContext &context) {
+        // Positions differ from sequence to sequence: the lists have what the mask alone leaves.
+        if (context.hasSequences)
+          context.windowLeft = context.windowRight = -1;
+        PatternBuilderEmitter(context).emit();
+      });
 }

@@ -121,7 +121,6 @@ public:
   void emit();
 
 private:
-  static constexpr int64_t vectorBytes = 16;
   void clearPart(int64_t part);
 
   KernelBuilder &b;

@@ -17,7 +17,7 @@ namespace sparsec {
 struct Swizzle {
   int64_t vectors;
 
-  static Swizzle ofRow(int64_t bytes) { return {bytes / 16}; }
+  static Swizzle ofRow(int64_t bytes) { return {bytes / vectorBytes}; }
 
   mlir::Value key(KernelBuilder &b, mlir::Value row) const {
     return vectors == 8 ? b.bitAnd(row, 7) : b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / vectors)), vectors - 1);

@@ -19,7 +19,7 @@ static constexpr int64_t mostResident = 128;
 static constexpr int64_t loadedQueries = 10;
 // Addresses, positions and the state of the softmax; with one role the addresses of copies too. Kernels without regions
 // have spilled with 24 of them.
-static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leastOtherRegisters = 24;
+static constexpr int64_t otherRegisters = 32, otherRegistersOfOneRole = 36, leastOtherRegistersOfAttention = 24;
 // The registers that regions take, where they need any (see AttentionDescription).
 static constexpr int64_t registersOfRegions = 40;
 
@@ -61,7 +61,7 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const AttentionDes
   // Sums and scores, and the probabilities as pairs.
   int64_t needed = elements(problem.valueColumns()) + elements(schedule.tileN) + elements(schedule.tileN) / 2;
   if (origin == Origin::HandWritten)
-    return needed + leastOtherRegisters;
+    return needed + leastOtherRegistersOfAttention;
   needed += hasProducer(schedule) ? otherRegisters : otherRegistersOfOneRole;
   // Queries as pairs, where the instruction cannot read them from shared memory: all, or those of two instructions.
   if (!info.a.contains(Place::SharedMemory))

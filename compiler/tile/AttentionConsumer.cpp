@@ -14,8 +14,6 @@ using namespace sparsec;
 
 namespace {
 
-constexpr int64_t rowsOfWarpgroup = 64;
-
 class AttentionConsumer : public AttentionRole {
 public:
   AttentionConsumer(ImplicitLocOpBuilder &b, AttentionParts &parts) : AttentionRole(b, parts, rowsOfWarpgroup) {}

@@ -55,6 +55,9 @@ void walkTiles(
 llvm::SmallVector<mlir::Value> carryIf(mlir::ImplicitLocOpBuilder &b, mlir::Value condition, mlir::ValueRange carried,
                                        mlir::function_ref<llvm::SmallVector<mlir::Value>()> body);
 
+/// The rows of a tile that a warpgroup multiplies (PTX ISA, "wgmma.mma_async": m64).
+inline constexpr int64_t rowsOfWarpgroup = 64;
+
 /// A group of the role that multiplies, and the first row and column of its part of the tile.
 struct GroupPart {
   mlir::Value group, row, column;

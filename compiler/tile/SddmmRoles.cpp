@@ -18,7 +18,6 @@ using namespace sparsec;
 
 namespace {
 
-constexpr int64_t rowsOfGroup = 64;      // of a warpgroup
 constexpr int64_t bytesOfPanelRow = 128; // of a buffer, whose elements have 2 bytes
 
 class SddmmRoles : public SddmmParts {
@@ -49,7 +48,7 @@ private:
 
   int64_t groupsOfTile() { return int64_t(schedule.getCluster()) * schedule.getConsumersN(); }
   Value rowOf(ImplicitLocOpBuilder &b, Value group) {
-    return multiply(b, divide(b, group, schedule.getConsumersN()), rowsOfGroup);
+    return multiply(b, divide(b, group, schedule.getConsumersN()), rowsOfWarpgroup);
   }
   Value columnOf(ImplicitLocOpBuilder &b, Value group) { return remainder(b, group, schedule.getConsumersN()); }
 
@@ -155,7 +154,7 @@ void SddmmRoles::copyBlocks(ImplicitLocOpBuilder &b, Range blocks, int64_t group
 
 void SddmmRoles::buildConsumer(ImplicitLocOpBuilder &b) {
   Value group = GroupOp::create(b);
-  viewOfA = viewOfLeft(b, rowOf(b, group), rowsOfGroup);
+  viewOfA = viewOfLeft(b, rowOf(b, group), rowsOfWarpgroup);
   Value column = multiply(b, columnOf(b, group), columnsOfGroup());
   int64_t half = columnsOfGroup() / 2;
   viewsOfB[0] = viewOfRight(b, column, columnsOfGroup(), "b");
@@ -177,7 +176,7 @@ void SddmmRoles::buildConsumer(ImplicitLocOpBuilder &b) {
 }
 
 Value SddmmRoles::buildConsumerTile(ImplicitLocOpBuilder &b, const SharedTile &tile, int64_t columns, Value cursor) {
-  auto sumType = AccumulatorType::get(b.getContext(), rowsOfGroup, columns);
+  auto sumType = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columns);
   // The last wait belongs to the branch that has products in flight (see SpmmRoles.cpp).
   Value hasDepth = arith::CmpIOp::create(b, arith::CmpIPredicate::sgt, depthOf(b), i32(b, 0));
   auto branch = scf::IfOp::create(b, TypeRange{sumType, cursor.getType()}, hasDepth, /*withElseRegion=*/true);
@@ -194,7 +193,7 @@ Value SddmmRoles::buildConsumerTile(ImplicitLocOpBuilder &b, const SharedTile &t
 
 /// Gives the sum and the cursor after the steps of K.
 SmallVector<Value> SddmmRoles::multiplyTile(ImplicitLocOpBuilder &b, int64_t columns, Value begin) {
-  auto pending = PendingType::get(b.getContext(), rowsOfGroup, columns);
+  auto pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columns);
   Value viewOfB = viewsOfB[columns == columnsOfGroup() ? 0 : 1];
   Value zero = ZeroOp::create(b, pending);
   auto step = [&](Value k, ValueRange carried) -> SmallVector<Value> {
@@ -207,7 +206,7 @@ SmallVector<Value> SddmmRoles::multiplyTile(ImplicitLocOpBuilder &b, int64_t col
     return {inFlight, cursor, NextOp::create(b, ring, cursor)};
   };
   SmallVector<Value> results = walkDepth(b, {zero, begin, begin}, step);
-  auto sumType = AccumulatorType::get(b.getContext(), rowsOfGroup, columns);
+  auto sumType = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columns);
   Value sum = AwaitOp::create(b, sumType, results[0], /*outstanding=*/0);
   ReleaseOp::create(b, ring, results[1], /*condition=*/Value());
   return {sum, results[2]};

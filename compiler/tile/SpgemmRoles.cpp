@@ -14,8 +14,6 @@ using namespace sparsec;
 
 namespace {
 
-constexpr int64_t rowsOfGroup = 64; // of a warpgroup
-
 class SpgemmRoles : public SpgemmParts {
 public:
   using SpgemmParts::SpgemmParts;
@@ -34,8 +32,8 @@ private:
   int64_t depthOf(int64_t step) {
     return std::min<int64_t>(schedule.getTileK(), left.getBlockColumns() - step * schedule.getTileK());
   }
-  Type sumType() { return AccumulatorType::get(kernel.getContext(), rowsOfGroup, columns()); }
-  Type pendingType() { return PendingType::get(kernel.getContext(), rowsOfGroup, columns()); }
+  Type sumType() { return AccumulatorType::get(kernel.getContext(), rowsOfWarpgroup, columns()); }
+  Type pendingType() { return PendingType::get(kernel.getContext(), rowsOfWarpgroup, columns()); }
 
   Value viewOfA, viewOfB; // of a consumer
 };
@@ -95,8 +93,8 @@ Value SpgemmRoles::copyPair(ImplicitLocOpBuilder &b, const Tile &tile, const Pai
 void SpgemmRoles::buildConsumer(ImplicitLocOpBuilder &b) {
   MLIRContext *context = b.getContext();
   int64_t depth = schedule.getTileK();
-  Value row = multiply(b, GroupOp::create(b), rowsOfGroup);
-  viewOfA = named(ViewOp::create(b, ViewType::get(context, rowsOfGroup, depth, elementType(), Major::k), ring, row,
+  Value row = multiply(b, GroupOp::create(b), rowsOfWarpgroup);
+  viewOfA = named(ViewOp::create(b, ViewType::get(context, rowsOfWarpgroup, depth, elementType(), Major::k), ring, row,
                                  /*column=*/Value(), /*index=*/0),
                   "a");
   viewOfB = named(ViewOp::create(b, ViewType::get(context, depth, columns(), elementType(), Major::mn), ring,
@@ -150,7 +148,7 @@ SmallVector<Value> SpgemmRoles::multiplyPairs(ImplicitLocOpBuilder &b, const Til
 /// The group is read anew: kept from tile to tile it would take registers that the accumulators need.
 void SpgemmRoles::storeRows(ImplicitLocOpBuilder &b, const Tile &tile, Value sum) {
   Value group = GroupOp::create(b);
-  storeTile(b, tile, {group, multiply(b, group, rowsOfGroup), /*column=*/i32(b, 0)}, sum);
+  storeTile(b, tile, {group, multiply(b, group, rowsOfWarpgroup), /*column=*/i32(b, 0)}, sum);
 }
 
 } // namespace

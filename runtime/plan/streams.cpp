@@ -11,7 +11,7 @@ namespace sparsec::runtime {
 
 namespace {
 
-constexpr uint32_t noColumn = UINT32_MAX;
+constexpr uint32_t noColumnYet = UINT32_MAX;
 
 /// The numbers that follow from the place of a block row in a window.
 struct Place {
@@ -113,7 +113,7 @@ int64_t StreamBuilder::addStages(const std::vector<PlacedBlock> &blocks) {
   resizeStages(first + mostStages(input, int64_t(blocks.size())));
   int32_t *const firstColumn = streams.stageColumns.data() + first * input.stageColumns;
   int64_t columns = 0, inStage = input.stageColumns - 1, words = (first - 1) * input.consumers;
-  uint32_t last = noColumn;
+  uint32_t last = noColumnYet;
   for (const PlacedBlock &each : blocks) {
     const int64_t isNew = each.column != last;
     last = each.column;
@@ -135,7 +135,7 @@ int64_t StreamBuilder::addAdjacentStages(const std::vector<PlacedBlock> &blocks)
   const int64_t first = streams.stageOffsets.back();
   resizeStages(first + mostStages(input, int64_t(blocks.size())));
   int64_t columns = 0, stage = first - 1;
-  uint32_t last = noColumn;
+  uint32_t last = noColumnYet;
   for (const PlacedBlock &each : blocks) {
     const uint32_t number = uint32_t(each.column / input.stageColumns);
     if (std::exchange(last, number) != number) {
@@ -171,7 +171,7 @@ int64_t StreamBuilder::addChunks() {
 }
 
 void StreamBuilder::addBlocks(const std::vector<PlacedBlock> &blocks) {
-  uint32_t lastColumn = noColumn, lastProduct = 0;
+  uint32_t lastColumn = noColumnYet, lastProduct = 0;
   for (const PlacedBlock &each : blocks) {
     const Place &place = places[each.place];
     // The blocks of a product follow each other.

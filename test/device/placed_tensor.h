@@ -8,6 +8,9 @@
 
 namespace sparsec::device_test {
 
+/// The least multiple of the unit that is not below the number.
+inline int64_t roundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
+
 /// How tensors lie in memory.
 enum class Placement {
   Tight,      ///< rows follow one another

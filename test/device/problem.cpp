@@ -18,11 +18,9 @@ using namespace harness;
 namespace {
 
 // Seeds of the random streams.
-enum : uint64_t { patternSeed = 1, valueSeed = 2, denseSeed = 3, orderSeed = 4 };
+enum : uint64_t { patternSeed = 1, matrixSeed = 2, denseSeed = 3, orderSeed = 4 };
 
 BlockPattern filePattern;
-
-int64_t roundUp(int64_t value, int64_t unit) { return (value + unit - 1) / unit * unit; }
 
 /// Shuffles the columns of every row (Fisher and Yates).
 void shuffleColumns(BlockPattern &pattern) {
@@ -89,7 +87,7 @@ void fillValues(Problem &problem) {
           // Elements of edge blocks beyond the matrix do not count.
           bool counts = row < problem.shape.rows && column < problem.shape.depth;
           storeElement(problem.dtype, problem.values.data(), p * blockSize + e,
-                       counts ? randomNormal(valueSeed, p * blockSize + e) : NAN);
+                       counts ? randomNormal(matrixSeed, p * blockSize + e) : NAN);
         }
   });
 }

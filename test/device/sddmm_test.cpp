@@ -17,7 +17,7 @@ using namespace harness;
 
 namespace {
 
-enum : uint64_t { leftSeed = 11, rightSeed = 12, extraSeed = 200 };
+enum : uint64_t { leftSeed = 11, rightSeed = 12, sddmmExtraSeed = 200 };
 
 /// M, N and K of the product; rows of A and B lie as the placement says.
 struct SampledShape {
@@ -171,8 +171,8 @@ void SampledArguments::placeExtra(size_t argument, const sparsec_operand_info_t 
   tensors.push_back(std::make_unique<PlacedTensor>(device, dtype, sizes, shape.placement, guardBytes));
   PlacedTensor &tensor = *tensors.back();
   for (int64_t i = 0; i < (sizes.empty() ? 1 : sizes[0]); ++i)
-    tensor.set(0, i,
-               sizes.empty() ? extraElement(extra, 0, 0) : roundToDtype(dtype, randomNormal(extraSeed + extra, i)));
+    tensor.set(
+        0, i, sizes.empty() ? extraElement(extra, 0, 0) : roundToDtype(dtype, randomNormal(sddmmExtraSeed + extra, i)));
   tensor.upload();
   arguments[argument] = tensor.view();
 }
@@ -185,14 +185,14 @@ double SampledArguments::extraElement(int extra, int64_t valueRow, int64_t colum
   switch (operandOf(kernel, extras[extra]).broadcast) {
   case SPARSEC_BROADCAST_PER_ROW: {
     int64_t m = blockRowOf(block) * record.blockRows + valueRow % record.blockRows;
-    return roundToDtype(dtype, randomNormal(extraSeed + extra, std::min(m, shape.rows - 1)));
+    return roundToDtype(dtype, randomNormal(sddmmExtraSeed + extra, std::min(m, shape.rows - 1)));
   }
   case SPARSEC_BROADCAST_PER_COLUMN: {
     int64_t n = pattern.colIdx[block] * record.blockColumns + column;
-    return roundToDtype(dtype, randomNormal(extraSeed + extra, std::min(n, shape.columns - 1)));
+    return roundToDtype(dtype, randomNormal(sddmmExtraSeed + extra, std::min(n, shape.columns - 1)));
   }
   case SPARSEC_BROADCAST_FULL:
-    return roundToDtype(dtype, randomNormal(extraSeed + extra, valueRow * record.blockColumns + column));
+    return roundToDtype(dtype, randomNormal(sddmmExtraSeed + extra, valueRow * record.blockColumns + column));
   default:
     return 0.5 + 0.25 * extra;
   }

@@ -15,7 +15,7 @@ using namespace harness;
 namespace {
 
 // Seeds of the random streams.
-enum : uint64_t { querySeed = 31, keySeed, valueSeed, sinkSeed, blockSeed };
+enum : uint64_t { sequenceQuerySeed = 31, sequenceKeySeed, sequenceValueSeed, sequenceSinkSeed, blockSeed };
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 /// Window of sequence_kernels.py.
@@ -24,8 +24,6 @@ constexpr int64_t windowLeft = 70, windowRight = 30;
 constexpr int64_t spareRows = 5, sparePages = 3;
 /// In the table where a sequence has no page.
 constexpr int32_t noPage = -7;
-
-int64_t roundUp(int64_t number, int64_t unit) { return (number + unit - 1) / unit * unit; }
 
 } // namespace
 
@@ -80,8 +78,8 @@ SequenceProblem::SequenceProblem(sparsec_device_t device, sparsec_kernel_t kerne
   for (size_t i = 0; i < views.size(); ++i)
     placeArgument(i);
   fillQueries();
-  fillKeys(*key, keySeed, record.headDimension);
-  fillKeys(*value, valueSeed, value->view().sizes[1]);
+  fillKeys(*key, sequenceKeySeed, record.headDimension);
+  fillKeys(*value, sequenceValueSeed, value->view().sizes[1]);
   fillSizes();
 }
 
@@ -145,7 +143,7 @@ void SequenceProblem::placeSinks(size_t number) {
   sinks = std::make_unique<PlacedTensor>(device, SPARSEC_DTYPE_F32, std::vector<int64_t>{shape.heads},
                                          Placement::Misaligned, guardBytes);
   for (int64_t head = 0; head < shape.heads; ++head)
-    sinks->set(0, head, 2 * randomNormal(sinkSeed, head));
+    sinks->set(0, head, 2 * randomNormal(sequenceSinkSeed, head));
   sinks->upload();
   views[number] = sinks->view();
 }
@@ -220,7 +218,7 @@ void SequenceProblem::fillQueries() {
       for (int64_t i = 0; i < sizes[sequence].queries; ++i) {
         const int64_t row = memoryRow(queryPlace(sequence, i), head, shape.heads, queryRows);
         for (int64_t d = 0; d < record.headDimension; ++d)
-          query->set(row, d, randomNormal(querySeed, row * record.headDimension + d));
+          query->set(row, d, randomNormal(sequenceQuerySeed, row * record.headDimension + d));
       }
   query->upload();
 }
@@ -260,8 +258,8 @@ void SequenceProblem::changeSizes(int round) {
   for (SequenceSize &size : sizes)
     size.keys = std::max<int64_t>(0, size.keys - 3 * round);
   fillQueries();
-  fillKeys(*key, keySeed, record.headDimension);
-  fillKeys(*value, valueSeed, value->view().sizes[1]);
+  fillKeys(*key, sequenceKeySeed, record.headDimension);
+  fillKeys(*value, sequenceValueSeed, value->view().sizes[1]);
   fillSizes();
 }
 

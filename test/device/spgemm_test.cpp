@@ -17,7 +17,7 @@ using namespace harness;
 
 namespace {
 
-constexpr uint64_t extraSeed = 300;
+constexpr uint64_t spgemmExtraSeed = 300;
 
 /// M, K and N of the product. Rows of a dense result are as the placement says.
 struct PairedShape {
@@ -224,7 +224,7 @@ Argument PairedArguments::placeExtra(const sparsec_operand_info_t &operand, cons
 /// Beyond M and N a vector gives its last element.
 double PairedArguments::extraElement(int extra, const Place &place) const {
   const auto dtype = static_cast<sparsec_dtype_t>(sparsec_kernel_argument(kernel, extras[extra])->dtype);
-  auto random = [&](int64_t index) { return roundToDtype(dtype, randomNormal(extraSeed + extra, index)); };
+  auto random = [&](int64_t index) { return roundToDtype(dtype, randomNormal(spgemmExtraSeed + extra, index)); };
   switch (operandOf(kernel, extras[extra]).broadcast) {
   case SPARSEC_BROADCAST_PER_ROW:
     return random(std::min(place.m, shape.rows - 1));

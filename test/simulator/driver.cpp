@@ -14,8 +14,6 @@ using namespace sparsec::simulator;
 
 namespace {
 
-SimulatedDevice &device() { return SimulatedDevice::get(); }
-
 /// There is one context, and it is always current.
 CUcontext theContext() { return reinterpret_cast<CUcontext>(&device()); }
 

@@ -13,8 +13,6 @@ namespace {
 using Graph = std::vector<Work>;
 using Event = std::chrono::steady_clock::time_point;
 
-SimulatedDevice &device() { return SimulatedDevice::get(); }
-
 } // namespace
 
 extern "C" {

@@ -128,8 +128,6 @@ void waitForPhase(Warp &warp, const Instruction &i, uint32_t mask) {
 // Fences
 //===----------------------------------------------------------------------===//
 
-void nothing(Warp &, const Instruction &, uint32_t) {}
-
 void fenceOfProxies(Warp &warp, const Instruction &, uint32_t mask) {
   forLanes(mask, [&](int lane) { ++warp.cta.proxyFences[warp.threadOf(lane)]; });
 }

@@ -26,7 +26,6 @@ void branchIndexed(Warp &warp, const Instruction &i, uint32_t mask) {
 }
 
 void leave(Warp &warp, const Instruction &, uint32_t mask) { warp.leave(mask); }
-void nothing(Warp &, const Instruction &, uint32_t) {}
 void trap(Warp &, const Instruction &, uint32_t) { throw SimulationError("executes trap"); }
 
 /// The arguments lie in the list as triples: from, to, bytes; the results behind them, in `count` triples.

@@ -13,7 +13,15 @@ namespace sparsec::simulator {
 
 namespace {
 
-enum Flag : uint32_t { towardsZero = 1, down = 2, up = 4, toInteger = 8, flushes = 16, saturates = 32, relu = 64 };
+enum Flag : uint32_t {
+  towardsZero = 1,
+  downwards = 2,
+  upwards = 4,
+  toInteger = 8,
+  flushes = 16,
+  saturates = 32,
+  relu = 64
+};
 
 bool isPair(Type type) {
   return type == Type::f16x2 || type == Type::bf16x2 || type == Type::e4m3x2 || type == Type::e5m2x2;
@@ -87,8 +95,8 @@ int64_t roundToInteger(float value, Type type, uint32_t flags) {
   if (std::isnan(value))
     return 0;
   const double rounded = flags & towardsZero ? std::trunc(double(value))
-                         : flags & down      ? std::floor(double(value))
-                         : flags & up        ? std::ceil(double(value))
+                         : flags & downwards ? std::floor(double(value))
+                         : flags & upwards   ? std::ceil(double(value))
                                              : std::nearbyint(double(value));
   const auto [least, most] = limitsOf(type);
   if (rounded <= least)
@@ -129,8 +137,8 @@ void floatToInteger(Warp &warp, const Instruction &i, uint32_t mask) {
 float roundInPlace(float value, uint32_t flags) {
   if (flags & toInteger)
     value = flags & towardsZero ? std::trunc(value)
-            : flags & down      ? std::floor(value)
-            : flags & up        ? std::ceil(value)
+            : flags & downwards ? std::floor(value)
+            : flags & upwards   ? std::ceil(value)
                                 : std::nearbyint(value);
   if (flags & saturates)
     value = value > 0 ? std::min(value, 1.0f) : 0.0f;
@@ -173,12 +181,12 @@ uint32_t takeFlags(Decoder &d) {
   uint32_t flags = 0;
   constexpr std::pair<std::string_view, uint32_t> names[] = {{"rn", 0},
                                                              {"rz", towardsZero},
-                                                             {"rm", down},
-                                                             {"rp", up},
+                                                             {"rm", downwards},
+                                                             {"rp", upwards},
                                                              {"rni", toInteger},
                                                              {"rzi", toInteger | towardsZero},
-                                                             {"rmi", toInteger | down},
-                                                             {"rpi", toInteger | up},
+                                                             {"rmi", toInteger | downwards},
+                                                             {"rpi", toInteger | upwards},
                                                              {"ftz", flushes},
                                                              {"sat", saturates},
                                                              {"relu", relu}};

@@ -309,8 +309,6 @@ bool decodeAtomic(Decoder &d, bool hasResult) {
   return true;
 }
 
-void nothing(Warp &, const Instruction &, uint32_t) {}
-
 } // namespace
 
 bool decodeMemory(Decoder &d) {

@@ -17,6 +17,8 @@ struct Instruction;
 
 /// Executes an instruction for the lanes of the mask.
 using Handler = void (*)(Warp &warp, const Instruction &instruction, uint32_t mask);
+/// For instructions that have no effect here.
+inline void nothing(Warp &, const Instruction &, uint32_t) {}
 
 /// A place in the register file, in units of one 32-bit word for each lane. Registers of 64 bits have two units,
 /// predicates are a mask in the first word of a unit. Negative places are constants of the program: ~place.

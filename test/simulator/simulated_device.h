@@ -69,6 +69,8 @@ private:
   CUresult error = CUDA_SUCCESS;
 };
 
+inline SimulatedDevice &device() { return SimulatedDevice::get(); }
+
 } // namespace sparsec::simulator
 
 #endif // SPARSEC_TEST_SIMULATOR_SIMULATED_DEVICE_H

@@ -12,26 +12,26 @@ using llvm::StringRef;
 
 namespace {
 
-struct Compilation {
+struct Check {
   sparsec_compile_code_t code;
   std::string diagnostics;
   bool says(StringRef text) const { return StringRef(diagnostics).contains(text); }
 };
 
-Compilation compile(const std::string &source) {
-  Compilation compilation;
+Check check(const std::string &source) {
+  Check result;
   sparsec_compile_options_t options;
   sparsec_compile_options_init(&options);
   options.emit = SPARSEC_EMIT_MLIR;
-  options.user_data = &compilation;
+  options.user_data = &result;
   options.diagnostic = [](void *user, sparsec_severity_t, const char *text) {
-    static_cast<Compilation *>(user)->diagnostics += text;
+    static_cast<Check *>(user)->diagnostics += text;
   };
-  sparsec_compile_result_t result = nullptr;
-  compilation.code = sparsec_compile(source.data(), source.size(), &options, &result);
-  if (result)
-    sparsec_compile_result_free(result);
-  return compilation;
+  sparsec_compile_result_t compiled = nullptr;
+  result.code = sparsec_compile(source.data(), source.size(), &options, &compiled);
+  if (compiled)
+    sparsec_compile_result_free(compiled);
+  return result;
 }
 
 std::string repeat(int64_t count, StringRef text) {
@@ -93,18 +93,17 @@ const Nesting nestings[] = {
 class Nested : public testing::TestWithParam<Nesting> {};
 
 TEST_P(Nested, UpToTheLimit) {
-  Compilation compilation = compile(GetParam().text(sparsec::mostNesting - GetParam().around));
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics;
+  Check result = check(GetParam().text(sparsec::mostNesting - GetParam().around));
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_OK) << result.diagnostics;
 }
 
 TEST_P(Nested, BeyondTheLimit) {
   // 100,000 levels overflow every stack.
   for (int64_t levels : {sparsec::mostNesting - GetParam().around + 1, int64_t(100000)}) {
-    Compilation compilation = compile(GetParam().text(levels));
-    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-    EXPECT_TRUE(
-        compilation.says("error: expects at most 128 levels of nested brackets, aliases and operators, but got "))
-        << compilation.diagnostics.substr(0, 400);
+    Check result = check(GetParam().text(levels));
+    EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+    EXPECT_TRUE(result.says("error: expects at most 128 levels of nested brackets, aliases and operators, but got "))
+        << result.diagnostics.substr(0, 400);
   }
 }
 
@@ -115,15 +114,15 @@ INSTANTIATE_TEST_SUITE_P(Texts, Nested, testing::ValuesIn(nestings), [](const au
 });
 
 TEST(CheckText, PlaceOfTheBracket) {
-  Compilation compilation = compile("#a = [\n" + repeat(126, "[") + "\n  [[]]" + repeat(127, "]") + "\n");
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-  EXPECT_TRUE(StringRef(compilation.diagnostics).starts_with("<memory>:3:4: error: ")) << compilation.diagnostics;
+  Check result = check("#a = [\n" + repeat(126, "[") + "\n  [[]]" + repeat(127, "]") + "\n");
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_TRUE(StringRef(result.diagnostics).starts_with("<memory>:3:4: error: ")) << result.diagnostics;
 }
 
 TEST(CheckText, RegionsNest) {
-  Compilation compilation = compile(repeat(100000, "module {") + repeat(100000, "}"));
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-  EXPECT_TRUE(compilation.says("expects at most 128 levels")) << compilation.diagnostics.substr(0, 400);
+  Check result = check(repeat(100000, "module {") + repeat(100000, "}"));
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_TRUE(result.says("expects at most 128 levels")) << result.diagnostics.substr(0, 400);
 }
 
 TEST(CheckText, WhatDoesNotNest) {
@@ -134,36 +133,36 @@ TEST(CheckText, WhatDoesNotNest) {
         "[\n" + repeat(1000, "// ([{<\n") + "]", "\"" + repeat(1000, "([{<\\\"") + "\"",
         "affine_set<(d0) : (" + repeat(1000, "d0 <= 1, 0 >= d0, ") + "d0 == 0)>",
         "[" + repeat(1000, "() -> (), ") + "1]"}) {
-    Compilation compilation = compile(kernelWith(attribute));
-    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics.substr(0, 400);
+    Check result = check(kernelWith(attribute));
+    EXPECT_EQ(result.code, SPARSEC_COMPILE_OK) << result.diagnostics.substr(0, 400);
   }
   std::string kernel = kernelWith("1");
   std::string constants = repeat(1000, "    %c = arith.constant -1.0 : f32\n");
-  Compilation compilation = compile(kernel.substr(0, kernel.find("  %y")) + constants);
-  EXPECT_TRUE(compilation.says("redefinition of SSA value '%c'")) << compilation.diagnostics.substr(0, 400);
+  Check result = check(kernel.substr(0, kernel.find("  %y")) + constants);
+  EXPECT_TRUE(result.says("redefinition of SSA value '%c'")) << result.diagnostics.substr(0, 400);
   // An alias is as deep as its definition, not as the kernel that uses it.
-  compilation = compile(kernelWith(repeat(100, "[") + "#a, #a" + repeat(100, "]"),
-                                   "#a = " + repeat(20, "[") + "1" + repeat(20, "]") + "\n"));
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics.substr(0, 400);
+  result = check(kernelWith(repeat(100, "[") + "#a, #a" + repeat(100, "]"),
+                            "#a = " + repeat(20, "[") + "1" + repeat(20, "]") + "\n"));
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_OK) << result.diagnostics.substr(0, 400);
 }
 
 TEST(CheckText, ArrayOfIndex) {
   for (const std::string &source :
        {kernelWith("array<index: 1>"), kernelWith("array< index>"), kernelWith("array<!i: 1>", "!i = index\n"),
         std::string("!i = index\n#a = array<!i>\n")}) {
-    Compilation compilation = compile(source);
-    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-    EXPECT_TRUE(compilation.says("error: expects the elements of an array to be integers or floats, but got index"))
-        << compilation.diagnostics;
+    Check result = check(source);
+    EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+    EXPECT_TRUE(result.says("error: expects the elements of an array to be integers or floats, but got index"))
+        << result.diagnostics;
   }
-  Compilation compilation = compile(kernelWith("[array<i64: 1>, array<f32: 1.0>, index]", "!index = i8\n"));
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics;
+  Check result = check(kernelWith("[array<i64: 1>, array<f32: 1.0>, index]", "!index = i8\n"));
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_OK) << result.diagnostics;
 }
 
 TEST(CheckText, Bytecode) {
-  Compilation compilation = compile("ML\xefR");
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-  EXPECT_TRUE(compilation.says("error: expects MLIR as text, but got bytecode")) << compilation.diagnostics;
+  Check result = check("ML\xefR");
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_TRUE(result.says("error: expects MLIR as text, but got bytecode")) << result.diagnostics;
 }
 
 TEST(CheckNames, ForeignOnesAreRefusedWhereTheyAre) {
@@ -178,9 +177,9 @@ TEST(CheckNames, ForeignOnesAreRefusedWhereTheyAre) {
       {kernelWith("!other.type"), "expects only names of sparsec, arith and math in a kernel, but got other.type"},
       {"module {\n  other.op @f\n}", "expects only names of sparsec, arith and math in a kernel, but got other.op"}};
   for (const auto &[source, message] : sources) {
-    Compilation compilation = compile(source);
-    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-    EXPECT_TRUE(compilation.says(message)) << compilation.diagnostics;
+    Check result = check(source);
+    EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+    EXPECT_TRUE(result.says(message)) << result.diagnostics;
   }
 }
 
@@ -188,18 +187,17 @@ TEST(CheckNames, PointsElsewhereAreNoNames) {
   // Attributes of any name, strings, symbols, locations, and a comparison that looks like the end of brackets.
   for (const char *attribute : {"1, other.name = 2, other.unit", "\"other.op\"", "@\"other.op\"", "[\"other.op\", 1.5]",
                                 "affine_set<(d0) : (d0 - 1 >= 0)>, other.name"}) {
-    Compilation compilation =
-        compile(kernelWith(attribute) + "loc(\"other.file\":1:2)\n#l = loc(\"other.file\":1:2)\n");
-    EXPECT_EQ(compilation.code, SPARSEC_COMPILE_OK) << compilation.diagnostics;
+    Check result = check(kernelWith(attribute) + "loc(\"other.file\":1:2)\n#l = loc(\"other.file\":1:2)\n");
+    EXPECT_EQ(result.code, SPARSEC_COMPILE_OK) << result.diagnostics;
   }
 }
 
 TEST(CheckNames, BinaryFilesHaveNoPlace) {
-  Compilation compilation = compile(std::string("\x7f"
-                                                "ELF\0",
-                                                5));
-  EXPECT_EQ(compilation.code, SPARSEC_COMPILE_INVALID_INPUT);
-  EXPECT_EQ(compilation.diagnostics,
+  Check result = check(std::string("\x7f"
+                                   "ELF\0",
+                                   5));
+  EXPECT_EQ(result.code, SPARSEC_COMPILE_INVALID_INPUT);
+  EXPECT_EQ(result.diagnostics,
             "<memory>:0:0: error: expects MLIR as text, but got a binary file, with a zero at byte 4\n");
 }
 

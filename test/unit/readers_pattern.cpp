@@ -28,37 +28,38 @@ TEST(PatternTest, AcceptsWindowsLineEnds) {
   EXPECT_EQ(valueOf(readPattern("1, 2, 1\r\n0 1\r\n1\r\n", "a.smtx")).colIdx, (std::vector<int32_t>{1}));
 }
 
-struct BadText {
+struct BadPattern {
   const char *text, *message;
 };
-class BadPatternTest : public testing::TestWithParam<BadText> {};
+class BadPatternTest : public testing::TestWithParam<BadPattern> {};
 
 TEST_P(BadPatternTest, IsRefused) { EXPECT_EQ(messageOf(readPattern(GetParam().text, "a.smtx")), GetParam().message); }
 
 INSTANTIATE_TEST_SUITE_P(
     Texts, BadPatternTest,
-    Values(BadText{"", "a.smtx:1: expects an integer as the number of rows, but got nothing"},
-           BadText{"3, x", "a.smtx:1: expects an integer as the number of columns, but got 'x'"},
-           BadText{"3, 4", "a.smtx:1: expects an integer as the number of nonzeros, but got nothing"},
-           BadText{"-3, 4, 0", "a.smtx:1: expects the number of rows in 0 to 2147483647, but got -3"},
-           BadText{"2147483648, 4, 0", "a.smtx:1: expects the number of rows in 0 to 2147483647, but got 2147483648"},
-           BadText{"99999999999999999999, 4, 0",
+    Values(
+        BadPattern{"", "a.smtx:1: expects an integer as the number of rows, but got nothing"},
+        BadPattern{"3, x", "a.smtx:1: expects an integer as the number of columns, but got 'x'"},
+        BadPattern{"3, 4", "a.smtx:1: expects an integer as the number of nonzeros, but got nothing"},
+        BadPattern{"-3, 4, 0", "a.smtx:1: expects the number of rows in 0 to 2147483647, but got -3"},
+        BadPattern{"2147483648, 4, 0", "a.smtx:1: expects the number of rows in 0 to 2147483647, but got 2147483648"},
+        BadPattern{"99999999999999999999, 4, 0",
                    "a.smtx:1: expects the number of rows in 0 to 2147483647, but got 99999999999999999999"},
-           BadText{"1, 1, 0, 7\n0 0",
+        BadPattern{"1, 1, 0, 7\n0 0",
                    "a.smtx:1: expects the end of the line after rows, columns, nonzeros, but got '7'"},
-           BadText{"2147483647, 1, 0\n0 0\n",
+        BadPattern{"2147483647, 1, 0\n0 0\n",
                    "a.smtx:2: expects 2147483648 row offsets, but the line has only 3 characters"},
-           BadText{"1, 1, 1\n0    \n0", "a.smtx:2: expects an integer as a row offset, but got nothing"},
-           BadText{"1, 1, 1\n0 1 1\n0", "a.smtx:2: expects the end of the line after 2 row offsets, but got '1'"},
-           BadText{"1, 1, 1\n0 2\n0", "a.smtx:2: expects a row offset in 0 to 1, but got 2"},
-           BadText{"1, 1, 1\n1 1\n0", "a.smtx:2: expects row offset 0 to be 0, but got 1"},
-           BadText{"2, 2, 2\n0 2 1\n0 1", "a.smtx:2: expects ascending row offsets, but got 2 and 1 for rows 1 and 2"},
-           BadText{"1, 2, 2\n0 1\n0 1",
+        BadPattern{"1, 1, 1\n0    \n0", "a.smtx:2: expects an integer as a row offset, but got nothing"},
+        BadPattern{"1, 1, 1\n0 1 1\n0", "a.smtx:2: expects the end of the line after 2 row offsets, but got '1'"},
+        BadPattern{"1, 1, 1\n0 2\n0", "a.smtx:2: expects a row offset in 0 to 1, but got 2"},
+        BadPattern{"1, 1, 1\n1 1\n0", "a.smtx:2: expects row offset 0 to be 0, but got 1"},
+        BadPattern{"2, 2, 2\n0 2 1\n0 1", "a.smtx:2: expects ascending row offsets, but got 2 and 1 for rows 1 and 2"},
+        BadPattern{"1, 2, 2\n0 1\n0 1",
                    "a.smtx:2: expects the last row offset to be the number of nonzeros, 2, but got 1"},
-           BadText{"1, 2, 2\n0 2\n0", "a.smtx:3: expects 2 column indices, but the line has only 1 characters"},
-           BadText{"1, 2, 1\n0 1\n2", "a.smtx:3: expects a column index in 0 to 1, but got 2"},
-           BadText{"1, 2, 1\n0 1\n0\n5", "a.smtx:4: expects the end of the line after the column indices, but got '5'"},
-           BadText{"1, 2, 1\n0 1\n\x01", "a.smtx:3: expects an integer as a column index, but got '\\x01'"}));
+        BadPattern{"1, 2, 2\n0 2\n0", "a.smtx:3: expects 2 column indices, but the line has only 1 characters"},
+        BadPattern{"1, 2, 1\n0 1\n2", "a.smtx:3: expects a column index in 0 to 1, but got 2"},
+        BadPattern{"1, 2, 1\n0 1\n0\n5", "a.smtx:4: expects the end of the line after the column indices, but got '5'"},
+        BadPattern{"1, 2, 1\n0 1\n\x01", "a.smtx:3: expects an integer as a column index, but got '\\x01'"}));
 
 TEST(ExpandPatternTest, EveryNonzeroBecomesABlock) {
   Pattern pattern = valueOf(readPattern(corpusFile("pattern/good.smtx"), "good.smtx"));

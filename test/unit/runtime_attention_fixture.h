@@ -8,6 +8,9 @@
 
 namespace sparsec::test {
 
+/// States of a block in block masks.
+enum : uint8_t { empty = SPARSEC_BLOCK_EMPTY, full = SPARSEC_BLOCK_FULL, partial = SPARSEC_BLOCK_PARTIAL };
+
 class AttentionOnFake : public KernelOnFake {
 protected:
   enum { q, k, v, pattern, scale, slopes, ids, o, lse };

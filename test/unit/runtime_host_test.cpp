@@ -27,13 +27,13 @@ TEST(HostFeatures, MissingInstructionsAreNamed) {
 #ifdef SPARSEC_HAS_TEST_HOST_OBJECT
 
 /// A problem with edges that cut blocks and tiles, an empty row, unsorted columns and padded rows.
-struct Problem {
+struct Product {
   static constexpr int64_t m = 70, k = 50, n = 37;
   std::vector<int32_t> rowPtr = {0, 2, 2, 3, 6, 7}, colIdx = {3, 0, 1, 2, 0, 3, 1};
   std::vector<float> values = std::vector<float>(7 * 256), x = std::vector<float>(k * 40),
                      y = std::vector<float>(m * 48, NAN);
 
-  Problem() {
+  Product() {
     std::mt19937 random(3);
     std::uniform_real_distribution<float> uniform(-0.3f, 0.3f);
     for (float &value : values)
@@ -75,7 +75,7 @@ TEST(HostImage, KernelRunsAndAgreesWithTheReference) {
     sparsec::Module module(device, object.data(), object.size());
     object.assign(object.size(), 0xee); // the bytes may go after loading
     sparsec::Kernel kernel = module.kernel("linear");
-    Problem problem;
+    Product problem;
     auto arguments = problem.arguments();
     ASSERT_OK(sparsec_launch(kernel.handle(), nullptr, arguments.data(), arguments.size(), nullptr));
     problem.check(kernel.handle());
@@ -93,9 +93,9 @@ TEST(HostImage, LaunchesFromSeveralThreads) {
   sparsec::Device device = sparsec::Device::host(2);
   ByteVector object = hostObject(hostProduct());
   sparsec::Module module(device, object.data(), object.size());
-  Problem problems[4];
+  Product problems[4];
   std::vector<std::thread> threads;
-  for (Problem &problem : problems)
+  for (Product &problem : problems)
     threads.emplace_back([&] {
       for (int i = 0; i < 20; ++i) {
         auto arguments = problem.arguments();
@@ -104,7 +104,7 @@ TEST(HostImage, LaunchesFromSeveralThreads) {
     });
   for (std::thread &thread : threads)
     thread.join();
-  for (Problem &problem : problems)
+  for (Product &problem : problems)
     problem.check(module.kernel().handle());
 }
 

@@ -11,8 +11,6 @@ using ::testing::ElementsAre;
 
 namespace {
 
-enum : uint8_t { empty = SPARSEC_BLOCK_EMPTY, full = SPARSEC_BLOCK_FULL, partial = SPARSEC_BLOCK_PARTIAL };
-
 class PatternBuffer : public AttentionOnFake {
 protected:
   void TearDown() override {

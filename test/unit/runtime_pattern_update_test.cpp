@@ -9,12 +9,10 @@ using ::testing::ElementsAre;
 
 namespace {
 
-enum : uint8_t { empty = SPARSEC_BLOCK_EMPTY, full = SPARSEC_BLOCK_FULL, partial = SPARSEC_BLOCK_PARTIAL };
-
 /// 5 queries in blocks of 2, 10 keys in blocks of 3: 3 x 4 blocks; 2 heads with lists of their own.
 const sparsec_blocks_t smallShape = shapeOf(2, 3, 1, 2, 5, 10);
 /// 100 queries in blocks of 64, 300 keys in blocks of 128: 2 x 3 blocks.
-const sparsec_blocks_t shape = shapeOf(64, 128, 2, 1, 100, 300);
+const sparsec_blocks_t largeShape = shapeOf(64, 128, 2, 1, 100, 300);
 
 class PatternUpdate : public AttentionOnFake {
 protected:
@@ -110,7 +108,7 @@ TEST_F(PatternUpdate, HostEvaluatesThePredicate) {
 /// On the host no kernel is needed; one that is given, of any target, has such a pattern.
 TEST_F(PatternUpdate, HostTakesAnyKernelWithThePattern) {
   const std::vector<uint8_t> mask(12, full);
-  create(shape, false);
+  create(largeShape, false);
   ASSERT_EQ(kernel, nullptr);
   EXPECT_OK(updateFromMask(mask.data()));
   load(cudaAttention());
@@ -156,7 +154,7 @@ TEST_F(PatternUpdate, GpuRunsTheBuilderOfTheKernel) {
   load(cudaAttentionWithBuilder());
   EXPECT_EQ(fake.dynamicSharedMemory["attention_pattern"], 64);
   setIds(std::vector<int32_t>(600));
-  create(shape, true);
+  create(largeShape, true);
   fake.parameterCount = 9;
   int stream;
   ASSERT_OK(updateFromPredicate(&stream));
@@ -197,7 +195,7 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
   EXPECT_STATUS(updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT, notUpdatable);
   sparsec_pattern_buffer_destroy(buffer);
 
-  create(shape, true);
+  create(largeShape, true);
   EXPECT_STATUS(updateFromMask(nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "mask is NULL");
   EXPECT_STATUS(sparsec_pattern_update_from_block_mask(buffer, nullptr, mask.data(), nullptr),
                 SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
@@ -216,7 +214,7 @@ TEST_F(PatternUpdate, BadBuffersAndArgumentsAreRefused) {
   EXPECT_TRUE(fake.calls.empty());
 
   sparsec_pattern_buffer_destroy(buffer);
-  create(shape, true);
+  create(largeShape, true);
   load(cudaAttention());
   EXPECT_STATUS(updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "kernel 'attention' has no pattern builder: expects a pattern argument besides the mask region");
@@ -249,7 +247,7 @@ TEST_F(PatternUpdate, CheckingModeLooksAtWhatTheMaskLoads) {
   openChecking();
   load(cudaAttentionWithBuilder());
   setIds(std::vector<int32_t>(600));
-  create(shape, true);
+  create(largeShape, true);
   EXPECT_STATUS(
       updateFromPredicate(), SPARSEC_STATUS_INVALID_ARGUMENT,
       "argument 6 'ids': data needs 2400 bytes of memory of device 0, but the driver does not know this memory");
@@ -264,23 +262,23 @@ TEST_F(PatternUpdate, FailuresOfCreationAreReportedAndUndone) {
   const auto before = fake.allocations;
   for (const char *call : {"cuMemAlloc", "cuMemcpyHtoD"}) {
     fake.failures = {{call, sparsec::runtime::CUresult(700)}};
-    EXPECT_STATUS(sparsec_pattern_buffer_create(&shape, device, &buffer), SPARSEC_STATUS_DRIVER_ERROR,
+    EXPECT_STATUS(sparsec_pattern_buffer_create(&largeShape, device, &buffer), SPARSEC_STATUS_DRIVER_ERROR,
                   "CUDA_ERROR_FAKE");
     EXPECT_EQ(buffer, nullptr);
     EXPECT_EQ(fake.allocations, before) << call;
   }
   fake.failures.clear();
-  EXPECT_STATUS(sparsec_pattern_buffer_create(&shape, device, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+  EXPECT_STATUS(sparsec_pattern_buffer_create(&largeShape, device, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "out_buffer is NULL");
   EXPECT_STATUS(sparsec_pattern_buffer_create(nullptr, device, &buffer), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "shape is NULL");
+                "largeShape is NULL");
 }
 
 TEST_F(PatternUpdate, CppLayer) {
   sparsec::Device gpu = sparsec::Device::cuda();
   ByteVector cubin = makeCubin(cudaAttentionWithBuilder().build());
   sparsec::Module loaded(gpu, cubin.data(), cubin.size());
-  sparsec::Pattern lists(gpu, shape);
+  sparsec::Pattern lists(gpu, largeShape);
   lists.update(loaded.kernel(), static_cast<uint8_t *>(at(0x1000)));
   sparsec_dense_t any = sparsec_dense_1d(at(0x1000), SPARSEC_DTYPE_F32, 1);
   sparsec_dense_t idView = sparsec_dense_2d(at(0x2000), SPARSEC_DTYPE_I32, 2, 300);

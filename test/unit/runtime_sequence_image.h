@@ -13,6 +13,8 @@ namespace sparsec::test {
 struct SequenceOperands {
   bool queryStarts = false, keyStarts = false, keyLengths = false, pageTable = false;
 };
+inline constexpr SequenceOperands packed = {.queryStarts = true, .keyStarts = true};
+inline constexpr SequenceOperands paged = {.keyLengths = true, .pageTable = true};
 
 constexpr int64_t rowsOfPage = 16;
 

@@ -13,9 +13,6 @@ using sparsec::runtime::LaunchInfo;
 
 namespace {
 
-constexpr SequenceOperands packed = {.queryStarts = true, .keyStarts = true};
-constexpr SequenceOperands paged = {.keyLengths = true, .pageTable = true};
-
 /// Q, K, V, the result and the LSE are operands 0, 1, 2 and the last two; those of sequences are from 7 on.
 sparsec::runtime::Status parse(const SequenceOperands &operands,
                                const std::function<void(LaunchInfoBuilder &)> &change = nullptr) {

@@ -12,9 +12,6 @@ using sparsec::runtime::Problem;
 
 namespace {
 
-constexpr SequenceOperands packed = {.queryStarts = true, .keyStarts = true};
-constexpr SequenceOperands paged = {.keyLengths = true, .pageTable = true};
-
 //===----------------------------------------------------------------------===//
 // Sizes
 //===----------------------------------------------------------------------===//

@@ -18,7 +18,7 @@ namespace {
 // Images
 //===----------------------------------------------------------------------===//
 
-Status parseChanged(const std::function<void(LaunchInfoBuilder &)> &change) {
+Status parseStreams(const std::function<void(LaunchInfoBuilder &)> &change) {
   LaunchInfoBuilder builder = linearWithStreams();
   change(builder);
   LaunchInfo info;
@@ -43,18 +43,18 @@ TEST(StreamImage, FieldsAreChecked) {
       {"variant 0 has chunk_products 65, 1 to 64 is expected", [](auto &s) { s.chunk_products = 65; }},
       {"variant 0 takes windows, but its tile rows are not those of 512 rows of 'w'", [](auto &s) { s.tile_m = 512; }},
   };
-  EXPECT_OK(parseChanged([](auto &) {}));
+  EXPECT_OK(parseStreams([](auto &) {}));
   for (auto &[message, change] : cases)
-    EXPECT_STATUS(parseChanged([&](auto &i) { change(i.stages[streamStage]); }), SPARSEC_STATUS_INVALID_IMAGE, message);
-  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].tile_k = 16 * 64; }));
-  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].chunk_products = 64; }));
-  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].product_rows = 128; }));
+    EXPECT_STATUS(parseStreams([&](auto &i) { change(i.stages[streamStage]); }), SPARSEC_STATUS_INVALID_IMAGE, message);
+  EXPECT_OK(parseStreams([](auto &i) { i.stages[streamStage].tile_k = 16 * 64; }));
+  EXPECT_OK(parseStreams([](auto &i) { i.stages[streamStage].chunk_products = 64; }));
+  EXPECT_OK(parseStreams([](auto &i) { i.stages[streamStage].product_rows = 128; }));
 }
 
 TEST(StreamImage, OnlyStreamsHaveAdjacentColumns) {
   constexpr uint32_t flag = SPARSEC_STAGE_ADJACENT_COLUMNS;
-  EXPECT_OK(parseChanged([](auto &i) { i.stages[streamStage].flags = flag; }));
-  EXPECT_STATUS(parseChanged([](auto &i) { i.stages[0].flags = flag; }), SPARSEC_STATUS_INVALID_IMAGE,
+  EXPECT_OK(parseStreams([](auto &i) { i.stages[streamStage].flags = flag; }));
+  EXPECT_STATUS(parseStreams([](auto &i) { i.stages[0].flags = flag; }), SPARSEC_STATUS_INVALID_IMAGE,
                 "unknown stage flags");
 }
 
@@ -76,7 +76,7 @@ TEST(StreamImage, SectionsAndCostsAreChecked) {
        [](auto &i) { i.variants[0].plan_cost_count = 3; }},
   };
   for (auto &[message, change] : cases)
-    EXPECT_STATUS(parseChanged(change), SPARSEC_STATUS_INVALID_IMAGE, message);
+    EXPECT_STATUS(parseStreams(change), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
 TEST(StreamImage, OthersHaveNoFieldsOfStreams) {
@@ -89,9 +89,9 @@ TEST(StreamImage, OthersHaveNoFieldsOfStreams) {
       {"variant 1 has chunk_products 8 and no streams, 0 is expected", [](auto &s) { s.chunk_products = 8; }},
   };
   for (auto &[message, change] : cases)
-    EXPECT_STATUS(parseChanged([&](auto &i) { change(i.stages[0]); }), SPARSEC_STATUS_INVALID_IMAGE, message);
+    EXPECT_STATUS(parseStreams([&](auto &i) { change(i.stages[0]); }), SPARSEC_STATUS_INVALID_IMAGE, message);
   // Only the first machine kernel follows the plan.
-  EXPECT_STATUS(parseChanged([](auto &i) {
+  EXPECT_STATUS(parseStreams([](auto &i) {
                   i.variants[0].stage_first = uint32_t(i.stages.size());
                   i.variants[0].stage_count = 2;
                   i.stages.insert(i.stages.end(), 2, i.stages[streamStage]);

@@ -85,7 +85,7 @@ LaunchInfoBuilder transposed(LaunchInfoBuilder info) {
   return info;
 }
 
-Status parseChanged(const std::function<void(LaunchInfoBuilder &)> &change) {
+Status parseTransposed(const std::function<void(LaunchInfoBuilder &)> &change) {
   LaunchInfoBuilder builder = transposed(cudaLinear());
   change(builder);
   LaunchInfo info;
@@ -108,9 +108,9 @@ TEST(TransposedImage, SectionsAreChecked) {
       {"unknown required plan sections", [](auto &i) { i.variants[0].required_sections |= 1u << planSectionCount; }},
       {"argument 0 is no block-sparse operand", [](auto &i) { i.operands[0].layout = SPARSEC_LAYOUT_NONE; }},
   };
-  EXPECT_OK(parseChanged([](auto &) {}));
+  EXPECT_OK(parseTransposed([](auto &) {}));
   for (auto &[message, change] : cases)
-    EXPECT_STATUS(parseChanged(change), SPARSEC_STATUS_INVALID_IMAGE, message);
+    EXPECT_STATUS(parseTransposed(change), SPARSEC_STATUS_INVALID_IMAGE, message);
 }
 
 TEST(TransposedImage, WindowsHaveTheRowsOfTheTranspose) {

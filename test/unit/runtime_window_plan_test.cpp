@@ -20,7 +20,7 @@ namespace {
 // Images
 //===----------------------------------------------------------------------===//
 
-Status parseChanged(const std::function<void(LaunchInfoBuilder &)> &change) {
+Status parseWindows(const std::function<void(LaunchInfoBuilder &)> &change) {
   LaunchInfoBuilder builder = linearWithWindows();
   change(builder);
   LaunchInfo info;
@@ -59,10 +59,10 @@ TEST(WindowImage, IsChecked) {
       {"the window density in percent of variant 0 is 102, 0 to 101 is expected",
        [](auto &i) { i.planCosts.back().value = 102; }},
   };
-  EXPECT_OK(parseChanged([](auto &) {}));
+  EXPECT_OK(parseWindows([](auto &) {}));
   for (auto &[message, change] : cases)
-    EXPECT_STATUS(parseChanged(change), SPARSEC_STATUS_INVALID_IMAGE, message);
-  EXPECT_OK(parseChanged([](auto &i) { i.variants[1].plan_cost_first = i.variants[0].plan_cost_first; }));
+    EXPECT_STATUS(parseWindows(change), SPARSEC_STATUS_INVALID_IMAGE, message);
+  EXPECT_OK(parseWindows([](auto &i) { i.variants[1].plan_cost_first = i.variants[0].plan_cost_first; }));
 }
 
 TEST(WindowImage, OtherOperationsHaveNoWindows) {

@@ -140,20 +140,20 @@ Order orderOfKernels(const Chip &chip) {
 }
 
 /// The chip that all records are of.
-const Chip &hopper() { return *findChip("sm_90a"); }
+const Chip &h200() { return *findChip("sm_90a"); }
 
 /// A tensor core that is never waited for.
 Chip withoutMemory() {
-  Chip chip = hopper();
+  Chip chip = h200();
   chip.l2BytesPerClock = chip.l2BytesPerClockOfOneMultiprocessor = chip.sharedMemoryBytesPerClock = 1e9;
   chip.times.l2Latency = 0;
   return chip;
 }
 
 Chip withSpeed(MatrixInstruction instruction, double factor) {
-  Chip chip = hopper();
+  Chip chip = h200();
   auto rateOf = [&](MatrixInstruction which) {
-    InstructionRate rate = *hopper().find(which);
+    InstructionRate rate = *h200().find(which);
     rate.flopsPerClock *= which == instruction ? factor : 1;
     return rate;
   };
@@ -189,7 +189,7 @@ TEST(RecordedProducts, AreThoseOfTheKernelsThatAreChosen) {
 }
 
 TEST(RecordedProducts, TheFasterOfTwoKernelsIsKnown) {
-  Order order = orderOfKernels(hopper());
+  Order order = orderOfKernels(h200());
   EXPECT_EQ(order.wrong, 0);
   EXPECT_GE(order.right, 24) << "of 32 products that both chips' kernels computed";
 }
@@ -197,23 +197,23 @@ TEST(RecordedProducts, TheFasterOfTwoKernelsIsKnown) {
 // A model that knows nothing but the operations of the tensor cores has .84 of tau because wgmma is faster than
 // mma_sync and few blocks leave it idle. All other terms are worth more than nothing.
 TEST(RecordedProducts, FasterProductsAreKnown) {
-  double tau = rankCorrelation(hopper());
+  double tau = rankCorrelation(h200());
   EXPECT_GT(tau, 0.85);
   EXPECT_GT(tau, rankCorrelation(withoutMemory()));
 }
 
 // The tests above do notice a wrong model.
 TEST(RecordedProducts, WrongModelsRankWorse) {
-  double tau = rankCorrelation(hopper());
+  double tau = rankCorrelation(h200());
   EXPECT_LT(rankCorrelation(withoutMemory()), 0.85);
   Chip slowWgmma = withSpeed(MatrixInstruction::Wgmma, 0.5);
   EXPECT_LT(rankCorrelation(slowWgmma), 0.85);
   EXPECT_GT(orderOfKernels(slowWgmma).wrong, 0);
-  Chip slowClusters = hopper();
+  Chip slowClusters = h200();
   slowClusters.times.clusterOverhead = 2;
   EXPECT_LT(rankCorrelation(slowClusters), 0.85);
   EXPECT_GT(orderOfKernels(slowClusters).wrong, 0);
-  Chip slowL2 = hopper();
+  Chip slowL2 = h200();
   slowL2.times.l2Latency *= 4;
   EXPECT_LT(rankCorrelation(slowL2), tau);
 }
@@ -255,7 +255,7 @@ std::vector<AttentionRecord> attentionRecords() {
 
 double predictedSpeed(const AttentionRecord &record) {
   Schedule schedule = rankCandidates(record.problem, *findChip(record.target), 16).front().schedule;
-  return estimateCost(schedule, record.problem, hopper()).usefulFlopsPerClock;
+  return estimateCost(schedule, record.problem, h200()).usefulFlopsPerClock;
 }
 
 } // namespace

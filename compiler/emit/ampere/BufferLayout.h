@@ -9,8 +9,6 @@
 
 namespace sparsec {
 
-inline constexpr int64_t vectorBytes = 16;
-
 class BufferLayout {
 public:
   BufferLayout(KernelBuilder &b, Ring &ring, int64_t buffer) : b(b), ring(ring), buffer(buffer) {}

@@ -12,7 +12,6 @@ static constexpr int64_t rowsOfInstruction = rowsOfWgmma, threadsOfWarpgroup = 1
 /// The depth of an instruction whose A operand is in registers.
 static constexpr int64_t depthOfFragment = 16;
 /// The unit of descriptors, and of swizzles.
-static constexpr int64_t vectorBytes = 16;
 /// Core matrices have 8 rows of a panel.
 static constexpr int64_t rowsOfGroup = 8;
 
