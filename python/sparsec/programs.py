@@ -49,13 +49,14 @@ class Program:
         source: what text() gives.
         captures: the captured array of every operand that the caller does not pass, by the operand's name. They are
             references: a launch reads their values of that time.
-        mask: the mask region of attention, as it was traced, if there is one.
+        mask, score: the regions of attention, as they were traced, if there are any.
     """
 
     name: str
     source: str
     captures: Mapping[str, Any] = field(default_factory=dict, compare=False)
     mask: Region | None = field(default=None, compare=False)
+    score: Region | None = field(default=None, compare=False)
 
     def text(self) -> str:
         """The kernel in the sparsec dialect. It is the same for functions that differ only in the arrays they read."""
@@ -307,6 +308,7 @@ def attention(
     mask_mod: Callable[..., Any] | None = None,
     score_mod: Callable[..., Any] | None = None,
     lse: bool = False,
+    differentiable: bool = False,
     result_dtype: str | None = None,
     batches: int | None = None,
     heads: int | None = None,
@@ -353,6 +355,7 @@ def attention(
             do not ask it.
         score_mod: a function (score, b, h, q_idx, kv_idx), as of FlexAttention: the score, from the scaled product.
         lse: whether the kernel gives lse.
+        differentiable: whether captured tensors may require gradients. Calls do not compute them.
         result_dtype: of o: "bf16", "f16" or "f32"; None: dtype.
         batches, heads, kv_heads, queries, keys: B, H, Hkv, Sq and Skv; None: known at run time. H is a multiple of Hkv.
             Of packed sequences queries and keys are T and Tk; keys that are paged have none.
@@ -385,10 +388,10 @@ def attention(
         kernel.operand("sinks", _tensor([rows[1]], "f32"))
         before += " sinks(%sinks)"
     before += _sequence_clauses(kernel, batches, query_starts, key_starts, key_lengths, page_rows is not None)
-    captures, regions, mask = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod)
+    captures, text, regions = _attention_regions(kernel, _mask_of(pattern, sides, mask_mod), score_mod, differentiable)
     extras = f" extras({', '.join(f'%{each}' for each in captures)})" if captures else ""
-    program = kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{regions}")
-    return dataclasses.replace(program, mask=mask)
+    program = kernel.program(f"sparsec.attention %q, %k, %v{before}{extras}{after}{text}")
+    return dataclasses.replace(program, mask=regions.get("mask"), score=regions.get("score"))
 
 
 def _value_dimension(head_dim: int, value_dim: int | None) -> int:
@@ -482,10 +485,13 @@ def _mask_of(
 
 
 def _attention_regions(
-    kernel: _Kernel, mask_mod: Callable[..., Any] | None, score_mod: Callable[..., Any] | None
-) -> tuple[list[str], str, Region | None]:
-    """The operands of captured arrays, the text of the regions, which share them, and the mask region."""
-    graph = Graph(integers=True)
+    kernel: _Kernel,
+    mask_mod: Callable[..., Any] | None,
+    score_mod: Callable[..., Any] | None,
+    differentiable: bool,
+) -> tuple[list[str], str, dict[str, Region]]:
+    """The operands of captured arrays, the text of the regions, which share them, and the regions by their keyword."""
+    graph = Graph(integers=True, differentiable=differentiable)
     regions: list[tuple[str, Region]] = []
     if score_mod is not None:
         regions.append(("score", trace(score_mod, [("score", "f32"), *MASK_ARGUMENTS], "f32", graph, "score_mod")))
@@ -501,7 +507,7 @@ def _attention_regions(
     names = {each: f"{operand}.arg" for each, operand in zip(captures, operands, strict=True)}
     types = {each: each.type for each in captures}
     text = "".join(_region_text(keyword, region, names, types) for keyword, region in regions)
-    return operands, text, dict(regions).get("mask")
+    return operands, text, dict(regions)
 
 
 def _region_text(keyword: str, region: Region, names: Mapping[Any, str], captures: Mapping[Capture, str]) -> str:

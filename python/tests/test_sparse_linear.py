@@ -253,7 +253,7 @@ def test_opcheck():
     text = linear_module._text(module.block, x.dtype, x.dtype, None, "gelu")
     torch.library.opcheck(operators.product, (*lists, x, [module.bias.detach()], M, True, text))
     text = linear_module._values_gradient_text(module.block, x.dtype)
-    torch.library.opcheck(operators.sampled_product, (*lists, gradient, x, [], text))
+    torch.library.opcheck(operators.sampled_product, (*lists, gradient, x, [], None, text))
     text = linear_module._x_gradient_text(module.block, x.dtype)
     torch.library.opcheck(operators.transposed_product, (*lists, gradient, K, text))
 

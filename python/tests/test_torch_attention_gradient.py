@@ -15,7 +15,7 @@ flex = pytest.importorskip("torch.nn.attention.flex_attention")
 st = pytest.importorskip("sparsec.torch")
 blocks = pytest.importorskip("sparsec.torch.attention_blocks")
 gradient = pytest.importorskip("sparsec.torch.attention_gradient")
-mask_values = pytest.importorskip("sparsec.torch.mask_values")
+region_values = pytest.importorskip("sparsec.torch.region_values")
 dynamo = pytest.importorskip("torch._dynamo.testing")
 pytestmark = [
     pytest.mark.torch,
@@ -239,9 +239,10 @@ def test_a_graph_holds_no_lists_that_may_change(made, monkeypatch):
 def test_operators_take_texts_of_one_line():
     texts = [
         st.Attention(causal=True)._kernel(None, None, True, None, (), torch.float16, 64, 64, False, False,
-                                          (False, False, False, None), True, torch.device("cpu"))[0],
+                                          (False, False, False, None), True, torch.device("cpu"), True)[0],
         gradient._probabilities_text((64, 64), "f16", 64, 0.125),
         gradient._scores_text((64, 64), "f16", 64, 0.125),
+        gradient._sampled_text((64, 64), "f16", 64, 0.125),
         gradient._product_text((64, 64), "f16", 64, True),
     ]  # fmt: skip
     assert not any("\n" in text for text in texts)
@@ -282,15 +283,13 @@ def test_opcheck():
     q, k, v = (each.detach() for each in tensors(100, 100))
     o, lse = st.attention(q, k, v, causal=True, return_lse=True)
     difference = (o.float() ** 2).sum(-1)
-    arguments = (q, k, v, o, lse, difference, [], [], None, [], [-1, 0], False, False, "")
+    arguments = (q, k, v, o, lse, difference, [], [], None, [], [], [-1, 0], False, False, False, "")
     torch.library.opcheck(gradient.attention_gradient, arguments)
 
 
 def test_missing_gradients_are_refused_by_name():
     q, k, v = tensors()
-    with pytest.raises(NotImplementedError, match="sparsec.torch.attention has no gradient with a score_mod$"):
-        st.attention(q, k, v, score_mod=lambda score, *_: 2 * score).sum().backward()
-    with pytest.raises(NotImplementedError, match="has no gradient with key_lengths$"):
+    with pytest.raises(NotImplementedError, match="sparsec.torch.attention has no gradient with key_lengths$"):
         st.attention(q, k, v, key_lengths=torch.tensor([7, 300]).int()).sum().backward()
     starts = torch.tensor([0, 300]).int()
     packed = [each[0].transpose(0, 1) for each in (q, k, v)]
@@ -301,9 +300,12 @@ def test_missing_gradients_are_refused_by_name():
         of_q.sum().backward()
 
 
-def test_a_mask_of_another_process_is_refused(monkeypatch):
-    monkeypatch.setattr(mask_values, "_masks", {})
-    o = st.attention(*tensors(), mask_mod=documents)
-    mask_values._masks.clear()
-    with pytest.raises(NotImplementedError, match="no gradient through a mask_mod that was traced in another process"):
-        o.sum().backward()
+def test_functions_of_another_process_are_refused(monkeypatch):
+    monkeypatch.setattr(region_values, "_functions", {})
+    given = {"mask_mod": documents}, {"score_mod": lambda score, *_: 2 * score}
+    results = [st.attention(*tensors(), **each) for each in (*given, {})]
+    region_values._functions.clear()
+    for o in results[:2]:
+        with pytest.raises(NotImplementedError, match="no gradient with functions that were traced in another process"):
+            o.sum().backward()
+    results[2].sum().backward()

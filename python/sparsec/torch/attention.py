@@ -16,7 +16,7 @@ from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import Pattern, pattern_of
-from sparsec.torch import attention_operator, mask_values
+from sparsec.torch import attention_operator, region_values
 from sparsec.torch.attention_gradient import attention_gradient
 from sparsec.torch.library import dtype_name, forget, operator_text
 from sparsec.torch.sequences import Sequences, are_groups_rows, as_rows, check, from_rows, heads_first, like_queries
@@ -95,10 +95,11 @@ def attention(
     Lists for packed tokens may have any numbers of queries and keys, at least those of the longest sequence.
 
     There are gradients of q, k, v and sinks, also through lse: products of block-sparse matrices of the visited
-    blocks, whose elements take memory in the type of q. Without a pattern these are the blocks of 64 x 64 that causal
-    and window leave. They are the same in every run. Lists that may change are read in each backward pass, which waits
-    for the GPU; those of a Pattern are read once. A backward pass with a score_mod, or with query_starts, key_starts,
-    key_lengths or page_table, raises NotImplementedError.
+    blocks, whose elements take memory: two numbers of the type of q, and with a score_mod two of f32 beside them.
+    Without a pattern these are the blocks of 64 x 64 that causal and window leave. Tensors of floats that the score_mod
+    captured have gradients too, outside of torch.compile, where they are constants. Gradients are the same in every
+    run. Lists that may change are read in each backward pass, which waits for the GPU; those of a Pattern are read
+    once. A backward pass with query_starts, key_starts, key_lengths or page_table raises NotImplementedError.
 
     Raises:
         InvalidArgument: an argument does not fit; the text names it.
@@ -212,35 +213,44 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         differentiable = [each for each in (q, k, v, sinks) if each is not None and each.requires_grad]
         # Not bool(): torch.compile of PyTorch 2.11 does not trace it for lists.
         needs_gradient = is_forward_mode or (torch.is_grad_enabled() and len(differentiable) > 0)
-        has_lse = has_lse or needs_gradient
         lists, form, mask = _lists(pattern, self.block, self.mask_mod, q, k, sequences)
         is_compiling = torch.compiler.is_compiling()
-        trace = _trace if is_compiling else self._kernel
-        text, captures = trace(
-            id(mask) if is_compiling and isinstance(mask, Pattern) else mask,
-            self.score_mod,
-            causal,
-            self.window,
-            form[:2],
-            q.dtype,
-            operator.index(q.shape[-1]),  # constants, also where torch.compile has symbols
-            operator.index(v.shape[-1]),
-            scale is not None,
-            sinks is not None,
-            sequences.options(k),
-            has_lse,
-            q.device,
-        )
-        options = lists, form, scale, sinks, sequences.given(), captures, has_lse, text
+
+        def traced(has_lse: bool) -> _Traced:
+            trace = _trace if is_compiling else self._kernel
+            return trace(
+                id(mask) if is_compiling and isinstance(mask, Pattern) else mask,
+                self.score_mod,
+                causal,
+                self.window,
+                form[:2],
+                q.dtype,
+                operator.index(q.shape[-1]),  # constants, also where torch.compile has symbols
+                operator.index(v.shape[-1]),
+                scale is not None,
+                sinks is not None,
+                sequences.options(k),
+                has_lse,
+                q.device,
+                not is_compiling,
+            )
+
+        text, captures = traced(has_lse or needs_gradient)
+        # torch.compile traces no array that requires a gradient.
+        if self.score_mod is not None and torch.is_grad_enabled() and not (needs_gradient or is_compiling):
+            needs_gradient = len([each for each in captures if each.requires_grad]) > 0
+            if needs_gradient and not has_lse:
+                text, captures = traced(True)
+        has_lse = has_lse or needs_gradient
+        options = lists, form, scale, sinks, sequences.given()
         results: tuple[torch.Tensor, torch.Tensor]
         if needs_gradient:
-            missing = ["a score_mod"] if self.score_mod is not None else []
-            missing += [name for name, each in sequences._asdict().items() if each is not None]
-            static, limits = isinstance(pattern, Pattern), _limits(causal, self.window)
-            backward = _Backward(limits, static, mask is not None, tuple(missing))
-            results = _Attention.apply(q, k, v, *options, backward)
+            missing = tuple(name for name, each in sequences._asdict().items() if each is not None)
+            limits, has_score = _limits(causal, self.window), self.score_mod is not None
+            backward = _Backward(limits, isinstance(pattern, Pattern), mask is not None, has_score, missing)
+            results = _Attention.apply(q, k, v, *options, text, backward, *captures)
         else:
-            results = attention_operator.attention(q, k, v, *options)
+            results = attention_operator.attention(q, k, v, *options, captures, has_lse, text)
         return results
 
     def _kernel(self, *form: Any) -> _Traced:
@@ -259,25 +269,42 @@ class _Backward(NamedTuple):
         limits: the keys that a query may see before and behind its position; -1: all.
         static: whether the lists stay the same.
         has_mask: whether partial blocks have a mask.
+        has_score: whether there is a score_mod.
         missing: the options of the call that have no gradient.
     """
 
     limits: tuple[int, int]
     static: bool
     has_mask: bool
+    has_score: bool
     missing: tuple[str, ...]
+
+
+_INPUTS_BEFORE_CAPTURES = 10
 
 
 class _Attention(torch.autograd.Function):  # type: ignore[misc]
     """Launches the kernel, with lse. Without it torch would drop the gradient of the result without a word."""
 
     @staticmethod
-    def forward(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *options: Any) -> Any:
-        return attention_operator.attention(q, k, v, *options[:-1])
+    def forward(
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        lists: list[torch.Tensor | None],
+        form: tuple[int, ...],
+        scale: float | None,
+        sinks: torch.Tensor | None,
+        sequences: list[torch.Tensor],
+        text: str,
+        backward: _Backward,
+        *captures: torch.Tensor,
+    ) -> Any:
+        return attention_operator.attention(q, k, v, lists, form, scale, sinks, sequences, list(captures), True, text)
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
-        q, k, v, lists, ctx.form, ctx.scale, sinks, _, captures, _, ctx.text, ctx.backward_options = inputs
+        q, k, v, lists, ctx.form, ctx.scale, sinks, _, ctx.text, ctx.backward_options, *captures = inputs
         ctx.has_list, ctx.has_sinks = [each is not None for each in lists], sinks is not None
         given = [each for each in lists if each is not None]
         ctx.save_for_backward(q, k, v, *output, *([] if sinks is None else [sinks]), *given, *captures)
@@ -285,9 +312,9 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     @torch.autograd.function.once_differentiable  # type: ignore[untyped-decorator]
     def backward(ctx: Any, of_o: torch.Tensor, of_lse: torch.Tensor) -> tuple[torch.Tensor | None, ...]:
-        limits, static, has_mask, missing = ctx.backward_options
-        if missing:
-            raise NotImplementedError(f"sparsec.torch.attention has no gradient with {', '.join(missing)}")
+        options = ctx.backward_options
+        if options.missing:
+            raise NotImplementedError(f"sparsec.torch.attention has no gradient with {', '.join(options.missing)}")
         q, k, v, o, lse, *rest = ctx.saved_tensors
         others = list(rest)  # torch.compile of PyTorch 2.11 unpacks a tuple
         sinks = others.pop(0) if ctx.has_sinks else None
@@ -298,12 +325,18 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
         if sinks is not None and ctx.needs_input_grad[6]:
             share = torch.exp(sinks[:, None] - lse).where(~lse.isneginf(), 0)
             of_sinks = -(share * difference).sum((0, 2))
-        if not any(ctx.needs_input_grad[:3]):
-            return None, None, None, None, None, None, of_sinks, None, None, None, None, None
-        of_q, of_k, of_v = attention_gradient(
-            q, k, v, of_o, lse, difference, lists, ctx.form, ctx.scale, others, limits, static, has_mask, ctx.text
-        )
-        return of_q, of_k, of_v, None, None, None, of_sinks, None, None, None, None, None
+        needs = ctx.needs_input_grad[_INPUTS_BEFORE_CAPTURES:]
+        wanted = [number for number, is_needed in enumerate(needs) if is_needed]
+        of_q = of_k = of_v = None
+        of_captures: list[torch.Tensor | None] = [None] * len(others)
+        if any([*ctx.needs_input_grad[:3], *needs]):
+            of_q, of_k, of_v, found = attention_gradient(
+                q, k, v, of_o, lse, difference, lists, ctx.form, ctx.scale, others, wanted, options.limits,
+                options.static, options.has_mask, options.has_score, ctx.text,
+            )  # fmt: skip
+            for number, each in zip(wanted, found, strict=True):
+                of_captures[number] = each
+        return of_q, of_k, of_v, None, None, None, of_sinks, None, None, None, *of_captures
 
 
 def _limits(causal: bool, window: tuple[int, int] | None) -> tuple[int, int]:
@@ -327,10 +360,12 @@ def _trace(
     sequences: tuple[bool, bool, bool, int | None],
     has_lse: bool,
     device: torch.device,
+    differentiable: bool,
 ) -> _Traced:
     """The text of a kernel, and the arrays that its functions captured, of which those of NumPy are copied to a GPU.
 
-    A Pattern, or its identity, stands for the mask of its partial blocks.
+    A Pattern, or its identity, stands for the mask of its partial blocks. differentiable: whether captured arrays may
+    require gradients: for torch.compile they are constants.
     """
     query_starts, key_starts, key_lengths, page_rows = sequences
     if isinstance(mask, int):
@@ -353,9 +388,10 @@ def _trace(
         mask_mod=mask_mod,
         score_mod=score_mod,
         lse=has_lse,
+        differentiable=differentiable,
     )
     text = operator_text(program.text())
-    mask_values.remember(text, program)
+    region_values.remember(text, program)
     return text, [
         each if isinstance(each, torch.Tensor) else torch.as_tensor(each, device=device)
         for each in program.captures.values()

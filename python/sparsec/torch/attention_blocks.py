@@ -18,7 +18,7 @@ import torch
 from sparsec import arrays
 from sparsec.errors import InvalidArgument
 from sparsec.torch.library import forget
-from sparsec.torch.mask_values import Mask
+from sparsec.torch.region_values import TracedFunction
 
 __all__ = ["Limits", "Shape", "VisitedBlocks", "blocks_of_limits", "blocks_of_lists"]
 
@@ -78,7 +78,7 @@ class VisitedBlocks:
         """The number of columns of the matrix."""
         return self.shape.batches * self.shape.key_heads * _count(self.shape.keys, self.sides[1]) * self.sides[1]
 
-    def hide_(self, values: torch.Tensor, mask: Mask | None, arrays: Sequence[torch.Tensor]) -> None:
+    def hide_(self, values: torch.Tensor, mask: TracedFunction | None, arrays: Sequence[torch.Tensor]) -> None:
         """Makes the elements of [blocks, r, c] that no query sees zero.
 
         Args:
@@ -87,12 +87,11 @@ class VisitedBlocks:
             arrays: what the mask reads.
         """
         for part in self.checked.split(_BLOCKS_OF_A_PART):
-            values[part] = values[part].masked_fill_(~self._visible(part, mask, arrays), 0)
+            values[part] = values[part].masked_fill_(~self.visible(part, mask, arrays), 0)
 
-    def _visible(self, part: torch.Tensor, mask: Mask | None, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
-        b, h, q, k = self.places[part][:, :, None, None].unbind(1)
-        q = q + torch.arange(self.sides[0], dtype=torch.int32, device=q.device)[:, None]
-        k = k + torch.arange(self.sides[1], dtype=torch.int32, device=k.device)
+    def visible(self, part: torch.Tensor, mask: TracedFunction | None, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
+        """Which elements of these blocks a query sees: bool, which broadcasts to [blocks, r, c]."""
+        *_, q, k = self._positions(part)
         visible = (k < self.shape.keys).expand(-1, self.sides[0], -1)
         position = q + (self.shape.keys - self.shape.queries)
         if self.limits.left >= 0:
@@ -100,9 +99,20 @@ class VisitedBlocks:
         if self.limits.right >= 0:
             visible = visible & (k <= position + self.limits.right)
         if mask is not None:
-            inside = {"q_idx": q.clamp(max=self.shape.queries - 1), "kv_idx": k.clamp(max=self.shape.keys - 1)}
-            visible = visible & (mask.evaluate({"b": b, "h": h, **inside}, arrays) | ~self.is_partial[part, None, None])
+            visible = visible & (mask.evaluate(self.arguments(part), arrays) | ~self.is_partial[part, None, None])
         return visible
+
+    def arguments(self, part: torch.Tensor) -> dict[str, torch.Tensor]:
+        """What functions get of the elements of these blocks beside the score. Padding has places inside."""
+        b, h, q, k = self._positions(part)
+        inside = q.clamp(max=self.shape.queries - 1), k.clamp(max=self.shape.keys - 1)
+        return dict(zip(("b", "h", "q_idx", "kv_idx"), (b, h, *inside), strict=True))
+
+    def _positions(self, part: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """Batch, head, query and key of each element of these blocks: int32, which broadcast to [blocks, r, c]."""
+        b, h, q, k = self.places[part][:, :, None, None].unbind(1)
+        q = q + torch.arange(self.sides[0], dtype=torch.int32, device=q.device)[:, None]
+        return b, h, q, k + torch.arange(self.sides[1], dtype=torch.int32, device=k.device)
 
 
 def _count(size: int, side: int) -> int:

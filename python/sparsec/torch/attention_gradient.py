@@ -7,6 +7,9 @@ scaled scores, O = P V and d = the sum over each row of O dO:
     P = exp(S - lse), a sampled product        dV = Pᵀ dO, a transposed product
     dS = P (dO Vᵀ - d), a sampled product      dQ = dS K, a product      dK = dSᵀ Q, a transposed product
 
+With a score_mod f, P = exp(f(S) - lse), and dS is times the derivative of f: S and dO Vᵀ - d are sampled products in
+f32, and the rest is computed for each element (see attention_scores).
+
 P and dS have the type of q. All sums are f32, and all results are the same in every run.
 """
 
@@ -21,19 +24,21 @@ import torch
 from sparsec import tracing
 from sparsec.programs import full, per_row, sddmm, spmm
 from sparsec.torch.attention_blocks import Limits, Shape, VisitedBlocks, blocks_of_limits, blocks_of_lists
+from sparsec.torch.attention_scores import change_scores
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, operator_text
-from sparsec.torch.mask_values import Mask, mask_of
 from sparsec.torch.operators import product, sampled_product, transposed_product
+from sparsec.torch.region_values import Functions, functions_of
 
 __all__ = ["attention_gradient"]
 
-# Gradients of q, k and v. gradient: that of o. lse, difference: [B, H, Sq], f32: lse, and the sum over each row of o
-# times its gradient, less that of lse. lists, form, scale, captures, kernel: as of the operator of attention. limits:
-# the keys that a query may see before and behind its position; -1: all. static: the contents of the lists stay.
+# Gradients of q, k and v, and of the captures with the numbers `wanted`. gradient: that of o. lse, difference:
+# [B, H, Sq], f32: lse, and the sum over each row of o times its gradient, less that of lse. lists, form, scale,
+# captures, kernel: as of the operator of attention. limits: the keys that a query may see before and behind its
+# position; -1: all. static: the contents of the lists stay.
 LIBRARY.define(
     "attention_gradient(Tensor q, Tensor k, Tensor v, Tensor gradient, Tensor lse, Tensor difference, Tensor?[] lists, "
-    "SymInt[] form, float? scale, Tensor[] captures, int[] limits, bool static, bool has_mask, str kernel) "
-    "-> (Tensor, Tensor, Tensor)",
+    "SymInt[] form, float? scale, Tensor[] captures, int[] wanted, int[] limits, bool static, bool has_mask, "
+    "bool has_score, str kernel) -> (Tensor, Tensor, Tensor, Tensor[])",
     tags=TAGS,
 )
 attention_gradient = torch.ops.sparsec.attention_gradient.default
@@ -70,6 +75,23 @@ def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -
         epilogue=lambda acc, probability, difference: (acc - difference) * probability * scale,
         extras={"probability": full(), "difference": per_row()},
         name="attention_scores_gradient",
+    )
+    return operator_text(program.text())
+
+
+@functools.cache
+def _sampled_text(block: tuple[int, int], dtype: str, width: int, scale: float | None) -> str:
+    """The product of rows, in f32: times the scale, or less a number of each row where there is none."""
+    program = sddmm(
+        block,
+        dtype,
+        a_layout="km",
+        b_layout="kn",
+        result_dtype="f32",
+        k=width,
+        epilogue=(lambda acc, difference: acc - difference) if scale is None else (lambda acc: acc * scale),
+        extras={"difference": per_row()} if scale is None else {},
+        name="attention_probabilities_gradient" if scale is None else "attention_scores",
     )
     return operator_text(program.text())
 
@@ -126,58 +148,115 @@ def _gradient(
     form: list[int],
     scale: float | None,
     captures: list[torch.Tensor],
+    wanted: list[int],
     limits: list[int],
     static: bool,
     has_mask: bool,
+    has_score: bool,
     kernel: str,
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    mask = mask_of(kernel)
-    if has_mask and mask is None:
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:
+    functions = functions_of(kernel) if has_mask or has_score else Functions(None, None)
+    if functions is None:
         raise NotImplementedError(
-            "sparsec.torch.attention has no gradient through a mask_mod that was traced in another process"
+            "sparsec.torch.attention has no gradient with functions that were traced in another process"
         )
     with torch.no_grad():
+        of_arrays = {each: torch.zeros_like(captures[each], dtype=torch.float32) for each in wanted}
         blocks = _visited(q, k, lists, form, limits, static, has_mask)
         if len(blocks.col_idx) == 0:
-            return torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
-        factor = 1 / math.sqrt(q.shape[3]) if scale is None else scale
-        return _products(blocks, q, k, v, gradient, lse, difference, factor, mask, captures)
+            of_inputs = torch.zeros_like(q), torch.zeros_like(k), torch.zeros_like(v)
+        else:
+            factor = 1 / math.sqrt(q.shape[3]) if scale is None else scale
+            products = _Products(blocks, q, k, v, gradient, lse, difference, factor)
+            change = products.scores if functions.score is None else products.changed_scores
+            p, of_s = change(functions, captures, of_arrays)
+            of_inputs = products.of_inputs(p, of_s)
+        return *of_inputs, [of_arrays[each].to(captures[each].dtype) for each in wanted]
 
 
-def _products(
-    blocks: VisitedBlocks,
+class _Products:
+    """The products of one backward pass."""
+
+    def __init__(
+        self,
+        blocks: VisitedBlocks,
+        q: torch.Tensor,
+        k: torch.Tensor,
+        v: torch.Tensor,
+        gradient: torch.Tensor,
+        lse: torch.Tensor,
+        difference: torch.Tensor,
+        scale: float,
+    ) -> None:
+        sides = blocks.sides
+        self.blocks, self.scale, self.inputs = blocks, scale, (q, k, v)
+        self.pattern, self.dtype = (blocks.row_ptr, blocks.col_idx), dtype_name(q.dtype)
+        self.q, self.of_o = _columns(q, sides[0]), _columns(gradient, sides[0])
+        self.k, self.v = _columns(k, sides[1]), _columns(v, sides[1])
+        # Rows without keys, and rows behind the last one, have probabilities of zero.
+        self.lse = _padded(torch.where(lse.isneginf(), math.inf, lse), sides[0], math.inf)
+        self.difference = _padded(difference, sides[0])
+        self.width, self.value_width = q.shape[3], v.shape[3]
+
+    def scores(
+        self, functions: Functions, arrays: list[torch.Tensor], of_arrays: dict[int, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """P, and dS times the scale."""
+        sides = self.blocks.sides
+        text = _probabilities_text(sides, self.dtype, self.width, self.scale)
+        p = self._sampled(self.q, self.k, [self.lse], None, text)
+        self.blocks.hide_(p, functions.mask, arrays)
+        text = _scores_text(sides, self.dtype, self.value_width, self.scale)
+        return p, self._sampled(self.of_o, self.v, [p, self.difference], None, text)
+
+    def changed_scores(
+        self, functions: Functions, arrays: list[torch.Tensor], of_arrays: dict[int, torch.Tensor]
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """P, and dS times the scale, with a score_mod, of whose arrays the gradients are added."""
+        sides, f32 = self.blocks.sides, torch.float32
+        scores = self._sampled(self.q, self.k, [], f32, _sampled_text(sides, self.dtype, self.width, self.scale))
+        text = _sampled_text(sides, self.dtype, self.value_width, None)
+        of_p = self._sampled(self.of_o, self.v, [self.difference], f32, text)
+        return change_scores(
+            self.blocks, functions, arrays, scores, of_p, self.lse, self.scale, self.q.dtype, of_arrays
+        )
+
+    def of_inputs(self, p: torch.Tensor, of_s: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+        """The gradients of q, k and v, from P and from dS times the scale."""
+        sides, columns = self.blocks.sides, self.blocks.columns
+        text = _product_text(sides, self.dtype, self.value_width, True)
+        of_v = transposed_product(*self.pattern, p, self.of_o, columns, text)
+        text = _product_text(sides, self.dtype, self.width, True)
+        of_k = transposed_product(*self.pattern, of_s, self.q, columns, text)
+        text = _product_text(sides, self.dtype, self.width, False)
+        of_q = product(*self.pattern, of_s, self.k, [], self.blocks.rows, True, text)
+        q, k, v = self.inputs
+        return _rows_like(of_q, q), _rows_like(of_k, k), _rows_like(of_v, v)
+
+    def _sampled(
+        self, a: torch.Tensor, b: torch.Tensor, operands: list[torch.Tensor], dtype: torch.dtype | None, text: str
+    ) -> torch.Tensor:
+        """aᵀ b at the visited blocks, in this type, or in that of q."""
+        template = self.inputs[0].new_empty(len(self.blocks.col_idx), *self.blocks.sides)
+        return sampled_product(*self.pattern, template, a, b, operands, dtype, text)
+
+
+def _form(
     q: torch.Tensor,
     k: torch.Tensor,
     v: torch.Tensor,
     gradient: torch.Tensor,
     lse: torch.Tensor,
     difference: torch.Tensor,
-    scale: float,
-    mask: Mask | None,
+    lists: list[torch.Tensor | None],
+    form: list[int],
+    scale: float | None,
     captures: list[torch.Tensor],
-) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
-    sides, dtype = blocks.sides, dtype_name(q.dtype)
-    pattern = blocks.row_ptr, blocks.col_idx
-    q_columns, of_o = _columns(q, sides[0]), _columns(gradient, sides[0])
-    k_columns, v_columns = _columns(k, sides[1]), _columns(v, sides[1])
-    # Rows without keys, and rows behind the last one, have probabilities of zero.
-    sums = _padded(torch.where(lse.isneginf(), math.inf, lse), sides[0], math.inf)
-    width, value_width = q.shape[3], v.shape[3]
-    p = q.new_empty(len(blocks.col_idx), *sides)
-    p = sampled_product(*pattern, p, q_columns, k_columns, [sums], _probabilities_text(sides, dtype, width, scale))
-    blocks.hide_(p, mask, captures)
-    operands = [p, _padded(difference, sides[0])]
-    text = _scores_text(sides, dtype, value_width, scale)
-    of_s = sampled_product(*pattern, p, of_o, v_columns, operands, text)
-    columns = blocks.columns
-    of_v = transposed_product(*pattern, p, of_o, columns, _product_text(sides, dtype, value_width, True))
-    of_k = transposed_product(*pattern, of_s, q_columns, columns, _product_text(sides, dtype, width, True))
-    of_q = product(*pattern, of_s, k_columns, [], blocks.rows, True, _product_text(sides, dtype, width, False))
-    return _rows_like(of_q, q), _rows_like(of_k, k), _rows_like(of_v, v)
-
-
-def _form(q: torch.Tensor, k: torch.Tensor, v: torch.Tensor, *_: Any) -> tuple[torch.Tensor, ...]:
-    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v)
+    wanted: list[int],
+    *_: Any,
+) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor, list[torch.Tensor]]:
+    of_captures = [torch.empty_like(captures[each]) for each in wanted]
+    return torch.empty_like(q), torch.empty_like(k), torch.empty_like(v), of_captures
 
 
 for _place in ("CPU", "CUDA"):

@@ -242,7 +242,7 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]
         of_values = of_x = of_bias = of_residual = None
         if needs_values:
             text = _values_gradient_text((values.shape[1], values.shape[2]), x.dtype)
-            of_values = sampled_product(row_ptr, col_idx, values, gradient, x, [], text)
+            of_values = sampled_product(row_ptr, col_idx, values, gradient, x, [], None, text)
         if needs_x:
             text = _x_gradient_text((values.shape[1], values.shape[2]), x.dtype)
             of_x = transposed_product(row_ptr, col_idx, values, gradient, x.shape[-1], text)

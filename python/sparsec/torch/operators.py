@@ -36,11 +36,11 @@ LIBRARY.define(
     "transposed_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor x, SymInt columns, str kernel) -> Tensor",
     tags=TAGS,
 )
-# aᵀ b at the stored blocks of a matrix, for a [..., rows] and b [..., columns]: values of the shape and type of
-# `values`, which are not read. operands: those that the kernel takes behind b.
+# aᵀ b at the stored blocks of a matrix, for a [..., rows] and b [..., columns]: values of the shape of `values`, which
+# are not read, and of this type, or of theirs. operands: those that the kernel takes behind b.
 LIBRARY.define(
-    "sampled_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor a, Tensor b, Tensor[] operands, str kernel) "
-    "-> Tensor",
+    "sampled_product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor a, Tensor b, Tensor[] operands, "
+    "ScalarType? dtype, str kernel) -> Tensor",
     tags=TAGS,
 )
 
@@ -231,12 +231,13 @@ def _sampled_product(
     a: torch.Tensor,
     b: torch.Tensor,
     operands: list[torch.Tensor],
+    dtype: torch.dtype | None,
     kernel: str,
 ) -> torch.Tensor:
     s = _repeated(row_ptr, col_idx, values, a, [b, *operands], False, (kernel, 0))
     if s is None:
         with torch.no_grad():
-            s = torch.empty_like(values, memory_format=torch.contiguous_format)
+            s = torch.empty_like(values, dtype=dtype, memory_format=torch.contiguous_format)
             prepared = _prepared(row_ptr, col_idx, values, (a.shape[-1], b.shape[-1]), False, (kernel, 0))
             prepared.launch(values, [a, b, *operands], s, False)
     return s
@@ -270,9 +271,10 @@ def _sampled_product_form(
     a: torch.Tensor,
     b: torch.Tensor,
     operands: list[torch.Tensor],
+    dtype: torch.dtype | None,
     kernel: str,
 ) -> torch.Tensor:
-    return torch.empty_like(values, memory_format=torch.contiguous_format)
+    return torch.empty_like(values, dtype=dtype, memory_format=torch.contiguous_format)
 
 
 @torch.library.register_fake("sparsec::transposed_product", lib=LIBRARY)  # type: ignore[untyped-decorator]

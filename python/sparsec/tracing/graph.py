@@ -89,9 +89,11 @@ class Graph:
     """Makes the nodes of one or more regions of a kernel.
 
     `integers` says whether the regions have i32: those of attention have, epilogues compute in f32 and i1.
+    `differentiable` says whether captured arrays may require gradients: whoever launches the kernel computes them.
     """
 
     integers: bool
+    differentiable: bool = False
     _nodes: dict[tuple[Any, ...], Node] = field(default_factory=dict)
     _captures: dict[int, Capture] = field(default_factory=dict)
 

@@ -73,8 +73,8 @@ def load(graph: Graph, capture: Capture, indices: tuple[Any, ...]) -> Value:
         )
     if len(array.shape) > MOST_DIMENSIONS:
         raise tracing_error(f"{name} has {len(array.shape)} dimensions, but at most {MOST_DIMENSIONS} can be read")
-    if getattr(array, "requires_grad", False):
-        raise tracing_error(f"{name} requires a gradient, but captured arrays get none: capture its .detach()")
+    if not graph.differentiable and getattr(array, "requires_grad", False):
+        raise tracing_error(f"{name} requires a gradient, but captured arrays get none here: capture its .detach()")
     if not graph.integers and (len(array.shape) > 0 or capture.loaded == "i32"):
         raise tracing_error(
             f"{name} has shape {tuple(array.shape)} and dtype {dtype_name(array.dtype)}, but an epilogue captures "

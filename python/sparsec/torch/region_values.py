@@ -1,18 +1,18 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Evaluates the masks of attention kernels on torch tensors, for the gradients of attention."""
+"""Evaluates the functions of attention kernels on torch tensors, for the gradients of attention."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import torch
 
 from sparsec.programs import Program
 from sparsec.tracing.graph import Capture, Node
 
-__all__ = ["Mask", "mask_of", "remember", "steps_of"]
+__all__ = ["Functions", "Step", "TracedFunction", "functions_of", "place_of", "remember", "steps_of"]
 
 _DTYPES = {"i1": torch.bool, "i32": torch.int32, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
@@ -55,7 +55,7 @@ _COMPARE: dict[str, Callable[..., torch.Tensor]] = {
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
     """A node of a region without its arrays: the numbers of its operands, and of the array that it reads, if any."""
 
     op: str
@@ -65,12 +65,12 @@ class _Step:
     array: int | None
 
 
-def steps_of(nodes: Sequence[Node], arrays: Sequence[Any]) -> list[_Step]:
+def steps_of(nodes: Sequence[Node], arrays: Sequence[Any]) -> list[Step]:
     """The nodes of a region, in order, which refer to `arrays` by number."""
     numbers = {id(node): number for number, node in enumerate(nodes)}
     places = {id(array): place for place, array in enumerate(arrays)}
     return [
-        _Step(
+        Step(
             node.op,
             node.type,
             tuple(numbers[id(operand)] for operand in node.operands),
@@ -82,15 +82,17 @@ def steps_of(nodes: Sequence[Node], arrays: Sequence[Any]) -> list[_Step]:
 
 
 @dataclass(frozen=True)
-class Mask:
-    """What a mask_mod computes, for any arrays in the places of those that it captured."""
+class TracedFunction:
+    """What a mask_mod or a score_mod computes, for any arrays in the places of those that it captured."""
 
-    steps: Sequence[_Step]
+    steps: Sequence[Step]
 
     def evaluate(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The value of the last step, for arguments of int32 that broadcast.
+        """The value of the last step: see values."""
+        return self.values(arguments, arrays)[-1]
 
-        Indices below 0 read the first element, and those beyond the end the last one, as in kernels on GPUs.
+    def values(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> list[torch.Tensor]:
+        """The values of all steps, for a score of float32 and other arguments of int32, which broadcast.
 
         Args:
             arguments: by the names of the function's arguments.
@@ -101,9 +103,7 @@ class Mask:
         for step in self.steps:
             operands = [values[number] for number in step.operands]
             if step.array is not None:
-                array = arrays[step.array]
-                places = zip(operands, array.shape, strict=True)
-                value = array[tuple(each.long().clamp(0, size - 1) for each, size in places)]
+                value = arrays[step.array][place_of(operands, arrays[step.array])]
             elif step.op == "argument":
                 value = arguments[step.attribute]
             elif step.op == "arith.constant":
@@ -113,19 +113,34 @@ class Mask:
             else:
                 value = _COMPUTE[step.op](*operands)
             values.append(value.to(_DTYPES[step.type]))
-        return values[-1]
+        return values
 
 
-# By the text of a kernel, which says what its mask computes. It holds no array.
-_masks: dict[str, Mask] = {}
+def place_of(indices: Sequence[torch.Tensor], array: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The element at these indices: those below 0 read the first one and those beyond the end the last one, as in
+    kernels on GPUs."""
+    return tuple(each.long().clamp(0, size - 1) for each, size in zip(indices, array.shape, strict=True))
+
+
+class Functions(NamedTuple):
+    """The functions of a kernel; None: it has none."""
+
+    mask: TracedFunction | None
+    score: TracedFunction | None
+
+
+# By the text of a kernel, which says what its functions compute. They hold no arrays.
+_functions: dict[str, Functions] = {}
 
 
 def remember(text: str, program: Program) -> None:
-    """Keeps the mask of a kernel, which operators know by this text."""
-    if program.mask is not None:
-        _masks.setdefault(text, Mask(steps_of(program.mask.nodes, list(program.captures.values()))))
+    """Keeps the functions of a kernel, which operators know by this text."""
+    arrays = list(program.captures.values())
+    regions = program.mask, program.score
+    traced = (None if each is None else TracedFunction(steps_of(each.nodes, arrays)) for each in regions)
+    _functions.setdefault(text, Functions(*traced))
 
 
-def mask_of(text: str) -> Mask | None:
-    """The mask of a kernel that this process has made; None: it has none."""
-    return _masks.get(text)
+def functions_of(text: str) -> Functions | None:
+    """The functions of a kernel that this process has made; None: another process made it."""
+    return _functions.get(text)

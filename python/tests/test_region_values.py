@@ -9,7 +9,7 @@ from sparsec import programs
 from sparsec.tracing import Graph, trace
 
 torch = pytest.importorskip("torch")
-mask_values = pytest.importorskip("sparsec.torch.mask_values")
+region_values = pytest.importorskip("sparsec.torch.region_values")
 pytestmark = pytest.mark.torch
 
 PLACES = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
@@ -17,7 +17,7 @@ PLACES = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
 
 def evaluated(function, arguments, result_type, arrays=(), **values):
     region = trace(function, arguments, result_type, Graph(integers="q_idx" in values))
-    mask = mask_values.Mask(mask_values.steps_of(region.nodes, arrays))
+    mask = region_values.TracedFunction(region_values.steps_of(region.nodes, arrays))
     tensors = [torch.as_tensor(array) for array in arrays]
     return mask.evaluate({name: torch.as_tensor(value) for name, value in values.items()}, tensors).numpy()
 
@@ -68,7 +68,7 @@ def test_arrays_of_all_types(dtype):
 
     for array in (table, other):
         region = trace(function, PLACES, "i1", Graph(integers=True))
-        mask = mask_values.Mask(mask_values.steps_of(region.nodes, [table]))
+        mask = region_values.TracedFunction(region_values.steps_of(region.nodes, [table]))
         places = {"b": 0, "h": 0, "q_idx": q, "kv_idx": k}
         got = mask.evaluate({name: torch.as_tensor(each) for name, each in places.items()}, [torch.as_tensor(array)])
         np.testing.assert_array_equal(got.numpy(), array > 0)
@@ -92,14 +92,15 @@ def test_indices_that_are_out_of_range_read_the_nearest_element():
     np.testing.assert_array_equal(got, [True, True, False, True, True])
 
 
-def test_a_mask_is_kept_without_its_arrays():
+def test_functions_are_kept_without_their_arrays():
     table = np.ones(4, np.int32)
     program = programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1)
-    mask_values.remember("a text", program)
-    kept = mask_values.mask_of("a text")
-    assert not any(step.attribute is table for step in kept.steps)
-    assert [step.op for step in kept.steps].count("sparsec.element") == 1
-    mask_values.remember("a text", programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1))
-    assert mask_values.mask_of("a text") is kept
-    mask_values.remember("another text", programs.attention(64))
-    assert mask_values.mask_of("another text") is None
+    region_values.remember("a text", program)
+    kept = region_values.functions_of("a text")
+    assert not any(step.attribute is table for step in kept.mask.steps)
+    assert [step.op for step in kept.mask.steps].count("sparsec.element") == 1
+    region_values.remember("a text", programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1))
+    assert region_values.functions_of("a text") is kept
+    assert kept.score is None
+    region_values.remember("another text", programs.attention(64))
+    assert region_values.functions_of("another text") == (None, None)
