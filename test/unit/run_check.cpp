@@ -92,4 +92,14 @@ TEST(SelectRowsTest, AnEmptyMatrixHasNone) {
   EXPECT_TRUE(selectRows(rowsToCheck(matrix, 8), CheckRequest(), {}).empty());
 }
 
+TEST(WrittenRowsTest, AreTheFirstOfEachPeriod) {
+  RowsToCheck rows = {/*rows=*/10, 1.0, 0, 1};
+  EXPECT_TRUE(rows.isWritten(9));
+  rows.period = 5;
+  rows.written = 3;
+  const bool written[] = {true, true, true, false, false, true, true, true, false, false};
+  for (int64_t row = 0; row < 10; ++row)
+    EXPECT_EQ(rows.isWritten(row), written[row]) << row;
+}
+
 } // namespace

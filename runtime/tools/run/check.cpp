@@ -133,13 +133,18 @@ struct Exact {
   std::vector<double> values, magnitude;
 };
 
+/// Rows that kernels do not write keep the NaN that results begin with.
 static llvm::Error computeExact(sparsec_kernel_t kernel, const ArgumentArray &views, const ResultView &result,
-                                RowRange range, Exact &exact) {
+                                const RowsToCheck &all, RowRange range, Exact &exact) {
   exact.values.resize((range.end - range.begin) * result.width);
   exact.magnitude.resize(exact.values.size());
   auto *run = result.isFirst ? sparsec_reference_run : sparsec_reference_lse;
-  return toError(
+  llvm::Error error = toError(
       run(kernel, views.data(), views.size(), range.begin, range.end, exact.values.data(), exact.magnitude.data()));
+  for (int64_t row = range.begin; row < range.end; ++row)
+    if (!all.isWritten(row))
+      std::fill_n(exact.values.begin() + (row - range.begin) * result.width, result.width, NAN);
+  return error;
 }
 
 /// Compares rows and adds what it finds to `total`.
@@ -189,7 +194,7 @@ llvm::Expected<CheckResult> checkResult(sparsec_kernel_t kernel, const HostArgum
     for (size_t index = next++; index < ranges.size(); index = next++) {
       RowRange range = ranges[index];
       for (const ResultView &result : *results) {
-        llvm::Error error = computeExact(kernel, views, result, range, exact);
+        llvm::Error error = computeExact(kernel, views, result, all, range, exact);
         std::lock_guard lock(mutex);
         if (error) {
           if (index < rangeOfFirstError) {

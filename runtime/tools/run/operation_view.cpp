@@ -143,11 +143,17 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
 }
 
 /// A lone row makes the reference read all keys and values, whatever it sees of them. Causal rows grow to the end. The
-/// reference takes a few rows at a time, and cuts them where heads end.
+/// reference takes a few rows at a time, and cuts them where heads end. Packed rows behind the last start are of no
+/// sequence.
 static RowsToCheck rowsOfAttention(const HostArguments &host) {
   const runtime::Problem &problem = host.problem();
-  return {problem.resultRows(), double(problem.depth) * double(2 * problem.headDimension + problem.columns),
-          std::max<int64_t>(problem.rows, 1) - 1, 32};
+  RowsToCheck rows = {problem.resultRows(), double(problem.depth) * double(2 * problem.headDimension + problem.columns),
+                      std::max<int64_t>(problem.rows, 1) - 1, 32};
+  if (const HostArgument *starts = host.of(SPARSEC_ATTENTION_QUERY_STARTS)) {
+    rows.period = problem.rows;
+    std::memcpy(&rows.written, starts->elements.data() + problem.sequences * sizeof(int32_t), sizeof(int32_t));
+  }
+  return rows;
 }
 
 //===----------------------------------------------------------------------===//
