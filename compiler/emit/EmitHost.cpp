@@ -2,8 +2,8 @@
 // sparsec-emit-host: a sparsec.kernel becomes one function of type sparsec_host_kernel_t (launch_info.h). HostSpmm.cpp,
 // HostSddmm.cpp, HostSpgemm.cpp and HostAttention.cpp say how each family is computed.
 
-#include "HostBuilder.h"
-#include "HostMath.h"
+#include "host/HostBuilder.h"
+#include "host/HostMath.h"
 
 #include "llvm/ADT/TypeSwitch.h"
 

@@ -20,7 +20,7 @@ ALLOWED = {
     "compiler/schedule": ["dialect", "compiler", "compiler/target"],
     "compiler/tile": ["dialect", "compiler", "compiler/target", "compiler/schedule"],
     "compiler/emit": ["dialect", "compiler", "compiler/target", "compiler/schedule", "compiler/tile",
-                      "compiler/emit/ampere", "compiler/emit/hopper", "compiler/emit/softmax"],
+                      "compiler/emit/ampere", "compiler/emit/hopper", "compiler/emit/host", "compiler/emit/softmax"],
     "compiler/binary": ["dialect", "compiler", "compiler/target", "compiler/schedule"],
     "compiler": ["dialect", "compiler/target", "compiler/schedule", "compiler/tile", "compiler/emit",
                  "compiler/binary", "compiler/include/sparsec"],

@@ -271,7 +271,7 @@ TEST_F(PatternUpdate, FailuresOfCreationAreReportedAndUndone) {
   EXPECT_STATUS(sparsec_pattern_buffer_create(&largeShape, device, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
                 "out_buffer is NULL");
   EXPECT_STATUS(sparsec_pattern_buffer_create(nullptr, device, &buffer), SPARSEC_STATUS_INVALID_ARGUMENT,
-                "largeShape is NULL");
+                "shape is NULL");
 }
 
 TEST_F(PatternUpdate, CppLayer) {

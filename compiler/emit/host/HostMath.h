@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The math ops and the conversions of host kernels.
 
-#ifndef SPARSEC_COMPILER_EMIT_HOSTMATH_H
-#define SPARSEC_COMPILER_EMIT_HOSTMATH_H
+#ifndef SPARSEC_EMIT_HOST_MATH_H
+#define SPARSEC_EMIT_HOST_MATH_H
 
 #include "mlir/Dialect/LLVMIR/LLVMDialect.h"
 
@@ -22,4 +22,4 @@ void lowerHostF8(mlir::LLVM::LLVMFuncOp function);
 
 } // namespace sparsec
 
-#endif // SPARSEC_COMPILER_EMIT_HOSTMATH_H
+#endif // SPARSEC_EMIT_HOST_MATH_H

@@ -2,8 +2,8 @@
 // The parts that the host kernels of all families are made of: parameters in 8-byte slots, loops, buffers of f32 on the
 // stack, and sums over vectors of f32 that LLVM splits to the width of the processor.
 
-#ifndef SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
-#define SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
+#ifndef SPARSEC_EMIT_HOST_BUILDER_H
+#define SPARSEC_EMIT_HOST_BUILDER_H
 
 #include "Passes.h"
 
@@ -135,4 +135,4 @@ private:
 
 } // namespace sparsec
 
-#endif // SPARSEC_COMPILER_EMIT_HOSTBUILDER_H
+#endif // SPARSEC_EMIT_HOST_BUILDER_H

@@ -11,7 +11,7 @@
 //
 // The multiplication works on vectors of 64 f32, as that of sparsec.spmm does.
 
-#include "HostBuilder.h"
+#include "host/HostBuilder.h"
 #include "InlineRegion.h"
 
 using namespace mlir;

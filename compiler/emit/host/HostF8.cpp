@@ -2,7 +2,7 @@
 // fp8 on the host, in integers: an fp8 value is the i8 of its bits from its load to its extension. Kernels never round
 // to fp8 (spmm_c3, spmm_c20).
 
-#include "HostMath.h"
+#include "host/HostMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

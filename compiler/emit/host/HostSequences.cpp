@@ -2,7 +2,7 @@
 //
 // The runtime checks starts, lengths and pages in host memory before a launch, so that all of them are in range here.
 
-#include "HostSequences.h"
+#include "host/HostSequences.h"
 
 using namespace mlir;
 using namespace sparsec;

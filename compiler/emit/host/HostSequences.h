@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Where the queries and keys of a sequence are, for the host kernel of sparsec.attention.
 
-#ifndef SPARSEC_COMPILER_EMIT_HOSTSEQUENCES_H
-#define SPARSEC_COMPILER_EMIT_HOSTSEQUENCES_H
+#ifndef SPARSEC_EMIT_HOST_SEQUENCES_H
+#define SPARSEC_EMIT_HOST_SEQUENCES_H
 
-#include "HostBuilder.h"
+#include "host/HostBuilder.h"
 
 namespace sparsec {
 
@@ -58,4 +58,4 @@ private:
 
 } // namespace sparsec
 
-#endif // SPARSEC_COMPILER_EMIT_HOSTSEQUENCES_H
+#endif // SPARSEC_EMIT_HOST_SEQUENCES_H

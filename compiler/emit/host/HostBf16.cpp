@@ -5,7 +5,7 @@
 // The integers stay integers: a bitcast to bf16 that LLVM moves away from its store becomes a rounding again, which is
 // a call of __truncsfbf2, a function of the compiler's library that a process need not have.
 
-#include "HostMath.h"
+#include "host/HostMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/IR/ImplicitLocOpBuilder.h"

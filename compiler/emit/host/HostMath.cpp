@@ -6,7 +6,7 @@
 // Its largest error over all f32 arguments is 1.02 units in the last place of f32, subnormal results included;
 // infinities and NaN give what libm gives (test/unit/host_math_test.cpp).
 
-#include "HostMath.h"
+#include "host/HostMath.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/Math/IR/Math.h"

@@ -11,7 +11,7 @@
 // The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
 // plain, for LLVM to vectorise.
 
-#include "HostBuilder.h"
+#include "host/HostBuilder.h"
 #include "InlineRegion.h"
 
 using namespace mlir;

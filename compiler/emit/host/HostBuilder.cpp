@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "HostBuilder.h"
+#include "host/HostBuilder.h"
 
 using namespace mlir;
 using namespace sparsec;

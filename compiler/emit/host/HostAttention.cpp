@@ -21,7 +21,7 @@
 // keep their order. Both products compute four vectors at a time: eight registers of eight f32, enough independent sums
 // to hide the latency of a multiply-add, for two loads of vectors and four of scalars.
 
-#include "HostSequences.h"
+#include "host/HostSequences.h"
 #include "InlineRegion.h"
 
 #include "sparsec/launch_info.h"
