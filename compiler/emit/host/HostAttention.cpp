@@ -21,8 +21,8 @@
 // keep their order. Both products compute four vectors at a time: eight registers of eight f32, enough independent sums
 // to hide the latency of a multiply-add, for two loads of vectors and four of scalars.
 
-#include "host/HostSequences.h"
 #include "InlineRegion.h"
+#include "host/HostSequences.h"
 
 #include "sparsec/launch_info.h"
 

@@ -11,8 +11,8 @@
 //
 // The multiplication works on vectors of 64 f32, as that of sparsec.spmm does.
 
-#include "host/HostBuilder.h"
 #include "InlineRegion.h"
+#include "host/HostBuilder.h"
 
 using namespace mlir;
 using namespace sparsec;

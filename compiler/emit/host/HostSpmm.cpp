@@ -11,8 +11,8 @@
 // The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
 // plain, for LLVM to vectorise.
 
-#include "host/HostBuilder.h"
 #include "InlineRegion.h"
+#include "host/HostBuilder.h"
 
 using namespace mlir;
 using namespace sparsec;
