@@ -4,5 +4,6 @@
 from sparsec.torch.attention import Attention, attention
 from sparsec.torch.layers import SparseLinear, Swap, SwapTable, sparsify_
 from sparsec.torch.linear import linear
+from sparsec.torch.merging import merge
 
-__all__ = ["Attention", "SparseLinear", "Swap", "SwapTable", "attention", "linear", "sparsify_"]
+__all__ = ["Attention", "SparseLinear", "Swap", "SwapTable", "attention", "linear", "merge", "sparsify_"]
