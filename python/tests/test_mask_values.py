@@ -6,6 +6,7 @@ import pytest
 from test_tracing import DIVISORS, FLOATS, INTEGERS, NUMERATORS
 
 from sparsec import programs
+from sparsec.region_steps import steps_of
 from sparsec.tracing import Graph, trace
 
 torch = pytest.importorskip("torch")
@@ -17,7 +18,7 @@ PLACES = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
 
 def evaluated(function, arguments, result_type, arrays=(), **values):
     region = trace(function, arguments, result_type, Graph(integers="q_idx" in values))
-    mask = mask_values.Mask(mask_values.steps_of(region.nodes, arrays))
+    mask = mask_values.Mask(steps_of(region.nodes, arrays))
     tensors = [torch.as_tensor(array) for array in arrays]
     return mask.evaluate({name: torch.as_tensor(value) for name, value in values.items()}, tensors).numpy()
 
@@ -68,7 +69,7 @@ def test_arrays_of_all_types(dtype):
 
     for array in (table, other):
         region = trace(function, PLACES, "i1", Graph(integers=True))
-        mask = mask_values.Mask(mask_values.steps_of(region.nodes, [table]))
+        mask = mask_values.Mask(steps_of(region.nodes, [table]))
         places = {"b": 0, "h": 0, "q_idx": q, "kv_idx": k}
         got = mask.evaluate({name: torch.as_tensor(each) for name, each in places.items()}, [torch.as_tensor(array)])
         np.testing.assert_array_equal(got.numpy(), array > 0)

@@ -12,6 +12,7 @@ import torch
 
 from sparsec import programs
 from sparsec.attention_lists import DEFAULT_BLOCK, Function, MadeLists, lists_of, made_lists
+from sparsec.attention_visits import limits_of
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
@@ -236,7 +237,7 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         if needs_gradient:
             missing = ["a score_mod"] if self.score_mod is not None else []
             missing += [name for name, each in sequences._asdict().items() if each is not None]
-            static, limits = isinstance(pattern, Pattern), _limits(causal, self.window)
+            static, limits = isinstance(pattern, Pattern), limits_of(causal, self.window)
             backward = _Backward(limits, static, mask is not None, tuple(missing))
             results = _Attention.apply(q, k, v, *options, backward)
         else:
@@ -304,12 +305,6 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
             q, k, v, of_o, lse, difference, lists, ctx.form, ctx.scale, others, limits, static, has_mask, ctx.text
         )
         return of_q, of_k, of_v, None, None, None, of_sinks, None, None, None, None, None
-
-
-def _limits(causal: bool, window: tuple[int, int] | None) -> tuple[int, int]:
-    """The keys that a query may see before and behind its position; -1: all."""
-    left, right = (-1, -1) if window is None else window
-    return left, 0 if causal else right
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from sparsec.programs import Program
-from sparsec.tracing.graph import Capture, Node
+from sparsec.region_steps import RegionSteps, steps_of
 
-__all__ = ["Mask", "mask_of", "remember", "steps_of"]
+__all__ = ["Mask", "mask_of", "remember"]
 
 _DTYPES = {"i1": torch.bool, "i32": torch.int32, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
@@ -54,66 +53,20 @@ _COMPARE: dict[str, Callable[..., torch.Tensor]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class _Step:
-    """A node of a region without its arrays: the numbers of its operands, and of the array that it reads, if any."""
+class Mask(RegionSteps):
+    """What a mask_mod computes, on tensors."""
 
-    op: str
-    type: str
-    operands: tuple[int, ...]
-    attribute: Any
-    array: int | None
+    dtypes, compute, compare = _DTYPES, _COMPUTE, _COMPARE
 
+    def constant(self, value: Any, dtype: torch.dtype, like: torch.Tensor) -> torch.Tensor:
+        return torch.full((), value, dtype=dtype, device=like.device)
 
-def steps_of(nodes: Sequence[Node], arrays: Sequence[Any]) -> list[_Step]:
-    """The nodes of a region, in order, which refer to `arrays` by number."""
-    numbers = {id(node): number for number, node in enumerate(nodes)}
-    places = {id(array): place for place, array in enumerate(arrays)}
-    return [
-        _Step(
-            node.op,
-            node.type,
-            tuple(numbers[id(operand)] for operand in node.operands),
-            None if isinstance(node.attribute, Capture) else node.attribute,
-            places[id(node.attribute.array)] if isinstance(node.attribute, Capture) else None,
-        )
-        for node in nodes
-    ]
+    def convert(self, value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        return value.to(dtype)
 
-
-@dataclass(frozen=True)
-class Mask:
-    """What a mask_mod computes, for any arrays in the places of those that it captured."""
-
-    steps: Sequence[_Step]
-
-    def evaluate(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The value of the last step, for arguments of int32 that broadcast.
-
-        Indices below 0 read the first element, and those beyond the end the last one, as in kernels on GPUs.
-
-        Args:
-            arguments: by the names of the function's arguments.
-            arrays: those that the kernel takes, in order, on the device of the arguments.
-        """
-        device = next(iter(arguments.values())).device
-        values: list[torch.Tensor] = []
-        for step in self.steps:
-            operands = [values[number] for number in step.operands]
-            if step.array is not None:
-                array = arrays[step.array]
-                places = zip(operands, array.shape, strict=True)
-                value = array[tuple(each.long().clamp(0, size - 1) for each, size in places)]
-            elif step.op == "argument":
-                value = arguments[step.attribute]
-            elif step.op == "arith.constant":
-                value = torch.full((), step.attribute, dtype=_DTYPES[step.type], device=device)
-            elif step.op in ("arith.cmpf", "arith.cmpi"):
-                value = _COMPARE[step.attribute[-2:]](*operands)
-            else:
-                value = _COMPUTE[step.op](*operands)
-            values.append(value.to(_DTYPES[step.type]))
-        return values[-1]
+    def element(self, array: torch.Tensor, indices: Sequence[torch.Tensor]) -> torch.Tensor:
+        places = zip(indices, array.shape, strict=True)
+        return array[tuple(each.long().clamp(0, size - 1) for each, size in places)]
 
 
 # By the text of a kernel, which says what its mask computes. It holds no array.
