@@ -72,6 +72,12 @@ def assert_gradients(options, visible, inputs, layout="bhsd", transform=jax.jit)
     return got
 
 
+def launches(function, *arguments):
+    """How many launches are in a function, and whether it has a loop."""
+    text = str(jax.make_jaxpr(function)(*arguments))
+    return text.count("ffi_call["), "scan[" in text or "while[" in text
+
+
 def distances(queries=150, keys=150):
     """From the position of a query to a key."""
     return np.arange(keys) - np.arange(queries)[:, None] - (keys - queries)
@@ -99,8 +105,9 @@ def test_other_options():
 
 
 def test_sinks_of_queries_without_keys():
-    """Their sinks get nothing from o."""
-    assert_gradients({"sinks": SINKS, "causal": True}, distances(150, 70) <= 0, arrays(150, 70))
+    """Their sinks get nothing from o. One is no sink at all."""
+    sinks = np.array([0.5, -1.0, 2.0, -np.inf], np.float32)
+    assert_gradients({"sinks": sinks, "causal": True}, distances(150, 70) <= 0, arrays(150, 70))
 
 
 def test_rows_without_keys_ignore_the_gradient_of_their_lse():
@@ -111,6 +118,20 @@ def test_rows_without_keys_ignore_the_gradient_of_their_lse():
         return o.astype(jnp.float32).sum() + jnp.where(jnp.isneginf(lse), 0, jnp.logaddexp(lse, lse)).sum()
 
     assert all(np.isfinite(each).all() for each in jax.jit(jax.grad(total, (0, 1, 2)))(*arrays(150, 70)))
+
+
+def test_keys_behind_the_last_one():
+    """Their exponentials would be infinite where all scores are far below 0, the score of what is padded."""
+    q, k, v = arrays()
+    assert_gradients({}, np.True_, [q + 2, k - 2, v])
+
+
+def test_rows_whose_scores_are_all_infinite_are_rows_without_keys():
+    q, k, v = arrays(dtype="bfloat16")
+    q = jnp.zeros_like(q).at[:, :, 3].set(1e30)
+    of_inputs = jax.jit(jax.grad(squares, (0, 1, 2)))(q, jnp.full_like(k, -1e30), v)
+    assert all(np.isfinite(each).all() for each in of_inputs)
+    assert (of_inputs[0][:, :, 3] == 0).all()
 
 
 def squares(*inputs, **options):
@@ -190,17 +211,12 @@ def test_full_blocks_of_lists_ask_no_mask():
 
 def test_no_blocks():
     empty = patterns.from_mask(np.zeros((150, 150), bool))
-    for each in jax.grad(partial(squares, pattern=empty, block=64), (0, 1, 2))(*arrays()):
-        assert (each == 0).all()
+    gradient = jax.grad(partial(squares, pattern=empty, block=64), (0, 1, 2))
+    assert all((each == 0).all() for each in jax.jit(gradient)(*arrays()))
+    assert launches(gradient, *arrays()) == (1, False)
 
 
 # ---- Transformations
-
-
-def launches(function, *arguments):
-    """How many launches are in a function, and whether it has a loop."""
-    text = str(jax.make_jaxpr(function)(*arguments))
-    return text.count("ffi_call["), "scan[" in text or "while[" in text
 
 
 OWN = np.array([[[[1, 0, 0], [1, 1, 0], [0, 1, 1]]], [[[1, 0, 0], [0, 1, 0], [1, 0, 1]]]], np.uint8)

@@ -144,7 +144,7 @@ def attention(
     backward = None
     if any(isinstance(each, jax.core.Tracer) for each in jax.tree.leaves(operands)):
         missing = (*(["a score_mod"] if score_mod is not None else []), *sequences)
-        kernel = call.kernel if return_lse or missing else make(lse=True).text()
+        kernel = call.kernel if return_lse else make(lse=True).text()
         backward = _Backward(kernel, lists, limits_of(causal, window), mask_of(program), missing)
     results = _apply(call, backward, operands)
     return tuple(results) if return_lse else results[0]
@@ -405,13 +405,11 @@ def _differentiated(call: _Call, backward: _Backward, operands: Any) -> tuple[li
     return [o, lse] if call.has_lse else [o], saved
 
 
-def _gradients(call: _Call, backward: _Backward, saved: Operands, of_results: list[Any]) -> tuple[Operands | None]:
+def _gradients(call: _Call, backward: _Backward, saved: Operands, of_results: list[Any]) -> tuple[Operands]:
     """The gradients of operands; None of those that have none."""
     of_o, of_lse = (
         None if isinstance(each, jax.custom_derivatives.SymbolicZero) else each for each in (*of_results, None)[:2]
     )
-    if of_o is None and of_lse is None:
-        return (None,)
     o, lse = _heads_first(call, saved["o"]), saved["lse"]
     of_o = jnp.zeros_like(o) if of_o is None else _heads_first(call, of_o)
     difference = (o.astype(jnp.float32) * of_o.astype(jnp.float32)).sum(-1) - (0 if of_lse is None else of_lse)
