@@ -293,16 +293,6 @@ def test_shard_map():
     assert_attention(sharded(q, k, v), expected(q, k, v, PATTERN.dense(150)))
 
 
-@pytest.mark.parametrize("transform", [jax.jit, lambda function: function])
-def test_gradient_is_refused_by_name(transform):
-    q, k, v = arrays()
-    with pytest.raises(NotImplementedError, match="sparsec.jax.attention has no gradient yet: it needs the kernels"):
-        transform(jax.grad(lambda q: sj.attention(q, k, v).astype(jnp.float32).sum()))(q)
-    with pytest.raises(NotImplementedError, match="sparsec.jax.attention has no gradient yet"):
-        jax.jvp(lambda k: sj.attention(q, k, v), (k,), (k,))
-    assert jax.grad(lambda factor: (sj.attention(q, k, v) * factor).astype(jnp.float32).sum())(jnp.float32(1)) != 0
-
-
 def test_nothing_is_traced_again():
     """New closures over new arrays make no new computation."""
     q, k, v = arrays()
@@ -314,7 +304,7 @@ def test_nothing_is_traced_again():
         )
         bias = np.asarray(slopes)[:, None, None] * distances()
         assert_attention((o, lse), expected(q, k, v, True, bias))
-        sizes.append(module._apply._cache_size())
+        sizes.append(module._launched._cache_size())
     assert sizes == sizes[:1] * 5
 
 

@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from test_tracing import FLOATS
 
+from sparsec.region_steps import steps_of
 from sparsec.tracing import Graph, maximum, trace, where
 
 torch = pytest.importorskip("torch")
@@ -20,7 +21,7 @@ SMOOTH = [name for name in FLOATS if name not in ("bfloat16", "float16", "infini
 def gradients(function, arguments, arrays=(), types=None, of_result=None, **values):
     region = trace(function, [(name, "f32") for name in arguments] if types is None else types, "f32",
                    Graph(integers=types is not None))  # fmt: skip
-    traced = region_values.TracedFunction(region_values.steps_of(region.nodes, arrays))
+    traced = region_values.TracedFunction(steps_of(region.nodes, arrays))
     found = traced.values({name: torch.as_tensor(value) for name, value in values.items()}, arrays)
     of_arrays = {number: torch.zeros(array.shape) for number, array in enumerate(arrays)}
     of_result = torch.ones_like(found[-1]) if of_result is None else of_result

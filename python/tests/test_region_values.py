@@ -1,29 +1,50 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Regions that torch evaluates, against what NumPy and Python make of the functions."""
+"""Regions that torch and JAX evaluate, against what NumPy and Python make of the functions."""
+
+import functools
 
 import numpy as np
 import pytest
 from test_tracing import DIVISORS, FLOATS, INTEGERS, NUMERATORS
 
-from sparsec import programs
+from sparsec import programs, tracing
+from sparsec.region_steps import steps_of
 from sparsec.tracing import Graph, trace
-
-torch = pytest.importorskip("torch")
-region_values = pytest.importorskip("sparsec.torch.region_values")
-pytestmark = pytest.mark.torch
 
 PLACES = [(each, "i32") for each in ("b", "h", "q_idx", "kv_idx")]
 
 
-def evaluated(function, arguments, result_type, arrays=(), **values):
+@pytest.fixture(params=[pytest.param(each, marks=getattr(pytest.mark, each)) for each in ("torch", "jax")])
+def evaluate(request):
+    """Evaluates nodes of arrays of NumPy with a library."""
+    module, function, name, convert = {
+        "torch": ("sparsec.torch.region_values", "TracedFunction", "torch", "as_tensor"),
+        "jax": ("sparsec.jax.mask_values", "Mask", "jax.numpy", "asarray"),
+    }[request.param]
+    function = getattr(pytest.importorskip(module), function)
+    convert = getattr(pytest.importorskip(name), convert)
+
+    def evaluate(nodes, traced, arrays, values):
+        region = function(steps_of(nodes, traced))
+        return np.asarray(
+            region.evaluate({name: convert(each) for name, each in values.items()}, list(map(convert, arrays)))
+        )
+
+    return evaluate
+
+
+@pytest.fixture
+def evaluated(evaluate):
+    return functools.partial(_evaluated, evaluate)
+
+
+def _evaluated(evaluate, function, arguments, result_type, arrays=(), **values):
     region = trace(function, arguments, result_type, Graph(integers="q_idx" in values))
-    mask = region_values.TracedFunction(region_values.steps_of(region.nodes, arrays))
-    tensors = [torch.as_tensor(array) for array in arrays]
-    return mask.evaluate({name: torch.as_tensor(value) for name, value in values.items()}, tensors).numpy()
+    return evaluate(region.nodes, arrays, arrays, values)
 
 
 @pytest.mark.parametrize("name", FLOATS)
-def test_floats(name):
+def test_floats(name, evaluated):
     traced, oracle = FLOATS[name]
     random = np.random.default_rng(1)
     acc = random.normal(scale=2, size=(16, 40)).astype(np.float16).astype(np.float64)
@@ -35,7 +56,7 @@ def test_floats(name):
 
 
 @pytest.mark.parametrize("name", INTEGERS)
-def test_integers(name):
+def test_integers(name, evaluated):
     function = INTEGERS[name]
     places = np.arange(len(NUMERATORS), dtype=np.int32)
     expected = [function(int(n), int(d), int(q)) for q, n, d in zip(places, NUMERATORS, DIVISORS, strict=True)]
@@ -47,7 +68,7 @@ def test_integers(name):
     np.testing.assert_array_equal(got, expected)
 
 
-def test_division_by_zero_raises_nothing():
+def test_division_by_zero_raises_nothing(evaluated):
     """A mask may divide by zero for an element that is not visible."""
     q = np.array([-7, 0, 7], np.int32)
     for function in (lambda b, h, q_idx, kv_idx: q_idx // kv_idx == 7, lambda b, h, q_idx, kv_idx: q_idx % kv_idx == 7):
@@ -56,7 +77,7 @@ def test_division_by_zero_raises_nothing():
 
 
 @pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.int32, np.int64, np.float32, np.float16])
-def test_arrays_of_all_types(dtype):
+def test_arrays_of_all_types(dtype, evaluate):
     table = np.array([[0, 1, 3], [2, 0, 1]]).astype(dtype)
     other = table.copy()
     other[0, 0] = 1
@@ -68,13 +89,11 @@ def test_arrays_of_all_types(dtype):
 
     for array in (table, other):
         region = trace(function, PLACES, "i1", Graph(integers=True))
-        mask = region_values.TracedFunction(region_values.steps_of(region.nodes, [table]))
-        places = {"b": 0, "h": 0, "q_idx": q, "kv_idx": k}
-        got = mask.evaluate({name: torch.as_tensor(each) for name, each in places.items()}, [torch.as_tensor(array)])
-        np.testing.assert_array_equal(got.numpy(), array > 0)
+        places = {"b": np.int32(0), "h": np.int32(0), "q_idx": q, "kv_idx": k}
+        np.testing.assert_array_equal(evaluate(region.nodes, [table], [array], places), array > 0)
 
 
-def test_the_low_bits_of_wide_integers_count():
+def test_the_low_bits_of_wide_integers_count(evaluated):
     ids = np.array([5, 5 + 2**32, 6])
     zero, places = np.zeros((), np.int32), np.arange(3, dtype=np.int32)
     got = evaluated(
@@ -83,7 +102,7 @@ def test_the_low_bits_of_wide_integers_count():
     np.testing.assert_array_equal(got, [True, True, False])
 
 
-def test_indices_that_are_out_of_range_read_the_nearest_element():
+def test_indices_that_are_out_of_range_read_the_nearest_element(evaluated):
     """As in kernels on GPUs: torch would end the CUDA context, and takes -1 for the last element."""
     allowed = np.array([True, False, True])
     zero, keys = np.zeros((), np.int32), np.arange(5, dtype=np.int32)
@@ -92,7 +111,17 @@ def test_indices_that_are_out_of_range_read_the_nearest_element():
     np.testing.assert_array_equal(got, [True, True, False, True, True])
 
 
+def test_fma_rounds_once(evaluated):
+    a = np.float32(1 + 2**-12)
+    got = evaluated(
+        lambda a, b: tracing.fma(a, a, b), [("a", "f32"), ("b", "f32")], "f32", a=a, b=np.float32(-1 - 2**-11)
+    )
+    assert got == 2.0**-24
+
+
+@pytest.mark.torch
 def test_functions_are_kept_without_their_arrays():
+    region_values = pytest.importorskip("sparsec.torch.region_values")
     table = np.ones(4, np.int32)
     program = programs.attention(64, mask_mod=lambda b, h, q_idx, kv_idx: table[kv_idx] == 1)
     region_values.remember("a text", program)

@@ -13,13 +13,17 @@ from typing import Any, Literal
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from sparsec import programs
 from sparsec.attention_lists import DEFAULT_BLOCK, Function, MadeLists, lists_of, made_lists
+from sparsec.attention_visits import Shape, limits_of
 from sparsec.errors import InvalidArgument
+from sparsec.jax.attention_gradient import attention_gradient, visits_of
 from sparsec.jax.call import Blocks, as_varying, dtype_name, expect_array, launch
+from sparsec.jax.mask_values import Mask, mask_of
 from sparsec.jax.trees import LIST_ARRAYS
-from sparsec.jax.vmap import is_any, loop
+from sparsec.jax.vmap import folded, is_any, loop
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import Pattern
@@ -80,11 +84,17 @@ def attention(
     Returns:
         o, of the type and layout of q, with Dv in place of D; with return_lse (o, lse), lse [B, H, Sq] in f32.
 
-    There are no gradients yet: differentiation raises NotImplementedError.
+    There are gradients of q, k, v and sinks, also through lse, in reverse mode and of first order: products of
+    block-sparse matrices of the visited blocks, whose elements take memory in the type of q. Without a pattern these
+    are the blocks of 64 x 64 that causal and window leave. Their lists are constants of the computation. The gradients
+    are the same in every run. NotImplementedError is raised for those that there are not: with a score_mod, with
+    query_starts, key_starts, key_lengths or page_table, and of q, k and v where the lists of the pattern are arrays of
+    JAX or index arrays.
 
     Raises:
         InvalidArgument: an argument does not fit; the text names it.
         TracingError: a function does what a kernel cannot.
+        InvalidPattern: a gradient is needed, and lists of NumPy break a rule.
     """
     is_bshd = one_of("layout", layout, ("bhsd", "bshd")) == "bshd"
     q, k, v = (expect_array(name, array) for name, array in (("q", q), ("k", k), ("v", v)))
@@ -94,7 +104,8 @@ def attention(
     sizes = _sizes(q, k, v, is_bshd, sequences)
     given_sinks = () if sinks is None else (_sinks(sinks, sizes.heads),)
     lists, mask_mod = _lists(pattern, block_sides(block, (64, 128)), mask_mod, sizes, sequences)
-    program = programs.attention(
+    make = functools.partial(
+        programs.attention,
         sizes.head_dim,
         dtype=dtype_name(q),
         pattern=lists is not None,
@@ -110,12 +121,12 @@ def attention(
         page_rows=k.shape[1 if is_bshd else 2] if "page_table" in sequences else None,
         mask_mod=mask_mod,
         score_mod=score_mod,
-        lse=return_lse,
     )
+    program = make(lse=return_lse)
     call = _Call(
         program.text(),
         None if lists is None else _blocks(lists),
-        0.0 if scale is None else _number("scale", scale),
+        1 / math.sqrt(sizes.head_dim) if scale is None else _number("scale", scale),
         is_bshd,
         return_lse,
         _use_batch(mask_mod, score_mod),
@@ -129,7 +140,13 @@ def attention(
         "sequences": tuple(sequences.values()),
         "captures": tuple(jnp.asarray(each) for each in program.captures.values()),
     }
-    results = _apply(call, as_varying(operands))
+    operands = as_varying(operands)
+    backward = None
+    if any(isinstance(each, jax.core.Tracer) for each in jax.tree.leaves(operands)):
+        missing = (*(["a score_mod"] if score_mod is not None else []), *sequences)
+        kernel = call.kernel if return_lse else make(lse=True).text()
+        backward = _Backward(kernel, lists, limits_of(causal, window), mask_of(program), missing)
+    results = _apply(call, backward, operands)
     return tuple(results) if return_lse else results[0]
 
 
@@ -263,7 +280,7 @@ def _use_batch(mask_mod: Function, score_mod: Function) -> bool:
 
 @dataclass(frozen=True)
 class _Call:
-    """What is known of a call when it is traced."""
+    """What is known of a call when it is traced. scale: the factor of q k, which only some kernels take."""
 
     kernel: str
     blocks: Blocks | None
@@ -275,14 +292,8 @@ class _Call:
 
 # jit, so that calls outside of one are traced once.
 @functools.partial(jax.jit, static_argnums=0)
-@functools.partial(jax.custom_jvp, nondiff_argnums=(0,))
-def _apply(call: _Call, operands: Operands) -> list[Any]:
+def _launched(call: _Call, operands: Operands) -> list[Any]:
     return _batched(call)(operands)
-
-
-@_apply.__wrapped__.defjvp  # type: ignore[untyped-decorator]
-def _refuse(call: _Call, primals: Any, tangents: Any) -> Any:
-    raise NotImplementedError("sparsec.jax.attention has no gradient yet: it needs the kernels of its backward pass")
 
 
 def _batched(call: _Call) -> Callable[[Operands], list[Any]]:
@@ -318,21 +329,111 @@ def _launch(call: _Call, operands: Operands) -> list[Any]:
 def _fold(call: _Call, size: int, is_batched: Operands, operands: Operands) -> list[Any]:
     """One launch for `size` times as many batches."""
 
-    def all_batches(array: Any, is_batched: bool, batches: int | None = None) -> Any:
-        """The array of all batches. batches: of one batch of jax.vmap, if the array has lists."""
-        each = array if is_batched else jnp.broadcast_to(array, (size, *array.shape))
-        if batches is None:
-            return each.reshape(-1, *each.shape[2:])
-        rows = each.reshape(size, batches, -1)
+    def folded_lists(array: Any, is_batched: bool, batches: int) -> Any:
+        """The lists of all batches. batches: of one batch of jax.vmap."""
+        rows = folded(size, is_batched, array).reshape(size, batches, -1)
         return jnp.broadcast_to(rows, (size, operands["q"].shape[-4], rows.shape[2])).reshape(-1)
 
-    folded = {name: all_batches(operands[name], is_batched[name]) for name in ("q", "k", "v")}
+    rows = {name: folded(size, is_batched[name], operands[name]) for name in ("q", "k", "v")}
     blocks, lists = call.blocks, operands["lists"]
     if blocks is not None and (blocks.batches > 1 or is_any(is_batched["lists"])):
         lists = tuple(
-            all_batches(array, each, blocks.batches) for array, each in zip(lists, is_batched["lists"], strict=True)
+            folded_lists(array, each, blocks.batches) for array, each in zip(lists, is_batched["lists"], strict=True)
         )
-        blocks = dataclasses.replace(blocks, batches=folded["q"].shape[0])
+        blocks = dataclasses.replace(blocks, batches=rows["q"].shape[0])
     folded_call = dataclasses.replace(call, blocks=blocks)
-    results = _batched(folded_call)({**operands, **folded, "lists": lists})
+    results = _batched(folded_call)({**operands, **rows, "lists": lists})
     return [each.reshape(size, -1, *each.shape[1:]) for each in results]
+
+
+# ---- Gradients -------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Backward:
+    """What the gradients of a call need beside its arrays.
+
+    Attributes:
+        kernel: the text of the kernel that gives lse too.
+        lists: of the pattern; None: there is none.
+        limits: the keys that a query may see before and behind its position; -1: all.
+        mask: of partial blocks; None: they have none.
+        missing: the options of the call that have no gradient.
+    """
+
+    kernel: str
+    lists: BlockLists | None
+    limits: tuple[int, int]
+    mask: Mask | None
+    missing: tuple[str, ...]
+
+    def check_lists(self) -> None:
+        """Raises NotImplementedError if the visited blocks are not known when JAX traces."""
+        if self.lists is None:
+            return
+        if not all(isinstance(each, np.ndarray) for each in _arrays(self.lists)):
+            raise NotImplementedError(
+                "sparsec.jax.attention has no gradient where the lists of the pattern are arrays of JAX: the products "
+                "of its backward pass need a plan of lists that are arrays of NumPy"
+            )
+        if not self.lists.padded:
+            raise NotImplementedError(
+                "sparsec.jax.attention has no gradient where the lists of the pattern are index arrays: pass padded "
+                "ones"
+            )
+
+
+# backward is None where no operand is traced, so that there is nothing to differentiate.
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0, 1))
+def _apply(call: _Call, backward: _Backward | None, operands: Operands) -> list[Any]:
+    results: list[Any] = _launched(call, operands)
+    return results
+
+
+def _differentiated(call: _Call, backward: _Backward, operands: Any) -> tuple[list[Any], Operands]:
+    """The results, and what their gradients need. operands: with each array whether a gradient of it is needed."""
+    if backward.missing:
+        raise NotImplementedError(f"sparsec.jax.attention has no gradient with {', '.join(backward.missing)}")
+    is_needed = any(operands[name].perturbed for name in ("q", "k", "v"))
+    if is_needed:
+        backward.check_lists()
+    arrays = jax.tree.map(lambda each: each.value, operands, is_leaf=lambda each: hasattr(each, "perturbed"))
+    o, lse = _launched(dataclasses.replace(call, kernel=backward.kernel, has_lse=True), arrays)
+    saved = {"o": o, "lse": lse, "sinks": arrays["sinks"], "rows": None}
+    if is_needed:
+        saved["rows"] = {name: arrays[name] for name in ("q", "k", "v", "captures")}
+    return [o, lse] if call.has_lse else [o], saved
+
+
+def _gradients(call: _Call, backward: _Backward, saved: Operands, of_results: list[Any]) -> tuple[Operands]:
+    """The gradients of operands; None of those that have none."""
+    of_o, of_lse = (
+        None if isinstance(each, jax.custom_derivatives.SymbolicZero) else each for each in (*of_results, None)[:2]
+    )
+    o, lse = _heads_first(call, saved["o"]), saved["lse"]
+    of_o = jnp.zeros_like(o) if of_o is None else _heads_first(call, of_o)
+    difference = (o.astype(jnp.float32) * of_o.astype(jnp.float32)).sum(-1) - (0 if of_lse is None else of_lse)
+    # A row without keys has no gradient, whatever that of its lse is: NaN after logaddexp(-inf, -inf).
+    difference = jnp.where(jnp.isneginf(lse), 0, difference)
+    gradients: dict[str, Any] = dict.fromkeys(("q", "k", "v", "lists", "sequences", "captures"))
+    gradients["sinks"] = tuple(
+        -(jnp.where(jnp.isneginf(lse), 0, jnp.exp(each[:, None] - lse)) * difference).sum((0, 2))
+        for each in saved["sinks"]
+    )
+    if saved["rows"] is not None:
+        q, k, v = (_heads_first(call, saved["rows"][name]) for name in ("q", "k", "v"))
+        shape = Shape(q.shape[0], q.shape[1], k.shape[1], q.shape[2], k.shape[2])
+        visits = visits_of(backward.lists, shape, backward.limits, backward.kernel, backward.mask)
+        operands = {"q": q, "k": k, "v": v, "of_o": of_o, "lse": lse, "difference": difference}
+        operands["captures"] = saved["rows"]["captures"]
+        of_rows = attention_gradient(visits, call.scale, call.uses_batch, operands)
+        gradients |= {name: _heads_first(call, each) for name, each in zip(("q", "k", "v"), of_rows, strict=True)}
+    return (gradients,)
+
+
+def _heads_first(call: _Call, rows: Any) -> Any:
+    """Rows of a call with heads before tokens, and back."""
+    return rows.swapaxes(1, 2) if call.is_bshd else rows
+
+
+_apply.defvjp(_differentiated, _gradients, symbolic_zeros=True)

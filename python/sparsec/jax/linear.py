@@ -183,7 +183,8 @@ def _backward(layer: _Layer, saved: Operands, gradient: Any) -> tuple[Operands]:
         gradients["bias"] = gradient.sum(0, dtype=jnp.float32).astype(_dtype(layer.bias))
     if saved["x"] is not None:
         text = linear_programs.values_gradient_text(block, layer.dtype)
-        gradients["values"] = sampled_product(layer.pattern, text, {**lists, "a": gradient, "b": saved["x"]})
+        operands = {**lists, "a": gradient, "b": saved["x"], "captures": ()}
+        gradients["values"] = sampled_product(layer.pattern, text, operands)
     if saved["values"] is not None:
         text = linear_programs.x_gradient_text(block, layer.dtype)
         operands = {**lists, "values": saved["values"], "x": gradient}

@@ -11,11 +11,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from sparsec.jax.call import Blocks, launch
 from sparsec.jax.trees import ConstantLists
-from sparsec.jax.vmap import is_any, loop
+from sparsec.jax.vmap import folded, is_any, loop
 
 __all__ = ["Operands", "Pattern", "product", "sampled_product", "transposed_product"]
 
@@ -60,11 +59,11 @@ def transposed_product(pattern: Pattern, kernel: str, operands: Operands) -> Any
 
 
 def sampled_product(pattern: Pattern, kernel: str, operands: Operands) -> Any:
-    """aᵀ b at the stored blocks, for the operands row_ptr, col_idx, a and b: values of their type."""
+    """Values of the stored blocks from aᵀ b, for the operands row_ptr, col_idx, a, b and `captures`, a tuple."""
 
     def call(operands: Operands) -> Any:
-        given = [operands[name] for name in ("row_ptr", "col_idx", "a", "b")]
-        return pattern.launch(kernel, given, ((given[1].shape[0], *pattern.block), operands["a"].dtype))
+        given = [*(operands[name] for name in ("row_ptr", "col_idx", "a", "b")), *operands["captures"]]
+        return pattern.launch(kernel, given, ((operands["col_idx"].shape[0], *pattern.block), operands["a"].dtype))
 
     return _folding(call, ())(operands)
 
@@ -79,16 +78,8 @@ def _folding(call: Callable[[Operands], Any], names: Sequence[str]) -> Callable[
         others = {name: each for name, each in is_batched.items() if name not in names}
         if is_any(others):
             return loop(batched_call, is_batched, operands), True
-        folded = {name: _fold(size, is_batched[name], operands[name]) for name in names}
-        result = batched_call({**operands, **folded})
+        tokens = {name: folded(size, is_batched[name], operands[name]) for name in names}
+        result = batched_call({**operands, **tokens})
         return result.reshape(size, -1, *result.shape[1:]), True
 
     return batched_call
-
-
-def _fold(size: int, is_batched: bool | None, array: Any) -> Any:
-    """The array of all batches, whose tokens follow each other."""
-    if array is None:
-        return None
-    batches = array if is_batched else jnp.broadcast_to(array, (size, *array.shape))
-    return batches.reshape(-1, *batches.shape[2:])

@@ -7,13 +7,22 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
-__all__ = ["is_any", "loop"]
+__all__ = ["folded", "is_any", "loop"]
 
 
 def is_any(is_batched: Any) -> bool:
     """Whether any array of a tree has batches."""
     return any(jax.tree.leaves(is_batched))
+
+
+def folded(size: int, is_batched: bool | None, array: Any) -> Any:
+    """The array of all batches, which follow each other in the first dimension; of None None."""
+    if array is None:
+        return None
+    batches = array if is_batched else jnp.broadcast_to(array, (size, *array.shape))
+    return batches.reshape(-1, *batches.shape[2:])
 
 
 def loop(call: Callable[[Any], Any], is_batched: Any, operands: Any) -> Any:

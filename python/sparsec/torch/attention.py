@@ -12,6 +12,7 @@ import torch
 
 from sparsec import programs
 from sparsec.attention_lists import DEFAULT_BLOCK, Function, MadeLists, lists_of, made_lists
+from sparsec.attention_visits import limits_of
 from sparsec.errors import InvalidArgument
 from sparsec.options import block_sides, one_of
 from sparsec.patterns.lists import BlockLists
@@ -246,7 +247,7 @@ class Attention(torch.nn.Module):  # type: ignore[misc]
         results: tuple[torch.Tensor, torch.Tensor]
         if needs_gradient:
             missing = tuple(name for name, each in sequences._asdict().items() if each is not None)
-            limits, has_score = _limits(causal, self.window), self.score_mod is not None
+            limits, has_score = limits_of(causal, self.window), self.score_mod is not None
             backward = _Backward(limits, isinstance(pattern, Pattern), mask is not None, has_score, missing)
             results = _Attention.apply(q, k, v, *options, text, backward, *captures)
         else:
@@ -337,12 +338,6 @@ class _Attention(torch.autograd.Function):  # type: ignore[misc]
             for number, each in zip(wanted, found, strict=True):
                 of_captures[number] = each
         return of_q, of_k, of_v, None, None, None, of_sinks, None, None, None, *of_captures
-
-
-def _limits(causal: bool, window: tuple[int, int] | None) -> tuple[int, int]:
-    """The keys that a query may see before and behind its position; -1: all."""
-    left, right = (-1, -1) if window is None else window
-    return left, 0 if causal else right
 
 
 @torch.compiler.assume_constant_result  # type: ignore[untyped-decorator]

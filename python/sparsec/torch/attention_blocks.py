@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The blocks of scores that attention visits, as the pattern of one block-sparse matrix for all batches and heads.
-
-Its rows are the queries of all batches and heads, padded to whole blocks. Its columns are the keys of all batches and
-key heads, so that the heads of a group share columns.
-"""
+"""The blocks that attention visits, as tensors of the pattern of one block-sparse matrix (see attention_visits)."""
 
 from __future__ import annotations
 
@@ -11,39 +7,32 @@ import functools
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 
 from sparsec import arrays
+from sparsec.attention_visits import (
+    SIDE,
+    Limits,
+    Shape,
+    arguments_of,
+    block_count,
+    is_checked,
+    is_reached,
+    is_visible,
+    matrix_block,
+    matrix_shape,
+)
 from sparsec.errors import InvalidArgument
 from sparsec.torch.library import forget
 from sparsec.torch.region_values import TracedFunction
 
-__all__ = ["Limits", "Shape", "VisitedBlocks", "blocks_of_limits", "blocks_of_lists"]
+__all__ = ["VisitedBlocks", "blocks_of_limits", "blocks_of_lists"]
 
-_SIDE = 64  # queries and keys of a block where there are no lists
 _MOST_FORMS = 16  # that the lists of a pattern keep, and that are kept without lists
 _BLOCKS_OF_A_PART = 1024  # whose masks are evaluated at once
 
 Lists = Sequence[torch.Tensor | None]  # starts and indices of full blocks, and of partial ones
-
-
-class Shape(NamedTuple):
-    """Sizes of attention."""
-
-    batches: int
-    heads: int
-    key_heads: int
-    queries: int
-    keys: int
-
-
-class Limits(NamedTuple):
-    """The keys that a query may see before and behind its position, which is aligned at the bottom right; -1: all."""
-
-    left: int
-    right: int
 
 
 @dataclass(frozen=True)
@@ -71,12 +60,12 @@ class VisitedBlocks:
     @property
     def rows(self) -> int:
         """The number of rows of the matrix."""
-        return (len(self.row_ptr) - 1) * self.sides[0]
+        return matrix_shape(self.shape, self.sides)[0]
 
     @property
     def columns(self) -> int:
         """The number of columns of the matrix."""
-        return self.shape.batches * self.shape.key_heads * _count(self.shape.keys, self.sides[1]) * self.sides[1]
+        return matrix_shape(self.shape, self.sides)[1]
 
     def hide_(self, values: torch.Tensor, mask: TracedFunction | None, arrays: Sequence[torch.Tensor]) -> None:
         """Makes the elements of [blocks, r, c] that no query sees zero.
@@ -91,32 +80,19 @@ class VisitedBlocks:
 
     def visible(self, part: torch.Tensor, mask: TracedFunction | None, arrays: Sequence[torch.Tensor]) -> torch.Tensor:
         """Which elements of these blocks a query sees: bool, which broadcasts to [blocks, r, c]."""
-        *_, q, k = self._positions(part)
-        visible = (k < self.shape.keys).expand(-1, self.sides[0], -1)
-        position = q + (self.shape.keys - self.shape.queries)
-        if self.limits.left >= 0:
-            visible = visible & (k >= position - self.limits.left)
-        if self.limits.right >= 0:
-            visible = visible & (k <= position + self.limits.right)
-        if mask is not None:
-            visible = visible & (mask.evaluate(self.arguments(part), arrays) | ~self.is_partial[part, None, None])
-        return visible
+        evaluate = None if mask is None else functools.partial(mask.evaluate, arrays=arrays)
+        b, h, q, k = self._positions(part)
+        return is_visible(self.shape, self.limits, b, h, q, k, evaluate, self.is_partial[part, None, None])
 
     def arguments(self, part: torch.Tensor) -> dict[str, torch.Tensor]:
-        """What functions get of the elements of these blocks beside the score. Padding has places inside."""
-        b, h, q, k = self._positions(part)
-        inside = q.clamp(max=self.shape.queries - 1), k.clamp(max=self.shape.keys - 1)
-        return dict(zip(("b", "h", "q_idx", "kv_idx"), (b, h, *inside), strict=True))
+        """What functions get of the elements of these blocks beside the score."""
+        return arguments_of(self.shape, *self._positions(part))
 
     def _positions(self, part: torch.Tensor) -> tuple[torch.Tensor, ...]:
         """Batch, head, query and key of each element of these blocks: int32, which broadcast to [blocks, r, c]."""
         b, h, q, k = self.places[part][:, :, None, None].unbind(1)
         q = q + torch.arange(self.sides[0], dtype=torch.int32, device=q.device)[:, None]
         return b, h, q, k + torch.arange(self.sides[1], dtype=torch.int32, device=k.device)
-
-
-def _count(size: int, side: int) -> int:
-    return -(-size // side)
 
 
 def _blocks(
@@ -130,23 +106,15 @@ def _blocks(
         is_partial: as of the attributes.
         has_mask: whether partial blocks have a mask.
     """
-    rows, columns = (_count(size, side) for size, side in zip(shape[3:], sides, strict=True))
     b, h, i, j = grid.unbind(1)
-    row = (b * shape.heads + h) * rows + i
-    column = (b * shape.key_heads + h // (shape.heads // shape.key_heads)) * columns + j
-    order = torch.argsort(row * (shape.batches * shape.key_heads * columns) + column)
-    counts = torch.bincount(row, minlength=shape.batches * shape.heads * rows)
+    row, column = matrix_block(shape, sides, b, h, i, j)
+    rows, columns = (size // side for size, side in zip(matrix_shape(shape, sides), sides, strict=True))
+    order = torch.argsort(row * columns + column)
+    counts = torch.bincount(row, minlength=rows)
     row_ptr = torch.cat([counts.new_zeros(1), counts.cumsum(0)]).int()
-    # The first and the last position of a block, and its first and last key.
-    first, least = i * sides[0] + (shape.keys - shape.queries), j * sides[1]
-    last, most = first + sides[0] - 1, least + sides[1] - 1
-    is_checked = (is_partial if has_mask else torch.zeros_like(is_partial)) | (most >= shape.keys)
-    if limits.left >= 0:
-        is_checked = is_checked | (least < last - limits.left)
-    if limits.right >= 0:
-        is_checked = is_checked | (most > first + limits.right)
+    is_masked = is_partial if has_mask else torch.zeros_like(is_partial)
+    checked = is_checked(shape, limits, sides, i, j, is_masked)[order].nonzero().squeeze(1)
     places = torch.stack([b, h, i * sides[0], j * sides[1]], dim=1).int()
-    checked = is_checked[order].nonzero().squeeze(1)
     return VisitedBlocks(shape, limits, sides, row_ptr, column[order].int(), places[order], is_partial[order], checked)
 
 
@@ -164,17 +132,11 @@ def blocks_of_limits(shape: Shape, limits: Limits, has_mask: bool, device: torch
         raise InvalidArgument(
             "a CUDA graph cannot hold the first backward pass of attention for these sizes: call once before"
         )
-    rows, columns = _count(shape.queries, _SIDE), _count(shape.keys, _SIDE)
-    first = torch.arange(rows)[:, None] * _SIDE + (shape.keys - shape.queries)
-    least = torch.arange(columns) * _SIDE
-    is_visited = torch.ones(rows, columns, dtype=torch.bool)
-    if limits.left >= 0:
-        is_visited &= least + _SIDE - 1 >= first - limits.left
-    if limits.right >= 0:
-        is_visited &= least <= first + _SIDE - 1 + limits.right
+    rows, columns = torch.arange(block_count(shape.queries, SIDE)), torch.arange(block_count(shape.keys, SIDE))
+    is_visited = is_reached(shape, limits, (SIDE, SIDE), rows[:, None], columns)
     grid = is_visited.expand(shape.batches, shape.heads, -1, -1).nonzero().to(device)
     is_partial = torch.ones(len(grid), dtype=torch.bool, device=device)
-    return _blocks(shape, limits, (_SIDE, _SIDE), grid, is_partial, has_mask)
+    return _blocks(shape, limits, (SIDE, SIDE), grid, is_partial, has_mask)
 
 
 # ---- With lists ------------------------------------------------------------------------------------------------------

@@ -1,17 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The gradients of attention, from products of block-sparse matrices.
-
-The probabilities P of the visited blocks are the values of one block-sparse matrix (see attention_blocks). With S the
-scaled scores, O = P V and d = the sum over each row of O dO:
-
-    P = exp(S - lse), a sampled product        dV = Pᵀ dO, a transposed product
-    dS = P (dO Vᵀ - d), a sampled product      dQ = dS K, a product      dK = dSᵀ Q, a transposed product
-
-With a score_mod f, P = exp(f(S) - lse), and dS is times the derivative of f: S and dO Vᵀ - d are sampled products in
-f32, and the rest is computed for each element (see attention_scores).
-
-P and dS have the type of q. All sums are f32, and all results are the same in every run.
-"""
+"""The gradients of attention, from the products of block-sparse matrices that attention_programs describes."""
 
 from __future__ import annotations
 
@@ -21,9 +9,9 @@ from typing import Any
 
 import torch
 
-from sparsec import tracing
-from sparsec.programs import full, per_row, sddmm, spmm
-from sparsec.torch.attention_blocks import Limits, Shape, VisitedBlocks, blocks_of_limits, blocks_of_lists
+from sparsec import attention_programs
+from sparsec.attention_visits import Limits, Shape
+from sparsec.torch.attention_blocks import VisitedBlocks, blocks_of_limits, blocks_of_lists
 from sparsec.torch.attention_scores import change_scores
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, operator_text
 from sparsec.torch.operators import product, sampled_product, transposed_product
@@ -44,64 +32,24 @@ LIBRARY.define(
 attention_gradient = torch.ops.sparsec.attention_gradient.default
 
 
-# The rows of q, k and v are a size of the kernels, so that tiles fit them.
-
-
 @functools.cache
 def _probabilities_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
-    """P from qᵀ, kᵀ and lse."""
-    program = sddmm(
-        block,
-        dtype,
-        a_layout="km",
-        b_layout="kn",
-        k=width,
-        epilogue=lambda acc, lse: tracing.exp(acc * scale - lse),
-        extras={"lse": per_row()},
-        name="attention_probabilities",
-    )
-    return operator_text(program.text())
+    return operator_text(attention_programs.probabilities_text(block, dtype, width, scale))
 
 
 @functools.cache
 def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
-    """dS, times the scale, from dOᵀ, vᵀ, P and the differences."""
-    program = sddmm(
-        block,
-        dtype,
-        a_layout="km",
-        b_layout="kn",
-        k=width,
-        epilogue=lambda acc, probability, difference: (acc - difference) * probability * scale,
-        extras={"probability": full(), "difference": per_row()},
-        name="attention_scores_gradient",
-    )
-    return operator_text(program.text())
+    return operator_text(attention_programs.scores_gradient_text(block, dtype, width, scale))
 
 
 @functools.cache
 def _sampled_text(block: tuple[int, int], dtype: str, width: int, scale: float | None) -> str:
-    """The product of rows, in f32: times the scale, or less a number of each row where there is none."""
-    program = sddmm(
-        block,
-        dtype,
-        a_layout="km",
-        b_layout="kn",
-        result_dtype="f32",
-        k=width,
-        epilogue=(lambda acc, difference: acc - difference) if scale is None else (lambda acc: acc * scale),
-        extras={"difference": per_row()} if scale is None else {},
-        name="attention_probabilities_gradient" if scale is None else "attention_scores",
-    )
-    return operator_text(program.text())
+    return operator_text(attention_programs.sampled_text(block, dtype, width, scale))
 
 
 @functools.cache
 def _product_text(block: tuple[int, int], dtype: str, width: int, transposed: bool) -> str:
-    """The product of a matrix, or of its transpose, and rows of this width."""
-    name = "attention_keys_gradient" if transposed else "attention_queries_gradient"
-    program = spmm(block, dtype, transposed=transposed, x_layout="nk", y_layout="nm", n=width, name=name)
-    return operator_text(program.text())
+    return operator_text(attention_programs.product_text(block, dtype, width, transposed))
 
 
 def _visited(

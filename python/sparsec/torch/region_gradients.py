@@ -11,7 +11,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 import torch
 
-from sparsec.torch.region_values import Step, TracedFunction, place_of
+from sparsec.region_steps import Step
+from sparsec.torch.region_values import TracedFunction, place_of
 
 __all__ = ["gradients"]
 

@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import torch
 
 from sparsec.programs import Program
-from sparsec.tracing.graph import Capture, Node
+from sparsec.region_steps import RegionSteps, steps_of
 
-__all__ = ["Functions", "Step", "TracedFunction", "functions_of", "place_of", "remember", "steps_of"]
+__all__ = ["Functions", "TracedFunction", "functions_of", "place_of", "remember"]
 
 _DTYPES = {"i1": torch.bool, "i32": torch.int32, "f32": torch.float32, "f16": torch.float16, "bf16": torch.bfloat16}
 
@@ -54,66 +53,19 @@ _COMPARE: dict[str, Callable[..., torch.Tensor]] = {
 }  # fmt: skip
 
 
-@dataclass(frozen=True)
-class Step:
-    """A node of a region without its arrays: the numbers of its operands, and of the array that it reads, if any."""
+class TracedFunction(RegionSteps):
+    """What a mask_mod or a score_mod computes, on tensors."""
 
-    op: str
-    type: str
-    operands: tuple[int, ...]
-    attribute: Any
-    array: int | None
+    dtypes, compute, compare = _DTYPES, _COMPUTE, _COMPARE
 
+    def constant(self, value: Any, dtype: torch.dtype, like: torch.Tensor) -> torch.Tensor:
+        return torch.full((), value, dtype=dtype, device=like.device)
 
-def steps_of(nodes: Sequence[Node], arrays: Sequence[Any]) -> list[Step]:
-    """The nodes of a region, in order, which refer to `arrays` by number."""
-    numbers = {id(node): number for number, node in enumerate(nodes)}
-    places = {id(array): place for place, array in enumerate(arrays)}
-    return [
-        Step(
-            node.op,
-            node.type,
-            tuple(numbers[id(operand)] for operand in node.operands),
-            None if isinstance(node.attribute, Capture) else node.attribute,
-            places[id(node.attribute.array)] if isinstance(node.attribute, Capture) else None,
-        )
-        for node in nodes
-    ]
+    def convert(self, value: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
+        return value.to(dtype)
 
-
-@dataclass(frozen=True)
-class TracedFunction:
-    """What a mask_mod or a score_mod computes, for any arrays in the places of those that it captured."""
-
-    steps: Sequence[Step]
-
-    def evaluate(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> torch.Tensor:
-        """The value of the last step: see values."""
-        return self.values(arguments, arrays)[-1]
-
-    def values(self, arguments: Mapping[str, torch.Tensor], arrays: Sequence[torch.Tensor]) -> list[torch.Tensor]:
-        """The values of all steps, for a score of float32 and other arguments of int32, which broadcast.
-
-        Args:
-            arguments: by the names of the function's arguments.
-            arrays: those that the kernel takes, in order, on the device of the arguments.
-        """
-        device = next(iter(arguments.values())).device
-        values: list[torch.Tensor] = []
-        for step in self.steps:
-            operands = [values[number] for number in step.operands]
-            if step.array is not None:
-                value = arrays[step.array][place_of(operands, arrays[step.array])]
-            elif step.op == "argument":
-                value = arguments[step.attribute]
-            elif step.op == "arith.constant":
-                value = torch.full((), step.attribute, dtype=_DTYPES[step.type], device=device)
-            elif step.op in ("arith.cmpf", "arith.cmpi"):
-                value = _COMPARE[step.attribute[-2:]](*operands)
-            else:
-                value = _COMPUTE[step.op](*operands)
-            values.append(value.to(_DTYPES[step.type]))
-        return values
+    def element(self, array: torch.Tensor, indices: Sequence[torch.Tensor]) -> torch.Tensor:
+        return array[place_of(indices, array)]
 
 
 def place_of(indices: Sequence[torch.Tensor], array: torch.Tensor) -> tuple[torch.Tensor, ...]:
