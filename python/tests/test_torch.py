@@ -126,6 +126,7 @@ def test_tour(capsys):
     scores = q @ k.mT / 8 - namespace["slopes"][:, None, None] * distance
     assert (namespace["o"] - scores.masked_fill(~visible, -torch.inf).softmax(-1) @ v).abs().max() < 5e-3
     assert (namespace["lse"] - scores.masked_fill(~visible, -torch.inf).logsumexp(-1)).abs().max() < 1e-4
+    assert (namespace["whole"] - (q @ k.mT / 8).softmax(-1) @ v).abs().max() < 5e-3
     assert namespace["packed"].shape == (400, 8, 64)
     keys, values = (each[namespace["page_table"][3].long()].flatten(0, 1)[:77].double() for each in namespace["pages"])
     scores = torch.einsum("qhgd,khd->qhgk", namespace["query"][3].double().unflatten(1, (2, 4)), keys) / 8
