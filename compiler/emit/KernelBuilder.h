@@ -17,7 +17,8 @@ namespace sparsec {
 /// Address spaces of NVPTX pointers.
 enum class AddressSpace : unsigned { generic = 0, global = 1, shared = 3, sharedCluster = 7 };
 
-/// What a thread loads or stores at most by one instruction; rows of matrices in shared memory move in such vectors.
+/// A thread loads and stores at most 16 bytes by one instruction. Rows in shared memory are moved in vectors of this
+/// size.
 inline constexpr int64_t vectorBytes = 16;
 
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {

@@ -86,7 +86,7 @@ def _edges(shape: Shape, sides: tuple[int, int], i: Any, j: Any) -> tuple[Any, A
 def is_reached(shape: Shape, limits: Limits, sides: tuple[int, int], i: Any, j: Any) -> Any:
     """Whether a query of a block sees a key of it, as far as the limits say. i, j: block row and block column."""
     first, last, least, most = _edges(shape, sides, i, j)
-    result = (i >= 0) & (j >= 0)
+    result = (i >= 0) & (j >= 0)  # of the shape to which both broadcast
     if limits.left >= 0:
         result = result & (most >= first - limits.left)
     if limits.right >= 0:

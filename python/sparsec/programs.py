@@ -355,7 +355,8 @@ def attention(
             do not ask it.
         score_mod: a function (score, b, h, q_idx, kv_idx), as of FlexAttention: the score, from the scaled product.
         lse: whether the kernel gives lse.
-        differentiable: whether captured tensors may require gradients. Calls do not compute them.
+        differentiable: whether captured tensors may require gradients. A call of the kernel refuses such tensors:
+            whoever sets this launches it with their .detach(), and computes the gradients.
         result_dtype: of o: "bf16", "f16" or "f32"; None: dtype.
         batches, heads, kv_heads, queries, keys: B, H, Hkv, Sq and Skv; None: known at run time. H is a multiple of Hkv.
             Of packed sequences queries and keys are T and Tk; keys that are paged have none.

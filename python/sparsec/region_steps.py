@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""What a traced function computes, without the arrays that it read: arrays of a library evaluate it with others."""
+"""What a traced function computes, without the arrays that it read. Each library evaluates it on arrays of its own."""
 
 from __future__ import annotations
 

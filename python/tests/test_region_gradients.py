@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 from test_tracing import FLOATS
 
+from sparsec import tracing
 from sparsec.region_steps import steps_of
 from sparsec.tracing import Graph, maximum, trace, where
 
@@ -65,9 +66,9 @@ def test_elements_of_arrays():
     zero = torch.zeros((), dtype=torch.int32)
     score = torch.tensor([1.0, 2.0, 3.0, 4.0])
     arguments = {"b": zero, "h": torch.ones_like(zero), "q_idx": zero, "kv_idx": keys, "score": score}
-    found, (of_table, of_factors) = (lambda pair: (pair[0], pair[1].values()))(
-        gradients(lambda s, b, h, q, k: s * factors[h] + table[h, k - 1], [], [table, factors], PLACES, **arguments)
-    )
+    score_mod = lambda s, b, h, q, k: s * factors[h] + table[h, k - 1]  # noqa: E731
+    found, of_arrays = gradients(score_mod, [], [table, factors], PLACES, **arguments)
+    of_table, of_factors = of_arrays[0], of_arrays[1]
     assert (found["score"] == 5).all()
     assert of_table.tolist() == [[0, 0, 0], [2, 1, 1]]
     assert of_factors.tolist() == [0, 10]
@@ -82,3 +83,11 @@ def test_what_does_not_depend_on_the_score():
                                  score=torch.tensor([1.0, -1.0, 1.0, -1.0]), kv_idx=keys, **places)  # fmt: skip
     assert found == {}
     assert of_arrays[0].tolist() == [1, 0, 1, 0]
+
+
+def test_a_gradient_of_zero_stays_zero():
+    """The square root has an infinite derivative at 0, and its logarithm has no finite value there."""
+    a = torch.tensor([0.0, 4.0])
+    found, _ = gradients(lambda a, b: b * tracing.log(tracing.sqrt(a)), ["a", "b"], of_result=a / 4, a=a, b=a)
+    assert found["a"].tolist() == [0, 0.5]
+    assert found["b"].tolist() == [0, pytest.approx(np.log(2))]

@@ -242,7 +242,8 @@ def test_operators_take_texts_of_one_line():
                                           (False, False, False, None), True, torch.device("cpu"), True)[0],
         gradient._probabilities_text((64, 64), "f16", 64, 0.125),
         gradient._scores_text((64, 64), "f16", 64, 0.125),
-        gradient._sampled_text((64, 64), "f16", 64, 0.125),
+        gradient._scores_gradient_text((64, 64), "f16", 64, 0.125),
+        gradient._probabilities_gradient_text((64, 64), "f16", 64),
         gradient._product_text((64, 64), "f16", 64, True),
     ]  # fmt: skip
     assert not any("\n" in text for text in texts)

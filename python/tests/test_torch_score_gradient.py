@@ -49,12 +49,18 @@ def square(weights):
     return lambda score, b, h, q, k: score * score * weights[q] / 4
 
 
+def infinite_at_zero(weights):
+    """Scores of padding are 0. No others are."""
+    return lambda score, b, h, q, k: score + weights[h, k] / torch.where(score == 0, 0.0, 1.0)
+
+
 CASES = {
     "alibi": (alibi, (HEADS,)),
     "softcap": (softcap, (HEADS,)),
     "relative": (relative, (HEADS, 50)),
     "hides": (hides, (2, KEYS)),
     "square": (square, (QUERIES,)),
+    "infinite at zero": (infinite_at_zero, (HEADS, KEYS)),
 }
 
 

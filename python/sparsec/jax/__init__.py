@@ -6,5 +6,6 @@ Importing this package makes BSR and the lists of sparsec.patterns trees of JAX 
 
 from sparsec.jax.attention import attention
 from sparsec.jax.linear import linear
+from sparsec.jax.merging import merge
 
-__all__ = ["attention", "linear"]
+__all__ = ["attention", "linear", "merge"]

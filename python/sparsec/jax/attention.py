@@ -87,9 +87,9 @@ def attention(
     There are gradients of q, k, v and sinks, also through lse, in reverse mode and of first order: products of
     block-sparse matrices of the visited blocks, whose elements take memory in the type of q. Without a pattern these
     are the blocks of 64 x 64 that causal and window leave. Their lists are constants of the computation. The gradients
-    are the same in every run. NotImplementedError is raised for those that there are not: with a score_mod, with
-    query_starts, key_starts, key_lengths or page_table, and of q, k and v where the lists of the pattern are arrays of
-    JAX or index arrays.
+    are the same in every run. Differentiation raises NotImplementedError with a score_mod, and with query_starts,
+    key_starts, key_lengths or page_table; that of q, k and v also if the lists of the pattern are arrays of JAX or
+    index arrays.
 
     Raises:
         InvalidArgument: an argument does not fit; the text names it.

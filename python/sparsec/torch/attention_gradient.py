@@ -15,7 +15,7 @@ from sparsec.torch.attention_blocks import VisitedBlocks, blocks_of_limits, bloc
 from sparsec.torch.attention_scores import change_scores
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, operator_text
 from sparsec.torch.operators import product, sampled_product, transposed_product
-from sparsec.torch.region_values import Functions, functions_of
+from sparsec.torch.region_values import Functions, TracedFunction, functions_of
 
 __all__ = ["attention_gradient"]
 
@@ -38,13 +38,18 @@ def _probabilities_text(block: tuple[int, int], dtype: str, width: int, scale: f
 
 
 @functools.cache
-def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
+def _scores_gradient_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
     return operator_text(attention_programs.scores_gradient_text(block, dtype, width, scale))
 
 
 @functools.cache
-def _sampled_text(block: tuple[int, int], dtype: str, width: int, scale: float | None) -> str:
-    return operator_text(attention_programs.sampled_text(block, dtype, width, scale))
+def _scores_text(block: tuple[int, int], dtype: str, width: int, scale: float) -> str:
+    return operator_text(attention_programs.scores_text(block, dtype, width, scale))
+
+
+@functools.cache
+def _probabilities_gradient_text(block: tuple[int, int], dtype: str, width: int) -> str:
+    return operator_text(attention_programs.probabilities_gradient_text(block, dtype, width))
 
 
 @functools.cache
@@ -116,8 +121,10 @@ def _gradient(
         else:
             factor = 1 / math.sqrt(q.shape[3]) if scale is None else scale
             products = _Products(blocks, q, k, v, gradient, lse, difference, factor)
-            change = products.scores if functions.score is None else products.changed_scores
-            p, of_s = change(functions, captures, of_arrays)
+            if functions.score is None:
+                p, of_s = products.scores(functions.mask, captures)
+            else:
+                p, of_s = products.changed_scores(functions, captures, of_arrays)
             of_inputs = products.of_inputs(p, of_s)
         return *of_inputs, [of_arrays[each].to(captures[each].dtype) for each in wanted]
 
@@ -146,24 +153,22 @@ class _Products:
         self.difference = _padded(difference, sides[0])
         self.width, self.value_width = q.shape[3], v.shape[3]
 
-    def scores(
-        self, functions: Functions, arrays: list[torch.Tensor], of_arrays: dict[int, torch.Tensor]
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def scores(self, mask: TracedFunction | None, arrays: list[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
         """P, and dS times the scale."""
         sides = self.blocks.sides
         text = _probabilities_text(sides, self.dtype, self.width, self.scale)
         p = self._sampled(self.q, self.k, [self.lse], None, text)
-        self.blocks.hide_(p, functions.mask, arrays)
-        text = _scores_text(sides, self.dtype, self.value_width, self.scale)
+        self.blocks.hide_(p, mask, arrays)
+        text = _scores_gradient_text(sides, self.dtype, self.value_width, self.scale)
         return p, self._sampled(self.of_o, self.v, [p, self.difference], None, text)
 
     def changed_scores(
         self, functions: Functions, arrays: list[torch.Tensor], of_arrays: dict[int, torch.Tensor]
     ) -> tuple[torch.Tensor, torch.Tensor]:
-        """P, and dS times the scale, with a score_mod, of whose arrays the gradients are added."""
+        """P, and dS times the scale, with a score_mod. Adds the gradients of the arrays that it reads."""
         sides, f32 = self.blocks.sides, torch.float32
-        scores = self._sampled(self.q, self.k, [], f32, _sampled_text(sides, self.dtype, self.width, self.scale))
-        text = _sampled_text(sides, self.dtype, self.value_width, None)
+        scores = self._sampled(self.q, self.k, [], f32, _scores_text(sides, self.dtype, self.width, self.scale))
+        text = _probabilities_gradient_text(sides, self.dtype, self.value_width)
         of_p = self._sampled(self.of_o, self.v, [self.difference], f32, text)
         return change_scores(
             self.blocks, functions, arrays, scores, of_p, self.lse, self.scale, self.q.dtype, of_arrays

@@ -30,7 +30,7 @@ def change_scores(
     """P, and the gradients of the scores before the score_mod, times the scale.
 
     Args:
-        blocks: in which elements count.
+        blocks: the visited ones.
         functions: of the kernel, which has a score_mod.
         arrays: what the functions read.
         scores: [blocks, r, c], float32: those that the score_mod gets.
@@ -49,8 +49,9 @@ def change_scores(
     for part in numbers.split(max(1, _ELEMENTS_OF_A_PART // (rows * columns))):
         arguments = {"score": scores[part], **blocks.arguments(part)}
         values = functions.score.values(arguments, arrays)
-        is_visible = blocks.visible(part, functions.mask, arrays)
-        weights = torch.exp(values[-1] - lse[part, :, None]).where(is_visible, 0)
+        # A function may give any number for padding, also NaN.
+        counts = blocks.visible(part, functions.mask, arrays) & ~lse[part, :, None].isposinf()
+        weights = torch.exp(values[-1] - lse[part, :, None]).where(counts, 0)
         p[part] = weights.to(dtype)
         of_scores[part] = (_of_score(functions.score, values, weights * of_p[part], of_arrays) * scale).to(dtype)
     return p, of_scores
@@ -64,6 +65,4 @@ def _of_score(
 ) -> torch.Tensor:
     """The gradient of the score, from that of the function's result."""
     found = gradients(function, values, gradient.sum_to_size(values[-1].shape), of_arrays).get("score")
-    of_score = torch.zeros_like(gradient) if found is None else found.expand_as(gradient)
-    # Where no probability is, a function may have no finite derivative.
-    return of_score.where(gradient != 0, 0)
+    return torch.zeros_like(gradient) if found is None else found.expand_as(gradient)

@@ -17,14 +17,14 @@ def merge(
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """o and lse over all keys, from those that `attention` gives for parts of the keys with return_lse.
 
-    The parts of ring and context parallelism, where each device has a part of the keys, or of a prefix that many
-    sequences share and their own keys. All sums are f32. The result has gradients, also through lse. Functions of torch
-    compute it, so that torch.compile may fuse them.
+    In ring and context parallelism each device has a part of the keys. A prefix that many sequences share is a part
+    too, beside the keys of each sequence. All sums are f32. The result has gradients, also through lse. Functions of
+    torch compute it, so that torch.compile may fuse them.
 
     Args:
         parts: o and lse of each part: o [B, H, Sq, D], or [B, Sq, H, D] with layout="bshd", and lse [B, H, Sq]; or of
-            packed queries o [T, H, D] and lse [H, T]. A row without keys has o = 0 and lse = -inf. Sinks join one of
-            the parts: a sum that has them twice is not that of all keys.
+            packed queries o [T, H, D] and lse [H, T]. A row without keys has o = 0 and lse = -inf. Give sinks to
+            one part only.
         layout: of o.
 
     Returns:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""The gradients of functions of attention kernels, step by step from the last one: what a chain rule needs.
+"""The gradients of functions of attention kernels, by the chain rule from the last step to the first.
 
-They do not use torch.autograd, which operators called by torch.compile cannot.
+torch.autograd cannot do it: it records nothing inside of an operator that torch.compile calls.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ Rule = Callable[..., tuple[torch.Tensor | None, ...]]
 
 
 def _share(is_first: torch.Tensor, is_equal: torch.Tensor) -> torch.Tensor:
-    """The part of a gradient that the first of two operands gets, of which one is the result: half where they equal."""
+    """The part of a gradient that the first of two operands gets: all if it is the result, half if both are."""
     return is_first.float() + is_equal.float() / 2
 
 
@@ -102,14 +102,18 @@ def gradients(
 def _add_operands(
     step: Step, g: torch.Tensor, number: int, values: Sequence[torch.Tensor], found: list[torch.Tensor | None]
 ) -> None:
-    """Adds the gradients of the operands of a step to those that other steps gave them."""
+    """Adds the gradients of the operands of a step to those that other steps gave them.
+
+    Where the gradient of the step is 0, that of an operand is 0 too, even where the derivative is infinite or NaN:
+    scores that no query sees, and padding, have any values.
+    """
     rule = _RULES.get(step.op)
     if rule is None:
         return
     of_operands = rule(g, values[number], *(values[each] for each in step.operands))
     for operand, of_operand in zip(step.operands, of_operands, strict=True):
         if of_operand is not None:
-            summed = of_operand.float().sum_to_size(values[operand].shape)
+            summed = of_operand.float().where(g != 0, 0).sum_to_size(values[operand].shape)
             known = found[operand]
             found[operand] = summed if known is None else known + summed
 

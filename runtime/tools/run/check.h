@@ -48,7 +48,7 @@ struct RowsToCheck {
   double productsPerRow; // that the reference computes, on average
   int64_t longest;       // a row with more work than others
   int64_t group;         // so many rows, from a multiple of it on, share what the reference reads
-  int64_t period = 0;    // of so many rows kernels write the first `written`; 0: they write all rows
+  int64_t period = 0;    // kernels write the first `written` rows of every `period` rows; 0: they write all rows
   int64_t written = 0;
 
   bool isWritten(int64_t row) const { return period == 0 || row % period < written; }

@@ -143,8 +143,8 @@ static void describeAttention(sparsec_kernel_t kernel, const HostArguments &host
 }
 
 /// A lone row makes the reference read all keys and values, whatever it sees of them. Causal rows grow to the end. The
-/// reference takes a few rows at a time, and cuts them where heads end. Packed rows behind the last start are of no
-/// sequence.
+/// reference takes a few rows at a time, and cuts them where heads end. Packed rows behind the last start
+/// belong to no sequence.
 static RowsToCheck rowsOfAttention(const HostArguments &host) {
   const runtime::Problem &problem = host.problem();
   RowsToCheck rows = {problem.resultRows(), double(problem.depth) * double(2 * problem.headDimension + problem.columns),
