@@ -3,6 +3,7 @@
 #include "operation_view.h"
 
 #include "arguments/blocks.h"
+#include "reference/numbers.h"
 
 namespace sparsec::run {
 
@@ -151,7 +152,7 @@ static RowsToCheck rowsOfAttention(const HostArguments &host) {
                       std::max<int64_t>(problem.rows, 1) - 1, 32};
   if (const HostArgument *starts = host.of(SPARSEC_ATTENTION_QUERY_STARTS)) {
     rows.period = problem.rows;
-    std::memcpy(&rows.written, starts->elements.data() + problem.sequences * sizeof(int32_t), sizeof(int32_t));
+    rows.written = int64_t(runtime::readElement(starts->elements.data(), SPARSEC_DTYPE_I32, problem.sequences));
   }
   return rows;
 }
