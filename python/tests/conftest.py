@@ -32,6 +32,13 @@ hypothesis.settings.register_profile("sparsec", deadline=None, derandomize=True,
 hypothesis.settings.load_profile("sparsec")
 
 
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """A test with the mark of a library is skipped where the library is not installed."""
+    for library in ("torch", "jax"):
+        if item.get_closest_marker(library) is not None:
+            pytest.importorskip(library)
+
+
 @pytest.fixture(scope="session", autouse=True)
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """No test reads or writes the user's cache."""

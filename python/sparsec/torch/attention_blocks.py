@@ -7,6 +7,7 @@ import functools
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import torch
 
@@ -32,7 +33,7 @@ __all__ = ["VisitedBlocks", "blocks_of_limits", "blocks_of_lists"]
 _MOST_FORMS = 16  # that the lists of a pattern keep, and that are kept without lists
 _BLOCKS_OF_A_PART = 1024  # whose masks are evaluated at once
 
-Lists = Sequence[torch.Tensor | None]  # starts and indices of full blocks, and of partial ones
+Lists: TypeAlias = "Sequence[torch.Tensor | None]"  # starts and indices of full blocks, and of partial ones
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypeAlias
 
 import torch
 
@@ -16,7 +17,7 @@ from sparsec.torch.region_values import TracedFunction, place_of
 
 __all__ = ["gradients"]
 
-Rule = Callable[..., tuple[torch.Tensor | None, ...]]
+Rule: TypeAlias = "Callable[..., tuple[torch.Tensor | None, ...]]"
 
 
 def _share(is_first: torch.Tensor, is_equal: torch.Tensor) -> torch.Tensor:
