@@ -56,13 +56,6 @@ protected:
 // The reference
 //===----------------------------------------------------------------------===//
 
-uint16_t f16(float value) {
-  _Float16 narrow = _Float16(value);
-  uint16_t bits;
-  std::memcpy(&bits, &narrow, sizeof bits);
-  return bits;
-}
-
 TEST_F(Sampled, ReferenceMultipliesTheRowsOfABlock) {
   // Block 0 is at (1, 0), block 1 at (1, 1), which N = 40 cuts. Row m of A is (m, 1), row n of B is (1, n).
   setArguments({{}, {0, 1}}, 30, 40, 2);

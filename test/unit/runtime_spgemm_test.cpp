@@ -125,13 +125,6 @@ TEST(PairedImage, SectionsAreChecked) {
 // Kernels
 //===----------------------------------------------------------------------===//
 
-uint16_t f16(float value) {
-  _Float16 narrow = _Float16(value);
-  uint16_t bits;
-  std::memcpy(&bits, &narrow, sizeof bits);
-  return bits;
-}
-
 /// A block-sparse matrix with random small integers, and the same as a dense one. Elements beyond the matrix are NaN.
 struct Matrix {
   Pattern pattern;

@@ -7,6 +7,8 @@
 #include "runtime_expect.h"
 #include "sparsec/argument.hpp"
 
+#include <cstring>
+
 namespace sparsec::test {
 
 using sparsec::ArgumentArray;
@@ -26,6 +28,14 @@ public:
 private:
   mutable std::vector<sparsec_argument_t> handles;
 };
+
+/// The bits of a number as f16.
+inline uint16_t f16(float value) {
+  _Float16 narrow = _Float16(value);
+  uint16_t bits;
+  std::memcpy(&bits, &narrow, sizeof bits);
+  return bits;
+}
 
 /// A pattern without lists.
 inline sparsec_blocks_t shapeOf(int32_t queryBlock, int32_t keyBlock, int64_t batches, int64_t heads, int64_t queries,
