@@ -35,7 +35,8 @@ struct Row {
   int64_t blockCount;
   double planMilliseconds, openPlanMilliseconds; // host time to make each plan, 0 without it
   int64_t planColumns;                           // of the windows of the first plan; 0: it has none
-  std::optional<Measurement> planned, openPlanned, unplanned;
+  double packMilliseconds;                       // to pack the values again; 0: they are not packed
+  std::optional<Measurement> planned, openPlanned, packed, unplanned;
 
   double bestTeraflops() const;
   bool isWrong() const;

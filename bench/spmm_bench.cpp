@@ -47,11 +47,12 @@ private:
   void timeCase(const std::vector<const Candidate *> &candidates, double density, Report &report);
   Row timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected);
   Measurement measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
-                      sparsec_plan_t plan);
+                      sparsec_plan_t plan, sparsec_packed_t packed = nullptr);
   std::vector<Argument> makeArguments(const Candidate &candidate, const sparsec_blocks_t &matrix,
                                       const ProductSize &size) const;
   double timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const;
-  Plan makePlan(const Candidate &candidate, const std::vector<Argument> &arguments) const;
+  Plan makePlan(const Candidate &candidate, const std::vector<Argument> &arguments, uint32_t moreFlags = 0) const;
+  void timePacked(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
   void describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const;
   void poisonResult() const;
 
@@ -116,8 +117,9 @@ std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const spa
   return arguments;
 }
 
-Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &arguments) const {
-  return createPlan(candidate.kernel, arguments, nullptr, options.isPatternStatic ? SPARSEC_PLAN_STATIC_PATTERN : 0);
+Plan Bench::makePlan(const Candidate &candidate, const std::vector<Argument> &arguments, uint32_t moreFlags) const {
+  const uint32_t flags = options.isPatternStatic ? SPARSEC_PLAN_STATIC_PATTERN : 0;
+  return createPlan(candidate.kernel, arguments, nullptr, flags | moreFlags);
 }
 
 /// Launches of one stored block row and few columns, so that the device is never the slower side.
@@ -137,10 +139,15 @@ double Bench::timeHost(const Candidate &candidate, const Matrix &matrix, bool pl
 }
 
 Measurement Bench::measure(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected,
-                           sparsec_plan_t plan) {
+                           sparsec_plan_t plan, sparsec_packed_t packed) {
   const auto arguments = makeArguments(candidate, matrix.view, options.size);
   const ArgumentArray array(arguments);
-  auto launch = [&] { check(sparsec_launch(candidate.kernel, plan, array.data(), array.size(), stream.handle())); };
+  auto launchOptions = sized<sparsec_launch_options_t>();
+  launchOptions.stream = stream.handle();
+  launchOptions.packed = packed;
+  auto launch = [&] {
+    check(sparsec_launch_with_options(candidate.kernel, plan, array.data(), array.size(), &launchOptions));
+  };
   Measurement result = {};
   poisonResult();
   launch();
@@ -184,6 +191,18 @@ void Bench::describe(const Candidate &candidate, const Matrix &matrix, const Pla
   row.planColumns = plan ? planInfo(plan, variantIndex).columns : 0;
 }
 
+/// With the values packed, where the plan does that, and the time of packing them.
+void Bench::timePacked(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row) {
+  Plan plan = makePlan(candidate, makeArguments(candidate, matrix.view, options.size), SPARSEC_PLAN_PACK);
+  Packed packed = packValues(plan, matrix.view, stream.handle());
+  describe(candidate, matrix, plan, row);
+  row.packed = measure(candidate, matrix, expected, plan.get(), packed.get());
+  if (packed)
+    row.packMilliseconds =
+        timer.measure([&] { check(sparsec_packed_refill(packed.get(), &matrix.view, stream.handle())); })
+            .medianMilliseconds;
+}
+
 Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected) {
   Row row = {};
   row.label = candidate.label;
@@ -208,6 +227,8 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
     row.openPlanMilliseconds = planInfo(plan).milliseconds;
     row.openPlanned = measure(candidate, matrix, expected, plan.get());
   }
+  if (options.withPacked)
+    timePacked(candidate, matrix, expected, row);
   if (options.withoutPlan && !candidate.matrixTransposed) {
     describe(candidate, matrix, Plan(), row);
     row.unplanned = measure(candidate, matrix, expected, nullptr);
@@ -229,7 +250,7 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, double de
                       static_cast<double>(options.size.columns);
   for (Row &row : rows) {
     row.density = density;
-    for (auto *measurement : {&row.planned, &row.openPlanned, &row.unplanned})
+    for (auto *measurement : {&row.planned, &row.openPlanned, &row.packed, &row.unplanned})
       if (hasDense() && *measurement) {
         double own = (*measurement)->denseMilliseconds;
         double rate = denseFlops / (own > 0 ? own : denseMilliseconds) * 1e-9;

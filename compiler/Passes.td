@@ -24,15 +24,17 @@ def SelectSchedulePass : Pass<"sparsec-select-schedule", "::mlir::ModuleOp"> {
   let summary = "Chooses tiles and stages for every kernel and writes them as an attribute";
   let description = [{
     Writes `schedule` and, where the schedule needs aligned operands, `fallback_schedule` (for any alignment) on every
-    `sparsec.kernel`. Writes `planned_schedules` too, where the operation has variants that need sections of a plan, and
-    `narrow_schedules`, where it has variants for few columns. A `schedule` that is already there wins and is only
-    checked. Without `planned_schedules` or `narrow_schedules` beside it, the kernel gets none of these. Refuses a
+    `sparsec.kernel`. Writes `planned_schedules` too, where the operation has variants that need sections of a plan,
+    and `narrow_schedules`, where it has variants for few columns. Writes `packed_schedules` and `packed_block`, where a
+    plan can pack small blocks in larger ones. A `schedule` that is already there wins and is only checked. Without
+    `planned_schedules`, `narrow_schedules` or `packed_schedules` beside it, the kernel gets none of these. Refuses a
     schedule that does not fit the chip. A remark for each kernel is a table of the candidates with their cost or the
     limit they break. Does nothing for the host.
 
-    `sparsec.refused_schedules`, `sparsec.refused_fallback_schedules`, `sparsec.refused_planned_schedules` and
-    `sparsec.refused_narrow_schedules` on a kernel say why ptxas refused the candidates that were tried before, a string
-    each. The next one is taken, or none of the narrow ones, and the attributes go.
+    `sparsec.refused_schedules`, `sparsec.refused_fallback_schedules`, `sparsec.refused_planned_schedules`,
+    `sparsec.refused_narrow_schedules` and `sparsec.refused_packed_schedules` on a kernel say why ptxas refused the
+    candidates that were tried before, a string each. The next one is taken, or none of the narrow and of the packed
+    ones, and the attributes go.
 
     ```mlir
     sparsec.kernel @k(...) -> (...) { ... }

@@ -61,6 +61,11 @@ static std::string describeStage(const sparsec_stage_info_t &stage, const char *
                             ctas == 1 ? "" : "s", ctas * stage.threads / 32, chip->maxThreadsPerMultiprocessor / 32);
 }
 
+/// By sparsec_auxiliary_kind_t.
+static constexpr const char *auxiliaryTexts[] = {"", "pattern builder, a CTA for every list",
+                                                 "block mask reader, a warp for every list",
+                                                 "packer of blocks, a CTA for every packed block"};
+
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());
   const Chip *chip = findChip(info.target);
@@ -78,11 +83,7 @@ std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
     }
     for (const sparsec_auxiliary_info_t &auxiliary :
          recordsOf<sparsec_auxiliary_info_t>(info).slice(kernel.auxiliary_first, kernel.auxiliary_count))
-      text += describeStage(stages[auxiliary.stage],
-                            auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER
-                                ? "pattern builder, a CTA for every list"
-                                : "block mask reader, a warp for every list",
-                            chip);
+      text += describeStage(stages[auxiliary.stage], auxiliaryTexts[auxiliary.kind], chip);
   }
   return text;
 }

@@ -12,11 +12,11 @@ using namespace sparsec;
 
 /// The attributes of a kernel that belong to its variants: those of a schedule, and of what has been refused.
 static constexpr StringLiteral scheduleAttributes[] = {"schedule", "fallback_schedule", "planned_schedules",
-                                                       "narrow_schedules"};
+                                                       "narrow_schedules", "packed_schedules"};
 static constexpr StringLiteral refusedAttributes[] = {refusedSchedulesAttribute, refusedFallbackSchedulesAttribute,
-                                                      refusedPlannedSchedulesAttribute,
-                                                      refusedNarrowSchedulesAttribute};
-static constexpr size_t plannedAttribute = 2, narrowAttribute = 3;
+                                                      refusedPlannedSchedulesAttribute, refusedNarrowSchedulesAttribute,
+                                                      refusedPackedSchedulesAttribute};
+static constexpr size_t plannedAttribute = 2, narrowAttribute = 3, packedAttribute = 4;
 
 using Visit = llvm::function_ref<void(StringRef kernel, size_t attribute, const sparsec_variant_info_t &variant,
                                       Records<sparsec_stage_info_t> stages)>;
@@ -29,6 +29,7 @@ static void forEachVariant(ArrayRef<char> launchInfo, Visit visit) {
     for (uint32_t number = 0, unplanned = 0; number < kernel.variant_count; ++number) {
       const sparsec_variant_info_t &variant = variants[kernel.variant_first + number];
       size_t attribute = variant.most_panels != 0         ? narrowAttribute
+                         : variant.packed_block_rows != 0 ? packedAttribute
                          : variant.required_sections != 0 ? plannedAttribute
                          : variant.part_keys != 0         ? 0 // the schedule of the variant for whole tiles
                                                           : unplanned++;
@@ -52,6 +53,8 @@ void ScheduleAttempts::apply(ModuleOp copy) const {
     auto kernel = copy.lookupSymbol<KernelOp>(key.first);
     if (variant.byHand)
       kernel->removeAttr(scheduleAttributes[key.second]);
+    if (variant.byHand && key.second == packedAttribute)
+      kernel.removePackedBlockAttr();
     auto reasons =
         llvm::map_to_vector(variant.chosen, [](const Refusal &refusal) { return StringRef(refusal.reason); });
     if (!reasons.empty())

@@ -118,7 +118,9 @@ def Sparsec_PlanSection : I32EnumAttr<"PlanSection", "a section of a plan", [
     I32EnumAttrCase<"steps", 8>, I32EnumAttrCase<"stage_offsets", 9>, I32EnumAttrCase<"stage_columns", 10>,
     I32EnumAttrCase<"stage_products", 11>, I32EnumAttrCase<"chunk_offsets", 12>,
     I32EnumAttrCase<"chunk_blocks", 13>, I32EnumAttrCase<"row_starts", 14>, I32EnumAttrCase<"row_columns", 15>,
-    I32EnumAttrCase<"row_blocks", 16>, I32EnumAttrCase<"pair_starts", 17>, I32EnumAttrCase<"pairs", 18>]> {
+    I32EnumAttrCase<"row_blocks", 16>, I32EnumAttrCase<"pair_starts", 17>, I32EnumAttrCase<"pairs", 18>,
+    I32EnumAttrCase<"packed_starts", 19>, I32EnumAttrCase<"packed_columns", 20>,
+    I32EnumAttrCase<"packed_sources", 21>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -262,7 +264,8 @@ def Sparsec_WorkspaceAttr : Sparsec_Attr<"Workspace", "workspace"> {
 }
 
 def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel beside those of the variants does", [
-    I32EnumAttrCase<"pattern_builder", 1>, I32EnumAttrCase<"block_mask_reader", 2>]> {
+    I32EnumAttrCase<"pattern_builder", 1>, I32EnumAttrCase<"block_mask_reader", 2>,
+    I32EnumAttrCase<"pack_blocks", 3>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -270,7 +273,7 @@ def Sparsec_AuxiliaryKindAttr : Sparsec_EnumAttr<Sparsec_AuxiliaryKind, "auxilia
   let summary = "What a machine kernel does that belongs to no variant.";
   let description = [{
     A `pattern_builder` writes the lists of a pattern from the mask region. A `block_mask_reader` writes them from the
-    state of every block.
+    state of every block. `pack_blocks` writes the packed blocks of a matrix from its stored blocks.
   }];
 }
 

@@ -198,6 +198,28 @@ static LogicalResult verifyNarrowSchedules(KernelOp kernel) {
   return success();
 }
 
+/// kernel_c16
+static LogicalResult verifyPackedSchedules(KernelOp kernel) {
+  std::optional<ArrayRef<int64_t>> block = kernel.getPackedBlock();
+  if (!kernel.getPackedSchedulesAttr() && !block)
+    return success();
+  auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor());
+  if (!kernel.getPackedSchedulesAttr() || !block || !spmm || spmm.getScales())
+    return kernel.emitOpError(
+        "expects packed_schedules and packed_block together, for sparsec.spmm without scales only");
+  BsrType matrix = spmm.getMatrix().getType();
+  const int64_t rows = matrix.getBlockRows(), columns = matrix.getBlockColumns();
+  auto fills = [](int64_t size, int64_t stored) { return size > 0 && size % stored == 0; };
+  if (block->size() != 2 || !fills((*block)[0], rows) || !fills((*block)[1], columns) ||
+      (*block)[0] * (*block)[1] == rows * columns)
+    return kernel.emitOpError("expects packed_block to be rows and columns of a block with several blocks of ")
+           << rows << "x" << columns << ", but got " << kernel.getPackedBlockAttr();
+  for (auto schedule : kernel.getPackedSchedulesAttr().getAsRange<ScheduleAttr>())
+    if (schedule.getWalk() == Walk::streams)
+      return kernel.emitOpError("expects packed_schedules with walk = blocks or windows, but got ") << schedule;
+  return success();
+}
+
 SmallVector<ScheduleAttr> KernelOp::getSchedules() {
   SmallVector<ScheduleAttr> schedules;
   if (ArrayAttr narrow = getNarrowSchedulesAttr())
@@ -238,7 +260,7 @@ LogicalResult KernelOp::verifyRegions() {
   for (Operation &op : block)
     if (failed(verifyAttributes(&op)))
       return failure();
-  if (failed(verifyWalks(*this)) || failed(verifyNarrowSchedules(*this)))
+  if (failed(verifyWalks(*this)) || failed(verifyNarrowSchedules(*this)) || failed(verifyPackedSchedules(*this)))
     return failure();
   // kernel_c2
   for (auto [argument, name] : llvm::zip_equal(block.getArguments(), getArgumentNames().getAsValueRange<StringAttr>()))

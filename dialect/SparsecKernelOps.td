@@ -38,8 +38,10 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     - `schedule`, `fallback_schedule`: the way to compute the results, see `#sparsec.schedule`. Both are optional.
     - `planned_schedules`: other ways, for launches whose plan has the sections that they need, in order of preference.
     - `narrow_schedules`: other ways, for launches whose width N fits in one tile, by rising `tile_n`.
+    - `packed_schedules`: other ways, for launches with packed values, in order of preference. They are schedules of the
+      kernel whose matrix has blocks of `packed_block` (rows, columns) in place of its own.
 
-    Constraints: `kernel_c1` to `kernel_c15`.
+    Constraints: `kernel_c1` to `kernel_c16`.
 
     ```mlir
     sparsec.kernel @product(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
@@ -57,6 +59,8 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     OptionalAttr<Sparsec_ScheduleAttr>:$fallback_schedule,
     OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$planned_schedules,
     OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$narrow_schedules,
+    OptionalAttr<TypedArrayAttrBase<Sparsec_ScheduleAttr, "array of schedules">>:$packed_schedules,
+    OptionalAttr<DenseI64ArrayAttr>:$packed_block,
     OptionalAttr<DictArrayAttr>:$arg_attrs,
     OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
@@ -67,7 +71,7 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     ::llvm::ArrayRef<::mlir::Type> getArgumentTypes() { return getFunctionType().getInputs(); }
     ::llvm::ArrayRef<::mlir::Type> getResultTypes() { return getFunctionType().getResults(); }
     ::mlir::Region *getCallableRegion() { return &getBody(); }
-    /// Those of all variants, in order of preference.
+    /// Those of all variants that read the blocks as they are stored, in order of preference.
     ::llvm::SmallVector<::sparsec::ScheduleAttr> getSchedules();
     /// The op that defines what the kernel computes.
     ::mlir::Operation *getAnchor() { return &getBody().front().front(); }

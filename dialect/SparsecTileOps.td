@@ -36,7 +36,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
     `variant` is the position among its variants, `alignment` the bytes to which the runtime has checked pointers and
     row strides. `most_panels` is the largest number of panels of a call that runs it; without it, any number. A program
     of attention that is `split` has tiles for parts of the keys, whose results another machine kernel merges. One with
-    `adjacent_columns` needs a plan by streams whose stages have adjacent block columns.
+    `adjacent_columns` needs a plan by streams whose stages have adjacent block columns. The matrix of a program that is
+    `packed` has the packed blocks of a plan, which are larger than those of the kernel's argument.
     `sparsec-assign-shared-memory` sets `shared_memory` (bytes).
 
     Rings and roles are those of one tile. If `concurrent_tiles` of the schedule is n, a CTA has n of each, side by
@@ -45,7 +46,8 @@ def Sparsec_ProgramOp : Sparsec_Op<"program", [
   let arguments = (ins
     SymbolNameAttr:$sym_name, FlatSymbolRefAttr:$kernel, Sparsec_ScheduleAttr:$schedule,
     I64Attr:$variant, I64Attr:$alignment, OptionalAttr<I64Attr>:$most_panels, UnitAttr:$split,
-    UnitAttr:$adjacent_columns, OptionalAttr<I64Attr>:$shared_memory, OptionalAttr<I64Attr>:$tile_bytes);
+    UnitAttr:$adjacent_columns, UnitAttr:$packed, OptionalAttr<I64Attr>:$shared_memory,
+    OptionalAttr<I64Attr>:$tile_bytes);
   let regions = (region SizedRegion<1>:$body);
   let assemblyFormat = "$sym_name attr-dict-with-keyword $body";
   let hasRegionVerifier = 1;

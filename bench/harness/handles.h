@@ -29,6 +29,7 @@ template <auto destroy> struct Destroyer {
 using Device = std::unique_ptr<sparsec_device_s, Destroyer<sparsec_device_destroy>>;
 using Module = std::unique_ptr<sparsec_module_s, Destroyer<sparsec_module_destroy>>;
 using Plan = std::unique_ptr<sparsec_plan_s, Destroyer<sparsec_plan_destroy>>;
+using Packed = std::unique_ptr<sparsec_packed_s, Destroyer<sparsec_packed_destroy>>;
 using LaunchInfo = std::unique_ptr<sparsec_launch_info_t, Destroyer<sparsec_launch_info_free>>;
 
 inline Module loadModule(sparsec_device_t device, const std::vector<char> &file) {
@@ -56,6 +57,15 @@ inline sparsec_plan_info_t planInfo(const Plan &plan, size_t variant = 0) {
   auto info = sized<sparsec_plan_info_t>();
   check(sparsec_plan_info(plan.get(), variant, &info));
   return info;
+}
+
+/// The values of the matrix as the plan packs them; null where it does not.
+inline Packed packValues(const Plan &plan, const sparsec_blocks_t &matrix, void *stream = nullptr) {
+  auto options = sized<sparsec_pack_options_t>();
+  options.stream = stream;
+  sparsec_packed_t packed = nullptr;
+  check(sparsec_plan_pack(plan.get(), &matrix, &options, &packed));
+  return Packed(packed);
 }
 
 /// Memory of a device.

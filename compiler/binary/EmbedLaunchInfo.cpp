@@ -112,11 +112,15 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::row_columns) == SPARSEC_PLAN_ROW_COLUMNS &&
               uint32_t(PlanSection::row_blocks) == SPARSEC_PLAN_ROW_BLOCKS &&
               uint32_t(PlanSection::pair_starts) == SPARSEC_PLAN_PAIR_STARTS &&
-              uint32_t(PlanSection::pairs) == SPARSEC_PLAN_PAIRS);
+              uint32_t(PlanSection::pairs) == SPARSEC_PLAN_PAIRS &&
+              uint32_t(PlanSection::packed_starts) == SPARSEC_PLAN_PACKED_STARTS &&
+              uint32_t(PlanSection::packed_columns) == SPARSEC_PLAN_PACKED_COLUMNS &&
+              uint32_t(PlanSection::packed_sources) == SPARSEC_PLAN_PACKED_SOURCES);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
-              uint32_t(AuxiliaryKind::block_mask_reader) == SPARSEC_AUXILIARY_BLOCK_MASK_READER);
+              uint32_t(AuxiliaryKind::block_mask_reader) == SPARSEC_AUXILIARY_BLOCK_MASK_READER &&
+              uint32_t(AuxiliaryKind::pack_blocks) == SPARSEC_AUXILIARY_PACK_BLOCKS);
 
 static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) {
   auto attribute = op->getAttrOfType<IntegerAttr>(name);
@@ -231,9 +235,10 @@ namespace {
 /// Makes the records of a kernel's variants from their functions and from the kernel's other records.
 class VariantDescriber {
 public:
-  /// `chip` is null for the host. `merge` is the second stage of split variants, null where there are none.
-  VariantDescriber(const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge)
-      : kernel(kernel), chip(chip), merge(merge) {}
+  /// `chip` is null for the host. `merge` is the second stage of split variants, null where there are none. For packed
+  /// values the kernel is one whose matrix has packed blocks, and `storedSide` the shorter side of the stored ones.
+  VariantDescriber(const KernelRecord &kernel, const Chip *chip, LLVM::LLVMFuncOp merge, uint32_t storedSide = 0)
+      : kernel(kernel), chip(chip), merge(merge), storedSide(storedSide) {}
 
   FailureOr<VariantRecord> describeVariant(LLVM::LLVMFuncOp function);
   FailureOr<AuxiliaryRecord> describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind);
@@ -251,10 +256,12 @@ private:
   FailureOr<std::vector<sparsec_plan_cost_info_t>> describePlanCosts(LLVM::LLVMFuncOp function, bool hasWindows) const;
   void addWorkspaces(LLVM::LLVMFuncOp function, StageRecord &stage, VariantRecord &variant) const;
   LogicalResult addMerge(VariantRecord &variant) const;
+  bool isPacked() const { return storedSide != 0; }
 
   const KernelRecord &kernel;
   const Chip *chip;
   LLVM::LLVMFuncOp merge;
+  const uint32_t storedSide;
 };
 } // namespace
 
@@ -374,7 +381,9 @@ VariantDescriber::describeRequirements(const StageRecord &stage, uint32_t alignm
     uint32_t element = uint32_t(dtypeBytes(argument.dtype));
     uint32_t needed = argument.kind == SPARSEC_ARGUMENT_BSR ? blockAlignment : alignment;
     bool isKnown = llvm::any_of(requirements, [&](const auto &other) { return other.argument == operand.argument; });
-    if (!hasElements || needed <= element || isKnown || goesByElement(kernel.operation.kind, operand.slot))
+    const bool isPackedMatrix = isPacked() && argument.kind == SPARSEC_ARGUMENT_BSR;
+    if (!hasElements || needed <= element || isKnown || isPackedMatrix ||
+        goesByElement(kernel.operation.kind, operand.slot))
       continue;
     bool hasTensorMap =
         llvm::any_of(stage.tensorMaps, [&](const auto &map) { return map.argument == operand.argument; });
@@ -413,6 +422,9 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
     keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
     keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
   }
+  if (isPacked())
+    keys.push_back(
+        {SPARSEC_PLAN_COST_PACKED_FILL, uint32_t(storedSide < 32 ? costs.packedFillOfSmallest : costs.packedFill)});
   return keys;
 }
 
@@ -438,6 +450,13 @@ FailureOr<VariantRecord> VariantDescriber::describeVariant(LLVM::LLVMFuncOp func
   blockAlignment = std::max(blockAlignment, variant.info.alignment);
   variant.requirements = describeRequirements(*stage, variant.info.alignment, blockAlignment);
   variant.info.alignment = blockAlignment;
+  if (isPacked()) {
+    const sparsec_argument_info_t &matrix = kernel.arguments[argumentIn(SPARSEC_SPMM_MATRIX)];
+    variant.info.packed_block_rows = matrix.block_rows;
+    variant.info.packed_block_columns = matrix.block_columns;
+    variant.info.required_sections |=
+        1u << SPARSEC_PLAN_PACKED_STARTS | 1u << SPARSEC_PLAN_PACKED_COLUMNS | 1u << SPARSEC_PLAN_PACKED_SOURCES;
+  }
   addWorkspaces(function, *stage, variant);
   variant.stages.push_back(std::move(*stage));
   variant.planCosts = std::move(*planCosts);
@@ -489,12 +508,15 @@ LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
   return success();
 }
 
-/// A tile for every list of the pattern.
+/// A tile for every list of the pattern. The packed blocks, whose number is no size of a call, are counted by the
+/// runtime.
 FailureOr<AuxiliaryRecord> VariantDescriber::describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind) {
   FailureOr<StageRecord> stage = describeStage(function);
   if (failed(stage))
     return failure();
   stage->info.ctas_per_sm = 0;
+  if (kind == AuxiliaryKind::pack_blocks)
+    return AuxiliaryRecord{SPARSEC_AUXILIARY_PACK_BLOCKS, std::move(*stage)};
   uint32_t pattern = argumentIn(SPARSEC_ATTENTION_PATTERN), block = kernel.arguments[pattern].block_rows;
   stage->rows = {{pattern, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
                  {pattern, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
@@ -521,6 +543,28 @@ struct MachineKernels {
 };
 using MachineKernelsOf = llvm::StringMap<MachineKernels>;
 
+/// The record of the kernel with packed blocks, if it has some, in place of the stored ones.
+static KernelRecord withPackedBlocks(KernelRecord record, KernelOp kernel) {
+  if (std::optional<ArrayRef<int64_t>> block = kernel.getPackedBlock()) {
+    BsrType matrix = cast<SpmmOp>(kernel.getAnchor()).getMatrix().getType();
+    for (sparsec_argument_info_t &argument : record.arguments)
+      if (argument.kind == SPARSEC_ARGUMENT_BSR) {
+        argument.block_rows = (*block)[matrix.getStoredRowDimension()];
+        argument.block_columns = (*block)[matrix.getStoredColumnDimension()];
+      }
+  }
+  return record;
+}
+
+/// The shorter side of the stored blocks of a product; 0: the operation has no packed values.
+static uint32_t storedSide(KernelOp kernel) {
+  auto spmm = dyn_cast<SpmmOp>(kernel.getAnchor());
+  if (!spmm)
+    return 0;
+  BsrType matrix = spmm.getMatrix().getType();
+  return std::min(matrix.getBlockRows(), matrix.getBlockColumns());
+}
+
 static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &functions, const Chip *chip,
                                     std::vector<KernelRecord> &records) {
   auto found = functions.find(kernel.getName());
@@ -534,8 +578,11 @@ static LogicalResult describeKernel(KernelOp kernel, const MachineKernelsOf &fun
   record.operation = describeOperation(kernel);
   LLVM::LLVMFuncOp merge = found->second.merge;
   VariantDescriber describer(record, chip, merge);
+  const KernelRecord packedRecord = withPackedBlocks(record, kernel);
+  VariantDescriber packedDescriber(packedRecord, chip, merge, storedSide(kernel));
   for (auto [position, function] : found->second.variants) {
-    FailureOr<VariantRecord> variant = describer.describeVariant(function);
+    VariantDescriber &ofValues = function->hasAttr("sparsec.packed") ? packedDescriber : describer;
+    FailureOr<VariantRecord> variant = ofValues.describeVariant(function);
     if (failed(variant))
       return failure();
     record.variants.push_back(std::move(*variant));

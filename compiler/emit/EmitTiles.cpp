@@ -4,6 +4,7 @@
 #include "BlockMaskReader.h"
 #include "BlockRows.h"
 #include "MergeParts.h"
+#include "PackBlocks.h"
 #include "Passes.h"
 #include "PatternBuilder.h"
 #include "PatternLists.h"
@@ -58,6 +59,8 @@ void setAttributes(LLVM::LLVMFuncOp function, ProgramOp program) {
     function->setAttr("sparsec.split", b.getUnitAttr());
   if (program.getAdjacentColumns())
     function->setAttr("sparsec.adjacent_columns", b.getUnitAttr());
+  if (program.getPacked())
+    function->setAttr("sparsec.packed", b.getUnitAttr());
   function->setAttr("sparsec.shared_memory", program.getSharedMemoryAttr());
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
 }
@@ -87,6 +90,16 @@ void emitAuxiliaries(ProgramOp program) {
     emitBlockMaskReader(program);
 }
 
+/// Whether the packer of the program's kernel is there already.
+bool hasPacker(ProgramOp program) {
+  auto isPacker = [&](LLVM::LLVMFuncOp function) {
+    auto kind = function->getAttrOfType<AuxiliaryKindAttr>("sparsec.auxiliary");
+    return kind && kind.getValue() == AuxiliaryKind::pack_blocks &&
+           function->getAttr("sparsec.kernel") == program.getKernelAttr();
+  };
+  return llvm::any_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), isPacker);
+}
+
 void emitProgram(ProgramOp program) {
   Location loc = program.getLoc();
   KernelBuilder b(loc, program.getContext());
@@ -99,6 +112,8 @@ void emitProgram(ProgramOp program) {
     emitAuxiliaries(program);
   if (program.getSplit())
     emitPartMerge(program);
+  if (program.getPacked() && !hasPacker(program))
+    emitPackBlocks(program);
   emitFamily(program, function, b);
   setAttributes(function, program);
   program.erase();

@@ -171,8 +171,8 @@ void sparsec::emitPartMerge(ProgramOp program) {
   const bool isDependent = hasDependentLaunch(program);
   SideKernelShape shape = {"_merge",    mergeWarps,  /*tilesOfCta=*/1,
                            /*tileM=*/1, mostColumns, mergeWarps * mostColumns * 4};
-  LLVM::LLVMFuncOp function =
-      emitBeside(program, shape, [&](AttentionContext &context) { PartMerge(context, isDependent).emit(); });
+  LLVM::LLVMFuncOp function = emitSideKernel<AttentionContext>(
+      program, shape, [&](AttentionContext &context) { PartMerge(context, isDependent).emit(); });
   auto unit = UnitAttr::get(program.getContext());
   function->setAttr("sparsec.merges_parts", unit);
   if (isDependent)

@@ -6,8 +6,6 @@
 
 #include "sparsec/launch_info.h"
 
-#include "mlir/Dialect/LLVMIR/NVVMDialect.h"
-
 using namespace mlir;
 using namespace sparsec;
 
@@ -32,46 +30,12 @@ void PatternLists::storeCounts(Value list, ValueRange counts, Value condition) {
 
 bool sparsec::hasPattern(ProgramOp program) { return bool(patternOf(program)); }
 
-/// Writes the attributes that the launch info and ptxas read from the function.
-static void setAttributes(ProgramOp program, LLVM::LLVMFuncOp function, const SideKernelShape &shape) {
-  Builder b(function.getContext());
-  int64_t threads = shape.warps * warpLanes;
-  function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
-  function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
-                    b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
-  function->setAttr("sparsec.kernel", program.getKernelAttr());
-  function->setAttr("sparsec.shared_memory", b.getI64IntegerAttr(shape.sharedMemory));
-  function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));
-  function->setAttr("sparsec.concurrent_tiles", b.getI64IntegerAttr(shape.tilesOfCta));
-  function->setAttr("sparsec.tile_m", b.getI64IntegerAttr(shape.tileM));
-  function->setAttr("sparsec.tile_n", b.getI64IntegerAttr(shape.tileN));
-  function->setAttr("sparsec.tile_k", b.getI64IntegerAttr(1));
-}
-
-LLVM::LLVMFuncOp sparsec::emitBeside(ProgramOp program, const SideKernelShape &shape,
-                                     llvm::function_ref<void(AttentionContext &)> emitBody) {
-  KernelBuilder b(program.getLoc(), program.getContext());
-  b.setInsertionPoint(program);
-  std::string name = (program.getKernel() + shape.suffix).str();
-  while (SymbolTable::lookupSymbolIn(program->getParentOp(), name))
-    name += "_";
-  auto type = LLVM::LLVMFunctionType::get(LLVM::LLVMVoidType::get(b.getContext()), {});
-  auto function = LLVM::LLVMFuncOp::create(b, name, type);
-  b.createBlock(&function.getBody());
-  AttentionContext context(program, function, b);
-  emitBody(context);
-  LLVM::ReturnOp::create(b, ValueRange());
-  context.parameters.finish();
-  setAttributes(program, function, shape);
-  return function;
-}
-
 void sparsec::emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
                             llvm::function_ref<void(AttentionContext &)> emitBody) {
   auto pattern = cast<PatternType>(patternOf(program).getType());
   SideKernelShape side = {shape.suffix,          shape.warps,       shape.listsPerCta, pattern.getQueryBlock(),
                           pattern.getKeyBlock(), shape.sharedMemory};
-  LLVM::LLVMFuncOp function = emitBeside(program, side, [&](AttentionContext &context) {
+  LLVM::LLVMFuncOp function = emitSideKernel<AttentionContext>(program, side, [&](AttentionContext &context) {
     context.tileRows = context.queryBlock; // a list is for a whole block of queries
     emitBody(context);
   });

@@ -292,6 +292,33 @@ std::vector<Schedule> sparsec::narrowSchedules(const ProblemDescription &problem
   return schedules;
 }
 
+std::optional<PackedBlock> sparsec::packedBlock(const ProblemDescription &problem) {
+  constexpr int64_t size = 64; // fills the matrix instructions of all chips
+  const bool isFilled = size % problem.blockRows == 0 && size % problem.blockColumns == 0;
+  const bool isSmall = problem.blockRows < size || problem.blockColumns < size;
+  if (!isFilled || !isSmall || problem.hasScales)
+    return std::nullopt;
+  return PackedBlock{size, size};
+}
+
+/// A plan packs blocks where nearly all packed ones are there.
+ProblemDescription sparsec::withPackedBlocks(ProblemDescription problem, PackedBlock block) {
+  problem.blockRows = block.rows;
+  problem.blockColumns = block.columns;
+  problem.density = 1;
+  return problem;
+}
+
+/// Windows where packed blocks are missing, and block rows where next to none is.
+std::vector<Schedule> sparsec::packedSchedules(const ProblemDescription &packed, const Chip &chip) {
+  constexpr int64_t alignment = 16;
+  std::vector<Schedule> schedules = plannedSchedules(packed, chip);
+  const std::vector<Candidate> candidates = rankCandidates(packed, chip, alignment);
+  if (!candidates.empty() && candidates.front().fit.ok())
+    schedules.push_back(candidates.front().schedule);
+  return schedules;
+}
+
 std::vector<Schedule> sparsec::candidateSchedules(const SampledDescription &problem, const Chip &chip,
                                                   int64_t alignment) {
   std::vector<Schedule> schedules;

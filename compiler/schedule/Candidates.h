@@ -41,6 +41,19 @@ std::vector<Schedule> plannedSchedules(const ProblemDescription &problem, const 
 /// The schedules for launches with at most as many columns as their tile has, by rising width.
 std::vector<Schedule> narrowSchedules(const ProblemDescription &problem, const Chip &chip);
 
+/// Rows and columns of the packed blocks of a product. None where stored blocks are large enough, do not fill packed
+/// ones, or have scales.
+struct PackedBlock {
+  int64_t rows, columns;
+};
+std::optional<PackedBlock> packedBlock(const ProblemDescription &problem);
+
+/// The product with packed values: the same with packed blocks in place of the stored ones.
+ProblemDescription withPackedBlocks(ProblemDescription problem, PackedBlock block);
+
+/// The schedules of that product for launches with packed values, in order of preference.
+std::vector<Schedule> packedSchedules(const ProblemDescription &packed, const Chip &chip);
+
 /// Those that fit first, the cheapest at the front; what is equal keeps its order.
 void sortByCost(std::vector<Candidate> &candidates);
 

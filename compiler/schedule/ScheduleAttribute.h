@@ -16,6 +16,7 @@ inline constexpr llvm::StringLiteral refusedSchedulesAttribute = "sparsec.refuse
 inline constexpr llvm::StringLiteral refusedFallbackSchedulesAttribute = "sparsec.refused_fallback_schedules";
 inline constexpr llvm::StringLiteral refusedPlannedSchedulesAttribute = "sparsec.refused_planned_schedules";
 inline constexpr llvm::StringLiteral refusedNarrowSchedulesAttribute = "sparsec.refused_narrow_schedules";
+inline constexpr llvm::StringLiteral refusedPackedSchedulesAttribute = "sparsec.refused_packed_schedules";
 
 Schedule toSchedule(ScheduleAttr attribute);
 ScheduleAttr toAttribute(mlir::MLIRContext *context, const Schedule &schedule);

@@ -34,12 +34,19 @@ protected:
   virtual std::vector<Schedule> planned() const { return {}; }
   /// Returns the schedules for launches whose width fits in one tile; the operation may have none.
   virtual std::vector<Schedule> narrow() const { return {}; }
+  /// Returns the block of packed values; the operation may have none.
+  virtual std::optional<PackedBlock> packed() const { return std::nullopt; }
+  /// Returns the schedules for launches with packed values.
+  virtual std::vector<Schedule> packedWith(PackedBlock /*block*/) const { return {}; }
   /// Says whether a schedule fits the problem and the chip. It may be written by hand.
   virtual Fit check(const Schedule &schedule) const = 0;
+  /// The same of a schedule for packed values.
+  virtual Fit checkPacked(const Schedule &schedule, PackedBlock /*block*/) const { return check(schedule); }
 
 private:
   LogicalResult runPlanned();
   LogicalResult runNarrow();
+  LogicalResult runPacked();
   LogicalResult expectFits(llvm::StringRef attribute, ArrayAttr schedules);
   ArrayAttr toArray(llvm::ArrayRef<Schedule> schedules);
   ScheduleAttr choose(int64_t alignment, ArrayAttr refused);
@@ -70,7 +77,22 @@ private:
       return narrowSchedules(problem, chip);
     return {};
   }
+  std::optional<PackedBlock> packed() const override {
+    if constexpr (std::is_same_v<Description, ProblemDescription>)
+      return packedBlock(problem);
+    return std::nullopt;
+  }
+  std::vector<Schedule> packedWith(PackedBlock block) const override {
+    if constexpr (std::is_same_v<Description, ProblemDescription>)
+      return packedSchedules(withPackedBlocks(problem, block), chip);
+    return {};
+  }
   Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
+  Fit checkPacked(const Schedule &schedule, PackedBlock block) const override {
+    if constexpr (std::is_same_v<Description, ProblemDescription>)
+      return checkFit(schedule, withPackedBlocks(problem, block), chip, Origin::HandWritten);
+    return check(schedule);
+  }
 
   const Description problem;
   const Chip &chip;
@@ -96,6 +118,25 @@ LogicalResult Selection::runNarrow() {
   return expectFits("narrow_schedules", kernel.getNarrowSchedulesAttr());
 }
 
+/// So do schedules for packed values.
+LogicalResult Selection::runPacked() {
+  auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedPackedSchedulesAttribute));
+  std::optional<PackedBlock> block = packed();
+  if (block && !kernel.getPackedSchedules() && !kernel.getSchedule() && !refused)
+    if (ArrayAttr schedules = toArray(packedWith(*block))) {
+      kernel.setPackedSchedulesAttr(schedules);
+      kernel.setPackedBlock(std::array<int64_t, 2>{block->rows, block->columns});
+    }
+  ArrayAttr schedules = kernel.getPackedSchedulesAttr();
+  if (!schedules)
+    return success();
+  ArrayRef<int64_t> sides = *kernel.getPackedBlock();
+  for (auto schedule : schedules.getAsRange<ScheduleAttr>())
+    if (Fit fit = checkPacked(toSchedule(schedule), {sides[0], sides[1]}); !fit.ok())
+      return kernel.emitOpError() << "packed_schedules " << fit.message;
+  return success();
+}
+
 /// Null where there is none.
 ArrayAttr Selection::toArray(llvm::ArrayRef<Schedule> schedules) {
   auto attributes = llvm::map_to_vector(
@@ -113,7 +154,7 @@ LogicalResult Selection::expectFits(llvm::StringRef attribute, ArrayAttr schedul
 
 /// The schedule for 16-byte alignment, and one for any where it needs that.
 LogicalResult Selection::run() {
-  if (failed(runPlanned()) || failed(runNarrow()))
+  if (failed(runPlanned()) || failed(runNarrow()) || failed(runPacked()))
     return failure();
   auto refused = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedSchedulesAttribute));
   auto refusedFallbacks = cast_or_null<ArrayAttr>(kernel->removeDiscardableAttr(refusedFallbackSchedulesAttribute));

@@ -32,6 +32,10 @@ struct PlanCosts {
   /// The same two for streams, where the product is that of a small block.
   int64_t streamColumn = 0;
   int64_t streamDensity = 101;
+  /// A product with packed values is faster where stored blocks fill at least this percentage of the packed ones: with
+  /// stored blocks of less than 32 rows or columns, and with larger ones.
+  int64_t packedFillOfSmallest = 50;
+  int64_t packedFill = 70;
 };
 
 inline constexpr EnumSet<ElementType> elements16 = {ElementType::Bf16, ElementType::F16};

@@ -22,6 +22,8 @@ static std::string suffixOf(KernelOp kernel, ScheduleAttr schedule, Use use) {
   const std::string unaligned = "_unaligned";
   if (use == Use::parts)
     return "_parts";
+  if (use == Use::packed)
+    return "_packed" + (schedule.getWalk() == Walk::blocks ? "" : "_" + stringifyWalk(schedule.getWalk()).str());
   if (use != Use::any)
     return "_narrow" + std::to_string(schedule.getTileN()) + (use == Use::narrowAndMisaligned ? unaligned : "");
   if (schedule.getWalk() != Walk::blocks)
@@ -36,10 +38,11 @@ void ProgramBuilder::build(OpBuilder &moduleBuilder, SymbolTable &programs, int6
   bool isMisaligned = schedule.getCopy() == Copy::scalar || use == Use::narrowAndMisaligned;
   int64_t alignment = isMisaligned ? elementBytes : 16;
   std::string name = kernel.getSymName().str() + suffixOf(kernel, schedule, use);
-  auto program = ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
-                                   /*most_panels=*/isNarrow(use) ? b.getI64IntegerAttr(1) : IntegerAttr(),
-                                   /*split=*/use == Use::parts, /*adjacent_columns=*/false,
-                                   /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
+  auto program =
+      ProgramOp::create(b, name, kernel.getSymName(), schedule, variant, alignment,
+                        /*most_panels=*/isNarrow(use) ? b.getI64IntegerAttr(1) : IntegerAttr(),
+                        /*split=*/use == Use::parts, /*adjacent_columns=*/false,
+                        /*packed=*/use == Use::packed, /*shared_memory=*/IntegerAttr(), /*tile_bytes=*/IntegerAttr());
   programs.insert(program);
 
   Block *body = b.createBlock(&program.getBody());
@@ -105,7 +108,59 @@ static SmallVector<std::pair<ScheduleAttr, Use>> programsOf(KernelOp kernel) {
   return programs;
 }
 
+/// A copy of the kernel whose matrix has packed blocks. It is in no module.
+static OwningOpRef<KernelOp> withPackedBlocks(KernelOp kernel) {
+  ArrayRef<int64_t> block = *kernel.getPackedBlock();
+  OwningOpRef<KernelOp> copy = kernel.clone();
+  auto spmm = cast<SpmmOp>(copy->getAnchor());
+  BsrType stored = spmm.getMatrix().getType();
+  auto packed = BsrType::get(kernel.getContext(), stored.getRows(), stored.getColumns(), stored.getElementType(),
+                             block[0], block[1], stored.getTransposed());
+  spmm.getMatrix().setType(packed);
+  copy->setFunctionType(
+      FunctionType::get(kernel.getContext(), copy->getBody().getArgumentTypes(), kernel.getResultTypes()));
+  return copy;
+}
+
 namespace {
+
+/// Builds the programs of one kernel in the order of its variants.
+class KernelLowering {
+public:
+  KernelLowering(KernelOp kernel, OpBuilder &builder, SymbolTable &programs)
+      : kernel(kernel), builder(builder), programs(programs) {}
+
+  /// Packed values come behind the programs for few columns, and before all others: they are faster, where there are
+  /// any.
+  void run() {
+    SmallVector<std::pair<ScheduleAttr, Use>> all = programsOf(kernel);
+    auto isForFewColumns = [](const auto &program) { return isNarrow(program.second); };
+    auto *others = llvm::find_if_not(all, isForFewColumns);
+    for (auto [schedule, use] : llvm::make_range(all.begin(), others))
+      build(kernel, schedule, use);
+    buildPacked();
+    for (auto [schedule, use] : llvm::make_range(others, all.end()))
+      build(kernel, schedule, use);
+  }
+
+private:
+  void build(KernelOp source, ScheduleAttr schedule, Use use) {
+    makeBuilder(source, schedule)->build(builder, programs, variant++, use);
+  }
+  void buildPacked() {
+    ArrayAttr schedules = kernel.getPackedSchedulesAttr();
+    if (!schedules)
+      return;
+    OwningOpRef<KernelOp> packed = withPackedBlocks(kernel);
+    for (auto schedule : schedules.getAsRange<ScheduleAttr>())
+      build(*packed, schedule, Use::packed);
+  }
+
+  KernelOp kernel;
+  OpBuilder &builder;
+  SymbolTable &programs;
+  int64_t variant = 0;
+};
 
 class LowerToTiles : public sparsec::impl::LowerToTilesPassBase<LowerToTiles> {
 public:
@@ -123,11 +178,8 @@ public:
         kernel.emitOpError("expects a schedule; run sparsec-select-schedule first");
         return signalPassFailure();
       }
-      for (auto [variant, program] : llvm::enumerate(programsOf(kernel))) {
-        auto [schedule, use] = program;
-        builder.setInsertionPointToEnd(gpuModule.getBody());
-        makeBuilder(kernel, schedule)->build(builder, programs, variant, use);
-      }
+      builder.setInsertionPointToEnd(gpuModule.getBody());
+      KernelLowering(kernel, builder, programs).run();
     }
   }
 };

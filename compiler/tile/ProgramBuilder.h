@@ -18,7 +18,8 @@ enum class Use {
   any,                 // of any width
   narrow,              // with one panel
   narrowAndMisaligned, // with one panel, and dense operands of any alignment
-  parts                // of attention, whose keys are split into parts
+  parts,               // of attention, whose keys are split into parts
+  packed               // with packed values; the kernel's matrix has packed blocks
 };
 
 class ProgramBuilder {

@@ -515,7 +515,8 @@ static XlaError *execute(XlaCall *call, Platform platform, int isReal) {
     return error;
   LaunchArguments arguments;
   readArguments(call, place->kernel->handle, &arguments);
-  const sparsec_launch_options_t options = {sizeof options, stream, place->workspace, place->workspaceBytes, 0, 0};
+  const sparsec_launch_options_t options = {
+      sizeof options, stream, place->workspace, place->workspaceBytes, 0, 0, NULL};
   sparsec_status_t status = checkLists(call, place, &arguments);
   if (!status)
     status = sparsec_launch_with_options(place->kernel->handle, place->plan, arguments.list, arguments.count, &options);

@@ -16,6 +16,7 @@ namespace sparsec::runtime {
 /// The size of a struct in the first version.
 template <typename Struct> constexpr size_t firstSize = sizeof(Struct);
 template <> inline constexpr size_t firstSize<sparsec_plan_info_t> = offsetof(sparsec_plan_info_t, windows);
+template <> inline constexpr size_t firstSize<sparsec_launch_options_t> = offsetof(sparsec_launch_options_t, packed);
 template <> inline constexpr size_t firstSize<sparsec_plan_options_t> = offsetof(sparsec_plan_options_t, progress);
 
 /// Structs that still have the size of their first version are read in place. readStruct() copies one that has grown.

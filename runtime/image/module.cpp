@@ -45,6 +45,11 @@ uint32_t sparsec_kernel_s::planCost(const sparsec_variant_info_t &variant, spars
   return 0;
 }
 
+const sparsec::runtime::Stage *sparsec_kernel_s::auxiliary(sparsec_auxiliary_kind_t kind) const {
+  const auto found = auxiliaries.find(kind);
+  return found == auxiliaries.end() ? nullptr : &found->second;
+}
+
 const sparsec_region_info_t *sparsec_kernel_s::region(sparsec_region_slot_t slot) const {
   for (const sparsec_region_info_t &region : module->info.regionsOf(operation()))
     if (region.slot == uint32_t(slot))
@@ -81,15 +86,14 @@ Module::~Module() {
 void Module::makeKernels() {
   auto stages = info.all<sparsec_stage_info_t>();
   for (const sparsec_kernel_info_t &kernelInfo : info.all<sparsec_kernel_info_t>()) {
-    sparsec_kernel_s kernel = {this, &kernelInfo, {}, {}, {}};
+    sparsec_kernel_s kernel = {this, &kernelInfo, {}, {}};
     for (const sparsec_variant_info_t &variant : info.variantsOf(kernelInfo)) {
       kernel.variants.push_back({.info = &variant, .stages = {}});
       for (const sparsec_stage_info_t &stage : info.stagesOf(variant))
         kernel.variants.back().stages.push_back({.info = &stage});
     }
     for (const sparsec_auxiliary_info_t &auxiliary : info.auxiliariesOf(kernelInfo))
-      (auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER ? kernel.patternBuilder : kernel.blockMaskReader) = {
-          .info = &stages[auxiliary.stage]};
+      kernel.auxiliaries[auxiliary.kind] = {.info = &stages[auxiliary.stage]};
     kernels.push_back(std::move(kernel));
   }
 }
@@ -99,9 +103,8 @@ Status Module::forEachStage(const std::function<Status(Stage &)> &body) {
     for (Variant &variant : kernel.variants)
       for (Stage &stage : variant.stages)
         SPARSEC_RETURN_IF_ERROR(body(stage));
-    for (std::optional<Stage> *auxiliary : {&kernel.patternBuilder, &kernel.blockMaskReader})
-      if (*auxiliary)
-        SPARSEC_RETURN_IF_ERROR(body(**auxiliary));
+    for (auto &[kind, stage] : kernel.auxiliaries)
+      SPARSEC_RETURN_IF_ERROR(body(stage));
   }
   return {};
 }

@@ -10,7 +10,7 @@
 #include "image/operation_rules.h"
 #include "operations/kernel_shape.h"
 
-#include <optional>
+#include <map>
 
 namespace sparsec::runtime {
 
@@ -41,7 +41,7 @@ struct sparsec_kernel_s {
   sparsec::runtime::Module *module;
   const sparsec_kernel_info_t *info;
   std::vector<sparsec::runtime::Variant> variants;
-  std::optional<sparsec::runtime::Stage> patternBuilder, blockMaskReader;
+  std::map<uint32_t, sparsec::runtime::Stage> auxiliaries; // by sparsec_auxiliary_kind_t
 
   const sparsec_argument_info_t &argument(uint32_t number) const;
   bool isResult(uint32_t argument) const { return argument >= info->argument_count - info->result_count; }
@@ -57,6 +57,8 @@ struct sparsec_kernel_s {
   int64_t attribute(sparsec_attribute_key_t key) const;
   /// A plan cost that every variant of the operation has.
   uint32_t planCost(const sparsec_variant_info_t &variant, sparsec_plan_cost_key_t key) const;
+  /// Null if the kernel has no such machine kernel beside those of its variants.
+  const sparsec::runtime::Stage *auxiliary(sparsec_auxiliary_kind_t kind) const;
   /// Null if the kernel has no such region.
   const sparsec_region_info_t *region(sparsec_region_slot_t slot) const;
 };

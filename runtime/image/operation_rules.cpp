@@ -52,12 +52,14 @@ constexpr SlotRule sampledSpgemmSlots[] = {
 };
 
 // Plans compare costs in 16 bits.
-constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX, false};
+constexpr PlanCostRule tileOverhead = {SPARSEC_PLAN_COST_TILE_OVERHEAD, "tile overhead in steps", 0, UINT16_MAX,
+                                       PlanCostUse::all};
 constexpr PlanCostRule spmmPlanCosts[] = {
     tileOverhead,
-    {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101, false},
-    {SPARSEC_PLAN_COST_COLUMN, "column cost in percent", 0, UINT16_MAX, true},
-    {SPARSEC_PLAN_COST_WINDOW_DENSITY, "window density in percent", 0, 101, true},
+    {SPARSEC_PLAN_COST_GROUPED_DENSITY, "grouped density in percent", 0, 101, PlanCostUse::all},
+    {SPARSEC_PLAN_COST_COLUMN, "column cost in percent", 0, UINT16_MAX, PlanCostUse::windowsOrStreams},
+    {SPARSEC_PLAN_COST_WINDOW_DENSITY, "window density in percent", 0, 101, PlanCostUse::windowsOrStreams},
+    {SPARSEC_PLAN_COST_PACKED_FILL, "packed fill in percent", 0, 101, PlanCostUse::packedValues},
 };
 
 constexpr uint32_t integers = setOf(SPARSEC_DTYPE_I64, SPARSEC_DTYPE_I32, SPARSEC_DTYPE_I8);

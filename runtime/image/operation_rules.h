@@ -45,12 +45,15 @@ struct RegionRule {
   bool hasIntegers; // 32-bit integers, and loads
 };
 
+/// The variants that need a number for their plans.
+enum class PlanCostUse { all, windowsOrStreams, packedValues };
+
 /// A number that the plans of the operation use.
 struct PlanCostRule {
   uint32_t key;
   const char *name;
   uint32_t least, most;
-  bool isOfWindows; // only variants that take windows or streams need it
+  PlanCostUse use;
 };
 
 struct OperationRule {

@@ -299,7 +299,8 @@ Status checkMapsAreAligned(const KernelRecords &records, const sparsec_variant_i
     if (parameter.source != SPARSEC_SOURCE_TENSOR_MAP)
       continue;
     uint32_t argument = records.info.all<sparsec_tensor_map_info_t>()[parameter.index].argument;
-    bool isAligned = false;
+    // The runtime aligns packed values.
+    bool isAligned = isPacked(variant) && records.arguments()[argument].kind == SPARSEC_ARGUMENT_BSR;
     for (const sparsec_requirement_info_t &requirement : records.info.requirementsOf(variant))
       isAligned |= requirement.argument == argument && requirement.alignment % 16 == 0;
     if (!isAligned)
@@ -328,6 +329,18 @@ Status checkWorkspace(const KernelRecords &records, const sparsec_workspace_info
                       {.hasParts = hasParts});
 }
 
+bool isNeeded(PlanCostUse use, const sparsec_variant_info_t &variant) {
+  switch (use) {
+  case PlanCostUse::all:
+    return true;
+  case PlanCostUse::windowsOrStreams:
+    return takesWindows(variant) || takesStreams(variant);
+  case PlanCostUse::packedValues:
+    return isPacked(variant);
+  }
+  return false;
+}
+
 Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_plan_cost_info_t>("plan costs of " + name, variant.plan_cost_first,
                                                                        variant.plan_cost_count));
@@ -345,8 +358,7 @@ Status checkPlanCosts(const KernelRecords &records, const sparsec_variant_info_t
     uint32_t found = 0;
     for (const sparsec_plan_cost_info_t &cost : costs)
       found += cost.key == known.key;
-    const bool isNeeded = !known.isOfWindows || takesWindows(variant) || takesStreams(variant);
-    if (found > 1 || (isNeeded && found == 0))
+    if (found > 1 || (isNeeded(known.use, variant) && found == 0))
       return records.broken("the ", known.name, " of ", name, " is there ", found, " times");
   }
   return {};
@@ -394,8 +406,8 @@ Status WindowChecker::check() {
   while (records.arguments()[matrix].kind != SPARSEC_ARGUMENT_BSR)
     ++matrix;
   isTransposed = hasTransposedMatrix(records);
-  blockRows = records.arguments()[matrix].block_rows;
-  blockColumns = records.arguments()[matrix].block_columns;
+  blockRows = isPacked(variant) ? variant.packed_block_rows : records.arguments()[matrix].block_rows;
+  blockColumns = isPacked(variant) ? variant.packed_block_columns : records.arguments()[matrix].block_columns;
   if (isTransposed)
     std::swap(blockRows, blockColumns);
   SPARSEC_RETURN_IF_ERROR(hasStreams ? checkStreams() : checkGroups());
@@ -491,6 +503,32 @@ Status checkMostPanels(const KernelRecords &records, uint32_t number, const std:
   return {};
 }
 
+/// The matrix has blocks that fill packed ones, and a machine kernel packs its values. `name` is that of a variant.
+Status checkPacking(const KernelRecords &records, const sparsec_variant_info_t &variant, const std::string &name) {
+  const uint32_t rows = variant.packed_block_rows, columns = variant.packed_block_columns;
+  if ((variant.required_sections & packedSections) != (isPacked(variant) ? packedSections : 0))
+    return records.broken(name, " requires plan sections ", variant.required_sections,
+                          ", and those of packed values are ", isPacked(variant) ? "" : "not ", "expected");
+  if (!isPacked(variant))
+    return columns == 0 ? Status() : records.broken(name, " has packed blocks of 0 x ", columns);
+  if (!findPlanCost(*findOperation(records.operation().kind), SPARSEC_PLAN_COST_PACKED_FILL) || records.info.isHost())
+    return records.broken(name, " has packed values, but is no product of a GPU");
+  for (const sparsec_argument_info_t &argument : records.arguments())
+    if (argument.kind == SPARSEC_ARGUMENT_BSR &&
+        (columns == 0 || rows > maxTile || columns > maxTile || rows % argument.block_rows != 0 ||
+         columns % argument.block_columns != 0))
+      return records.broken(name, " has packed blocks of ", rows, " x ", columns, ", multiples of ",
+                            argument.block_rows, " x ", argument.block_columns, " are expected");
+  for (const sparsec_variant_info_t &other : records.info.variantsOf(records.kernel))
+    if (isPacked(other) && (other.packed_block_rows != rows || other.packed_block_columns != columns))
+      return records.broken("variants have packed blocks of ", rows, " x ", columns, " and of ",
+                            other.packed_block_rows, " x ", other.packed_block_columns);
+  for (const sparsec_auxiliary_info_t &auxiliary : records.info.auxiliariesOf(records.kernel))
+    if (auxiliary.kind == SPARSEC_AUXILIARY_PACK_BLOCKS)
+      return {};
+  return records.broken(name, " has packed values, but no machine kernel packs them");
+}
+
 Status checkVariant(const KernelRecords &records, uint32_t number) {
   const LaunchInfo &info = records.info;
   const sparsec_variant_info_t &variant = info.variantsOf(records.kernel)[number];
@@ -500,6 +538,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   SPARSEC_RETURN_IF_ERROR(checkRequirements(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(checkRequiredSections(records, number, name));
   SPARSEC_RETURN_IF_ERROR(checkMostPanels(records, number, name));
+  SPARSEC_RETURN_IF_ERROR(checkPacking(records, variant, name));
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_workspace_info_t>("workspaces of " + name, variant.workspace_first,
                                                                        variant.workspace_count));
   for (const sparsec_workspace_info_t &workspace : info.workspacesOf(variant))
@@ -523,22 +562,43 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   return takesWindows(variant) || takesStreams(variant) ? WindowChecker(records, variant, name).check() : Status();
 }
 
-/// It runs on a GPU, and has somewhere to write and, to build a pattern, something to evaluate.
+/// The name of an auxiliary kernel in messages; null for an unknown kind.
+const char *nameOfAuxiliary(uint32_t kind) {
+  switch (kind) {
+  case SPARSEC_AUXILIARY_PATTERN_BUILDER:
+    return "the pattern builder";
+  case SPARSEC_AUXILIARY_BLOCK_MASK_READER:
+    return "the block mask reader";
+  case SPARSEC_AUXILIARY_PACK_BLOCKS:
+    return "the packer of blocks";
+  }
+  return nullptr;
+}
+
+/// It runs on a GPU, and has something to read and to write.
 Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info_t &auxiliary) {
-  const bool isBuilder = auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER;
-  if (!isBuilder && auxiliary.kind != SPARSEC_AUXILIARY_BLOCK_MASK_READER)
+  const char *known = nameOfAuxiliary(auxiliary.kind);
+  if (!known)
     return records.unknown("auxiliary kernel", auxiliary.kind);
-  const std::string name = isBuilder ? "the pattern builder" : "the block mask reader";
+  const std::string name = known;
   SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_stage_info_t>("stage of " + name, auxiliary.stage, 1));
-  bool hasPattern = false, hasMask = false;
+  const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
+  const bool isBuilder = auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER;
+  const bool isPacker = auxiliary.kind == SPARSEC_AUXILIARY_PACK_BLOCKS;
+  bool hasPattern = false, hasMask = false, hasPackedValues = false;
+  for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel))
+    hasPackedValues |= isPacked(variant);
+  if (isPacker && !hasPackedValues)
+    return records.broken(name, " expects a variant with packed values");
   for (const sparsec_argument_info_t &argument : records.arguments())
     hasPattern |= argument.kind == SPARSEC_ARGUMENT_PATTERN;
   for (const sparsec_region_info_t &region : records.info.regionsOf(records.operation()))
     hasMask |= region.slot == SPARSEC_REGION_MASK;
-  if (records.info.isHost() || !hasPattern || (isBuilder && !hasMask))
+  if (!isPacker && (records.info.isHost() || !hasPattern || (isBuilder && !hasMask)))
     return records.broken(name, " expects a GPU", isBuilder ? ", a pattern and a mask region" : " and a pattern");
-  const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
-  const Surroundings surroundings = {.inputs = isBuilder ? 0u : 1u, .isAuxiliary = true};
+  const Surroundings surroundings = {.inputs = isBuilder ? 0u : 1u,
+                                     .requiredSections = isPacker ? 1u << SPARSEC_PLAN_PACKED_SOURCES : 0u,
+                                     .isAuxiliary = true};
   return StageChecker(records, stage, name, surroundings).check();
 }
 

@@ -57,12 +57,14 @@ bool canSplit(const sparsec_plan_s *plan, size_t variant, const Problem &problem
 } // namespace
 
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                     const Problem &problem, int64_t memory, size_t &outVariant) {
+                     const Problem &problem, const LaunchMemory &memory, size_t &outVariant) {
   const sparsec_requirement_info_t *unmet = nullptr;
   for (bool isSplit : {true, false})
     for (size_t i = 0; i < kernel.variants.size(); ++i) {
       const Variant &variant = kernel.variants[i];
-      if ((variant.info->part_keys != 0) != isSplit || (isSplit && !canSplit(plan, i, problem, memory)) ||
+      if ((variant.info->part_keys != 0) != isSplit ||
+          (isSplit && !canSplit(plan, i, problem, memory.workspaceBytes)) ||
+          (isPacked(*variant.info) && !memory.hasPackedValues) ||
           !hasSections(plan, i, variant.info->required_sections) || !hasPanelsFor(kernel, variant, problem))
         continue;
       unmet = findUnmet(kernel, variant, arguments);
@@ -109,6 +111,7 @@ sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t 
     SPARSEC_RETURN_IF_ERROR(checkArguments(*kernel, arguments, argument_count, Use::launch, problem));
     if (plan)
       SPARSEC_RETURN_IF_ERROR(checkPlan(*kernel, *plan, problem));
-    return chooseVariant(*kernel, plan, arguments, problem, /*memory=*/INT64_MAX, *out_variant);
+    return chooseVariant(*kernel, plan, arguments, problem, {INT64_MAX, /*hasPackedValues=*/plan != nullptr},
+                         *out_variant);
   });
 }

@@ -8,11 +8,17 @@
 
 namespace sparsec::runtime {
 
+/// What a launch brings besides its arguments.
+struct LaunchMemory {
+  int64_t workspaceBytes;
+  bool hasPackedValues; // for a plan that has them
+};
+
 /// The first variant that is for the panels of the problem, whose alignment the (checked) arguments have, and whose
 /// required sections are in the plan, which may be null. One that splits keys comes first, if the problem has parts and
-/// its workspaces fit in `memory`, the bytes of the launch's workspace.
+/// its workspaces fit in the launch's workspace. One that reads packed values needs those.
 Status chooseVariant(const sparsec_kernel_s &kernel, const sparsec_plan_s *plan, const sparsec_argument_t *arguments,
-                     const Problem &problem, int64_t memory, size_t &outVariant);
+                     const Problem &problem, const LaunchMemory &memory, size_t &outVariant);
 
 /// Whether the (checked) arguments meet the requirements of a variant.
 Status checkRequirements(const sparsec_kernel_s &kernel, const Variant &variant, const sparsec_argument_t *arguments);

@@ -5,6 +5,7 @@
 #include "launch/launch.h"
 #include "arguments/memory_check.h"
 #include "launch/choose_variant.h"
+#include "launch/packed.h"
 #include "plan/key_parts.h"
 
 #include <algorithm>
@@ -12,6 +13,12 @@
 namespace sparsec::runtime {
 
 namespace {
+
+/// The packed values of options, which may be those of an older caller; may be null.
+const sparsec_packed_s *packedOf(const sparsec_launch_options_t &options) {
+  constexpr size_t end = offsetof(sparsec_launch_options_t, packed) + sizeof(sparsec_packed_t);
+  return options.size >= end ? options.packed : nullptr;
+}
 
 Status checkOptions(const sparsec_launch_options_t &options, sparsec_plan_t plan, const Problem &problem) {
   constexpr Subject subject = {"options"};
@@ -38,6 +45,8 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
   if (plan)
     SPARSEC_RETURN_IF_ERROR(checkPlan(kernel, *plan, problem));
   SPARSEC_RETURN_IF_ERROR(checkOptions(options, plan, problem));
+  const sparsec_packed_s *packed = packedOf(options);
+  SPARSEC_RETURN_IF_ERROR(checkPacked(kernel, plan, packed));
   SPARSEC_RETURN_IF_ERROR(checkMemory(kernel, arguments));
   SPARSEC_RETURN_IF_ERROR(
       checkMemory(*kernel.module->device, "workspace", footprintOf(options.workspace, options.workspace_bytes)));
@@ -45,10 +54,11 @@ Status prepareLaunch(const sparsec_kernel_s &kernel, sparsec_plan_t plan, const 
     return {};
   size_t number = 0;
   const int64_t memory = options.workspace ? int64_t(std::min<uint64_t>(options.workspace_bytes, INT64_MAX)) : 0;
-  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, problem, memory, number));
+  SPARSEC_RETURN_IF_ERROR(chooseVariant(kernel, plan, arguments, problem, {memory, packed != nullptr}, number));
+  const Variant &variant = kernel.variants[number];
   const VariantPlan *part = plan ? &plan->variants[number] : nullptr;
-  outLaunch.emplace(Launch{kernel, kernel.variants[number], arguments, part, options.workspace,
-                           withParts(kernel, kernel.variants[number], problem)});
+  outLaunch.emplace(Launch{kernel, variant, arguments, part, options.workspace, withParts(kernel, variant, problem),
+                           isPacked(*variant.info) ? packed : nullptr});
   return {};
 }
 
@@ -60,6 +70,7 @@ StageLaunch stageOf(const Launch &launch, const Stage &stage) {
   StageLaunch result = {launch.kernel,    stage,          launch.variant.info,
                         launch.arguments, launch.problem, launch.plan,
                         launch.workspace, grid,           workers};
+  result.packed = launch.packed;
   result.mayStartEarly = (stage.info->flags & SPARSEC_STAGE_DEPENDENT_LAUNCH) != 0 && &stage != &launch.variant.first();
   return result;
 }

@@ -18,6 +18,7 @@ struct Launch {
   const VariantPlan *plan; // may be null
   void *workspace;         // may be null
   Problem problem;
+  const sparsec_packed_s *packed; // null: the variant reads the stored values
 };
 
 /// Checks everything but the lists of blocks, and chooses the variant. `outLaunch` stays empty where there is nothing

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "launch/parameters.h"
 #include "arguments/strides.h"
+#include "launch/packed.h"
 #include "launch/tensor_map.h"
 
 #include <algorithm>
@@ -16,12 +17,16 @@ template <typename Body> Status forEachTensorMap(const StageLaunch &launch, cons
     if (recipe.source != SPARSEC_SOURCE_TENSOR_MAP)
       continue;
     const sparsec_tensor_map_info_t &map = info.all<sparsec_tensor_map_info_t>()[recipe.index];
-    SPARSEC_RETURN_IF_ERROR(body(map, launch.arguments[map.argument]));
+    SPARSEC_RETURN_IF_ERROR(body(map, launch.argument(map.argument)));
   }
   return {};
 }
 
 } // namespace
+
+const sparsec_argument_t &StageLaunch::argument(uint32_t number) const {
+  return packed && number == packed->number ? packed->argument : arguments[number];
+}
 
 void *StageLaunch::workspaceOf(uint32_t number) const {
   const sparsec_workspace_info_t &info = kernel.module->info.workspacesOf(*variant)[number];
@@ -60,7 +65,7 @@ void ParameterPack::addAll(const StageLaunch &launch) {
 void ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_t &recipe) {
   switch (recipe.source) {
   case SPARSEC_SOURCE_ARGUMENT:
-    return addField(launch.arguments[recipe.index], recipe);
+    return addField(launch.argument(recipe.index), recipe);
   case SPARSEC_SOURCE_TENSOR_MAP:
     addresses[count++] = &tensorMaps[tensorMapCount++];
     return;

@@ -24,9 +24,12 @@ struct StageLaunch {
   int64_t workers = 0;
   std::span<const void *const> inputs = {}; // of an auxiliary kernel
   bool mayStartEarly = false;               // while the stage before it runs
+  const sparsec_packed_s *packed = nullptr; // null: the machine kernel reads the stored values
 
   /// The panels that the lists cover: those of the launch, unless its plan serves any number.
   int64_t period() const { return plan && isKnown(plan->period) ? plan->period : grid.panels; }
+  /// An argument as the machine kernel takes it.
+  const sparsec_argument_t &argument(uint32_t number) const;
   /// Null where the plan has no such section.
   const void *section(uint32_t number) const { return plan ? plan->sections[number] : nullptr; }
   /// Null where the launch does not use it.

@@ -9,13 +9,14 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 19;
+constexpr uint32_t planSectionCount = 22;
 
 /// Their names for people.
 constexpr const char *planSectionNames[] = {
-    "tile offsets", "tiles",       "window rows",   "column offsets", "columns",        "block offsets", "blocks",
-    "step offsets", "steps",       "stage offsets", "stage columns",  "stage products", "chunk offsets", "chunk blocks",
-    "row starts",   "row columns", "row blocks",    "pair starts",    "pairs"};
+    "tile offsets",  "tiles",         "window rows",    "column offsets", "columns",       "block offsets",
+    "blocks",        "step offsets",  "steps",          "stage offsets",  "stage columns", "stage products",
+    "chunk offsets", "chunk blocks",  "row starts",     "row columns",    "row blocks",    "pair starts",
+    "pairs",         "packed starts", "packed columns", "packed sources"};
 static_assert(sizeof(planSectionNames) / sizeof(planSectionNames[0]) == planSectionCount);
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
@@ -29,6 +30,12 @@ constexpr uint32_t rowSections = (2u << SPARSEC_PLAN_ROW_BLOCKS) - (1u << SPARSE
 
 /// Those of the pairs of a product of two block-sparse matrices.
 constexpr uint32_t pairSections = (2u << SPARSEC_PLAN_PAIRS) - (1u << SPARSEC_PLAN_PAIR_STARTS);
+
+/// Those of packed values.
+constexpr uint32_t packedSections = (2u << SPARSEC_PLAN_PACKED_SOURCES) - (1u << SPARSEC_PLAN_PACKED_STARTS);
+
+/// Whether the machine kernels of the variant read packed values.
+constexpr bool isPacked(const sparsec_variant_info_t &variant) { return variant.packed_block_rows != 0; }
 
 /// Whether the tile rows of the variant are windows whose blocks come in streams.
 constexpr bool takesStreams(const sparsec_variant_info_t &variant) {

@@ -51,7 +51,7 @@ int64_t panelsPerUnit(const TileListRequest &request) {
   constexpr int64_t unitsPerWorker = 16;
   auto panelColumns = [](const sparsec_stage_info_t &stage) { return int64_t(stage.tile_n) * stage.cluster; };
   auto preferred = request.kernel.variants.begin();
-  while (preferred->info->most_panels != 0)
+  while (preferred->info->most_panels != 0 || isPacked(*preferred->info))
     ++preferred;
   int64_t wanted = panelColumns(*preferred->first().info) / panelColumns(request.stage);
   return std::max<int64_t>(std::min(wanted, request.grid.tiles() / (unitsPerWorker * request.workers)), 1);

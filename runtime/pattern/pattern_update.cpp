@@ -93,10 +93,11 @@ Status updateFromRegion(sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s
     return {};
   if (buffer.device) {
     SPARSEC_RETURN_IF_ERROR(checkLoadedThere(buffer, kernel));
-    if (!kernel.patternBuilder)
+    const Stage *builder = kernel.auxiliary(SPARSEC_AUXILIARY_PATTERN_BUILDER);
+    if (!builder)
       return invalidArgument("kernel '", kernel.info->name,
                              "' has no pattern builder: expects a pattern argument besides the mask region");
-    return updateOnGpu(buffer, kernel, *kernel.patternBuilder, arguments, {}, stream);
+    return updateOnGpu(buffer, kernel, *builder, arguments, {}, stream);
   }
   BlockStates states;
   SPARSEC_RETURN_IF_ERROR(evaluatePredicate(kernel, arguments, buffer.pattern, states));
@@ -122,11 +123,12 @@ Status updateFromMask(sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel,
   if (lists == 0)
     return {};
   if (buffer.device) {
-    if (!kernel->blockMaskReader)
+    const Stage *reader = kernel->auxiliary(SPARSEC_AUXILIARY_BLOCK_MASK_READER);
+    if (!reader)
       return invalidArgument("kernel '", kernel->info->name, "' has no block mask reader");
     SPARSEC_RETURN_IF_ERROR(checkMemory(*buffer.device, "mask", footprintOf(mask, uint64_t(blocks))));
     const void *const inputs[] = {mask};
-    return updateOnGpu(buffer, *kernel, *kernel->blockMaskReader, /*arguments=*/nullptr, inputs, stream);
+    return updateOnGpu(buffer, *kernel, *reader, /*arguments=*/nullptr, inputs, stream);
   }
   SPARSEC_RETURN_IF_ERROR(checkBlockStates("mask", mask, blocks));
   writeLists(buffer, mask);

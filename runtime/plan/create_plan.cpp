@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/host_lists.h"
 #include "plan/key_parts.h"
+#include "plan/packed_matrix.h"
 #include "plan/plan_progress.h"
 #include "plan/plan_reason.h"
 
@@ -12,10 +13,13 @@ namespace sparsec::runtime {
 namespace {
 
 Status checkFlags(uint32_t flags) {
-  constexpr uint32_t known = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST;
-  if ((flags & ~known) == 0)
-    return {};
-  return invalidArgument("options: expects flags of 0 to ", known, " (sparsec_plan_flag_t), but got ", flags);
+  constexpr uint32_t known = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST | SPARSEC_PLAN_PACK;
+  if ((flags & ~known) != 0)
+    return invalidArgument("options: expects flags of 0 to ", known, " (sparsec_plan_flag_t), but got ", flags);
+  if ((flags & SPARSEC_PLAN_PACK) != 0 && (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    return invalidArgument("options: expects SPARSEC_PLAN_STATIC_PATTERN with SPARSEC_PLAN_PACK, but got flags ",
+                           flags);
+  return {};
 }
 
 /// The arrays of one variant's sections. They stay until the sections are uploaded.
@@ -30,10 +34,15 @@ struct PlanInput {
   const sparsec_kernel_s &kernel;
   const Problem &problem;
   const HostLists &lists;
+  const PackedMatrix &packed;
   uint32_t flags; // of sparsec_plan_flag_t
 
   bool isStatic() const { return (flags & SPARSEC_PLAN_STATIC_PATTERN) != 0; }
   bool mayReorderRows() const { return (flags & SPARSEC_PLAN_FAST) == 0; }
+  /// The blocks that the variant multiplies, by the block rows of the product; null where they are not known.
+  const MatrixRows *matrixOf(const Variant &variant) const {
+    return isPacked(*variant.info) ? packed.rows() : lists.matrix();
+  }
 };
 
 /// The lists of one variant; none where what the tiles cost is open. `workers` are those of a launch, if that is known.
@@ -48,7 +57,7 @@ TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t work
                              tileGrid(input.kernel, *stage.info, input.problem),
                              workers,
                              input.lists.blocks(),
-                             input.lists.matrix(),
+                             input.matrixOf(variant),
                              input.lists.pairs().isEmpty() ? nullptr : input.lists.resultPattern(input.kernel),
                              input.lists.pairs().isEmpty() ? nullptr : &input.lists.pairs(),
                              arrays.windows.isEmpty() ? nullptr : &arrays.windows,
@@ -72,7 +81,7 @@ bool hasDensity(const BlockPattern &pattern, uint32_t percentage) {
 /// Why a variant with windows or streams gets none: the pattern is unknown or may change, or other variants are faster.
 /// Empty where it may get them.
 std::string whyNoWindows(const PlanInput &input, const Variant &variant) {
-  const MatrixRows *matrix = input.lists.matrix();
+  const MatrixRows *matrix = input.matrixOf(variant);
   if (!matrix)
     return "the matrix is open";
   if (!input.isStatic())
@@ -139,6 +148,20 @@ void addIndex(const Variant &variant, const TransposedIndex &index, SectionList 
   sections.add(part, SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
 }
 
+/// The packed blocks, for a variant that reads their values. False where there are none: launches pass over it then.
+bool addPackedBlocks(const PlanInput &input, const Variant &variant, SectionList &sections, VariantPlan &part) {
+  if (!isPacked(*variant.info))
+    return true;
+  addReason(part, input.packed.reason());
+  const Packing &packing = input.packed.packing();
+  if (packing.isEmpty())
+    return false;
+  sections.add(part, SPARSEC_PLAN_PACKED_STARTS, packing.starts);
+  sections.add(part, SPARSEC_PLAN_PACKED_COLUMNS, packing.columns);
+  sections.add(part, SPARSEC_PLAN_PACKED_SOURCES, packing.sources);
+  return true;
+}
+
 /// The pairs of blocks of a product of two block-sparse matrices.
 void addPairs(const PairIndex &pairs, SectionList &sections, VariantPlan &part) {
   if (pairs.isEmpty())
@@ -158,7 +181,7 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
     addReason(part, "no " + what + ": " + reason);
     return false;
   }
-  const MatrixRows &matrix = *input.lists.matrix();
+  const MatrixRows &matrix = *input.matrixOf(variant);
   const sparsec_stage_info_t &stage = *variant.first().info;
   RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); }};
   if (hasStreams)
@@ -178,7 +201,7 @@ std::string listReason(const PlanInput &input, const Variant &variant, const Til
   if (lists.groupRows != 0) {
     const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY);
     return (hasLists ? "lists in groups of " + std::to_string(lists.groupRows) + " tile rows: " : "fixed order: ") +
-           densityReason(input.lists.matrix()->pattern, percentage);
+           densityReason(input.matrixOf(variant)->pattern, percentage);
   }
   if (!hasLists)
     return openReason(input.kernel, input.problem, orderWithoutLists(input.kernel, variant), input.lists.areMissing());
@@ -219,7 +242,10 @@ std::string partReason(const Problem &problem) {
 void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &progress, VariantArrays &arrays,
                  SectionList &sections, VariantPlan &part) {
   part = planWithoutSections(input.kernel, variant, input.problem);
-  addIndex(variant, input.lists.transposedIndex(), sections, part);
+  if (!addPackedBlocks(input, variant, sections, part))
+    return;
+  addIndex(variant, isPacked(*variant.info) ? input.packed.transposedIndex() : input.lists.transposedIndex(), sections,
+           part);
   addPairs(input.lists.pairs(), sections, part);
   // The host hands tiles to threads as they become free: its plan is the checked lists, the index of a transpose, and
   // pairs.
@@ -305,7 +331,9 @@ Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const
   SPARSEC_RETURN_IF_ERROR(pairBlocks(kernel, lists, options.flags));
   if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0)
     plan.lists = lists.known();
-  return planVariants({kernel, plan.problem, lists, options.flags}, options, plan);
+  PackedMatrix packed;
+  packed.make(kernel, plan.problem, lists, options.flags);
+  return planVariants({kernel, plan.problem, lists, packed, options.flags}, options, plan);
 }
 
 Status createPlan(sparsec_kernel_s &kernel, const sparsec_plan_options_t &given,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/plan.h"
 #include "plan/key_parts.h"
+#include "plan/packed_matrix.h"
 
 #include <algorithm>
 #include <cstring>
@@ -142,6 +143,7 @@ sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t variant, sparsec_
     info.windows = part.windows;
     info.columns = part.columns;
     std::memcpy(info.reason, part.reason, sizeof(info.reason));
+    info.packed_bytes = int64_t(packedBytes(*plan->kernel, plan->kernel->variants[variant], part));
     fillOutput(*out_info, info);
     return {};
   });

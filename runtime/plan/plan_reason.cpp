@@ -27,6 +27,11 @@ std::string densityReason(const BlockPattern &pattern, uint32_t percentage) {
          decimal(percentage / 100.0);
 }
 
+std::string fillReason(double fill, uint32_t leastPercentage) {
+  const double least = leastPercentage / 100.0;
+  return "fill " + decimal(fill) + " is " + (fill < least ? "less than " : "at least ") + decimal(least);
+}
+
 std::string windowReason(const std::string &what, int64_t blocks, int64_t columns) {
   return what + ": " + decimal(columns == 0 ? 0 : double(blocks) / double(columns)) + " blocks per column";
 }

@@ -14,6 +14,9 @@ std::string orderName(sparsec_tile_order_t order);
 /// "density 0.97 is at least 0.90", of a matrix with at least this percentage of its blocks.
 std::string densityReason(const BlockPattern &pattern, uint32_t percentage);
 
+/// "fill 0.52 is at least 0.45", of packed blocks whose stored blocks have this share of their elements.
+std::string fillReason(double fill, uint32_t leastPercentage);
+
 /// "windows: 2.13 blocks per column".
 std::string windowReason(const std::string &what, int64_t blocks, int64_t columns);
 

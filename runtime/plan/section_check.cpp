@@ -11,7 +11,7 @@ namespace sparsec::runtime {
 namespace {
 
 constexpr uint32_t tileLists = 1u << SPARSEC_PLAN_TILE_OFFSETS | 1u << SPARSEC_PLAN_TILES;
-/// Without them no variant can run. They are made on the host too.
+/// Without them no variant can run that reads stored values. They are made on the host too.
 constexpr uint32_t indexSections = rowSections | pairSections;
 
 uint32_t presentSections(const SectionSet &sections) {
@@ -21,17 +21,30 @@ uint32_t presentSections(const SectionSet &sections) {
   return present;
 }
 
+/// The sections of windows or streams that the variant takes.
+uint32_t windowSectionsOf(const SectionCheck &check) {
+  return check.variant().info->required_sections & ~indexSections & ~packedSections;
+}
+
+/// Whether the variant reads packed values and the plan has none.
+bool lacksPackedBlocks(const SectionCheck &check) {
+  return isPacked(*check.variant().info) && (presentSections(check.sections) & packedSections) == 0;
+}
+
 /// Checks which sections are there: all of a kind or none, and only those that the variant takes.
 Status checkPresence(const SectionCheck &check) {
   const uint32_t required = check.variant().info->required_sections, present = presentSections(check.sections);
   const bool isHost = check.kernel.module->device->isHost();
-  for (uint32_t kind : {tileLists, rowSections, pairSections, required & ~indexSections})
+  for (uint32_t kind : {tileLists, rowSections, pairSections, packedSections, windowSectionsOf(check)})
     if ((present & kind) != 0 && (present & kind) != kind)
       return invalidPlan("variant ", check.number, " has some sections of a kind, but not all: ", present, " of ",
                          kind);
   const uint32_t possible = isHost ? required & indexSections : required | tileLists;
   if ((present & ~possible) != 0)
     return invalidPlan("variant ", check.number, " has sections ", present, ", but takes ", possible);
+  if (lacksPackedBlocks(check))
+    return present == 0 ? Status()
+                        : invalidPlan("variant ", check.number, " has sections ", present, ", but no packed blocks");
   if ((required & rowSections & ~present) != 0)
     return invalidPlan("variant ", check.number, " lacks the index of the transposed matrix");
   if ((required & pairSections & ~present) != 0)
@@ -204,14 +217,17 @@ Status checkSections(const SectionCheck &check, int64_t period, VariantPlan &par
     SPARSEC_RETURN_IF_ERROR(checkPairs(check));
   if ((present & ~tileLists & ~pairSections) != 0) {
     MatrixShape matrix;
-    SPARSEC_RETURN_IF_ERROR(matrixShape(check, check.lists.front().argument, matrix));
+    const uint32_t argument = check.lists.front().argument;
+    SPARSEC_RETURN_IF_ERROR(matrixShape(check, argument, matrix));
+    if (isPacked(*check.variant().info))
+      SPARSEC_RETURN_IF_ERROR(checkPacking(check, argument, MatrixShape(matrix), matrix));
     if ((present & rowSections) != 0)
       SPARSEC_RETURN_IF_ERROR(checkIndex(check, matrix));
     SPARSEC_RETURN_IF_ERROR(checkPattern(check, matrix, part));
   }
   // As in a plan that is made: what a variant lacks, launches pass over.
-  const bool lacksWindows = (check.variant().info->required_sections & ~indexSections) != 0 && part.windows == 0;
-  const bool isPlanned = !check.kernel.module->device->isHost() && part.tiles != 0 && !lacksWindows;
+  const bool lacksPattern = (windowSectionsOf(check) != 0 && part.windows == 0) || lacksPackedBlocks(check);
+  const bool isPlanned = !check.kernel.module->device->isHost() && part.tiles != 0 && !lacksPattern;
   part.hasWorkspaces = isPlanned;
   if ((present & tileLists) == 0) {
     part.order = isPlanned ? orderWithoutLists(check.kernel, check.variant()) : SPARSEC_TILE_ORDER_FIXED;

@@ -88,6 +88,9 @@ Status checkWindowRows(const SectionCheck &check, const MatrixShape &matrix, int
 Status checkWindows(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 Status checkStreams(const SectionCheck &check, const MatrixShape &matrix, WindowCounts &outCounts);
 
+/// The packed blocks of the argument, whose stored blocks have the shape `stored`.
+Status checkPacking(const SectionCheck &check, uint32_t argument, const MatrixShape &stored, MatrixShape &outPacked);
+
 /// The pairs of a product of block-sparse matrices.
 Status checkPairs(const SectionCheck &check);
 

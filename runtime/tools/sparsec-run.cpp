@@ -45,6 +45,9 @@ static cl::opt<std::string> pattern("pattern", cl::init("static"), cl::value_des
                                     cl::desc("What the plan is told of the pattern: it stays as it is, so that the\n"
                                              "plan may hold it in another order (static, the default), or it may\n"
                                              "change between launches (dynamic)"));
+static cl::opt<bool> pack("pack", cl::cat(category),
+                          cl::desc("Let the plan pack small blocks in larger ones, where they are close\n"
+                                   "together. The values are packed before the launches"));
 static cl::opt<std::string> loadPlan("load-plan", cl::value_desc("file"), cl::cat(category),
                                      cl::desc("Launch with a plan that --save-plan has written"));
 static cl::opt<std::string> savePlan("save-plan", cl::value_desc("file"), cl::cat(category),
@@ -146,6 +149,11 @@ static std::string parsePlan(PlanRequest &request) {
     return fmt::format("expects a plan for --{}, but got --no-plan", loads ? "load-plan" : "save-plan");
   if (loads && pattern.getNumOccurrences() != 0)
     return "expects --pattern or --load-plan, but got both: a saved plan has its kind of pattern";
+  if (pack && (noPlan || loads || pattern != "static"))
+    return "expects --pack with a plan that is made for a static pattern, but got --" +
+           std::string(noPlan  ? "no-plan"
+                       : loads ? "load-plan: a saved plan has its own packed blocks"
+                               : "pattern=dynamic");
   using Kind = PlanRequest::Kind;
   request.kind = noPlan                ? Kind::none
                  : loads               ? Kind::loaded
@@ -153,6 +161,7 @@ static std::string parsePlan(PlanRequest &request) {
                                        : Kind::forDynamicPattern;
   request.loadFile = loadPlan;
   request.saveFile = savePlan;
+  request.packs = pack;
   return "";
 }
 

@@ -145,6 +145,7 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
       fits &= problem.shape.columns <= stage.tile_n;
     if (symbol.ends_with("_unaligned")) // dense operands of any alignment
       alignment = 1;
+    fits &= sparsec_kernel_variant(kernel, v)->packed_block_rows == 0;
     fits &= hasWindows || (sparsec_kernel_variant(kernel, v)->required_sections & 1u << SPARSEC_PLAN_WINDOW_ROWS) == 0;
     for (const Argument &argument : arguments) {
       if (argument.kind != SPARSEC_ARGUMENT_DENSE)
@@ -171,14 +172,17 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
 
 void KernelArguments::poisonResult() { result->poisonAll(); }
 
-void KernelArguments::launch(sparsec_plan_t plan, void *stream) const {
+void KernelArguments::launch(sparsec_plan_t plan, void *stream, sparsec_packed_t packed) const {
   const ArgumentArray array(arguments);
-  check(sparsec_launch(kernel, plan, array.data(), array.size(), stream));
+  auto options = sized<sparsec_launch_options_t>();
+  options.stream = stream;
+  options.packed = packed;
+  check(sparsec_launch_with_options(kernel, plan, array.data(), array.size(), &options));
 }
 
-void KernelArguments::run(sparsec_plan_t plan) {
+void KernelArguments::run(sparsec_plan_t plan, sparsec_packed_t packed) {
   poisonResult();
-  launch(plan, nullptr);
+  launch(plan, nullptr, packed);
   check(sparsec_synchronize(device, nullptr));
   downloadResult();
 }

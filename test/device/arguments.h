@@ -20,14 +20,15 @@ public:
   /// All but the matrix are open: for a plan that serves every width.
   std::vector<Argument> matrixOnly() const;
   const sparsec_blocks_t &matrix() const { return bsr; }
-  /// The variant that a launch must take by the rule of sparsec_requirement_info_t.
-  /// The variant of a launch without a plan, or of one with windows.
+  /// The variant that a launch must take by the rule of sparsec_requirement_info_t: without a plan, or with one that
+  /// has windows, and without packed values.
   size_t expectedVariant(bool hasWindows = false) const;
 
   void poisonResult();
-  void launch(sparsec_plan_t plan, void *stream) const;
+  /// The plan and the packed values may be null.
+  void launch(sparsec_plan_t plan, void *stream, sparsec_packed_t packed = nullptr) const;
   /// poisonResult, launch, wait and download.
-  void run(sparsec_plan_t plan);
+  void run(sparsec_plan_t plan, sparsec_packed_t packed = nullptr);
   /// Fetches the result after launches.
   void downloadResult() { result->download(); }
   const std::vector<char> &resultBytes() const { return result->bytes(); }

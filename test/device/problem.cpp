@@ -65,6 +65,11 @@ BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blockColumns
     shuffleColumns(pattern);
     return pattern;
   }
+  case PatternKind::Clustered: // squares of 4 x 4 blocks, with holes, so that plans pack blocks
+    return makePattern(blockRows, blockColumns, [&](int64_t i, int64_t j) {
+      return randomUnit(patternSeed, (i / 4) * blockColumns + j / 4) < 0.7 &&
+             randomUnit(patternSeed, (blockRows + i) * blockColumns + j) < 0.9;
+    });
   case PatternKind::NoBlocks:
     return makePattern(blockRows, blockColumns, [](int64_t, int64_t) { return false; });
   case PatternKind::File:
@@ -164,8 +169,8 @@ StoredMatrix storeTransposed(const Problem &problem) {
 }
 
 const char *patternName(PatternKind kind) {
-  static const char *const names[] = {"random",    "empty rows", "dense row", "diagonal",
-                                      "one block", "unsorted",   "no blocks", "file"};
+  static const char *const names[] = {"random",   "empty rows", "dense row", "diagonal", "one block",
+                                      "unsorted", "clustered",  "no blocks", "file"};
   return names[static_cast<int>(kind)];
 }
 

@@ -24,6 +24,7 @@ private:
   std::vector<PatternKind> patterns() const;
   void runCase(const Shape &shape, PatternKind pattern);
   void runStatic(KernelArguments &arguments);
+  void runPacked(KernelArguments &arguments);
 };
 
 const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
@@ -35,16 +36,25 @@ std::string SpmmTest::expectedName() const {
       layoutText(record.resultLayout == SPARSEC_LAYOUT_TRANSPOSED, "mn", "nm"), sparsec_dtype_name(record.resultDtype));
 }
 
+bool hasPackedVariant(sparsec_kernel_t kernel) {
+  bool isThere = false;
+  for (size_t variant = 0; variant < sparsec_kernel_info(kernel)->variant_count; ++variant)
+    isThere |= sparsec_kernel_variant(kernel, variant)->packed_block_rows != 0;
+  return isThere;
+}
+
 std::vector<PatternKind> SpmmTest::patterns() const {
   if (subset == Subset::Sanitizer)
     return {PatternKind::Unsorted};
   if (subset == Subset::Quick)
-    return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::NoBlocks};
+    return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::Clustered, PatternKind::NoBlocks};
+  if (subset == Subset::Simulator && hasPackedVariant(kernel))
+    return {PatternKind::Unsorted, PatternKind::EmptyRows, PatternKind::Clustered};
   if (subset == Subset::Simulator)
     return {PatternKind::Unsorted, PatternKind::EmptyRows};
-  std::vector<PatternKind> all = {PatternKind::Random,   PatternKind::EmptyRows, PatternKind::DenseRow,
-                                  PatternKind::Diagonal, PatternKind::OneBlock,  PatternKind::Unsorted,
-                                  PatternKind::NoBlocks};
+  std::vector<PatternKind> all = {PatternKind::Random,    PatternKind::EmptyRows, PatternKind::DenseRow,
+                                  PatternKind::Diagonal,  PatternKind::OneBlock,  PatternKind::Unsorted,
+                                  PatternKind::Clustered, PatternKind::NoBlocks};
   if (hasPatternFile())
     all.push_back(PatternKind::File);
   return all;
@@ -55,8 +65,10 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
                            patternName(pattern)));
   auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, pattern);
   KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
-  if (record.isTransposed)
-    return runStatic(arguments);
+  if (record.isTransposed) {
+    runStatic(arguments);
+    return runPacked(arguments);
+  }
   const ArgumentArray array(arguments.list());
   size_t variant = 0;
   check(sparsec_launch_variant(kernel, nullptr, array.data(), array.size(), &variant));
@@ -78,6 +90,7 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
     return;
   arguments.run(openPlan.get());
   ASSERT_TRUE(unplanned == arguments.resultBytes()) << "a plan for every width gives other bits";
+  runPacked(arguments);
 }
 
 /// Whether some variant has windows in the plan.
@@ -109,6 +122,29 @@ void SpmmTest::runStatic(KernelArguments &arguments) {
     arguments.run(openPlan.get());
     ASSERT_TRUE(first == arguments.resultBytes()) << "a plan for every width gives other bits";
   }
+}
+
+/// Packed values, where the plan has them. A variant that reads them may add in another order.
+void SpmmTest::runPacked(KernelArguments &arguments) {
+  SCOPED_TRACE("with packed values");
+  constexpr uint32_t flags = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_PACK;
+  if (HasFatalFailure() || uintptr_t(arguments.matrix().values) % 16 != 0)
+    return;
+  Plan plan = createPlan(kernel, arguments.list(), /*stream=*/nullptr, flags);
+  Plan openPlan = createPlan(kernel, arguments.matrixOnly(), /*stream=*/nullptr, flags);
+  Packed packed = packValues(plan, arguments.matrix());
+  if (!packed)
+    return;
+  arguments.run(plan.get(), packed.get());
+  ASSERT_EQ(arguments.findError(), "");
+  const std::vector<char> first = arguments.resultBytes();
+  check(sparsec_packed_refill(packed.get(), &arguments.matrix(), /*stream=*/nullptr));
+  arguments.run(plan.get(), packed.get());
+  ASSERT_TRUE(first == arguments.resultBytes()) << "values that are packed again give other bits";
+  arguments.run(openPlan.get(), packed.get());
+  ASSERT_TRUE(first == arguments.resultBytes()) << "a plan for every width gives other bits";
+  arguments.run(plan.get());
+  ASSERT_EQ(arguments.findError(), "") << "without the packed values";
 }
 
 void SpmmTest::runCases() {

@@ -77,7 +77,7 @@ AT(sparsec_plan_options_t, reserved, 44);
 AT(sparsec_plan_options_t, progress, 48);
 AT(sparsec_plan_options_t, progress_data, 56);
 
-_Static_assert(sizeof(sparsec_plan_info_t) == 240, "the first version had 64");
+_Static_assert(sizeof(sparsec_plan_info_t) == 248, "the first version had 64");
 AT(sparsec_plan_info_t, size, 0);
 AT(sparsec_plan_info_t, order, 8);
 AT(sparsec_plan_info_t, reserved, 12);
@@ -90,13 +90,22 @@ AT(sparsec_plan_info_t, milliseconds, 56);
 AT(sparsec_plan_info_t, windows, 64);
 AT(sparsec_plan_info_t, columns, 72);
 AT(sparsec_plan_info_t, reason, 80);
+AT(sparsec_plan_info_t, packed_bytes, 240);
 
-_Static_assert(sizeof(sparsec_launch_options_t) == 40, "the first version");
+_Static_assert(sizeof(sparsec_launch_options_t) == 48, "the first version and packed");
 AT(sparsec_launch_options_t, size, 0);
 AT(sparsec_launch_options_t, stream, 8);
 AT(sparsec_launch_options_t, workspace, 16);
 AT(sparsec_launch_options_t, workspace_bytes, 24);
 AT(sparsec_launch_options_t, flags, 32);
 AT(sparsec_launch_options_t, reserved, 36);
+AT(sparsec_launch_options_t, packed, 40);
+
+_Static_assert(sizeof(sparsec_pack_options_t) == 32, "the first version");
+AT(sparsec_pack_options_t, size, 0);
+AT(sparsec_pack_options_t, stream, 8);
+AT(sparsec_pack_options_t, allocator, 16);
+AT(sparsec_pack_options_t, flags, 24);
+AT(sparsec_pack_options_t, reserved, 28);
 
 const char *sparsec_test_c_header_version(void) { return sparsec_version(); }

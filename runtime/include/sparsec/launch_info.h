@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 6
+#define SPARSEC_LAUNCH_INFO_MINOR 7
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -469,6 +469,11 @@ typedef struct sparsec_variant_info_s {
   uint32_t most_panels;                 /* 0: any number. A variant with a limit has no tile lists in plans */
   uint32_t part_keys; /* not 0, attention: the first stage computes parts of the keys of each tile, of so many keys or
                          more, and the second one merges them. The variant needs its workspaces */
+  /* Not 0, SpMM: the machine kernels read packed values. In every record of the variant the matrix has blocks of this
+   * size in place of its own, as the caller stores it. Its index arrays are SPARSEC_PLAN_PACKED_STARTS and
+   * SPARSEC_PLAN_PACKED_COLUMNS, and its values those that SPARSEC_AUXILIARY_PACK_BLOCKS wrote. All such variants of a
+   * kernel have packed blocks of one size, multiples of the argument's block. */
+  uint32_t packed_block_rows, packed_block_columns;
 } sparsec_variant_info_t;
 
 /* The alignment that a variant requires of an argument: tensor maps and cp.async move whole 16-byte vectors. */
@@ -479,25 +484,7 @@ typedef struct sparsec_requirement_info_s {
   uint32_t reserved;
 } sparsec_requirement_info_t;
 
-/*
- * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
- * chip and on the matrix instruction. A variant has each number of its operation once; one without windows and streams
- * needs none that is for them. Host plans have no tile lists and use none of them.
- */
-typedef enum sparsec_plan_cost_key_e {
-  /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */
-  SPARSEC_PLAN_COST_TILE_OVERHEAD = 1,
-  /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
-   * instead of whole panels. 101: never. */
-  SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
-  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. With streams:
-   * the time that a column of X adds to that of the products. */
-  SPARSEC_PLAN_COST_COLUMN = 3,
-  /* SpMM with windows or streams: if at least this percentage of the blocks is stored, a plan makes none, and another
-   * variant runs. 101: never. */
-  SPARSEC_PLAN_COST_WINDOW_DENSITY = 4,
-} sparsec_plan_cost_key_t;
-
+/* See plan_sections.h. */
 typedef struct sparsec_plan_cost_info_s {
   uint32_t key; /* sparsec_plan_cost_key_t */
   uint32_t value;
@@ -573,7 +560,7 @@ typedef struct sparsec_extent_info_s {
  * and sequence b has the panels from starts[b] / tile_m + b on. Where the extents of the
  * panels end with PARTS, panel p is part p mod parts of panel p / parts.
  *
- * Auxiliary kernels have a tile for every list of the pattern: their tile rows.
+ * Auxiliary kernels have a tile for every list of the pattern, or for every packed block: their tile rows.
  */
 typedef struct sparsec_stage_info_s {
   char symbol[SPARSEC_SYMBOL_LENGTH];
@@ -622,6 +609,9 @@ typedef enum sparsec_auxiliary_kind_e {
    * every list, in the order of the lists. The kernel takes Skv (dimension 2 of K) and the fields of the pattern from
    * the arguments. */
   SPARSEC_AUXILIARY_BLOCK_MASK_READER = 2,
+  /* SpMM: writes the packed blocks, input 0, from the stored values of the matrix and SPARSEC_PLAN_PACKED_SOURCES. Tile
+   * row t is packed block t. */
+  SPARSEC_AUXILIARY_PACK_BLOCKS = 3,
 } sparsec_auxiliary_kind_t;
 
 typedef struct sparsec_auxiliary_info_s {

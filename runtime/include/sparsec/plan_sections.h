@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * plan_sections.h: the sections of plans, which machine kernels read. A part of
- * launch_info.h, whose stages say how they use them (sparsec_stage_info_t).
+ * plan_sections.h: the sections of plans, which machine kernels read, and the
+ * numbers with which plans are made. A part of launch_info.h, whose stages say how
+ * they use the sections (sparsec_stage_info_t).
  */
 #ifndef SPARSEC_PLAN_SECTIONS_H
 #define SPARSEC_PLAN_SECTIONS_H
@@ -91,6 +92,40 @@ typedef enum sparsec_plan_section_e {
   /* {int32 block of A, int32 block of B, int32 k}[pairs + 1]: the numbers among the stored blocks, and that of their
    * block column or block row. A reader may load one pair more than there are. */
   SPARSEC_PLAN_PAIRS = 18,
+  /*
+   * The sections of packed values: those blocks of R x C elements in which the matrix has a stored block of r x c,
+   * where r divides R and c divides C. Rows and columns are those of the matrix as the caller stores it. A plan has
+   * them if it is made with SPARSEC_PLAN_PACK and stored blocks fill enough of the packed ones. The other sections of a
+   * variant with packed values number packed blocks.
+   */
+  /* int32[packed block rows + 1]: row i has the packed blocks [starts[i], starts[i + 1]). */
+  SPARSEC_PLAN_PACKED_STARTS = 19,
+  /* int32[packed blocks]: the packed block column of each. They ascend in a row. */
+  SPARSEC_PLAN_PACKED_COLUMNS = 20,
+  /* int32[packed blocks][R / r][C / c]: the number of the stored block that is there; -1: none, its elements are 0. */
+  SPARSEC_PLAN_PACKED_SOURCES = 21,
 } sparsec_plan_section_t;
+
+/*
+ * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the
+ * chip and on the matrix instruction. A variant has each number of its operation once; one without windows and streams
+ * needs none that is for them. Host plans have no tile lists and use none of them.
+ */
+typedef enum sparsec_plan_cost_key_e {
+  /* The time that a tile takes beyond its own steps, in steps: to fill the pipeline and to write the result. */
+  SPARSEC_PLAN_COST_TILE_OVERHEAD = 1,
+  /* SpMM: if at least this percentage of the blocks is stored, a plan takes the tiles in groups of group_m tile rows
+   * instead of whole panels. 101: never. */
+  SPARSEC_PLAN_COST_GROUPED_DENSITY = 2,
+  /* SpMM with windows: the time to load a column of X, as a percentage of the time of a block's product. With streams:
+   * the time that a column of X adds to that of the products. */
+  SPARSEC_PLAN_COST_COLUMN = 3,
+  /* SpMM with windows or streams: if at least this percentage of the blocks is stored, a plan makes none, and another
+   * variant runs. 101: never. */
+  SPARSEC_PLAN_COST_WINDOW_DENSITY = 4,
+  /* SpMM with packed values: if stored blocks fill less than this percentage of the packed blocks, a plan packs
+   * none, and another variant runs. */
+  SPARSEC_PLAN_COST_PACKED_FILL = 5,
+} sparsec_plan_cost_key_t;
 
 #endif /* SPARSEC_PLAN_SECTIONS_H */

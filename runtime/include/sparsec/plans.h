@@ -12,7 +12,7 @@
 extern "C" {
 #endif
 
-/* ---- Making, saving and loading plans ------------------------------------- */
+/* ---- Making plans ----------------------------------------------------------- */
 
 #define SPARSEC_ALLOCATION_ALIGNMENT 256 /* bytes */
 
@@ -36,6 +36,10 @@ typedef enum sparsec_plan_flag_e {
   SPARSEC_PLAN_STATIC_PATTERN = 1,
   /* Makes the plan in less time: block rows share windows in their own order. */
   SPARSEC_PLAN_FAST = 2,
+  /* With SPARSEC_PLAN_STATIC_PATTERN: launches may bring packed values (sparsec_plan_pack). If stored blocks fill
+   * enough of the packed ones, the plan holds what the variants need that read them (see SPARSEC_PLAN_PACKED_STARTS). A
+   * kernel without such variants ignores the flag. */
+  SPARSEC_PLAN_PACK = 4,
 } sparsec_plan_flag_t;
 
 /* Says how far a call is: `done` of `total`. Returns 0 to go on, and any other value to cancel the call, which then
@@ -87,6 +91,7 @@ typedef struct sparsec_plan_info_s {
   /* Why the variant has windows or streams or none, and why it has this order, for people: "windows: 2.13 blocks per
    * column; lists: the costs of all tiles are known". */
   char reason[SPARSEC_PLAN_REASON_LENGTH];
+  int64_t packed_bytes; /* device memory of packed values, which the variant reads; 0: it reads the stored ones */
 } sparsec_plan_info_t;
 
 /*
@@ -135,6 +140,50 @@ SPARSEC_API sparsec_status_t sparsec_plan_info(sparsec_plan_t plan, size_t varia
  */
 SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, const sparsec_argument_t *arguments,
                                                           size_t argument_count, size_t *out_bytes) SPARSEC_MUST_USE;
+
+/* ---- Packed values ---------------------------------------------------------- */
+
+typedef struct sparsec_pack_options_s {
+  size_t size;                          /* sizeof(sparsec_pack_options_t) */
+  void *stream;                         /* as for launches */
+  const sparsec_allocator_t *allocator; /* NULL: sparsec_memory_allocate and sparsec_memory_free */
+  uint32_t flags;                       /* 0 */
+  uint32_t reserved;
+} sparsec_pack_options_t;
+
+/*
+ * Copies the values of a block-sparse matrix to larger blocks, in new memory of the
+ * plan's device. Launches with the plan and these values (sparsec_launch_options_t)
+ * multiply the larger blocks, which is faster if small blocks are close together:
+ * blocks of 16 x 16 of a dense matrix run at the speed of blocks of 64 x 64. Places
+ * of a packed block without a stored block hold zeros. They are factors like all
+ * others: if X is infinite or NaN where only such a place meets it, the result is
+ * NaN.
+ *
+ * `matrix` is the block-sparse argument of the launches, with its values, which must
+ * be at a multiple of 16 bytes. out_packed is NULL, and the status OK, if the plan
+ * has no packed values: it was made without SPARSEC_PLAN_PACK, the kernel has no
+ * variant for them, or stored blocks fill too little of the packed ones. Launches
+ * accept NULL.
+ *
+ * The call enqueues one machine kernel on the stream and does not wait for it. The
+ * plan must outlive the packed values. A launch with another plan of the same kernel
+ * and the same pattern may use them, too.
+ */
+SPARSEC_API sparsec_status_t sparsec_plan_pack(sparsec_plan_t plan, const sparsec_blocks_t *matrix,
+                                               const sparsec_pack_options_t *options,
+                                               sparsec_packed_t *out_packed) SPARSEC_MUST_USE;
+/*
+ * Packs the present values of the matrix again, in the same memory, in the order of
+ * the stream. A caller does so whenever the values have changed. The call allocates
+ * no device memory and waits for nothing; a CUDA graph may hold it. It refuses a matrix of
+ * other sizes.
+ */
+SPARSEC_API sparsec_status_t sparsec_packed_refill(sparsec_packed_t packed, const sparsec_blocks_t *matrix,
+                                                   void *stream) SPARSEC_MUST_USE;
+SPARSEC_API void sparsec_packed_destroy(sparsec_packed_t packed);
+
+/* ---- Saving and loading plans ---------------------------------------------- */
 
 /*
  * Writes a plan to host memory, so that another process need not make it again. A

@@ -441,7 +441,8 @@ SPARSEC_API void sparsec_pattern_buffer_destroy(sparsec_pattern_buffer_t buffer)
 
 /* ---- Plans --------------------------------------------------------------- */
 
-typedef struct sparsec_plan_s *sparsec_plan_t; /* see plans.h */
+typedef struct sparsec_plan_s *sparsec_plan_t;     /* see plans.h */
+typedef struct sparsec_packed_s *sparsec_packed_t; /* see plans.h */
 
 /* ---- Launch --------------------------------------------------------------- */
 
@@ -484,6 +485,10 @@ typedef struct sparsec_launch_options_s {
   size_t workspace_bytes;
   uint32_t flags; /* 0 */
   uint32_t reserved;
+  /* Values of the block-sparse argument in packed blocks, from sparsec_plan_pack with this plan or another one of the
+   * same kernel and pattern. The launch then may take a variant that reads them in place of the argument's values.
+   * NULL: none. */
+  sparsec_packed_t packed;
 } sparsec_launch_options_t;
 
 /* Launches as sparsec_launch does, with options. */
@@ -491,9 +496,9 @@ SPARSEC_API sparsec_status_t sparsec_launch_with_options(sparsec_kernel_t kernel
                                                          const sparsec_argument_t *arguments, size_t argument_count,
                                                          const sparsec_launch_options_t *options) SPARSEC_MUST_USE;
 
-/* Gives the index of the variant that a launch with this plan, which may be NULL, the workspace that the plan asks for
- * and these arguments takes. A variant that needs sections of a plan (required_sections) is taken only with a plan that
- * has them, and one that splits keys (part_keys) only with a plan and its workspace. */
+/* Gives the index of the variant that a launch with this plan, which may be NULL, the workspace that the plan asks for,
+ * the packed values that it has, and these arguments takes. A variant that needs sections of a plan (required_sections)
+ * is taken only with a plan that has them, and one that splits keys (part_keys) only with a plan and its workspace. */
 SPARSEC_API sparsec_status_t sparsec_launch_variant(sparsec_kernel_t kernel, sparsec_plan_t plan,
                                                     const sparsec_argument_t *arguments, size_t argument_count,
                                                     size_t *out_variant) SPARSEC_MUST_USE;

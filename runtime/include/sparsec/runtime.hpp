@@ -150,6 +150,7 @@ private:
   size_t sizeInBytes;
 };
 
+class Packed;
 class Plan;
 class Workspace;
 
@@ -160,9 +161,9 @@ public:
 
   const char *name() const { return sparsec_kernel_info(kernel)->name; }
   const sparsec_kernel_info_t &info() const { return *sparsec_kernel_info(kernel); }
-  /// Arguments in the kernel's order: inputs, then results. plan and workspace may be null.
+  /// Arguments in the kernel's order: inputs, then results. plan, workspace and packed may be null.
   inline void launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream = nullptr,
-                     const Workspace *workspace = nullptr) const;
+                     const Workspace *workspace = nullptr, const Packed *packed = nullptr) const;
   sparsec_kernel_t handle() const { return kernel; }
 
 private:
@@ -367,6 +368,31 @@ private:
   detail::Owner<sparsec_plan_t, sparsec_plan_destroy> owner;
 };
 
+/// The values of a matrix in packed blocks; see sparsec_plan_pack. The plan must outlive them.
+class Packed {
+public:
+  /// `matrix` is the block-sparse argument of the launches, with its values.
+  Packed(const Plan &plan, const sparsec_blocks_t &matrix, void *stream = nullptr,
+         const sparsec_allocator_t *allocator = nullptr) {
+    auto options = sized<sparsec_pack_options_t>();
+    options.stream = stream;
+    options.allocator = allocator;
+    sparsec_packed_t handle;
+    check(sparsec_plan_pack(plan.handle(), &matrix, &options, &handle));
+    owner.reset(handle);
+  }
+  /// Whether the plan has packed values. Launches accept an empty object too.
+  bool isEmpty() const { return !handle(); }
+  /// Packs the present values of the matrix.
+  void refill(const sparsec_blocks_t &matrix, void *stream = nullptr) {
+    check(sparsec_packed_refill(handle(), &matrix, stream));
+  }
+  sparsec_packed_t handle() const { return owner.get(); }
+
+private:
+  detail::Owner<sparsec_packed_t, sparsec_packed_destroy> owner;
+};
+
 /// The workspace of launches that do not overlap. The constructor sets it to zero, as launches need it.
 class Workspace {
 public:
@@ -379,30 +405,31 @@ private:
 };
 
 namespace detail {
-inline sparsec_launch_options_t launchOptions(void *stream, const Workspace *workspace) {
+inline sparsec_launch_options_t launchOptions(void *stream, const Workspace *workspace, const Packed *packed) {
   auto options = sized<sparsec_launch_options_t>();
   options.stream = stream;
   options.workspace = workspace ? workspace->data() : nullptr;
   options.workspace_bytes = workspace ? workspace->bytes() : 0;
+  options.packed = packed ? packed->handle() : nullptr;
   return options;
 }
 } // namespace detail
 
 inline void Kernel::launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream,
-                           const Workspace *workspace) const {
+                           const Workspace *workspace, const Packed *packed) const {
   const ArgumentArray array(arguments);
-  const sparsec_launch_options_t options = detail::launchOptions(stream, workspace);
+  const sparsec_launch_options_t options = detail::launchOptions(stream, workspace, packed);
   check(sparsec_launch_with_options(kernel, plan ? plan->handle() : nullptr, array.data(), array.size(), &options));
 }
 
-/// A launch that is prepared once; see sparsec_launcher_create. The plan and the workspace may be null. They must
-/// outlive the launcher.
+/// A launch that is prepared once; see sparsec_launcher_create. The plan, the workspace and the packed values may be
+/// null. They must outlive the launcher.
 class Launcher {
 public:
   Launcher(const Kernel &kernel, const Plan *plan, std::initializer_list<Argument> arguments,
-           const Workspace *workspace = nullptr) {
+           const Workspace *workspace = nullptr, const Packed *packed = nullptr) {
     const ArgumentArray array(arguments);
-    const sparsec_launch_options_t options = detail::launchOptions(nullptr, workspace);
+    const sparsec_launch_options_t options = detail::launchOptions(nullptr, workspace, packed);
     sparsec_launcher_t handle;
     check(sparsec_launcher_create(kernel.handle(), plan ? plan->handle() : nullptr, array.data(), array.size(),
                                   &options, &handle));

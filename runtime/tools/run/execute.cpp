@@ -221,11 +221,25 @@ static llvm::Expected<OwnedPlan> makePlan(sparsec_kernel_t kernel, const Argumen
   case PlanRequest::Kind::loaded:
     return loadPlan(kernel, options, request.loadFile);
   case PlanRequest::Kind::forStaticPattern:
-    return createPlan(kernel, options, SPARSEC_PLAN_STATIC_PATTERN);
+    return createPlan(kernel, options, SPARSEC_PLAN_STATIC_PATTERN | (request.packs ? SPARSEC_PLAN_PACK : 0));
   case PlanRequest::Kind::forDynamicPattern:
     return createPlan(kernel, options, 0);
   }
   llvm_unreachable("unknown kind");
+}
+
+/// The values of the block-sparse argument, as far as the plan packs them; null: it does not, or there is no plan.
+static llvm::Expected<OwnedPacked> packValues(sparsec_plan_t plan, const ArgumentArray &arguments) {
+  const auto *matrix = llvm::find_if(llvm::ArrayRef(arguments.data(), arguments.size()),
+                                     [](const auto &argument) { return argument.kind == SPARSEC_ARGUMENT_BSR; });
+  if (!plan || matrix == arguments.data() + arguments.size())
+    return OwnedPacked();
+  const auto options = sized<sparsec_pack_options_t>();
+  sparsec_packed_t packed = nullptr;
+  if (llvm::Error error =
+          toError(sparsec_plan_pack(plan, static_cast<const sparsec_blocks_t *>(matrix->view), &options, &packed)))
+    return error;
+  return OwnedPacked(packed);
 }
 
 llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t kernel, HostArguments &host,
@@ -252,10 +266,14 @@ llvm::Expected<Execution> execute(const LoadedModule &loaded, sparsec_kernel_t k
       return error;
   }
 
+  auto packed = packValues(plan->get(), views);
+  if (!packed)
+    return packed.takeError();
   Workspace workspace(loaded.device.get());
   if (llvm::Error error = workspace.allocate(plan->get(), views))
     return error;
   Launcher launcher{loaded.device.get(), kernel, plan->get(), views, workspace.options()};
+  launcher.options.packed = packed->get();
   auto first = launcher.run(1);
   if (!first)
     return first.takeError();

@@ -31,11 +31,12 @@ struct LoadedModule {
 /// for it.
 llvm::Expected<LoadedModule> loadModule(llvm::StringRef file, DeviceRequest request);
 
-/// --no-plan, --pattern, --load-plan and --save-plan.
+/// --no-plan, --pattern, --load-plan, --save-plan and --pack.
 struct PlanRequest {
   enum class Kind { none, forStaticPattern, forDynamicPattern, loaded } kind = Kind::forStaticPattern;
   std::string loadFile; // of a loaded plan
   std::string saveFile; // empty: the plan is not saved
+  bool packs = false;   // of a static pattern: launches get packed values, if the plan has some
 };
 
 struct Timing {

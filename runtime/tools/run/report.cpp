@@ -69,6 +69,7 @@ static llvm::json::Object describePlan(const sparsec_plan_info_t &plan) {
   if (plan.windows != 0) {
     object["windows"] = plan.windows;
     object["columns"] = plan.columns;
+    object["packed_bytes"] = plan.packed_bytes;
   }
   return object;
 }

@@ -46,6 +46,7 @@ using Owned = std::unique_ptr<std::remove_pointer_t<Handle>, Destroyer<destroy>>
 using OwnedDevice = Owned<sparsec_device_t, sparsec_device_destroy>;
 using OwnedModule = Owned<sparsec_module_t, sparsec_module_destroy>;
 using OwnedPlan = Owned<sparsec_plan_t, sparsec_plan_destroy>;
+using OwnedPacked = Owned<sparsec_packed_t, sparsec_packed_destroy>;
 using OwnedPatternBuffer = Owned<sparsec_pattern_buffer_t, sparsec_pattern_buffer_destroy>;
 using OwnedLaunchInfo = Owned<sparsec_launch_info_t *, sparsec_launch_info_free>;
 
