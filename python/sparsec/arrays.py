@@ -140,6 +140,16 @@ def current_stream(arrays: Iterable[Any]) -> int:
     return 0
 
 
+def stream_number(stream: Any, values: Iterable[Any]) -> int:
+    """The number of a stream that a user passes; None is that on which a launch with these arrays runs by default."""
+    if stream is None:
+        return current_stream(values)
+    number = getattr(stream, "cuda_stream", stream)
+    if not isinstance(number, int):
+        raise InvalidArgument(f"stream: expects a number or a stream of torch, but got {type(stream).__name__}")
+    return number
+
+
 def placeholder(shape: tuple[int, ...], number: int) -> _native.Dense:
     """Makes a view for a result whose shape matters and whose memory is neither read nor written."""
     integer = {1: np.uint8, 2: np.uint16, 4: np.uint32}[dtypes.BYTES[number]]

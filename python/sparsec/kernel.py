@@ -24,7 +24,7 @@ from .plan import Plan
 from .repeat import Repeater
 from .source import Source
 
-_STATIC_PATTERN, _FAST = 1, 2  # sparsec_plan_flag_t
+_STATIC_PATTERN, _FAST, _PACK = 1, 2, 4  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
 # The device, the sizes of the inputs, and the matrices behind the first one. Dead references are equal to no others.
 _PlanKey = tuple[int, tuple[tuple[int, ...], ...], tuple[weakref.ref[Any], ...]]
@@ -153,6 +153,7 @@ class Kernel:
         *inputs: Any,
         static: bool = False,
         fast: bool = False,
+        pack: bool = False,
         stream: Any = None,
         device: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -164,6 +165,7 @@ class Kernel:
             static: the lists are the same in all launches, so that the plan may order them; other lists give wrong
                 results on a GPU.
             fast: make the plan in less time.
+            pack: let Plan.pack copy small blocks to larger ones, if they are close together; with static.
             stream: as of a call. The lists are read in its order, and the call waits for it.
             device: of the launches, if no input says it: the ordinal of a CUDA device, or sparsec.HOST (None).
             progress: is called with the steps that are done and their total while the plan is made. A value that is
@@ -177,7 +179,7 @@ class Kernel:
         converted = self._convert(self._with_captures(inputs), stream, check=False)
         place = converted.device if device is None else device
         native, _ = self.file.native_kernel(self.name, place)
-        flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0)
+        flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0) | (_PACK if pack else 0)
         return self._make_plan(native, place, converted.native, converted.stream, flags, progress)
 
     def load_plan(
@@ -523,10 +525,4 @@ def _device_of(native: Sequence[_native.Argument]) -> int:
 
 
 def _stream_number(stream: Any, inputs: Sequence[Any]) -> int:
-    if stream is None:
-        values = [value.values if isinstance(value, BSR) else value for value in inputs]
-        return arrays.current_stream(values)
-    number = getattr(stream, "cuda_stream", stream)
-    if not isinstance(number, int):
-        raise InvalidArgument(f"stream: expects a number or a stream of torch, but got {type(stream).__name__}")
-    return number
+    return arrays.stream_number(stream, [value.values if isinstance(value, BSR) else value for value in inputs])

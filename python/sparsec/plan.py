@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
-from . import _native, devices, plan_pictures, saved_plan
+from . import _native, arrays, devices, plan_pictures, saved_plan
 from .bsr import BSR
 from .errors import InvalidArgument
 from .launch_info import KernelInfo
@@ -95,6 +95,27 @@ class Plan:
         has = saved_plan.VariantSections.windows if of == "blocks" else saved_plan.VariantSections.tiles
         number = next((number for number, each in enumerate(all_of_them) if has(each) is not None), 0)
         return number, all_of_them[number]
+
+    def pack(self, w: BSR, *, stream: Any = None) -> bool:
+        """Copies the values of a matrix to larger blocks, which launches with the plan then multiply.
+
+        Small blocks that are close together are faster so: 16 x 16 blocks of a dense matrix run at the speed of 64 x 64
+        blocks. Launches read the copy. Call it again whenever the values have changed; it then needs no new memory, and
+        a CUDA graph may hold it. Empty places of a packed block count as zeros: infinities and NaN of the dense operand
+        may reach rows that have no block in their column.
+
+        Args:
+            w: the matrix of the plan, which Kernel.plan made with static=True and pack=True.
+            stream: as of a call.
+
+        Returns:
+            Whether the plan has packed values. If not, launches read the stored values: the kernel has no variant for
+            packed ones, which are for GPUs, or stored blocks fill too little of them. `info(variant).reason` says why.
+
+        Raises:
+            InvalidArgument: w is another matrix, or its values are not at a multiple of 16 bytes.
+        """
+        return self.native.pack(w.native(False), arrays.stream_number(stream, [w.values]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan to a file for Kernel.load_plan. A file that is there is replaced as a whole."""

@@ -19,6 +19,7 @@ class PlanInfo:
         milliseconds: host time to make or load the plan for all variants.
         windows, columns: of a static pattern; 0: there are none.
         reason: why the variant has windows or none, and this order.
+        packed_bytes: memory of the packed values that the variant reads; 0: it reads the stored ones.
     """
 
     order: str
@@ -31,3 +32,4 @@ class PlanInfo:
     windows: int
     columns: int
     reason: str
+    packed_bytes: int

@@ -19,11 +19,18 @@ static int planHandle(ModuleState *state, PyObject *plan, sparsec_plan_t *out) {
   return 0;
 }
 
+/* The packed values of an optional plan, which planHandle() has checked. */
+static sparsec_packed_t packedOf(PyObject *plan) {
+  return plan && plan != Py_None ? ((PlanObject *)plan)->packed : NULL;
+}
+
 /* The options of a launch. The workspace may be None. */
-static int launchOptions(ModuleState *state, uint64_t stream, PyObject *workspace, sparsec_launch_options_t *out) {
+static int launchOptions(ModuleState *state, uint64_t stream, PyObject *plan, PyObject *workspace,
+                         sparsec_launch_options_t *out) {
   memset(out, 0, sizeof *out);
   out->size = sizeof *out;
   out->stream = (void *)(uintptr_t)stream;
+  out->packed = packedOf(plan);
   if (!workspace || workspace == Py_None)
     return 0;
   if (Py_TYPE(workspace) != state->memory) {
@@ -39,6 +46,7 @@ static int launchOptions(ModuleState *state, uint64_t stream, PyObject *workspac
 
 static void planDealloc(PyObject *object) {
   PlanObject *self = (PlanObject *)object;
+  sparsec_packed_destroy(self->packed);
   sparsec_plan_destroy(self->handle);
   Py_CLEAR(self->kernel);
   freeObject(object);
@@ -52,11 +60,11 @@ static PyObject *planInfo(PyObject *self, PyObject *arguments) {
   sparsec_status_t status = sparsec_plan_info(((PlanObject *)self)->handle, (size_t)variant, &info);
   if (status)
     return raiseStatus(stateOf(self), status);
-  return Py_BuildValue("{s:i,s:L,s:L,s:L,s:L,s:d,s:d,s:L,s:L,s:s}", "order", (int)info.order, "workers",
+  return Py_BuildValue("{s:i,s:L,s:L,s:L,s:L,s:d,s:d,s:L,s:L,s:s,s:L}", "order", (int)info.order, "workers",
                        (long long)info.workers, "tiles", (long long)info.tiles, "bytes", (long long)info.bytes,
                        "workspace_bytes", (long long)info.workspace_bytes, "balance", info.balance, "milliseconds",
                        info.milliseconds, "windows", (long long)info.windows, "columns", (long long)info.columns,
-                       "reason", info.reason);
+                       "reason", info.reason, "packed_bytes", (long long)info.packed_bytes);
 }
 
 static PyObject *planWorkspaceBytes(PyObject *self, PyObject *tuple) {
@@ -88,8 +96,25 @@ static PyObject *planSave(PyObject *self, PyObject *unused) {
   return raiseStatus(stateOf(self), status);
 }
 
+/* Packs the values of the matrix, in the memory of the last call where there was one. */
+static PyObject *planPack(PyObject *object, PyObject *values) {
+  PlanObject *self = (PlanObject *)object;
+  ModuleState *state = stateOf(object);
+  PyObject *matrix;
+  unsigned long long stream = 0;
+  if (!PyArg_ParseTuple(values, "O!|K:pack", state->blocks, &matrix, &stream))
+    return NULL;
+  const sparsec_blocks_t *view = &((BlocksObject *)matrix)->view;
+  const sparsec_pack_options_t options = {.size = sizeof options, .stream = (void *)(uintptr_t)stream};
+  sparsec_status_t status = self->packed ? sparsec_packed_refill(self->packed, view, options.stream)
+                                         : sparsec_plan_pack(self->handle, view, &options, &self->packed);
+  return status ? raiseStatus(state, status) : PyBool_FromLong(self->packed != NULL);
+}
+
 static PyMethodDef planMethods[] = {
     {"info", planInfo, METH_VARARGS, "info(variant) -> dict: what the plan holds for a variant of its kernel"},
+    {"pack", planPack, METH_VARARGS,
+     "pack(blocks, stream=0) -> bool: packs the values for launches with the plan; False: the plan packs none"},
     {"save", planSave, METH_NOARGS, "save() -> bytes: the plan, for Kernel.load_plan"},
     {"workspace_bytes", planWorkspaceBytes, METH_O,
      "workspace_bytes(arguments) -> int: bytes that are enough for a launch; () takes all sizes from the plan"},
@@ -215,7 +240,7 @@ static PyObject *kernelLaunch(PyObject *self, PyObject *values) {
   sparsec_launch_options_t options;
   Arguments arguments;
   if (!PyArg_ParseTuple(values, "O|OKO:launch", &tuple, &planObject, &stream, &workspace) ||
-      planHandle(state, planObject, &plan) || launchOptions(state, stream, workspace, &options) ||
+      planHandle(state, planObject, &plan) || launchOptions(state, stream, planObject, workspace, &options) ||
       collectArguments(state, tuple, stream, &arguments))
     return NULL;
   sparsec_kernel_t kernel = ((KernelObject *)self)->handle;
@@ -286,7 +311,7 @@ LauncherObject *makeLauncher(ModuleState *state, PyObject *kernel, PyObject *pla
                              const sparsec_argument_t *arguments, size_t count, PyObject *objects) {
   sparsec_plan_t handle;
   sparsec_launch_options_t options;
-  if (planHandle(state, plan, &handle) || launchOptions(state, 0, workspace, &options))
+  if (planHandle(state, plan, &handle) || launchOptions(state, 0, plan, workspace, &options))
     return NULL;
   LauncherObject *launcher = (LauncherObject *)allocateObject(state->launcher);
   if (!launcher)
@@ -442,7 +467,8 @@ sparsec_status_t repeatLaunch(LauncherObject *self, const sparsec_argument_t *ar
   /* Another thread runs the launcher. This one does not wait for it. */
   const MemoryObject *workspace = self->workspace == Py_None ? NULL : (const MemoryObject *)self->workspace;
   const sparsec_launch_options_t options = {
-      sizeof options, stream, workspace ? workspace->data : NULL, workspace ? workspace->bytes : 0, 0, 0, NULL};
+      sizeof options, stream, workspace ? workspace->data : NULL, workspace ? workspace->bytes : 0, 0, 0,
+      packedOf(self->plan)};
   sparsec_plan_t plan = self->plan == Py_None ? NULL : ((PlanObject *)self->plan)->handle;
   return sparsec_launch_with_options(((KernelObject *)self->kernel)->handle, plan, arguments, count, &options);
 }

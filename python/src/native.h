@@ -104,6 +104,7 @@ typedef struct {
   PyObject ob_base;
   KernelObject *kernel;
   sparsec_plan_t handle;
+  sparsec_packed_t packed; /* launches with the plan get it; NULL: nothing is packed */
 } PlanObject;
 
 typedef struct {

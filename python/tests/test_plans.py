@@ -80,3 +80,19 @@ def test_saved_plan_of_a_transpose(compile_host, tmp_path):
     path = tmp_path / "transposed.plan"
     kernel.plan(w, None, static=True).save(path)
     np.testing.assert_array_equal(kernel(w, x, plan=kernel.load_plan(path, w, None)), kernel(w, x))
+
+
+def test_packing_on_the_host_packs_nothing(product):
+    w, x = matrix(), dense((52, 24))
+    plan = product.plan(w, None, static=True, pack=True)
+    assert plan.pack(w) is False
+    assert plan.info().packed_bytes == 0
+    np.testing.assert_array_equal(product(w, x, plan=plan), product(w, x))
+
+
+def test_packing_refuses_a_plan_of_a_pattern_that_may_change_and_other_streams(product):
+    w = matrix()
+    with pytest.raises(sparsec.InvalidArgument, match="expects SPARSEC_PLAN_STATIC_PATTERN with SPARSEC_PLAN_PACK"):
+        product.plan(w, None, pack=True)
+    with pytest.raises(sparsec.InvalidArgument, match="stream: expects a number or a stream of torch, but got str"):
+        product.plan(w, None, static=True, pack=True).pack(w, stream="main")
