@@ -74,7 +74,7 @@ Value HostBuilder::elementAddress(const Matrix &matrix, Value row, Value column)
   return address(matrix.elementType, matrix.data, add(multiply(row, matrix.stride), column));
 }
 
-/// A full operand lies as the result does. That of rank 3 is a matrix of all rows of its blocks.
+/// A full operand has the layout of the result. One of rank 3 is a matrix of all rows of its blocks.
 HostBuilder::Extra HostBuilder::extraParameter(Value operand, Broadcast broadcast, const Matrix &result) {
   int64_t argument = argumentOf(operand);
   Extra extra{broadcast, {}, {}};

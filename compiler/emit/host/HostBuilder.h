@@ -56,7 +56,7 @@ protected:
 
   explicit HostBuilder(KernelOp kernel) : kernel(kernel), b(kernel.getLoc(), kernel) {}
 
-  /// Starts the function; the builder stands in its first block.
+  /// Starts the function; the builder is then in its first block.
   void begin();
   /// Calls `tile` for every tile of the function's range, ends the function and describes it in attributes.
   mlir::LLVM::LLVMFuncOp finish(TileSizes sizes, Body tile);
@@ -77,7 +77,7 @@ protected:
   Extra extraParameter(Value operand, Broadcast broadcast, const Matrix &result);
   Value extraElement(const Extra &extra, const ExtraPosition &at);
 
-  /// Constants stand once, at the start of the function.
+  /// Every constant is defined once, at the start of the function.
   Value constant(mlir::TypedAttr attribute);
 
   // Integers (i64).

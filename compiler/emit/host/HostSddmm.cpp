@@ -11,8 +11,7 @@
 //
 // The multiplication works on vectors of 64 f32, as that of sparsec.spmm does.
 
-#include "InlineRegion.h"
-#include "host/HostBuilder.h"
+#include "host/HostProduct.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -21,40 +20,29 @@ namespace {
 
 constexpr int64_t depthOfPanel = 256;
 
-class SddmmEmitter : HostBuilder {
+class SddmmEmitter : HostProduct {
 public:
   SddmmEmitter(KernelOp kernel, SddmmOp sddmm)
-      : HostBuilder(kernel), sddmm(sddmm), patternType(sddmm.getPattern().getType()) {}
+      : HostProduct(kernel), sddmm(sddmm), patternType(sddmm.getPattern().getType()) {}
 
   LLVM::LLVMFuncOp emit();
 
 private:
-  /// Some columns of one stored block.
-  struct Part {
-    Value block, firstRow, firstColumn; // in the product
-    Value columnInBlock;
-    Value columns;            // of the block
-    Value rows, validColumns; // those inside the matrix
-  };
-
   void emitParameters();
   void emitTile(Value tile);
-  void emitPart(const Part &part);
-  void emitUnpack(const Part &part, Value firstK, Value depth);
-  void emitMultiply(const Part &part, Value firstK, Value depth);
-  void emitEpilogue(const Part &part);
+  void emitPart(const BlockPart &part);
+  void emitUnpack(const BlockPart &part, Value firstK, Value depth);
+  void emitMultiply(const BlockPart &part, Value firstK, Value depth);
+  void emitEpilogue(const BlockPart &part);
 
   SddmmOp sddmm;
   BsrType patternType;
-  Value rowPtr, colIdx, rowCount, columnCount, depth, panels;
-  Matrix left, right, result;
-  SmallVector<Extra> extras;
-  Value accumulator, panel, zeroRow;
+  Value rowPtr, colIdx;
+  Matrix left, right;
 };
 
 } // namespace
 
-/// The values of all blocks are a matrix whose rows are those of the blocks.
 void SddmmEmitter::emitParameters() {
   int64_t pattern = argumentOf(sddmm.getPattern()), resultArgument = kernel.getArgumentTypes().size();
   rowPtr = parameter(pointer, ParameterKind::row_ptr, pattern);
@@ -64,64 +52,44 @@ void SddmmEmitter::emitParameters() {
   left = matrixParameter(sddmm.getLeft(), sddmm.getALayout() == LeftLayout::km);
   right = matrixParameter(sddmm.getRight(), sddmm.getBLayout() == DenseLayout::kn);
   depth = sizeParameter(argumentOf(sddmm.getLeft()), 1 - sddmm.getRowDimension());
-  result = {parameter(pointer, ParameterKind::pointer, resultArgument), constant(patternType.getBlockColumns()),
-            sddmm.getResult().getType().getElementType()};
+  result =
+      blockValuesParameter(resultArgument, patternType.getBlockColumns(), sddmm.getResult().getType().getElementType());
   panels = indexParameter(ParameterKind::tile_panels);
-  for (unsigned index = 0; index < sddmm.getExtras().size(); ++index)
-    extras.push_back(extraParameter(sddmm.getExtras()[index], sddmm.getBroadcastOf(index), result));
+  emitExtraParameters(sddmm);
 }
 
 /// Rows k of the panel; columns beyond N are zero.
-void SddmmEmitter::emitUnpack(const Part &part, Value firstK, Value depthOfStep) {
-  auto copy = [&](Value k, Value column) {
-    Value source = elementAddress(right, add(part.firstColumn, column), add(firstK, k));
-    Value element = toF32(LLVM::LoadOp::create(b, right.elementType, source));
-    LLVM::StoreOp::create(b, element, address(f32, bufferRow(panel, k), column));
-  };
-  loop(constant(0), depthOfStep, [&](Value k) { storeRow(zeroRow, panel, k); });
-  // The contiguous dimension of B is the inner loop.
-  if (right.transposed)
-    loop(constant(0), depthOfStep,
-         [&](Value k) { loop(constant(0), part.validColumns, [&](Value column) { copy(k, column); }); });
-  else
-    loop(constant(0), part.validColumns,
-         [&](Value column) { loop(constant(0), depthOfStep, [&](Value k) { copy(k, column); }); });
+void SddmmEmitter::emitUnpack(const BlockPart &part, Value firstK, Value depthOfStep) {
+  clearRows(panel, depthOfStep);
+  forElements(right, part.validColumns, depthOfStep, [&](Value column, Value k) {
+    storeInPanel(k, column, right.elementType, elementAddress(right, add(part.firstColumn, column), add(firstK, k)));
+  });
 }
 
 /// accumulator[row] += A[row, k] * panel[k], with the sum in registers over k.
-void SddmmEmitter::emitMultiply(const Part &part, Value firstK, Value depthOfStep) {
+void SddmmEmitter::emitMultiply(const BlockPart &part, Value firstK, Value depthOfStep) {
   loop(constant(0), part.rows, [&](Value row) {
-    Values sum = multiplyAdd(
-        constant(0), depthOfStep, loadRow(accumulator, row),
-        [&](Value k, unsigned) {
-          Value source = elementAddress(left, add(part.firstRow, row), add(firstK, k));
-          return toF32(LLVM::LoadOp::create(b, left.elementType, source));
-        },
-        [&](Value k) { return loadRow(panel, k); });
-    storeRow(sum.front(), accumulator, row);
+    Value sum = multiplyRow(loadRow(accumulator, row), depthOfStep, [&](Value k) {
+      Value source = elementAddress(left, add(part.firstRow, row), add(firstK, k));
+      return toF32(LLVM::LoadOp::create(b, left.elementType, source));
+    });
+    storeRow(sum, accumulator, row);
   });
 }
 
 /// Elements beyond M or N have an accumulator of zero, and the last element of a vector.
-void SddmmEmitter::emitEpilogue(const Part &part) {
+void SddmmEmitter::emitEpilogue(const BlockPart &part) {
   Value rowsOfBlock = constant(patternType.getBlockRows()), one = constant(1);
   Value lastRow = subtract(rowCount, one), lastColumn = subtract(columnCount, one);
-  loop(constant(0), rowsOfBlock, [&](Value row) {
-    loop(constant(0), part.columns, [&](Value column) {
-      ExtraPosition at = {smaller(add(part.firstRow, row), lastRow), smaller(add(part.firstColumn, column), lastColumn),
-                          add(multiply(part.block, rowsOfBlock), row), add(part.columnInBlock, column)};
-      Value sum = load(f32, bufferRow(accumulator, row), column);
-      SmallVector<Value> elements;
-      for (const Extra &extra : extras)
-        elements.push_back(extraElement(extra, at));
-      Value value = fromF32(inlineEpilogue(b, sddmm.getEpilogue(), sum, elements), result.elementType);
-      LLVM::StoreOp::create(b, value, elementAddress(result, at.fullRow, at.fullColumn));
-    });
+  forElements(result, rowsOfBlock, part.columns, [&](Value row, Value column) {
+    ExtraPosition at = {smaller(add(part.firstRow, row), lastRow), smaller(add(part.firstColumn, column), lastColumn),
+                        add(multiply(part.number, rowsOfBlock), row), add(part.columnInBlock, column)};
+    storeResult(sddmm.getEpilogue(), load(f32, bufferRow(accumulator, row), column), at);
   });
 }
 
-void SddmmEmitter::emitPart(const Part &part) {
-  loop(constant(0), constant(patternType.getBlockRows()), [&](Value row) { storeRow(zeroRow, accumulator, row); });
+void SddmmEmitter::emitPart(const BlockPart &part) {
+  clearRows(accumulator, constant(patternType.getBlockRows()));
   Value steps = arith::DivSIOp::create(b, add(depth, constant(depthOfPanel - 1)), constant(depthOfPanel));
   loop(constant(0), steps, [&](Value step) {
     Value firstK = multiply(step, constant(depthOfPanel));
@@ -134,22 +102,10 @@ void SddmmEmitter::emitPart(const Part &part) {
 
 void SddmmEmitter::emitTile(Value index) {
   Value blockRow = arith::DivSIOp::create(b, index, panels), panelIndex = arith::RemSIOp::create(b, index, panels);
-  Value first = add(loadIndex(rowPtr, blockRow), panelIndex);
-  Value end = smaller(add(first, constant(1)), loadIndex(rowPtr, add(blockRow, constant(1))));
   int64_t r = patternType.getBlockRows(), c = patternType.getBlockColumns();
-  loop(first, end, [&](Value block) { // once, or not at all
+  forBlockOfPanel(rowPtr, blockRow, panelIndex, [&](Value block) {
     Value firstOfBlock = multiply(loadIndex(colIdx, block), constant(c));
-    loop(constant(0), constant((c + rowSize - 1) / rowSize), [&](Value number) {
-      Part part;
-      part.block = block;
-      part.firstRow = multiply(blockRow, constant(r));
-      part.columnInBlock = multiply(number, constant(rowSize));
-      part.firstColumn = add(firstOfBlock, part.columnInBlock);
-      part.columns = inside(constant(c), part.columnInBlock, rowSize);
-      part.rows = inside(rowCount, part.firstRow, r);
-      part.validColumns = smaller(part.columns, subtract(columnCount, part.firstColumn)); // may be negative
-      emitPart(part);
-    });
+    forParts(block, blockRow, firstOfBlock, r, c, [&](const BlockPart &part) { emitPart(part); });
   });
 }
 

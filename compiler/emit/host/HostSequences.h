@@ -17,8 +17,8 @@ protected:
     llvm::SmallVector<Value> strides;
   };
 
-  /// A sequence: its first rows in packed tensors, its numbers of queries and keys, and where its query 0 stands among
-  /// the keys.
+  /// A sequence: its first rows in packed tensors, its numbers of queries and keys, and the position of its query 0
+  /// among the keys.
   struct Sequence {
     Value number;
     Value queryRow, queries, keyRow, keys;

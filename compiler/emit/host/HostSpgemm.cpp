@@ -11,8 +11,7 @@
 //
 // The multiplication works on vectors of 64 f32, as that of sparsec.spmm does.
 
-#include "InlineRegion.h"
-#include "host/HostBuilder.h"
+#include "host/HostProduct.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -21,54 +20,37 @@ namespace {
 
 constexpr int64_t numbersOfPair = 3; // of an entry of SPARSEC_PLAN_PAIRS
 
-class SpgemmEmitter : HostBuilder {
+class SpgemmEmitter : HostProduct {
 public:
   SpgemmEmitter(KernelOp kernel, SpgemmOp spgemm)
-      : HostBuilder(kernel), spgemm(spgemm), leftType(spgemm.getLeft().getType()),
+      : HostProduct(kernel), spgemm(spgemm), leftType(spgemm.getLeft().getType()),
         rightType(spgemm.getRight().getType()) {}
 
   LLVM::LLVMFuncOp emit();
 
 private:
-  /// Some columns of one block of the result.
-  struct Part {
-    Value number;                // of the block
-    Value firstRow, firstColumn; // in the result
-    Value columnInBlock;
-    Value columns;            // of the block
-    Value rows, validColumns; // those inside the result
-  };
-
   bool isSampled() { return spgemm.getPattern() != Value(); }
   void emitParameters();
   void emitTile(Value tile);
   void emitBlock(Value number, Value blockRow, Value blockColumn);
-  void emitPart(const Part &part);
-  void emitPair(const Part &part, Value position);
-  void emitUnpack(const Part &part, Value block, Value depth);
-  void emitMultiply(const Part &part, Value block, Value depth);
-  void emitEpilogue(const Part &part);
-  void emitElement(const Part &part, Value row, Value column);
+  void emitPart(const BlockPart &part);
+  void emitPair(const BlockPart &part, Value position);
+  void emitUnpack(const BlockPart &part, Value block, Value depth);
+  void emitMultiply(const BlockPart &part, Value block, Value depth);
+  void emitEpilogue(const BlockPart &part);
+  void emitElement(const BlockPart &part, Value row, Value column);
 
   SpgemmOp spgemm;
   BsrType leftType, rightType;
   Value leftValues, rightValues, pairStarts, pairs;
   Value rowPtr, colIdx; // of the pattern
-  Value rowCount, columnCount, depth, panels;
-  Matrix result;
-  SmallVector<Extra> extras;
-  Value accumulator, panel, zeroRow;
 };
 
 } // namespace
 
-/// The values of all blocks of a pattern are a matrix whose rows are those of the blocks.
 void SpgemmEmitter::emitParameters() {
   int64_t left = argumentOf(spgemm.getLeft()), right = argumentOf(spgemm.getRight());
   int64_t resultArgument = kernel.getArgumentTypes().size();
-  auto sectionParameter = [&](PlanSection section) {
-    return parameter(pointer, ParameterKind::plan_section, 0, static_cast<int64_t>(section));
-  };
   leftValues = parameter(pointer, ParameterKind::pointer, left);
   rightValues = parameter(pointer, ParameterKind::pointer, right);
   pairStarts = sectionParameter(PlanSection::pair_starts);
@@ -82,42 +64,38 @@ void SpgemmEmitter::emitParameters() {
     int64_t pattern = argumentOf(spgemm.getPattern());
     rowPtr = parameter(pointer, ParameterKind::row_ptr, pattern);
     colIdx = parameter(pointer, ParameterKind::col_idx, pattern);
-    result = {parameter(pointer, ParameterKind::pointer, resultArgument), constant(rightType.getBlockColumns()),
-              resultElement};
+    result = blockValuesParameter(resultArgument, rightType.getBlockColumns(), resultElement);
   } else {
     result = matrixParameter(resultArgument, resultElement, spgemm.getCLayout() == ResultLayout::nm);
   }
-  for (unsigned index = 0; index < spgemm.getExtras().size(); ++index)
-    extras.push_back(extraParameter(spgemm.getExtras()[index], spgemm.getBroadcastOf(index), result));
+  emitExtraParameters(spgemm);
 }
 
 /// Rows k of the panel. Columns beyond N only reach columns of the accumulator that are not stored, or are replaced.
-void SpgemmEmitter::emitUnpack(const Part &part, Value block, Value depthOfPair) {
+void SpgemmEmitter::emitUnpack(const BlockPart &part, Value block, Value depthOfPair) {
   Value first =
       add(multiply(block, constant(rightType.getBlockRows() * rightType.getBlockColumns())), part.columnInBlock);
   loop(constant(0), depthOfPair, [&](Value k) {
     Value row = add(first, multiply(k, constant(rightType.getBlockColumns())));
     loop(constant(0), part.columns, [&](Value column) {
-      Value element = toF32(load(rightType.getElementType(), rightValues, add(row, column)));
-      LLVM::StoreOp::create(b, element, address(f32, bufferRow(panel, k), column));
+      storeInPanel(k, column, rightType.getElementType(),
+                   address(rightType.getElementType(), rightValues, add(row, column)));
     });
   });
 }
 
 /// accumulator[row] += A[block, row, k] * panel[k], with the sum in registers over k.
-void SpgemmEmitter::emitMultiply(const Part &part, Value block, Value depthOfPair) {
+void SpgemmEmitter::emitMultiply(const BlockPart &part, Value block, Value depthOfPair) {
   Value first = multiply(block, constant(leftType.getBlockRows() * leftType.getBlockColumns()));
   loop(constant(0), part.rows, [&](Value row) {
     Value start = add(first, multiply(row, constant(leftType.getBlockColumns())));
-    Values sum = multiplyAdd(
-        constant(0), depthOfPair, loadRow(accumulator, row),
-        [&](Value k, unsigned) { return toF32(load(leftType.getElementType(), leftValues, add(start, k))); },
-        [&](Value k) { return loadRow(panel, k); });
-    storeRow(sum.front(), accumulator, row);
+    Value sum = multiplyRow(loadRow(accumulator, row), depthOfPair,
+                            [&](Value k) { return toF32(load(leftType.getElementType(), leftValues, add(start, k))); });
+    storeRow(sum, accumulator, row);
   });
 }
 
-void SpgemmEmitter::emitPair(const Part &part, Value position) {
+void SpgemmEmitter::emitPair(const BlockPart &part, Value position) {
   Value entry = multiply(position, constant(numbersOfPair));
   auto number = [&](int64_t field) { return loadIndex(pairs, add(entry, constant(field))); };
   Value firstK = multiply(number(2), constant(leftType.getBlockColumns()));
@@ -127,7 +105,7 @@ void SpgemmEmitter::emitPair(const Part &part, Value position) {
 }
 
 /// Elements of a stored block beyond M or N have an accumulator of zero, and the last element of a vector.
-void SpgemmEmitter::emitElement(const Part &part, Value row, Value column) {
+void SpgemmEmitter::emitElement(const BlockPart &part, Value row, Value column) {
   Value resultRow = add(part.firstRow, row), resultColumn = add(part.firstColumn, column);
   Value sum = load(f32, bufferRow(accumulator, row), column);
   ExtraPosition at = {resultRow, resultColumn, resultRow, resultColumn};
@@ -141,27 +119,17 @@ void SpgemmEmitter::emitElement(const Part &part, Value row, Value column) {
           smaller(resultColumn, subtract(columnCount, constant(1))),
           add(multiply(part.number, constant(leftType.getBlockRows())), row), add(part.columnInBlock, column)};
   }
-  SmallVector<Value> elements;
-  for (const Extra &extra : extras)
-    elements.push_back(extraElement(extra, at));
-  Value value = fromF32(inlineEpilogue(b, spgemm.getEpilogue(), sum, elements), result.elementType);
-  LLVM::StoreOp::create(b, value, elementAddress(result, at.fullRow, at.fullColumn));
+  storeResult(spgemm.getEpilogue(), sum, at);
 }
 
-void SpgemmEmitter::emitEpilogue(const Part &part) {
+void SpgemmEmitter::emitEpilogue(const BlockPart &part) {
   Value rows = isSampled() ? constant(leftType.getBlockRows()) : part.rows;
   Value columns = isSampled() ? part.columns : part.validColumns;
-  // The contiguous dimension of the result is the inner loop.
-  if (result.transposed)
-    loop(constant(0), columns,
-         [&](Value column) { loop(constant(0), rows, [&](Value row) { emitElement(part, row, column); }); });
-  else
-    loop(constant(0), rows,
-         [&](Value row) { loop(constant(0), columns, [&](Value column) { emitElement(part, row, column); }); });
+  forElements(result, rows, columns, [&](Value row, Value column) { emitElement(part, row, column); });
 }
 
-void SpgemmEmitter::emitPart(const Part &part) {
-  loop(constant(0), constant(leftType.getBlockRows()), [&](Value row) { storeRow(zeroRow, accumulator, row); });
+void SpgemmEmitter::emitPart(const BlockPart &part) {
+  clearRows(accumulator, constant(leftType.getBlockRows()));
   Value begin = loadIndex(pairStarts, part.number), end = loadIndex(pairStarts, add(part.number, constant(1)));
   loop(begin, end, [&](Value position) { emitPair(part, position); });
   emitEpilogue(part);
@@ -169,27 +137,15 @@ void SpgemmEmitter::emitPart(const Part &part) {
 
 void SpgemmEmitter::emitBlock(Value number, Value blockRow, Value blockColumn) {
   int64_t r = leftType.getBlockRows(), t = rightType.getBlockColumns();
-  Value firstOfBlock = multiply(blockColumn, constant(t));
-  loop(constant(0), constant((t + rowSize - 1) / rowSize), [&](Value index) {
-    Part part;
-    part.number = number;
-    part.firstRow = multiply(blockRow, constant(r));
-    part.columnInBlock = multiply(index, constant(rowSize));
-    part.firstColumn = add(firstOfBlock, part.columnInBlock);
-    part.columns = inside(constant(t), part.columnInBlock, rowSize);
-    part.rows = inside(rowCount, part.firstRow, r);
-    part.validColumns = smaller(part.columns, subtract(columnCount, part.firstColumn)); // may be negative
-    emitPart(part);
-  });
+  forParts(number, blockRow, multiply(blockColumn, constant(t)), r, t, [&](const BlockPart &part) { emitPart(part); });
 }
 
 void SpgemmEmitter::emitTile(Value index) {
   Value blockRow = arith::DivSIOp::create(b, index, panels), panelIndex = arith::RemSIOp::create(b, index, panels);
   if (!isSampled())
     return emitBlock(index, blockRow, panelIndex);
-  Value first = add(loadIndex(rowPtr, blockRow), panelIndex);
-  Value end = smaller(add(first, constant(1)), loadIndex(rowPtr, add(blockRow, constant(1))));
-  loop(first, end, [&](Value block) { emitBlock(block, blockRow, loadIndex(colIdx, block)); }); // once, or not at all
+  forBlockOfPanel(rowPtr, blockRow, panelIndex,
+                  [&](Value block) { emitBlock(block, blockRow, loadIndex(colIdx, block)); });
 }
 
 LLVM::LLVMFuncOp SpgemmEmitter::emit() {
@@ -198,7 +154,7 @@ LLVM::LLVMFuncOp SpgemmEmitter::emit() {
   panel = buffer(leftType.getBlockColumns());
   emitParameters();
   zeroRow = LLVM::ZeroOp::create(b, rowType);
-  loop(constant(0), constant(leftType.getBlockColumns()), [&](Value row) { storeRow(zeroRow, panel, row); });
+  clearRows(panel, constant(leftType.getBlockColumns()));
   return finish({leftType.getBlockRows(), rightType.getBlockColumns(), leftType.getBlockColumns()},
                 [&](Value tile) { emitTile(tile); });
 }

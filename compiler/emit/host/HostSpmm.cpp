@@ -11,8 +11,7 @@
 // The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
 // plain, for LLVM to vectorise.
 
-#include "InlineRegion.h"
-#include "host/HostBuilder.h"
+#include "host/HostProduct.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -25,9 +24,9 @@ struct Tile {
   Value rows, columns; // those inside the result
 };
 
-class SpmmEmitter : HostBuilder {
+class SpmmEmitter : HostProduct {
 public:
-  SpmmEmitter(KernelOp kernel, SpmmOp spmm) : HostBuilder(kernel), spmm(spmm), matrixType(spmm.getMatrix().getType()) {}
+  SpmmEmitter(KernelOp kernel, SpmmOp spmm) : HostProduct(kernel), spmm(spmm), matrixType(spmm.getMatrix().getType()) {}
 
   LLVM::LLVMFuncOp emit();
 
@@ -43,11 +42,9 @@ private:
 
   SpmmOp spmm;
   BsrType matrixType;
-  Value values, scales, rowPtr, colIdx, rowCount, depth, columnCount, panels;
+  Value values, scales, rowPtr, colIdx;
   Value numbers; // of the blocks in memory, by their positions; null where these are the same
-  Matrix dense, result;
-  SmallVector<Extra> extras;
-  Value accumulator, panel, zeroRow;
+  Matrix dense;
 };
 
 } // namespace
@@ -62,9 +59,6 @@ void SpmmEmitter::emitParameters() {
   values = parameter(pointer, ParameterKind::pointer, matrixArgument);
   if (spmm.getScales())
     scales = parameter(pointer, ParameterKind::pointer, argumentOf(spmm.getScales()));
-  auto sectionParameter = [&](PlanSection section) {
-    return parameter(pointer, ParameterKind::plan_section, 0, static_cast<int64_t>(section));
-  };
   if (matrixType.getTransposed()) {
     rowPtr = sectionParameter(PlanSection::row_starts);
     colIdx = sectionParameter(PlanSection::row_columns);
@@ -81,8 +75,7 @@ void SpmmEmitter::emitParameters() {
       matrixParameter(resultArgument, cast<RankedTensorType>(spmm.getResult().getType()).getElementType(), transposed);
   columnCount = sizeParameter(resultArgument, transposed ? 0 : 1);
   panels = indexParameter(ParameterKind::tile_panels);
-  for (unsigned index = 0; index < spmm.getExtras().size(); ++index)
-    extras.push_back(extraParameter(spmm.getExtras()[index], spmm.getBroadcastOf(index), result));
+  emitExtraParameters(spmm);
 }
 
 //===----------------------------------------------------------------------===//
@@ -92,16 +85,9 @@ void SpmmEmitter::emitParameters() {
 /// The tile's block of X as f32. Columns beyond N keep what an earlier tile left there: they only reach columns of the
 /// accumulator that are not stored.
 void SpmmEmitter::emitUnpack(const Tile &tile, Value firstK, Value depth) {
-  auto copy = [&](Value k, Value column) {
-    Value source = elementAddress(dense, add(firstK, k), add(tile.firstColumn, column));
-    Value element = toF32(LLVM::LoadOp::create(b, dense.elementType, source));
-    LLVM::StoreOp::create(b, element, address(f32, bufferRow(panel, k), column));
-  };
-  // The contiguous dimension of X is the inner loop.
-  if (dense.transposed)
-    loop(constant(0), tile.columns, [&](Value column) { loop(constant(0), depth, [&](Value k) { copy(k, column); }); });
-  else
-    loop(constant(0), depth, [&](Value k) { loop(constant(0), tile.columns, [&](Value column) { copy(k, column); }); });
+  forElements(dense, depth, tile.columns, [&](Value k, Value column) {
+    storeInPanel(k, column, dense.elementType, elementAddress(dense, add(firstK, k), add(tile.firstColumn, column)));
+  });
 }
 
 /// accumulator[row] += W[row, k] * panel[k], with the sum in registers over k.
@@ -112,13 +98,11 @@ void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
   Value first = multiply(block, constant(matrixType.getBlockRows() * matrixType.getBlockColumns()));
   loop(constant(0), tile.rows, [&](Value row) {
     Value rowStart = add(first, multiply(row, constant(rowStride)));
-    auto element = [&](Value k, unsigned) {
+    auto element = [&](Value k) {
       Value place = depthStride == 1 ? k : multiply(k, constant(depthStride));
       return toF32(load(matrixType.getElementType(), values, add(rowStart, place)));
     };
-    Values sum = multiplyAdd(constant(0), depth, scales ? zeroRow : loadRow(accumulator, row), element,
-                             [&](Value k) { return loadRow(panel, k); });
-    Value total = sum.front();
+    Value total = multiplyRow(scales ? zeroRow : loadRow(accumulator, row), depth, element);
     if (scales)
       total = LLVM::FMulAddOp::create(b, splat(load(f32, scales, block), rowType), total, loadRow(accumulator, row));
     storeRow(total, accumulator, row);
@@ -133,22 +117,10 @@ void SpmmEmitter::emitBlock(const Tile &tile, Value position) {
 }
 
 void SpmmEmitter::emitEpilogue(const Tile &tile) {
-  auto store = [&](Value tileRow, Value tileColumn) {
+  forElements(result, tile.rows, tile.columns, [&](Value tileRow, Value tileColumn) {
     Value row = add(tile.firstRow, tileRow), column = add(tile.firstColumn, tileColumn);
-    Value sum = load(f32, bufferRow(accumulator, tileRow), tileColumn);
-    SmallVector<Value> elements;
-    for (const Extra &extra : extras)
-      elements.push_back(extraElement(extra, {row, column, row, column}));
-    Value value = fromF32(inlineEpilogue(b, spmm.getEpilogue(), sum, elements), result.elementType);
-    LLVM::StoreOp::create(b, value, elementAddress(result, row, column));
-  };
-  // The contiguous dimension of the result is the inner loop.
-  if (result.transposed)
-    loop(constant(0), tile.columns,
-         [&](Value column) { loop(constant(0), tile.rows, [&](Value row) { store(row, column); }); });
-  else
-    loop(constant(0), tile.rows,
-         [&](Value row) { loop(constant(0), tile.columns, [&](Value column) { store(row, column); }); });
+    storeResult(spmm.getEpilogue(), load(f32, bufferRow(accumulator, tileRow), tileColumn), {row, column, row, column});
+  });
 }
 
 void SpmmEmitter::emitTile(Value index) {
@@ -160,7 +132,7 @@ void SpmmEmitter::emitTile(Value index) {
   tile.rows = inside(rowCount, tile.firstRow, matrixType.getBlockRows());
   tile.columns = inside(columnCount, tile.firstColumn, rowSize);
 
-  loop(constant(0), tile.rows, [&](Value row) { storeRow(zeroRow, accumulator, row); });
+  clearRows(accumulator, tile.rows);
   Value begin = loadIndex(rowPtr, tile.blockRow);
   Value end = loadIndex(rowPtr, add(tile.blockRow, constant(1)));
   loop(begin, end, [&](Value position) { emitBlock(tile, position); });
@@ -173,7 +145,7 @@ LLVM::LLVMFuncOp SpmmEmitter::emit() {
   panel = buffer(matrixType.getBlockColumns());
   emitParameters();
   zeroRow = LLVM::ZeroOp::create(b, rowType);
-  loop(constant(0), constant(matrixType.getBlockColumns()), [&](Value row) { storeRow(zeroRow, panel, row); });
+  clearRows(panel, constant(matrixType.getBlockColumns()));
   return finish({matrixType.getBlockRows(), rowSize, matrixType.getBlockColumns()},
                 [&](Value tile) { emitTile(tile); });
 }
