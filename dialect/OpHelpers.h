@@ -32,6 +32,12 @@ mlir::LogicalResult verifySequenceSizes(mlir::Operation *op, mlir::ValueRange si
 /// A part of the keys is its number and the number of parts, or nothing.
 mlir::LogicalResult verifyPart(mlir::Operation *op, mlir::ValueRange part);
 
+/// Checks the types of the arguments of an op's block.
+mlir::LogicalResult verifyBodyArguments(mlir::Operation *op, llvm::ArrayRef<mlir::Type> expected);
+/// Checks that the results of a loop have the types of its inits, and that its body yields values of these types.
+mlir::LogicalResult verifyResultsOfInits(mlir::Operation *op, mlir::TypeRange inits);
+mlir::LogicalResult verifyYield(mlir::Operation *op);
+
 /// Parses a region that ends with `Terminator`. One that does not is refused here: the message of MLIR's verifier
 /// prints the last op without the names of its operands, and names no op that would be right.
 template <typename Terminator>

@@ -20,6 +20,10 @@ void SoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn set
   nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
 }
 
+void IfStepOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
+  nameArguments(region, setName, {"key"});
+}
+
 void TileSoftmaxOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setName) {
   SmallVector<StringRef> names{"s", "batch", "head", "query", "key", "extra"};
   nameArguments(region, setName, ArrayRef(names).drop_front(&region == &getMask()));
@@ -94,6 +98,14 @@ LogicalResult sparsec::verifyPart(Operation *op, ValueRange part) {
 
 LogicalResult KeyStepsOp::verify() {
   return failed(verifySequenceSizes(*this, getSizes())) ? failure() : verifyPart(*this, getPart());
+}
+
+LogicalResult IfStepOp::verify() {
+  // if_step_c1
+  if (int64_t(getKeys()) < 1)
+    return emitOpError("expects steps of at least 1 key, but got ") << getKeys();
+  // if_step_c2
+  return verifyBodyArguments(*this, {IntegerType::get(getContext(), 32)});
 }
 
 LogicalResult StorePartOp::verify() { return verifyPart(*this, getPart()); }

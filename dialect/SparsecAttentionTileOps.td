@@ -242,14 +242,15 @@ def Sparsec_WalkKeysOp : Sparsec_Op<"walk_keys", [
     SingleBlock, AttrSizedOperandSegments, Sparsec_NamesBlockArguments]> {
   let summary = "Walks the key blocks that a tile of queries sees, in steps of `blocks` blocks.";
   let description = [{
-    The walk visits the blocks of the lists that `causal` and `window` leave to some query of the tile. Without lists it
-    visits all blocks that they leave, with `from_end` the last one first. `first` is the first query of the tile, which
-    has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The body's
-    arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1 where the
-    mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the second is
-    2^25, a block beyond all keys. With `chunks` above 1 a step is a chunk of a block, one of so many after another, and
-    is numbered among all chunks. `part` is a part of the keys and the number of parts: the walk visits the part's equal
-    share of the blocks, or of the entries of the lists, but at least `part_blocks`. The last parts may be empty.
+    The walk visits the blocks of the lists that `causal` and `window` allow for some query of the tile. Without lists
+    it visits all blocks that they allow, with `from_end` the last one first. `first` is the first query of the tile,
+    which has `rows` of them; `sizes` are the queries and keys of its sequence, without them those of Q and K. The
+    body's arguments are the blocks of the step and the carried values. A block is an i32: twice its number, plus 1
+    where the mask region applies (`sparsec.key_block` reads it). With two blocks the last step may have one: then the
+    second is 2^25, a block beyond all keys. With `chunks` above 1 a step is a chunk of a block, one of so many after
+    another, and is numbered among all chunks. `part` is a part of the keys and the number of parts: the walk visits the
+    part's equal share of the blocks, or of the entries of the lists, but at least `part_blocks`. The last parts may be
+    empty.
 
     ```mlir
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
@@ -313,6 +314,19 @@ def Sparsec_KeyBlockOp : Sparsec_Op<"key_block", [Pure, Sparsec_NamesResults]> {
   let assemblyFormat = "$block attr-dict";
 }
 
+def Sparsec_IfStepOp : Sparsec_Op<"if_step", [SingleBlock, NoTerminator, Sparsec_NamesBlockArguments]> {
+  let summary = "Runs its body if a step of `sparsec.key_steps` exists. The argument is the first key of the step.";
+  let description = [{
+    ```mlir
+    sparsec.if_step %upcoming of 32 keys (%key) {
+    ```
+  }];
+  let arguments = (ins I32:$step, I64Attr:$keys);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+}
+
 def Sparsec_TileSoftmaxOp : Sparsec_Op<"tile_softmax", [
     AttrSizedOperandSegments, Sparsec_NamesBlockArguments, Sparsec_NamesResults]> {
   let summary = "The softmax of a group's queries: its regions, `causal` and `window`.";
@@ -346,8 +360,8 @@ class Sparsec_ScoreStepOp<string mnemonic, list<Trait> traits = []>
 def Sparsec_ScoreBiasOp : Sparsec_ScoreStepOp<"score_bias", [Pure]> {
   let summary = "The sums that the products of a step start from, where the score region adds a linear bias.";
   let description = [{
-    In terms of products, so that the bias costs one multiply-add for each score. `keys` are the first keys of the
-    step's blocks, `partial` whether the mask region applies to them.
+    The bias is divided by the scale of the products, so that it costs one multiply-add for each score. `keys` are the
+    first keys of the step's blocks. `partial` says whether the mask region applies to them.
 
     ```mlir
     %bias = sparsec.score_bias %softmax at(%key) partial(%partial) : <64, 128>
@@ -361,8 +375,8 @@ def Sparsec_ScoreBiasOp : Sparsec_ScoreStepOp<"score_bias", [Pure]> {
 def Sparsec_KeyTermsOp : Sparsec_ScoreStepOp<"key_terms", [Sparsec_NamesResults]> {
   let summary = "Computes the terms of the keys of a step: values that the regions make of elements of the key alone.";
   let description = [{
-    The warps of a group share the work, so that each thread computes its terms for few keys. It stands before the wait
-    for the products, which hides its loads. Where no mask region applies, terms of the mask are not computed.
+    The warps of a group share the work, so that each thread computes its terms for few keys. The op precedes
+    the wait for the products, which hides its loads. Where no mask region applies, terms of the mask are not computed.
 
     ```mlir
     %terms = sparsec.key_terms %softmax at(%key) partial(%partial)

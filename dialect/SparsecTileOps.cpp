@@ -33,12 +33,28 @@ void StoreOp::getAsmBlockArgumentNames(Region &region, OpAsmSetValueNameFn setNa
 void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "tile"); }
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
+void GroupPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getRow(), "group_row");
+  setName(getColumn(), "group_column");
+}
 void ClusterRankOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "rank"); }
 void CursorOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getResult(), getPosition() ? "slot" : "begin");
 }
 void NextOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "next"); }
 
+static void nameStep(Value step, StringRef name, ValueRange visited, OpAsmSetValueNameFn setName) {
+  setName(step, name);
+  for (Value number : visited)
+    setName(number, "visited");
+}
+
+void FirstStepOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  nameStep(getResult(), "first_step", getVisited(), setName);
+}
+void NextStepOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  nameStep(getResult(), "next_step", getVisited(), setName);
+}
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
 
 void BlockScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScale(), "scale"); }
@@ -55,22 +71,21 @@ void WaitOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 
 void BlockStepsOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "steps"); }
 
-/// Checks the types of the arguments of an op's block.
-static LogicalResult verifyBodyArguments(Operation *op, ArrayRef<Type> expected) {
+LogicalResult sparsec::verifyBodyArguments(Operation *op, ArrayRef<Type> expected) {
   TypeRange got = op->getRegion(0).getArgumentTypes();
   if (got != TypeRange(expected))
     return op->emitOpError("expects the arguments of its body to be (") << expected << "), but got (" << got << ")";
   return success();
 }
 
-static LogicalResult verifyResultsOfInits(Operation *op, TypeRange inits) {
+LogicalResult sparsec::verifyResultsOfInits(Operation *op, TypeRange inits) {
   if (inits == op->getResultTypes())
     return success();
   return op->emitOpError("expects results of the types of its inits, (")
          << inits << "), but got (" << op->getResultTypes() << ")";
 }
 
-static LogicalResult verifyYield(Operation *op) {
+LogicalResult sparsec::verifyYield(Operation *op) {
   TypeRange yielded = op->getRegion(0).front().getTerminator()->getOperandTypes();
   if (yielded == op->getResultTypes())
     return success();
@@ -135,6 +150,14 @@ LogicalResult RoleOp::verify() {
 size_t RoleOp::countSharers(ArrayRef<RoleOp> roles) {
   auto threads = roles.take_while([](RoleOp role) { return role.getUnit() == RoleUnit::thread; });
   return std::max<size_t>(threads.size(), 1);
+}
+
+LogicalResult GroupPartOp::verify() {
+  // group_part_c1
+  if (int64_t(getRows()) < 1 || int64_t(getColumns()) < 1 || int64_t(getAcross()) < 1)
+    return emitOpError("expects rows, columns and across to be at least 1, but got ")
+           << getRows() << ", " << getColumns() << " and " << getAcross();
+  return success();
 }
 
 LogicalResult SizeOp::verify() {
@@ -561,7 +584,7 @@ LogicalResult BlockStepsOp::verify() {
   return success();
 }
 
-/// `read` are the results of a read_step, or null.
+/// `read` is the number of results that tell what a step visits, or nothing.
 static LogicalResult verifyStepOf(Operation *op, Value steps, StepType step, std::optional<size_t> read) {
   auto walk = steps.getDefiningOp<StepsOpInterface>();
   // step_c1
@@ -572,12 +595,20 @@ static LogicalResult verifyStepOf(Operation *op, Value steps, StepType step, std
     return op->emitOpError("expects a step of ") << walk.getStepValues() << " values, but got " << step;
   // step_c3
   if (read && int64_t(*read) != walk.getReadValues())
-    return op->emitOpError("expects ") << walk.getReadValues() << " results, but got " << *read;
+    return op->emitOpError("expects ") << walk.getReadValues() << " numbers of what a step visits, but got " << *read;
   return success();
 }
 
-LogicalResult FirstStepOp::verify() { return verifyStepOf(*this, getSteps(), getType(), {}); }
-LogicalResult NextStepOp::verify() { return verifyStepOf(*this, getSteps(), getType(), {}); }
+/// A step may come without what it visits.
+template <typename Op> static LogicalResult verifyNewStep(Op op) {
+  std::optional<size_t> visited;
+  if (!op.getVisited().empty())
+    visited = op.getVisited().size();
+  return verifyStepOf(op, op.getSteps(), op.getResult().getType(), visited);
+}
+
+LogicalResult FirstStepOp::verify() { return verifyNewStep(*this); }
+LogicalResult NextStepOp::verify() { return verifyNewStep(*this); }
 LogicalResult ReadStepOp::verify() { return verifyStepOf(*this, getSteps(), getStep().getType(), getResults().size()); }
 
 LogicalResult WalkKeysOp::verify() {

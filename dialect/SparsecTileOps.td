@@ -79,6 +79,31 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
   let hasRegionVerifier = 1;
 }
 
+def Sparsec_LoopTest : I32EnumAttr<"LoopTest", "how a loop compares a carried i32 with a number", [
+    I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"sge", 2>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_LoopTestAttr : EnumAttr<Sparsec_Dialect, Sparsec_LoopTest, "loop_test">;
+
+def Sparsec_LoopOp : Sparsec_Op<"loop", [SingleBlock]> {
+  let summary = "Runs its body as long as a carried i32 differs from a number (`ne`), or is not less (`sge`).";
+  let description = [{
+    The test comes before the body, so the body may never run. `tested` is the position of the i32 among the carried
+    values. The body yields the values that it gets the next time. The results are the values for which the test failed.
+
+    ```mlir
+    %last:2 = sparsec.loop (%slot = %begin : !sparsec.cursor, %block = %message : i32) while(%block ne -1) {
+    ```
+  }];
+  let arguments = (ins Variadic<AnyType>:$inits, I64Attr:$tested, Sparsec_LoopTestAttr:$test, I64Attr:$number);
+  let results = (outs Variadic<AnyType>:$results);
+  let regions = (region SizedRegion<1>:$body);
+  let hasCustomAssemblyFormat = 1;
+  let hasVerifier = 1;
+  let hasRegionVerifier = 1;
+}
+
 def Sparsec_TileOp : Sparsec_Op<"tile", [Pure, Sparsec_NamesResults]> {
   let summary = "The tile of a tile row and a panel, for ops that take it as one value.";
   let description = [{
@@ -114,7 +139,7 @@ def Sparsec_AnySum : AnyTypeOf<[Sparsec_AccumulatorType, Sparsec_PendingType]>;
 def Sparsec_ZeroOp : Sparsec_Op<"zero", [Pure]> {
   let summary = "A zero accumulator.";
   let description = [{
-    As pending it is where a chain of products begins.
+    A chain of products begins with a pending zero accumulator.
 
     ```mlir
     %zero = sparsec.zero : !sparsec.accumulator<128, 256>
@@ -233,8 +258,8 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
     the CTA in their order. Roles of one thread that follow one another share a warpgroup, in which each has a warp and
     is its first thread. If a CTA has several tiles side by side, each tile has its own groups. Such a program has one
     role of one thread, and each tile has a warp of it. A role of warps is the only one of its program, or the first one
-    before roles of one thread, and then fills whole warpgroups. `registers` per thread by setmaxnreg, 0 leaves the
-    compiler's count.
+    before roles of one thread, and then fills whole warpgroups. setmaxnreg gives each thread `registers` registers.
+    With 0 a thread keeps the number that the assembler chose.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {
@@ -266,6 +291,22 @@ def Sparsec_GroupOp : Sparsec_Op<"group", [Pure, Sparsec_NamesResults]> {
   }];
   let results = (outs I32:$result);
   let assemblyFormat = "attr-dict";
+}
+
+def Sparsec_GroupPartOp : Sparsec_Op<"group_part", [Pure, Sparsec_NamesResults]> {
+  let summary = "The first row and the first column of a group's part of a tile.";
+  let description = [{
+    The groups of the role form a grid with `across` groups in each row of the grid, which number it row by row. Each
+    group has a part of `rows` x `columns` of the tile.
+
+    ```mlir
+    %group_row, %group_column = sparsec.group_part %group {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+    ```
+  }];
+  let arguments = (ins I32:$group, I64Attr:$rows, I64Attr:$columns, I64Attr:$across);
+  let results = (outs I32:$row, I32:$column);
+  let assemblyFormat = "$group attr-dict";
+  let hasVerifier = 1;
 }
 
 def Sparsec_ClusterRankOp : Sparsec_Op<"cluster_rank", [Pure, Sparsec_NamesResults]> {
@@ -578,29 +619,39 @@ def Sparsec_BlockStepsOp : Sparsec_Op<"block_steps", [Pure, Sparsec_NamesResults
   let hasVerifier = 1;
 }
 
-def Sparsec_FirstStepOp : Sparsec_Op<"first_step"> {
-  let summary = "The first step of a walk.";
+def Sparsec_FirstStepOp : Sparsec_Op<"first_step", [Sparsec_NamesResults]> {
+  let summary = "The first step of a walk, and what it visits.";
   let description = [{
+    The further results are those of `sparsec.read_step`, or none.
+
     ```mlir
-    %step = sparsec.first_step %steps : <4>
+    %step, %block = sparsec.first_step %steps : <3> -> i32
     ```
   }];
   let arguments = (ins Sparsec_StepsType:$steps);
-  let results = (outs Sparsec_StepType:$result);
-  let assemblyFormat = "$steps attr-dict `:` type($result)";
+  let results = (outs Sparsec_StepType:$result, Variadic<I32>:$visited);
+  let assemblyFormat = "$steps attr-dict `:` type($result) (`->` type($visited)^)?";
+  let builders = [OpBuilder<(ins "::mlir::Type":$step, "::mlir::Value":$steps), [{
+    build($_builder, $_state, step, ::mlir::TypeRange(), steps);
+  }]>];
   let hasVerifier = 1;
 }
 
-def Sparsec_NextStepOp : Sparsec_Op<"next_step", [AllTypesMatch<["step", "result"]>]> {
-  let summary = "The step after this one.";
+def Sparsec_NextStepOp : Sparsec_Op<"next_step", [AllTypesMatch<["step", "result"]>, Sparsec_NamesResults]> {
+  let summary = "The step after this one, and what it visits.";
   let description = [{
+    The further results are those of `sparsec.read_step`, or none.
+
     ```mlir
-    %next = sparsec.next_step %steps[%step] : <4>
+    %next, %block = sparsec.next_step %steps[%step] : <3> -> i32
     ```
   }];
   let arguments = (ins Sparsec_StepsType:$steps, Sparsec_StepType:$step);
-  let results = (outs Sparsec_StepType:$result);
-  let assemblyFormat = "$steps `[` $step `]` attr-dict `:` type($result)";
+  let results = (outs Sparsec_StepType:$result, Variadic<I32>:$visited);
+  let assemblyFormat = "$steps `[` $step `]` attr-dict `:` type($result) (`->` type($visited)^)?";
+  let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$steps, "::mlir::Value":$step), [{
+    build($_builder, $_state, type, ::mlir::TypeRange(), steps, step);
+  }]>];
   let hasVerifier = 1;
 }
 

@@ -206,7 +206,9 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](scf::ForOp loop) { emitFor(loop); })
       .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
+      .Case([&](LoopOp loop) { emitLoop(loop); })
       .Case([&](GroupOp group) { emitGroup(group); })
+      .Case([&](GroupPartOp part) { emitGroupPart(part); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
       .Case([&](CursorOp cursor) { emitCursor(cursor); })
       .Case([&](NextOp next) { values.set(next, packState(ringOf(next.getRing()).advance(slotOf(next.getCursor())))); })
@@ -229,8 +231,8 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](BlockScaleOp scale) { emitBlockScale(scale); })
       .Case([&](WaitOp wait) { emitWait(wait); })
       .Case([&](ReleaseOp release) { emitRelease(release); })
-      .Case([&](FirstStepOp op) { values.set(op, walks[op.getSteps()]->first()); })
-      .Case([&](NextStepOp op) { values.set(op, walks[op.getSteps()]->next(values.of(op.getStep()))); })
+      .Case([&](FirstStepOp op) { setStep(op, walks[op.getSteps()]->first()); })
+      .Case([&](NextStepOp op) { setStep(op, walks[op.getSteps()]->next(values.of(op.getStep()))); })
       .Case([&](ReadStepOp op) { values.assign(op.getResults(), walks[op.getSteps()]->read(values.of(op.getStep()))); })
       .Case([&](ViewOp view) { chip->emitView(view); })
       .Case([&](ZeroOp zero) { values.set(zero, values.zeroSums(zero.getType())); })
@@ -315,6 +317,23 @@ void ProgramEmitter::emitWhile(scf::WhileOp loop) {
   values.assign(loop.getResults(), emitted.getResults());
 }
 
+void ProgramEmitter::emitLoop(LoopOp loop) {
+  Block &body = loop.getBody().front();
+  Values results = b.whileLoop(
+      values.flat(loop.getInits()),
+      [&](ValueRange carried) {
+        values.assign(body.getArguments(), carried);
+        Value tested = values.one(body.getArgument(loop.getTested()));
+        auto predicate = loop.getTest() == LoopTest::ne ? arith::CmpIPredicate::ne : arith::CmpIPredicate::sge;
+        return b.compare(predicate, tested, b.i32(loop.getNumber()));
+      },
+      [&](ValueRange carried) {
+        values.assign(body.getArguments(), carried);
+        return emitBlock(body);
+      });
+  values.assign(loop.getResults(), results);
+}
+
 /// Emits the block of a region into another region, behind whose end the builder then is.
 Values ProgramEmitter::emitRegion(Region &region, Region &into) {
   Block &block = region.front();
@@ -337,6 +356,18 @@ void ProgramEmitter::emitGroup(GroupOp op) {
     threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
   }
   values.set(op, ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)));
+}
+
+void ProgramEmitter::emitGroupPart(GroupPartOp op) {
+  Value number = values.one(op.getGroup());
+  values.set(op.getRow(), b.mul(b.divide(number, op.getAcross()), op.getRows()));
+  values.set(op.getColumn(), b.mul(b.modulo(number, op.getAcross()), op.getColumns()));
+}
+
+template <typename Op> void ProgramEmitter::setStep(Op op, ValueRange step) {
+  values.set(op.getResult(), step);
+  if (!op.getVisited().empty())
+    values.assign(op.getVisited(), walks[op.getSteps()]->read(step));
 }
 
 /// Single elements are copied by loads and stores, which are complete at once: they make no group.

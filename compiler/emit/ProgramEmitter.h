@@ -65,8 +65,12 @@ private:
   void emitFor(mlir::scf::ForOp loop);
   void emitIf(mlir::scf::IfOp branch);
   void emitWhile(mlir::scf::WhileOp loop);
+  void emitLoop(LoopOp loop);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
   void emitGroup(GroupOp op);
+  void emitGroupPart(GroupPartOp op);
+  /// A step, and what it visits where the op has results for it.
+  template <typename Op> void setStep(Op op, mlir::ValueRange step);
   void emitCopyGroup(CopyGroupOp op);
   void emitCursor(CursorOp op);
   void emitReadPlan(ReadPlanOp op);

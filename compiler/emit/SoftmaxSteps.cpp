@@ -27,6 +27,7 @@ bool SoftmaxSteps::emit(Operation &op) {
       .Case([&](WalkKeysOp op) { return emitWalk(op), true; })
       .Case([&](KeyStepsOp op) { return emitKeySteps(op), true; })
       .Case([&](KeyBlockOp op) { return emitKeyBlock(op), true; })
+      .Case([&](IfStepOp op) { return emitIfStep(op), true; })
       .Case([&](TileSoftmaxOp op) { return emitTileSoftmax(op), true; })
       .Case([&](SoftmaxBeginOp op) { return values.set(op, packState(softmaxOf(op.getSoftmax()).begin())), true; })
       .Case([&](ScoreBiasOp op) { return emitScoreBias(op), true; })
@@ -135,6 +136,15 @@ void SoftmaxSteps::emitKeyBlock(KeyBlockOp op) {
   Value block = values.one(op.getBlock());
   values.set(op.getKey(), b.mul(b.shiftRight(block, 1), op.getKeys()));
   values.set(op.getPartial(), b.equal(b.bitAnd(block, 1), 1));
+}
+
+void SoftmaxSteps::emitIfStep(IfStepOp op) {
+  Value step = values.one(op.getStep());
+  Block &body = op.getBody().front();
+  b.ifThen(b.compare(arith::CmpIPredicate::sge, step, b.i32(0)), [&] {
+    values.set(body.getArgument(0), b.mul(b.shiftRight(step, 1), op.getKeys()));
+    program.emitBlock(body);
+  });
 }
 
 //===----------------------------------------------------------------------===//

@@ -23,6 +23,7 @@ private:
   void emitWalk(WalkKeysOp op);
   void emitKeySteps(KeyStepsOp op);
   void emitKeyBlock(KeyBlockOp op);
+  void emitIfStep(IfStepOp op);
   void emitTileSoftmax(TileSoftmaxOp op);
   void emitScoreBias(ScoreBiasOp op);
   void emitKeyTerms(KeyTermsOp op);

@@ -50,9 +50,9 @@ private:
 
   NextTile waitForTile(Value queries, Value keys);
   NextTile buildTile(const NextTile &next);
-  FinishedTile buildSteps(const NextTile &tile, ValueRange firstMessages);
+  FinishedTile buildSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
-  Progress firstStep(const NextTile &tile, ValueRange messages);
+  Progress firstStep(const NextTile &tile, const FinishedTile &none, ValueRange messages);
   Progress nextStep(const NextTile &tile, const Progress &progress);
   Progress waitForStep(Progress progress, Value cursor);
   Value issueScores(const NextTile &tile, Value keys, ValueRange messages);
@@ -106,10 +106,9 @@ void AttentionConsumer::build() {
     TurnPassOp::create(b, i32(b, 0), IntegerAttr()); // the first turn
   }
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
-  loop(
-      waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
-      [&](ValueRange next) { return isNot(next[2], endOfTiles); },
-      [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
+  loop(waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
+       {/*position=*/2, LoopTest::ne, endOfTiles},
+       [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
 }
 
 AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value keys) {
@@ -117,7 +116,7 @@ AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value 
   return {queries, keys, wait.getResult(0), wait.getResult(1)};
 }
 
-/// Queries that move to registers leave their slot at once.
+/// If the queries move to registers, their slot is released at once.
 AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
   Value panel = next.panel;
   TilePartOp part = parts.makePart(b, panel);
@@ -134,7 +133,7 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, buildSteps(next, wait.getResults()).values());
+    scf::YieldOp::create(b, buildSteps(next, none, wait.getResults()).values());
     b.setInsertionPointToStart(branch.elseBlock());
     scf::YieldOp::create(b, skipSteps(next, none).values());
   }
@@ -146,11 +145,12 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
 
 /// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
 /// are there, so that the next tile's arrive while this one is finished.
-AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &tile, ValueRange firstMessages) {
-  SmallVector<Value> last = loop(
-      firstStep(tile, firstMessages).values(), {"slot", "block", "second", "output", "probabilities", "rows", "count"},
-      [&](ValueRange progress) { return isNot(progress[1], endOfList); },
-      [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
+AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &tile, const FinishedTile &none,
+                                                              ValueRange firstMessages) {
+  SmallVector<Value> last = loop(firstStep(tile, none, firstMessages).values(),
+                                 {"slot", "block", "second", "output", "probabilities", "rows", "count"},
+                                 {/*position=*/1, LoopTest::ne, endOfList},
+                                 [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
   releaseQueries(tile);
 
   Progress progress = Progress::of(last); // the messages are those of the last values
@@ -177,15 +177,16 @@ AttentionConsumer::Progress AttentionConsumer::waitForStep(Progress progress, Va
   return progress;
 }
 
-/// Computes the probabilities of the first step.
-AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, ValueRange messages) {
+/// Computes the probabilities of the first step. Output and rows begin as those of a tile without keys.
+AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, const FinishedTile &none,
+                                                         ValueRange messages) {
   Value product = issueScores(tile, tile.keys, messages), terms = makeTerms(messages);
   Value scores = sums(product, /*outstanding=*/0);
   release(parts.keyRing, tile.keys);
   Step step = stepOf(messages);
   step.terms = terms;
   Progress progress;
-  progress.rows = SoftmaxBeginOp::create(b, stateType(), softmax);
+  progress.rows = none.rows;
   if (!form.hasFixedShift()) {
     RowMaximumOp maximum = raiseMaximum(scores, progress.rows, step);
     scores = maximum.getScores();
@@ -194,7 +195,7 @@ AttentionConsumer::Progress AttentionConsumer::firstStep(const NextTile &tile, V
   Exponentials exponentials = exponentiate(scores, progress.rows, step);
   progress.probabilities = fragmentOf(exponentials.probabilities);
   progress.rows = exponentials.rows;
-  progress.output = ZeroOp::create(b, outputType());
+  progress.output = none.output;
   progress.counts = countsOf(step);
   return waitForStep(progress, tile.keys);
 }

@@ -10,7 +10,7 @@ using namespace sparsec;
 
 void AttentionRole::makeViews() {
   group = GroupOp::create(b);
-  groupRow = named(multiply(b, group, rowsOfGroup), "group_row");
+  groupRow = GroupPartOp::create(b, group, rowsOfGroup, schedule.getTileN(), /*across=*/1).getRow();
   auto view = [&](StringRef name, Value ring, Value row, int64_t rows, int64_t columns, Major major) -> Value {
     auto type = ViewType::get(context, rows, columns, parts.element, major);
     return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);
@@ -67,22 +67,14 @@ Value AttentionRole::biasOf(const Step &step) {
   return form.bias ? ScoreBiasOp::create(b, scoreType(), softmax, step.keys, step.partial) : Value();
 }
 
-AttentionRole::Values AttentionRole::loop(ValueRange inits, ArrayRef<StringRef> names,
-                                          function_ref<Value(ValueRange)> condition,
+AttentionRole::Values AttentionRole::loop(ValueRange inits, ArrayRef<StringRef> names, Condition condition,
                                           function_ref<Values(ValueRange)> body) {
-  auto loop = scf::WhileOp::create(b, inits.getTypes(), inits);
+  auto loop = LoopOp::create(b, inits.getTypes(), inits, condition.position, condition.test, condition.number);
   OpBuilder::InsertionGuard guard(b);
-  auto makeBlock = [&](Region &region) -> ValueRange {
-    SmallVector<Location> locations(inits.size(), b.getLoc());
-    Block *block = b.createBlock(&region, {}, inits.getTypes(), locations);
-    for (BlockArgument argument : block->getArguments())
-      named(argument, names[std::min<size_t>(argument.getArgNumber(), names.size() - 1)]);
-    return block->getArguments();
-  };
-  ValueRange before = makeBlock(loop.getBefore());
-  Value goesOn = condition(before);
-  scf::ConditionOp::create(b, goesOn, before);
-  ValueRange after = makeBlock(loop.getAfter());
-  scf::YieldOp::create(b, body(after));
+  SmallVector<Location> locations(inits.size(), b.getLoc());
+  Block *block = b.createBlock(&loop.getBody(), {}, inits.getTypes(), locations);
+  for (BlockArgument argument : block->getArguments())
+    named(argument, names[std::min<size_t>(argument.getArgNumber(), names.size() - 1)]);
+  YieldOp::create(b, body(block->getArguments()));
   return Values(loop.getResults());
 }

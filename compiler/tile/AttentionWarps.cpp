@@ -50,6 +50,7 @@ private:
 
     Values values() const;
     static Progress of(ValueRange values);
+    static constexpr int64_t positionOfUpcoming = 6;
   };
   /// A tile after its last step.
   struct FinishedTile {
@@ -57,12 +58,13 @@ private:
   };
 
   void buildTile(Value tileRow, Value panel);
-  FinishedTile buildSteps();
-  Progress begin();
+  FinishedTile buildSteps(const FinishedTile &none);
+  Progress begin(const FinishedTile &none);
   Progress nextStep(const Progress &progress);
   void softmaxStep(Progress &progress, const Step &step);
   void copyTogether(function_ref<void()> makeCopies);
   void copyStep(Value source, Value ring, Value step, Value slot);
+  void copyKeys(Value source, Value ring, Value firstKey, Value slot);
   Value endOf(Value key, Value row);
   void awaitCopies(int64_t outstanding);
   Value advance(Progress &progress);
@@ -85,7 +87,8 @@ AttentionWarps::Values AttentionWarps::Progress::values() const {
 }
 
 AttentionWarps::Progress AttentionWarps::Progress::of(ValueRange values) {
-  return {values[0], values[1], values[2], values[3], values[4], values[5], Values(values.drop_front(6))};
+  return {
+      values[0], values[1], values[2], values[3], values[4], values[5], Values(values.drop_front(positionOfUpcoming))};
 }
 
 void AttentionWarps::build() {
@@ -94,8 +97,8 @@ void AttentionWarps::build() {
   buildTile(loop.getBody().getArgument(0), loop.getBody().getArgument(1));
 }
 
-/// Addresses that depend on the thread alone are computed for every tile: in registers of the whole kernel they would
-/// leave too few for the steps.
+/// Addresses that depend on the thread alone are computed for every tile: registers of the whole kernel would be
+/// missing in the steps.
 void AttentionWarps::buildTile(Value tileRow, Value panel) {
   makeViews();
   TilePartOp part = parts.makePart(b, panel);
@@ -110,34 +113,36 @@ void AttentionWarps::buildTile(Value tileRow, Value panel) {
                              schedule.getTileM(), schedule.getTileN(), parts.keyLoop.getCausal(),
                              parts.keyLoop.getWindowAttr(), parts.startsAtEnd(), parts.partBlocks());
   softmax = makeSoftmax(tile);
-  first = FirstStepOp::create(b, StepType::get(context, valuesOfStep), steps);
-  firstNumber = ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, first).getResult(0);
+  auto firstStep = FirstStepOp::create(b, StepType::get(context, valuesOfStep), b.getI32Type(), steps);
+  first = firstStep.getResult();
+  firstNumber = firstStep.getVisited()[0];
+  FinishedTile none = {ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
 
   auto branch =
       scf::IfOp::create(b, TypeRange{outputType(), stateType()}, exists(firstNumber), /*withElseRegion=*/true);
   {
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(branch.thenBlock());
-    FinishedTile finished = buildSteps();
+    FinishedTile finished = buildSteps(none);
     scf::YieldOp::create(b, ValueRange{finished.output, finished.rows});
     b.setInsertionPointToStart(branch.elseBlock());
-    Value none = ZeroOp::create(b, outputType());
-    scf::YieldOp::create(b, ValueRange{none, SoftmaxBeginOp::create(b, stateType(), softmax)});
+    scf::YieldOp::create(b, ValueRange{none.output, none.rows});
   }
   parts.makeStore(b, tile, add(b, tile.tile.getFirst(), groupRow), branch.getResult(0), branch.getResult(1));
 }
 
 /// The steps of a list that has some.
-AttentionWarps::FinishedTile AttentionWarps::buildSteps() {
-  Progress last = Progress::of(loop(
-      begin().values(), {"slot", "previous_slot", "step", "scores", "output", "rows", "upcoming"},
-      [&](ValueRange progress) { return exists(Progress::of(progress).upcoming[0]); },
-      [&](ValueRange progress) { return nextStep(Progress::of(progress)).values(); }));
+AttentionWarps::FinishedTile AttentionWarps::buildSteps(const FinishedTile &none) {
+  Progress last =
+      Progress::of(loop(begin(none).values(), {"slot", "previous_slot", "step", "scores", "output", "rows", "upcoming"},
+                        {Progress::positionOfUpcoming, LoopTest::sge, 0},
+                        [&](ValueRange progress) { return nextStep(Progress::of(progress)).values(); }));
   return {last.output, SumRowsOp::create(b, stateType(), last.rows)};
 }
 
-/// The copies that the steps do not start, and the scores of the first step.
-AttentionWarps::Progress AttentionWarps::begin() {
+/// The copies that the steps do not start, and the scores of the first step, which exists. Output and rows begin as
+/// those of a tile without keys.
+AttentionWarps::Progress AttentionWarps::begin(const FinishedTile &none) {
   BarrierOp::create(b); // all warps are done with the slots of the previous tile
   queryCursor = CursorOp::create(b, parts.queryRing);
   Progress progress;
@@ -164,8 +169,8 @@ AttentionWarps::Progress AttentionWarps::begin() {
   progress.slot = begin;
   progress.previousSlot = previousSlot;
   progress.scores = multiplyKeys(begin, progress.upcoming[0]);
-  progress.output = ZeroOp::create(b, outputType());
-  progress.rows = SoftmaxBeginOp::create(b, stateType(), softmax);
+  progress.output = none.output;
+  progress.rows = none.rows;
   return progress;
 }
 
@@ -213,8 +218,9 @@ void AttentionWarps::softmaxStep(Progress &progress, const Step &step) {
 
 /// Goes to the step after the last upcoming one.
 Value AttentionWarps::advance(Progress &progress) {
-  progress.step = NextStepOp::create(b, progress.step.getType(), steps, progress.step);
-  return ReadStepOp::create(b, TypeRange{b.getI32Type()}, steps, progress.step).getResult(0);
+  auto next = NextStepOp::create(b, progress.step.getType(), b.getI32Type(), steps, progress.step);
+  progress.step = next.getResult();
+  return next.getVisited()[0];
 }
 
 /// Makes a group of copies.
@@ -225,12 +231,17 @@ void AttentionWarps::copyTogether(function_ref<void()> makeCopies) {
   makeCopies();
 }
 
-/// Copies keys or values of a step, if it exists.
+/// Copies keys or values of a step, if it exists. The first step does.
 void AttentionWarps::copyStep(Value source, Value ring, Value step, Value slot) {
-  auto branch = scf::IfOp::create(b, exists(step), /*withElseRegion=*/false);
+  if (step == firstNumber)
+    return copyKeys(source, ring, stepOf(step).keys[0], slot);
+  auto branch = IfStepOp::create(b, step, schedule.getTileN());
   OpBuilder::InsertionGuard guard(b);
-  b.setInsertionPointToStart(branch.thenBlock());
-  Value firstKey = stepOf(step).keys[0];
+  Block *body = b.createBlock(&branch.getBody(), {}, b.getI32Type(), b.getLoc());
+  copyKeys(source, ring, body->getArgument(0), slot);
+}
+
+void AttentionWarps::copyKeys(Value source, Value ring, Value firstKey, Value slot) {
   const int64_t keys = schedule.getTileN(), rows = parts.contiguousKeys(keys);
   for (int64_t row = 0; row < keys; row += rows) {
     Value key = row == 0 ? firstKey : add(b, firstKey, i32(b, row));

@@ -134,9 +134,8 @@ SmallVector<Value> sparsec::carryIf(ImplicitLocOpBuilder &b, Value condition, Va
 }
 
 GroupPart sparsec::partOf(ImplicitLocOpBuilder &b, ScheduleAttr schedule, Value group, int64_t rows, int64_t columns) {
-  Value row = multiply(b, divide(b, group, schedule.getConsumersN()), rows);
-  Value column = multiply(b, remainder(b, group, schedule.getConsumersN()), columns);
-  return {group, row, column};
+  auto part = GroupPartOp::create(b, group, rows, columns, schedule.getConsumersN());
+  return {group, part.getRow(), int64_t(schedule.getConsumersN()) == 1 ? i32(b, 0) : Value(part.getColumn())};
 }
 
 bool sparsec::mayCutBlocks(BsrType matrix, RankedTensorType dense, bool isTransposed) {

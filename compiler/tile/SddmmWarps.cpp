@@ -62,7 +62,7 @@ SddmmWarps::Values SddmmWarps::columnsOfBlocks(ImplicitLocOpBuilder &b, const Ti
     auto steps = BlockStepsOp::create(b, operand(sddmm.getPattern()), block, end, /*blocks=*/1, /*chunks=*/1,
                                       /*chunk_columns=*/pattern.getBlockColumns());
     StepsOpInterface walk = steps;
-    Value step = FirstStepOp::create(b, StepType::get(b.getContext(), walk.getStepValues()), steps);
+    Value step = FirstStepOp::create(b, StepType::get(b.getContext(), walk.getStepValues()), steps).getResult();
     auto read = ReadStepOp::create(b, SmallVector<Type>(walk.getReadValues(), b.getI32Type()), steps, step);
     columns.push_back(named(columnOfRight(b, read.getResults().back()), "column"));
   }

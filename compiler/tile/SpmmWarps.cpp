@@ -78,10 +78,10 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
   steps = stepsOf(tile);
   Value count = countSteps(tile), begin = CursorOp::create(b, ring);
   int64_t values = steps.getDefiningOp<StepsOpInterface>().getStepValues();
-  Value first = FirstStepOp::create(b, StepType::get(b.getContext(), values), steps);
+  Value first = FirstStepOp::create(b, StepType::get(b.getContext(), values), steps).getResult();
   auto copies = [&](Value, Value slot, ValueRange step) { copyStep(tile, slot, step.front()); };
   auto advance = [&](Value, ValueRange step) -> Values {
-    return {NextStepOp::create(b, step.front().getType(), steps, step.front())};
+    return {NextStepOp::create(b, step.front().getType(), steps, step.front()).getResult()};
   };
   auto product = [&](Value number, Value slot, Value sum, function_ref<void()> meet) {
     Value scale = scaleOfStep(tile, number);

@@ -12,9 +12,8 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
   // Two warpgroups, of which each has 64 of the 128 queries.
   sparsec.role "consumer" warpgroup(2) registers(232) {
     %c-1_i32 = arith.constant -1 : i32
-    %c64_i32 = arith.constant 64 : i32
     %group = sparsec.group
-    %group_row = arith.muli %group, %c64_i32 : i32
+    %group_row, %group_column = sparsec.group_part %group {across = 1 : i64, columns = 128 : i64, rows = 64 : i64}
     %q_view = sparsec.view %query_ring rows(%group_row) {index = 0 : i64} : !ring -> <64, 128, bf16, k>
     %k_view = sparsec.view %key_ring {index = 0 : i64} : !ring1 -> <128, 128, bf16, k>
     %v_view = sparsec.view %key_ring {index = 0 : i64} : !ring1 -> <128, 128, bf16, mn>
@@ -23,11 +22,7 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
     // The messages of a slot of queries say which tile they are.
     %message, %message_1 = sparsec.wait %query_ring[%begin] : !ring -> i32, i32
     // Until the producer says that no tile is left.
-    %0:4 = scf.while (%query_slot = %begin, %key_slot = %begin_0, %tile_row = %message, %panel = %message_1) : (!cursor, !cursor, i32, i32) -> (!cursor, !cursor, i32, i32) {
-      %1 = arith.cmpi ne, %tile_row, %c-1_i32 : i32
-      scf.condition(%1) %query_slot, %key_slot, %tile_row, %panel : !cursor, !cursor, i32, i32
-    } do {
-    ^bb0(%query_slot: !cursor, %key_slot: !cursor, %tile_row: i32, %panel: i32):
+    %0:4 = sparsec.loop (%query_slot = %begin : !cursor, %key_slot = %begin_0 : !cursor, %tile_row = %message : i32, %panel = %message_1 : i32) while(%tile_row ne -1) {
       %batch, %head, %key_head, %query = sparsec.query_tile %arg0, %arg1[%tile_row, %panel] {rows = 128 : i64} : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
       %message_2, %message_3 = sparsec.wait %key_ring[%key_slot] : !ring1 -> i32, i32
       %softmax = sparsec.tile_softmax at(%batch, %head, %query) row(%group_row)
@@ -41,48 +36,42 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
         %7 = sparsec.await %6 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
         sparsec.release %key_ring[%key_slot] : !ring1
         %key, %partial = sparsec.key_block %message_2 {keys = 128 : i64}
-        %8 = sparsec.softmax_begin of %softmax : <64>
-        %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %7, %8 at(%key) partial(%partial) : <64, 128>, <64>
+        %scores, %raised, %rescaling = sparsec.row_maximum %softmax, %7, %2 at(%key) partial(%partial) : <64, 128>, <64>
         %probabilities, %summed = sparsec.exponentiate %softmax, %scores, %raised at(%key) partial(%partial) : <64, 128>, <64>
-        %9 = sparsec.to_fragment %probabilities : <64, 128> -> <64, 128, bf16>
-        %10 = sparsec.zero : !sparsec.accumulator<64, 128>
+        %8 = sparsec.to_fragment %probabilities : <64, 128> -> <64, 128, bf16>
         %next_6 = sparsec.next %key_ring[%key_slot] : !ring1
         %message_7, %message_8 = sparsec.wait %key_ring[%next_6] : !ring1 -> i32, i32
         // All further steps. The loop is rotated by half a step: the scores of this step are issued before the values of the
         // step before are multiplied. One product runs while the other one is waited for.
-        %11:6 = scf.while (%slot = %next_6, %block = %message_7, %second = %message_8, %output = %10, %probabilities_10 = %9, %rows = %summed) : (!cursor, i32, i32, !sparsec.accumulator<64, 128>, !sparsec.fragment<64, 128, bf16>, !sparsec.softmax_state<64>) -> (!cursor, i32, i32, !sparsec.accumulator<64, 128>, !sparsec.fragment<64, 128, bf16>, !sparsec.softmax_state<64>) {
-          %15 = arith.cmpi ne, %block, %c-1_i32 : i32
-          scf.condition(%15) %slot, %block, %second, %output, %probabilities_10, %rows : !cursor, i32, i32, !sparsec.accumulator<64, 128>, !sparsec.fragment<64, 128, bf16>, !sparsec.softmax_state<64>
-        } do {
-        ^bb0(%slot: !cursor, %block: i32, %second: i32, %output: !sparsec.accumulator<64, 128>, %probabilities_10: !sparsec.fragment<64, 128, bf16>, %rows: !sparsec.softmax_state<64>):
+        %9:6 = sparsec.loop (%slot = %next_6 : !cursor, %block = %message_7 : i32, %second = %message_8 : i32, %output = %1 : !sparsec.accumulator<64, 128>, %probabilities_10 = %8 : !sparsec.fragment<64, 128, bf16>, %rows = %summed : !sparsec.softmax_state<64>) while(%block ne -1) {
           %next_11 = sparsec.next %key_ring[%slot] : !ring1
-          %15 = sparsec.product %q_view[%query_slot], %k_view[%slot] {depth = 128 : i64} : !sparsec.view<64, 128, bf16, k>, !sparsec.view<128, 128, bf16, k> -> !sparsec.pending<64, 128>
+          %13 = sparsec.product %q_view[%query_slot], %k_view[%slot] {depth = 128 : i64} : !sparsec.view<64, 128, bf16, k>, !sparsec.view<128, 128, bf16, k> -> !sparsec.pending<64, 128>
           sparsec.wait %key_ring[%next_11] : !ring1
-          %16 = sparsec.product %probabilities_10, %v_view[%next_11], %output {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, !sparsec.view<128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
-          %17 = sparsec.await %15 {outstanding = 1 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
+          %14 = sparsec.product %probabilities_10, %v_view[%next_11], %output {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, !sparsec.view<128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
+          %15 = sparsec.await %13 {outstanding = 1 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
           sparsec.release %key_ring[%slot] : !ring1
           %key_12, %partial_13 = sparsec.key_block %block {keys = 128 : i64}
           // m follows the scores, while the product with the values runs.
-          %scores_14, %raised_15, %rescaling_16 = sparsec.row_maximum %softmax, %17, %rows at(%key_12) partial(%partial_13) : <64, 128>, <64>
-          %18 = sparsec.await %16 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
+          %scores_14, %raised_15, %rescaling_16 = sparsec.row_maximum %softmax, %15, %rows at(%key_12) partial(%partial_13) : <64, 128>, <64>
+          %16 = sparsec.await %14 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
           sparsec.release %key_ring[%next_11] : !ring1
           // The output follows m. Most steps leave it.
-          %19 = sparsec.rescale %18 by %rescaling_16 : <64, 128>
+          %17 = sparsec.rescale %16 by %rescaling_16 : <64, 128>
           %probabilities_17, %summed_18 = sparsec.exponentiate %softmax, %scores_14, %raised_15 at(%key_12) partial(%partial_13) : <64, 128>, <64>
-          %20 = sparsec.to_fragment %probabilities_17 : <64, 128> -> <64, 128, bf16>
+          %18 = sparsec.to_fragment %probabilities_17 : <64, 128> -> <64, 128, bf16>
           %next_19 = sparsec.next %key_ring[%next_11] : !ring1
           %message_20, %message_21 = sparsec.wait %key_ring[%next_19] : !ring1 -> i32, i32
-          scf.yield %next_19, %message_20, %message_21, %19, %20, %summed_18 : !cursor, i32, i32, !sparsec.accumulator<64, 128>, !sparsec.fragment<64, 128, bf16>, !sparsec.softmax_state<64>
+          sparsec.yield %next_19, %message_20, %message_21, %17, %18, %summed_18 : !cursor, i32, i32, !sparsec.accumulator<64, 128>, !sparsec.fragment<64, 128, bf16>, !sparsec.softmax_state<64>
         }
         // The queries are free before the last values are multiplied.
         sparsec.release %query_ring[%query_slot] : !ring
-        %12 = sparsec.product %11#4, %v_view[%11#0], %11#3 {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, !sparsec.view<128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
-        %13 = sparsec.await %12 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
-        sparsec.release %key_ring[%11#0] : !ring1
-        %next_9 = sparsec.next %key_ring[%11#0] : !ring1
+        %10 = sparsec.product %9#4, %v_view[%9#0], %9#3 {depth = 128 : i64} : !sparsec.fragment<64, 128, bf16>, !sparsec.view<128, 128, bf16, mn>, !sparsec.accumulator<64, 128> -> !sparsec.pending<64, 128>
+        %11 = sparsec.await %10 {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
+        sparsec.release %key_ring[%9#0] : !ring1
+        %next_9 = sparsec.next %key_ring[%9#0] : !ring1
         // l = 0 marks rows that saw no key.
-        %14 = sparsec.sum_rows %11#5 : <64>
-        scf.yield %next_9, %13, %14 : !cursor, !sparsec.accumulator<64, 128>, !sparsec.softmax_state<64>
+        %12 = sparsec.sum_rows %9#5 : <64>
+        scf.yield %next_9, %11, %12 : !cursor, !sparsec.accumulator<64, 128>, !sparsec.softmax_state<64>
       } else {
         sparsec.release %query_ring[%query_slot] : !ring
         sparsec.release %key_ring[%key_slot] : !ring1
@@ -94,7 +83,7 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
       sparsec.store_rows %4#1, %4#2 to %arg4[%batch, %head, %5 : i32, i32, i32] : <64, 128>, <64> -> tensor<?x?x?x128xbf16>
       %next = sparsec.next %query_ring[%query_slot] : !ring
       %message_4, %message_5 = sparsec.wait %query_ring[%next] : !ring -> i32, i32
-      scf.yield %next, %4#0, %message_4, %message_5 : !cursor, !cursor, i32, i32
+      sparsec.yield %next, %4#0, %message_4, %message_5 : !cursor, !cursor, i32, i32
     }
   }
   // One thread copies. Only it reads the plan and the pattern.

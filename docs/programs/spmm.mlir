@@ -11,58 +11,49 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
   sparsec.role "consumer" warpgroup(2) registers(232) {
     %c0_i32 = arith.constant 0 : i32
     %c512_i32 = arith.constant 512 : i32
-    %c256_i32 = arith.constant 256 : i32
-    %c64_i32 = arith.constant 64 : i32
-    %c2_i32 = arith.constant 2 : i32
     %group = sparsec.group
-    %0 = arith.divui %group, %c2_i32 : i32
-    %1 = arith.muli %0, %c64_i32 : i32
-    %2 = arith.remui %group, %c2_i32 : i32
-    %3 = arith.muli %2, %c256_i32 : i32
-    %a = sparsec.view %ring rows(%1) {index = 0 : i64} : !ring -> <64, 64, bf16, k>
-    %x = sparsec.view %ring columns(%3) {index = 1 : i64} : !ring -> <64, 256, bf16, mn>
+    %group_row, %group_column = sparsec.group_part %group {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+    %a = sparsec.view %ring rows(%group_row) {index = 0 : i64} : !ring -> <64, 64, bf16, k>
+    %x = sparsec.view %ring columns(%group_column) {index = 1 : i64} : !ring -> <64, 256, bf16, mn>
     %begin = sparsec.cursor %ring : !ring
     // The tiles of this CTA: those of the plan, or of the fixed order.
-    %4 = sparsec.tile_loop init(%begin : !cursor) attributes {periodic} -> !cursor {
+    %0 = sparsec.tile_loop init(%begin : !cursor) attributes {periodic} -> !cursor {
     ^bb0(%tile_row: i32, %panel: i32, %slot: !cursor):
-      %5 = arith.muli %panel, %c512_i32 : i32
+      %1 = arith.muli %panel, %c512_i32 : i32
       // row_ptr[tile_row] and row_ptr[tile_row + 1]
       %first, %end = sparsec.row_blocks %arg0[%tile_row] : <?x?xbf16, block = 64x64>
-      %6 = arith.cmpi slt, %first, %end : i32
-      %7:2 = scf.if %6 -> (!sparsec.accumulator<64, 256>, !cursor) {
-        %12 = sparsec.zero : !sparsec.pending<64, 256>
+      %2 = arith.cmpi slt, %first, %end : i32
+      %3:2 = scf.if %2 -> (!sparsec.accumulator<64, 256>, !cursor) {
+        %4 = sparsec.zero : !sparsec.pending<64, 256>
         // One step for each block of the row. A product is always in flight: its slot is released a step later.
-        %13:3 = sparsec.walk_blocks %arg0 from %first to %end init(%12, %slot, %slot : !sparsec.pending<64, 256>, !cursor, !cursor) : <?x?xbf16, block = 64x64> -> !sparsec.pending<64, 256>, !cursor, !cursor {
-        ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !cursor, %slot_1: !cursor):
-          %15 = arith.cmpi sgt, %block, %first : i32
-          sparsec.wait %ring[%slot_1] : !ring
-          %16 = sparsec.product %a[%slot_1], %x[%slot_1], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
-          %17 = sparsec.await %16 {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
-          sparsec.release %ring[%previous] if %15 : !ring
-          %next = sparsec.next %ring[%slot_1] : !ring
-          sparsec.yield %17, %slot_1, %next : !sparsec.pending<64, 256>, !cursor, !cursor
+        %5:3 = sparsec.walk_blocks %arg0 from %first to %end init(%4, %slot, %slot : !sparsec.pending<64, 256>, !cursor, !cursor) : <?x?xbf16, block = 64x64> -> !sparsec.pending<64, 256>, !cursor, !cursor {
+        ^bb0(%block: i32, %column: i32, %sum: !sparsec.pending<64, 256>, %previous: !cursor, %slot_3: !cursor):
+          %7 = arith.cmpi sgt, %block, %first : i32
+          sparsec.wait %ring[%slot_3] : !ring
+          %8 = sparsec.product %a[%slot_3], %x[%slot_3], %sum {depth = 64 : i64} : !sparsec.view<64, 64, bf16, k>, !sparsec.view<64, 256, bf16, mn>, !sparsec.pending<64, 256> -> !sparsec.pending<64, 256>
+          %9 = sparsec.await %8 {outstanding = 1 : i64} : <64, 256> -> !sparsec.pending<64, 256>
+          sparsec.release %ring[%previous] if %7 : !ring
+          %next = sparsec.next %ring[%slot_3] : !ring
+          sparsec.yield %9, %slot_3, %next : !sparsec.pending<64, 256>, !cursor, !cursor
         }
         // The last product.
-        %14 = sparsec.await %13#0 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
-        sparsec.release %ring[%13#1] : !ring
-        scf.yield %14, %13#2 : !sparsec.accumulator<64, 256>, !cursor
+        %6 = sparsec.await %5#0 {outstanding = 0 : i64} : <64, 256> -> !sparsec.accumulator<64, 256>
+        sparsec.release %ring[%5#1] : !ring
+        scf.yield %6, %5#2 : !sparsec.accumulator<64, 256>, !cursor
       // A row without blocks is zero.
       } else {
-        %12 = sparsec.zero : !sparsec.accumulator<64, 256>
-        scf.yield %12, %slot : !sparsec.accumulator<64, 256>, !cursor
+        %4 = sparsec.zero : !sparsec.accumulator<64, 256>
+        scf.yield %4, %slot : !sparsec.accumulator<64, 256>, !cursor
       }
       // Read again here: kept over the loop it would take registers that the sums need.
       %group_0 = sparsec.group
-      %8 = arith.divui %group_0, %c2_i32 : i32
-      %9 = arith.muli %8, %c64_i32 : i32
-      %10 = arith.remui %group_0, %c2_i32 : i32
-      %11 = arith.muli %10, %c256_i32 : i32
+      %group_row_1, %group_column_2 = sparsec.group_part %group_0 {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
       // The epilogue, and a store through shared memory by the tensor memory accelerator.
-      sparsec.store %7#0 to %arg2[%tile_row, %c0_i32, %5] part %group_0 at(%9, %11) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 221184, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
+      sparsec.store %3#0 to %arg2[%tile_row, %c0_i32, %1] part %group_0 at(%group_row_1, %group_column_2) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 221184, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
       ^bb0(%acc: f32):
         sparsec.yield %acc : f32
       }
-      sparsec.yield %7#1 : !cursor
+      sparsec.yield %3#1 : !cursor
     }
     sparsec.drain_stores
   }

@@ -51,7 +51,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
       %10:2 = scf.for %arg3 = %5 to %7 step %c1_i32 iter_args(%sum = %8, %word = %9) -> (!sparsec.accumulator<64, 256>, i32)  : i32 {
         %25 = arith.addi %arg3, %c1_i32 : i32
         %26 = sparsec.read_plan steps[%25]
-          // A word is the number of the column in the window + 65536 * the number of the block in the window.
+        // A word is the number of the column in the window + 65536 * the number of the block in the window.
         %27 = arith.remui %word, %c65536_i32 : i32
         %28 = arith.divui %word, %c65536_i32 : i32
         %29 = arith.addi %first_column, %27 : i32
@@ -74,7 +74,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn_windows attributes {alignment = 16 : i64,
           sparsec.release %column_ring[%slot] : !ring1
           sparsec.release %block_ring[%slot_1] : !ring
           scf.yield %33 : !sparsec.accumulator<64, 256>
-          // A waypoint releases its column at once.
+        // A waypoint releases its column at once.
         } else {
           sparsec.release %column_ring[%slot] : !ring1
           scf.yield %sum : !sparsec.accumulator<64, 256>

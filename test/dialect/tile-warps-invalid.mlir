@@ -321,7 +321,7 @@ gpu.module @kernels {
     %zero = arith.constant 0 : i32
     %steps = sparsec.key_steps at %zero {keys = 64, rows = 64}
     %step = sparsec.first_step %steps : <3>
-    // expected-error @+1 {{'sparsec.read_step' op expects 1 results, but got 2}}
+    // expected-error @+1 {{'sparsec.read_step' op expects 1 numbers of what a step visits, but got 2}}
     %number, %other = sparsec.read_step %steps[%step] : <3> -> i32, i32
   }
 }

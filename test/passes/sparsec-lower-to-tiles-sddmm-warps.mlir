@@ -9,7 +9,7 @@
 // CHECK: %[[RING:ring]] = sparsec.ring : !ring
 // CHECK: sparsec.role "all" warp(4) registers(0) {
 // CHECK: %[[GROUP:group]] = sparsec.group
-// CHECK: %[[COLUMN:.*]] = arith.muli %{{.*}}, %c32{{.*}}
+// CHECK-NEXT: %{{.*}}, %[[COLUMN:.*]] = sparsec.group_part %[[GROUP]] {across = 4 : i64, columns = 32 : i64, rows = 64 : i64}
 // CHECK: %[[A:a]] = sparsec.view %[[RING]] rows(%{{.*}}) {index = 0 : i64} : !ring -> <64, 32, bf16, k>
 // CHECK: %[[B:b]] = sparsec.view %[[RING]] rows(%[[COLUMN]]) {index = 1 : i64} : !ring -> <32, 32, bf16, k>
 // CHECK: %[[BLOCK_OF_TILE:.*]] = arith.divui %[[COLUMN]], %c64{{.*}}

@@ -13,22 +13,21 @@
 // CHECK-NEXT: %query_ring = sparsec.ring {messages, name = "query_ring"} : ![[$TWO_QUERIES]]
 // CHECK-NEXT: %key_ring = sparsec.ring {messages, name = "key_ring"} : ![[$SIX_KEYS]]
 // CHECK-NEXT: sparsec.role "consumer" warpgroup(2) registers(232) {
-// CHECK: %[[ROW:.*]] = arith.muli %group, %c64_i32
+// CHECK: %[[ROW:.*]], %{{.*}} = sparsec.group_part %group {across = 1 : i64, columns = 64 : i64, rows = 64 : i64}
 // CHECK-NEXT: %[[A:.*]] = sparsec.view %query_ring rows(%[[ROW]]) {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[KEYS:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[VALUES:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
 // The producer says which tile comes, until none is left.
 // CHECK: %[[TILE_ROW0:.*]], %[[PANEL0:.*]] = sparsec.wait %query_ring[%{{.*}}] : {{.*}} -> i32, i32
-// CHECK-NEXT: scf.while (%{{.*}} = %begin, %{{.*}} = %{{.*}}, %[[TILE_ROW:.*]] = %[[TILE_ROW0]], %{{.*}} = %[[PANEL0]])
-// CHECK-NEXT: %[[GOES_ON:.*]] = arith.cmpi ne, %[[TILE_ROW]], %c-1_i32
-// CHECK-NEXT: scf.condition(%[[GOES_ON]])
-// CHECK: ^bb0(%[[CQ:.*]]: !cursor, %[[C0:.*]]: !cursor, %[[TILE_ROW:.*]]: i32, %[[PANEL:.*]]: i32):
+// CHECK-NEXT: sparsec.loop (%[[CQ:.*]] = %begin : !cursor, %[[C0:.*]] = %{{.*}} : !cursor, %[[TILE_ROW:.*]] = %[[TILE_ROW0]] : i32, %[[PANEL:.*]] = %[[PANEL0]] : i32) while(%[[TILE_ROW]] ne -1) {
 // CHECK-NEXT: sparsec.query_tile %[[Q]], %[[K]][%[[TILE_ROW]], %[[PANEL]]] {rows = 128 : i64}
 // With 64 keys a step, queries move to registers, and their slot is free at once.
 // CHECK-NEXT: %[[QUERIES:.*]] = sparsec.load_fragment %[[A]][%[[CQ]]]
 // CHECK-NEXT: sparsec.release %query_ring[%[[CQ]]]
 // CHECK-NEXT: %[[FIRST:message.*]], %{{.*}} = sparsec.wait %key_ring[%[[C0]]] : {{.*}} -> i32, i32
 // CHECK-NEXT: %softmax = sparsec.tile_softmax at(%batch, %head, %query) row(%[[ROW]]) attributes {causal, window = array<i64: 1024, -1>}
+// CHECK-NEXT: %[[ZERO:.*]] = sparsec.zero : !sparsec.accumulator<64, 128>
+// CHECK-NEXT: %[[BEGIN:.*]] = sparsec.softmax_begin of %softmax : <64>
 // CHECK: %[[HAS_KEYS:.*]] = arith.cmpi ne, %[[FIRST]], %c-1_i32
 // CHECK-NEXT: scf.if %[[HAS_KEYS]]
 // The first step multiplies no values.
@@ -38,9 +37,8 @@
 // CHECK-NEXT: sparsec.key_block %[[FIRST]] {keys = 64 : i64}
 // CHECK: sparsec.row_maximum
 // CHECK-NEXT: sparsec.exponentiate
-// CHECK: scf.while
 // Rotated by half a step: the scores of this step are issued before the product with the values of the step before.
-// CHECK: ^bb0(%[[C:.*]]: !cursor, %[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[OUTPUT:.*]]: !sparsec.accumulator<64, 128>, %[[P:.*]]: !sparsec.fragment<64, 64, bf16>, %[[STATE:.*]]: !sparsec.softmax_state<64>):
+// CHECK: sparsec.loop (%[[C:.*]] = %{{.*}} : !cursor, %[[BLOCK:.*]] = %{{.*}} : i32, %{{.*}} = %{{.*}} : i32, %[[OUTPUT:.*]] = %[[ZERO]] : !sparsec.accumulator<64, 128>, %[[P:.*]] = %{{.*}} : !sparsec.fragment<64, 64, bf16>, %[[STATE:.*]] = %{{.*}} : !sparsec.softmax_state<64>) while(%[[BLOCK]] ne -1) {
 // CHECK-NEXT: %[[CV:.*]] = sparsec.next %key_ring[%[[C]]]
 // CHECK-NEXT: %[[S1:.*]] = sparsec.product %[[QUERIES]], %[[KEYS]][%[[C]]] {depth = 128 : i64}
 // CHECK-NEXT: sparsec.wait %key_ring[%[[CV]]] : ![[$SIX_KEYS]]{{$}}
@@ -56,11 +54,12 @@
 // CHECK-NEXT: %[[NEXT_P:.*]] = sparsec.to_fragment %[[EXP]]
 // CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[CV]]]
 // CHECK-NEXT: %[[M0:.*]], %[[M1:.*]] = sparsec.wait %key_ring[%[[NEXT]]] : ![[$SIX_KEYS]] -> i32, i32
-// CHECK-NEXT: scf.yield %[[NEXT]], %[[M0]], %[[M1]], %[[O3]], %[[NEXT_P]], %[[SUMMED]]
+// CHECK-NEXT: sparsec.yield %[[NEXT]], %[[M0]], %[[M1]], %[[O3]], %[[NEXT_P]], %[[SUMMED]]
 // CHECK: sparsec.sum_rows
 // A list without keys: one slot says so.
 // CHECK: } else {
 // CHECK-NEXT: sparsec.release %key_ring[%[[C0]]]
+// CHECK: scf.yield %{{.*}}, %[[ZERO]], %[[BEGIN]]
 // CHECK: %[[QUERY:.*]] = arith.addi %query, %[[ROW]]
 // CHECK-NEXT: sparsec.store_rows %{{.*}}, %{{.*}} to %[[O]][%batch, %head, %[[QUERY]] : i32, i32, i32]
 //
@@ -118,8 +117,8 @@ sparsec.kernel @attention(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>
 // CHECK: sparsec.role "consumer" warpgroup(1)
 // CHECK-NOT: sparsec.load_fragment
 // CHECK: sparsec.product %{{.*}}[%[[CQ:.*]]], %{{.*}} {depth = 64 : i64} : !sparsec.view<64, 64, f16, k>
-// CHECK: scf.while
-// CHECK: scf.yield
+// CHECK: sparsec.loop
+// CHECK: sparsec.yield
 // CHECK: sparsec.release %query_ring[%[[CQ]]]
 // CHECK-NEXT: sparsec.product
 // CHECK: } else {
@@ -141,7 +140,7 @@ sparsec.kernel @plain(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: te
 // CHECK: sparsec.score_bias %softmax
 // CHECK-NEXT: sparsec.product
 // CHECK-NOT: sparsec.turn
-// CHECK: scf.while
+// CHECK: sparsec.loop
 // CHECK: sparsec.issue_begin
 // CHECK: %[[BIAS:.*]] = sparsec.score_bias %softmax at(%[[KEY:.*]]) partial(%[[PARTIAL:.*]]) : <64, 128>
 // CHECK-NEXT: sparsec.product %{{.*}}, %[[BIAS]] {depth = 64 : i64}
@@ -169,9 +168,9 @@ sparsec.kernel @bias(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: t
 // CHECK: %[[IS_SECOND:.*]] = arith.cmpi eq, %group, %c1_i32
 // CHECK-NEXT: scf.if %[[IS_SECOND]] {
 // CHECK-NEXT: sparsec.turn_pass %c0_i32
-// CHECK: scf.while
+// CHECK: sparsec.loop
 // CHECK: sparsec.exponentiate
-// CHECK: scf.while
+// CHECK: sparsec.loop
 // CHECK: sparsec.turn_wait %group
 // CHECK-NEXT: sparsec.product
 // CHECK-NEXT: sparsec.wait
@@ -231,20 +230,23 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: %value_ring = sparsec.ring {name = "value_ring"} : ![[$ONE_ROLE_KEYS]]
 // CHECK-NEXT: sparsec.role "all" warp(8) registers(0) {
 // CHECK: sparsec.tile_loop {
-// CHECK: %[[ROW1:.*]] = arith.muli %group, %c16_i32
+// CHECK: %[[ROW1:.*]], %{{.*}} = sparsec.group_part %group {across = 1 : i64, columns = 64 : i64, rows = 16 : i64}
 // CHECK-NEXT: %[[A1:.*]] = sparsec.view %query_ring rows(%[[ROW1]]) {index = 0 : i64} : {{.*}} -> <16, 128, bf16, k>
 // CHECK-NEXT: %[[B1:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[C1:.*]] = sparsec.view %value_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
 // CHECK: %lists = sparsec.key_lists %[[PATTERN1]][%batch, %head, %query]
 // CHECK-NEXT: %steps = sparsec.key_steps %lists at %query {causal, keys = 64 : i64, rows = 128 : i64}
-// CHECK: %[[S0:.*]] = sparsec.first_step %steps : <3>
-// CHECK-NEXT: %[[N0:.*]] = sparsec.read_step %steps[%[[S0]]] : <3> -> i32
+// CHECK: %[[S0:.*]], %[[N0:.*]] = sparsec.first_step %steps : <3> -> i32
+// CHECK-NEXT: %[[ZERO1:.*]] = sparsec.zero
+// CHECK-NEXT: %[[BEGIN1:.*]] = sparsec.softmax_begin of %softmax
 // CHECK-NEXT: %[[HAS_STEPS:.*]] = arith.cmpi sge, %[[N0]], %c0_i32
 // CHECK-NEXT: scf.if %[[HAS_STEPS]]
 // CHECK-NEXT: sparsec.barrier
 // CHECK: sparsec.copy_group {
 // CHECK-NEXT: sparsec.copy %[[Q1]][%batch, %head, %query, %c0_i32] to %query_ring
-// CHECK: sparsec.copy %[[K1]]
+// The first step exists.
+// CHECK-NEXT: %[[KEY0:.*]], %{{.*}} = sparsec.key_block %[[N0]] {keys = 64 : i64}
+// CHECK-NEXT: sparsec.copy %[[K1]][%batch, %key_head, %[[KEY0]], %c0_i32]
 // CHECK-NOT: sparsec.copy %[[V1]]
 // CHECK: sparsec.copy_group {
 // CHECK: sparsec.copy %[[K1]]
@@ -257,18 +259,13 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: sparsec.barrier
 // Two steps' scores and the output leave no registers for the queries.
 // CHECK-NEXT: sparsec.product %[[A1]][%{{.*}}], %[[B1]][%{{.*}}] {depth = 128 : i64}
-// CHECK: scf.while
-// CHECK: %[[GOES_ON:.*]] = arith.cmpi sge, %{{.*}}, %c0_i32
-// CHECK-NEXT: scf.condition(%[[GOES_ON]])
-// CHECK: ^bb0(%[[SLOT:.*]]: !cursor, %[[PREVIOUS:.*]]: !cursor, %[[STEP:.*]]: !sparsec.step<3>, %[[PRODUCTS:.*]]: !sparsec.accumulator<16, 64>, %[[OUTPUT:.*]]: !sparsec.accumulator<16, 128>, %[[ROWS:.*]]: !sparsec.softmax_state<16>, %[[N0:.*]]: i32, %[[N1:.*]]: i32, %[[N2:.*]]: i32, %[[N3:.*]]: i32):
+// CHECK: sparsec.loop (%[[SLOT:.*]] = %{{.*}} : !cursor, %[[PREVIOUS:.*]] = %{{.*}} : !cursor, %[[STEP:.*]] = %{{.*}} : !sparsec.step<3>, %[[PRODUCTS:.*]] = %{{.*}} : !sparsec.accumulator<16, 64>, %[[OUTPUT:.*]] = %[[ZERO1]] : !sparsec.accumulator<16, 128>, %[[ROWS:.*]] = %[[BEGIN1]] : !sparsec.softmax_state<16>, %[[N0:.*]] = %{{.*}} : i32, %[[N1:.*]] = %{{.*}} : i32, %[[N2:.*]] = %{{.*}} : i32, %[[N3:.*]] = %{{.*}} : i32) while(%[[N0]] sge 0) {
 // CHECK-NEXT: sparsec.await_copies {outstanding = 1 : i64}
 // CHECK-NEXT: sparsec.barrier
 // CHECK-NEXT: sparsec.copy_group {
-// CHECK-NEXT: %[[E3:.*]] = arith.cmpi sge, %[[N3]], %c0_i32
-// CHECK-NEXT: scf.if %[[E3]] {
-// CHECK-NEXT: %[[KEY3:.*]], %{{.*}} = sparsec.key_block %[[N3]] {keys = 64 : i64}
+// CHECK-NEXT: sparsec.if_step %[[N3]] of 64 keys (%[[KEY3:.*]]) {
 // CHECK-NEXT: sparsec.copy %[[K1]][%batch, %key_head, %[[KEY3]], %c0_i32] to %key_ring[%[[SLOT]]]
-// CHECK: %[[KEY2:.*]], %{{.*}} = sparsec.key_block %[[N2]] {keys = 64 : i64}
+// CHECK: sparsec.if_step %[[N2]] of 64 keys (%[[KEY2:.*]]) {
 // CHECK-NEXT: sparsec.copy %[[V1]][%batch, %key_head, %[[KEY2]], %c0_i32] to %value_ring[%[[PREVIOUS]]] {index = 0 : i64}
 // CHECK-NEXT: }
 // CHECK-NEXT: }
@@ -280,9 +277,8 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[SLOT]]]
 // CHECK-NEXT: %[[NEXT_SCORES:.*]] = sparsec.product %[[A1]][%{{.*}}], %[[B1]][%[[NEXT]]] {depth = 128 : i64}
 // CHECK-NEXT: %[[NEXT_OUTPUT:.*]] = sparsec.product %[[P]], %[[C1]][%[[SLOT]]], %[[RESCALED]] {depth = 64 : i64}
-// CHECK-NEXT: %[[S:.*]] = sparsec.next_step %steps[%[[STEP]]]
-// CHECK-NEXT: %[[N4:.*]] = sparsec.read_step %steps[%[[S]]]
-// CHECK-NEXT: scf.yield %[[NEXT]], %[[SLOT]], %[[S]], %[[NEXT_SCORES]], %[[NEXT_OUTPUT]], %[[SUMMED]], %[[N1]], %[[N2]], %[[N3]], %[[N4]]
+// CHECK-NEXT: %[[S:.*]], %[[N4:.*]] = sparsec.next_step %steps[%[[STEP]]] : <3> -> i32
+// CHECK-NEXT: sparsec.yield %[[NEXT]], %[[SLOT]], %[[S]], %[[NEXT_SCORES]], %[[NEXT_OUTPUT]], %[[SUMMED]], %[[N1]], %[[N2]], %[[N3]], %[[N4]]
 // CHECK: sparsec.sum_rows
 // CHECK: sparsec.store_rows %{{.*}} to %[[O1]][%batch, %head, %{{.*}} : i32, i32, i32]
 sparsec.kernel @warps(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
@@ -300,7 +296,7 @@ sparsec.kernel @warps(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v
 // CHECK-NOT: sparsec.await_copies
 // CHECK: %[[QUERIES:.*]] = sparsec.load_fragment
 // CHECK-NEXT: sparsec.product %[[QUERIES]], %{{.*}} : !sparsec.fragment<16, 64, bf16>
-// CHECK: scf.while
+// CHECK: sparsec.loop
 // CHECK: sparsec.barrier
 // CHECK-NOT: sparsec.row_maximum
 // CHECK-NOT: sparsec.rescale
@@ -367,7 +363,7 @@ sparsec.kernel @terms_of_queries(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x12
 // CHECK: sparsec.key_terms
 // CHECK: sparsec.exponentiate {{.*}} terms(%terms)
 // CHECK-LABEL: sparsec.program @terms_of_warps
-// CHECK: scf.while
+// CHECK: sparsec.loop
 // CHECK: %[[TERMS:.*]] = sparsec.key_terms
 // CHECK-NEXT: sparsec.await_copies
 // CHECK: sparsec.row_maximum {{.*}} terms(%[[TERMS]])

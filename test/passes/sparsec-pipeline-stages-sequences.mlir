@@ -8,7 +8,7 @@
 // CHECK: %batch, %head, %key_head, %query = sparsec.query_tile %{{.*}} {rows = 128 : i64}
 // CHECK-NEXT: %query_row, %queries, %key_row, %keys = sparsec.sequence %{{.*}}[%batch] key_lengths({{.*}}) page_table({{.*}})
 // CHECK: sparsec.tile_softmax at(%batch, %head, %query) row(%{{.*}}) sizes(%queries, %keys)
-// CHECK: } do {
+// CHECK: sparsec.loop {{.*}} while(%{{.*}} ne -1) {
 // CHECK: %[[VALUES:.*]] = sparsec.next %key_ring
 // CHECK-NEXT: %[[SHORT:.*]] = arith.cmpi slt, %[[COUNT:.*]], %c128_i32 : i32
 // CHECK-NEXT: scf.if %[[SHORT]] {
@@ -70,7 +70,7 @@ sparsec.kernel @packed(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %
 // CHECK: sparsec.key_steps at %query sizes(%queries, %keys)
 // CHECK-NOT: clear_rows
 // CHECK: %key, %partial = sparsec.key_block
-// CHECK-NEXT: sparsec.copy %{{.*}}[%batch, %key_head, %key, %{{.*}}] end(%keys) to %key_ring
+// CHECK: sparsec.copy %{{.*}}[%batch, %key_head, %key, %{{.*}}] end(%keys) to %key_ring
 sparsec.kernel @lengths(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: tensor<?x?x?x64xbf16>, %n: tensor<?xi32>)
     -> (o: tensor<?x?x?x64xbf16>)
     attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 128, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 8, consumers_n = 1>} {
