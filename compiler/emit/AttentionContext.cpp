@@ -161,7 +161,7 @@ KeyBlocks AttentionContext::reachableBlocks(const QueryTile &tile) {
     begin = maximum(b, zero, b.sub(firstPosition, windowLeft));
   if (windowRight >= 0)
     end = b.minimum(end, b.add(b.add(lastQuery, queryOffset(tile)), windowRight + 1));
-  // A tile of packed queries may lie behind its sequence.
+  // A tile of packed queries may be behind its sequence.
   if (tile.queries)
     end = b.select(b.less(tile.first, tile.queries), end, zero);
   Value endBlock = b.divide(b.add(maximum(b, end, zero), keyBlock - 1), keyBlock);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// The context that the roles of an attention program share: its arguments, where a tile of queries lies, and which key
+// The context that the roles of an attention program share: its arguments, where a tile of queries is, and which key
 // blocks it sees.
 
 #ifndef SPARSEC_EMIT_ATTENTION_CONTEXT_H
@@ -65,7 +65,7 @@ struct AttentionContext : ProgramContext {
   mlir::Value panels();
   /// Block rows of a pattern for `queries` of each head.
   mlir::Value queryBlocks(mlir::Value queries) { return b.divide(b.add(queries, queryBlock - 1), queryBlock); }
-  /// Where query 0 stands among the keys.
+  /// The position of query 0 among the keys.
   mlir::Value queryOffset(const QueryTile &tile) { return b.sub(keys(tile), queries(tile)); }
   mlir::Value size(int64_t argument, int64_t dimension) {
     return parameters.get(ParameterKind::size, argument, dimension);
@@ -75,7 +75,7 @@ struct AttentionContext : ProgramContext {
 
   /// A tile row is a head of a batch.
   QueryTile tile(mlir::Value tileRow, mlir::Value block);
-  /// The key blocks that causal and window leave to some query of the tile; none: begin >= end.
+  /// The key blocks that causal and window allow for some query of the tile. There is none if begin >= end.
   KeyBlocks reachableBlocks(const QueryTile &tile);
   /// The lists of key blocks in the program's pattern. Its block rows are those of packed queries, or of Q.
   KeyLists keyLists(const QueryTile &tile, bool isPacked);

@@ -91,7 +91,7 @@ void RowStore::storeVectors(Value row, Type element, Scaled scaled) {
 }
 
 /// The four threads of a row hold pair t of each of four groups. Afterwards thread t holds all pairs of group t, which
-/// lie side by side in memory: two rounds of exchanges, with the neighbour and with the one after it.
+/// are neighbours in memory. It takes two rounds of exchanges, with the neighbour and with the one after it.
 Values RowStore::transposed(Values values) {
   for (int64_t distance : {1, 2}) {
     Value isHigh = b.compare(arith::CmpIPredicate::ne, b.bitAnd(context.thread, distance), b.i32(0));

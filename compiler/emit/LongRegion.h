@@ -26,7 +26,7 @@ using ChangeValue = llvm::function_ref<mlir::Value(mlir::Value index, mlir::Valu
 inline constexpr llvm::StringRef callsMathAttribute = "sparsec.calls_math";
 
 /// Changes f32 values by a long region, which `change` applies to one of them, in a loop. Registers have no index, so
-/// that the values lie in local memory meanwhile.
+/// that the values are in local memory meanwhile.
 KernelBuilder::Values changeInLoop(ProgramContext &context, mlir::Region &region, mlir::ValueRange values,
                                    ChangeValue change);
 

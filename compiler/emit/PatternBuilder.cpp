@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // One CTA writes the two lists (padded, in ascending order) of one block of queries. Its warps take a key block each
-// and evaluate the mask region for all pairs that causal and window leave, one key per lane; then every warp knows from
+// and evaluate the mask region for all pairs that causal and window allow, one key per lane; then every warp knows from
 // the states of the blocks before its own where its block goes. Nothing depends on the order in which CTAs or warps
 // run.
 
@@ -132,7 +132,7 @@ void sparsec::emitPatternBuilder(ProgramOp program) {
       program,
       {AuxiliaryKind::pattern_builder, "_pattern", builderWarps, /*listsPerCta=*/1, /*sharedMemory=*/4 * builderWarps},
       [](AttentionContext &context) {
-        // Positions differ from sequence to sequence: the lists have what the mask alone leaves.
+        // Positions differ from sequence to sequence: the lists have what the mask alone allows.
         if (context.hasSequences)
           context.windowLeft = context.windowRight = -1;
         PatternBuilderEmitter(context).emit();

@@ -230,7 +230,7 @@ KernelBuilder::Values sparsec::emitTileRows(ProgramContext &context, ValueRange 
   });
 }
 
-/// The tiles of a range, with their panels counted from `firstPanel` on, up to the first that lies beyond the result.
+/// The tiles of a range, with their panels counted from `firstPanel` on, up to the first that is beyond the result.
 static KernelBuilder::Values emitRound(ProgramContext &context, const TileRange &range, Value firstPanel,
                                        ValueRange carried, TileRowBody body) {
   KernelBuilder &b = context.b;
@@ -275,7 +275,8 @@ KernelBuilder::Values sparsec::emitRounds(ProgramContext &context, ValueRange ca
 }
 
 /// The tiles of one of the tiles side by side in a CTA. Neighbours in the order of workers are on different SMs: where
-/// tiles are few, each has an SM to itself. A role of one thread has few registers: it asks anew for every tile.
+/// tiles are few, each has an SM to itself. A role of one thread has few registers: it computes the range anew for
+/// every tile.
 static TileRange rangeOfTile(ProgramContext &context, Value tileOfCta) {
   KernelBuilder &b = context.b;
   Value grid = ptx::opaque(b, ptx::gridSize(b)), block = ptx::opaque(b, ptx::blockIndex(b));

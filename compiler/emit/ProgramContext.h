@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The context that all emitters share: the parameters of the machine kernel, the walk over its tiles, and how
-// accumulators lie in registers.
+// accumulators are in registers.
 
 #ifndef SPARSEC_EMIT_PROGRAM_CONTEXT_H
 #define SPARSEC_EMIT_PROGRAM_CONTEXT_H
@@ -31,7 +31,7 @@ private:
   llvm::SmallVector<WorkspaceAttr> workspaces;
 };
 
-/// The external array that stands for dynamic shared memory.
+/// The external array that represents dynamic shared memory.
 inline constexpr llvm::StringRef sharedMemorySymbol = "dynamic_shared_memory";
 
 /// Threads of a CTA whose warps all have the same role: one warp for each consumer.
@@ -75,7 +75,7 @@ struct SpmmContext : ProgramContext {
   mlir::Value depth() { return parameters.get(ParameterKind::size, matrixArgument, matrix.getStoredColumnDimension()); }
 };
 
-/// Where a tile lies. All i32.
+/// Where a tile is. All i32.
 struct TilePosition {
   mlir::Value blockRow;   // index of the block row
   mlir::Value rowInBlock; // first row of the tile inside the block row
@@ -110,8 +110,8 @@ KernelBuilder::Values emitRounds(ProgramContext &context, mlir::ValueRange carri
 KernelBuilder::Values emitTilesByCounter(ProgramContext &context, mlir::Value tileOfCta, mlir::ValueRange carried,
                                          TileRowBody body);
 /// The accumulators of one warp: 16-row slabs x groups of 8 columns x 4 values, in the register layout that mma.sync
-/// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 lie in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values
-/// 2, 3 eight rows below. Slabs are `slabRows` apart: those of a warpgroup's warps lie between them.
+/// m16n8 and wgmma share (PTX ISA 9.7.14.5.8): values 0, 1 are in row lane / 4, columns 2 * (lane % 4) + {0, 1}, values
+/// 2, 3 eight rows below. Slabs are `slabRows` apart: those of a warpgroup's warps are between them.
 struct AccumulatorFragment {
   int64_t slabs, groups, slabRows;
   KernelBuilder::Values values;

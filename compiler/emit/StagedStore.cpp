@@ -14,11 +14,11 @@ namespace {
 
 constexpr int64_t warpRows = 16, warpgroupThreads = 128;
 
-/// The results of a group leave in chunks of `columns` columns of the accumulators, and 64 rows of a warpgroup or 16 of
-/// a warp. A chunk lies in a staging buffer as its tensor store wants it: these rows with `columns` elements, or where
-/// rows of the accumulators are contiguous in the result `columns` rows with as many elements as the chunk has rows, in
-/// the swizzle of its row length. Of the values of blocks, a chunk is a part of one block, whose rows end where those
-/// of the block do.
+/// The results of a group are stored in chunks of `columns` columns of the accumulators, and 64 rows of a warpgroup or
+/// 16 of a warp. A chunk is in a staging buffer as its tensor store needs it: these rows with `columns` elements, or
+/// where rows of the accumulators are contiguous in the result `columns` rows with as many elements as the chunk has
+/// rows, in the swizzle of its row length. Of the values of blocks, a chunk is a part of one block, whose rows end
+/// where those of the block do.
 class StagedStore {
 public:
   StagedStore(SpmmContext &context, StoreOp store, const TilePosition &position, AccumulatorFragment &fragment,

@@ -246,8 +246,8 @@ Value ExtraOperand::pointer(Value index) {
 /// and loads that keep their order with the stores do not pile up in registers.
 Value ExtraOperand::load(Value index) { return context.b.load(elementType(), pointer(index)); }
 
-/// The registers that loads ahead of the arithmetic may take of those that accumulators leave, and how many groups
-/// they are ahead at most: enough to hide their latency.
+/// The registers that loads ahead of the arithmetic may take beside those of the accumulators, and how many groups
+/// they are ahead at most. That is enough to hide their latency.
 constexpr int64_t registersForLoads = 32, mostGroupsAhead = 8;
 
 /// Tensor copies of dense operands bring zeros beyond M and N. Stored blocks may hold anything there.

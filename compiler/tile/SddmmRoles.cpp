@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // The program of a sddmm by wgmma and tensor copies. The blocks of a tile are shared out evenly to the CTAs of the
-// cluster, which share the rows of A, and to the groups that lie side by side in a CTA; a share is never cut. For each
+// cluster, which share the rows of A, and to the groups that are side by side in a CTA; a share is never cut. For each
 // step of K
 //
 //   the producer copies the rows of A, and for every block of this CTA the rows of B of the block's columns;

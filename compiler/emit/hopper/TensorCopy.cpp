@@ -58,7 +58,7 @@ private:
 
 /// A box for each panel of the buffer and each part of the rows that a box can have. With multicast each CTA of the
 /// cluster loads its share of the rows of a box for all of them. Rows of one panel, as those of K-major operands are,
-/// and columns of whole panels of 64 rows, as those of MN-major operands are, both lie `panelBytes` apart: so does what
+/// and columns of whole panels of 64 rows, as those of MN-major operands are, both are `panelBytes` apart. So is what
 /// begins at `place`.
 void TensorCopy::copyTensor(ValueRange coordinates, Value place) {
   int64_t bufferRows = ring.bufferRows(buffer);

@@ -62,7 +62,7 @@ Values ScoreMask::hideInBlocks(const ScorePositions &positions, ValueRange score
       });
 }
 
-/// In terms of distances to the thread's first key of the block, so that the keys themselves are constants.
+/// Compares distances to the thread's first key of the block, so that the keys themselves are constants.
 Value ScoreMask::isInReach(const ScorePositions &positions, int64_t index) {
   Value query = positions.queryOf(index), firstKey = positions.blockOf(index).firstKey;
   Value key = b.i32(positions.keyDistance(index));
