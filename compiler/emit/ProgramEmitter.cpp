@@ -431,13 +431,13 @@ void ProgramEmitter::emitWait(WaitOp op) {
 }
 
 /// Thread q of the group tells CTA q of the cluster. Where threads read the slot, lane q of every warp does, after its
-/// whole warp.
+/// whole warp. A role of one thread has no others to wait for.
 void ProgramEmitter::emitRelease(ReleaseOp op) {
   auto ring = op.getRing().getDefiningOp<RingOp>();
   if (op.getGroups())
     return releaseForOthers(ring, op);
   bool areReading = areThreadsReading(ring);
-  if (areReading)
+  if (areReading && op->getParentOfType<RoleOp>().getUnit() != RoleUnit::thread)
     ptx::barrierWarp(b);
   int64_t cluster = releasingCtas(ring);
   Value releaser = areReading ? b.bitAnd(context.thread, threadsOfWarp - 1) : threadInGroup;

@@ -106,9 +106,9 @@ void AttentionConsumer::build() {
     TurnPassOp::create(b, i32(b, 0), IntegerAttr()); // the first turn
   }
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
-  loop(waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
-       {/*position=*/2, LoopTest::ne, endOfTiles},
-       [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
+  loopWhile(b, waitForTile(queries, keys).values(), {"query_slot", "key_slot", "tile_row", "panel"},
+            {/*position=*/2, LoopTest::ne, endOfTiles},
+            [&](ValueRange next) { return buildTile({next[0], next[1], next[2], next[3]}).values(); });
 }
 
 AttentionConsumer::NextTile AttentionConsumer::waitForTile(Value queries, Value keys) {
@@ -147,10 +147,11 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
 /// are there, so that the next tile's arrive while this one is finished.
 AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &tile, const FinishedTile &none,
                                                               ValueRange firstMessages) {
-  SmallVector<Value> last = loop(firstStep(tile, none, firstMessages).values(),
-                                 {"slot", "block", "second", "output", "probabilities", "rows", "count"},
-                                 {/*position=*/1, LoopTest::ne, endOfList},
-                                 [&](ValueRange progress) { return nextStep(tile, Progress::of(progress)).values(); });
+  SmallVector<Value> last = loopWhile(b, firstStep(tile, none, firstMessages).values(),
+                                      {"slot", "block", "second", "output", "probabilities", "rows", "count"},
+                                      {/*position=*/1, LoopTest::ne, endOfList}, [&](ValueRange progress) {
+                                        return nextStep(tile, Progress::of(progress)).values();
+                                      });
   releaseQueries(tile);
 
   Progress progress = Progress::of(last); // the messages are those of the last values

@@ -46,6 +46,9 @@ struct AttentionParts {
   /// `keys` rows of K or V follow one another in a sequence. This is how many of them follow one another in memory:
   /// those of a page.
   int64_t contiguousKeys(int64_t keys);
+  /// The producers that share the copies of a slot: one thread starts a copy in 50 clocks or more, and a slot may have
+  /// many pages. Each has a warp of the producers' warpgroup, which tiles side by side take for themselves.
+  int64_t producers();
   /// Writes the rows of a group, which begin at its query `row`: results, or those of a part.
   void makeStore(mlir::ImplicitLocOpBuilder &b, const SequenceTile &tile, mlir::Value row, mlir::Value output,
                  mlir::Value state);
@@ -73,7 +76,8 @@ struct AttentionParts {
 };
 
 // The bodies of the roles, at the insertion point.
-void buildAttentionProducer(mlir::ImplicitLocOpBuilder &b, AttentionParts &parts);
+/// Producer `number` of parts.producers().
+void buildAttentionProducer(mlir::ImplicitLocOpBuilder &b, AttentionParts &parts, int64_t number);
 void buildAttentionConsumer(mlir::ImplicitLocOpBuilder &b, AttentionParts &parts);
 
 } // namespace sparsec

@@ -2,6 +2,10 @@
 //
 // Keys of a step, then the values of the step before. The end of a list is a message: beside the last values, or beside
 // an empty slot where the list has no block.
+//
+// Where pages are small, several producers share the copies of a slot. The first one takes the tiles and posts every
+// slot with all its bytes. The others take the tile from the messages of the queries and walk the same list. A slot is
+// full when the last one's copies have arrived, so that none of them can fall a round behind.
 
 #include "AttentionParts.h"
 
@@ -15,11 +19,15 @@ namespace {
 
 class AttentionProducer {
 public:
-  AttentionProducer(ImplicitLocOpBuilder &b, AttentionParts &parts) : b(b), parts(parts) {}
+  AttentionProducer(ImplicitLocOpBuilder &b, AttentionParts &parts, int64_t number)
+      : b(b), parts(parts), number(number) {}
 
   void build();
 
 private:
+  bool isFirst() { return number == 0; }
+  void buildFirst();
+  void buildOther();
   void buildTile(ValueRange arguments);
   SmallVector<Value> sendTile(const SequenceTile &tile, ValueRange messages, Value queries, Value keys);
   Value walkKeys(SequenceTile tile, Value lists, Value cursor);
@@ -45,9 +53,12 @@ private:
 
   ImplicitLocOpBuilder &b;
   AttentionParts &parts;
+  int64_t number; // among the producers
 };
 
-void AttentionProducer::build() {
+void AttentionProducer::build() { isFirst() ? buildFirst() : buildOther(); }
+
+void AttentionProducer::buildFirst() {
   Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
   auto loop = TileLoopOp::create(b, ValueRange{queries, keys});
   loop.setCounter(true);
@@ -57,6 +68,23 @@ void AttentionProducer::build() {
     buildTile(loop.getBody().getArguments());
   }
   postMessages(parts.queryRing, {i32(b, endOfTiles), i32(b, 0)}, loop.getResult(0));
+}
+
+void AttentionProducer::buildOther() {
+  auto waitForTile = [&](Value queries, Value keys) -> SmallVector<Value> {
+    auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.queryRing, queries);
+    return {queries, keys, wait.getResult(0), wait.getResult(1)};
+  };
+  Value queries = CursorOp::create(b, parts.queryRing), keys = CursorOp::create(b, parts.keyRing);
+  loopWhile(b, waitForTile(queries, keys), {"query_slot", "key_slot", "tile_row", "panel"},
+            {/*position=*/2, LoopTest::ne, endOfTiles}, [&](ValueRange next) {
+              ReleaseOp::create(b, parts.queryRing, next[0]);
+              Value panel = next[3];
+              TilePartOp part = parts.makePart(b, panel);
+              SequenceTile tile = parts.makeTile(b, part, next[2], panel);
+              Value behindKeys = walkKeys(tile, parts.makeLists(b, tile.tile), next[1]);
+              return waitForTile(NextOp::create(b, parts.queryRing, next[0]), behindKeys);
+            });
 }
 
 void AttentionProducer::buildTile(ValueRange arguments) {
@@ -143,7 +171,7 @@ Value AttentionProducer::sendLast(const SequenceTile &tile, Value cursor, ValueR
 }
 
 /// Keys or values of a step. A step that is not full gets its first block twice. Pages are looked up before the slot is
-/// free, and all at once.
+/// free, and all at once. Each producer has every n-th of them.
 Value AttentionProducer::sendRows(Value source, const SequenceTile &tile, ValueRange blocks, ValueRange messages,
                                   Value cursor) {
   SmallVector<Part> all;
@@ -154,9 +182,10 @@ Value AttentionProducer::sendRows(Value source, const SequenceTile &tile, ValueR
   bool fillsSlot = columnsOf(source) == slotColumns();
   int64_t bytes = int64_t(parts.schedule.getTileN()) * columnsOf(source) * parts.element.getIntOrFloatBitWidth() / 8;
   AcquireOp::create(b, parts.keyRing, cursor);
-  PostOp::create(b, parts.keyRing, cursor, messages, fillsSlot ? Value() : i32(b, bytes), /*empty=*/false);
-  for (const Part &part : all)
-    copyPart(source, part, cursor);
+  if (isFirst())
+    PostOp::create(b, parts.keyRing, cursor, messages, fillsSlot ? Value() : i32(b, bytes), /*empty=*/false);
+  for (size_t index = number; index < all.size(); index += parts.producers())
+    copyPart(source, all[index], cursor);
   return next(cursor);
 }
 
@@ -178,8 +207,10 @@ void AttentionProducer::copyPart(Value source, const Part &part, Value cursor) {
     copy.setRows(ArrayRef<int64_t>{part.firstRow, part.rows});
 }
 
-/// A slot with messages alone.
+/// A slot with messages alone, which only the first producer comes to.
 void AttentionProducer::postMessages(Value ring, ValueRange messages, Value cursor) {
+  if (!isFirst())
+    return;
   AcquireOp::create(b, ring, cursor);
   PostOp::create(b, ring, cursor, messages, /*empty=*/true);
 }
@@ -196,6 +227,6 @@ Value AttentionProducer::choose(Value condition, function_ref<Value()> then, fun
 
 } // namespace
 
-void sparsec::buildAttentionProducer(ImplicitLocOpBuilder &b, AttentionParts &parts) {
-  AttentionProducer(b, parts).build();
+void sparsec::buildAttentionProducer(ImplicitLocOpBuilder &b, AttentionParts &parts, int64_t number) {
+  AttentionProducer(b, parts, number).build();
 }

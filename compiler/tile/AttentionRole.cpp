@@ -66,15 +66,3 @@ Value AttentionRole::fragmentOf(Value probabilities) {
 Value AttentionRole::biasOf(const Step &step) {
   return form.bias ? ScoreBiasOp::create(b, scoreType(), softmax, step.keys, step.partial) : Value();
 }
-
-AttentionRole::Values AttentionRole::loop(ValueRange inits, ArrayRef<StringRef> names, Condition condition,
-                                          function_ref<Values(ValueRange)> body) {
-  auto loop = LoopOp::create(b, inits.getTypes(), inits, condition.position, condition.test, condition.number);
-  OpBuilder::InsertionGuard guard(b);
-  SmallVector<Location> locations(inits.size(), b.getLoc());
-  Block *block = b.createBlock(&loop.getBody(), {}, inits.getTypes(), locations);
-  for (BlockArgument argument : block->getArguments())
-    named(argument, names[std::min<size_t>(argument.getArgNumber(), names.size() - 1)]);
-  YieldOp::create(b, body(block->getArguments()));
-  return Values(loop.getResults());
-}

@@ -39,15 +39,6 @@ protected:
   mlir::Value fragmentOf(mlir::Value probabilities);
   /// The sums that the scores of a step start from: a linear bias, or null.
   mlir::Value biasOf(const Step &step);
-  /// A loop goes on while the carried value at a position compares like this with a number.
-  struct Condition {
-    int64_t position;
-    LoopTest test;
-    int64_t number;
-  };
-  /// A loop whose last name is that of all further values.
-  Values loop(mlir::ValueRange inits, mlir::ArrayRef<mlir::StringRef> names, Condition condition,
-              mlir::function_ref<Values(mlir::ValueRange)> body);
 
   mlir::Type outputType() { return AccumulatorType::get(context, rowsOfGroup, parts.valueDimension); }
   mlir::Type scoreType() { return AccumulatorType::get(context, rowsOfGroup, schedule.getTileN()); }

@@ -6,8 +6,8 @@
 //   K0 | K1 V0 | K2 V1 | ... | V(n-1)
 //
 // so that the scores of step j + 1 are on their way while the values of step j are multiplied. A step is one block of
-// keys of the pattern, two where they are small, or a part of one where heads are wide. Only the producer reads plan
-// and pattern. It tells the consumers by two messages beside every slot.
+// keys of the pattern, two where they are small, or a part of one where heads are wide. Only producers read plan and
+// pattern. The first one tells the consumers by two messages beside every slot.
 
 #include "AttentionRoles.h"
 
@@ -99,6 +99,14 @@ int64_t AttentionParts::contiguousKeys(int64_t keys) {
   return keyLoop.getPageTable() ? std::min(keys, cast<RankedTensorType>(key.getType()).getDimSize(2)) : keys;
 }
 
+int64_t AttentionParts::producers() {
+  constexpr int64_t leastParts = 2;
+  if (int64_t(schedule.getConcurrentTiles()) > 1)
+    return 1;
+  return std::clamp<int64_t>(int64_t(schedule.getTileN()) / contiguousKeys(keyBlock) / leastParts, 1,
+                             RoleOp::warpsOfWarpgroup);
+}
+
 void AttentionParts::makeStore(ImplicitLocOpBuilder &b, const SequenceTile &tile, Value row, Value output,
                                Value state) {
   SmallVector<Value> at = queryCoordinates(b, tile, row);
@@ -127,7 +135,8 @@ void sparsec::splitAttentionRoles(ProgramOp program) {
   parts.valueRing = parts.keyRing;
   makeRole(b, "consumer", RoleUnit::warpgroup, schedule.getConsumersM(), schedule.getConsumerRegisters(),
            [&] { buildAttentionConsumer(b, parts); });
-  makeRole(b, "producer", RoleUnit::thread, 1, schedule.getProducerRegisters(),
-           [&] { buildAttentionProducer(b, parts); });
+  for (int64_t number = 0; number < parts.producers(); ++number)
+    makeRole(b, number == 0 ? "producer" : "producer" + std::to_string(number), RoleUnit::thread, 1,
+             schedule.getProducerRegisters(), [&] { buildAttentionProducer(b, parts, number); });
   parts.tileLoop.erase();
 }

@@ -133,10 +133,10 @@ void AttentionWarps::buildTile(Value tileRow, Value panel) {
 
 /// The steps of a list that has some.
 AttentionWarps::FinishedTile AttentionWarps::buildSteps(const FinishedTile &none) {
-  Progress last =
-      Progress::of(loop(begin(none).values(), {"slot", "previous_slot", "step", "scores", "output", "rows", "upcoming"},
-                        {Progress::positionOfUpcoming, LoopTest::sge, 0},
-                        [&](ValueRange progress) { return nextStep(Progress::of(progress)).values(); }));
+  Progress last = Progress::of(
+      loopWhile(b, begin(none).values(), {"slot", "previous_slot", "step", "scores", "output", "rows", "upcoming"},
+                {Progress::positionOfUpcoming, LoopTest::sge, 0},
+                [&](ValueRange progress) { return nextStep(Progress::of(progress)).values(); }));
   return {last.output, SumRowsOp::create(b, stateType(), last.rows)};
 }
 

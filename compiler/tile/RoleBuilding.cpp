@@ -133,6 +133,18 @@ SmallVector<Value> sparsec::carryIf(ImplicitLocOpBuilder &b, Value condition, Va
   return SmallVector<Value>(branch.getResults());
 }
 
+SmallVector<Value> sparsec::loopWhile(ImplicitLocOpBuilder &b, ValueRange inits, ArrayRef<StringRef> names,
+                                      LoopCondition condition, function_ref<SmallVector<Value>(ValueRange)> body) {
+  auto loop = LoopOp::create(b, inits.getTypes(), inits, condition.position, condition.test, condition.number);
+  OpBuilder::InsertionGuard guard(b);
+  SmallVector<Location> locations(inits.size(), b.getLoc());
+  Block *block = b.createBlock(&loop.getBody(), {}, inits.getTypes(), locations);
+  for (BlockArgument argument : block->getArguments())
+    named(argument, names[std::min<size_t>(argument.getArgNumber(), names.size() - 1)]);
+  YieldOp::create(b, body(block->getArguments()));
+  return SmallVector<Value>(loop.getResults());
+}
+
 GroupPart sparsec::partOf(ImplicitLocOpBuilder &b, ScheduleAttr schedule, Value group, int64_t rows, int64_t columns) {
   auto part = GroupPartOp::create(b, group, rows, columns, schedule.getConsumersN());
   return {group, part.getRow(), int64_t(schedule.getConsumersN()) == 1 ? i32(b, 0) : Value(part.getColumn())};

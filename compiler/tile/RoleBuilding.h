@@ -56,6 +56,18 @@ llvm::SmallVector<mlir::Value> carryIf(mlir::ImplicitLocOpBuilder &b, mlir::Valu
                                        mlir::function_ref<llvm::SmallVector<mlir::Value>()> body);
 
 /// The rows of a tile that a warpgroup multiplies (PTX ISA, "wgmma.mma_async": m64).
+/// A loop goes on while the carried value at a position compares like this with a number.
+struct LoopCondition {
+  int64_t position;
+  LoopTest test;
+  int64_t number;
+};
+/// A loop that carries `inits` while the condition holds. The last name is that of all further values. Gives the values
+/// behind the loop.
+llvm::SmallVector<mlir::Value> loopWhile(mlir::ImplicitLocOpBuilder &b, mlir::ValueRange inits,
+                                         mlir::ArrayRef<mlir::StringRef> names, LoopCondition condition,
+                                         mlir::function_ref<llvm::SmallVector<mlir::Value>(mlir::ValueRange)> body);
+
 inline constexpr int64_t rowsOfWarpgroup = 64;
 
 /// A group of the role that multiplies, and the first row and column of its part of the tile.

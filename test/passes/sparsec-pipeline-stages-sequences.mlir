@@ -37,6 +37,73 @@ sparsec.kernel @paged(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 
+// A slot has eight pages of 16 rows, whose copies four producers share. The first one takes the tiles and posts the
+// slots. The others follow the messages of the queries, look up their own pages alone, and post nothing.
+// CHECK-LABEL: sparsec.program @small_pages attributes
+// CHECK: sparsec.role "producer" thread(1)
+// CHECK: sparsec.tile_loop
+// CHECK: sparsec.walk_keys
+// CHECK: %[[FOURTH:.*]] = arith.addi %key, %c64_i32
+// CHECK-NEXT: sparsec.find_page %{{.*}}[%batch, %[[FOURTH]]]
+// CHECK-NEXT: sparsec.acquire %key_ring
+// CHECK-NEXT: sparsec.post %key_ring
+// CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 0, 16>}
+// CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 64, 16>}
+// CHECK-NEXT: sparsec.next
+// CHECK: sparsec.role "producer1" thread(1)
+// CHECK-NOT: sparsec.tile_loop
+// CHECK-NOT: sparsec.post
+// CHECK: sparsec.wait %query_ring[%{{.*}}] : {{.*}} -> i32, i32
+// CHECK: scf.while
+// CHECK: arith.cmpi ne, %{{.*}}, %c-1_i32
+// CHECK: sparsec.release %query_ring
+// CHECK: sparsec.walk_keys
+// CHECK: sparsec.acquire %key_ring
+// CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 16, 16>}
+// CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 80, 16>}
+// CHECK-NEXT: sparsec.next
+// CHECK: sparsec.role "producer2" thread(1)
+// CHECK: sparsec.role "producer3" thread(1)
+// CHECK: rows = array<i64: 48, 16>
+// CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 112, 16>}
+// CHECK-LABEL: sparsec.program @small_pages_parts attributes
+// CHECK: sparsec.role "producer3" thread(1)
+sparsec.kernel @small_pages(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x16x128xbf16>, %v: tensor<?x?x16x128xbf16>, %n: tensor<?xi32>,
+                            %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?xi32>, tensor<?x?xi32>)
+      -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// Pages of 32 rows have two producers, and tiles side by side one each.
+// CHECK-LABEL: sparsec.program @pages_of_32 attributes
+// CHECK: sparsec.role "producer1" thread(1)
+// CHECK-NOT: sparsec.role
+// CHECK-LABEL: sparsec.program @pages_of_32_parts attributes
+sparsec.kernel @pages_of_32(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x32x128xbf16>, %v: tensor<?x?x32x128xbf16>, %n: tensor<?xi32>,
+                            %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x32x128xbf16>, tensor<?x?x32x128xbf16>, tensor<?xi32>, tensor<?x?xi32>)
+      -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// CHECK-LABEL: sparsec.program @tiles_side_by_side attributes
+// CHECK: sparsec.role "producer" thread(1)
+// CHECK-NOT: sparsec.role
+// CHECK-LABEL: sparsec.program @tiles_side_by_side_parts attributes
+sparsec.kernel @tiles_side_by_side(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x16x128xbf16>, %v: tensor<?x?x16x128xbf16>, %n: tensor<?xi32>,
+                            %t: tensor<?x?xi32>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 128, stages = 5, consumers_m = 1, consumers_n = 1, producer_registers = 40, consumer_registers = 232, concurrent_tiles = 2>} {
+  %o = sparsec.attention %q, %k, %v key_lengths(%n) page_table(%t)
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?x?x16x128xbf16>, tensor<?xi32>, tensor<?x?xi32>)
+      -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
 // Packed queries and keys. The producer leaves out panels that are behind their sequence; the messages of the others
 // say which tile they are, so that the consumers need not search.
 // CHECK-LABEL: sparsec.program @packed attributes
