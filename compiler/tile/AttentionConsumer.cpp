@@ -50,8 +50,11 @@ private:
 
   NextTile waitForTile(Value queries, Value keys);
   NextTile buildTile(const NextTile &next);
+  FinishedTile buildStepsOfGroup(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile buildSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
+  FinishedTile passSteps(const NextTile &tile, const FinishedTile &none, ValueRange firstMessages);
   FinishedTile skipSteps(const NextTile &tile, const FinishedTile &none);
+  FinishedTile choose(Value condition, function_ref<FinishedTile()> then, function_ref<FinishedTile()> otherwise);
   Progress firstStep(const NextTile &tile, const FinishedTile &none, ValueRange messages);
   Progress nextStep(const NextTile &tile, const Progress &progress);
   Progress waitForStep(Progress progress, Value cursor);
@@ -62,6 +65,8 @@ private:
   Step stepOf(ValueRange messages) { return AttentionRole::stepOf(blocksOf(messages), parts.keyBlock); }
   Value makeTerms(ValueRange messages) { return AttentionRole::makeTerms(blocksOf(messages), parts.keyBlock); }
   ValueRange blocksOf(ValueRange messages) { return messages.take_front(parts.blocksPerStep); }
+  /// Whether all queries of a group may be behind their sequence, while another group has some of it.
+  bool mayHaveNoQueries() { return parts.hasPackedQueries() && schedule.getConsumersM() > 1; }
   void beginProducts();
   void endProducts();
   void release(Value ring, Value cursor) { ReleaseOp::create(b, ring, cursor, /*condition=*/Value()); }
@@ -128,19 +133,37 @@ AttentionConsumer::NextTile AttentionConsumer::buildTile(const NextTile &next) {
   auto wait = WaitOp::create(b, TypeRange{b.getI32Type(), b.getI32Type()}, parts.keyRing, next.keys);
   softmax = makeSoftmax(sequenceTile);
   FinishedTile none = {next.keys, ZeroOp::create(b, outputType()), SoftmaxBeginOp::create(b, stateType(), softmax)};
-  auto branch = scf::IfOp::create(b, ValueRange(none.values()).getTypes(), isNot(wait.getResult(0), endOfList),
-                                  /*withElseRegion=*/true);
-  {
-    OpBuilder::InsertionGuard guard(b);
-    b.setInsertionPointToStart(branch.thenBlock());
-    scf::YieldOp::create(b, buildSteps(next, none, wait.getResults()).values());
-    b.setInsertionPointToStart(branch.elseBlock());
-    scf::YieldOp::create(b, skipSteps(next, none).values());
-  }
+  FinishedTile finished = choose(
+      isNot(wait.getResult(0), endOfList), [&] { return buildStepsOfGroup(next, none, wait.getResults()); },
+      [&] { return skipSteps(next, none); });
   Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
-  parts.makeStore(b, sequenceTile, query, branch.getResult(1), branch.getResult(2));
+  parts.makeStore(b, sequenceTile, query, finished.output, finished.rows);
   Value queries = NextOp::create(b, parts.queryRing, next.queries);
-  return waitForTile(queries, branch.getResult(0));
+  return waitForTile(queries, finished.keys);
+}
+
+AttentionConsumer::FinishedTile AttentionConsumer::choose(Value condition, function_ref<FinishedTile()> then,
+                                                          function_ref<FinishedTile()> otherwise) {
+  auto branch = scf::IfOp::create(b, TypeRange{CursorType::get(context), outputType(), stateType()}, condition,
+                                  /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, then().values());
+  b.setInsertionPointToStart(branch.elseBlock());
+  scf::YieldOp::create(b, otherwise().values());
+  return {branch.getResult(0), branch.getResult(1), branch.getResult(2)};
+}
+
+/// The steps of a list that has blocks, for a group that may have no queries.
+AttentionConsumer::FinishedTile AttentionConsumer::buildStepsOfGroup(const NextTile &tile, const FinishedTile &none,
+                                                                     ValueRange firstMessages) {
+  if (!mayHaveNoQueries())
+    return buildSteps(tile, none, firstMessages);
+  Value query = add(b, sequenceTile.tile.getFirst(), groupRow);
+  Value hasQueries = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, query, sequenceTile.sequence.getQueries());
+  return choose(
+      hasQueries, [&] { return buildSteps(tile, none, firstMessages); },
+      [&] { return passSteps(tile, none, firstMessages); });
 }
 
 /// The steps of a list that has blocks; the slot of the first keys is full. The queries are free when the last scores
@@ -160,6 +183,42 @@ AttentionConsumer::FinishedTile AttentionConsumer::buildSteps(const NextTile &ti
   release(parts.keyRing, progress.keys);
   Value keys = advance(progress.keys);
   return {keys, output, SumRowsOp::create(b, stateType(), progress.rows)};
+}
+
+/// A group without queries computes nothing, which leaves the SM to the other one. It comes to every slot, because a
+/// slot is free when all groups have released it, and to the barriers that the groups share.
+AttentionConsumer::FinishedTile AttentionConsumer::passSteps(const NextTile &tile, const FinishedTile &none,
+                                                             ValueRange firstMessages) {
+  releaseQueries(tile);
+  // The step after the one of `messages`, whose last slot is `cursor`.
+  auto nextStep = [&](Value cursor, ValueRange messages) -> SmallVector<Value> {
+    Progress next = waitForStep({}, cursor);
+    SmallVector<Value> carried{next.keys, next.block, next.second};
+    llvm::append_range(carried, countsOf(stepOf(messages)));
+    return carried;
+  };
+  auto progressOf = [](ValueRange carried) {
+    Progress progress;
+    progress.keys = carried[0];
+    progress.counts = Values(carried.drop_front(3));
+    return progress;
+  };
+  release(parts.keyRing, tile.keys);
+  SmallVector<Value> last = loopWhile(b, nextStep(tile.keys, firstMessages), {"slot", "block", "second", "count"},
+                                      {/*position=*/1, LoopTest::ne, endOfList}, [&](ValueRange carried) {
+                                        Value keys = carried[0], values = advance(keys);
+                                        clearValues(progressOf(carried), values);
+                                        beginProducts();
+                                        endProducts();
+                                        release(parts.keyRing, keys);
+                                        WaitOp::create(b, TypeRange(), parts.keyRing, values);
+                                        release(parts.keyRing, values);
+                                        return nextStep(values, carried.slice(1, 2));
+                                      });
+  Progress progress = progressOf(last);
+  clearValues(progress, progress.keys);
+  release(parts.keyRing, progress.keys);
+  return {advance(progress.keys), none.output, none.rows};
 }
 
 /// A list without blocks has one slot, which says so.

@@ -110,6 +110,26 @@ sparsec.kernel @tiles_side_by_side(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x16
 // CHECK: sparsec.role "consumer"
 // CHECK-NOT: packed_tile
 // CHECK: sparsec.query_tile %{{.*}} {forward, rows = 128 : i64}
+// A group whose queries are all behind the sequence computes nothing. It waits for each slot, takes part in the barrier
+// of values that are cleared, and releases the slot.
+// CHECK: %[[GROUP:.*]] = arith.addi %query, %{{.*}}
+// CHECK-NEXT: %[[HAS:.*]] = arith.cmpi slt, %[[GROUP]], %queries
+// CHECK-NEXT: scf.if %[[HAS]]
+// CHECK: sparsec.sum_rows
+// CHECK: } else {
+// CHECK-NEXT: sparsec.release %query_ring
+// CHECK-NEXT: sparsec.release %key_ring[%[[FIRST:.*]]]
+// CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[FIRST]]]
+// CHECK-NEXT: sparsec.wait %key_ring[%[[NEXT]]] : {{.*}} -> i32, i32
+// CHECK-NOT: sparsec.product
+// CHECK: } do {
+// CHECK: %[[VALUES:.*]] = sparsec.next %key_ring[%[[KEYS:.*]]]
+// CHECK: sparsec.clear_rows %key_ring[%[[VALUES]]]
+// CHECK: sparsec.release %key_ring[%[[KEYS]]]
+// CHECK-NEXT: sparsec.wait %key_ring[%[[VALUES]]]
+// CHECK-NEXT: sparsec.release %key_ring[%[[VALUES]]]
+// CHECK: sparsec.clear_rows
+// CHECK: } else {
 // CHECK: %[[END:.*]] = arith.addi %query_row, %queries
 // CHECK: sparsec.store_rows %{{.*}} to %{{.*}}[%c0_i32, %head, %{{.*}} : i32, i32, i32] end(%[[END]])
 // CHECK: sparsec.role "producer"
@@ -129,6 +149,32 @@ sparsec.kernel @packed(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %
   %o = sparsec.attention %q, %k, %v pattern(%p) query_starts(%qs) key_starts(%ks)
     : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, !sparsec.pattern<128x128>, tensor<?xi32>,
        tensor<?xi32>) -> tensor<?x?x?x128xbf16>
+  sparsec.return %o : tensor<?x?x?x128xbf16>
+}
+
+// The groups of a tile take turns. One without queries passes its turn on.
+// CHECK-LABEL: sparsec.program @packed_turns attributes
+// CHECK: sparsec.sum_rows
+// CHECK: } else {
+// CHECK-NOT: sparsec.product
+// CHECK: sparsec.turn_wait %[[GROUP:.*]] {
+// CHECK-NEXT: %[[OTHER:.*]] = arith.subi %{{.*}}, %[[GROUP]]
+// CHECK-NEXT: sparsec.turn_pass %[[OTHER]] {
+// CHECK-NOT: sparsec.product
+// CHECK: sparsec.role "producer"
+sparsec.kernel @packed_turns(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %v: tensor<?x?x?x128xbf16>,
+                             %qs: tensor<?xi32>, %ks: tensor<?xi32>) -> (o: tensor<?x?x?x128xbf16>)
+    attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232>} {
+  %o = sparsec.attention %q, %k, %v query_starts(%qs) key_starts(%ks) score (%s: f32, %b: i32, %h: i32, %i: i32, %j: i32) {
+    %scale = arith.constant 0.05 : f32
+    %cap = arith.constant 20.0 : f32
+    %x = arith.mulf %s, %scale : f32
+    %t = math.tanh %x : f32
+    %r = arith.mulf %t, %cap : f32
+    sparsec.yield %r : f32
+  }
+    : (tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>, tensor<?xi32>, tensor<?xi32>)
+      -> tensor<?x?x?x128xbf16>
   sparsec.return %o : tensor<?x?x?x128xbf16>
 }
 

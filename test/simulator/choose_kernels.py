@@ -61,6 +61,8 @@ KERNELS = {
         Sequence("bf16", "64", None, None, "lengths", "all", "no", "bf16", "lse", "none"),
         Sequence("f16", "64", 128, 64, "packed", "causal", "sink", "f32", "lse", "thirds"),
         Sequence("bf16", "128", None, None, "page16", "causal", "no", "bf16", "o", "positions"),
+        # Two groups share a tile, and the second one may have no queries.
+        Sequence("bf16", "128", 128, 128, "packedlengths", "causal", "no", "bf16", "lse", "none"),
         # Products of two block-sparse matrices.
         Spgemm("bf16", "128x128x128", "mn", "same", "everything"),
         Spgemm("f16", "192x112x80", "values", "same", "residual"),
