@@ -12,6 +12,7 @@
 #include "mlir/Interfaces/FunctionImplementation.h"
 #include "llvm/ADT/StringExtras.h"
 #include "llvm/ADT/StringSet.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -76,12 +77,11 @@ static void printExtras(OpAsmPrinter &printer, OperandRange extras, ArrayAttr br
     printer << ", " << extra << " " << stringifyBroadcast(cast<BroadcastAttr>(attribute).getValue());
 }
 
-/// %x, %bias per_row, %residual full x_layout(nk) y_layout(nm) accumulation(fast)
-static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedOperand &dense,
-                                   SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras, ArrayAttr &broadcast,
-                                   DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout,
+/// , %bias per_row, %residual full x_layout(nk) y_layout(nm) accumulation(fast)
+static ParseResult parseSpmmInputs(OpAsmParser &parser, SmallVectorImpl<OpAsmParser::UnresolvedOperand> &extras,
+                                   ArrayAttr &broadcast, DenseLayoutAttr &xLayout, ResultLayoutAttr &yLayout,
                                    AccumulationAttr &accumulation) {
-  return failure(parser.parseOperand(dense) || parseExtras(parser, extras, broadcast) ||
+  return failure(parseExtras(parser, extras, broadcast) ||
                  parseOptionalChoice(parser, "x_layout", xLayout, DenseLayout::kn, "kn or nk",
                                      [](StringRef s) { return symbolizeDenseLayout(s); }) ||
                  parseOptionalChoice(parser, "y_layout", yLayout, ResultLayout::mn, "mn or nm",
@@ -90,9 +90,8 @@ static ParseResult parseSpmmInputs(OpAsmParser &parser, OpAsmParser::UnresolvedO
                                      [](StringRef s) { return symbolizeAccumulation(s); }));
 }
 
-static void printSpmmInputs(OpAsmPrinter &printer, Operation *, Value dense, OperandRange extras, ArrayAttr broadcast,
+static void printSpmmInputs(OpAsmPrinter &printer, Operation *, OperandRange extras, ArrayAttr broadcast,
                             DenseLayoutAttr xLayout, ResultLayoutAttr yLayout, AccumulationAttr accumulation) {
-  printer << dense;
   printExtras(printer, extras, broadcast);
   if (xLayout.getValue() != DenseLayout::kn)
     printer << " x_layout(" << stringifyDenseLayout(xLayout.getValue()) << ")";
@@ -206,8 +205,8 @@ template <typename Op> static LogicalResult verifyExtra(Op op, unsigned index, c
 
 /// More would not leave an epilogue the registers that it needs on a GPU.
 static constexpr size_t maximalExtras = 16;
-// A full one takes two parameters of a machine kernel, its pointer and its stride; everything else takes at most 16.
-static_assert(2 * maximalExtras + 16 <= SPARSEC_MAX_PARAMETERS);
+// A full one takes two parameters of a machine kernel, its pointer and its stride; everything else takes at most 19.
+static_assert(2 * maximalExtras + 19 <= SPARSEC_MAX_PARAMETERS);
 
 template <typename Op> static LogicalResult verifyExtras(Op op, const ResultSizes &sizes) {
   // spmm_c14, sddmm_c14, spgemm_c14
@@ -245,6 +244,54 @@ template <typename Op> static LogicalResult verifyEpilogue(Op op) {
 // sparsec.spmm: verification
 //===----------------------------------------------------------------------===//
 
+/// `name` is that of an operand in the text of the op.
+static LogicalResult verifyHasPartialSums(SpmmOp op, StringRef name) {
+  BsrType matrix = op.getMatrix().getType();
+  if (matrix.hasF8() && op.getAccumulation() == Accumulation::two_level)
+    return success();
+  return op.emitOpError("expects ") << name
+                                    << " with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got "
+                                    << matrix.getElementType() << " and "
+                                    << stringifyAccumulation(op.getAccumulation());
+}
+
+static LogicalResult verifyScales(SpmmOp op) {
+  if (!op.getScales())
+    return success();
+  // spmm_c23
+  if (failed(verifyHasPartialSums(op, "scales")))
+    return failure();
+  auto scales = cast<RankedTensorType>(op.getScales().getType());
+  if (scales.getRank() != 1 || !scales.getElementType().isF32())
+    return op.emitOpError("expects scales to be a tensor of f32 of rank 1, one for each stored block, but got ")
+           << scales;
+  return success();
+}
+
+/// N and K are those of X, as far as the types of the op say.
+static LogicalResult verifyXScale(SpmmOp op, int64_t n, int64_t k) {
+  if (!op.getXScale())
+    return success();
+  // spmm_c24
+  if (failed(verifyHasPartialSums(op, "x_scale")))
+    return failure();
+  constexpr int64_t depth = SPARSEC_X_SCALE_DEPTH;
+  auto scale = cast<RankedTensorType>(op.getXScale().getType());
+  int64_t parts = ShapedType::isDynamic(k) ? k : llvm::divideCeil(k, depth);
+  bool agrees = scale.getRank() == 2 && scale.getElementType().isF32() && agree(scale.getDimSize(0), n) &&
+                agree(scale.getDimSize(1), parts);
+  if (!agrees)
+    return op.emitOpError("expects x_scale to be ")
+           << RankedTensorType::get({n, parts}, Float32Type::get(op.getContext())) << ", N x ceil(K / " << depth
+           << "), but got " << scale;
+  // spmm_c25
+  int64_t columns = op.getMatrix().getType().getBlockColumns();
+  if (depth % columns != 0 && columns % depth != 0)
+    return op.emitOpError("expects blocks whose columns divide ")
+           << depth << " or are a multiple of it where there is an x_scale, but got " << columns;
+  return success();
+}
+
 static LogicalResult verifyElementTypes(SpmmOp op) {
   Type element = op.getMatrix().getType().getElementType();
   Type denseElement = op.getDense().getType().getElementType();
@@ -258,14 +305,8 @@ static LogicalResult verifyElementTypes(SpmmOp op) {
   // spmm_c22
   if (!isF8 && op.getAccumulation() == Accumulation::fast)
     return op.emitOpError("expects accumulation(fast) with W of f8E4M3FN or f8E5M2 only, but got ") << element;
-  // spmm_c23
-  auto scales = op.getScales() ? cast<RankedTensorType>(op.getScales().getType()) : RankedTensorType();
-  if (scales && (!isF8 || op.getAccumulation() == Accumulation::fast))
-    return op.emitOpError("expects scales with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got ")
-           << element << " and " << stringifyAccumulation(op.getAccumulation());
-  if (scales && (scales.getRank() != 1 || !scales.getElementType().isF32()))
-    return op.emitOpError("expects scales to be a tensor of f32 of rank 1, one for each stored block, but got ")
-           << scales;
+  if (failed(verifyScales(op)))
+    return failure();
   // spmm_c3
   if (!resultElement.isBF16() && !resultElement.isF16() && !resultElement.isF32())
     return op.emitOpError("expects Y to be of bf16, f16 or f32, but got ") << resultElement;
@@ -297,6 +338,8 @@ static FailureOr<ResultSizes> verifySizes(SpmmOp op) {
   std::optional<int64_t> m = agree(matrixM, resultM);
   if (!m)
     return op.emitOpError("expects Y to have M = ") << matrixM << ", the rows of W, but got " << resultM;
+  if (failed(verifyXScale(op, *n, *k)))
+    return failure();
   return ResultSizes{*m, *n, yTransposed ? SmallVector<int64_t>{*n, *m} : SmallVector<int64_t>{*m, *n}};
 }
 

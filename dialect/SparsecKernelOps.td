@@ -130,6 +130,7 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
     |---|---|---|
     | W (`matrix`) | `!sparsec.bsr` of bf16, f16, f8E4M3FN or f8E5M2 | M x K; `transposed`: the caller passes W^T |
     | `scales` | tensor of f32, with fp8 alone | one for each stored block of W, in their order |
+    | `x_scale` | tensor of f32, with fp8 alone | N x ceil(K / 128) |
     | X (`dense`) | tensor of W's element type (`spmm_c1`) | `x_layout(kn)`, the default: K x N; `x_layout(nk)`: N x K |
     | extra operands | tensors of f32, f16, bf16; `f32` | `per_row`: M; `per_column`: N; `scalar`: none; `full`: as Y |
     | Y (`result`) | tensor of bf16, f16 or f32 | `y_layout(mn)`, the default: M x N; `y_layout(nm)`: N x M |
@@ -139,13 +140,14 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
     With fp8, `accumulation(two_level)`, the default, adds sums over at most 128 of K in f32. With `accumulation(fast)`
     the matrix instructions keep whole sums, but only about 14 bits of them. dialect/SPEC.md has the error bounds. With
     `scales` the elements of stored block b of W are multiplied by `scales[b]`, in f32, where the sums of a block are
-    added.
+    added. With `x_scale` element (k, n) of X is multiplied by `x_scale[n, k / 128]` there: a column of X has a factor
+    for each 128 of K.
 
     The region gets the f32 accumulator and one element of every extra operand, and yields one f32. It has only ops of
     `ElementwiseOps.def`, and uses no values from outside. The kernel evaluates it once for every element of Y, also in
     an empty block row, where the accumulator is zero.
 
-    Constraints: `spmm_c1` to `spmm_c23`.
+    Constraints: `spmm_c1` to `spmm_c25`.
 
     ```mlir
     %0 = sparsec.spmm %w, %x, %bias per_row x_layout(nk) y_layout(nm) epilogue (%acc: f32, %b: f32) {
@@ -155,7 +157,8 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
     ```
   }];
   let arguments = (ins
-    Sparsec_BsrType:$matrix, Optional<AnyRankedTensor>:$scales, AnyRankedTensor:$dense, Variadic<AnyType>:$extras,
+    Sparsec_BsrType:$matrix, Optional<AnyRankedTensor>:$scales, AnyRankedTensor:$dense,
+    Optional<AnyRankedTensor>:$x_scale, Variadic<AnyType>:$extras,
     DefaultValuedAttr<Sparsec_DenseLayoutAttr, "::sparsec::DenseLayout::kn">:$x_layout,
     DefaultValuedAttr<Sparsec_ResultLayoutAttr, "::sparsec::ResultLayout::mn">:$y_layout,
     DefaultValuedAttr<Sparsec_AccumulationAttr, "::sparsec::Accumulation::two_level">:$accumulation,
@@ -163,8 +166,8 @@ def Sparsec_SpmmOp : Sparsec_Op<"spmm", [
   let results = (outs AnyRankedTensor:$result);
   let regions = (region AnyRegion:$epilogue);
   let assemblyFormat = [{
-    $matrix (`scales` `(` $scales^ `)`)? `,`
-    custom<SpmmInputs>($dense, $extras, $broadcast, $x_layout, $y_layout, $accumulation) attr-dict
+    $matrix (`scales` `(` $scales^ `)`)? `,` $dense (`x_scale` `(` $x_scale^ `)`)? ``
+    custom<SpmmInputs>($extras, $broadcast, $x_layout, $y_layout, $accumulation) attr-dict
     (`epilogue` custom<ElementRegion>($epilogue)^)? `:` functional-type(operands, results)
   }];
   let hasRegionVerifier = 1;

@@ -59,6 +59,10 @@ void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 
 void BlockScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScale(), "scale"); }
 
+void BlockColumnOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getColumn(), "column"); }
+
+void ColumnScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScales(), "scales"); }
+
 void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFirst(), "first");
   setName(getEnd(), "end");
@@ -301,6 +305,16 @@ LogicalResult AwaitOp::verify() {
   return success();
 }
 
+LogicalResult ColumnScalesOp::verify() {
+  // column_scales_c1
+  if (cast<RankedTensorType>(getXScale().getType()).getRank() != 2)
+    return emitOpError("expects x_scale to have rank 2, but got ") << getXScale().getType();
+  // column_scales_c2
+  if (getType().getColumns() < 8 || getType().getColumns() % 8 != 0)
+    return emitOpError("expects a multiple of 8 columns, but got ") << getType().getColumns();
+  return success();
+}
+
 LogicalResult PromoteOp::verify() {
   AccumulatorType part = getPart().getType(), accumulator = getType();
   // promote_c1
@@ -310,6 +324,10 @@ LogicalResult PromoteOp::verify() {
   if (!fits)
     return emitOpError("expects a part with the rows of ")
            << accumulator << " and columns of it from a multiple of 8 on, but got " << part << " at column " << column;
+  // promote_c2
+  auto scales = getScale() ? dyn_cast<ColumnScalesType>(getScale().getType()) : ColumnScalesType();
+  if (scales && scales.getColumns() != part.getColumns())
+    return emitOpError("expects a scale for each column of ") << part << ", but got " << scales;
   return success();
 }
 

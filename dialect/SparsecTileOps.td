@@ -175,21 +175,22 @@ def Sparsec_LoadOp : Sparsec_Op<"load", [Pure]> {
   }];
 }
 
-def Sparsec_ChainOp : Sparsec_Op<"chain", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
+def Sparsec_ChainOp : Sparsec_Op<"chain", [
+    Pure, AttrSizedOperandSegments, AllTypesMatch<["accumulator", "result"]>]> {
   let summary = "accumulator + A X over the depth of one stage: a chain of matrix instructions.";
   let description = [{
     `a_transposed` says that the A buffer is K x M instead of M x K, and `x_transposed` that the X buffer is N x K
     instead of K x N. `depth` is the number of K elements that count, per chunk (the last chunk of a block may be
     shallower than the stage). With `two_level` the sum of a chunk starts at zero and is added to the accumulator in
-    f32, times the block's element of `scales`.
+    f32, times the block's element of `scales` and each column's element of `x_scale`.
   }];
   let arguments = (ins Sparsec_BufferType:$a, Sparsec_BufferType:$x, Sparsec_AccumulatorType:$accumulator,
-    Optional<AnyRankedTensor>:$scales, DenseI64ArrayAttr:$depth, UnitAttr:$a_transposed, UnitAttr:$x_transposed,
-    UnitAttr:$two_level);
+    Optional<AnyRankedTensor>:$scales, Optional<AnyRankedTensor>:$x_scale, DenseI64ArrayAttr:$depth,
+    UnitAttr:$a_transposed, UnitAttr:$x_transposed, UnitAttr:$two_level);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = [{
-    $a `,` $x `,` $accumulator (`scales` `(` $scales^ `:` type($scales) `)`)? attr-dict `:` type($a) `,` type($x) `,`
-    type($accumulator)
+    $a `,` $x `,` $accumulator (`scales` `(` $scales^ `:` type($scales) `)`)?
+    (`x_scale` `(` $x_scale^ `:` type($x_scale) `)`)? attr-dict `:` type($a) `,` type($x) `,` type($accumulator)
   }];
   let hasVerifier = 1;
 }
@@ -357,6 +358,36 @@ def Sparsec_BlockScaleOp : Sparsec_Op<"block_scale", [Pure, Sparsec_NamesResults
   let assemblyFormat = "$scales `[` $block `]` attr-dict `:` type($scales)";
 }
 
+def Sparsec_BlockColumnOp : Sparsec_Op<"block_column", [Pure, Sparsec_NamesResults]> {
+  let summary = "The block column of a stored block, by its position in the order of the block rows.";
+  let description = [{
+    ```mlir
+    %column = sparsec.block_column %w[%block] : <?x?xf8E4M3FN, block = 64x128>
+    ```
+  }];
+  let arguments = (ins Sparsec_BsrType:$matrix, I32:$position);
+  let results = (outs I32:$column);
+  let assemblyFormat = "$matrix `[` $position `]` attr-dict `:` type($matrix)";
+}
+
+def Sparsec_ColumnScalesOp : Sparsec_Op<"column_scales", [Pure, Sparsec_NamesResults]> {
+  let summary = "The scales of columns of X for one part of K, from an N x ceil(K / 128) tensor.";
+  let description = [{
+    The columns are those of X from `column` on, and `part` is a number of 128 of K. Columns beyond N have some scale,
+    which nothing stores. Every scale is multiplied by `scale`, that of a block.
+
+    ```mlir
+    %factors = sparsec.column_scales %x_scale[%first, %number] times %scale : tensor<?x?xf32> -> <128>
+    ```
+  }];
+  let arguments = (ins TensorOf<[F32]>:$x_scale, I32:$column, I32:$part, Optional<F32>:$scale);
+  let results = (outs Sparsec_ColumnScalesType:$scales);
+  let assemblyFormat = [{
+    $x_scale `[` $column `,` $part `]` (`times` $scale^)? attr-dict `:` type($x_scale) `->` type($scales)
+  }];
+  let hasVerifier = 1;
+}
+
 def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
   let summary = "The blocks of a block row: their first number, and the one after the last.";
   let description = [{
@@ -480,17 +511,18 @@ def Sparsec_PromoteOp : Sparsec_Op<"promote", [Pure, AllTypesMatch<["accumulator
   let summary = "Adds the sum of a product to columns of an accumulator, in f32.";
   let description = [{
     The matrix instructions keep few bits of fp8 sums. Short sums are therefore added by other instructions. The part
-    has all rows of the accumulator, and its columns are those from `column` on. It is multiplied by `scale`.
+    has all rows of the accumulator, and its columns are those from `column` on. It is multiplied by `scale`, or each
+    of its columns by the scale of that column.
 
     ```mlir
-    %next = sparsec.promote %part times %scale to %sum {column = 128 : i64} : <64, 128>, <64, 256>
+    %next = sparsec.promote %part times %scale : f32 to %sum {column = 128 : i64} : <64, 128>, <64, 256>
     ```
   }];
-  let arguments = (ins Sparsec_AccumulatorType:$part, Sparsec_AccumulatorType:$accumulator, Optional<F32>:$scale,
-    I64Attr:$column);
+  let arguments = (ins Sparsec_AccumulatorType:$part, Sparsec_AccumulatorType:$accumulator,
+    Optional<AnyTypeOf<[F32, Sparsec_ColumnScalesType]>>:$scale, I64Attr:$column);
   let results = (outs Sparsec_AccumulatorType:$result);
   let assemblyFormat = [{
-    $part (`times` $scale^)? `to` $accumulator attr-dict `:` type($part) `,` type($accumulator)
+    $part (`times` $scale^ `:` type($scale))? `to` $accumulator attr-dict `:` type($part) `,` type($accumulator)
   }];
   let hasVerifier = 1;
 }

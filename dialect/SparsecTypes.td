@@ -89,6 +89,19 @@ def Sparsec_AccumulatorType : Sparsec_Type<"Accumulator", "accumulator"> {
   let assemblyFormat = "`<` $rows `,` $columns `>`";
 }
 
+def Sparsec_ColumnScalesType : Sparsec_Type<"ColumnScales", "column_scales"> {
+  let summary = "A factor for each column of an accumulator, in the registers of a group's warps.";
+  let description = [{
+    Each warp holds all of them, spread over its threads.
+
+    ```mlir
+    !sparsec.column_scales<128>
+    ```
+  }];
+  let parameters = (ins "int64_t":$columns);
+  let assemblyFormat = "`<` $columns `>`";
+}
+
 def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
   let summary = "One operand tile of one stage in shared memory: `!sparsec.buffer<128, 64, bf16>`.";
   let description = [{

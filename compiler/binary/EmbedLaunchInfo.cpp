@@ -19,6 +19,9 @@ namespace sparsec {
 using namespace mlir;
 using namespace sparsec;
 
+// A step of the block loop has one scale of X for each column.
+static_assert(mostDepthOfPart == SPARSEC_X_SCALE_DEPTH);
+
 //===----------------------------------------------------------------------===//
 // Arguments
 //===----------------------------------------------------------------------===//
@@ -353,7 +356,7 @@ void VariantDescriber::describeGrid(StageRecord &stage, ScheduleAttr schedule, b
 /// Whether a machine kernel touches at most single elements of an operand.
 static bool goesByElement(sparsec_operation_kind_t kind, uint32_t slot) {
   if (kind == SPARSEC_OPERATION_SPMM)
-    return slot == SPARSEC_SPMM_SCALES;
+    return slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE;
   if (kind == SPARSEC_OPERATION_SDDMM)
     return slot == SPARSEC_SDDMM_PATTERN;
   if (kind == SPARSEC_OPERATION_SAMPLED_SPGEMM)

@@ -56,6 +56,8 @@ static std::vector<sparsec_operand_info_t> describeOperands(KernelOp kernel, Spm
   if (spmm.getScales())
     list.add(SPARSEC_SPMM_SCALES, spmm.getScales());
   list.add(SPARSEC_SPMM_DENSE, spmm.getDense(), static_cast<uint32_t>(spmm.getXLayout()));
+  if (spmm.getXScale())
+    list.add(SPARSEC_SPMM_X_SCALE, spmm.getXScale());
   for (auto [index, extra] : llvm::enumerate(spmm.getExtras())) {
     auto broadcast = static_cast<uint32_t>(spmm.getBroadcastOf(index));
     list.add(SPARSEC_SPMM_EXTRA, extra, broadcast == SPARSEC_BROADCAST_FULL ? yLayout : 0, broadcast);

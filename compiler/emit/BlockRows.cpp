@@ -8,6 +8,8 @@
 #include "StagedStore.h"
 #include "StoreTile.h"
 
+#include "sparsec/launch_info.h"
+
 #include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
@@ -24,6 +26,11 @@ bool BlockRows::emit(Operation &op) {
         Value first = values.one(op.getFirst()), end = values.one(op.getEnd());
         return program.setWalk(op, std::make_unique<BlockSteps>(context, op, first, end)), true;
       })
+      .Case([&](BlockColumnOp op) {
+        Value position = values.one(op.getPosition());
+        return values.set(op, BlockIndex(context, op.getMatrix()).column(position)), true;
+      })
+      .Case([&](ColumnScalesOp scales) { return emitColumnScales(scales), true; })
       .Case([&](StoreOp store) { return emitStore(store), true; })
       .Default(false);
 }
@@ -75,6 +82,35 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
     return next;
   });
   values.assign(walk.getResults(), ValueRange(results).drop_back(loadedCount));
+}
+
+/// Of every 32 columns a thread of a warp loads one. A thread has sums in two neighbours of every 8 columns, and so
+/// have the threads whose numbers have the same last two bits. These load its columns, in the order of their groups of
+/// four.
+void BlockRows::emitColumnScales(ColumnScalesOp op) {
+  constexpr int64_t threadsOfWarp = 32, threadsOfGroup = 4, columnsOfThread = 2, columnsOfGroup = 8;
+  int64_t argument = cast<BlockArgument>(op.getXScale()).getArgNumber();
+  Value scales = context.parameters.get(ParameterKind::pointer, argument);
+  Value stride = context.parameters.get(ParameterKind::stride, argument, 0);
+  Value thread = b.bitAnd(context.thread, threadsOfWarp - 1);
+  Value group = b.divide(thread, threadsOfGroup), inGroup = b.modulo(thread, threadsOfGroup);
+  Value place = b.add(b.mul(b.divide(group, columnsOfThread), columnsOfGroup),
+                      b.add(b.mul(inGroup, columnsOfThread), b.modulo(group, columnsOfThread)));
+  Value first = b.add(values.one(op.getColumn()), place), last = b.sub(context.columns(), 1);
+  Value parts = context.parameters.get(ParameterKind::size, argument, 1), part = values.one(op.getPart());
+  Value scale = values.one(op.getScale());
+  // A block that K cuts may have parts beyond K, whose sums are zero.
+  bool mayEnd = context.matrix.getBlockColumns() > SPARSEC_X_SCALE_DEPTH;
+  Value stored = b.extend(mayEnd ? b.minimum(part, b.sub(parts, 1)) : part);
+  Values loaded;
+  for (int64_t i = 0; i < values.columnScaleCount(op.getType()); ++i) {
+    Value column = b.minimum(b.add(first, threadsOfWarp * i), last);
+    Value element = b.loadElement(b.getF32Type(), scales, b.add(b.mul(b.extend(column), stride), stored));
+    if (mayEnd)
+      element = b.select(b.less(part, parts), element, b.f32(0));
+    loaded.push_back(scale ? b.mulF(element, scale) : element);
+  }
+  values.set(op, loaded);
 }
 
 /// Rows of blocks that came in lines are columns of the accumulators here: neighbours have changed places in every

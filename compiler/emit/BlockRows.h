@@ -17,6 +17,7 @@ public:
 private:
   void emitRowBlocks(RowBlocksOp op);
   void emitWalk(WalkBlocksOp walk);
+  void emitColumnScales(ColumnScalesOp op);
   void emitStore(StoreOp op);
 
   SpmmContext &context;

@@ -397,18 +397,33 @@ void ProgramEmitter::emitBlockScale(BlockScaleOp op) {
   values.set(op, b.loadElement(b.getF32Type(), scales, values.one(op.getBlock())));
 }
 
-/// A thread has f32 of all columns of its rows, in the order of the columns.
+/// A thread has f32 of all columns of its rows, in the order of the columns: of every 8 two neighbours in two rows.
 void ProgramEmitter::emitPromote(PromoteOp op) {
+  constexpr int64_t columnsOfRow = 2, sumsOfColumns = 4;
   Values sums = values.sums(op.getAccumulator()), parts = values.sums(op.getPart());
   int64_t slabs = values.slabs(op.getType()), sumsOfSlab = sums.size() / slabs, partsOfSlab = parts.size() / slabs;
-  Value scale = values.one(op.getScale());
   int64_t first = int64_t(op.getColumn()) * sumsOfSlab / op.getType().getColumns();
+  Values scales = scalesOfColumns(op, partsOfSlab / columnsOfRow);
   for (int64_t slab = 0; slab < slabs; ++slab)
     for (int64_t i = 0; i < partsOfSlab; ++i) {
       Value &sum = sums[slab * sumsOfSlab + first + i], part = parts[slab * partsOfSlab + i];
+      Value scale = scales[i / sumsOfColumns * columnsOfRow + i % columnsOfRow];
       sum = scale ? b.fma(part, scale, sum) : Value(arith::AddFOp::create(b, sum, part));
     }
   values.set(op, values.fromSums(sums));
+}
+
+/// The scales of the `count` columns of a part in which a thread has sums; null where there are none. BlockRows has the
+/// places of those of columns.
+Values ProgramEmitter::scalesOfColumns(PromoteOp op, int64_t count) {
+  if (!op.getScale() || !isa<ColumnScalesType>(op.getScale().getType()))
+    return Values(count, values.one(op.getScale()));
+  constexpr int64_t groupsOfWarp = 8;
+  ArrayRef<Value> held = values.of(op.getScale());
+  Values scales;
+  for (int64_t number = 0; number < count; ++number)
+    scales.push_back(ptx::fromGroup(b, held[number / groupsOfWarp], number % groupsOfWarp));
+  return scales;
 }
 
 void ProgramEmitter::emitPost(PostOp op) {

@@ -76,6 +76,7 @@ private:
   void emitReadPlan(ReadPlanOp op);
   void emitBlockScale(BlockScaleOp op);
   void emitPromote(PromoteOp op);
+  KernelBuilder::Values scalesOfColumns(PromoteOp op, int64_t count);
   void emitPost(PostOp op);
   void emitWait(WaitOp op);
   void emitRelease(ReleaseOp op);

@@ -4,6 +4,7 @@
 
 #include "AttentionContext.h"
 #include "llvm/ADT/TypeSwitch.h"
+#include "llvm/Support/MathExtras.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -40,6 +41,7 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
         .Case([&](FragmentType fragment) {
           result.append(elementCount(fragment) / threadsOfGroup() / elementsOfRegister, i32);
         })
+        .Case([&](ColumnScalesType scales) { result.append(columnScaleCount(scales), f32); })
         .Case([&](StepType step) { result.append(step.getValues(), i32); })
         .Case([&](SoftmaxStateType) { result.append(2 * rowsOfThread, f32); }) // m and l
         .Case([&](RescalingType) {                                             // whether it is needed, and alpha
@@ -63,6 +65,11 @@ int64_t ProgramValues::sumCount(Type type) const { return elementCount(type) / t
 
 Values ProgramValues::sums(Value accumulator) const {
   return areSumsInStruct() ? b.unpack(one(accumulator)) : Values(of(accumulator));
+}
+
+int64_t ProgramValues::columnScaleCount(ColumnScalesType type) const {
+  constexpr int64_t threadsOfWarp = 32;
+  return llvm::divideCeil(type.getColumns(), threadsOfWarp);
 }
 
 int64_t ProgramValues::slabs(AccumulatorType type) const {

@@ -32,6 +32,8 @@ public:
   int64_t sumCount(mlir::Type type) const;
   KernelBuilder::Values sums(mlir::Value accumulator) const;
   KernelBuilder::Values zeroSums(mlir::Type type) const;
+  /// The f32 of a thread of scales of columns.
+  int64_t columnScaleCount(ColumnScalesType type) const;
   /// Those of a slab follow one another: rows of which a thread of each warp has two.
   int64_t slabs(AccumulatorType type) const;
   /// An accumulator that has these f32.

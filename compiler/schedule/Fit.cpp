@@ -9,6 +9,7 @@
 using namespace sparsec;
 
 static constexpr int64_t leastStages = 2;
+static constexpr int64_t threadsOfWarp = 32;
 static constexpr int64_t mostBlockStages = 32; // schedule_c4
 // Addresses, loop counters and the epilogue, beside accumulators and fragments.
 static constexpr int64_t usualOtherRegisters = 36;
@@ -55,6 +56,8 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
     registers += rows * columns / info.threads;
   if (problem.hasTwoLevels)
     registers += rows * promotedColumns(schedule) / info.threads;
+  if (problem.hasXScale)
+    registers += (promotedColumns(schedule) + threadsOfWarp - 1) / threadsOfWarp;
   // The fragments of one instruction's depth, in registers of 4 bytes. Those that the instruction can read from shared
   // memory need none.
   if (!info.a.contains(Place::SharedMemory))
@@ -171,6 +174,9 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
     return broken(Limit::Geometry, fmt::format("expects tile_k to be at most {}, the columns of a block with a scale, "
                                                "but got {}",
                                                problem.blockColumns, schedule.tileK));
+  if (problem.hasXScale && mostDepthOfPart % schedule.tileK != 0)
+    return broken(Limit::Geometry, fmt::format("expects tile_k to divide {}, the depth of a scale of X, but got {}",
+                                               mostDepthOfPart, schedule.tileK));
   if (info.isRepeated)
     return multipleOf("tile_k", schedule.tileK, depthOf(info, problem.elementType));
   if (!isWholeDepth(info, problem))

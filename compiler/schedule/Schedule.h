@@ -40,8 +40,9 @@ struct ProblemDescription {
   bool hasEpilogue = false;
   /// Sums over a stage are added to those of the tile in f32, by other instructions (`sparsec.promote`).
   bool hasTwoLevels = false;
-  /// Blocks have scales, by which their sums are multiplied before they are added.
-  bool hasScales = false;
+  /// Sums of a block are multiplied by scales before they are added: one for the block, or with `hasXScale` one for
+  /// each column and 128 of K.
+  bool hasScales = false, hasXScale = false;
   /// Every 64 columns of a tile lie together in the result, as tensor stores write them.
   bool storesInBoxes = true;
 };

@@ -91,7 +91,8 @@ ProblemDescription sparsec::describeProblem(SpmmOp spmm) {
   problem.xTransposed = xTransposed;
   problem.hasEpilogue = spmm.hasEpilogue();
   problem.hasTwoLevels = spmm.hasTwoLevels();
-  problem.hasScales = spmm.getScales() != Value();
+  problem.hasXScale = spmm.getXScale() != Value();
+  problem.hasScales = spmm.getScales() || problem.hasXScale;
   setIfStatic(problem.m, matrix.getRows());
   setIfStatic(problem.k, matrix.getColumns());
   setIfStatic(problem.n, dense.getDimSize(xTransposed ? 0 : 1));

@@ -65,7 +65,8 @@ SmallVector<Value> AttentionBuilder::buildStep(ImplicitLocOpBuilder &b, Value ti
   auto valueType = BufferType::get(context, keys, attention.getValueDimension(), elementType());
   Value k = LoadRowsOp::create(b, keyType, lookup(attention.getKey()), tile, arguments[0]);
   Value zero = ZeroOp::create(b, AccumulatorType::get(context, rows, keys));
-  Value scores = ChainOp::create(b, queries, k, zero, /*scales=*/Value(), b.getDenseI64ArrayAttr({headDimension}),
+  Value scores = ChainOp::create(b, queries, k, zero, /*scales=*/Value(), /*x_scale=*/Value(),
+                                 b.getDenseI64ArrayAttr({headDimension}),
                                  /*a_transposed=*/false, /*x_transposed=*/true);
   SoftmaxOp softmax = buildSoftmax(b, tile, arguments[0], scores, arguments[1], arguments[2]);
   Value v = LoadRowsOp::create(b, valueType, lookup(attention.getValue()), tile, arguments[0]);

@@ -75,12 +75,21 @@ Value SpmmParts::scaleOf(Value block) {
   return chain.getScales() ? Value(BlockScaleOp::create(b, b.getF32Type(), chain.getScales(), block)) : Value();
 }
 
-Value SpmmParts::addProducts(Value sum, ValueRange parts, Value scale, function_ref<Value(Value x)> multiply) {
-  int64_t column = 0;
-  for (Value x : parts) {
-    Value part = multiply(x);
-    sum = named(PromoteOp::create(b, part, sum, scale, column), "sum");
-    column += columnsOfPart();
+/// All k of a chunk have the same scale: the schedule's tile_k divides the depth of a scale.
+Value SpmmParts::scaleOfPart(Value first, const Chunk &chunk) {
+  if (!chain.getXScale())
+    return chunk.scale;
+  int64_t chunksOfScale = mostDepthOfPart / schedule.getTileK();
+  Value number = add(b, multiply(b, chunk.blockColumn, blockLoop.getChunks()), chunk.number);
+  auto type = ColumnScalesType::get(b.getContext(), columnsOfPart());
+  return ColumnScalesOp::create(b, type, chain.getXScale(), first, divide(b, number, chunksOfScale), chunk.scale);
+}
+
+Value SpmmParts::addProducts(Value sum, function_ref<Value(int64_t part)> scaleOf,
+                             function_ref<Value(int64_t part)> multiply) {
+  for (int64_t part = 0; part < partCount(); ++part) {
+    Value scale = scaleOf(part);
+    sum = named(PromoteOp::create(b, multiply(part), sum, scale, part * columnsOfPart()), "sum");
   }
   return sum;
 }

@@ -31,9 +31,17 @@ protected:
   Values viewsOfParts(mlir::Value firstColumn);
   /// The scale of a block, or null where blocks have none.
   mlir::Value scaleOf(mlir::Value block);
-  /// Adds the complete products of the parts to the sum, times the scale where there is one.
-  mlir::Value addProducts(mlir::Value sum, mlir::ValueRange parts, mlir::Value scale,
-                          mlir::function_ref<mlir::Value(mlir::Value x)> multiply);
+  /// A chunk of a block, and the scale of the block or null.
+  struct Chunk {
+    mlir::Value blockColumn, number, scale;
+  };
+  /// Where X has scales, those of a part's columns from `first` on for a chunk, times that of the block; else that of
+  /// the block.
+  mlir::Value scaleOfPart(mlir::Value first, const Chunk &chunk);
+  /// Adds the complete products of the parts to the sum, times their scales where there are any. Both functions get the
+  /// part's number.
+  mlir::Value addProducts(mlir::Value sum, mlir::function_ref<mlir::Value(int64_t part)> scaleOf,
+                          mlir::function_ref<mlir::Value(int64_t part)> multiply);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
   GroupPart partOf(mlir::Value group) { return sparsec::partOf(b, schedule, group, rowsOfGroup, columnsOfGroup()); }
@@ -43,6 +51,7 @@ protected:
   int64_t columnsOfGroup() { return schedule.getTileN() / schedule.getConsumersN(); }
   mlir::Type sumType() { return AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfGroup()); }
   int64_t columnsOfPart();
+  int64_t partCount() { return columnsOfGroup() / columnsOfPart(); }
   bool isTransposed() { return chain.getXTransposed(); }
   /// Whether K may end inside a block.
   bool mayCutBlocks();

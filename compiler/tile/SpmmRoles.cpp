@@ -42,7 +42,8 @@ private:
   void buildConsumer();
   SmallVector<Value> multiplyRow(const CarriedTile &tile, Value a, Value x);
   SmallVector<Value> multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX);
-  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum);
+  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth,
+                        function_ref<Value(int64_t part)> scaleOf, Value sum);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
@@ -163,11 +164,15 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
 /// The same with sums of two levels: no product is in flight from step to step.
 SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
   Value zero = ZeroOp::create(b, sumType());
-  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value, ValueRange carried) {
+  // The group is read anew, as for the store.
+  Value firstColumn = add(b, tile.at.column, partOf(GroupOp::create(b)).column);
+  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value column, ValueRange carried) {
     Value sum = named(carried[0], "sum"), cursor = named(carried[1], "slot");
-    Value scale = scaleOf(block);
-    for (int64_t depth : chain.getDepth()) {
+    Value scaleOfBlock = scaleOf(block);
+    for (auto [chunk, depth] : llvm::enumerate(chain.getDepth())) {
       WaitOp::create(b, TypeRange(), ring, cursor);
+      Chunk at = {column, i32(b, chunk), scaleOfBlock};
+      auto scale = [&](int64_t part) { return scaleOfPart(add(b, firstColumn, part * columnsOfPart()), at); };
       sum = multiplyInParts(a, partsOfX, cursor, depth, scale, sum);
       cursor = NextOp::create(b, ring, cursor);
     }
@@ -177,10 +182,12 @@ SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value 
 }
 
 /// The slot is released before the last part is added.
-Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum) {
+Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth,
+                                 function_ref<Value(int64_t part)> scaleOf, Value sum) {
   Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
   Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
-  return addProducts(sum, partsOfX, scale, [&](Value x) -> Value {
+  return addProducts(sum, scaleOf, [&](int64_t number) -> Value {
+    Value x = partsOfX[number];
     Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
     Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
     if (x == partsOfX.back())

@@ -61,7 +61,8 @@ Value SpmmBuilder::buildStep(ImplicitLocOpBuilder &b, Value tile, Value block, V
   Value a = LoadOp::create(b, aType, mapping.lookup(spmm.getMatrix()), tile, block, chunk, Operand::a);
   Value x = LoadOp::create(b, xType, mapping.lookup(spmm.getDense()), tile, block, chunk, Operand::x);
   Value scales = spmm.getScales() ? mapping.lookup(spmm.getScales()) : Value();
-  return ChainOp::create(b, a, x, accumulator, scales, chunkDepths(b), wTransposed, xTransposed,
+  Value xScale = spmm.getXScale() ? mapping.lookup(spmm.getXScale()) : Value();
+  return ChainOp::create(b, a, x, accumulator, scales, xScale, chunkDepths(b), wTransposed, xTransposed,
                          /*two_level=*/spmm.hasTwoLevels());
 }
 

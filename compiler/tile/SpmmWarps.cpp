@@ -28,14 +28,15 @@ private:
   void build();
   Value buildRow(const Tile &tile);
   Value multiplyRow(const Tile &tile);
-  Value scaleOfStep(const Tile &tile, Value number);
-  Value multiplyStep(Value slot, Value scale, Value sum);
+  Values scalesOfStep(const Tile &tile, Value number);
+  Value multiplyStep(Value slot, ValueRange scales, Value sum);
   Value stepsOf(const Tile &tile);
   Value countSteps(const Tile &tile);
   void copyStep(const Tile &tile, Value slot, Value step);
 
   int64_t blocksPerStep() { return blockLoop.getBlocksPerStep(); }
 
+  GroupPart part;  // of the group
   Value a, x;      // views
   Values partsOfX; // with sums of two levels, instead of x
   Value steps;     // the walk of the tile
@@ -49,7 +50,7 @@ void SpmmWarps::run() {
 }
 
 void SpmmWarps::build() {
-  GroupPart part = partOf(GroupOp::create(b));
+  part = partOf(GroupOp::create(b));
   a = viewOfA(part.row);
   if (chain.getTwoLevel())
     partsOfX = viewsOfParts(part.column);
@@ -84,28 +85,40 @@ Value SpmmWarps::multiplyRow(const Tile &tile) {
     return {NextStepOp::create(b, step.front().getType(), steps, step.front()).getResult()};
   };
   auto product = [&](Value number, Value slot, Value sum, function_ref<void()> meet) {
-    Value scale = scaleOfStep(tile, number);
+    Values scales = x ? Values() : scalesOfStep(tile, number);
     meet();
-    return multiplyStep(slot, scale, sum);
+    return multiplyStep(slot, scales, sum);
   };
   return WarpSteps(b, schedule, ring, count).run(begin, first, {"step"}, sumType(), copies, advance, product);
 }
 
-/// A step has several blocks only where they have no scales.
-Value SpmmWarps::scaleOfStep(const Tile &tile, Value number) {
-  if (!chain.getScales())
-    return {};
-  return scaleOf(add(b, tile.firstBlock, divide(b, number, blockLoop.getChunks())));
+/// The scales of the parts, null where there are none. A step has several blocks only then.
+SpmmParts::Values SpmmWarps::scalesOfStep(const Tile &tile, Value number) {
+  if (!chain.getScales() && !chain.getXScale())
+    return Values(partCount());
+  Value block = add(b, tile.firstBlock, divide(b, number, blockLoop.getChunks()));
+  Chunk chunk = {{}, {}, scaleOf(block)};
+  if (!chain.getXScale())
+    return Values(partCount(), chunk.scale);
+  chunk.blockColumn = BlockColumnOp::create(b, b.getI32Type(), blockLoop.getMatrix(), block);
+  chunk.number = remainder(b, number, blockLoop.getChunks());
+  Value first = add(b, tile.at.column, part.column);
+  Values scales;
+  for (int64_t part = 0; part < partCount(); ++part)
+    scales.push_back(scaleOfPart(add(b, first, part * columnsOfPart()), chunk));
+  return scales;
 }
 
-Value SpmmWarps::multiplyStep(Value slot, Value scale, Value sum) {
+Value SpmmWarps::multiplyStep(Value slot, ValueRange scales, Value sum) {
   int64_t depth = schedule.getTileK();
   if (x)
     return ProductOp::create(b, sumType(), a, slot, x, slot, sum, depth);
   Type type = AccumulatorType::get(b.getContext(), rowsOfGroup, columnsOfPart());
-  return addProducts(sum, partsOfX, scale, [&](Value x) -> Value {
-    return ProductOp::create(b, type, a, slot, x, slot, /*accumulator=*/Value(), depth);
-  });
+  return addProducts(
+      sum, [&](int64_t part) { return scales[part]; },
+      [&](int64_t part) -> Value {
+        return ProductOp::create(b, type, a, slot, partsOfX[part], slot, /*accumulator=*/Value(), depth);
+      });
 }
 
 Value SpmmWarps::stepsOf(const Tile &tile) {

@@ -25,6 +25,7 @@ __all__ = ["Extra", "Program", "attention", "full", "per_column", "per_row", "sc
 
 _INPUT_TYPES = ("bf16", "f16")  # sddmm_c2, spgemm_c2, attention_c2
 _F8_TYPES = ("f8E4M3FN", "f8E5M2")  # spmm_c1
+_DEPTH_OF_X_SCALE = 128  # elements of k that share a scale of x
 _RESULT_TYPES = ("bf16", "f16", "f32")  # spmm_c3, sddmm_c3, spgemm_c3, attention_c7
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,62}")  # kernel_c4
 _LARGEST_SIZE = 2147418111  # bsr_c3, kernel_c12
@@ -126,6 +127,7 @@ def spmm(
     *,
     x_dtype: str | None = None,
     scales: bool = False,
+    x_scale: bool = False,
     accumulation: str = "two_level",
     transposed: bool = False,
     x_layout: str = "kn",
@@ -140,7 +142,8 @@ def spmm(
 ) -> Program:
     """Makes the kernel y = epilogue(w x): a block-sparse matrix times a dense one.
 
-    The kernel takes w, the scales if it has them, x and the extras in order, and gives y.
+    The kernel takes w, the scales if it has them, x, the scales of x if it has them, and the extras in order, and
+    gives y.
 
     Args:
         block: rows and columns of the blocks of w, or both in one number: multiples of 16, at most 512 x 256.
@@ -149,6 +152,8 @@ def spmm(
         x_dtype: of x: dtype, or with fp8 the other fp8 type too; None: dtype.
         scales: whether the kernel takes an f32 for each stored block of w, by which it multiplies the block: a tensor
             [blocks] in their order. With fp8 and accumulation "two_level".
+        x_scale: whether the kernel takes an f32 for each column n of the product and 128 of K of x: a tensor
+            [N, ceil(K / 128)]. With fp8 and accumulation "two_level", and blocks whose columns divide 128 or are 256.
         accumulation: how GPUs add products of fp8. "two_level": sums over at most 128 of K are added in f32; "fast":
             the matrix instructions keep the whole sum, and long sums of positive products come out low.
         transposed: the product is wᵀ x: w is [K, M], and `block` is that of w. Its values are read where they are. A
@@ -167,29 +172,33 @@ def spmm(
         TracingError: the epilogue does what a kernel cannot. The text quotes the line.
     """
     one_of("dtype", dtype, (*_INPUT_TYPES, *_F8_TYPES))
-    before, after = _sum_clauses(dtype, scales, accumulation)
+    after = _accumulation_clause(dtype, accumulation, scales=scales, x_scale=x_scale)
     product = _Product(name, dtype, result_dtype or ("bf16" if dtype in _F8_TYPES else None), m, n, k)
-    product.matrix("w", "mk", block, transposed)
+    sides = product.matrix("w", "mk", block, transposed)
     if scales:
         product.kernel.operand("scales", _tensor("?", "f32"))
     x_types = _F8_TYPES if dtype in _F8_TYPES else (dtype,)
     product.dense("x", "x_layout", x_layout, ("kn", "nk"), one_of("x_dtype", x_dtype or dtype, x_types))
+    if x_scale:
+        product.x_scale(k, sides[0] if transposed else sides[1])
     sizes = product.sizes_of("y_layout", y_layout, ("mn", "nm"))
     operands, region = product.result("y", sizes, epilogue, extras or {})
+    of_blocks, of_x = " scales(%scales)" if scales else "", " x_scale(%x_scale)" if x_scale else ""
     layouts = f"x_layout({x_layout}) y_layout({y_layout})"
-    return product.kernel.program(f"sparsec.spmm %w{before}, %x{operands} {layouts}{after}{region}")
+    return product.kernel.program(f"sparsec.spmm %w{of_blocks}, %x{of_x}{operands} {layouts}{after}{region}")
 
 
-def _sum_clauses(dtype: str, scales: bool, accumulation: str) -> tuple[str, str]:
-    """The clauses of scales and of accumulation, or nothing for the defaults."""
+def _accumulation_clause(dtype: str, accumulation: str, **scales: bool) -> str:
+    """The clause of accumulation, or nothing for the default."""
     one_of("accumulation", accumulation, ("two_level", "fast"))
     if accumulation == "fast" and dtype not in _F8_TYPES:  # spmm_c22
         raise InvalidArgument(f"accumulation is 'fast', but expects two_level with dtype {dtype}")
-    if scales and dtype not in _F8_TYPES:  # spmm_c23
-        raise InvalidArgument(f"scales is {scales}, but expects False with dtype {dtype}")
-    if scales and accumulation == "fast":  # spmm_c23
-        raise InvalidArgument(f"scales is {scales}, but expects False with accumulation fast")
-    return " scales(%scales)" if scales else "", " accumulation(fast)" if accumulation == "fast" else ""
+    for name, is_there in scales.items():
+        if is_there and dtype not in _F8_TYPES:  # spmm_c23, spmm_c24
+            raise InvalidArgument(f"{name} is {is_there}, but expects False with dtype {dtype}")
+        if is_there and accumulation == "fast":  # spmm_c23, spmm_c24
+            raise InvalidArgument(f"{name} is {is_there}, but expects False with accumulation fast")
+    return " accumulation(fast)" if accumulation == "fast" else ""
 
 
 def sddmm(
@@ -635,6 +644,16 @@ class _Product:
     def dense(self, name: str, option: str, layout: str, layouts: Sequence[str], dtype: str) -> None:
         """Adds a dense operand."""
         self.kernel.operand(name, _tensor(self.sizes_of(option, layout, layouts), dtype))
+
+    def x_scale(self, k: int | None, columns: int) -> None:
+        """Adds the scales of x; columns: of a block of the M x K matrix."""
+        if _DEPTH_OF_X_SCALE % columns != 0 and columns % _DEPTH_OF_X_SCALE != 0:  # spmm_c25
+            raise InvalidArgument(
+                f"x_scale is True, but expects blocks whose columns divide {_DEPTH_OF_X_SCALE} or are a multiple of "
+                f"it, and got {columns}"
+            )
+        parts = "?" if k is None else str(-(-k // _DEPTH_OF_X_SCALE))
+        self.kernel.operand("x_scale", _tensor([self._sizes["n"], parts], "f32"))
 
     def result(
         self, name: str, sizes: Sequence[str], epilogue: Callable[..., Any] | None, extras: Mapping[str, Extra]

@@ -32,13 +32,13 @@ def data(kind, *shape, seed=1):
     return values
 
 
-def matrix(dtype, kind="normal", shape=(M, K)):
+def matrix(dtype, kind="normal", shape=(M, K), block=BLOCK):
     """A BSR matrix with about half of its blocks, and a scale for each."""
-    grid = [-(-size // side) for size, side in zip(shape, BLOCK, strict=True)]
+    grid = [-(-size // side) for size, side in zip(shape, block, strict=True)]
     mask = torch.rand(grid, generator=torch.Generator().manual_seed(7)) < 0.5
     row_ptr = torch.nn.functional.pad(mask.sum(dim=1).cumsum(0), (1, 0)).to(torch.int32)
     col_idx = mask.nonzero()[:, 1].to(torch.int32)
-    values = data(kind, len(col_idx), *BLOCK).to(DTYPES[dtype])
+    values = data(kind, len(col_idx), *block).to(DTYPES[dtype])
     scales = torch.rand(len(col_idx), generator=torch.Generator().manual_seed(8)) * 4 - 1
     return sparsec.BSR(row_ptr, col_idx, values, shape), scales
 
@@ -114,6 +114,80 @@ def test_scales_and_extras():
     y = compiled(program)(w, scales, x, row, column)
     scaled = to_dense(w, scales) * row.double()[:, None] * 0.375
     check(y.T, scaled, x.double().T * column.double())
+
+
+def x_scales(n=N, k=K):
+    """A scale for each token and 128 of K, and the same for each element of x [n, k] in float64."""
+    scale = torch.rand(n, -(-k // 128), generator=torch.Generator().manual_seed(9)) * 4 - 1
+    return scale, scale.double().repeat_interleave(128, dim=1)[:, :k]
+
+
+@pytest.mark.parametrize("scales", [False, True])
+@pytest.mark.parametrize("block", [(32, 16), (16, 64), (48, 128), (32, 256)])
+def test_scales_of_x(block, scales):
+    k = 300  # the last block and the last scale are cut
+    w, of_blocks = matrix("f8E4M3FN", shape=(M, k), block=block)
+    x = data("normal", N, k, seed=2).to(torch.float8_e5m2)
+    x_scale, of_elements = x_scales(k=k)
+    program = programs.spmm(
+        block,
+        "f8E4M3FN",
+        x_dtype="f8E5M2",
+        scales=scales,
+        x_scale=True,
+        x_layout="nk",
+        y_layout="nm",
+        result_dtype="f32",
+    )
+    kernel = compiled(program)
+    operands = (w, of_blocks, x, x_scale) if scales else (w, x, x_scale)
+    y, (expected, _) = kernel(*operands), kernel.reference(*operands)
+    exact = to_dense(w, of_blocks if scales else None), (x.double() * of_elements).T
+    check(y.T, *exact)
+    check(torch.as_tensor(expected).T, *exact)
+
+
+def test_scales_of_x_with_other_layouts_and_extras():
+    w, _ = matrix("f8E5M2", block=(64, 32))
+    x = data("normal", M, N, seed=2).to(torch.float8_e5m2)
+    x_scale, of_elements = x_scales(k=M)
+    program = programs.spmm(
+        (64, 32),
+        "f8E5M2",
+        x_scale=True,
+        transposed=True,
+        result_dtype="f32",
+        epilogue=lambda acc, row: acc + row,
+        extras={"row": programs.per_row()},
+    )
+    row = data("normal", K, seed=3)
+    y = compiled(program)(w, x, x_scale, row)
+    check(y - row[:, None], to_dense(w).T, x.double() * of_elements.T, 2.0**-15)
+
+
+def test_the_text_of_scales_of_x():
+    text = programs.spmm(32, "f8E5M2", scales=True, x_scale=True, m=64, n=5, k=300, x_layout="nk").text()
+    assert "%scales: tensor<?xf32>, %x: tensor<5x300xf8E5M2>, %x_scale: tensor<5x3xf32>" in text
+    assert "sparsec.spmm %w scales(%scales), %x x_scale(%x_scale) " in text
+
+
+def test_other_scales_of_x_are_refused():
+    w, _ = matrix("f8E4M3FN", block=(32, 64))
+    x = data("normal", N, K).to(torch.float8_e4m3fn)
+    x_scale, _ = x_scales()
+    kernel = compiled(programs.spmm((32, 64), "f8E4M3FN", x_scale=True, x_layout="nk"))
+    with pytest.raises(sparsec.InvalidArgument, match="'x_scale': expects size 1 to be 2"):
+        kernel(w, x, x_scale[:, :1].contiguous())
+    with pytest.raises(sparsec.InvalidArgument, match="'x_scale': expects size 0 to be 9"):
+        kernel(w, x, x_scale[:-1])
+    with pytest.raises(sparsec.InvalidArgument, match="'x_scale': expects elements of type f32"):
+        kernel(w, x, x_scale.half())
+    with pytest.raises(sparsec.InvalidArgument, match="x_scale is True, but expects False with dtype bf16"):
+        programs.spmm(32, "bf16", x_scale=True)
+    with pytest.raises(sparsec.InvalidArgument, match="x_scale is True, but expects False with accumulation fast"):
+        programs.spmm(32, "f8E5M2", x_scale=True, accumulation="fast")
+    with pytest.raises(sparsec.InvalidArgument, match="blocks whose columns divide 128 or are a multiple of it.*48"):
+        programs.spmm((32, 48), "f8E5M2", x_scale=True)
 
 
 def test_the_default_result_is_bf16():

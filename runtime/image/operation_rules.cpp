@@ -20,6 +20,7 @@ constexpr SlotRule spmmSlots[] = {
     {SPARSEC_SPMM_DENSE, "dense operand", 1, 1, dense, floats, 2, false, matrixOrders, false},
     {SPARSEC_SPMM_RESULT, "result", 1, 1, dense, floats, 2, true, matrixOrders, false},
     {SPARSEC_SPMM_SCALES, "block scales", 0, 1, dense, f32, 1, false, noLayout, false},
+    {SPARSEC_SPMM_X_SCALE, "scales of X", 0, 1, dense, f32, 2, false, noLayout, false},
     {SPARSEC_SPMM_EXTRA, "epilogue operand", 0, many, dense | scalar, floats, anyRank, false, noLayout, true},
 };
 constexpr AttributeRule spmmAttributes[] = {

@@ -21,6 +21,7 @@ struct Problem {
   int64_t keyHeads = SPARSEC_DYNAMIC;      // heads of K and V
   int64_t headDimension = SPARSEC_DYNAMIC; // of Q and K
   int64_t blocks = SPARSEC_DYNAMIC;        // stored ones, of the BSR operand of a product
+  int64_t scaledParts = SPARSEC_DYNAMIC;   // of K, for which the dense operand of a product has a scale each
   int64_t patternRows = SPARSEC_DYNAMIC, patternColumns = SPARSEC_DYNAMIC; // M and N of a sampled product
   int64_t sequences = SPARSEC_DYNAMIC, bounds = SPARSEC_DYNAMIC;           // of attention; bounds are sequences + 1
   int64_t pages = SPARSEC_DYNAMIC, pageRows = SPARSEC_DYNAMIC;             // of paged keys, and rows of one page

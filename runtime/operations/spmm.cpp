@@ -24,6 +24,8 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
     return isTransposed ? Dimensions{sizeK, sizeM, &Problem::blocks} : Dimensions{sizeM, sizeK, &Problem::blocks};
   case SPARSEC_SPMM_SCALES:
     return {&Problem::blocks};
+  case SPARSEC_SPMM_X_SCALE:
+    return {sizeN, &Problem::scaledParts};
   case SPARSEC_SPMM_DENSE:
     return isTransposed ? Dimensions{sizeN, sizeK} : Dimensions{sizeK, sizeN};
   }
@@ -37,6 +39,11 @@ Dimensions dimensions(const sparsec_operand_info_t &operand) {
     return {};
   }
   return isTransposed ? Dimensions{sizeN, sizeM} : Dimensions{sizeM, sizeN};
+}
+
+void deriveSizes(const sparsec_kernel_s & /*kernel*/, Problem &problem) {
+  constexpr int64_t depthOfScale = SPARSEC_X_SCALE_DEPTH;
+  problem.scaledParts = isKnown(problem.depth) ? ceilDivide(problem.depth, depthOfScale) : SPARSEC_DYNAMIC;
 }
 
 Status checkSizes(const sparsec_kernel_s & /*kernel*/, const CheckedOperand &operand, const Problem & /*problem*/) {
@@ -103,6 +110,7 @@ constexpr Operation spmmOperation = {
     .pairSlots = {},
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
+    .deriveSizes = deriveSizes,
     .checkSizes = checkSizes,
     .checkStrides = checkRowStride,
     .tileLists = tileLists,

@@ -42,6 +42,9 @@ private:
   double storedDepth(int64_t m) const;
   /// The factor of a stored block.
   double scaleOf(int64_t block) const;
+  /// The factor of an element of X.
+  double scaleOfX(int64_t n, int64_t k) const;
+  /// Elements of X, times their scales.
   void readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t countN, double *panel) const;
 
   /// Columns of X that are widened to double at a time.
@@ -61,8 +64,16 @@ void Product::readPanel(int64_t firstK, int64_t countK, int64_t firstN, int64_t 
   for (int64_t k = 0; k < countK; ++k)
     for (int64_t n = 0; n < countN; ++n) {
       int64_t row = isDenseTransposed ? firstN + n : firstK + k, column = isDenseTransposed ? firstK + k : firstN + n;
-      panel[k * panelWidth + n] = readElement(dense.data, dense.dtype, row * dense.strides[0] + column);
+      panel[k * panelWidth + n] =
+          scaleOfX(firstN + n, firstK + k) * readElement(dense.data, dense.dtype, row * dense.strides[0] + column);
     }
+}
+
+double Product::scaleOfX(int64_t n, int64_t k) const {
+  if (!kernel.operand(SPARSEC_SPMM_X_SCALE))
+    return 1.0;
+  const sparsec_dense_t &scales = denseOf(arguments[kernel.of(SPARSEC_SPMM_X_SCALE)]);
+  return readElement(scales.data, scales.dtype, n * scales.strides[0] + k / SPARSEC_X_SCALE_DEPTH);
 }
 
 double Product::scaleOf(int64_t block) const {

@@ -25,6 +25,15 @@ const Epilogue &requireEpilogue(const char *kernelName) {
 
 } // namespace
 
+ScaleKinds scaleKindsOf(sparsec_kernel_t kernel) {
+  ScaleKinds kinds;
+  for (size_t i = 0; i < sparsec_kernel_info(kernel)->argument_count; ++i) {
+    kinds.ofBlocks |= operandOf(kernel, i).slot == SPARSEC_SPMM_SCALES;
+    kinds.ofX |= operandOf(kernel, i).slot == SPARSEC_SPMM_X_SCALE;
+  }
+  return kinds;
+}
+
 KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kernel, const Problem &problem,
                                  Placement placement, size_t guardBytes)
     : device(device), kernel(kernel), problem(problem), epilogue(requireEpilogue(sparsec_kernel_info(kernel)->name)) {
@@ -35,6 +44,8 @@ KernelArguments::KernelArguments(sparsec_device_t device, sparsec_kernel_t kerne
       extras.push_back(i);
     if (info->kind == SPARSEC_ARGUMENT_BSR)
       placeMatrix(i, placement, guardBytes);
+    else if (uint32_t slot = operandOf(kernel, i).slot; slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE)
+      placeScales(i, placement, guardBytes);
     else if (info->kind == SPARSEC_ARGUMENT_SCALAR)
       arguments[i] = extraElement(static_cast<int>(extras.size()) - 1, 0, 0);
     else
@@ -73,6 +84,28 @@ void KernelArguments::placeMatrix(size_t argument, Placement placement, size_t g
   arguments[argument] = bsr;
 }
 
+PlacedTensor &KernelArguments::placeTensor(size_t argument, const std::vector<int64_t> &sizes, Placement placement,
+                                           size_t guardBytes) {
+  auto dtype = static_cast<sparsec_dtype_t>(sparsec_kernel_argument(kernel, argument)->dtype);
+  tensors.push_back(std::make_unique<PlacedTensor>(device, dtype, sizes, placement, guardBytes));
+  arguments[argument] = tensors.back()->view();
+  return *tensors.back();
+}
+
+/// Those of blocks have rank 1, those of X rank 2.
+void KernelArguments::placeScales(size_t argument, Placement placement, size_t guardBytes) {
+  const bool isOfX = operandOf(kernel, argument).slot == SPARSEC_SPMM_X_SCALE;
+  const std::vector<float> &scales = isOfX ? problem.xScale : problem.scales;
+  const int64_t rows = isOfX ? problem.shape.columns : 1;
+  const int64_t width = isOfX ? problem.partsOfK() : problem.pattern.blockCount();
+  std::vector<int64_t> sizes = isOfX ? std::vector{rows, width} : std::vector{width};
+  PlacedTensor &tensor = placeTensor(argument, sizes, placement, guardBytes);
+  for (int64_t i = 0; i < rows; ++i)
+    for (int64_t j = 0; j < width; ++j)
+      tensor.set(i, j, scales[i * width + j]);
+  tensor.upload();
+}
+
 void KernelArguments::placeDense(size_t argument, Placement placement, size_t guardBytes) {
   const sparsec_argument_info_t *info = sparsec_kernel_argument(kernel, argument);
   const sparsec_operand_info_t &operand = operandOf(kernel, argument);
@@ -84,10 +117,7 @@ void KernelArguments::placeDense(size_t argument, Placement placement, size_t gu
     sizes = {operand.broadcast == SPARSEC_BROADCAST_PER_ROW ? rows : columns};
   else if (info->rank == 0)
     sizes = {};
-  auto dtype = static_cast<sparsec_dtype_t>(info->dtype);
-  tensors.push_back(std::make_unique<PlacedTensor>(device, dtype, sizes, placement, guardBytes));
-  PlacedTensor &tensor = *tensors.back();
-  arguments[argument] = tensor.view();
+  PlacedTensor &tensor = placeTensor(argument, sizes, placement, guardBytes);
 
   if (operand.slot == SPARSEC_SPMM_RESULT) {
     result = &tensor;
@@ -148,8 +178,10 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
     fits &= sparsec_kernel_variant(kernel, v)->packed_block_rows == 0;
     fits &= hasWindows || (sparsec_kernel_variant(kernel, v)->required_sections & 1u << SPARSEC_PLAN_WINDOW_ROWS) == 0;
     for (const Argument &argument : arguments) {
-      if (argument.kind != SPARSEC_ARGUMENT_DENSE)
-        continue;
+      size_t index = size_t(&argument - arguments.data());
+      uint32_t slot = operandOf(kernel, index).slot;
+      if (argument.kind != SPARSEC_ARGUMENT_DENSE || slot == SPARSEC_SPMM_SCALES || slot == SPARSEC_SPMM_X_SCALE)
+        continue; // kernels read scales one by one
       fits &= reinterpret_cast<uintptr_t>(argument.dense.data) % alignment == 0;
       if (argument.dense.rank == 2)
         fits &= argument.dense.strides[0] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
@@ -159,8 +191,6 @@ size_t KernelArguments::expectedVariant(bool hasWindows) const {
           std::string_view(sparsec_kernel_variant(kernel, v)->schedule).find(" streams ") != std::string::npos;
       uint32_t rows = isStream ? 32 : 64; // of a box
       bool isStaged = isWgmma && problem.blockRows % rows == 0 && sparsec_dtype_bytes(argument.dense.dtype) == 2;
-      size_t index = size_t(&argument - arguments.data());
-      uint32_t slot = operandOf(kernel, index).slot;
       if ((slot == SPARSEC_SPMM_RESULT && isStaged) || (slot == SPARSEC_SPMM_DENSE && !isWgmma))
         fits &= argument.dense.sizes[1] * sparsec_dtype_bytes(argument.dense.dtype) % alignment == 0;
     }

@@ -10,6 +10,9 @@
 
 namespace sparsec::device_test {
 
+/// The scales that a kernel takes.
+ScaleKinds scaleKindsOf(sparsec_kernel_t kernel);
+
 class KernelArguments {
 public:
   /// `problem` must outlive the arguments.
@@ -38,6 +41,8 @@ public:
 private:
   void placeMatrix(size_t argument, Placement placement, size_t guardBytes);
   void placeDense(size_t argument, Placement placement, size_t guardBytes);
+  PlacedTensor &placeTensor(size_t argument, const std::vector<int64_t> &sizes, Placement placement, size_t guardBytes);
+  void placeScales(size_t argument, Placement placement, size_t guardBytes);
   double extraElement(int extra, int64_t m, int64_t n) const;
   std::string checkRow(int64_t m) const;
 

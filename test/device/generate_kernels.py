@@ -3,7 +3,7 @@
 """Writes the .mlir files of the kernels that sparsec-device-tests runs.
 
 A kernel's name says what it is, and the test program relies on it:
-  spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>_<epilogue>
+  spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>[_<scales>]_<epilogue>
 A block with a "t" behind it is that of a matrix which is stored transposed. The epilogues are in epilogue_regions.py,
 and a second time, in double, in epilogues.cpp. The kernels of other operations are in attention_kernels.py,
 sequence_kernels.py, sddmm_kernels.py and spgemm_kernels.py.
@@ -19,7 +19,7 @@ import spgemm_kernels
 from covering import covering
 from epilogue_regions import EPILOGUES, LONG_EPILOGUES, epilogue_text
 
-Kernel = collections.namedtuple("Kernel", "dtype block layouts result epilogue")
+Kernel = collections.namedtuple("Kernel", "dtype block layouts result epilogue scales", defaults=[""])
 
 DTYPES = ["bf16", "f16"]
 BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x32", "128x112"]
@@ -31,6 +31,8 @@ F8_DTYPES = ["f8E4M3FN", "f8E5M2"]
 F8_BLOCKS = ["16x16", "32x32", "64x64", "128x128", "64x80", "96x256"]
 F8_LAYOUTS = ["nk_mn", "nk_nm"]
 F8_RESULTS = ["bf16", "f16", "f32"]
+SCALED_BLOCKS = ["32x32", "64x64", "128x128", "16x64", "96x256"]
+SCALES = ["scales", "xscale", "bothscales"]  # of the blocks of W, of X, of both
 
 def select(coverage):
     factors = [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(EPILOGUES)]
@@ -39,12 +41,21 @@ def select(coverage):
     common = covering({"pairs": 2, "triples": 3, "full": len(factors)}[coverage], factors)
     transposed = covering(2, [DTYPES, TRANSPOSED_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
     f8 = covering(2, [F8_DTYPES, F8_BLOCKS, F8_LAYOUTS, F8_RESULTS, ["none", "everything"]])
-    return [Kernel(*values) for values in common + rare + long + transposed + f8]
+    scaled = covering(2, [F8_DTYPES, SCALED_BLOCKS, F8_LAYOUTS, F8_RESULTS, ["none", "everything"], SCALES])
+    return [Kernel(*values) for values in common + rare + long + transposed + f8 + scaled]
 
 
 def name_of(kernel):
     result = kernel.dtype if kernel.result == "same" else kernel.result
-    return f"spmm_{kernel.dtype}_{kernel.block}_{kernel.layouts}_{result}_{kernel.epilogue}"
+    scales = f"_{kernel.scales}" if kernel.scales else ""
+    return f"spmm_{kernel.dtype}_{kernel.block}_{kernel.layouts}_{result}{scales}_{kernel.epilogue}"
+
+
+def scales_of(kernel):
+    """The clauses of the scales of w and of x, and their types; nothing for those that are not there."""
+    of_blocks = [" scales(%s)", "tensor<?xf32>"] if kernel.scales in ("scales", "bothscales") else ["", ""]
+    of_x = [" x_scale(%t)", "tensor<?x?xf32>"] if kernel.scales in ("xscale", "bothscales") else ["", ""]
+    return of_blocks, of_x
 
 
 def text_of(kernel):
@@ -56,10 +67,14 @@ def text_of(kernel):
     # Extra operands are not of fp8.
     text = epilogue_text(kernel.epilogue, "bf16" if kernel.dtype in F8_DTYPES else kernel.dtype, result,
                          f"tensor<?x?x{result}>")
-    types = [matrix, dense] + text.types
-    return (f"sparsec.kernel @{name_of(kernel)}(%w: {matrix}, %x: {dense}{text.arguments})\n"
+    (scales, scales_type), (x_scale, x_scale_type) = scales_of(kernel)
+    types = [each for each in [matrix, scales_type, dense, x_scale_type] if each] + text.types
+    arguments = "".join(f", %{name}: {each}" for name, each in (("s", scales_type), ("x", dense), ("t", x_scale_type))
+                        if each)
+    return (f"sparsec.kernel @{name_of(kernel)}(%w: {matrix}{arguments}{text.arguments})\n"
             f"    -> (y: tensor<?x?x{result}>) {{\n"
-            f"  %y = sparsec.spmm %w, %x{text.extras} x_layout({x_layout}) y_layout({y_layout}){text.region}\n"
+            f"  %y = sparsec.spmm %w{scales}, %x{x_scale}{text.extras} x_layout({x_layout}) y_layout({y_layout})"
+            f"{text.region}\n"
             f"    : ({', '.join(types)}) -> tensor<?x?x{result}>\n"
             f"  sparsec.return %y : tensor<?x?x{result}>\n"
             "}\n")

@@ -18,7 +18,7 @@ using namespace harness;
 namespace {
 
 // Seeds of the random streams.
-enum : uint64_t { patternSeed = 1, matrixSeed = 2, denseSeed = 3, orderSeed = 4 };
+enum : uint64_t { patternSeed = 1, matrixSeed = 2, denseSeed = 3, orderSeed = 4, scaleSeed = 5, xScaleSeed = 6 };
 
 BlockPattern filePattern;
 
@@ -105,6 +105,13 @@ void fillDense(Problem &problem) {
   });
 }
 
+std::vector<float> randomScales(uint64_t seed, int64_t count) {
+  std::vector<float> scales(count);
+  for (int64_t i = 0; i < count; ++i)
+    scales[i] = static_cast<float>(randomNormal(seed, i));
+  return scales;
+}
+
 /// Rows [begin, end) of the product, one block row's columns at a time.
 void multiplyRow(Problem &problem, int64_t row) {
   const Shape &shape = problem.shape;
@@ -116,9 +123,13 @@ void multiplyRow(Problem &problem, int64_t row) {
     int64_t firstValue = (p * problem.blockRows + row % problem.blockRows) * problem.blockColumns;
     for (int64_t c = 0; c < problem.blockColumns && firstDepth + c < shape.depth; ++c) {
       double w = loadElement(problem.dtype, problem.values.data(), firstValue + c);
+      if (!problem.scales.empty())
+        w *= problem.scales[p];
       const float *x = problem.x.data() + (firstDepth + c) * shape.columns;
       for (int64_t n = 0; n < shape.columns; ++n) {
         double term = w * x[n];
+        if (!problem.xScale.empty())
+          term *= problem.xScale[n * problem.partsOfK() + (firstDepth + c) / depthOfXScale];
         product[n] += term;
         magnitude[n] += std::abs(term);
       }
@@ -127,7 +138,7 @@ void multiplyRow(Problem &problem, int64_t row) {
 }
 
 std::shared_ptr<const Problem> makeProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
-                                           const Shape &shape, PatternKind kind) {
+                                           const Shape &shape, PatternKind kind, ScaleKinds scales) {
   auto problem = std::make_shared<Problem>();
   problem->dtype = dtype;
   problem->blockRows = blockRows;
@@ -137,6 +148,10 @@ std::shared_ptr<const Problem> makeProblem(sparsec_dtype_t dtype, int64_t blockR
       patternOf(kind, roundUp(shape.rows, blockRows) / blockRows, roundUp(shape.depth, blockColumns) / blockColumns);
   fillValues(*problem);
   fillDense(*problem);
+  if (scales.ofBlocks)
+    problem->scales = randomScales(scaleSeed, problem->pattern.blockCount());
+  if (scales.ofX)
+    problem->xScale = randomScales(xScaleSeed, shape.columns * problem->partsOfK());
   problem->product.assign(shape.rows * shape.columns, 0);
   problem->productMagnitude.assign(shape.rows * shape.columns, 0);
   parallelFor(shape.rows, 8, [&](int64_t begin, int64_t end) {
@@ -210,19 +225,19 @@ Shape manyTilesShape(int64_t blockRows, int64_t blockColumns) {
 }
 
 std::shared_ptr<const Problem> getProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
-                                          const Shape &shape, PatternKind kind) {
-  using Group = std::tuple<sparsec_dtype_t, int64_t, int64_t>;
+                                          const Shape &shape, PatternKind kind, ScaleKinds scales) {
+  using Group = std::tuple<sparsec_dtype_t, int64_t, int64_t, ScaleKinds>;
   using Key = std::tuple<int64_t, int64_t, int64_t, PatternKind>;
   static Group currentGroup;
   static std::map<Key, std::shared_ptr<const Problem>> problems;
-  Group group{dtype, blockRows, blockColumns};
+  Group group{dtype, blockRows, blockColumns, scales};
   if (group != currentGroup)
     problems.clear();
   currentGroup = group;
   // The placement of the tensors does not change the problem.
   std::shared_ptr<const Problem> &problem = problems[{shape.rows, shape.depth, shape.columns, kind}];
   if (!problem)
-    problem = makeProblem(dtype, blockRows, blockColumns, shape, kind);
+    problem = makeProblem(dtype, blockRows, blockColumns, shape, kind, scales);
   return problem;
 }
 

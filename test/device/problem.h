@@ -31,6 +31,14 @@ std::vector<Shape> shapesOfUnits(int64_t blockRows, int64_t blockColumns);
 /// More tiles than a GPU holds at a time, so that workers take several.
 Shape manyTilesShape(int64_t blockRows, int64_t blockColumns);
 
+/// The scales that a product of fp8 has: of the blocks of W, and of the columns of X for each 128 of K.
+struct ScaleKinds {
+  bool ofBlocks = false, ofX = false;
+
+  auto operator<=>(const ScaleKinds &) const = default;
+};
+constexpr int64_t depthOfXScale = 128;
+
 /// W (block-sparse) times X (dense, K x N), whatever the layouts of a kernel.
 struct Problem {
   sparsec_dtype_t dtype;
@@ -39,8 +47,11 @@ struct Problem {
   harness::BlockPattern pattern;
   std::vector<char> values;             // blocks of W in `dtype`; NaN beyond the matrix
   std::vector<float> x;                 // K x N, elements of `dtype`
-  std::vector<double> product;          // M x N: sum of w x
-  std::vector<double> productMagnitude; // M x N: sum of |w x|
+  std::vector<float> scales, xScale;    // of the blocks, and N x parts of K; empty where there are none
+  std::vector<double> product;          // M x N: sum of w x, times their scales
+  std::vector<double> productMagnitude; // M x N: sum of |w x|, the same
+
+  int64_t partsOfK() const { return roundUp(shape.depth, depthOfXScale) / depthOfXScale; }
 };
 
 /// The arrays of a matrix that is passed as its transpose, K x M. Columns descend in each of its block rows.
@@ -55,7 +66,7 @@ harness::BlockPattern patternOf(PatternKind kind, int64_t blockRows, int64_t blo
 
 /// The problem of these parameters. Problems are kept while type and block stay the same.
 std::shared_ptr<const Problem> getProblem(sparsec_dtype_t dtype, int64_t blockRows, int64_t blockColumns,
-                                          const Shape &shape, PatternKind kind);
+                                          const Shape &shape, PatternKind kind, ScaleKinds scales = {});
 
 /// The pattern for PatternKind::File, a DLMC `.smtx` file in which each nonzero stands for one block. Larger patterns
 /// are cut to the size of the problem.

@@ -63,7 +63,7 @@ std::vector<PatternKind> SpmmTest::patterns() const {
 void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
   SCOPED_TRACE(fmt::format("{} ({} x {} x {}), pattern: {}", shape.name, shape.rows, shape.depth, shape.columns,
                            patternName(pattern)));
-  auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, pattern);
+  auto problem = getProblem(record.dtype, record.blockRows, record.blockColumns, shape, pattern, scaleKindsOf(kernel));
   KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
   if (record.isTransposed) {
     runStatic(arguments);

@@ -199,7 +199,7 @@ sparsec.kernel @spmm_c13_integers(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x:
 
 sparsec.kernel @spmm_c14(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %e: f32) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{'sparsec.spmm' op expects one broadcast per extra operand, but got 0 for 1}}
-  %0 = "sparsec.spmm"(%w, %x, %e) <{operandSegmentSizes = array<i32: 1, 0, 1, 1>}> ({
+  %0 = "sparsec.spmm"(%w, %x, %e) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 1>}> ({
   ^bb0(%acc: f32, %v: f32):
     sparsec.yield %acc : f32
   }) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, f32) -> tensor<?x?xbf16>
@@ -469,6 +469,62 @@ sparsec.kernel @spmm_c23_accumulation(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64
 sparsec.kernel @spmm_c23_shape(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %s: tensor<?x1xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   // expected-error @+1 {{'sparsec.spmm' op expects scales to be a tensor of f32 of rank 1, one for each stored block, but got 'tensor<?x1xf32>'}}
   %0 = sparsec.spmm %w scales(%s), %x : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x1xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c24(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects x_scale with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got 'bf16' and two_level}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c24_accumulation(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects x_scale with W of f8E4M3FN or f8E5M2 and accumulation(two_level) only, but got 'f8E5M2' and fast}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) accumulation(fast) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c24_type(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf16>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects x_scale to be 'tensor<?x?xf32>', N x ceil(K / 128), but got 'tensor<?x?xf16>'}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>, tensor<?x?xf16>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c24_rank(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects x_scale to be 'tensor<?x?xf32>', N x ceil(K / 128), but got 'tensor<?xf32>'}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x?xf8E5M2>, tensor<?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c24_columns(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<8x?xf8E5M2>, %t: tensor<7x?xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects x_scale to be 'tensor<8x?xf32>', N x ceil(K / 128), but got 'tensor<7x?xf32>'}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<8x?xf8E5M2>, tensor<7x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c24_depth(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x257xf8E5M2>, %t: tensor<?x2xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects x_scale to be 'tensor<?x3xf32>', N x ceil(K / 128), but got 'tensor<?x2xf32>'}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E5M2, block = 64x64>, tensor<?x257xf8E5M2>, tensor<?x2xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
+sparsec.kernel @spmm_c25(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x48>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
+  // expected-error @+1 {{'sparsec.spmm' op expects blocks whose columns divide 128 or are a multiple of it where there is an x_scale, but got 48}}
+  %0 = sparsec.spmm %w, %x x_scale(%t) : (!sparsec.bsr<?x?xf8E5M2, block = 64x48>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %0 : tensor<?x?xbf16>
 }
 

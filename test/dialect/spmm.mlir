@@ -55,6 +55,27 @@ sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %s: tens
   sparsec.return %0 : tensor<?x?xbf16>
 }
 
+// A scale for each column and 128 of K of X, with and without those of blocks.
+// CHECK-LABEL: sparsec.kernel @x_scale(
+sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>, %r: tensor<?xf32>)
+    -> (y: tensor<?x?xbf16>) {
+  // CHECK: sparsec.spmm %w scales(%s), %x x_scale(%t), %r per_row x_layout(nk) epilogue
+  %0 = sparsec.spmm %w scales(%s), %x x_scale(%t), %r per_row x_layout(nk) epilogue (%acc: f32, %row: f32) {
+    %scaled = arith.mulf %acc, %row : f32
+    sparsec.yield %scaled : f32
+  // CHECK: : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>, tensor<?xf32>) -> tensor<?x?xbf16>
+  } : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>, tensor<?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// N and K of X tell the sizes: 300 has three parts of 128.
+// CHECK-LABEL: sparsec.kernel @x_scale_alone(
+sparsec.kernel @x_scale_alone(%w: !sparsec.bsr<?x300xf8E4M3FN, block = 16x32>, %x: tensor<300x5xf8E4M3FN>, %t: tensor<5x3xf32>) -> (y: tensor<?x5xf32>) {
+  // CHECK: sparsec.spmm %w, %x x_scale(%t) :
+  %0 = sparsec.spmm %w, %x x_scale(%t) : (!sparsec.bsr<?x300xf8E4M3FN, block = 16x32>, tensor<300x5xf8E4M3FN>, tensor<5x3xf32>) -> tensor<?x5xf32>
+  sparsec.return %0 : tensor<?x5xf32>
+}
+
 // CHECK-LABEL: sparsec.kernel @fast_f8(
 sparsec.kernel @fast_f8(%w: !sparsec.bsr<?x?xf8E5M2, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xf32>) {
   // CHECK: sparsec.spmm %w, %x x_layout(nk) y_layout(nm) accumulation(fast) :

@@ -538,6 +538,42 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @promote_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<64, 128>
+    %factors = sparsec.column_scales %t[%zero, %zero] : tensor<?x?xf32> -> <256>
+    // expected-error @+1 {{'sparsec.promote' op expects a scale for each column of '!sparsec.accumulator<64, 128>', but got '!sparsec.column_scales<256>'}}
+    %next = sparsec.promote %part times %factors : !sparsec.column_scales<256> to %sum {column = 0} : <64, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @column_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.column_scales' op expects x_scale to have rank 2, but got 'tensor<?xf32>'}}
+    %factors = sparsec.column_scales %t[%zero, %zero] : tensor<?xf32> -> <128>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @column_scales_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    // expected-error @+1 {{'sparsec.column_scales' op expects a multiple of 8 columns, but got 12}}
+    %factors = sparsec.column_scales %t[%zero, %zero] : tensor<?x?xf32> -> <12>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @promote_c1_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %y: tensor<?x?xbf16>):
     %sum = sparsec.zero : !sparsec.accumulator<64, 256>

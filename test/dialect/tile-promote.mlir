@@ -3,14 +3,14 @@
 // RUN: sparsec-opt -mlir-print-op-generic %s | sparsec-opt | FileCheck %s
 
 // A product of two fp8 types, whose sum starts at zero; its result is added to half of the columns, and times the scale of a block
-// to the other half.
+// to the other half. Then each of its columns has a scale.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2,
                               consumers_m = 1, consumers_n = 1>
 
 gpu.module @kernels {
   sparsec.program @promoted attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
-  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E5M2>, %y: tensor<?x?xbf16>, %scales: tensor<?xf32>):
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E5M2>, %y: tensor<?x?xbf16>, %scales: tensor<?xf32>, %x_scale: tensor<?x?xf32>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN>, !sparsec.buffer<256, 128, f8E5M2>]>
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %c128 = arith.constant 128 : i32
@@ -26,13 +26,23 @@ gpu.module @kernels {
       // CHECK-NEXT: %[[PART:.*]] = sparsec.await %[[P]] {outstanding = 0 : i64}
       // CHECK-NEXT: %[[FIRST:.*]] = sparsec.promote %[[PART]] to %[[SUM]] {column = 0 : i64} : <64, 128>, <64, 256>
       // CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %{{.*}}[%{{.*}}] : tensor<?xf32>
-      // CHECK-NEXT: sparsec.promote %[[PART]] times %[[SCALE]] to %[[FIRST]] {column = 128 : i64} : <64, 128>, <64, 256>
+      // CHECK-NEXT: sparsec.promote %[[PART]] times %[[SCALE]] : f32 to %[[FIRST]] {column = 128 : i64} : <64, 128>, <64, 256>
+      // CHECK-NEXT: %{{.*}} = sparsec.block_column %{{.*}}[%{{.*}}] : <?x?xf8E4M3FN, block = 64x128>
+      // CHECK: %[[FACTORS:.*]] = sparsec.column_scales %{{.*}}[%{{.*}}, %{{.*}}] times %[[SCALE]] : tensor<?x?xf32> -> <128>
+      // CHECK-NEXT: sparsec.column_scales %{{.*}}[%{{.*}}, %{{.*}}] : tensor<?x?xf32> -> <128>
+      // CHECK-NEXT: sparsec.promote %[[PART]] times %[[FACTORS]] : !sparsec.column_scales<128> to %{{.*}} {column = 0 : i64} : <64, 128>, <64, 256>
       %p = sparsec.product %a[%c], %b[%c] {depth = 128 : i64}
           : !sparsec.view<64, 128, f8E4M3FN, k>, !sparsec.view<128, 128, f8E5M2, k> -> !sparsec.pending<64, 128>
       %part = sparsec.await %p {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
       %sum = sparsec.promote %part to %zero {column = 0 : i64} : <64, 128>, <64, 256>
       %scale = sparsec.block_scale %scales[%block] : tensor<?xf32>
-      %next = sparsec.promote %part times %scale to %sum {column = 128 : i64} : <64, 128>, <64, 256>
+      %next = sparsec.promote %part times %scale : f32 to %sum {column = 128 : i64} : <64, 128>, <64, 256>
+      %column = sparsec.block_column %w[%block] : <?x?xf8E4M3FN, block = 64x128>
+      %first = arith.constant 256 : i32
+      %number = arith.constant 1 : i32
+      %factors = sparsec.column_scales %x_scale[%first, %number] times %scale : tensor<?x?xf32> -> <128>
+      %alone = sparsec.column_scales %x_scale[%first, %column] : tensor<?x?xf32> -> <128>
+      %last = sparsec.promote %part times %factors : !sparsec.column_scales<128> to %next {column = 0 : i64} : <64, 128>, <64, 256>
     }
   }
 }

@@ -182,8 +182,8 @@ sparsec.kernel @two_levels_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64
 // CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor):
 // CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]] : tensor<?xf32>
 // CHECK-NEXT: sparsec.wait
-// CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM]] {column = 0 : i64}
-// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM0]] {column = 0 : i64}
+// CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM]] {column = 0 : i64}
+// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM0]] {column = 0 : i64}
 sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
   %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
@@ -197,8 +197,47 @@ sparsec.kernel @scales(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tenso
 // CHECK: %[[NUMBER:.*]] = arith.div{{[su]}}i %[[I]], %c2_i32
 // CHECK-NEXT: %[[BLOCK:.*]] = arith.addi %[[FIRST]], %[[NUMBER]]
 // CHECK-NEXT: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]]
-// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] to %[[SUM]] {column = 0 : i64}
+// CHECK: sparsec.promote %{{.*}} times %[[SCALE]] : f32 to %[[SUM]] {column = 0 : i64}
 sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   %y = sparsec.spmm %w scales(%s), %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, tensor<?xf32>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Scales of X are read for each chunk, of the part of K in which the chunk lies: a block of 256 columns has two parts.
+// CHECK-LABEL: sparsec.program @x_scale
+// CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf8E5M2>, %[[XSCALE:.*]]: tensor<?x?xf32>, %{{.*}}: tensor<?x?xbf16>):
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[COLUMN:.*]]: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor):
+// CHECK: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]] : tensor<?xf32>
+// CHECK: sparsec.wait
+// CHECK: %[[FIRST:.*]] = arith.muli %[[COLUMN]], %c2_i32
+// CHECK-NEXT: %[[FACTORS0:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[FIRST]]] times %[[SCALE]] : tensor<?x?xf32> -> <128>
+// CHECK-NEXT: sparsec.product
+// CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[FACTORS0]] : !sparsec.column_scales<128> to %[[SUM]] {column = 0 : i64}
+// CHECK: sparsec.wait
+// CHECK: %[[COLUMNS:.*]] = arith.muli %[[COLUMN]], %c2_i32
+// CHECK-NEXT: %[[SECOND:.*]] = arith.addi %[[COLUMNS]], %c1_i32
+// CHECK-NEXT: %[[FACTORS1:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[SECOND]]] times %[[SCALE]] : tensor<?x?xf32> -> <128>
+// CHECK: sparsec.promote %{{.*}} times %[[FACTORS1]] : !sparsec.column_scales<128> to %[[SUM0]] {column = 0 : i64}
+sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
+  %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+
+// Warps look up the block column of a step. Four chunks of 32 lie in a part.
+// CHECK-LABEL: sparsec.program @x_scale_of_warps
+// CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<{{.*}}>, %{{.*}}: tensor<?x?xf8E5M2>, %[[XSCALE:.*]]: tensor<?x?xf32>,
+// CHECK: %[[FIRST:.*]], %{{.*}} = sparsec.row_blocks
+// CHECK: scf.for %[[I:.*]] = %{{.*}} iter_args(%{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %{{.*}} = %{{.*}}, %[[SUM:.*]] = %{{.*}})
+// CHECK: %[[NUMBER:.*]] = arith.div{{[su]}}i %[[I]], %c2_i32
+// CHECK-NEXT: %[[BLOCK:.*]] = arith.addi %[[FIRST]], %[[NUMBER]]
+// CHECK-NEXT: %[[COLUMN:.*]] = sparsec.block_column %[[W]][%[[BLOCK]]]
+// CHECK-NEXT: %[[CHUNK:.*]] = arith.rem{{[su]}}i %[[I]], %c2_i32
+// CHECK: %[[COLUMNS:.*]] = arith.muli %[[COLUMN]], %c2_i32
+// CHECK-NEXT: %[[CHUNKS:.*]] = arith.addi %[[COLUMNS]], %[[CHUNK]]
+// CHECK-NEXT: %[[PART:.*]] = arith.div{{[su]}}i %[[CHUNKS]], %c4_i32
+// CHECK-NEXT: %[[FACTORS:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[PART]]] : tensor<?x?xf32> -> <32>
+// CHECK: sparsec.promote %{{.*}} times %[[FACTORS]] : !sparsec.column_scales<32> to %[[SUM]] {column = 0 : i64}
+sparsec.kernel @x_scale_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 32, tile_n = 128, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
+  %y = sparsec.spmm %w, %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

@@ -41,6 +41,11 @@ KERNELS = {
         Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none"),
         Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything"),
         Spmm("f8E4M3FN", "32x32", "nk_nm", "f16", "none"),
+        # Scales of blocks and of X, by wgmma and mma.sync: a block has several of X, or a scale several chunks.
+        Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none", "bothscales"),
+        Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything", "xscale"),
+        Spmm("f8E4M3FN", "96x256", "nk_mn", "f16", "none", "bothscales"),
+        Spmm("f8E5M2", "16x64", "nk_nm", "bf16", "none", "scales"),
         # Dense products at a pattern, with clusters and multicast.
         Sddmm("bf16", "128x128", "mk_nk", "same", "cluster_none"),
         Sddmm("f16", "64x64", "km_kn", "f32", "residual"),
@@ -75,6 +80,8 @@ KERNELS = {
         Spmm("bf16", "16x16", "kn_nm", "same", "gelu"),
         Spmm("bf16", "64x64t", "nk_nm", "same", "none"),
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
+        Spmm("f8E5M2", "128x128", "nk_mn", "f32", "everything", "bothscales"),
+        Spmm("f8E4M3FN", "32x32", "nk_nm", "bf16", "none", "xscale"),
         Sddmm("bf16", "64x64", "mk_nk", "same", "none"),
         Sddmm("f16", "32x32", "km_kn", "f32", "everything"),
         Spgemm("bf16", "64x64x64", "mn", "same", "everything"),

@@ -203,7 +203,8 @@ TEST(LaunchInfo, RecordsAreChecked) {
          i.operations[0].attribute_count = 2;
        }},
       {"regions 0 + 2 of 1", [](auto &i) { i.operations[0].region_count = 2; }},
-      {"unknown slot of spmm 6", [](auto &i) { i.operands[bias].slot = 6; }},
+      {"unknown slot of spmm 7", [](auto &i) { i.operands[bias].slot = 7; }},
+      {"argument 2 is no scales of X", [](auto &i) { i.operands[bias].slot = SPARSEC_SPMM_X_SCALE; }},
       {"argument 2 is no block scales", [](auto &i) { i.operands[bias].slot = SPARSEC_SPMM_SCALES; }},
       {"argument 2 is no block scales",
        [](auto &i) {

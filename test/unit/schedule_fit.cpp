@@ -207,6 +207,11 @@ TEST_F(ScheduleFit, MmaSyncOfF8) {
   schedule.tileK = 32;
   expectBroken(schedule, ada, Limit::Geometry,
                "expects tile_k to be at most 16, the columns of a block with a scale, but got 32");
+  problem.blockColumns = 256;
+  problem.hasTwoLevels = true;
+  problem.hasXScale = true;
+  schedule.tileK = 96;
+  expectBroken(schedule, ada, Limit::Geometry, "expects tile_k to divide 128, the depth of a scale of X, but got 96");
 }
 
 TEST_F(ScheduleFit, WgmmaOfF8) {

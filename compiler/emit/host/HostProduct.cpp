@@ -64,10 +64,9 @@ void HostProduct::clearRows(Value buffer, Value rows) {
   loop(constant(0), rows, [&](Value row) { storeRow(zeroRow, buffer, row); });
 }
 
-Value HostProduct::multiplyRow(Value init, Value depth, function_ref<Value(Value k)> weight) {
+Value HostProduct::multiplyRow(Value init, Value begin, Value end, function_ref<Value(Value k)> weight) {
   return multiplyAdd(
-             constant(0), depth, init, [&](Value k, unsigned) { return weight(k); },
-             [&](Value k) { return loadRow(panel, k); })
+             begin, end, init, [&](Value k, unsigned) { return weight(k); }, [&](Value k) { return loadRow(panel, k); })
       .front();
 }
 

@@ -46,8 +46,8 @@ protected:
   /// panel[k, column] = the element at `source`, as f32.
   void storeInPanel(Value k, Value column, Type elementType, Value source);
   void clearRows(Value buffer, Value rows);
-  /// accumulator[row] + the sum of weight(k) * panel[k] for k below `depth`, with the sum in registers.
-  Value multiplyRow(Value init, Value depth, llvm::function_ref<Value(Value k)> weight);
+  /// init + the sum of weight(k) * panel[k] for k in [begin, end), with the sum in registers.
+  Value multiplyRow(Value init, Value begin, Value end, llvm::function_ref<Value(Value k)> weight);
   /// Applies the epilogue to a sum and stores the element at the place that a full operand has.
   void storeResult(mlir::Region &epilogue, Value sum, const ExtraPosition &at);
 

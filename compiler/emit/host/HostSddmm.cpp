@@ -69,7 +69,7 @@ void SddmmEmitter::emitUnpack(const BlockPart &part, Value firstK, Value depthOf
 /// accumulator[row] += A[row, k] * panel[k], with the sum in registers over k.
 void SddmmEmitter::emitMultiply(const BlockPart &part, Value firstK, Value depthOfStep) {
   loop(constant(0), part.rows, [&](Value row) {
-    Value sum = multiplyRow(loadRow(accumulator, row), depthOfStep, [&](Value k) {
+    Value sum = multiplyRow(loadRow(accumulator, row), constant(0), depthOfStep, [&](Value k) {
       Value source = elementAddress(left, add(part.firstRow, row), add(firstK, k));
       return toF32(LLVM::LoadOp::create(b, left.elementType, source));
     });

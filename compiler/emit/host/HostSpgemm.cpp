@@ -89,7 +89,7 @@ void SpgemmEmitter::emitMultiply(const BlockPart &part, Value block, Value depth
   Value first = multiply(block, constant(leftType.getBlockRows() * leftType.getBlockColumns()));
   loop(constant(0), part.rows, [&](Value row) {
     Value start = add(first, multiply(row, constant(leftType.getBlockColumns())));
-    Value sum = multiplyRow(loadRow(accumulator, row), depthOfPair,
+    Value sum = multiplyRow(loadRow(accumulator, row), constant(0), depthOfPair,
                             [&](Value k) { return toF32(load(leftType.getElementType(), leftValues, add(start, k))); });
     storeRow(sum, accumulator, row);
   });

@@ -6,12 +6,15 @@
 //     for block in the block row
 //       panel = X[block column, 64 columns] as f32  block columns x 64 f32, on the stack: one form for both layouts
 //       for row, for k: accumulator[row] += W[row, k] * panel[k]; with scales the block's sum is added, times its scale
+//       (that of X counts for 128 of K: a wider block has several sums)
 //     for row, for column: Y[row, column] = round(epilogue(accumulator[row, column], extra operands))
 //
 // The multiplication works on vectors of 64 f32 that LLVM splits to the width of the processor; the other loops are
 // plain, for LLVM to vectorise.
 
 #include "host/HostProduct.h"
+
+#include "sparsec/launch_info.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -37,14 +40,16 @@ private:
   void emitTile(Value tile);
   void emitBlock(const Tile &tile, Value position);
   void emitUnpack(const Tile &tile, Value firstK, Value depth);
-  void emitMultiply(const Tile &tile, Value block, Value depth);
+  void emitFactors(const Tile &tile, Value block, Value part);
+  void emitMultiply(const Tile &tile, Value block, Value begin, Value end);
   void emitEpilogue(const Tile &tile);
 
   SpmmOp spmm;
   BsrType matrixType;
   Value values, scales, rowPtr, colIdx;
   Value numbers; // of the blocks in memory, by their positions; null where these are the same
-  Matrix dense;
+  Matrix dense, xScale;
+  Value factors; // of the columns of a tile, for the block or the part of it that is multiplied; null without scales
 };
 
 } // namespace
@@ -59,6 +64,8 @@ void SpmmEmitter::emitParameters() {
   values = parameter(pointer, ParameterKind::pointer, matrixArgument);
   if (spmm.getScales())
     scales = parameter(pointer, ParameterKind::pointer, argumentOf(spmm.getScales()));
+  if (spmm.getXScale())
+    xScale = matrixParameter(spmm.getXScale(), /*transposed=*/false);
   if (matrixType.getTransposed()) {
     rowPtr = sectionParameter(PlanSection::row_starts);
     colIdx = sectionParameter(PlanSection::row_columns);
@@ -90,8 +97,18 @@ void SpmmEmitter::emitUnpack(const Tile &tile, Value firstK, Value depth) {
   });
 }
 
-/// accumulator[row] += W[row, k] * panel[k], with the sum in registers over k.
-void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
+/// The scale of each column of X for a part of K, times that of a block. Columns beyond N keep what an earlier tile
+/// left there.
+void SpmmEmitter::emitFactors(const Tile &tile, Value block, Value part) {
+  Value scale = scales ? load(f32, scales, block) : f32Constant(1);
+  loop(constant(0), tile.columns, [&](Value column) {
+    Value ofColumn = LLVM::LoadOp::create(b, f32, elementAddress(xScale, add(tile.firstColumn, column), part));
+    store(arith::MulFOp::create(b, ofColumn, scale), factors, column);
+  });
+}
+
+/// accumulator[row] += W[row, k] * panel[k] for k in [begin, end), with the sum in registers over k.
+void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value begin, Value end) {
   int64_t rowStride = matrixType.getBlockColumns(), depthStride = 1;
   if (matrixType.getTransposed())
     std::tie(rowStride, depthStride) = std::pair(int64_t(1), matrixType.getBlockRows());
@@ -102,9 +119,9 @@ void SpmmEmitter::emitMultiply(const Tile &tile, Value block, Value depth) {
       Value place = depthStride == 1 ? k : multiply(k, constant(depthStride));
       return toF32(load(matrixType.getElementType(), values, add(rowStart, place)));
     };
-    Value total = multiplyRow(scales ? zeroRow : loadRow(accumulator, row), depth, element);
-    if (scales)
-      total = LLVM::FMulAddOp::create(b, splat(load(f32, scales, block), rowType), total, loadRow(accumulator, row));
+    Value total = multiplyRow(factors ? zeroRow : loadRow(accumulator, row), begin, end, element);
+    if (factors)
+      total = LLVM::FMulAddOp::create(b, loadRow(factors, constant(0)), total, loadRow(accumulator, row));
     storeRow(total, accumulator, row);
   });
 }
@@ -113,7 +130,18 @@ void SpmmEmitter::emitBlock(const Tile &tile, Value position) {
   Value firstK = multiply(loadIndex(colIdx, position), constant(matrixType.getBlockColumns()));
   Value blockDepth = inside(depth, firstK, matrixType.getBlockColumns());
   emitUnpack(tile, firstK, blockDepth);
-  emitMultiply(tile, numbers ? loadIndex(numbers, position) : position, blockDepth);
+  Value block = numbers ? loadIndex(numbers, position) : position;
+  if (!xScale.data) {
+    if (scales)
+      storeRow(splat(load(f32, scales, block), rowType), factors, constant(0));
+    return emitMultiply(tile, block, constant(0), blockDepth);
+  }
+  Value depthOfScale = constant(std::min<int64_t>(SPARSEC_X_SCALE_DEPTH, matrixType.getBlockColumns()));
+  loop(constant(0), arith::CeilDivSIOp::create(b, blockDepth, depthOfScale), [&](Value part) {
+    Value begin = multiply(part, depthOfScale);
+    emitFactors(tile, block, arith::DivSIOp::create(b, add(firstK, begin), constant(SPARSEC_X_SCALE_DEPTH)));
+    emitMultiply(tile, block, begin, smaller(blockDepth, add(begin, depthOfScale)));
+  });
 }
 
 void SpmmEmitter::emitEpilogue(const Tile &tile) {
@@ -145,6 +173,10 @@ LLVM::LLVMFuncOp SpmmEmitter::emit() {
   panel = buffer(matrixType.getBlockColumns());
   emitParameters();
   zeroRow = LLVM::ZeroOp::create(b, rowType);
+  if (spmm.getScales() || spmm.getXScale()) {
+    factors = buffer(1);
+    storeRow(zeroRow, factors, constant(0));
+  }
   clearRows(panel, constant(matrixType.getBlockColumns()));
   return finish({matrixType.getBlockRows(), rowSize, matrixType.getBlockColumns()},
                 [&](Value tile) { emitTile(tile); });

@@ -35,6 +35,7 @@ extern "C" {
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
 #define SPARSEC_MAX_RANK 5
+#define SPARSEC_X_SCALE_DEPTH 128   /* elements of K that share a factor of SPARSEC_SPMM_X_SCALE */
 #define SPARSEC_MAX_PARAMETERS 128  /* of a machine kernel */
 #define SPARSEC_MAX_SIZE 2147418111 /* of a dimension; rounded up to a tile of up to 65536 it fits an int32_t */
 #define SPARSEC_DYNAMIC (-1)        /* a size that is known only at run time */
@@ -69,16 +70,15 @@ typedef enum sparsec_operation_kind_e {
   SPARSEC_OPERATION_SAMPLED_SPGEMM = 5, /* the same at the blocks of a pattern */
 } sparsec_operation_kind_t;
 
-/*
- * The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE.
- * Attribute: SPARSEC_ATTRIBUTE_ACCUMULATION, with fp8 operands.
- */
+/* The operands of a block-sparse product. Region: SPARSEC_REGION_EPILOGUE.
+ * Attribute: SPARSEC_ATTRIBUTE_ACCUMULATION, with fp8 operands. */
 typedef enum sparsec_spmm_slot_e {
-  SPARSEC_SPMM_MATRIX = 1, /* the block-sparse operand W: (M, K) or (K, M) */
-  SPARSEC_SPMM_DENSE = 2,  /* the dense operand X: (K, N) or (N, K) */
-  SPARSEC_SPMM_RESULT = 3, /* Y: (M, N) or (N, M) */
-  SPARSEC_SPMM_EXTRA = 4,  /* an operand of the epilogue region; see sparsec_broadcast_t */
-  SPARSEC_SPMM_SCALES = 5, /* f32, (blocks): a factor of each block of W, with fp8 operands */
+  SPARSEC_SPMM_MATRIX = 1,  /* the block-sparse operand W: (M, K) or (K, M) */
+  SPARSEC_SPMM_DENSE = 2,   /* the dense operand X: (K, N) or (N, K) */
+  SPARSEC_SPMM_RESULT = 3,  /* Y: (M, N) or (N, M) */
+  SPARSEC_SPMM_EXTRA = 4,   /* an operand of the epilogue region; see sparsec_broadcast_t */
+  SPARSEC_SPMM_SCALES = 5,  /* f32, (blocks): a factor of each block of W, with fp8 operands */
+  SPARSEC_SPMM_X_SCALE = 6, /* f32, (N, ceil(K / 128)): a factor of X for each column and 128 of K, the same */
 } sparsec_spmm_slot_t;
 
 /*
