@@ -8,7 +8,7 @@
 docs/python.md of the project is the tour. Importing the package needs NumPy, but no torch, driver or CUDA toolkit.
 """
 
-from . import _native, errors, patterns, prune, tracing
+from . import _native, errors, patterns, prune, quantize, tracing
 from .arrays import HOST, from_pointer
 from .bsr import BSR
 from .errors import (
@@ -62,6 +62,7 @@ __all__ = [
     "per_column",
     "per_row",
     "prune",
+    "quantize",
     "scalar",
     "sddmm",
     "spgemm",
