@@ -35,7 +35,9 @@ std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &
   if (sparsec_kernel_operation(candidate.kernel)->kind != SPARSEC_OPERATION_SPMM || info->argument_count < 3)
     return std::nullopt;
   candidate.hasScales = operandOf(candidate.kernel, 1).slot == SPARSEC_SPMM_SCALES;
-  const size_t ofX = candidate.hasScales ? 2 : 1, ofY = ofX + 1;
+  const size_t ofX = candidate.hasScales ? 2 : 1;
+  candidate.hasXScale = operandOf(candidate.kernel, ofX + 1).slot == SPARSEC_SPMM_X_SCALE;
+  const size_t ofY = candidate.hasXScale ? ofX + 2 : ofX + 1;
   if (info->argument_count != ofY + 1)
     return std::nullopt;
   const sparsec_argument_info_t *w = sparsec_kernel_argument(candidate.kernel, 0);
@@ -49,6 +51,8 @@ std::optional<Candidate> makeCandidate(const std::shared_ptr<sparsec_module_s> &
     candidate.type += " fast";
   if (candidate.hasScales)
     candidate.type += " scales";
+  if (candidate.hasXScale)
+    candidate.type += " x_scale";
   candidate.matrixTransposed = operandOf(candidate.kernel, 0).layout == SPARSEC_LAYOUT_TRANSPOSED;
   candidate.blockRows = candidate.matrixTransposed ? w->block_columns : w->block_rows;
   candidate.blockColumns = candidate.matrixTransposed ? w->block_rows : w->block_columns;

@@ -18,8 +18,9 @@ struct Candidate {
   std::string label, target, layouts;
   int64_t blockRows, blockColumns; // of the M x K matrix
   sparsec_dtype_t dtype, resultDtype;
-  std::string type; // "bf16", "f8E4M3FN", "f8E4M3FN fast", or "f8E4M3FN scales"
+  std::string type; // "bf16", "f8E4M3FN", "f8E4M3FN fast", "f8E4M3FN scales", or "f8E4M3FN scales x_scale"
   bool hasScales;   // a factor for each block, between the matrix and X
+  bool hasXScale;   // one for each column and 128 of K, behind X
   bool matrixTransposed, denseTransposed, resultTransposed;
 };
 

@@ -125,7 +125,7 @@ int run(const std::string &folder) {
   fmt::print("{:<40} {:>14} {:>8} {:>10} {:>9} {:>9}\n", "host time in ns", "cuLaunchKernel", "launch", "with plan",
              "launcher", "- driver");
   for (const Candidate &candidate : loadCandidates(device.get(), folder)) {
-    if (candidate.hasScales)
+    if (candidate.hasScales || candidate.hasXScale)
       continue;
     HostTimes times = measure(candidate, device.get(), stream);
     fmt::print("{:<40} {:>14.0f} {:>8.0f} {:>10.0f} {:>9.0f} {:>9.0f}\n", candidate.label, times.driver, times.launch,

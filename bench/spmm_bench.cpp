@@ -111,6 +111,9 @@ std::vector<Argument> Bench::makeArguments(const Candidate &candidate, const spa
   std::vector<Argument> arguments = {
       matrix, dense(operands.x.data(), operands.dtype, size.depth, size.columns, candidate.denseTransposed),
       dense(operands.y.data(), candidate.resultDtype, size.rows, size.columns, candidate.resultTransposed)};
+  if (candidate.hasXScale)
+    arguments.insert(arguments.begin() + 2,
+                     sparsec_dense_2d(operands.xScale.data(), SPARSEC_DTYPE_F32, size.columns, partsOfK(size)));
   if (candidate.hasScales)
     arguments.insert(arguments.begin() + 1,
                      sparsec_dense_1d(operands.scales.data(), SPARSEC_DTYPE_F32, matrix.capacity));

@@ -40,6 +40,7 @@ Operands::Operands(sparsec_device_t device, const ProductSize &size, sparsec_dty
     : device(device), size(size), dtype(dtype), hostW(randomValues(size.rows * size.depth, weightSeed, dtype)),
       hostX(randomValues(size.depth * size.columns, denseSeed, dtype)), w(upload(device, hostW, dtype)),
       x(upload(device, hostX, dtype)), scales(uploadArray(device, std::vector<float>(size.rows * size.depth / 256, 1))),
+      xScale(uploadArray(device, std::vector<float>(size.columns * partsOfK(size), 1))),
       y(device, size.rows * size.columns * sizeof(float)) {}
 
 Matrix::Matrix(const Operands &operands, int64_t blockRows, int64_t blockColumns, double density, bool isTransposed)

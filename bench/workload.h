@@ -14,6 +14,11 @@
 
 namespace sparsec::bench {
 
+/// The parts of K for which X has a scale each.
+inline int64_t partsOfK(const ProductSize &size) {
+  return (size.depth + SPARSEC_X_SCALE_DEPTH - 1) / SPARSEC_X_SCALE_DEPTH;
+}
+
 /// W and X are N(0, 1). The same numbers serve as the blocks of every pattern and as the dense W, and as X in both
 /// layouts.
 struct Operands {
@@ -25,6 +30,7 @@ struct Operands {
   std::vector<float> hostW, hostX; // elements of `dtype`
   harness::DeviceBuffer w, x;
   harness::DeviceBuffer scales; // ones, as many as a matrix has blocks of 16 x 16
+  harness::DeviceBuffer xScale; // ones, N x partsOfK
   harness::DeviceBuffer y;      // large enough for f32
 };
 
