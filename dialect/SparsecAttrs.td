@@ -263,6 +263,13 @@ def Sparsec_WorkspaceAttr : Sparsec_Attr<"Workspace", "workspace"> {
   let genVerifyDecl = 1;
 }
 
+def Sparsec_LoopTest : I32EnumAttr<"LoopTest", "how a loop compares a carried i32 with a number", [
+    I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"sge", 2>]> {
+  let cppNamespace = "::sparsec";
+  let genSpecializedAttr = 0;
+}
+def Sparsec_LoopTestAttr : EnumAttr<Sparsec_Dialect, Sparsec_LoopTest, "loop_test">;
+
 def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel beside those of the variants does", [
     I32EnumAttrCase<"pattern_builder", 1>, I32EnumAttrCase<"block_mask_reader", 2>,
     I32EnumAttrCase<"pack_blocks", 3>]> {

@@ -79,13 +79,6 @@ def Sparsec_TileLoopOp : Sparsec_Op<"tile_loop", [
   let hasRegionVerifier = 1;
 }
 
-def Sparsec_LoopTest : I32EnumAttr<"LoopTest", "how a loop compares a carried i32 with a number", [
-    I32EnumAttrCase<"ne", 1>, I32EnumAttrCase<"sge", 2>]> {
-  let cppNamespace = "::sparsec";
-  let genSpecializedAttr = 0;
-}
-def Sparsec_LoopTestAttr : EnumAttr<Sparsec_Dialect, Sparsec_LoopTest, "loop_test">;
-
 def Sparsec_LoopOp : Sparsec_Op<"loop", [SingleBlock]> {
   let summary = "Runs its body as long as a carried i32 differs from a number (`ne`), or is not less (`sge`).";
   let description = [{

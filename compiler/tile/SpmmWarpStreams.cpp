@@ -38,7 +38,7 @@ private:
   struct Visit {
     Value column, bits;  // no bits: there is no column left
     Value rest;          // the bits of the columns behind it
-    Values slots, lines; // of each row's block: its cursor and its first row there. Any other where there is no block
+    Values slots, lines; // of each row's block: its cursor and its first row there; where it has none, the last one's
 
     Values pack() const;
     Visit unpack(ValueRange values) const;
@@ -157,8 +157,10 @@ WarpStreamBuilder::Visit WarpStreamBuilder::beginVisit(ImplicitLocOpBuilder &b, 
   Column products = productsOf(b, visit.bits, progress.product);
   awaitBlocks(b, products.places.back(), progress);
   progress.product = products.places.back();
-  for (Value behind : ValueRange(products.places).drop_front()) {
-    Value place = add(b, behind, -1);
+  Value last = add(b, products.places.back(), -1);
+  for (auto [behind, exists] : llvm::zip(ValueRange(products.places).drop_front(), products.exists)) {
+    // Where a row has no block, the one before it may be in a slot that is copied again.
+    Value place = rows() == 1 ? last : arith::SelectOp::create(b, exists, add(b, behind, -1), last).getResult();
     visit.slots.push_back(chunkSlot(b, group, chunkOf(b, place)));
     visit.lines.push_back(lineOfBlock(b, place));
   }

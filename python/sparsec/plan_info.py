@@ -32,4 +32,4 @@ class PlanInfo:
     windows: int
     columns: int
     reason: str
-    packed_bytes: int
+    packed_bytes: int = 0

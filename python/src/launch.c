@@ -467,7 +467,7 @@ sparsec_status_t repeatLaunch(LauncherObject *self, const sparsec_argument_t *ar
   /* Another thread runs the launcher. This one does not wait for it. */
   const MemoryObject *workspace = self->workspace == Py_None ? NULL : (const MemoryObject *)self->workspace;
   const sparsec_launch_options_t options = {
-      sizeof options, stream, workspace ? workspace->data : NULL, workspace ? workspace->bytes : 0, 0, 0,
+      sizeof options,      stream, workspace ? workspace->data : NULL, workspace ? workspace->bytes : 0, 0, 0,
       packedOf(self->plan)};
   sparsec_plan_t plan = self->plan == Py_None ? NULL : ((PlanObject *)self->plan)->handle;
   return sparsec_launch_with_options(((KernelObject *)self->kernel)->handle, plan, arguments, count, &options);

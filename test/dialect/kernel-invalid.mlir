@@ -121,7 +121,7 @@ sparsec.kernel @"kernel c4"(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tenso
   sym_name = "kernel_c5", argument_names = ["w"], result_names = ["y"],
   function_type = (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>}> ({
 ^bb0(%0: !sparsec.bsr<?x?xbf16, block = 64x64>, %1: tensor<?x?xbf16>):
-  %2 = "sparsec.spmm"(%0, %1) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  %2 = "sparsec.spmm"(%0, %1) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 0>}> ({}) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   "sparsec.return"(%2) : (tensor<?x?xbf16>) -> ()
 }) : () -> ()
 
@@ -132,7 +132,7 @@ sparsec.kernel @"kernel c4"(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tenso
   sym_name = "kernel_c5_result", argument_names = ["w", "x"], result_names = [],
   function_type = (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>}> ({
 ^bb0(%0: !sparsec.bsr<?x?xbf16, block = 64x64>, %1: tensor<?x?xbf16>):
-  %2 = "sparsec.spmm"(%0, %1) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  %2 = "sparsec.spmm"(%0, %1) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 0>}> ({}) : (!sparsec.bsr<?x?xbf16, block = 64x64>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   "sparsec.return"(%2) : (tensor<?x?xbf16>) -> ()
 }) : () -> ()
 

@@ -46,6 +46,6 @@ sparsec.kernel @names(%W_1: !sparsec.bsr<?x?xf16, block = 16x16>, %tokens: tenso
   sym_name = "generic", argument_names = ["weights", "input"], result_names = ["output"],
   function_type = (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>}> ({
 ^bb0(%0: !sparsec.bsr<?x?xbf16, block = 32x32>, %1: tensor<?x?xbf16>):
-  %2 = "sparsec.spmm"(%0, %1) <{operandSegmentSizes = array<i32: 1, 0, 1, 0>}> ({}) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  %2 = "sparsec.spmm"(%0, %1) <{operandSegmentSizes = array<i32: 1, 0, 1, 0, 0>}> ({}) : (!sparsec.bsr<?x?xbf16, block = 32x32>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   "sparsec.return"(%2) : (tensor<?x?xbf16>) -> ()
 }) : () -> ()

@@ -18,7 +18,7 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
-  sparsec.program @loop_c2_position attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
+  sparsec.program @loop_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 64, stages = 2, consumers_m = 4, consumers_n = 1>} {
   ^bb0(%q: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32
     %steps = sparsec.key_steps at %zero {keys = 32, rows = 64}

@@ -11,27 +11,33 @@ gpu.module @kernels {
     sparsec.role "all" warp(4) registers(0) {
       // CHECK: %[[GROUP:.*]] = sparsec.group
       %group = sparsec.group
-      // CHECK-NEXT: %group_row, %group_column = sparsec.group_part %[[GROUP]] {across = 2 : i64, columns = 16 : i64, rows = 32 : i64}
-      %row, %column = sparsec.group_part %group {across = 2, columns = 16, rows = 32}
+      // CHECK-NEXT: %group_row, %group_column = sparsec.group_part %[[GROUP]] {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+      %group_row, %group_column = sparsec.group_part %group {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
       %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16>]>
-      %steps = sparsec.key_steps at %row {keys = 32, rows = 64}
+      %steps = sparsec.key_steps at %group_row {keys = 32, rows = 64}
       // CHECK: %first_step, %[[FIRST:.*]] = sparsec.first_step %steps : <3> -> i32
       %first, %number = sparsec.first_step %steps : <3> -> i32
       // CHECK-NEXT: %[[LOOP:.*]]:2 = sparsec.loop (%[[STEP:.*]] = %first_step : !sparsec.step<3>, %[[NUMBER:.*]] = %[[FIRST]] : i32) while(%[[NUMBER]] sge 0) {
-      %last:2 = sparsec.loop (%step = %first : !sparsec.step<3>, %visits = %number : i32) while(%visits sge 0) {
+      %done:2 = sparsec.loop (%step = %first : !sparsec.step<3>, %upcoming = %number : i32) while(%upcoming sge 0) {
         // CHECK-NEXT: sparsec.if_step %[[NUMBER]] of 32 keys (%[[KEY:.*]]) {
-        sparsec.if_step %visits of 32 keys (%key) {
+        sparsec.if_step %upcoming of 32 keys (%key) {
           // CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %{{.*}}, %[[KEY]], %{{.*}}] to %[[RING]]
           sparsec.copy %k[%zero, %zero, %key, %zero] to %ring[%begin] {index = 0 : i64} : tensor<?x?x?x64xbf16>, <2, [!sparsec.buffer<32, 64, bf16>]>
         }
         // CHECK: %next_step, %[[NEXT:.*]] = sparsec.next_step %steps[%[[STEP]]] : <3> -> i32
-        %next, %next_number = sparsec.next_step %steps[%step] : <3> -> i32
+        %next, %block = sparsec.next_step %steps[%step] : <3> -> i32
         // CHECK-NEXT: sparsec.yield %next_step, %[[NEXT]] : !sparsec.step<3>, i32
-        sparsec.yield %next, %next_number : !sparsec.step<3>, i32
+        sparsec.yield %next, %block : !sparsec.step<3>, i32
       }
-      // CHECK: sparsec.loop (%[[COUNT:.*]] = %[[LOOP]]#1 : i32) while(%[[COUNT]] ne -1) attributes {note = "kept"} {
-      %end = sparsec.loop (%count = %last#1 : i32) while(%count ne -1) attributes {note = "kept"} {
-        sparsec.yield %row : i32
+      // CHECK: %[[MESSAGE:.*]] = sparsec.loop (%[[COUNT:.*]] = %[[LOOP]]#1 : i32) while(%[[COUNT]] ne -1) attributes {note = "kept"} {
+      %message = sparsec.loop (%count = %done#1 : i32) while(%count ne -1) attributes {note = "kept"} {
+        // CHECK-NEXT: sparsec.first_step %steps : <3> -> i32
+        %step, %block = sparsec.first_step %steps : <3> -> i32
+        sparsec.yield %block : i32
+      }
+      // CHECK: sparsec.loop (%{{.*}} = %{{.*}} : !{{.*}}cursor, %[[BLOCK:.*]] = %{{.*}} : i32) while(%[[BLOCK]] ne -1) {
+      %last:2 = sparsec.loop (%slot = %begin : !sparsec.cursor, %block = %message : i32) while(%block ne -1) {
+        sparsec.yield %slot, %block : !sparsec.cursor, i32
       }
     }
   }

@@ -54,9 +54,8 @@ sparsec.kernel @paged(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x64x128xbf16>, %
 // CHECK-NOT: sparsec.tile_loop
 // CHECK-NOT: sparsec.post
 // CHECK: sparsec.wait %query_ring[%{{.*}}] : {{.*}} -> i32, i32
-// CHECK: scf.while
-// CHECK: arith.cmpi ne, %{{.*}}, %c-1_i32
-// CHECK: sparsec.release %query_ring
+// CHECK: sparsec.loop ({{.*}}) while(%{{.*}} ne -1) {
+// CHECK-NEXT: sparsec.release %query_ring
 // CHECK: sparsec.walk_keys
 // CHECK: sparsec.acquire %key_ring
 // CHECK-NEXT: sparsec.copy %{{.*}} {index = 0 : i64, rows = array<i64: 16, 16>}
@@ -122,7 +121,7 @@ sparsec.kernel @tiles_side_by_side(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x16
 // CHECK-NEXT: %[[NEXT:.*]] = sparsec.next %key_ring[%[[FIRST]]]
 // CHECK-NEXT: sparsec.wait %key_ring[%[[NEXT]]] : {{.*}} -> i32, i32
 // CHECK-NOT: sparsec.product
-// CHECK: } do {
+// CHECK: sparsec.loop ({{.*}}) while(%{{.*}} ne -1) {
 // CHECK: %[[VALUES:.*]] = sparsec.next %key_ring[%[[KEYS:.*]]]
 // CHECK: sparsec.clear_rows %key_ring[%[[VALUES]]]
 // CHECK: sparsec.release %key_ring[%[[KEYS]]]

@@ -48,10 +48,9 @@ inline LaunchInfoBuilder linearWithPackedValues() {
   packer.row_count = packer.panel_count = 0;
   packer.parameter_first = uint32_t(info.parameters.size());
   packer.parameter_count = 3;
-  info.parameters.insert(info.parameters.end(),
-                         {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_DATA, 0},
-                          {SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_PACKED_SOURCES, 0, 0},
-                          {SPARSEC_SOURCE_INPUT, 0, 0, 0}});
+  info.parameters.insert(info.parameters.end(), {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_DATA, 0},
+                                                 {SPARSEC_SOURCE_PLAN_SECTION, SPARSEC_PLAN_PACKED_SOURCES, 0, 0},
+                                                 {SPARSEC_SOURCE_INPUT, 0, 0, 0}});
   info.stages.push_back(packer);
   info.auxiliaries.push_back({SPARSEC_AUXILIARY_PACK_BLOCKS, packerStage});
   info.kernels[0].auxiliary_count = 1;
