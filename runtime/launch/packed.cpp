@@ -78,8 +78,7 @@ Status pack(const sparsec_plan_s &plan, const sparsec_blocks_t &matrix, const sp
   if (!part)
     return {};
   const Variant &variant = *findPackedVariant(*plan.kernel);
-  std::unique_ptr<sparsec_packed_s> packed(
-      new sparsec_packed_s{plan, variant, *part, plan.lists.front().argument, {}, {}, {}});
+  auto packed = std::make_unique<sparsec_packed_s>(plan, variant, *part, plan.lists.front().argument);
   SPARSEC_RETURN_IF_ERROR(packed->memory.allocate(*plan.module->device, options.allocator,
                                                   packedBytes(*plan.kernel, variant, *part), options.stream));
   packed->view = packedView(*packed);
