@@ -84,15 +84,15 @@ void BlockRows::emitWalk(WalkBlocksOp walk) {
   values.assign(walk.getResults(), ValueRange(results).drop_back(loadedCount));
 }
 
-/// Of every 32 columns a thread of a warp loads one. A thread has sums in two neighbours of every 8 columns, and so
-/// have the threads whose numbers have the same last two bits. These load its columns, in the order of their groups of
+/// Each thread of a warp loads one of every 32 columns. A thread has sums in two neighbours of every 8 columns; so have
+/// the threads whose numbers end in the same two bits. These threads load its columns, in the order of their groups of
 /// four.
 void BlockRows::emitColumnScales(ColumnScalesOp op) {
-  constexpr int64_t threadsOfWarp = 32, threadsOfGroup = 4, columnsOfThread = 2, columnsOfGroup = 8;
+  constexpr int64_t threadsOfGroup = 4, columnsOfThread = 2, columnsOfGroup = 8;
   int64_t argument = cast<BlockArgument>(op.getXScale()).getArgNumber();
   Value scales = context.parameters.get(ParameterKind::pointer, argument);
   Value stride = context.parameters.get(ParameterKind::stride, argument, 0);
-  Value thread = b.bitAnd(context.thread, threadsOfWarp - 1);
+  Value thread = b.bitAnd(context.thread, warpLanes - 1);
   Value group = b.divide(thread, threadsOfGroup), inGroup = b.modulo(thread, threadsOfGroup);
   Value place = b.add(b.mul(b.divide(group, columnsOfThread), columnsOfGroup),
                       b.add(b.mul(inGroup, columnsOfThread), b.modulo(group, columnsOfThread)));
@@ -104,7 +104,7 @@ void BlockRows::emitColumnScales(ColumnScalesOp op) {
   Value stored = b.extend(mayEnd ? b.minimum(part, b.sub(parts, 1)) : part);
   Values loaded;
   for (int64_t i = 0; i < values.columnScaleCount(op.getType()); ++i) {
-    Value column = b.minimum(b.add(first, threadsOfWarp * i), last);
+    Value column = b.minimum(b.add(first, warpLanes * i), last);
     Value element = b.loadElement(b.getF32Type(), scales, b.add(b.mul(b.extend(column), stride), stored));
     if (mayEnd)
       element = b.select(b.less(part, parts), element, b.f32(0));

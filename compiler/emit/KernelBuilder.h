@@ -21,6 +21,9 @@ enum class AddressSpace : unsigned { generic = 0, global = 1, shared = 3, shared
 /// size.
 inline constexpr int64_t vectorBytes = 16;
 
+/// Threads of a warp.
+inline constexpr int64_t warpLanes = 32;
+
 class KernelBuilder : public mlir::ImplicitLocOpBuilder {
 public:
   using mlir::ImplicitLocOpBuilder::ImplicitLocOpBuilder;

@@ -18,9 +18,9 @@ namespace {
 
 constexpr int64_t packWarps = 8;
 
-/// A block in memory, as the caller stores the matrix.
-struct StoredBlock {
-  explicit StoredBlock(BsrType type)
+/// A stored or a packed block as it is in memory: its rows are those of the matrix as the caller stores it.
+struct BlockInMemory {
+  explicit BlockInMemory(BsrType type)
       : rows(type.getTransposed() ? type.getBlockColumns() : type.getBlockRows()),
         vectors(type.getBlockRows() * type.getBlockColumns() / rows * type.getElementType().getIntOrFloatBitWidth() /
                 8 / vectorBytes) {}
@@ -43,7 +43,7 @@ private:
 
   SpmmContext &context;
   KernelBuilder &b;
-  const StoredBlock packed, source;
+  const BlockInMemory packed, source;
   Value number; // of the packed block
 };
 

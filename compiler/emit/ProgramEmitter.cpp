@@ -14,8 +14,8 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-static constexpr int64_t threadsOfWarp = 32, threadsOfWarpgroup = 128;
-static constexpr int64_t warpsOfWarpgroup = threadsOfWarpgroup / threadsOfWarp;
+static constexpr int64_t threadsOfWarpgroup = 128;
+static constexpr int64_t warpsOfWarpgroup = threadsOfWarpgroup / warpLanes;
 /// The issuer's word: nobody, else the number of the tile in the CTA after that.
 static constexpr int64_t noIssuer = 0;
 /// A read takes some 30 cycles, and products 500 to 1000.
@@ -53,7 +53,7 @@ void ProgramEmitter::emitWarps(RoleOp role) {
   isOnlyRole = true;
   tileOfCta = b.i32(0);
   makeRings(tileOfCta);
-  threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
+  threadInGroup = b.bitAnd(context.thread, warpLanes - 1);
   emitBlock(role.getBody().front());
 }
 
@@ -137,11 +137,11 @@ void ProgramEmitter::emitRolesFrom(ArrayRef<RoleOp> roles, int64_t firstWarpgrou
       });
 }
 
-int64_t ProgramEmitter::threadsOfCopy() { return isOnlyRole ? threadsOfWarps(context.schedule) : threadsOfWarp; }
+int64_t ProgramEmitter::threadsOfCopy() { return isOnlyRole ? threadsOfWarps(context.schedule) : warpLanes; }
 
 /// Roles of one thread compute their number in their warpgroup.
 int64_t ProgramEmitter::threadsOfGroup(RoleOp role) {
-  return role.getUnit() == RoleUnit::warp ? threadsOfWarp : threadsOfWarpgroup;
+  return role.getUnit() == RoleUnit::warp ? warpLanes : threadsOfWarpgroup;
 }
 
 /// Roles of one thread each that share a warpgroup, or another role.
@@ -184,8 +184,8 @@ void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
 Value ProgramEmitter::isThreadOfRole(int64_t firstWarp) {
   int64_t tiles = context.schedule.getConcurrentTiles();
   if (tiles == 1)
-    return b.equal(context.thread, threadsOfWarp * firstWarp);
-  Value isFirstLane = b.equal(b.bitAnd(context.thread, threadsOfWarp - 1), 0);
+    return b.equal(context.thread, warpLanes * firstWarp);
+  Value isFirstLane = b.equal(b.bitAnd(context.thread, warpLanes - 1), 0);
   return b.logicalAnd(isFirstLane, b.less(tileOfCta, tiles));
 }
 
@@ -353,7 +353,7 @@ void ProgramEmitter::emitGroup(GroupOp op) {
     return values.set(op, isInLoop ? ptx::opaque(b, group) : group);
   if (isInLoop) {
     context.thread = ptx::opaque(b, context.thread);
-    threadInGroup = b.bitAnd(context.thread, threadsOfWarp - 1);
+    threadInGroup = b.bitAnd(context.thread, warpLanes - 1);
   }
   values.set(op, ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)));
 }
@@ -455,7 +455,7 @@ void ProgramEmitter::emitRelease(ReleaseOp op) {
   if (areReading && op->getParentOfType<RoleOp>().getUnit() != RoleUnit::thread)
     ptx::barrierWarp(b);
   int64_t cluster = releasingCtas(ring);
-  Value releaser = areReading ? b.bitAnd(context.thread, threadsOfWarp - 1) : threadInGroup;
+  Value releaser = areReading ? b.bitAnd(context.thread, warpLanes - 1) : threadInGroup;
   Value releases = b.less(releaser, cluster);
   if (op.getCondition())
     releases = b.logicalAnd(values.one(op.getCondition()), releases);
@@ -515,7 +515,7 @@ int64_t sparsec::threadsOfRoles(ProgramOp program) {
   auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
   for (size_t i = 0; i < roles.size(); i += RoleOp::countSharers(ArrayRef(roles).drop_front(i)))
     threads += roles[i].getUnit() == RoleUnit::warp
-                   ? threadsOfWarp * int64_t(roles[i].getCount())
+                   ? warpLanes * int64_t(roles[i].getCount())
                    : threadsOfWarpgroup * roles[i].getWarpgroups(program.getSchedule().getConcurrentTiles());
   return threads;
 }

@@ -68,8 +68,7 @@ Values ProgramValues::sums(Value accumulator) const {
 }
 
 int64_t ProgramValues::columnScaleCount(ColumnScalesType type) const {
-  constexpr int64_t threadsOfWarp = 32;
-  return llvm::divideCeil(type.getColumns(), threadsOfWarp);
+  return llvm::divideCeil(type.getColumns(), warpLanes);
 }
 
 int64_t ProgramValues::slabs(AccumulatorType type) const {

@@ -9,8 +9,6 @@
 
 namespace sparsec {
 
-inline constexpr int64_t warpLanes = 32;
-
 /// The CTAs of a machine kernel beside those of programs.
 struct SideKernelShape {
   llvm::StringRef suffix; // of its name, after that of the kernel

@@ -20,7 +20,7 @@ using namespace mlir;
 using namespace sparsec;
 
 namespace {
-/// The two schedules of one kernel.
+/// The schedules of one kernel.
 class Selection {
 public:
   Selection(KernelOp kernel, int64_t elementBytes) : kernel(kernel), elementBytes(elementBytes) {}
@@ -65,37 +65,29 @@ public:
   SelectionFor(KernelOp kernel, const Description &problem, const Chip &chip)
       : Selection(kernel, bytesOf(problem.elementType)), problem(problem), chip(chip) {}
 
-private:
+protected:
   std::vector<Candidate> rank(int64_t alignment) const override { return rankCandidates(problem, chip, alignment); }
-  std::vector<Schedule> planned() const override {
-    if constexpr (std::is_same_v<Description, ProblemDescription>)
-      return plannedSchedules(problem, chip);
-    return {};
-  }
-  std::vector<Schedule> narrow() const override {
-    if constexpr (std::is_same_v<Description, ProblemDescription>)
-      return narrowSchedules(problem, chip);
-    return {};
-  }
-  std::optional<PackedBlock> packed() const override {
-    if constexpr (std::is_same_v<Description, ProblemDescription>)
-      return packedBlock(problem);
-    return std::nullopt;
-  }
-  std::vector<Schedule> packedWith(PackedBlock block) const override {
-    if constexpr (std::is_same_v<Description, ProblemDescription>)
-      return packedSchedules(withPackedBlocks(problem, block), chip);
-    return {};
-  }
   Fit check(const Schedule &schedule) const override { return checkFit(schedule, problem, chip, Origin::HandWritten); }
-  Fit checkPacked(const Schedule &schedule, PackedBlock block) const override {
-    if constexpr (std::is_same_v<Description, ProblemDescription>)
-      return checkFit(schedule, withPackedBlocks(problem, block), chip, Origin::HandWritten);
-    return check(schedule);
-  }
 
   const Description problem;
   const Chip &chip;
+};
+
+/// For a kernel of sparsec.spmm, which has schedules of all kinds.
+class ProductSelection : public SelectionFor<ProblemDescription> {
+public:
+  using SelectionFor::SelectionFor;
+
+private:
+  std::vector<Schedule> planned() const override { return plannedSchedules(problem, chip); }
+  std::vector<Schedule> narrow() const override { return narrowSchedules(problem, chip); }
+  std::optional<PackedBlock> packed() const override { return packedBlock(problem); }
+  std::vector<Schedule> packedWith(PackedBlock block) const override {
+    return packedSchedules(withPackedBlocks(problem, block), chip);
+  }
+  Fit checkPacked(const Schedule &schedule, PackedBlock block) const override {
+    return checkFit(schedule, withPackedBlocks(problem, block), chip, Origin::HandWritten);
+  }
 };
 } // namespace
 
@@ -265,7 +257,7 @@ struct SelectSchedule : sparsec::impl::SelectSchedulePassBase<SelectSchedule> {
   LogicalResult select(KernelOp kernel, const ProblemDescription &problem, const Chip &chip) {
     if (candidateSchedules(problem, chip, /*alignment=*/16).empty())
       return refuse(kernel, problem, chip);
-    return SelectionFor(kernel, problem, chip).run();
+    return ProductSelection(kernel, problem, chip).run();
   }
 
   ProblemDescription withHints(ProblemDescription problem) {

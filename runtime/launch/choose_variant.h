@@ -8,10 +8,10 @@
 
 namespace sparsec::runtime {
 
-/// What a launch brings besides its arguments.
+/// The memory that a launch brings besides its arguments.
 struct LaunchMemory {
   int64_t workspaceBytes;
-  bool hasPackedValues; // for a plan that has them
+  bool hasPackedValues; // those of the plan
 };
 
 /// The first variant that is for the panels of the problem, whose alignment the (checked) arguments have, and whose

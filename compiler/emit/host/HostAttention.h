@@ -99,7 +99,7 @@ private:
   }
   Value constantVector(float value) { return constant(mlir::DenseElementsAttr::get(vectorType, value)); }
 
-  // Small words.
+  // Short forms.
   // The vector of dimension d of a group, in `queryPanel` and in `accumulator`.
   Value queryVector(Value group, Value d) { return add(multiply(group, constant(headDimension)), d); }
   Value sumVector(Value group, Value d) { return add(multiply(group, constant(valueDimension)), d); }
