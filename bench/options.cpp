@@ -22,7 +22,7 @@ constexpr const char *usage = R"(usage: sparsec-bench --kernels DIR [options]
   --case KEY=VALUE,.. only these cases; keys: block, density, layout, target, label (part of the file's name);
                       may be given more than once: any of them
   --plan LIST         with a plan for the case, with one for any width (open), with one and packed values (packed),
-                      without (default: with,without)
+                      with one that the device fills (refilled), without (default: with,without)
   --pattern KIND      what plans are told of the pattern: static (it stays as it is, so that they may hold it in another
                       order) or dynamic (default: static)
   --launches COUNT    timed launches of every case (default: 15, at least 11)
@@ -82,14 +82,15 @@ std::vector<double> parseDensities(const std::string &text) {
 }
 
 void parsePlan(const std::string &text, Options &options) {
-  options.withPlan = options.withOpenPlan = options.withPacked = options.withoutPlan = false;
+  options.withPlan = options.withOpenPlan = options.withPacked = options.withRefilled = options.withoutPlan = false;
   for (const std::string &part : split(text, ',')) {
-    if (part != "with" && part != "open" && part != "packed" && part != "without")
-      exitWithUsage(
-          fmt::format("--plan expects with, open, packed or without, or several of them, but got '{}'", text));
+    if (part != "with" && part != "open" && part != "packed" && part != "refilled" && part != "without")
+      exitWithUsage(fmt::format(
+          "--plan expects with, open, packed, refilled or without, or several of them, but got '{}'", text));
     options.withPlan |= part == "with";
     options.withOpenPlan |= part == "open";
     options.withPacked |= part == "packed";
+    options.withRefilled |= part == "refilled";
     options.withoutPlan |= part == "without";
   }
 }

@@ -17,7 +17,7 @@ struct Options {
   ProductSize size = {8192, 8192, 8192};
   std::vector<double> densities = {1, 0.5, 0.25, 0.1, 0.05};
   std::vector<std::map<std::string, std::string>> cases;
-  bool withPlan = true, withOpenPlan = false, withPacked = false, withoutPlan = true;
+  bool withPlan = true, withOpenPlan = false, withPacked = false, withRefilled = false, withoutPlan = true;
   bool isSteady = false;       // windows at the power limit, instead of launches with a flushed L2
   bool isPatternStatic = true; // plans may hold it in another order
   int launches = 15;

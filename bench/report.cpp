@@ -26,6 +26,7 @@ struct Choice {
 constexpr Choice choices[] = {{&Row::planned, "with a plan", "with plans"},
                               {&Row::openPlanned, "with a plan for any width", "with plans for any width"},
                               {&Row::packed, "with packed values", "with packed values"},
+                              {&Row::refilled, "with a plan of the device", "with plans of the device"},
                               {&Row::unplanned, "without a plan", "without plans"}};
 
 double denseFlops(const ProductSize &size) {
@@ -57,12 +58,12 @@ std::string jsonOf(const Row &row) {
   return fmt::format(
       R"({{"label": {}, "target": {}, "schedule": {}, "registers": {}, "shared_memory": {}, "spill_bytes": {}, )"
       R"("type": {}, "block": [{}, {}], "layouts": {}, "density": {}, "block_count": {}, "plan_ms": {:.4f}, )"
-      R"("open_plan_ms": {:.4f}, "plan_columns": {}, "pack_ms": {:.4f}, "planned": {}, "open_planned": {}, )"
-      R"("packed": {}, "unplanned": {}}})",
+      R"("open_plan_ms": {:.4f}, "plan_columns": {}, "pack_ms": {:.4f}, "refill_ms": {:.4f}, )"
+      R"("planned": {}, "open_planned": {}, "packed": {}, "refilled": {}, "unplanned": {}}})",
       quoted(row.label), quoted(row.target), quoted(row.schedule), row.registers, row.sharedMemory, row.spillBytes,
       quoted(row.type), row.blockRows, row.blockColumns, quoted(row.layouts), row.density, row.blockCount,
-      row.planMilliseconds, row.openPlanMilliseconds, row.planColumns, row.packMilliseconds, jsonOf(row.planned),
-      jsonOf(row.openPlanned), jsonOf(row.packed), jsonOf(row.unplanned));
+      row.planMilliseconds, row.openPlanMilliseconds, row.planColumns, row.packMilliseconds, row.refillMilliseconds,
+      jsonOf(row.planned), jsonOf(row.openPlanned), jsonOf(row.packed), jsonOf(row.refilled), jsonOf(row.unplanned));
 }
 
 std::string jsonOf(const DenseRow &row, double flops) {
@@ -170,6 +171,8 @@ void printRow(const Row &row) {
              row.registers, row.label, row.schedule);
   if (row.packMilliseconds > 0)
     fmt::print("  packed in {:.4f} ms\n", row.packMilliseconds);
+  if (row.refillMilliseconds > 0)
+    fmt::print("  plan refilled in {:.4f} ms, for {} blocks\n", row.refillMilliseconds, row.blockCount);
   for (const Choice &choice : choices)
     if (const auto &measurement = row.*choice.measurement; measurement && !measurement->error.empty())
       fmt::print("  WRONG {}: {}\n", choice.title, measurement->error);

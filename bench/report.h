@@ -36,7 +36,8 @@ struct Row {
   double planMilliseconds, openPlanMilliseconds; // host time to make each plan, 0 without it
   int64_t planColumns;                           // of the windows of the first plan; 0: it has none
   double packMilliseconds;                       // to pack the values again; 0: they are not packed
-  std::optional<Measurement> planned, openPlanned, packed, unplanned;
+  double refillMilliseconds;                     // to make the sections of the plan again; 0: they are not refilled
+  std::optional<Measurement> planned, openPlanned, packed, refilled, unplanned;
 
   double bestTeraflops() const;
   bool isWrong() const;

@@ -53,6 +53,7 @@ private:
   double timeHost(const Candidate &candidate, const Matrix &matrix, bool planned) const;
   Plan makePlan(const Candidate &candidate, const std::vector<Argument> &arguments, uint32_t moreFlags = 0) const;
   void timePacked(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
+  void timeRefilled(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row);
   void describe(const Candidate &candidate, const Matrix &matrix, const Plan &plan, Row &row) const;
   void poisonResult() const;
 
@@ -206,6 +207,17 @@ void Bench::timePacked(const Candidate &candidate, const Matrix &matrix, const S
             .medianMilliseconds;
 }
 
+/// With a plan that the device fills, and the time of filling it.
+void Bench::timeRefilled(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected, Row &row) {
+  const auto arguments = makeArguments(candidate, matrix.view, options.size);
+  const ArgumentArray array(arguments);
+  Plan plan = createPlan(candidate.kernel, arguments, stream.handle(), SPARSEC_PLAN_REFILL);
+  auto refill = [&] { check(sparsec_plan_refill(plan.get(), array.data(), array.size(), stream.handle())); };
+  row.refillMilliseconds = timer.measure(refill).medianMilliseconds;
+  describe(candidate, matrix, plan, row);
+  row.refilled = measure(candidate, matrix, expected, plan.get());
+}
+
 Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const SampledRows &expected) {
   Row row = {};
   row.label = candidate.label;
@@ -232,6 +244,8 @@ Row Bench::timeCandidate(const Candidate &candidate, const Matrix &matrix, const
   }
   if (options.withPacked)
     timePacked(candidate, matrix, expected, row);
+  if (options.withRefilled)
+    timeRefilled(candidate, matrix, expected, row);
   if (options.withoutPlan && !candidate.matrixTransposed) {
     describe(candidate, matrix, Plan(), row);
     row.unplanned = measure(candidate, matrix, expected, nullptr);
@@ -253,7 +267,7 @@ void Bench::timeCase(const std::vector<const Candidate *> &candidates, double de
                       static_cast<double>(options.size.columns);
   for (Row &row : rows) {
     row.density = density;
-    for (auto *measurement : {&row.planned, &row.openPlanned, &row.packed, &row.unplanned})
+    for (auto *measurement : {&row.planned, &row.openPlanned, &row.packed, &row.refilled, &row.unplanned})
       if (hasDense() && *measurement) {
         double own = (*measurement)->denseMilliseconds;
         double rate = denseFlops / (own > 0 ? own : denseMilliseconds) * 1e-9;

@@ -62,9 +62,14 @@ static std::string describeStage(const sparsec_stage_info_t &stage, const char *
 }
 
 /// By sparsec_auxiliary_kind_t.
-static constexpr const char *auxiliaryTexts[] = {"", "pattern builder, a CTA for every list",
+static constexpr const char *auxiliaryTexts[] = {"",
+                                                 "pattern builder, a CTA for every list",
                                                  "block mask reader, a warp for every list",
-                                                 "packer of blocks, a CTA for every packed block"};
+                                                 "packer of blocks, a CTA for every packed block",
+                                                 "counter of columns, a CTA for 32 block rows of the argument",
+                                                 "writer of the index, a CTA for 32 block rows of the argument",
+                                                 "counter of windows, a CTA for every window",
+                                                 "writer of windows, a CTA for every window"};
 
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());

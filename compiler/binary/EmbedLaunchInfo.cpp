@@ -93,38 +93,6 @@ static std::vector<sparsec_argument_info_t> describeArguments(KernelOp kernel) {
 // Machine kernels
 //===----------------------------------------------------------------------===//
 
-// The dialect's enums and those of the launch info have the same numbers.
-static_assert(uint32_t(TensorMapKind::dense) == SPARSEC_TENSOR_MAP_DENSE &&
-              uint32_t(TensorMapKind::bsr_values) == SPARSEC_TENSOR_MAP_BSR_VALUES &&
-              uint32_t(TensorMapKind::bsr_edge_values) == SPARSEC_TENSOR_MAP_BSR_EDGE_VALUES &&
-              uint32_t(TensorMapKind::bsr_lines) == SPARSEC_TENSOR_MAP_BSR_LINES &&
-              uint32_t(TensorMapKind::bsr_edge_rows) == SPARSEC_TENSOR_MAP_BSR_EDGE_ROWS);
-static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
-              uint32_t(PlanSection::column_offsets) == SPARSEC_PLAN_COLUMN_OFFSETS &&
-              uint32_t(PlanSection::columns) == SPARSEC_PLAN_COLUMNS &&
-              uint32_t(PlanSection::block_offsets) == SPARSEC_PLAN_BLOCK_OFFSETS &&
-              uint32_t(PlanSection::blocks) == SPARSEC_PLAN_BLOCKS &&
-              uint32_t(PlanSection::step_offsets) == SPARSEC_PLAN_STEP_OFFSETS &&
-              uint32_t(PlanSection::steps) == SPARSEC_PLAN_STEPS &&
-              uint32_t(PlanSection::stage_offsets) == SPARSEC_PLAN_STAGE_OFFSETS &&
-              uint32_t(PlanSection::stage_columns) == SPARSEC_PLAN_STAGE_COLUMNS &&
-              uint32_t(PlanSection::stage_products) == SPARSEC_PLAN_STAGE_PRODUCTS &&
-              uint32_t(PlanSection::chunk_offsets) == SPARSEC_PLAN_CHUNK_OFFSETS &&
-              uint32_t(PlanSection::chunk_blocks) == SPARSEC_PLAN_CHUNK_BLOCKS &&
-              uint32_t(PlanSection::row_starts) == SPARSEC_PLAN_ROW_STARTS &&
-              uint32_t(PlanSection::row_columns) == SPARSEC_PLAN_ROW_COLUMNS &&
-              uint32_t(PlanSection::row_blocks) == SPARSEC_PLAN_ROW_BLOCKS &&
-              uint32_t(PlanSection::pair_starts) == SPARSEC_PLAN_PAIR_STARTS &&
-              uint32_t(PlanSection::pairs) == SPARSEC_PLAN_PAIRS &&
-              uint32_t(PlanSection::packed_starts) == SPARSEC_PLAN_PACKED_STARTS &&
-              uint32_t(PlanSection::packed_columns) == SPARSEC_PLAN_PACKED_COLUMNS &&
-              uint32_t(PlanSection::packed_sources) == SPARSEC_PLAN_PACKED_SOURCES);
-static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
-              uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
-static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
-              uint32_t(AuxiliaryKind::block_mask_reader) == SPARSEC_AUXILIARY_BLOCK_MASK_READER &&
-              uint32_t(AuxiliaryKind::pack_blocks) == SPARSEC_AUXILIARY_PACK_BLOCKS);
-
 static uint32_t getIntegerOr(Operation *op, StringRef name, uint32_t otherwise) {
   auto attribute = op->getAttrOfType<IntegerAttr>(name);
   return attribute ? attribute.getInt() : otherwise;
@@ -511,15 +479,14 @@ LogicalResult VariantDescriber::addMerge(VariantRecord &variant) const {
   return success();
 }
 
-/// A tile for every list of the pattern. The packed blocks, whose number is no size of a call, are counted by the
-/// runtime.
+/// A tile for every list of the pattern. The runtime counts the tiles of kernels that have no pattern.
 FailureOr<AuxiliaryRecord> VariantDescriber::describeAuxiliary(LLVM::LLVMFuncOp function, AuxiliaryKind kind) {
   FailureOr<StageRecord> stage = describeStage(function);
   if (failed(stage))
     return failure();
   stage->info.ctas_per_sm = 0;
-  if (kind == AuxiliaryKind::pack_blocks)
-    return AuxiliaryRecord{SPARSEC_AUXILIARY_PACK_BLOCKS, std::move(*stage)};
+  if (kind > AuxiliaryKind::block_mask_reader)
+    return AuxiliaryRecord{static_cast<sparsec_auxiliary_kind_t>(kind), std::move(*stage)};
   uint32_t pattern = argumentIn(SPARSEC_ATTENTION_PATTERN), block = kernel.arguments[pattern].block_rows;
   stage->rows = {{pattern, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},
                  {pattern, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},

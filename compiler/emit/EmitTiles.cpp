@@ -8,6 +8,8 @@
 #include "Passes.h"
 #include "PatternBuilder.h"
 #include "PatternLists.h"
+#include "PlanIndex.h"
+#include "PlanWindow.h"
 #include "ProgramContext.h"
 #include "ProgramEmitter.h"
 #include "Ptx.h"
@@ -90,14 +92,25 @@ void emitAuxiliaries(ProgramOp program) {
     emitBlockMaskReader(program);
 }
 
-/// Whether the packer of the program's kernel is there already.
-bool hasPacker(ProgramOp program) {
-  auto isPacker = [&](LLVM::LLVMFuncOp function) {
+/// Whether an auxiliary kernel of the program's kernel is there already.
+bool hasAuxiliary(ProgramOp program, AuxiliaryKind wanted) {
+  auto isWanted = [&](LLVM::LLVMFuncOp function) {
     auto kind = function->getAttrOfType<AuxiliaryKindAttr>("sparsec.auxiliary");
-    return kind && kind.getValue() == AuxiliaryKind::pack_blocks &&
-           function->getAttr("sparsec.kernel") == program.getKernelAttr();
+    return kind && kind.getValue() == wanted && function->getAttr("sparsec.kernel") == program.getKernelAttr();
   };
-  return llvm::any_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), isPacker);
+  return llvm::any_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), isWanted);
+}
+
+/// The machine kernels that write what the program reads from a plan. Packed values have plans of the host alone.
+void emitPlanKernels(ProgramOp program) {
+  if (program.getPacked())
+    return;
+  const Walk walk = program.getSchedule().getWalk();
+  const bool hasWindows = walk == Walk::windows || walk == Walk::streams;
+  if (hasWindows && !hasAuxiliary(program, AuxiliaryKind::count_windows))
+    walk == Walk::streams ? emitPlanStreams(program) : emitPlanWindows(program);
+  if (takesTranspose(program) && !hasAuxiliary(program, AuxiliaryKind::count_columns))
+    emitPlanIndex(program);
 }
 
 void emitProgram(ProgramOp program) {
@@ -112,8 +125,9 @@ void emitProgram(ProgramOp program) {
     emitAuxiliaries(program);
   if (program.getSplit())
     emitPartMerge(program);
-  if (program.getPacked() && !hasPacker(program))
+  if (program.getPacked() && !hasAuxiliary(program, AuxiliaryKind::pack_blocks))
     emitPackBlocks(program);
+  emitPlanKernels(program);
   emitFamily(program, function, b);
   setAttributes(function, program);
   program.erase();

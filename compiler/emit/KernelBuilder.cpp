@@ -42,18 +42,21 @@ Value KernelBuilder::modulo(Value a, int64_t b) {
   return llvm::isPowerOf2_64(b) ? bitAnd(a, b - 1) : modulo(a, constantLike(a, b));
 }
 Value KernelBuilder::minimum(Value a, Value b) { return createOrFold<arith::MinSIOp>(a, b); }
-Value KernelBuilder::bitAnd(Value a, int64_t b) { return createOrFold<arith::AndIOp>(a, constantLike(a, b)); }
+Value KernelBuilder::bitAnd(Value a, Value b) { return createOrFold<arith::AndIOp>(a, b); }
+Value KernelBuilder::bitAnd(Value a, int64_t b) { return bitAnd(a, constantLike(a, b)); }
 Value KernelBuilder::bitOr(Value a, Value b) { return createOrFold<arith::OrIOp>(a, b); }
 Value KernelBuilder::bitXor(Value a, Value b) { return createOrFold<arith::XOrIOp>(a, b); }
 Value KernelBuilder::bitXor(Value a, int64_t b) { return bitXor(a, constantLike(a, b)); }
-Value KernelBuilder::shiftLeft(Value a, int64_t b) {
-  return b == 0 ? a : createOrFold<arith::ShLIOp>(a, constantLike(a, b));
-}
+Value KernelBuilder::shiftLeft(Value a, Value b) { return createOrFold<arith::ShLIOp>(a, b); }
+Value KernelBuilder::shiftLeft(Value a, int64_t b) { return b == 0 ? a : shiftLeft(a, constantLike(a, b)); }
 Value KernelBuilder::shiftRight(Value a, int64_t b) {
   return b == 0 ? a : createOrFold<arith::ShRUIOp>(a, constantLike(a, b));
 }
 Value KernelBuilder::extend(Value a) { return createOrFold<arith::ExtUIOp>(getI64Type(), a); }
 Value KernelBuilder::countBits(Value a) { return LLVM::CtPopOp::create(*this, a.getType(), a); }
+Value KernelBuilder::lowestBit(Value a) {
+  return LLVM::CountTrailingZerosOp::create(*this, a.getType(), a, /*is_zero_poison=*/true);
+}
 
 Value KernelBuilder::addF(Value a, Value b) { return arith::AddFOp::create(*this, a, b); }
 Value KernelBuilder::subF(Value a, Value b) { return arith::SubFOp::create(*this, a, b); }

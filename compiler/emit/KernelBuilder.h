@@ -49,14 +49,17 @@ public:
   Value modulo(Value a, Value b);   // unsigned
   Value modulo(Value a, int64_t b); // unsigned
   Value minimum(Value a, Value b);  // signed
+  Value bitAnd(Value a, Value b);
   Value bitAnd(Value a, int64_t b);
   Value bitOr(Value a, Value b);
   Value bitXor(Value a, Value b);
   Value bitXor(Value a, int64_t b);
+  Value shiftLeft(Value a, Value b);
   Value shiftLeft(Value a, int64_t b);
   Value shiftRight(Value a, int64_t b);
   Value extend(Value a); // i32 to i64, unsigned
   Value countBits(Value a);
+  Value lowestBit(Value a); // its number; a is not 0
 
   // f32 arithmetic.
   Value addF(Value a, Value b);

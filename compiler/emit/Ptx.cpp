@@ -58,6 +58,13 @@ Value ptx::fromGroup(KernelBuilder &b, Value value, int64_t group) {
 Value ptx::exchange(KernelBuilder &b, Value value, int64_t mask) {
   return shuffle(b, value, mask, NVVM::ShflKind::bfly);
 }
+Value ptx::fromLaneBefore(KernelBuilder &b, Value value, int64_t distance) {
+  return NVVM::ShflOp::create(b, value.getType(), b.i32(-1), value, b.i32(distance), b.i32(0), NVVM::ShflKind::up,
+                              /*return_value_and_is_valid=*/UnitAttr());
+}
+Value ptx::fromLane(KernelBuilder &b, Value value, int64_t lane) {
+  return shuffle(b, value, lane, NVVM::ShflKind::idx);
+}
 
 Value ptx::anyInWarp(KernelBuilder &b, Value predicate) {
   return NVVM::VoteSyncOp::create(b, b.getI1Type(), b.i32(-1), predicate, NVVM::VoteSyncKind::any);
@@ -383,6 +390,15 @@ void ptx::storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predic
 Value ptx::tanhApproximate(KernelBuilder &b, Value x) {
   return inlineAsm(b, x.getType(), {x}, "tanh.approx.f32 $0, $1;", "=f,f", Effects::none);
 }
+
+static void reduceInto(KernelBuilder &b, Value pointer, Value value, StringRef operation) {
+  bool isShared =
+      cast<LLVM::LLVMPointerType>(pointer.getType()).getAddressSpace() == static_cast<unsigned>(AddressSpace::shared);
+  inlineAsm(b, {}, {pointer, value}, Twine("red.") + (isShared ? "shared." : "global.") + operation + " [$0], $1;",
+            isShared ? "r,r" : "l,r", Effects::memory);
+}
+void ptx::orInto(KernelBuilder &b, Value pointer, Value value) { reduceInto(b, pointer, value, "or.b32"); }
+void ptx::addInto(KernelBuilder &b, Value pointer, Value value) { reduceInto(b, pointer, value, "add.u32"); }
 
 Value ptx::fetchIncrement(KernelBuilder &b, Value counter, Value last) {
   return inlineAsm(b, b.i32Type(), {counter, last}, "atom.global.inc.u32 $0, [$1], $2;", "=r,l,r", Effects::memory);

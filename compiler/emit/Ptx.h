@@ -26,6 +26,9 @@ Value broadcastFirstLane(KernelBuilder &b, Value value);
 Value fromGroup(KernelBuilder &b, Value value, int64_t group);
 /// The value of lane `lane ^ mask` (shfl.sync.bfly).
 Value exchange(KernelBuilder &b, Value value, int64_t mask);
+/// The value of lane `lane - distance`, or the lane's own where there is none (shfl.sync.up), and that of one lane.
+Value fromLaneBefore(KernelBuilder &b, Value value, int64_t distance);
+Value fromLane(KernelBuilder &b, Value value, int64_t lane);
 /// Whether the predicate holds in some lane of the warp (vote.sync.any, 9.7.14.4).
 Value anyInWarp(KernelBuilder &b, Value predicate);
 /// The lanes in which it holds, as bits (vote.sync.ballot), and those below this one (%lanemask_lt, 10.13).
@@ -145,6 +148,10 @@ Values loadGlobalPair(KernelBuilder &b, Value pointer, Type element, Value both,
 
 /// st.global if the predicate holds. The value is i16, i32, f32 or a vector of i32.
 void storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate);
+
+/// A word of shared or global memory becomes itself | value, or itself + value (red.or.b32, red.add.u32, 9.7.13.6).
+void orInto(KernelBuilder &b, Value pointer, Value value);
+void addInto(KernelBuilder &b, Value pointer, Value value);
 
 /// The value of a counter in global memory, which becomes one more, or zero where it was `last` (atom.global.inc).
 Value fetchIncrement(KernelBuilder &b, Value counter, Value last);

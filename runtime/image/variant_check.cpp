@@ -6,6 +6,7 @@
 #include "image/record_check.h"
 #include "operations/kernel_shape.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace sparsec::runtime {
@@ -562,43 +563,74 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   return takesWindows(variant) || takesStreams(variant) ? WindowChecker(records, variant, name).check() : Status();
 }
 
-/// The name of an auxiliary kernel in messages; null for an unknown kind.
-const char *nameOfAuxiliary(uint32_t kind) {
-  switch (kind) {
-  case SPARSEC_AUXILIARY_PATTERN_BUILDER:
-    return "the pattern builder";
-  case SPARSEC_AUXILIARY_BLOCK_MASK_READER:
-    return "the block mask reader";
-  case SPARSEC_AUXILIARY_PACK_BLOCKS:
-    return "the packer of blocks";
-  }
-  return nullptr;
-}
+/// What a kernel must have so that an auxiliary kernel has something to read and to write.
+enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows };
 
-/// It runs on a GPU, and has something to read and to write.
-Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info_t &auxiliary) {
-  const char *known = nameOfAuxiliary(auxiliary.kind);
-  if (!known)
-    return records.unknown("auxiliary kernel", auxiliary.kind);
-  const std::string name = known;
-  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_stage_info_t>("stage of " + name, auxiliary.stage, 1));
-  const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
-  const bool isBuilder = auxiliary.kind == SPARSEC_AUXILIARY_PATTERN_BUILDER;
-  const bool isPacker = auxiliary.kind == SPARSEC_AUXILIARY_PACK_BLOCKS;
-  bool hasPattern = false, hasMask = false, hasPackedValues = false;
-  for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel))
+struct AuxiliaryRule {
+  uint32_t kind;
+  const char *name;
+  AuxiliaryNeed need;
+  uint32_t inputs;
+  uint32_t sections; // that it may take
+};
+
+constexpr uint32_t windowKernelSections =
+    windowSections | streamSections | rowSections | setOf(SPARSEC_PLAN_WINDOW_COUNTS);
+constexpr AuxiliaryRule auxiliaryRules[] = {
+    {SPARSEC_AUXILIARY_PATTERN_BUILDER, "the pattern builder", AuxiliaryNeed::mask, 0, 0},
+    {SPARSEC_AUXILIARY_BLOCK_MASK_READER, "the block mask reader", AuxiliaryNeed::pattern, 1, 0},
+    {SPARSEC_AUXILIARY_PACK_BLOCKS, "the packer of blocks", AuxiliaryNeed::packedValues, 1,
+     setOf(SPARSEC_PLAN_PACKED_SOURCES)},
+    {SPARSEC_AUXILIARY_COUNT_COLUMNS, "the counter of columns", AuxiliaryNeed::transpose, 0,
+     setOf(SPARSEC_PLAN_COLUMN_COUNTS)},
+    {SPARSEC_AUXILIARY_WRITE_INDEX, "the writer of the index", AuxiliaryNeed::transpose, 0,
+     rowSections | setOf(SPARSEC_PLAN_COLUMN_COUNTS)},
+    {SPARSEC_AUXILIARY_COUNT_WINDOWS, "the counter of windows", AuxiliaryNeed::windows, 0, windowKernelSections},
+    {SPARSEC_AUXILIARY_WRITE_WINDOWS, "the writer of windows", AuxiliaryNeed::windows, 0, windowKernelSections},
+};
+
+/// What is missing of a need; null where it is met.
+const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
+  bool hasPattern = false, hasMask = false, hasTranspose = false, hasPackedValues = false, hasWindows = false;
+  for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel)) {
     hasPackedValues |= isPacked(variant);
-  if (isPacker && !hasPackedValues)
-    return records.broken(name, " expects a variant with packed values");
+    hasWindows |= hasWindowsOfBlocks(variant);
+  }
   for (const sparsec_argument_info_t &argument : records.arguments())
     hasPattern |= argument.kind == SPARSEC_ARGUMENT_PATTERN;
   for (const sparsec_region_info_t &region : records.info.regionsOf(records.operation()))
     hasMask |= region.slot == SPARSEC_REGION_MASK;
-  if (!isPacker && (records.info.isHost() || !hasPattern || (isBuilder && !hasMask)))
-    return records.broken(name, " expects a GPU", isBuilder ? ", a pattern and a mask region" : " and a pattern");
-  const Surroundings surroundings = {.inputs = isBuilder ? 0u : 1u,
-                                     .requiredSections = isPacker ? 1u << SPARSEC_PLAN_PACKED_SOURCES : 0u,
-                                     .isAuxiliary = true};
+  for (const sparsec_operand_info_t &operand : records.operands())
+    hasTranspose |= operand.layout == SPARSEC_LAYOUT_TRANSPOSED &&
+                    records.arguments()[operand.argument].kind == SPARSEC_ARGUMENT_BSR;
+  const bool isGpu = !records.info.isHost();
+  switch (need) {
+  case AuxiliaryNeed::pattern:
+    return isGpu && hasPattern ? nullptr : "a GPU and a pattern";
+  case AuxiliaryNeed::mask:
+    return isGpu && hasPattern && hasMask ? nullptr : "a GPU, a pattern and a mask region";
+  case AuxiliaryNeed::packedValues:
+    return hasPackedValues ? nullptr : "a variant with packed values";
+  case AuxiliaryNeed::transpose:
+    return isGpu && hasTranspose ? nullptr : "a GPU and the transpose of a matrix";
+  case AuxiliaryNeed::windows:
+    return hasWindows ? nullptr : "a variant with windows or streams of stored blocks";
+  }
+  return "another kind";
+}
+
+/// It runs on a GPU, and has something to read and to write.
+Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info_t &auxiliary) {
+  const auto *rule = std::find_if(std::begin(auxiliaryRules), std::end(auxiliaryRules),
+                                  [&](const AuxiliaryRule &each) { return each.kind == auxiliary.kind; });
+  if (rule == std::end(auxiliaryRules))
+    return records.unknown("auxiliary kernel", auxiliary.kind);
+  const std::string name = rule->name;
+  SPARSEC_RETURN_IF_ERROR(records.checkRange<sparsec_stage_info_t>("stage of " + name, auxiliary.stage, 1));
+  if (const char *missing = whatIsMissing(records, rule->need))
+    return records.broken(name, " expects ", missing);
+  const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
+  const Surroundings surroundings = {.inputs = rule->inputs, .requiredSections = rule->sections, .isAuxiliary = true};
   return StageChecker(records, stage, name, surroundings).check();
 }
 

@@ -9,14 +9,14 @@
 namespace sparsec::runtime {
 
 /// Number of sparsec_plan_section_t.
-constexpr uint32_t planSectionCount = 22;
+constexpr uint32_t planSectionCount = 24;
 
 /// Their names for people.
 constexpr const char *planSectionNames[] = {
     "tile offsets",  "tiles",         "window rows",    "column offsets", "columns",       "block offsets",
     "blocks",        "step offsets",  "steps",          "stage offsets",  "stage columns", "stage products",
     "chunk offsets", "chunk blocks",  "row starts",     "row columns",    "row blocks",    "pair starts",
-    "pairs",         "packed starts", "packed columns", "packed sources"};
+    "pairs",         "packed starts", "packed columns", "packed sources", "column counts", "window counts"};
 static_assert(sizeof(planSectionNames) / sizeof(planSectionNames[0]) == planSectionCount);
 
 /// Sets of sections as bits: those that describe windows, and those that describe streams.
@@ -45,6 +45,11 @@ constexpr bool takesStreams(const sparsec_variant_info_t &variant) {
 /// Whether they are windows whose groups have steps.
 constexpr bool takesWindows(const sparsec_variant_info_t &variant) {
   return (variant.required_sections & windowSections) != 0 && !takesStreams(variant);
+}
+
+/// Whether either describes the blocks as the matrix stores them.
+constexpr bool hasWindowsOfBlocks(const sparsec_variant_info_t &variant) {
+  return (takesWindows(variant) || takesStreams(variant)) && !isPacked(variant);
 }
 
 /// Bytes; also between the workspaces of a variant.

@@ -4,6 +4,7 @@
 #include "plan/packed_matrix.h"
 #include "plan/plan_progress.h"
 #include "plan/plan_reason.h"
+#include "plan/refill.h"
 
 #include <chrono>
 #include <utility>
@@ -13,12 +14,14 @@ namespace sparsec::runtime {
 namespace {
 
 Status checkFlags(uint32_t flags) {
-  constexpr uint32_t known = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST | SPARSEC_PLAN_PACK;
+  constexpr uint32_t known = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST | SPARSEC_PLAN_PACK | SPARSEC_PLAN_REFILL;
   if ((flags & ~known) != 0)
     return invalidArgument("options: expects flags of 0 to ", known, " (sparsec_plan_flag_t), but got ", flags);
   if ((flags & SPARSEC_PLAN_PACK) != 0 && (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
     return invalidArgument("options: expects SPARSEC_PLAN_STATIC_PATTERN with SPARSEC_PLAN_PACK, but got flags ",
                            flags);
+  if ((flags & SPARSEC_PLAN_PACK) != 0 && (flags & SPARSEC_PLAN_REFILL) != 0)
+    return invalidArgument("options: expects SPARSEC_PLAN_PACK or SPARSEC_PLAN_REFILL, but got both in flags ", flags);
   return {};
 }
 
@@ -27,6 +30,7 @@ struct VariantArrays {
   Windows windows;
   Streams streams;
   TileLists lists;
+  std::vector<int32_t> windowCounts; // scratch memory of refills
 };
 
 /// The inputs of the plans of all variants.
@@ -35,10 +39,14 @@ struct PlanInput {
   const Problem &problem;
   const HostLists &lists;
   const PackedMatrix &packed;
-  uint32_t flags; // of sparsec_plan_flag_t
+  uint32_t flags;                           // of sparsec_plan_flag_t
+  const std::vector<int32_t> &columnCounts; // scratch memory of refills; empty where there are none
 
-  bool isStatic() const { return (flags & SPARSEC_PLAN_STATIC_PATTERN) != 0; }
-  bool mayReorderRows() const { return (flags & SPARSEC_PLAN_FAST) == 0; }
+  bool isRefilled() const { return (flags & SPARSEC_PLAN_REFILL) != 0; }
+  bool isStatic() const { return isRefilled() || (flags & SPARSEC_PLAN_STATIC_PATTERN) != 0; }
+  bool mayReorderRows() const { return !isRefilled() && (flags & SPARSEC_PLAN_FAST) == 0; }
+  /// The blocks for which a plan that is refilled has room.
+  int64_t room() const { return lists.blocks()->capacity; }
   /// The blocks that the variant multiplies, by the block rows of the product; null where they are not known.
   const MatrixRows *matrixOf(const Variant &variant) const {
     return isPacked(*variant.info) ? packed.rows() : lists.matrix();
@@ -94,22 +102,38 @@ std::string whyNoWindows(const PlanInput &input, const Variant &variant) {
   // Lines of a block have no end at K (SPARSEC_TENSOR_MAP_BSR_LINES).
   if (takesStreams(*variant.info) && matrix->depth % matrix->columnsOfBlock != 0)
     return "K is not a multiple of the block columns, " + std::to_string(matrix->columnsOfBlock);
-  return "";
+  return input.isRefilled() ? whyNoRefill(input.kernel, *matrix) : "";
 }
 
-Windows windowsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order) {
-  return makeWindows({matrix.pattern, stage.tile_m / matrix.rowsOfBlock, stage.slots, std::move(order)});
+void makeWindows(const PlanInput &input, const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order,
+                 VariantArrays &arrays) {
+  const WindowInput windowInput = {matrix.pattern, stage.tile_m / matrix.rowsOfBlock, stage.slots, std::move(order)};
+  arrays.windows = makeWindows(windowInput);
+  if (!input.isRefilled() || arrays.windows.isEmpty())
+    return;
+  if (makeRoom(arrays.windows, windowInput, input.room()))
+    arrays.windowCounts.resize(arrays.windows.count() * (1 + windowInput.groups));
+  else
+    arrays.windows = {};
 }
 
-Streams streamsOf(const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order) {
-  return makeStreams({.pattern = matrix.pattern,
-                      .windowRows = stage.tile_m / matrix.rowsOfBlock,
-                      .consumers = stage.tile_m / stage.consumer_rows,
-                      .bundle = stage.product_rows / matrix.rowsOfBlock,
-                      .stageColumns = stage.tile_k / matrix.columnsOfBlock,
-                      .chunkProducts = stage.chunk_products,
-                      .adjacentColumns = (stage.flags & SPARSEC_STAGE_ADJACENT_COLUMNS) != 0,
-                      .rowOrder = std::move(order)});
+void makeStreams(const PlanInput &input, const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order,
+                 VariantArrays &arrays) {
+  const StreamInput streamInput = {.pattern = matrix.pattern,
+                                   .windowRows = stage.tile_m / matrix.rowsOfBlock,
+                                   .consumers = stage.tile_m / stage.consumer_rows,
+                                   .bundle = stage.product_rows / matrix.rowsOfBlock,
+                                   .stageColumns = stage.tile_k / matrix.columnsOfBlock,
+                                   .chunkProducts = stage.chunk_products,
+                                   .adjacentColumns = (stage.flags & SPARSEC_STAGE_ADJACENT_COLUMNS) != 0,
+                                   .rowOrder = std::move(order)};
+  arrays.streams = makeStreams(streamInput);
+  if (!input.isRefilled() || arrays.streams.isEmpty())
+    return;
+  if (makeRoom(arrays.streams, streamInput, input.room()))
+    arrays.windowCounts.resize(arrays.streams.count() * (1 + streamInput.consumers));
+  else
+    arrays.streams = {};
 }
 
 void addWindows(const Windows &windows, SectionList &sections, VariantPlan &part) {
@@ -139,13 +163,17 @@ void addStreams(const Streams &streams, SectionList &sections, VariantPlan &part
   sections.add(part, SPARSEC_PLAN_CHUNK_BLOCKS, streams.chunkBlocks);
 }
 
-/// The index of the transposed operand, for a variant that takes it.
-void addIndex(const Variant &variant, const TransposedIndex &index, SectionList &sections, VariantPlan &part) {
-  if ((variant.info->required_sections & rowSections) == 0)
+/// The index of the transposed operand, for a variant that takes it. Kernels that refill a plan write it, with scratch
+/// memory, and read it to write windows: every variant has it then.
+void addIndex(const Variant &variant, const TransposedIndex &index, const std::vector<int32_t> &scratch,
+              SectionList &sections, VariantPlan &part) {
+  if ((variant.info->required_sections & rowSections) == 0 && scratch.empty())
     return;
   sections.add(part, SPARSEC_PLAN_ROW_STARTS, index.starts);
   sections.add(part, SPARSEC_PLAN_ROW_COLUMNS, index.columns);
   sections.add(part, SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
+  if (!scratch.empty())
+    sections.add(part, SPARSEC_PLAN_COLUMN_COUNTS, scratch);
 }
 
 /// The packed blocks, for a variant that reads their values. False where there are none: launches pass over it then.
@@ -185,19 +213,27 @@ bool addPattern(const PlanInput &input, const Variant &variant, PlanProgress &pr
   const sparsec_stage_info_t &stage = *variant.first().info;
   RowOrder order = {input.mayReorderRows(), [&] { return progress.step(); }};
   if (hasStreams)
-    arrays.streams = streamsOf(stage, matrix, std::move(order));
+    makeStreams(input, stage, matrix, std::move(order), arrays);
   else
-    arrays.windows = windowsOf(stage, matrix, std::move(order));
+    makeWindows(input, stage, matrix, std::move(order), arrays);
   addStreams(arrays.streams, sections, part);
   addWindows(arrays.windows, sections, part);
-  addReason(part, part.windows == 0 ? "no " + what + ": a number does not fit its section"
-                                    : windowReason(what, matrix.pattern.count(), part.columns));
-  return part.windows != 0;
+  if (part.windows == 0) {
+    addReason(part, "no " + what + ": a number does not fit its section");
+    return false;
+  }
+  if (input.isRefilled())
+    sections.add(part, SPARSEC_PLAN_WINDOW_COUNTS, arrays.windowCounts);
+  addReason(part,
+            input.isRefilled() ? what + " for refills" : windowReason(what, matrix.pattern.count(), part.columns));
+  return true;
 }
 
 /// Why the tiles have lists, or none.
 std::string listReason(const PlanInput &input, const Variant &variant, const TileLists &lists) {
   const bool hasLists = !lists.tiles.empty();
+  if (hasLists && input.isRefilled())
+    return "lists of tiles of equal cost: refills change what they cost";
   if (lists.groupRows != 0) {
     const uint32_t percentage = input.kernel.planCost(*variant.info, SPARSEC_PLAN_COST_GROUPED_DENSITY);
     return (hasLists ? "lists in groups of " + std::to_string(lists.groupRows) + " tile rows: " : "fixed order: ") +
@@ -244,8 +280,8 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   part = planWithoutSections(input.kernel, variant, input.problem);
   if (!addPackedBlocks(input, variant, sections, part))
     return;
-  addIndex(variant, isPacked(*variant.info) ? input.packed.transposedIndex() : input.lists.transposedIndex(), sections,
-           part);
+  addIndex(variant, isPacked(*variant.info) ? input.packed.transposedIndex() : input.lists.transposedIndex(),
+           input.columnCounts, sections, part);
   addPairs(input.lists.pairs(), sections, part);
   // The host hands tiles to threads as they become free: its plan is the checked lists, the index of a transpose, and
   // pairs.
@@ -278,7 +314,7 @@ Status checkTransposedOperand(const sparsec_kernel_s &kernel, const HostLists &h
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
     if (kernel.argument(i).kind != SPARSEC_ARGUMENT_BSR || !isTransposed(kernel, i))
       continue;
-    if (hostLists.areMissing() || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+    if (hostLists.areMissing() || (flags & (SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_REFILL)) == 0)
       return invalidArgument("kernel '", kernel.info->name, "' takes the transpose of '", kernel.argument(i).name,
                              "': its plan needs the matrix and SPARSEC_PLAN_STATIC_PATTERN");
   }
@@ -320,20 +356,34 @@ Status planVariants(const PlanInput &input, const sparsec_plan_options_t &option
   return sections.upload(plan, options);
 }
 
+/// Scratch memory for refills of the index of a transposed operand; empty where a plan needs none.
+std::vector<int32_t> makeColumnCounts(const sparsec_plan_s &plan, const HostLists &lists) {
+  if (!plan.isRefilled || lists.transposedIndex().isEmpty())
+    return {};
+  return std::vector<int32_t>(columnCountEntries(blockRowCount(*lists.blocks()), blockColumnCount(*lists.blocks())));
+}
+
 /// The arguments are checked, and those of the plan's problem.
 Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const sparsec_plan_options_t &options) {
   const sparsec_kernel_s &kernel = *plan.kernel;
   // Before lists are read: their memory is as large as the sizes say.
   SPARSEC_RETURN_IF_ERROR(checkTileCounts(kernel, plan.problem));
   HostLists lists;
-  SPARSEC_RETURN_IF_ERROR(lists.read(kernel, arguments, options.stream));
+  plan.isRefilled = (options.flags & SPARSEC_PLAN_REFILL) != 0;
+  if (plan.isRefilled) {
+    lists.readEmpty(kernel, arguments);
+    SPARSEC_RETURN_IF_ERROR(checkRefill(kernel, lists));
+  } else {
+    SPARSEC_RETURN_IF_ERROR(lists.read(kernel, arguments, options.stream));
+  }
   SPARSEC_RETURN_IF_ERROR(checkTransposedOperand(kernel, lists, options.flags));
   SPARSEC_RETURN_IF_ERROR(pairBlocks(kernel, lists, options.flags));
-  if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0)
+  if ((options.flags & SPARSEC_PLAN_STATIC_PATTERN) != 0 && !plan.isRefilled)
     plan.lists = lists.known();
   PackedMatrix packed;
   packed.make(kernel, plan.problem, lists, options.flags);
-  return planVariants({kernel, plan.problem, lists, packed, options.flags}, options, plan);
+  const std::vector<int32_t> columnCounts = makeColumnCounts(plan, lists);
+  return planVariants({kernel, plan.problem, lists, packed, options.flags, columnCounts}, options, plan);
 }
 
 Status createPlan(sparsec_kernel_s &kernel, const sparsec_plan_options_t &given,

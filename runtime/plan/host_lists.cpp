@@ -28,6 +28,24 @@ Status HostLists::read(const sparsec_kernel_s &kernel, const sparsec_argument_t 
   return {};
 }
 
+void HostLists::readEmpty(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments) {
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    isMissing |= isBlocks(kernel.argument(i).kind) && arguments[i].kind == 0;
+    if (!isBlocks(arguments[i].kind))
+      continue;
+    Lists lists = {i, blocksOf(arguments[i]), {}};
+    lists.view.full.starts = emptyStarts.emplace_back(startCount(lists.view)).data();
+    if (arguments[i].kind == SPARSEC_ARGUMENT_BSR)
+      lists.rows = rowsOf(lists.view, isTransposed(kernel, i));
+    all.push_back(lists);
+  }
+  if (index.isEmpty())
+    return;
+  index.columns.resize(all.front().view.capacity);
+  index.blocks.resize(all.front().view.capacity);
+  all.front().rows->pattern = index.pattern();
+}
+
 MatrixRows HostLists::rowsOf(const sparsec_blocks_t &view, bool isTransposed) {
   const BlockPattern stored = {view.full.starts, view.full.indices, blockRowCount(view), blockColumnCount(view)};
   if (!isTransposed)

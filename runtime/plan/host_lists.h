@@ -7,6 +7,7 @@
 #include "arguments/blocks.h"
 #include "operations/operation.h"
 
+#include <list>
 #include <optional>
 
 namespace sparsec::runtime {
@@ -19,6 +20,10 @@ class HostLists {
 public:
   /// Reads the lists of checked arguments, in the order of the stream.
   Status read(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments, void *stream);
+
+  /// Takes lists without blocks in place of those of the arguments, which it does not read. The index of a transposed
+  /// operand has room for all blocks of its argument.
+  void readEmpty(const sparsec_kernel_s &kernel, const sparsec_argument_t *arguments);
 
   /// Whether the kernel takes lists that nothing is known of.
   bool areMissing() const { return isMissing; }
@@ -49,6 +54,7 @@ private:
   const MatrixRows &matrixOf(uint32_t argument) const;
 
   ListCopies copies;
+  std::list<std::vector<int32_t>> emptyStarts;
   std::vector<Lists> all;
   TransposedIndex index;
   PairIndex pairIndex;

@@ -66,6 +66,7 @@ struct sparsec_plan_s {
   sparsec::runtime::Problem problem;                // of its launches; SPARSEC_DYNAMIC: open
   sparsec::runtime::KnownLists lists;               // of its launches, where the pattern is static
   std::vector<sparsec::runtime::VariantPlan> variants;
+  bool isRefilled = false;             // made with SPARSEC_PLAN_REFILL
   sparsec::runtime::Allocation memory; // holds all sections
   double milliseconds = 0;
 };

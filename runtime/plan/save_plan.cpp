@@ -133,6 +133,8 @@ sparsec_status_t sparsec_plan_save(sparsec_plan_t plan, void *buffer, size_t buf
     *out_bytes = 0;
     if (!plan)
       return invalidArgument("plan is NULL");
+    if (plan->isRefilled)
+      return invalidArgument("plan: one that was made with SPARSEC_PLAN_REFILL cannot be saved");
     const PlanLayout layout(*plan);
     if (buffer && buffer_bytes < layout.bytes())
       return invalidArgument("buffer: the plan needs ", layout.bytes(), " bytes, but buffer_bytes is ", buffer_bytes);

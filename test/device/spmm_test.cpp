@@ -5,6 +5,7 @@
 
 #include "arguments.h"
 #include "kernel_test.h"
+#include "refill_check.h"
 
 #include <fmt/format.h>
 
@@ -24,6 +25,7 @@ private:
   std::vector<PatternKind> patterns() const;
   void runCase(const Shape &shape, PatternKind pattern);
   void runStatic(KernelArguments &arguments);
+  void runRefilled(KernelArguments &arguments);
   void runPacked(KernelArguments &arguments);
 };
 
@@ -67,6 +69,7 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
   KernelArguments arguments(session.deviceFor(file), kernel, *problem, shape.placement, guardBytes());
   if (record.isTransposed) {
     runStatic(arguments);
+    runRefilled(arguments);
     return runPacked(arguments);
   }
   const ArgumentArray array(arguments.list());
@@ -90,6 +93,7 @@ void SpmmTest::runCase(const Shape &shape, PatternKind pattern) {
     return;
   arguments.run(openPlan.get());
   ASSERT_TRUE(unplanned == arguments.resultBytes()) << "a plan for every width gives other bits";
+  runRefilled(arguments);
   runPacked(arguments);
 }
 
@@ -122,6 +126,11 @@ void SpmmTest::runStatic(KernelArguments &arguments) {
     arguments.run(openPlan.get());
     ASSERT_TRUE(first == arguments.resultBytes()) << "a plan for every width gives other bits";
   }
+}
+
+void SpmmTest::runRefilled(KernelArguments &arguments) {
+  if (!HasFatalFailure())
+    checkRefill(device(), kernel, arguments);
 }
 
 /// Packed values, where the plan has them. A variant that reads them may add in another order.

@@ -50,9 +50,9 @@ TEST(PackedImage, IsChecked) {
       {"the packed fill in percent of variant 0 is 102, 0 to 101 is expected",
        [](auto &i) { i.planCosts.back().value = 102; }},
       {"parameter 2 of the packer of blocks is input 1 of 1", [](auto &i) { i.parameters.back().index = 1; }},
-      {"unknown auxiliary kernel 4",
+      {"unknown auxiliary kernel 8",
        [](auto &i) {
-         i.auxiliaries.push_back({4, packerStage});
+         i.auxiliaries.push_back({8, packerStage});
          i.kernels[0].auxiliary_count = 2;
        }},
   };
@@ -172,8 +172,8 @@ TEST_F(PackedValues, FlagNeedsAStaticPattern) {
   refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
               "options: expects SPARSEC_PLAN_STATIC_PATTERN with SPARSEC_PLAN_PACK, but got flags 4", arguments,
               options);
-  options.flags = 8;
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects flags of 0 to 7 (sparsec_plan_flag_t), but got 8",
+  options.flags = 16;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects flags of 0 to 15 (sparsec_plan_flag_t), but got 16",
               arguments, options);
 }
 

@@ -246,8 +246,8 @@ TEST_F(PlanOptions, BadOptionsAreRefused) {
   refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects a size of at least 48 bytes, but got 47", arguments,
               broken);
   broken = options;
-  broken.flags = 8;
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects flags of 0 to 7 (sparsec_plan_flag_t), but got 8",
+  broken.flags = 16;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "options: expects flags of 0 to 15 (sparsec_plan_flag_t), but got 16",
               arguments, broken);
   options.argument_count = 5;
   EXPECT_STATUS(sparsec_plan_create(kernel, &options, &plan), SPARSEC_STATUS_INVALID_ARGUMENT, "arguments is NULL");

@@ -8,6 +8,7 @@
 #include "runtime_saved_plan.h"
 #include "runtime_static_plan_fixture.h"
 #include "runtime_stream_image.h"
+#include "runtime_transposed_image.h"
 
 #include <set>
 #include <tuple>
@@ -63,27 +64,6 @@ TEST(TransposedIndex, WithoutRowsOrColumns) {
 //===----------------------------------------------------------------------===//
 // Images
 //===----------------------------------------------------------------------===//
-
-constexpr uint32_t indexSections[] = {SPARSEC_PLAN_ROW_STARTS, SPARSEC_PLAN_ROW_COLUMNS, SPARSEC_PLAN_ROW_BLOCKS};
-
-/// A kernel of cudaLinear() or linearWithStreams() that takes the transpose of 'w'. Its variants by block rows have the
-/// index as their first parameters.
-LaunchInfoBuilder transposed(LaunchInfoBuilder info) {
-  info.operands[0].layout = SPARSEC_LAYOUT_TRANSPOSED;
-  for (sparsec_extent_info_t &extent : info.extents)
-    if (extent.argument == 0)
-      extent.dimension = 1;
-  for (sparsec_variant_info_t &variant : info.variants) {
-    if (variant.required_sections != 0)
-      continue;
-    variant.required_sections = rowSections;
-    sparsec_parameter_info_t *parameter = &info.parameters[info.stages[variant.stage_first].parameter_first];
-    // No test here looks at the parameters that were there.
-    for (uint32_t section : indexSections)
-      *parameter++ = {SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0};
-  }
-  return info;
-}
 
 Status parseTransposed(const std::function<void(LaunchInfoBuilder &)> &change) {
   LaunchInfoBuilder builder = transposed(cudaLinear());

@@ -8,7 +8,7 @@
 using namespace mlir;
 using namespace sparsec;
 
-static constexpr int64_t rowsOfInstruction = rowsOfWgmma, threadsOfWarpgroup = 128;
+static constexpr int64_t threadsOfWarpgroup = 128;
 /// The depth of an instruction whose A operand is in registers.
 static constexpr int64_t depthOfFragment = 16;
 /// The unit of descriptors, and of swizzles.
@@ -70,9 +70,9 @@ class SumParts {
 public:
   SumParts(KernelBuilder &b, WgmmaShape shape, Value sum)
       : b(b), columnParts(shape.columns / shape.instructionColumns) {
-    int64_t parts = shape.rows / rowsOfInstruction * columnParts;
+    int64_t parts = shape.rows / rowsOfWgmma * columnParts;
     if (!sum)
-      sums.assign(parts, LLVM::UndefOp::create(b, wgmmaSumType(b, rowsOfInstruction, shape.instructionColumns)));
+      sums.assign(parts, LLVM::UndefOp::create(b, wgmmaSumType(b, rowsOfWgmma, shape.instructionColumns)));
     else if (parts == 1)
       sums.push_back(sum);
     else
@@ -93,9 +93,7 @@ public:
 
 private:
   using Values = KernelBuilder::Values;
-  static int64_t registersOf(WgmmaShape shape) {
-    return rowsOfInstruction * shape.instructionColumns / threadsOfWarpgroup;
-  }
+  static int64_t registersOf(WgmmaShape shape) { return rowsOfWgmma * shape.instructionColumns / threadsOfWarpgroup; }
 
   KernelBuilder &b;
   int64_t columnParts;
@@ -113,10 +111,10 @@ static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Type element, Valu
                           llvm::function_ref<Value(const WgmmaPart &part, Value sum)> issue) {
   SumParts parts(b, shape, sum);
   ptx::wgmmaFence(b);
-  for (int64_t row = 0; row < shape.rows; row += rowsOfInstruction)
+  for (int64_t row = 0; row < shape.rows; row += rowsOfWgmma)
     for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
       for (int64_t k = 0; k < shape.depth; k += ptx::matrixDepth(element)) {
-        Value &part = parts.at(row / rowsOfInstruction, column / shape.instructionColumns);
+        Value &part = parts.at(row / rowsOfWgmma, column / shape.instructionColumns);
         part = issue({row, column, k, sum || k > 0}, part);
       }
   ptx::wgmmaCommit(b);
@@ -138,11 +136,11 @@ Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand
 
 Value sparsec::emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, ValueRange a, WgmmaOperand x, Value sum) {
   constexpr int64_t registersOfInstruction = 4;
-  int64_t registersOfRows = a.size() / (shape.rows / rowsOfInstruction);
+  int64_t registersOfRows = a.size() / (shape.rows / rowsOfWgmma);
   ViewType view = x.view.getType();
   Value ofX = addressOf(b, x);
   return issueProduct(b, shape, view.getElementType(), sum, [&](const WgmmaPart &part, Value sum) {
-    int64_t first = part.row / rowsOfInstruction * registersOfRows;
+    int64_t first = part.row / rowsOfWgmma * registersOfRows;
     ValueRange registers = a.slice(first + part.k / depthOfFragment * registersOfInstruction, registersOfInstruction);
     Value partOfX = descriptorOf(b, x, b.add(ofX, depthOffset(x, part.k) + placeOffset(x, part.column)));
     return ptx::wgmmaFromRegisters(b, shape.instructionColumns, view.getElementType(), sum, registers, partOfX,

@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 7
+#define SPARSEC_LAUNCH_INFO_MINOR 8
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -560,7 +560,7 @@ typedef struct sparsec_extent_info_s {
  * and sequence b has the panels from starts[b] / tile_m + b on. Where the extents of the
  * panels end with PARTS, panel p is part p mod parts of panel p / parts.
  *
- * Auxiliary kernels have a tile for every list of the pattern, or for every packed block: their tile rows.
+ * The tile rows of auxiliary kernels are the lists of the pattern, or what sparsec_auxiliary_kind_t says.
  */
 typedef struct sparsec_stage_info_s {
   char symbol[SPARSEC_SYMBOL_LENGTH];
@@ -612,6 +612,16 @@ typedef enum sparsec_auxiliary_kind_e {
   /* SpMM: writes the packed blocks, input 0, from the stored values of the matrix and SPARSEC_PLAN_PACKED_SOURCES. Tile
    * row t is packed block t. */
   SPARSEC_AUXILIARY_PACK_BLOCKS = 3,
+  /* SpMM with W as (K, M): writes SPARSEC_PLAN_COLUMN_COUNTS. Tile row t is slice t. Matrices may have tile_m block
+   * rows and tile_n block columns at most, as the argument has them. */
+  SPARSEC_AUXILIARY_COUNT_COLUMNS = 4,
+  /* The same: writes the three sections of the index from these counts. */
+  SPARSEC_AUXILIARY_WRITE_INDEX = 5,
+  /* SpMM: writes SPARSEC_PLAN_WINDOW_COUNTS for the first variant with windows or streams of stored blocks. Tile row t
+   * is window t. Matrices may have tile_n block columns at most. */
+  SPARSEC_AUXILIARY_COUNT_WINDOWS = 6,
+  /* The same: writes the sections of the windows or streams from these counts. */
+  SPARSEC_AUXILIARY_WRITE_WINDOWS = 7,
 } sparsec_auxiliary_kind_t;
 
 typedef struct sparsec_auxiliary_info_s {

@@ -104,7 +104,18 @@ typedef enum sparsec_plan_section_e {
   SPARSEC_PLAN_PACKED_COLUMNS = 20,
   /* int32[packed blocks][R / r][C / c]: the number of the stored block that is there; -1: none, its elements are 0. */
   SPARSEC_PLAN_PACKED_SOURCES = 21,
+  /*
+   * Scratch memory of the kernels that refill a plan (sparsec_plan_refill). Only such plans have it.
+   */
+  /* int32[slices][block columns]: how many blocks each block column of the argument has in a slice, that is in
+   * SPARSEC_SLICE_ROWS block rows of the argument. */
+  SPARSEC_PLAN_COLUMN_COUNTS = 22,
+  /* int32[windows][1 + n]: how many columns a window has (with streams: stages), and how many steps each of its n = g
+   * groups (with streams: chunks, of its n consumers). */
+  SPARSEC_PLAN_WINDOW_COUNTS = 23,
 } sparsec_plan_section_t;
+
+#define SPARSEC_SLICE_ROWS 32 /* block rows; see SPARSEC_PLAN_COLUMN_COUNTS */
 
 /*
  * Numbers that the plans of a variant use. The compiler takes them from its table of chips, because they depend on the

@@ -349,6 +349,12 @@ public:
     check(sparsec_plan_save(handle(), saved.data(), saved.size(), &bytes));
     return saved;
   }
+  /// Makes the sections of a plan with SPARSEC_PLAN_REFILL again, from the present index arrays; see
+  /// sparsec_plan_refill.
+  void refill(std::initializer_list<Argument> arguments, void *stream = nullptr) {
+    const ArgumentArray array(arguments);
+    check(sparsec_plan_refill(handle(), array.data(), array.size(), stream));
+  }
   sparsec_plan_info_t info(size_t variant = 0) const {
     auto result = sized<sparsec_plan_info_t>();
     check(sparsec_plan_info(handle(), variant, &result));

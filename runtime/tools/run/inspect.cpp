@@ -34,8 +34,22 @@ llvm::Expected<std::vector<ImageView>> readImages(llvm::StringRef file) {
 static constexpr const char *broadcastNames[] = {"", "per row", "per column", "scalar", "full"};
 static constexpr const char *layoutNames[] = {"", "row-major", "transposed", "packed", "paged"};
 static constexpr const char *swizzleNames[] = {"none", "32 bytes", "64 bytes", "128 bytes"};
-static constexpr const char *auxiliaryNames[] = {"", "pattern builder", "block mask reader", "packer of blocks"};
-static constexpr const char *auxiliaryKeys[] = {"", "pattern_builder", "block_mask_reader", "pack_blocks"};
+static constexpr const char *auxiliaryNames[] = {"",
+                                                 "pattern builder",
+                                                 "block mask reader",
+                                                 "packer of blocks",
+                                                 "counter of columns",
+                                                 "writer of the index",
+                                                 "counter of windows",
+                                                 "writer of windows"};
+static constexpr const char *auxiliaryKeys[] = {"",
+                                                "pattern_builder",
+                                                "block_mask_reader",
+                                                "pack_blocks",
+                                                "count_columns",
+                                                "write_index",
+                                                "count_windows",
+                                                "write_windows"};
 static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",

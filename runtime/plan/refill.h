@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans with SPARSEC_PLAN_REFILL: machine kernels write their sections again. Such a plan begins as that of a matrix
+// without blocks, and its sections have room for as many blocks as the caller says.
+
+#ifndef SPARSEC_RUNTIME_REFILL_H
+#define SPARSEC_RUNTIME_REFILL_H
+
+#include "plan/host_lists.h"
+
+namespace sparsec::runtime {
+
+/// Whether the plans of a kernel can be refilled: it multiplies one block-sparse matrix, of which the plan knows the
+/// sizes, and the kernels that write the index of a transposed one are there and take these sizes.
+Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists);
+
+/// Why a variant with windows or streams of stored blocks gets none; empty where kernels can write them.
+std::string whyNoRefill(const sparsec_kernel_s &kernel, const MatrixRows &matrix);
+
+/// These give the arrays of a plan without blocks room for so many. False where kernels could not count the entries.
+bool makeRoom(Windows &windows, const WindowInput &input, int64_t blocks);
+bool makeRoom(Streams &streams, const StreamInput &input, int64_t blocks);
+
+/// Entries of SPARSEC_PLAN_COLUMN_COUNTS, for a matrix as the argument has it.
+int64_t columnCountEntries(int64_t blockRows, int64_t blockColumns);
+
+} // namespace sparsec::runtime
+
+#endif // SPARSEC_RUNTIME_REFILL_H

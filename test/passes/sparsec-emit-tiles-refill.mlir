@@ -1,0 +1,52 @@
+// RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-attach-target{chip=sm_90a},sparsec-select-schedule,sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages,sparsec-assign-shared-memory)),sparsec-emit-tiles)' -o %t.mlir
+// RUN: FileCheck %s < %t.mlir
+// RUN: FileCheck %s --check-prefix=ONCE < %t.mlir
+// The machine kernels that refill plans: those of the index of a transposed operand once for a kernel, behind its first
+// program, and those of windows or streams behind the program that reads them. Packed values have plans of the host.
+
+// CHECK-LABEL: llvm.func @transposed_count_columns(
+// CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<count_columns>
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = size>, #sparsec.parameter<kind = size, index = 1>, #sparsec.parameter<kind = row_ptr>, #sparsec.parameter<kind = col_idx>, #sparsec.parameter<kind = plan_section, index = 22>]
+// A word for each of 4096 columns.
+// CHECK-SAME: sparsec.shared_memory = 16384 : i64
+// CHECK-SAME: sparsec.tile_m = 32 : i64, sparsec.tile_n = 4096 : i64
+// CHECK: red.shared.or.b32
+// CHECK-LABEL: llvm.func @transposed_write_index(
+// CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<write_index>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 22>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 14>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 15>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 16>
+// CHECK-LABEL: llvm.func @transposed_windows(
+// CHECK-LABEL: llvm.func @transposed_count_windows(
+// CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<count_windows>
+// Windows are those of the index, which is in the plan.
+// CHECK-NOT: kind = row_ptr
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 14>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 23>
+// CHECK-SAME: sparsec.tile_m = 192 : i64
+// CHECK-LABEL: llvm.func @transposed_write_windows(
+// CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<write_windows>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 8>
+// Waypoints and products count down the groups without a step.
+// CHECK: red.global.add.u32
+
+// CHECK-LABEL: llvm.func @small_packed_windows(
+// CHECK-LABEL: llvm.func @small_streams(
+// CHECK-LABEL: llvm.func @small_count_windows(
+// CHECK-SAME: #sparsec.parameter<kind = row_ptr>
+// CHECK-LABEL: llvm.func @small_write_windows(
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 11>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 13>
+// CHECK: red.global.or.b32
+
+// ONCE-COUNT-7: sparsec.auxiliary = #sparsec.auxiliary
+// ONCE-NOT: sparsec.auxiliary = #sparsec.auxiliary
+sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 64x64, transposed>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64, transposed>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}
+sparsec.kernel @small(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
+  %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
+  sparsec.return %y : tensor<?x?xbf16>
+}

@@ -1,0 +1,330 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// Plans that are refilled: the records of the kernels that write their sections, the room of the sections, and the
+// launches of a refill on the fake driver. test/device runs the kernels.
+
+#include "image/launch_info_reader.h"
+#include "plan/refill.h"
+#include "runtime_paired_image.h"
+#include "runtime_static_plan_fixture.h"
+#include "runtime_stream_image.h"
+#include "runtime_transposed_image.h"
+#include "runtime_window_image.h"
+
+#include <cstring>
+#include <gmock/gmock.h>
+
+using namespace sparsec::runtime;
+using namespace sparsec::test;
+
+namespace {
+
+constexpr uint32_t mostColumns = 8; // that the kernels of these tests take
+
+/// Adds an auxiliary kernel whose parameters are row_ptr, col_idx and a section.
+void addRefillKernel(LaunchInfoBuilder &info, uint32_t kind, const char *symbol, uint32_t section) {
+  sparsec_stage_info_t stage = info.stages[0];
+  std::strcpy(stage.symbol, symbol);
+  stage.cluster = 1;
+  stage.row_count = stage.panel_count = 0;
+  stage.tile_n = mostColumns;
+  stage.parameter_first = uint32_t(info.parameters.size());
+  stage.parameter_count = 3;
+  info.parameters.insert(info.parameters.end(), {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_STARTS, 0},
+                                                 {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_INDICES, 0},
+                                                 {SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0}});
+  info.auxiliaries.push_back({kind, uint32_t(info.stages.size())});
+  info.stages.push_back(stage);
+  ++info.kernels[0].auxiliary_count;
+}
+
+void addWindowKernels(LaunchInfoBuilder &info, uint32_t writtenSection) {
+  addRefillKernel(info, SPARSEC_AUXILIARY_COUNT_WINDOWS, "linear_count_windows", SPARSEC_PLAN_WINDOW_COUNTS);
+  addRefillKernel(info, SPARSEC_AUXILIARY_WRITE_WINDOWS, "linear_write_windows", writtenSection);
+}
+
+LaunchInfoBuilder refilledWindows() {
+  LaunchInfoBuilder info = linearWithWindows();
+  addWindowKernels(info, SPARSEC_PLAN_STEPS);
+  return info;
+}
+
+LaunchInfoBuilder refilledStreams() {
+  LaunchInfoBuilder info = linearWithStreams();
+  addWindowKernels(info, SPARSEC_PLAN_CHUNK_BLOCKS);
+  return info;
+}
+
+LaunchInfoBuilder refilledTranspose() {
+  LaunchInfoBuilder info = transposed(linearWithStreams());
+  addRefillKernel(info, SPARSEC_AUXILIARY_COUNT_COLUMNS, "linear_count_columns", SPARSEC_PLAN_COLUMN_COUNTS);
+  addRefillKernel(info, SPARSEC_AUXILIARY_WRITE_INDEX, "linear_write_index", SPARSEC_PLAN_ROW_BLOCKS);
+  addWindowKernels(info, SPARSEC_PLAN_CHUNK_BLOCKS);
+  return info;
+}
+
+//===----------------------------------------------------------------------===//
+// Images
+//===----------------------------------------------------------------------===//
+
+Status parse(LaunchInfoBuilder builder, const std::function<void(LaunchInfoBuilder &)> &change = {}) {
+  if (change)
+    change(builder);
+  LaunchInfo info;
+  return LaunchInfo::parse(builder.build(), info);
+}
+
+TEST(RefillImage, KernelsNeedWhatTheyWrite) {
+  EXPECT_OK(parse(refilledWindows()));
+  EXPECT_OK(parse(refilledStreams()));
+  EXPECT_OK(parse(refilledTranspose()));
+  LaunchInfoBuilder plain = cudaLinear();
+  addRefillKernel(plain, SPARSEC_AUXILIARY_COUNT_WINDOWS, "linear_count_windows", SPARSEC_PLAN_WINDOW_COUNTS);
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE,
+                "the counter of windows expects a variant with windows or streams of stored blocks");
+  plain.auxiliaries[0].kind = SPARSEC_AUXILIARY_WRITE_WINDOWS;
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE,
+                "the writer of windows expects a variant with windows or streams of stored blocks");
+  plain.auxiliaries[0].kind = SPARSEC_AUXILIARY_COUNT_COLUMNS;
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE,
+                "the counter of columns expects a GPU and the transpose of a matrix");
+  plain.auxiliaries[0].kind = SPARSEC_AUXILIARY_WRITE_INDEX;
+  EXPECT_STATUS(parse(plain), SPARSEC_STATUS_INVALID_IMAGE,
+                "the writer of the index expects a GPU and the transpose of a matrix");
+}
+
+TEST(RefillImage, KernelsTakeTheirOwnSections) {
+  auto takes = [](uint32_t auxiliary, uint32_t section) {
+    return [=](LaunchInfoBuilder &i) {
+      i.parameters[i.stages[i.auxiliaries[auxiliary].stage].parameter_first + 2].index = section;
+    };
+  };
+  EXPECT_STATUS(parse(refilledTranspose(), takes(0, SPARSEC_PLAN_ROW_BLOCKS)), SPARSEC_STATUS_INVALID_IMAGE,
+                "parameter 2 of the counter of columns is plan section 16, which is not required");
+  EXPECT_STATUS(parse(refilledTranspose(), takes(1, SPARSEC_PLAN_STEPS)), SPARSEC_STATUS_INVALID_IMAGE,
+                "parameter 2 of the writer of the index is plan section 8, which is not required");
+  EXPECT_STATUS(parse(refilledWindows(), takes(0, SPARSEC_PLAN_COLUMN_COUNTS)), SPARSEC_STATUS_INVALID_IMAGE,
+                "parameter 2 of the counter of windows is plan section 22, which is not required");
+  EXPECT_STATUS(parse(refilledWindows(), takes(1, SPARSEC_PLAN_PAIRS)), SPARSEC_STATUS_INVALID_IMAGE,
+                "parameter 2 of the writer of windows is plan section 18, which is not required");
+}
+
+//===----------------------------------------------------------------------===//
+// Plans
+//===----------------------------------------------------------------------===//
+
+class RefilledPlan : public StaticPlanOnFake {
+protected:
+  Status refill(const ArgumentList &of, void *stream = nullptr) {
+    const ArgumentArray array(of);
+    return Status(sparsec_plan_refill(plan, array.data(), array.size(), stream));
+  }
+
+  size_t entries(sparsec_plan_section_t section, size_t variant = 0) {
+    return plan->variants[variant].sectionBytes[section] / sizeof(int32_t);
+  }
+
+  void prepareTranspose() {
+    load(refilledTranspose());
+    fake.parameterCount = 3;
+    setArguments(5 * 64, 4 * 64, 1024);
+    std::swap(arguments[w].blocks.rows, arguments[w].blocks.columns);
+    setPattern({{0, 2, 4}, {4, 2, 0}, {3}, {3, 1}});
+  }
+};
+
+TEST_F(RefilledPlan, BeginsWithoutBlocksAndReadsNoLists) {
+  loadWithPattern(refilledWindows(), 3);
+  colIdx[0] = 99; // a plan that reads the lists refuses it
+  fake.calls.clear();
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_THAT(fake.calls, testing::Not(testing::Contains(testing::HasSubstr("DtoH"))));
+  EXPECT_EQ(planInfo().windows, 2);
+  EXPECT_EQ(planInfo().columns, 0);
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_WINDOW_ROWS, 6), (std::vector<int32_t>{0, 1, 2, 3, 4, -1}));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_COLUMN_OFFSETS, 3), std::vector<int32_t>(3, 0));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_STEP_OFFSETS, 7), std::vector<int32_t>(7, 0));
+  EXPECT_STREQ(planInfo().reason, "windows for refills; lists of tiles of equal cost: refills change what they cost");
+  // Two windows of ten tiles each, in two panels, on as many workers.
+  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_LISTS);
+  EXPECT_EQ(planInfo().balance, 1);
+}
+
+/// The matrix has nine blocks. Its ring has five slots.
+TEST_F(RefilledPlan, WindowsHaveRoomForAllBlocks) {
+  loadWithPattern(refilledWindows(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_EQ(entries(SPARSEC_PLAN_COLUMNS), 8u + 1) << "two windows of four columns at most";
+  EXPECT_EQ(entries(SPARSEC_PLAN_BLOCKS), 2u * (9 + 1));
+  EXPECT_EQ(entries(SPARSEC_PLAN_STEPS), 9u + (8 / 5 * 3 + 2 * 6) + 1) << "and all waypoints";
+  EXPECT_EQ(entries(SPARSEC_PLAN_WINDOW_COUNTS), 2u * (1 + 3));
+}
+
+/// A stage has two columns, a chunk two products of one block, a window four rows and two consumers.
+TEST_F(RefilledPlan, StreamsHaveRoomForAllBlocks) {
+  loadWithPattern(refilledStreams(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  const sparsec_stage_info_t &stage = *kernel->variants[0].first().info;
+  const size_t columns = stage.tile_k / 64, consumers = stage.tile_m / stage.consumer_rows,
+               chunk = stage.chunk_products * stage.product_rows / 64;
+  const size_t stages = std::min<size_t>(9 / columns + 2, 2 * ceilDivide(4, int64_t(columns)));
+  EXPECT_EQ(entries(SPARSEC_PLAN_STAGE_COLUMNS), (stages + 1) * columns);
+  EXPECT_EQ(entries(SPARSEC_PLAN_STAGE_PRODUCTS), (stages + 1) * consumers);
+  EXPECT_EQ(entries(SPARSEC_PLAN_CHUNK_BLOCKS), (9 / stage.chunk_products + 2 * consumers + 1) * chunk);
+  EXPECT_EQ(entries(SPARSEC_PLAN_WINDOW_COUNTS), 2u * (1 + consumers));
+}
+
+TEST_F(RefilledPlan, RoomThatCannotBeCountedIsRefused) {
+  loadWithPattern(refilledWindows(), 3);
+  const int32_t starts[] = {0, 0, 0};
+  const BlockPattern pattern = {starts, nullptr, 2, 2};
+  const WindowInput windowInput = {pattern, 3, 5};
+  Windows windows = makeWindows(windowInput);
+  EXPECT_FALSE(makeRoom(windows, windowInput, INT32_MAX));
+  EXPECT_TRUE(makeRoom(windows, windowInput, 4));
+  const StreamInput streamInput = {
+      .pattern = pattern, .windowRows = 2, .consumers = 1, .bundle = 1, .stageColumns = 2, .chunkProducts = 2};
+  Streams streams = makeStreams(streamInput);
+  EXPECT_FALSE(makeRoom(streams, streamInput, INT32_MAX));
+  EXPECT_TRUE(makeRoom(streams, streamInput, 4));
+}
+
+TEST_F(RefilledPlan, TheIndexIsSharedAndHasRoomForAllBlocks) {
+  prepareTranspose();
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_EQ(section<int32_t>(SPARSEC_PLAN_ROW_STARTS, 6), std::vector<int32_t>(6, 0));
+  EXPECT_EQ(entries(SPARSEC_PLAN_ROW_BLOCKS), 9u);
+  EXPECT_EQ(entries(SPARSEC_PLAN_COLUMN_COUNTS), 5u) << "one slice of the stored matrix, which has five block columns";
+  for (uint32_t each : {SPARSEC_PLAN_ROW_STARTS, SPARSEC_PLAN_ROW_COLUMNS, SPARSEC_PLAN_ROW_BLOCKS})
+    EXPECT_EQ(plan->variants[0].sections[each], plan->variants[1].sections[each]);
+}
+
+TEST_F(RefilledPlan, WideMatricesHaveNoWindows) {
+  loadWithPattern(refilledWindows(), 3);
+  arguments[w].blocks.columns = arguments[x].dense.sizes[0] = 9 * 64;
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_EQ(planInfo().windows, 0);
+  EXPECT_STREQ(planInfo().reason, "no windows: refills take at most 8 block columns");
+}
+
+TEST_F(RefilledPlan, FilesWithoutTheKernelsHaveNoWindows) {
+  loadWithPattern(linearWithWindows(), 12);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_STREQ(planInfo().reason, "no windows: refills take at most 0 block columns");
+  ASSERT_OK(refill(arguments));
+  EXPECT_TRUE(fake.launches.empty());
+}
+
+TEST_F(RefilledPlan, PlansThatCannotBeRefilledAreRefused) {
+  loadWithPattern(refilledWindows(), 3);
+  auto options = sized<sparsec_plan_options_t>();
+  options.flags = SPARSEC_PLAN_REFILL;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "kernel 'linear': a plan with SPARSEC_PLAN_REFILL needs the matrix, with its capacity",
+              ArgumentList(arguments.size()), options);
+  options.flags = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_PACK | SPARSEC_PLAN_REFILL;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "options: expects SPARSEC_PLAN_PACK or SPARSEC_PLAN_REFILL, but got both in flags 13", arguments,
+              options);
+  options.flags = SPARSEC_PLAN_REFILL;
+  load(cudaPaired(/*isSampled=*/false));
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "takes 2 block-sparse matrices: plans with SPARSEC_PLAN_REFILL are for kernels with one",
+              ArgumentList(kernel->info->argument_count), options);
+  load(cudaAttention());
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "takes 0 block-sparse matrices",
+              ArgumentList(kernel->info->argument_count), options);
+}
+
+TEST_F(RefilledPlan, AnIndexWithTooManyColumnsIsRefused) {
+  prepareTranspose();
+  arguments[w].blocks.columns = 9 * 64;
+  auto options = sized<sparsec_plan_options_t>();
+  options.flags = SPARSEC_PLAN_REFILL;
+  ArgumentList matrixOnly(arguments.size());
+  matrixOnly[w] = arguments[w];
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "the matrix has 9 block columns, but the kernel can refill the index of at most 8", matrixOnly, options);
+}
+
+//===----------------------------------------------------------------------===//
+// Refills
+//===----------------------------------------------------------------------===//
+
+TEST_F(RefilledPlan, CountsThenWritesOnTheStream) {
+  loadWithPattern(refilledWindows(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  ArgumentList matrixOnly(arguments.size());
+  matrixOnly[w] = arguments[w];
+  const size_t allocations = fake.allocations.size();
+  fake.calls.clear();
+  ASSERT_OK(refill(matrixOnly, at(0x77)));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  const struct {
+    const char *symbol;
+    sparsec_plan_section_t section;
+  } expected[] = {{"linear_count_windows", SPARSEC_PLAN_WINDOW_COUNTS}, {"linear_write_windows", SPARSEC_PLAN_STEPS}};
+  for (size_t i = 0; i < 2; ++i) {
+    const FakeLaunch &each = fake.launches[i];
+    EXPECT_EQ(each.function, expected[i].symbol);
+    EXPECT_EQ(each.stream, at(0x77));
+    EXPECT_EQ(each.gridX, 2u) << "a CTA for every window";
+    EXPECT_EQ(each.words[0], reinterpret_cast<uintptr_t>(rowPtr.data()));
+    EXPECT_EQ(each.words[1], reinterpret_cast<uintptr_t>(colIdx.data()));
+    EXPECT_EQ(each.words[2], reinterpret_cast<uintptr_t>(plan->variants[0].sections[expected[i].section]));
+  }
+  EXPECT_EQ(fake.allocations.size(), allocations);
+  EXPECT_THAT(fake.calls, testing::Not(testing::Contains(testing::HasSubstr("Synchronize"))));
+}
+
+TEST_F(RefilledPlan, TheIndexComesBeforeTheWindows) {
+  prepareTranspose();
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  ASSERT_OK(refill(arguments));
+  std::vector<std::string> symbols;
+  for (const FakeLaunch &each : fake.launches)
+    symbols.push_back(each.function + " " + std::to_string(each.gridX));
+  EXPECT_EQ(symbols, (std::vector<std::string>{"linear_count_columns 1", "linear_write_index 1",
+                                               "linear_count_windows 2", "linear_write_windows 2"}));
+}
+
+TEST_F(RefilledPlan, RefusesWhatItCannotRefill) {
+  loadWithPattern(refilledWindows(), 3);
+  auto refuses = [&](const ArgumentList &of, const char *message,
+                     sparsec_status_code_t code = SPARSEC_STATUS_INVALID_ARGUMENT) {
+    EXPECT_STATUS(refill(of), code, message);
+    EXPECT_TRUE(fake.launches.empty());
+  };
+  EXPECT_STATUS(sparsec_plan_refill(nullptr, nullptr, 0, nullptr), SPARSEC_STATUS_INVALID_ARGUMENT, "plan is NULL");
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_STATIC_PATTERN));
+  refuses(arguments, "plan: expects one that was made with SPARSEC_PLAN_REFILL");
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  refuses(ArgumentList(arguments.size()), "argument 0 'w': is open, but a refill reads its index arrays");
+  refuses({}, "expects 5 arguments");
+  ArgumentList other = arguments;
+  other[w].blocks.capacity = 8;
+  refuses(other, "plan is for M 320, N 1024, K 256, blocks 9, but the matrix has");
+  other = arguments;
+  other[w].blocks.flags = SPARSEC_BLOCKS_CHECK_LISTS;
+  colIdx[0] = 99;
+  refuses(other, "but got 99", SPARSEC_STATUS_INVALID_PATTERN);
+}
+
+TEST_F(RefilledPlan, CannotBeSaved) {
+  loadWithPattern(refilledWindows(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  size_t bytes = 1;
+  EXPECT_STATUS(sparsec_plan_save(plan, nullptr, 0, &bytes), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "plan: one that was made with SPARSEC_PLAN_REFILL cannot be saved");
+  EXPECT_EQ(bytes, 0u);
+}
+
+/// The lists of a launch may be others than those of the last refill: the plan has no checksum of them.
+TEST_F(RefilledPlan, LaunchesTakeItsWindows) {
+  loadWithPattern(refilledWindows(), 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  ASSERT_OK(refill(arguments));
+  fake.parameterCount = 12;
+  EXPECT_EQ(launched(), "linear_windows");
+}
+
+} // namespace
