@@ -96,6 +96,7 @@ public:
   bool timeCase(const OperationKernel &loaded, int64_t blocksPerRow);
 
 private:
+  double timeRefill(const OperationKernel &loaded, const std::vector<Argument> &arguments);
   std::string findError(const OperationKernel &loaded, const Factor &a, const Factor &b) const;
 
   const OperationOptions &options;
@@ -132,6 +133,14 @@ std::string Bench::findError(const OperationKernel &loaded, const Factor &a, con
   return error;
 }
 
+/// Milliseconds to make the pairs of a plan again on the device.
+double Bench::timeRefill(const OperationKernel &loaded, const std::vector<Argument> &arguments) {
+  const ArgumentArray array(arguments);
+  Plan plan = createPlan(loaded.kernel, arguments, stream.handle(), SPARSEC_PLAN_REFILL);
+  return timer.measure([&] { check(sparsec_plan_refill(plan.get(), array.data(), array.size(), stream.handle())); })
+      .medianMilliseconds;
+}
+
 bool Bench::timeCase(const OperationKernel &loaded, int64_t blocksPerRow) {
   const sparsec_argument_info_t &left = loaded.argument(0), &right = loaded.argument(1);
   // K has whole blocks: values beyond K would be multiplied like others here.
@@ -157,11 +166,11 @@ bool Bench::timeCase(const OperationKernel &loaded, int64_t blocksPerRow) {
       timeBetweenDense(timer, flopsOfPair * double(pairs),
                        2.0 * double(options.size.rows) * double(options.size.columns) * double(options.size.depth),
                        dense ? std::function<void()>(launchDense) : nullptr, launch);
-  fmt::print(
-      "{:30} {:3} blocks a row {:9} pairs {:10.4f} ms {:8.1f} TFLOP/s  {:5.3f} of {:5.1f}  plan {:6.2f} ms  {}\n",
-      loaded.name, blocksPerRow, pairs, rates.milliseconds, rates.teraflops,
-      dense ? rates.teraflops / rates.denseTeraflops : 0.0, rates.denseTeraflops, planInfo(plan).milliseconds,
-      error.empty() ? "right" : error);
+  fmt::print("{:30} {:3} blocks a row {:9} pairs {:10.4f} ms {:8.1f} TFLOP/s  {:5.3f} of {:5.1f}  plan {:6.2f} ms, "
+             "refilled in {:6.4f} ms  {}\n",
+             loaded.name, blocksPerRow, pairs, rates.milliseconds, rates.teraflops,
+             dense ? rates.teraflops / rates.denseTeraflops : 0.0, rates.denseTeraflops, planInfo(plan).milliseconds,
+             timeRefill(loaded, arguments), error.empty() ? "right" : error);
   std::fflush(stdout);
   return error.empty();
 }

@@ -69,7 +69,9 @@ static constexpr const char *auxiliaryTexts[] = {"",
                                                  "counter of columns, a CTA for 32 block rows of the argument",
                                                  "writer of the index, a CTA for 32 block rows of the argument",
                                                  "counter of windows, a CTA for every window",
-                                                 "writer of windows, a CTA for every window"};
+                                                 "writer of windows, a CTA for every window",
+                                                 "counter of pairs, a CTA for every block row",
+                                                 "writer of pairs, a CTA for every block row"};
 
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());

@@ -33,7 +33,8 @@ static_assert(uint32_t(PlanSection::window_rows) == SPARSEC_PLAN_WINDOW_ROWS &&
               uint32_t(PlanSection::packed_columns) == SPARSEC_PLAN_PACKED_COLUMNS &&
               uint32_t(PlanSection::packed_sources) == SPARSEC_PLAN_PACKED_SOURCES &&
               uint32_t(PlanSection::column_counts) == SPARSEC_PLAN_COLUMN_COUNTS &&
-              uint32_t(PlanSection::window_counts) == SPARSEC_PLAN_WINDOW_COUNTS);
+              uint32_t(PlanSection::window_counts) == SPARSEC_PLAN_WINDOW_COUNTS &&
+              uint32_t(PlanSection::pair_counts) == SPARSEC_PLAN_PAIR_COUNTS);
 static_assert(uint32_t(WorkspaceKind::scratch) == SPARSEC_WORKSPACE_SCRATCH &&
               uint32_t(WorkspaceKind::tile_counter) == SPARSEC_WORKSPACE_TILE_COUNTER);
 static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATTERN_BUILDER &&
@@ -42,4 +43,6 @@ static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATT
               uint32_t(AuxiliaryKind::count_columns) == SPARSEC_AUXILIARY_COUNT_COLUMNS &&
               uint32_t(AuxiliaryKind::write_index) == SPARSEC_AUXILIARY_WRITE_INDEX &&
               uint32_t(AuxiliaryKind::count_windows) == SPARSEC_AUXILIARY_COUNT_WINDOWS &&
-              uint32_t(AuxiliaryKind::write_windows) == SPARSEC_AUXILIARY_WRITE_WINDOWS);
+              uint32_t(AuxiliaryKind::write_windows) == SPARSEC_AUXILIARY_WRITE_WINDOWS &&
+              uint32_t(AuxiliaryKind::count_pairs) == SPARSEC_AUXILIARY_COUNT_PAIRS &&
+              uint32_t(AuxiliaryKind::write_pairs) == SPARSEC_AUXILIARY_WRITE_PAIRS);

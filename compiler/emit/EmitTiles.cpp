@@ -9,6 +9,7 @@
 #include "PatternBuilder.h"
 #include "PatternLists.h"
 #include "PlanIndex.h"
+#include "PlanPairs.h"
 #include "PlanWindow.h"
 #include "ProgramContext.h"
 #include "ProgramEmitter.h"
@@ -109,6 +110,8 @@ void emitPlanKernels(ProgramOp program) {
   const bool hasWindows = walk == Walk::windows || walk == Walk::streams;
   if (hasWindows && !hasAuxiliary(program, AuxiliaryKind::count_windows))
     walk == Walk::streams ? emitPlanStreams(program) : emitPlanWindows(program);
+  if (takesPairs(program) && !hasAuxiliary(program, AuxiliaryKind::count_pairs))
+    emitPlanPairs(program);
   if (takesTranspose(program) && !hasAuxiliary(program, AuxiliaryKind::count_columns))
     emitPlanIndex(program);
 }

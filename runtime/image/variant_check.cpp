@@ -564,7 +564,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
 }
 
 /// What a kernel must have so that an auxiliary kernel has something to read and to write.
-enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows };
+enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows, pairs };
 
 struct AuxiliaryRule {
   uint32_t kind;
@@ -587,11 +587,14 @@ constexpr AuxiliaryRule auxiliaryRules[] = {
      rowSections | setOf(SPARSEC_PLAN_COLUMN_COUNTS)},
     {SPARSEC_AUXILIARY_COUNT_WINDOWS, "the counter of windows", AuxiliaryNeed::windows, 0, windowKernelSections},
     {SPARSEC_AUXILIARY_WRITE_WINDOWS, "the writer of windows", AuxiliaryNeed::windows, 0, windowKernelSections},
+    {SPARSEC_AUXILIARY_COUNT_PAIRS, "the counter of pairs", AuxiliaryNeed::pairs, 0, setOf(SPARSEC_PLAN_PAIR_COUNTS)},
+    {SPARSEC_AUXILIARY_WRITE_PAIRS, "the writer of pairs", AuxiliaryNeed::pairs, 0,
+     pairSections | setOf(SPARSEC_PLAN_PAIR_COUNTS)},
 };
 
 /// What is missing of a need; null where it is met.
 const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
-  bool hasPattern = false, hasMask = false, hasTranspose = false, hasPackedValues = false, hasWindows = false;
+  bool hasPattern = false, hasMask = false, hasPackedValues = false, hasWindows = false;
   for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel)) {
     hasPackedValues |= isPacked(variant);
     hasWindows |= hasWindowsOfBlocks(variant);
@@ -600,9 +603,6 @@ const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
     hasPattern |= argument.kind == SPARSEC_ARGUMENT_PATTERN;
   for (const sparsec_region_info_t &region : records.info.regionsOf(records.operation()))
     hasMask |= region.slot == SPARSEC_REGION_MASK;
-  for (const sparsec_operand_info_t &operand : records.operands())
-    hasTranspose |= operand.layout == SPARSEC_LAYOUT_TRANSPOSED &&
-                    records.arguments()[operand.argument].kind == SPARSEC_ARGUMENT_BSR;
   const bool isGpu = !records.info.isHost();
   switch (need) {
   case AuxiliaryNeed::pattern:
@@ -612,7 +612,9 @@ const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
   case AuxiliaryNeed::packedValues:
     return hasPackedValues ? nullptr : "a variant with packed values";
   case AuxiliaryNeed::transpose:
-    return isGpu && hasTranspose ? nullptr : "a GPU and the transpose of a matrix";
+    return isGpu && hasTransposedMatrix(records) ? nullptr : "a GPU and the transpose of a matrix";
+  case AuxiliaryNeed::pairs:
+    return isGpu && findOperation(records.operation().kind)->hasPairs ? nullptr : "a GPU and the pairs of two matrices";
   case AuxiliaryNeed::windows:
     return hasWindows ? nullptr : "a variant with windows or streams of stored blocks";
   }

@@ -10,14 +10,6 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The block-sparse argument of the kernel: it has one.
-uint32_t matrixOf(const sparsec_kernel_s &kernel) {
-  uint32_t number = 0;
-  while (kernel.argument(number).kind != SPARSEC_ARGUMENT_BSR)
-    ++number;
-  return number;
-}
-
 Status checkRefillArguments(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, size_t count,
                             void *stream) {
   if (!plan.isRefilled)
@@ -25,62 +17,77 @@ Status checkRefillArguments(const sparsec_plan_s &plan, const sparsec_argument_t
   const sparsec_kernel_s &kernel = *plan.kernel;
   Problem problem;
   SPARSEC_RETURN_IF_ERROR(checkArguments(kernel, arguments, count, Use::plan, problem));
-  const Checked matrix = checkedArgument(kernel, arguments, matrixOf(kernel));
-  if (matrix.isOpen())
-    return matrix.refuse("is open, but a refill reads its index arrays");
+  const Device &device = *kernel.module->device;
+  for (uint32_t i = 0; i < kernel.info->argument_count; ++i) {
+    if (kernel.argument(i).kind != SPARSEC_ARGUMENT_BSR)
+      continue;
+    const Checked matrix = checkedArgument(kernel, arguments, i);
+    if (matrix.isOpen())
+      return matrix.refuse("is open, but a refill reads its index arrays");
+    if (!device.isHost())
+      SPARSEC_RETURN_IF_ERROR(checkListMemory(device, matrix.subject(), matrix.blocks()));
+  }
   SPARSEC_RETURN_IF_ERROR(checkPlanSizes(plan, problem, "the matrix has "));
-  if (kernel.module->device->isHost())
-    return {};
-  SPARSEC_RETURN_IF_ERROR(checkListMemory(*kernel.module->device, matrix.subject(), matrix.blocks()));
-  return checkListsForLaunch(kernel, arguments, /*known=*/{}, stream);
+  return device.isHost() ? Status() : checkListsForLaunch(kernel, arguments, /*known=*/{}, stream);
 }
 
-/// All variants share the sections of the index.
+/// All variants share the sections of the index, and those of pairs.
 Status refillOnHost(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, void *stream) {
   HostLists lists;
   SPARSEC_RETURN_IF_ERROR(lists.read(*plan.kernel, arguments, stream));
-  const TransposedIndex &index = lists.transposedIndex();
   const VariantPlan &part = plan.variants.front();
-  auto copy = [&](sparsec_plan_section_t section, const std::vector<int32_t> &from) {
-    std::copy(from.begin(), from.end(), static_cast<int32_t *>(const_cast<void *>(part.sections[section])));
+  auto copy = [&](sparsec_plan_section_t section, const auto &from) {
+    using Element = typename std::decay_t<decltype(from)>::value_type;
+    std::copy(from.begin(), from.end(), static_cast<Element *>(const_cast<void *>(part.sections[section])));
   };
-  if (index.isEmpty())
-    return {};
-  copy(SPARSEC_PLAN_ROW_STARTS, index.starts);
-  copy(SPARSEC_PLAN_ROW_COLUMNS, index.columns);
-  copy(SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
-  return {};
-}
-
-/// The part of the first variant that has a section; null where none has it.
-const VariantPlan *partWith(const sparsec_plan_s &plan, sparsec_plan_section_t section) {
-  const auto found = std::find_if(plan.variants.begin(), plan.variants.end(),
-                                  [&](const VariantPlan &part) { return part.sections[section]; });
-  return found == plan.variants.end() ? nullptr : &*found;
-}
-
-/// Enqueues two auxiliary kernels, of which the second one reads what the first one counts.
-Status runBoth(const sparsec_plan_s &plan, const VariantPlan &part, sparsec_auxiliary_kind_t count,
-               sparsec_auxiliary_kind_t write, int64_t tiles, const sparsec_argument_t *arguments, void *stream) {
-  const sparsec_kernel_s &kernel = *plan.kernel;
-  for (const sparsec_auxiliary_kind_t kind : {count, write}) {
-    StageLaunch launch = {kernel, *kernel.auxiliary(kind), /*variant=*/nullptr, arguments};
-    launch.plan = &part;
-    SPARSEC_RETURN_IF_ERROR(launchAuxiliary(launch, /*inputs=*/{}, tiles, stream));
+  if (operationOf(*plan.kernel).pairSlots.left != 0) {
+    SPARSEC_RETURN_IF_ERROR(lists.pairBlocks(*plan.kernel));
+    copy(SPARSEC_PLAN_PAIR_STARTS, lists.pairs().starts);
+    copy(SPARSEC_PLAN_PAIRS, lists.pairs().pairs);
+  } else if (const TransposedIndex &index = lists.transposedIndex(); !index.isEmpty()) {
+    copy(SPARSEC_PLAN_ROW_STARTS, index.starts);
+    copy(SPARSEC_PLAN_ROW_COLUMNS, index.columns);
+    copy(SPARSEC_PLAN_ROW_BLOCKS, index.blocks);
   }
   return {};
 }
 
-/// Windows of a transposed operand are made from its index.
+/// Two auxiliary kernels, of which the second one reads the section that the first one writes.
+struct RefillStep {
+  sparsec_plan_section_t counts;
+  sparsec_auxiliary_kind_t count, write;
+  /// The number of CTAs: from the part of a variant that has the section, and the first block-sparse argument.
+  int64_t (*tiles)(const VariantPlan &part, const sparsec_blocks_t &matrix);
+};
+
+/// In this order: windows of a transposed operand are made from its index.
+constexpr RefillStep refillSteps[] = {
+    {SPARSEC_PLAN_COLUMN_COUNTS, SPARSEC_AUXILIARY_COUNT_COLUMNS, SPARSEC_AUXILIARY_WRITE_INDEX,
+     [](const VariantPlan &, const sparsec_blocks_t &matrix) {
+       return ceilDivide(blockRowCount(matrix), SPARSEC_SLICE_ROWS);
+     }},
+    {SPARSEC_PLAN_WINDOW_COUNTS, SPARSEC_AUXILIARY_COUNT_WINDOWS, SPARSEC_AUXILIARY_WRITE_WINDOWS,
+     [](const VariantPlan &part, const sparsec_blocks_t &) { return part.windows; }},
+    {SPARSEC_PLAN_PAIR_COUNTS, SPARSEC_AUXILIARY_COUNT_PAIRS, SPARSEC_AUXILIARY_WRITE_PAIRS,
+     [](const VariantPlan &, const sparsec_blocks_t &matrix) { return blockRowCount(matrix); }},
+};
+
 Status refillOnGpu(const sparsec_plan_s &plan, const sparsec_argument_t *arguments, void *stream) {
-  const sparsec_blocks_t &matrix = blocksOf(arguments[matrixOf(*plan.kernel)]);
-  const int64_t slices = ceilDivide(blockRowCount(matrix), SPARSEC_SLICE_ROWS);
-  if (const VariantPlan *part = partWith(plan, SPARSEC_PLAN_COLUMN_COUNTS); part && slices != 0)
-    SPARSEC_RETURN_IF_ERROR(runBoth(plan, *part, SPARSEC_AUXILIARY_COUNT_COLUMNS, SPARSEC_AUXILIARY_WRITE_INDEX, slices,
-                                    arguments, stream));
-  if (const VariantPlan *part = partWith(plan, SPARSEC_PLAN_WINDOW_COUNTS))
-    return runBoth(plan, *part, SPARSEC_AUXILIARY_COUNT_WINDOWS, SPARSEC_AUXILIARY_WRITE_WINDOWS, part->windows,
-                   arguments, stream);
+  const sparsec_kernel_s &kernel = *plan.kernel;
+  const sparsec_argument_t *matrix = std::find_if(arguments, arguments + kernel.info->argument_count,
+                                                  [](auto &each) { return each.kind == SPARSEC_ARGUMENT_BSR; });
+  for (const RefillStep &step : refillSteps) {
+    const auto part = std::find_if(plan.variants.begin(), plan.variants.end(),
+                                   [&](const VariantPlan &each) { return each.sections[step.counts]; });
+    const int64_t tiles = part == plan.variants.end() ? 0 : step.tiles(*part, blocksOf(*matrix));
+    for (const sparsec_auxiliary_kind_t kind : {step.count, step.write}) {
+      if (tiles == 0)
+        continue;
+      StageLaunch launch = {kernel, *kernel.auxiliary(kind), /*variant=*/nullptr, arguments};
+      launch.plan = &*part;
+      SPARSEC_RETURN_IF_ERROR(launchAuxiliary(launch, /*inputs=*/{}, tiles, stream));
+    }
+  }
   return {};
 }
 

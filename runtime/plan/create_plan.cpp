@@ -39,8 +39,8 @@ struct PlanInput {
   const Problem &problem;
   const HostLists &lists;
   const PackedMatrix &packed;
-  uint32_t flags;                           // of sparsec_plan_flag_t
-  const std::vector<int32_t> &columnCounts; // scratch memory of refills; empty where there are none
+  uint32_t flags;                     // of sparsec_plan_flag_t
+  const std::vector<int32_t> &counts; // scratch memory of refills; empty where there are none
 
   bool isRefilled() const { return (flags & SPARSEC_PLAN_REFILL) != 0; }
   bool isStatic() const { return isRefilled() || (flags & SPARSEC_PLAN_STATIC_PATTERN) != 0; }
@@ -61,7 +61,7 @@ TileLists makeLists(const PlanInput &input, const Variant &variant, int64_t work
                              *variant.info,
                              *stage.info,
                              input.problem,
-                             input.isStatic(),
+                             input.isStatic() && !input.isRefilled(),
                              tileGrid(input.kernel, *stage.info, input.problem),
                              workers,
                              input.lists.blocks(),
@@ -167,7 +167,7 @@ void addStreams(const Streams &streams, SectionList &sections, VariantPlan &part
 /// memory, and read it to write windows: every variant has it then.
 void addIndex(const Variant &variant, const TransposedIndex &index, const std::vector<int32_t> &scratch,
               SectionList &sections, VariantPlan &part) {
-  if ((variant.info->required_sections & rowSections) == 0 && scratch.empty())
+  if (index.isEmpty() || ((variant.info->required_sections & rowSections) == 0 && scratch.empty()))
     return;
   sections.add(part, SPARSEC_PLAN_ROW_STARTS, index.starts);
   sections.add(part, SPARSEC_PLAN_ROW_COLUMNS, index.columns);
@@ -190,12 +190,14 @@ bool addPackedBlocks(const PlanInput &input, const Variant &variant, SectionList
   return true;
 }
 
-/// The pairs of blocks of a product of two block-sparse matrices.
-void addPairs(const PairIndex &pairs, SectionList &sections, VariantPlan &part) {
+/// The pairs of blocks of a product of two block-sparse matrices, and what kernels need that write them.
+void addPairs(const PairIndex &pairs, const std::vector<int32_t> &scratch, SectionList &sections, VariantPlan &part) {
   if (pairs.isEmpty())
     return;
   sections.add(part, SPARSEC_PLAN_PAIR_STARTS, pairs.starts);
   sections.add(part, SPARSEC_PLAN_PAIRS, pairs.pairs);
+  if (!scratch.empty())
+    sections.add(part, SPARSEC_PLAN_PAIR_COUNTS, scratch);
 }
 
 /// The windows or streams of a variant that takes them. False where it cannot have them: launches pass over it then.
@@ -281,8 +283,8 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
   if (!addPackedBlocks(input, variant, sections, part))
     return;
   addIndex(variant, isPacked(*variant.info) ? input.packed.transposedIndex() : input.lists.transposedIndex(),
-           input.columnCounts, sections, part);
-  addPairs(input.lists.pairs(), sections, part);
+           input.counts, sections, part);
+  addPairs(input.lists.pairs(), input.counts, sections, part);
   // The host hands tiles to threads as they become free: its plan is the checked lists, the index of a transpose, and
   // pairs.
   if (input.kernel.module->device->isHost())
@@ -305,6 +307,11 @@ void planVariant(const PlanInput &input, const Variant &variant, PlanProgress &p
     part.order = orderWithoutLists(input.kernel, variant);
     return addReason(part, orderName(part.order) + (": " + reason));
   }
+  // Without the pattern of the result nothing says which tiles there are.
+  if (input.isRefilled() && input.lists.resultPattern(input.kernel)) {
+    part.order = orderWithoutLists(input.kernel, variant);
+    return addReason(part, "fixed order: refills change which tiles there are");
+  }
   arrays.lists = makeLists(input, variant, part.workers, arrays);
   addLists(input, variant, arrays.lists, sections, part);
 }
@@ -325,11 +332,12 @@ Status checkTransposedOperand(const sparsec_kernel_s &kernel, const HostLists &h
 Status pairBlocks(const sparsec_kernel_s &kernel, HostLists &hostLists, uint32_t flags) {
   if (operationOf(kernel).pairSlots.left == 0)
     return {};
-  if (hostLists.areMissing() || (flags & SPARSEC_PLAN_STATIC_PATTERN) == 0)
+  if (hostLists.areMissing() || (flags & (SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_REFILL)) == 0)
     return invalidArgument("kernel '", kernel.info->name,
                            "' multiplies block-sparse matrices: its plan needs all of them and "
                            "SPARSEC_PLAN_STATIC_PATTERN");
-  return hostLists.pairBlocks(kernel);
+  SPARSEC_RETURN_IF_ERROR(hostLists.pairBlocks(kernel));
+  return (flags & SPARSEC_PLAN_REFILL) != 0 ? hostLists.makeRoomForPairs(kernel) : Status();
 }
 
 /// The steps of a variant's part in the progress of a plan.
@@ -356,9 +364,13 @@ Status planVariants(const PlanInput &input, const sparsec_plan_options_t &option
   return sections.upload(plan, options);
 }
 
-/// Scratch memory for refills of the index of a transposed operand; empty where a plan needs none.
-std::vector<int32_t> makeColumnCounts(const sparsec_plan_s &plan, const HostLists &lists) {
-  if (!plan.isRefilled || lists.transposedIndex().isEmpty())
+/// Scratch memory for refills of the index of a transposed operand, or of pairs; empty where a plan needs none.
+std::vector<int32_t> makeCounts(const sparsec_plan_s &plan, const HostLists &lists) {
+  if (!plan.isRefilled || plan.module->device->isHost())
+    return {};
+  if (!lists.pairs().isEmpty())
+    return std::vector<int32_t>(blockRowCount(lists.view(plan.kernel->of(operationOf(*plan.kernel).pairSlots.left))));
+  if (lists.transposedIndex().isEmpty())
     return {};
   return std::vector<int32_t>(columnCountEntries(blockRowCount(*lists.blocks()), blockColumnCount(*lists.blocks())));
 }
@@ -382,8 +394,8 @@ Status fillPlan(sparsec_plan_s &plan, const sparsec_argument_t *arguments, const
     plan.lists = lists.known();
   PackedMatrix packed;
   packed.make(kernel, plan.problem, lists, options.flags);
-  const std::vector<int32_t> columnCounts = makeColumnCounts(plan, lists);
-  return planVariants({kernel, plan.problem, lists, packed, options.flags, columnCounts}, options, plan);
+  const std::vector<int32_t> counts = makeCounts(plan, lists);
+  return planVariants({kernel, plan.problem, lists, packed, options.flags, counts}, options, plan);
 }
 
 Status createPlan(sparsec_kernel_s &kernel, const sparsec_plan_options_t &given,

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #include "plan/host_lists.h"
+#include "plan/refill.h"
 
 #include <algorithm>
 
@@ -54,8 +55,8 @@ MatrixRows HostLists::rowsOf(const sparsec_blocks_t &view, bool isTransposed) {
   return {index.pattern(), view.block_columns, view.block_rows, view.rows};
 }
 
-const MatrixRows &HostLists::matrixOf(uint32_t argument) const {
-  return *std::find_if(all.begin(), all.end(), [&](auto &lists) { return lists.argument == argument; })->rows;
+const HostLists::Lists &HostLists::listsOf(uint32_t argument) const {
+  return *std::find_if(all.begin(), all.end(), [&](auto &lists) { return lists.argument == argument; });
 }
 
 const MatrixRows *HostLists::resultPattern(const sparsec_kernel_s &kernel) const {
@@ -68,6 +69,16 @@ Status HostLists::pairBlocks(const sparsec_kernel_s &kernel) {
   const MatrixRows *result = resultPattern(kernel);
   return makePairs(matrixOf(kernel.of(slots.left)).pattern, matrixOf(kernel.of(slots.right)).pattern,
                    result ? &result->pattern : nullptr, pairIndex);
+}
+
+Status HostLists::makeRoomForPairs(const sparsec_kernel_s &kernel) {
+  const PairSlots &slots = operationOf(kernel).pairSlots;
+  auto roomOf = [&](uint32_t slot) {
+    const sparsec_blocks_t &matrix = view(kernel.of(slot));
+    return MatrixRoom{matrix.capacity, blockRowCount(matrix), blockColumnCount(matrix)};
+  };
+  const MatrixRoom result = slots.result != 0 ? roomOf(slots.result) : MatrixRoom();
+  return makeRoom(pairIndex, roomOf(slots.left), roomOf(slots.right), slots.result != 0 ? &result : nullptr);
 }
 
 KnownLists HostLists::known() const {

@@ -28,6 +28,8 @@ public:
   /// Whether the kernel takes lists that nothing is known of.
   bool areMissing() const { return isMissing; }
   bool isEmpty() const { return all.empty(); }
+  /// Those of an argument that has some.
+  const sparsec_blocks_t &view(uint32_t argument) const { return listsOf(argument).view; }
   /// Those of the first argument that has some; null where there are none.
   const sparsec_blocks_t *blocks() const { return all.empty() ? nullptr : &all.front().view; }
   /// The same of a block-sparse operand.
@@ -36,6 +38,8 @@ public:
   const TransposedIndex &transposedIndex() const { return index; }
   /// Pairs the blocks of the block-sparse operands of a product, which are all there.
   Status pairBlocks(const sparsec_kernel_s &kernel);
+  /// Gives the pairs of lists without blocks room for those of any blocks.
+  Status makeRoomForPairs(const sparsec_kernel_s &kernel);
   /// Empty unless blocks were paired.
   const PairIndex &pairs() const { return pairIndex; }
   /// The pattern of a sampled product of block-sparse matrices; null for others.
@@ -51,7 +55,8 @@ private:
   };
 
   MatrixRows rowsOf(const sparsec_blocks_t &view, bool isTransposed);
-  const MatrixRows &matrixOf(uint32_t argument) const;
+  const Lists &listsOf(uint32_t argument) const;
+  const MatrixRows &matrixOf(uint32_t argument) const { return *listsOf(argument).rows; }
 
   ListCopies copies;
   std::list<std::vector<int32_t>> emptyStarts;

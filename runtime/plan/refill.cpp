@@ -13,25 +13,33 @@ int64_t mostColumns(const sparsec_kernel_s &kernel, sparsec_auxiliary_kind_t kin
   return stage ? stage->info->tile_n : 0;
 }
 
+Status checkColumns(const sparsec_kernel_s &kernel, sparsec_auxiliary_kind_t kind, const sparsec_blocks_t &matrix) {
+  const int64_t columns = blockColumnCount(matrix), most = mostColumns(kernel, kind);
+  if (columns <= most)
+    return {};
+  return invalidArgument("kernel '", kernel.info->name, "': the matrix has ", columns,
+                         " block columns, but refills take at most ", most);
+}
+
 } // namespace
 
 Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists) {
   const char *name = kernel.info->name;
-  int64_t matrices = 0;
+  bool hasMatrix = false;
   for (uint32_t i = 0; i < kernel.info->argument_count; ++i)
-    matrices += kernel.argument(i).kind == SPARSEC_ARGUMENT_BSR;
-  if (matrices != 1)
-    return invalidArgument("kernel '", name, "' takes ", matrices,
-                           " block-sparse matrices: plans with SPARSEC_PLAN_REFILL are for kernels with one");
-  if (!lists.matrix())
-    return invalidArgument("kernel '", name, "': a plan with SPARSEC_PLAN_REFILL needs the matrix, with its capacity");
-  if (lists.transposedIndex().isEmpty() || kernel.module->device->isHost())
+    hasMatrix |= kernel.argument(i).kind == SPARSEC_ARGUMENT_BSR;
+  if (!hasMatrix)
+    return invalidArgument("kernel '", name,
+                           "' takes no block-sparse matrix, as plans with SPARSEC_PLAN_REFILL expect");
+  if (lists.areMissing())
+    return invalidArgument("kernel '", name,
+                           "': a plan with SPARSEC_PLAN_REFILL needs its block-sparse matrices, with their capacities");
+  if (kernel.module->device->isHost())
     return {};
-  const int64_t columns = blockColumnCount(*lists.blocks()), most = mostColumns(kernel, SPARSEC_AUXILIARY_WRITE_INDEX);
-  if (columns > most)
-    return invalidArgument("kernel '", name, "': the matrix has ", columns,
-                           " block columns, but the kernel can refill ", "the index of at most ", most);
-  return {};
+  if (!lists.transposedIndex().isEmpty())
+    return checkColumns(kernel, SPARSEC_AUXILIARY_WRITE_INDEX, *lists.blocks());
+  const uint32_t right = operationOf(kernel).pairSlots.right;
+  return right == 0 ? Status() : checkColumns(kernel, SPARSEC_AUXILIARY_WRITE_PAIRS, lists.view(kernel.of(right)));
 }
 
 std::string whyNoRefill(const sparsec_kernel_s &kernel, const MatrixRows &matrix) {
@@ -67,6 +75,21 @@ bool makeRoom(Streams &streams, const StreamInput &input, int64_t blocks) {
   streams.stageProducts.resize((stages + 1) * input.consumers);
   streams.chunkBlocks.resize((chunks + 1) * chunkBlocks, -1);
   return true;
+}
+
+Status makeRoom(PairIndex &pairs, const MatrixRoom &left, const MatrixRoom &right, const MatrixRoom *result) {
+  // A block of A has at most a pair for every block column of B, a block of B one for every block row of A, and a block
+  // of the result one for every block column of A.
+  int64_t most = std::min(left.blocks * right.blockColumns, right.blocks * left.blockRows);
+  if (result)
+    most = std::min(most, result->blocks * left.blockColumns);
+  if (most >= INT32_MAX)
+    return invalidArgument("the product may have ", most, " pairs of blocks, at most ", INT32_MAX - 1,
+                           " are expected in a plan with SPARSEC_PLAN_REFILL");
+  if (result)
+    pairs.starts.resize(result->blocks + 1);
+  pairs.pairs.resize(most + 1); // readers may load one pair more than there are
+  return {};
 }
 
 int64_t columnCountEntries(int64_t blockRows, int64_t blockColumns) {

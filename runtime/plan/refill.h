@@ -9,8 +9,8 @@
 
 namespace sparsec::runtime {
 
-/// Whether the plans of a kernel can be refilled: it multiplies one block-sparse matrix, of which the plan knows the
-/// sizes, and the kernels that write the index of a transposed one are there and take these sizes.
+/// Whether the plans of a kernel can be refilled: it takes block-sparse matrices, the plan knows their sizes, and the
+/// kernels that write the index of a transposed one, or pairs, are there and take these sizes.
 Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists);
 
 /// Why a variant with windows or streams of stored blocks gets none; empty where kernels can write them.
@@ -19,6 +19,13 @@ std::string whyNoRefill(const sparsec_kernel_s &kernel, const MatrixRows &matrix
 /// These give the arrays of a plan without blocks room for so many. False where kernels could not count the entries.
 bool makeRoom(Windows &windows, const WindowInput &input, int64_t blocks);
 bool makeRoom(Streams &streams, const StreamInput &input, int64_t blocks);
+
+/// The blocks of a sparse matrix at most, and how it is cut into blocks.
+struct MatrixRoom {
+  int64_t blocks, blockRows, blockColumns;
+};
+/// The same for the pairs of two matrices. `result` is the pattern of their product; null: it has all blocks.
+Status makeRoom(PairIndex &pairs, const MatrixRoom &left, const MatrixRoom &right, const MatrixRoom *result);
 
 /// Entries of SPARSEC_PLAN_COLUMN_COUNTS, for a matrix as the argument has it.
 int64_t columnCountEntries(int64_t blockRows, int64_t blockColumns);

@@ -57,57 +57,66 @@ private:
 
 class RefillCheck {
 public:
-  RefillCheck(sparsec_device_t device, sparsec_kernel_t kernel, KernelArguments &arguments)
-      : device(device), arguments(arguments),
-        refilled(createPlan(kernel, arguments.list(), /*stream=*/nullptr, SPARSEC_PLAN_REFILL)),
-        expected(createPlan(kernel, arguments.list(), /*stream=*/nullptr,
-                            SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST)) {}
+  RefillCheck(sparsec_device_t device, sparsec_kernel_t kernel, const RefilledLaunch &launch)
+      : device(device), launch(launch),
+        refilled(createPlan(kernel, launch.arguments, /*stream=*/nullptr, SPARSEC_PLAN_REFILL)),
+        expected(
+            createPlan(kernel, launch.arguments, /*stream=*/nullptr, SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_FAST)),
+        half(device, firstMatrix()) {}
 
   void run() {
-    arguments.run(expected.get());
-    const std::vector<char> bits = arguments.resultBytes();
-    const HalfMatrix half(device, arguments.matrix());
-    refill(half.view, /*stream=*/nullptr);
-    refill(arguments.matrix(), /*stream=*/nullptr);
-    arguments.run(refilled.get());
-    ASSERT_EQ(arguments.findError(), "");
+    launch.run(expected.get());
+    const std::vector<char> bits = launch.resultBytes();
+    refillTwice(/*stream=*/nullptr);
+    launch.run(refilled.get());
+    ASSERT_EQ(launch.findError(), "");
     ASSERT_NO_FATAL_FAILURE(expectSameSections(device, refilled, expected));
-    ASSERT_TRUE(bits == arguments.resultBytes()) << "a plan that is refilled gives other bits";
-    if (refilled->kernel->module->device->isHost())
+    ASSERT_TRUE(bits == launch.resultBytes()) << "a plan that is refilled gives other bits";
+    if (refilled->kernel->module->device->isHost() || !launch.enqueue)
       return;
     CudaStream stream;
     CudaGraph graph(stream, [&] {
-      refill(half.view, stream.handle());
-      refill(arguments.matrix(), stream.handle());
-      arguments.launch(refilled.get(), stream.handle());
+      refillTwice(stream.handle());
+      launch.enqueue(refilled.get(), stream.handle());
     });
-    arguments.poisonResult();
+    launch.poison();
     graph.launch(stream);
     stream.synchronize();
-    arguments.downloadResult();
-    ASSERT_TRUE(bits == arguments.resultBytes()) << "a refill in a CUDA graph gives other bits";
+    launch.download();
+    ASSERT_TRUE(bits == launch.resultBytes()) << "a refill in a CUDA graph gives other bits";
   }
 
 private:
-  void refill(const sparsec_blocks_t &matrix, void *stream) {
-    std::vector<Argument> list = arguments.matrixOnly();
-    for (Argument &argument : list)
-      if (argument.kind == SPARSEC_ARGUMENT_BSR)
-        argument = Argument(matrix);
+  size_t numberOfMatrix() const {
+    return std::ranges::find(launch.arguments, uint32_t(SPARSEC_ARGUMENT_BSR), &Argument::kind) -
+           launch.arguments.begin();
+  }
+  sparsec_blocks_t firstMatrix() const { return launch.arguments[numberOfMatrix()].blocks; }
+
+  /// With half of the blocks first, so that something has to be overwritten.
+  void refillTwice(void *stream) {
+    std::vector<Argument> list = launch.arguments;
+    list[numberOfMatrix()] = Argument(half.view);
+    refill(list, stream);
+    refill(launch.arguments, stream);
+  }
+
+  void refill(const std::vector<Argument> &list, void *stream) {
     const ArgumentArray array(list);
     check(sparsec_plan_refill(refilled.get(), array.data(), array.size(), stream));
   }
 
   sparsec_device_t device;
-  KernelArguments &arguments;
+  const RefilledLaunch &launch;
   Plan refilled, expected;
+  HalfMatrix half;
 };
 
 } // namespace
 
-void checkRefill(sparsec_device_t device, sparsec_kernel_t kernel, KernelArguments &arguments) {
+void checkRefill(sparsec_device_t device, sparsec_kernel_t kernel, const RefilledLaunch &launch) {
   SCOPED_TRACE("with a plan that is refilled");
-  RefillCheck(device, kernel, arguments).run();
+  RefillCheck(device, kernel, launch).run();
 }
 
 } // namespace sparsec::device_test

@@ -7,6 +7,7 @@
 #include "harness/parallel.h"
 #include "kernel_test.h"
 #include "problem.h"
+#include "refill_check.h"
 #include "row_check.h"
 
 #include <fmt/format.h>
@@ -299,6 +300,8 @@ void SddmmTest::runCase(const SampledShape &shape, PatternKind pattern) {
     arguments.run(planned ? plan.get() : nullptr);
     ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
   }
+  if (subset != Subset::Sanitizer)
+    checkRefill(device(), kernel, refilledLaunch(arguments));
 }
 
 void SddmmTest::runCases() {

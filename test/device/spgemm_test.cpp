@@ -7,6 +7,7 @@
 #include "harness/parallel.h"
 #include "kernel_test.h"
 #include "problem.h"
+#include "refill_check.h"
 #include "row_check.h"
 
 #include <fmt/format.h>
@@ -303,6 +304,7 @@ std::vector<PairedShape> SpgemmTest::shapes() const {
     return shapes;
   shapes.push_back({"exact", 3 * r, 8 * s, 4 * t, Placement::Tight});
   shapes.push_back({"wide", r, 2 * s + 1, 19 * t, Placement::Padded});
+  shapes.push_back({"deep", 2 * r, 70 * s, 2 * t, Placement::Tight}); // more than 32 blocks in a row of A
   shapes.push_back({"one element", 1, 1, 1, Placement::Padded});
   return shapes;
 }
@@ -328,6 +330,7 @@ void SpgemmTest::runCase(const PairedShape &shape, PatternKind pattern) {
   std::vector<char> first = arguments.resultBytes();
   arguments.run(plan.get());
   ASSERT_TRUE(first == arguments.resultBytes()) << "a second run gives other bits";
+  checkRefill(device(), kernel, refilledLaunch(arguments));
 }
 
 void SpgemmTest::runCases() {

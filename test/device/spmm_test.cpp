@@ -129,8 +129,13 @@ void SpmmTest::runStatic(KernelArguments &arguments) {
 }
 
 void SpmmTest::runRefilled(KernelArguments &arguments) {
-  if (!HasFatalFailure())
-    checkRefill(device(), kernel, arguments);
+  if (HasFatalFailure())
+    return;
+  RefilledLaunch launch = refilledLaunch(arguments);
+  launch.poison = [&] { arguments.poisonResult(); };
+  launch.enqueue = [&](sparsec_plan_t plan, void *stream) { arguments.launch(plan, stream); };
+  launch.download = [&] { arguments.downloadResult(); };
+  checkRefill(device(), kernel, launch);
 }
 
 /// Packed values, where the plan has them. A variant that reads them may add in another order.

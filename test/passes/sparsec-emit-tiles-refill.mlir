@@ -40,7 +40,18 @@
 // CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 13>
 // CHECK: red.global.or.b32
 
-// ONCE-COUNT-7: sparsec.auxiliary = #sparsec.auxiliary
+// CHECK-LABEL: llvm.func @paired_count_pairs(
+// CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<count_pairs>
+// The row and the columns of A, those of B and its columns' number, the pattern, and the counts.
+// CHECK-SAME: sparsec.parameters = [#sparsec.parameter<kind = size, argument = 1, index = 1>, #sparsec.parameter<kind = row_ptr>, #sparsec.parameter<kind = col_idx>, #sparsec.parameter<kind = row_ptr, argument = 1>, #sparsec.parameter<kind = col_idx, argument = 1>, #sparsec.parameter<kind = row_ptr, argument = 2>, #sparsec.parameter<kind = col_idx, argument = 2>, #sparsec.parameter<kind = plan_section, index = 24>]
+// CHECK-LABEL: llvm.func @paired_write_pairs(
+// CHECK-SAME: sparsec.auxiliary = #sparsec.auxiliary<write_pairs>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 24>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 17>
+// CHECK-SAME: #sparsec.parameter<kind = plan_section, index = 18>
+// CHECK: red.shared.or.b32
+
+// ONCE-COUNT-9: sparsec.auxiliary = #sparsec.auxiliary
 // ONCE-NOT: sparsec.auxiliary = #sparsec.auxiliary
 sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 64x64, transposed>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 64x64, transposed>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
@@ -49,4 +60,8 @@ sparsec.kernel @transposed(%w: !sparsec.bsr<?x?xbf16, block = 64x64, transposed>
 sparsec.kernel @small(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x : (!sparsec.bsr<?x?xbf16, block = 16x16>, tensor<?x?xbf16>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
+}
+sparsec.kernel @paired(%a: !sparsec.bsr<?x?xbf16, block = 64x64>, %b: !sparsec.bsr<?x?xbf16, block = 64x64>, %p: !sparsec.bsr<?x?xbf16, block = 64x64>) -> (c: tensor<?x64x64xbf16>) {
+  %c = sparsec.spgemm %a, %b pattern(%p) : (!sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64>, !sparsec.bsr<?x?xbf16, block = 64x64>) -> tensor<?x64x64xbf16>
+  sparsec.return %c : tensor<?x64x64xbf16>
 }

@@ -4,38 +4,18 @@
 
 #include "image/launch_info_reader.h"
 #include "plan/refill.h"
-#include "runtime_paired_image.h"
+#include "runtime_refill_image.h"
 #include "runtime_static_plan_fixture.h"
 #include "runtime_stream_image.h"
 #include "runtime_transposed_image.h"
 #include "runtime_window_image.h"
 
-#include <cstring>
 #include <gmock/gmock.h>
 
 using namespace sparsec::runtime;
 using namespace sparsec::test;
 
 namespace {
-
-constexpr uint32_t mostColumns = 8; // that the kernels of these tests take
-
-/// Adds an auxiliary kernel whose parameters are row_ptr, col_idx and a section.
-void addRefillKernel(LaunchInfoBuilder &info, uint32_t kind, const char *symbol, uint32_t section) {
-  sparsec_stage_info_t stage = info.stages[0];
-  std::strcpy(stage.symbol, symbol);
-  stage.cluster = 1;
-  stage.row_count = stage.panel_count = 0;
-  stage.tile_n = mostColumns;
-  stage.parameter_first = uint32_t(info.parameters.size());
-  stage.parameter_count = 3;
-  info.parameters.insert(info.parameters.end(), {{SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_STARTS, 0},
-                                                 {SPARSEC_SOURCE_ARGUMENT, 0, SPARSEC_FIELD_FULL_INDICES, 0},
-                                                 {SPARSEC_SOURCE_PLAN_SECTION, section, 0, 0}});
-  info.auxiliaries.push_back({kind, uint32_t(info.stages.size())});
-  info.stages.push_back(stage);
-  ++info.kernels[0].auxiliary_count;
-}
 
 void addWindowKernels(LaunchInfoBuilder &info, uint32_t writtenSection) {
   addRefillKernel(info, SPARSEC_AUXILIARY_COUNT_WINDOWS, "linear_count_windows", SPARSEC_PLAN_WINDOW_COUNTS);
@@ -219,19 +199,15 @@ TEST_F(RefilledPlan, PlansThatCannotBeRefilledAreRefused) {
   auto options = sized<sparsec_plan_options_t>();
   options.flags = SPARSEC_PLAN_REFILL;
   refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
-              "kernel 'linear': a plan with SPARSEC_PLAN_REFILL needs the matrix, with its capacity",
+              "kernel 'linear': a plan with SPARSEC_PLAN_REFILL needs its block-sparse matrices, with their capacities",
               ArgumentList(arguments.size()), options);
   options.flags = SPARSEC_PLAN_STATIC_PATTERN | SPARSEC_PLAN_PACK | SPARSEC_PLAN_REFILL;
   refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
               "options: expects SPARSEC_PLAN_PACK or SPARSEC_PLAN_REFILL, but got both in flags 13", arguments,
               options);
   options.flags = SPARSEC_PLAN_REFILL;
-  load(cudaPaired(/*isSampled=*/false));
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
-              "takes 2 block-sparse matrices: plans with SPARSEC_PLAN_REFILL are for kernels with one",
-              ArgumentList(kernel->info->argument_count), options);
   load(cudaAttention());
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "takes 0 block-sparse matrices",
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "takes no block-sparse matrix, as plans with SPARSEC_PLAN_REFILL expect",
               ArgumentList(kernel->info->argument_count), options);
 }
 
@@ -242,8 +218,8 @@ TEST_F(RefilledPlan, AnIndexWithTooManyColumnsIsRefused) {
   options.flags = SPARSEC_PLAN_REFILL;
   ArgumentList matrixOnly(arguments.size());
   matrixOnly[w] = arguments[w];
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
-              "the matrix has 9 block columns, but the kernel can refill the index of at most 8", matrixOnly, options);
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "the matrix has 9 block columns, but refills take at most 8", matrixOnly,
+              options);
 }
 
 //===----------------------------------------------------------------------===//

@@ -8,6 +8,7 @@
 #include "runtime_block_pattern.h"
 #include "runtime_kernel_fixture.h"
 #include "runtime_paired_image.h"
+#include "runtime_refill_image.h"
 #include "runtime_saved_plan.h"
 
 #include <map>
@@ -163,9 +164,11 @@ protected:
     fake.parameterCount = 4;
   }
 
-  void loadProduct(bool sampled) {
+  void loadProduct(bool sampled) { loadProduct(sampled, cudaPaired(sampled)); }
+
+  void loadProduct(bool sampled, const LaunchInfoBuilder &info) {
     isSampled = sampled;
-    load(cudaPaired(sampled));
+    load(info);
     arguments = {left.view(), right.view()};
     if (sampled)
       arguments.push_back(pattern.view());
@@ -179,10 +182,20 @@ protected:
     fake.calls.clear();
   }
 
-  Status createStaticPlan(const ArgumentList &of) {
+  Status createStaticPlan(const ArgumentList &of) { return createPlanWith(SPARSEC_PLAN_STATIC_PATTERN, of); }
+
+  Status createPlanWith(uint32_t flags, const ArgumentList &of) {
     auto options = sized<sparsec_plan_options_t>();
-    options.flags = SPARSEC_PLAN_STATIC_PATTERN;
+    options.flags = flags;
     return createPlan(of, options);
+  }
+
+  /// A kernel whose plans can be refilled.
+  void loadRefilled(bool sampled) {
+    LaunchInfoBuilder info = cudaPaired(sampled);
+    addRefillKernel(info, SPARSEC_AUXILIARY_COUNT_PAIRS, "paired_count_pairs", SPARSEC_PLAN_PAIR_COUNTS);
+    addRefillKernel(info, SPARSEC_AUXILIARY_WRITE_PAIRS, "paired_write_pairs", SPARSEC_PLAN_PAIRS);
+    loadProduct(sampled, info);
   }
 
   double product(int64_t m, int64_t n) const {
@@ -390,6 +403,66 @@ TEST_F(Paired, LaunchesWithAPlanCheckAllListsThatAskForIt) {
     blocks.flags |= SPARSEC_BLOCKS_CHECK_LISTS;
     EXPECT_STATUS(launch(), SPARSEC_STATUS_INVALID_ARGUMENT, "plan is for other index arrays");
     arguments = good;
+  }
+}
+
+/// A has 3 x 4 blocks, B 4 x 3, and so many are stored.
+TEST_F(Paired, RefillsHaveRoomForThePairsOfAnyBlocks) {
+  loadRefilled(false);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL, arguments));
+  const VariantPlan &part = plan->variants[0];
+  const int64_t ofA = int64_t(left.pattern.colIdx.size()), ofB = int64_t(right.pattern.colIdx.size());
+  EXPECT_EQ(part.sectionBytes[SPARSEC_PLAN_PAIR_STARTS], (9u + 1) * 4);
+  EXPECT_EQ(part.sectionBytes[SPARSEC_PLAN_PAIRS], size_t(std::min(3 * ofA, 3 * ofB) + 1) * 12);
+  EXPECT_EQ(part.sectionBytes[SPARSEC_PLAN_PAIR_COUNTS], 3u * 4);
+  fake.launches.clear();
+  const ArgumentArray array(arguments);
+  fake.parameterCount = 3;
+  ASSERT_OK(sparsec_plan_refill(plan, array.data(), array.size(), at(0x77)));
+  ASSERT_EQ(fake.launches.size(), 2u);
+  EXPECT_EQ(fake.launches[0].function, "paired_count_pairs");
+  EXPECT_EQ(fake.launches[1].function, "paired_write_pairs");
+  for (const FakeLaunch &each : fake.launches) {
+    EXPECT_EQ(each.gridX, 3u) << "a CTA for every block row of A";
+    EXPECT_EQ(each.stream, at(0x77));
+  }
+}
+
+TEST_F(Paired, RefillsOfAPatternHaveNoListsOfTiles) {
+  loadRefilled(true);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL, arguments));
+  EXPECT_EQ(plan->variants[0].sectionBytes[SPARSEC_PLAN_PAIR_STARTS], (pattern.pattern.colIdx.size() + 1) * 4);
+  EXPECT_EQ(planInfo().order, SPARSEC_TILE_ORDER_FIXED);
+  EXPECT_STREQ(planInfo().reason, "fixed order: refills change which tiles there are");
+}
+
+TEST_F(Paired, RefillsThatDoNotFitAreRefused) {
+  loadRefilled(false);
+  auto options = sized<sparsec_plan_options_t>();
+  options.flags = SPARSEC_PLAN_REFILL;
+  ArgumentList wide = {arguments[0], arguments[1], {}, {}};
+  wide[1].blocks.columns = 9 * 32;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "the matrix has 9 block columns, but refills take at most 8", wide,
+              options);
+  wide[1].blocks.columns = 8 * 32;
+  wide[0].blocks.capacity = wide[1].blocks.capacity = int64_t(1) << 30;
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "the product may have 3221225472 pairs of blocks, at most 2147483646",
+              wide, options);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL, arguments));
+  const ArgumentList withoutB = {arguments[0], {}, {}, {}};
+  const ArgumentArray array(withoutB);
+  EXPECT_STATUS(sparsec_plan_refill(plan, array.data(), array.size(), nullptr), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "argument 1 'b': is open, but a refill reads its index arrays");
+}
+
+TEST_F(Paired, OtherKernelsHaveNoPairsToRefill) {
+  for (const auto &[kind, name] :
+       {std::pair(SPARSEC_AUXILIARY_COUNT_PAIRS, "counter"), std::pair(SPARSEC_AUXILIARY_WRITE_PAIRS, "writer")}) {
+    LaunchInfoBuilder builder = cudaLinear();
+    addRefillKernel(builder, kind, "linear_pairs", SPARSEC_PLAN_PAIR_COUNTS);
+    LaunchInfo info;
+    EXPECT_STATUS(LaunchInfo::parse(builder.build(), info), SPARSEC_STATUS_INVALID_IMAGE,
+                  "the " + std::string(name) + " of pairs expects a GPU and the pairs of two matrices");
   }
 }
 

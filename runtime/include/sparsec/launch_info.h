@@ -601,29 +601,6 @@ typedef struct sparsec_parameter_info_s {
 } sparsec_parameter_info_t;
 
 /* A machine kernel beside those of the variants. */
-typedef enum sparsec_auxiliary_kind_e {
-  /* Writes the padded lists of a pattern from the mask region, in ascending order. It takes Sq and Skv (dimension 2 of
-   * Q and of K), the fields of the pattern and the operands of the region from the arguments. */
-  SPARSEC_AUXILIARY_PATTERN_BUILDER = 1,
-  /* Writes them from a block mask, input 0. The mask has one byte, a sparsec_block_state_t, for every block of keys of
-   * every list, in the order of the lists. The kernel takes Skv (dimension 2 of K) and the fields of the pattern from
-   * the arguments. */
-  SPARSEC_AUXILIARY_BLOCK_MASK_READER = 2,
-  /* SpMM: writes the packed blocks, input 0, from the stored values of the matrix and SPARSEC_PLAN_PACKED_SOURCES. Tile
-   * row t is packed block t. */
-  SPARSEC_AUXILIARY_PACK_BLOCKS = 3,
-  /* SpMM with W as (K, M): writes SPARSEC_PLAN_COLUMN_COUNTS. Tile row t is slice t. Matrices may have tile_m block
-   * rows and tile_n block columns at most, as the argument has them. */
-  SPARSEC_AUXILIARY_COUNT_COLUMNS = 4,
-  /* The same: writes the three sections of the index from these counts. */
-  SPARSEC_AUXILIARY_WRITE_INDEX = 5,
-  /* SpMM: writes SPARSEC_PLAN_WINDOW_COUNTS for the first variant with windows or streams of stored blocks. Tile row t
-   * is window t. Matrices may have tile_n block columns at most. */
-  SPARSEC_AUXILIARY_COUNT_WINDOWS = 6,
-  /* The same: writes the sections of the windows or streams from these counts. */
-  SPARSEC_AUXILIARY_WRITE_WINDOWS = 7,
-} sparsec_auxiliary_kind_t;
-
 typedef struct sparsec_auxiliary_info_s {
   uint32_t kind;  /* sparsec_auxiliary_kind_t */
   uint32_t stage; /* its machine kernel */

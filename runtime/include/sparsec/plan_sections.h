@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception */
 /*
- * plan_sections.h: the sections of plans, which machine kernels read, and the
- * numbers with which plans are made. A part of launch_info.h, whose stages say how
- * they use the sections (sparsec_stage_info_t).
+ * plan_sections.h: the sections of plans, which machine kernels read, the numbers
+ * with which plans are made, and the auxiliary kernels. A part of launch_info.h,
+ * whose stages say how they use the sections (sparsec_stage_info_t).
  */
 #ifndef SPARSEC_PLAN_SECTIONS_H
 #define SPARSEC_PLAN_SECTIONS_H
@@ -113,6 +113,8 @@ typedef enum sparsec_plan_section_e {
   /* int32[windows][1 + n]: how many columns a window has (with streams: stages), and how many steps each of its n = g
    * groups (with streams: chunks, of its n consumers). */
   SPARSEC_PLAN_WINDOW_COUNTS = 23,
+  /* int32[block rows of A]: how many pairs the blocks of a row of the result have. */
+  SPARSEC_PLAN_PAIR_COUNTS = 24,
 } sparsec_plan_section_t;
 
 #define SPARSEC_SLICE_ROWS 32 /* block rows; see SPARSEC_PLAN_COLUMN_COUNTS */
@@ -138,5 +140,32 @@ typedef enum sparsec_plan_cost_key_e {
    * none, and another variant runs. */
   SPARSEC_PLAN_COST_PACKED_FILL = 5,
 } sparsec_plan_cost_key_t;
+
+/* The machine kernels beside those of the variants. They write patterns, packed values, and sections of plans. */
+typedef enum sparsec_auxiliary_kind_e {
+  /* Writes the padded lists of a pattern from the mask region, in ascending order. It takes Sq and Skv (dimension 2 of
+   * Q and of K), the fields of the pattern and the operands of the region from the arguments. */
+  SPARSEC_AUXILIARY_PATTERN_BUILDER = 1,
+  /* Writes them from a block mask, input 0. The mask has one byte, a sparsec_block_state_t, for every block of keys of
+   * every list, in the order of the lists. The kernel takes Skv (dimension 2 of K) and the fields of the pattern from
+   * the arguments. */
+  SPARSEC_AUXILIARY_BLOCK_MASK_READER = 2,
+  /* SpMM: writes the packed blocks, input 0, from the stored values of the matrix and SPARSEC_PLAN_PACKED_SOURCES. Tile
+   * row t is packed block t. */
+  SPARSEC_AUXILIARY_PACK_BLOCKS = 3,
+  /* SpMM with W as (K, M): writes SPARSEC_PLAN_COLUMN_COUNTS. Tile row t is slice t. Matrices may have tile_m block
+   * rows and tile_n block columns at most, as the argument has them. */
+  SPARSEC_AUXILIARY_COUNT_COLUMNS = 4,
+  /* The same: writes the three sections of the index from these counts. */
+  SPARSEC_AUXILIARY_WRITE_INDEX = 5,
+  /* SpMM: writes SPARSEC_PLAN_WINDOW_COUNTS for the first variant with windows or streams of stored blocks. Tile row t
+   * is window t. Matrices may have tile_n block columns at most. */
+  SPARSEC_AUXILIARY_COUNT_WINDOWS = 6,
+  /* The same: writes the sections of the windows or streams from these counts. */
+  SPARSEC_AUXILIARY_WRITE_WINDOWS = 7,
+  /* SpGEMM: writes SPARSEC_PLAN_PAIR_COUNTS. Tile row t is block row t of A. B has tile_n block columns at most. */
+  SPARSEC_AUXILIARY_COUNT_PAIRS = 8,
+  SPARSEC_AUXILIARY_WRITE_PAIRS = 9, /* the same: writes the two sections of pairs from these counts */
+} sparsec_auxiliary_kind_t;
 
 #endif /* SPARSEC_PLAN_SECTIONS_H */

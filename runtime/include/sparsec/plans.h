@@ -148,24 +148,25 @@ SPARSEC_API sparsec_status_t sparsec_plan_workspace_bytes(sparsec_plan_t plan, c
 
 /*
  * Makes the sections of a plan again, from the index arrays that the block-sparse
- * argument has when the call's work runs on the stream. It is for patterns that are
- * made on the device: on a GPU it enqueues two or four machine kernels, allocates
+ * arguments have when the call's work runs on the stream. It is for patterns that are
+ * made on the device: on a GPU it enqueues up to four machine kernels, allocates
  * nothing, waits for nothing, and a CUDA graph may hold it. On the host it makes
  * the sections at once.
  *
- * The plan was made with SPARSEC_PLAN_REFILL, from a matrix whose sizes and
- * capacity are those of all launches. The capacity is the greatest number of blocks;
- * row_ptr says how many there are. Such a plan begins as that of a matrix without
- * blocks. It has the windows or streams of a plan with SPARSEC_PLAN_STATIC_PATTERN
- * and SPARSEC_PLAN_FAST, bit for bit, and the index of a transposed operand. Its
- * lists of tiles stay as they are: they take all tiles to cost the same. Launches
- * read the plan: they must follow the call on its stream, or wait for it, and it must
- * not overlap launches.
+ * The plan was made with SPARSEC_PLAN_REFILL, from matrices whose sizes and
+ * capacities are those of all launches. The capacity is the greatest number of
+ * blocks; row_ptr says how many there are. Such a plan begins as that of matrices
+ * without blocks. It has the windows or streams of a plan with
+ * SPARSEC_PLAN_STATIC_PATTERN and SPARSEC_PLAN_FAST, bit for bit, the index of a
+ * transposed operand, and the pairs of two block-sparse matrices, with room for
+ * those of any blocks. Its lists of tiles stay as they are: they take all tiles to
+ * cost the same. Launches read the plan: they must follow the call on its stream, or
+ * wait for it, and it must not overlap launches.
  *
- * `arguments` are those of a launch; all but the matrix may be open. The call refuses
- * a matrix of other sizes. It checks the lists as a launch does: in the order of the
- * stream with SPARSEC_BLOCKS_CHECK_LISTS, and always on the host. A plan of this kind
- * is for kernels of one block-sparse matrix, and it can be neither saved nor packed.
+ * `arguments` are those of a launch; all but the matrices may be open. The call
+ * refuses matrices of other sizes. It checks the lists as a launch does: in the order
+ * of the stream with SPARSEC_BLOCKS_CHECK_LISTS, and always on the host. A plan of
+ * this kind can be neither saved nor packed.
  */
 SPARSEC_API sparsec_status_t sparsec_plan_refill(sparsec_plan_t plan, const sparsec_argument_t *arguments,
                                                  size_t argument_count, void *stream) SPARSEC_MUST_USE;

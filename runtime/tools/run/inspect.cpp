@@ -41,7 +41,9 @@ static constexpr const char *auxiliaryNames[] = {"",
                                                  "counter of columns",
                                                  "writer of the index",
                                                  "counter of windows",
-                                                 "writer of windows"};
+                                                 "writer of windows",
+                                                 "counter of pairs",
+                                                 "writer of pairs"};
 static constexpr const char *auxiliaryKeys[] = {"",
                                                 "pattern_builder",
                                                 "block_mask_reader",
@@ -49,7 +51,9 @@ static constexpr const char *auxiliaryKeys[] = {"",
                                                 "count_columns",
                                                 "write_index",
                                                 "count_windows",
-                                                "write_windows"};
+                                                "write_windows",
+                                                "count_pairs",
+                                                "write_pairs"};
 static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",
