@@ -1,4 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+import weakref
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -134,8 +135,12 @@ class Caller:
         takes_values: bool = ...,
         folds: bool = ...,
         guard: Callable[[], bool] | None = ...,
+        pause: Callable[[], bool] | None = ...,
+        lists: tuple[weakref.ref[Any], ...] = ...,
+        versions: tuple[int, ...] = ...,
         observers: tuple[Callable[[], Any], ...] = ...,
         types: tuple[type, ...] = ...,
+        packed: tuple[int, int] = ...,
     ) -> Caller: ...
     def call(self, *inputs: Any) -> Any: ...
     def call_around(self, *inputs: Any) -> Any: ...
@@ -144,7 +149,13 @@ class Caller:
         kernel: Kernel,
         plan: Plan | None,
         workspace: Memory | None,
-        makers: tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...],
+        makers: tuple[tuple[tuple[Callable[..., Any], tuple[Any, ...]], ...], ...],
         inputs: tuple[Any, ...],
         /,
     ) -> bool: ...
+
+class Callers:
+    def __new__(cls, captures: tuple[Any, ...], place: int) -> Callers: ...
+    def call(self, *inputs: Any) -> Any: ...
+    def keep(self, address: int, reference: weakref.ref[Any] | None, caller: Caller, /) -> None: ...
+    def forget(self, address: int, /) -> None: ...

@@ -23,6 +23,7 @@ class BSR:
         col_idx: int32 [blocks]. The block column of each block; none twice in a block row.
         values: [blocks, r, c], contiguous, of f32, f16, bf16 or f8.
         shape: (M, K).
+        parts: row_ptr, col_idx, values, the block and the shape, for code that reads all of them in every call.
     """
 
     def __init__(self, row_ptr: Any, col_idx: Any, values: Any, shape: tuple[int, int]) -> None:
@@ -55,6 +56,7 @@ class BSR:
         self._row_ptr, self._col_idx, self._values = row_ptr, col_idx, values
         self._shape = (int(shape[0]), int(shape[1]))
         self._block = block
+        self.parts = row_ptr, col_idx, values, block, self._shape
         self._native: dict[bool, _native.Blocks] = {}
 
     def _check_lengths(self) -> None:

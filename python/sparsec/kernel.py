@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import os
 import threading
@@ -70,8 +71,11 @@ class Kernel:
         # By the first matrix or the pattern, then by all else that a plan is for.
         self._plans: weakref.WeakKeyDictionary[Any, dict[_PlanKey, Plan]] = weakref.WeakKeyDictionary()
         self._open_plans: dict[_PlanKey, Plan] = {}
-        # By the identity of a matrix or pattern, which is weakly referred to.
-        self._repeaters: dict[int, tuple[weakref.ref[Any], Repeater]] = {}
+        place = info.blocks_place
+        captured = tuple(self._captures.get(argument.name) for argument in info.inputs)
+        self._callers = _native.Callers(captured, -1 if place is None else place)
+        self._repeat = self._callers.call
+        self._repeaters: dict[int, Repeater] = {}  # by the identity of a matrix or pattern, as long as that lives
 
     @property
     def name(self) -> str:
@@ -136,7 +140,7 @@ class Kernel:
             DriverError: no image of the file runs on the device, or the driver refused.
         """
         is_plain = out is None and plan is None and stream is None and not check
-        if is_plain and (value := self._repeat(inputs)) is not None:
+        if is_plain and (value := self._repeat(*inputs)) is not None:
             return value
         call = self._prepare(inputs, out, stream, check)
         if check and call.inputs.device == arrays.HOST:
@@ -295,31 +299,18 @@ class Kernel:
 
     # ---- Repeated calls ----------------------------------------------------------------------------------------------
 
-    def _repeat(self, inputs: tuple[Any, ...]) -> Any:
-        """The value of a call that repeats an earlier one in all but memory; None if it does not."""
-        inputs = self._with_captures(inputs) if self._captures else inputs
-        place = self.info.blocks_place
-        if place is not None and place >= len(inputs):
-            return None
-        owner = self if place is None else inputs[place]
-        found = self._repeaters.get(id(owner))
-        if found is None or found[0]() is not owner or found[1].is_paused():
-            return None
-        return found[1].call(*inputs)
-
     def _repeater_of(self, blocks: Any) -> Repeater:
         """That of a matrix or pattern; None: the kernel takes none."""
-        owner = self if blocks is None else blocks
-        key = id(owner)
+        key = 0 if blocks is None else id(blocks)
         found = self._repeaters.get(key)
         if found is None:
             native = None
             if self.info.blocks_place is not None:
                 native, _ = _convert_input(self.info.arguments[self.info.blocks_place], blocks, 0, False)
-            repeaters = self._repeaters
-            found = weakref.ref(owner, lambda _: repeaters.pop(key, None)), Repeater(self.info, native)
-            repeaters[key] = found
-        return found[1]
+            found = self._repeaters[key] = Repeater(self.info, native)
+            forget = functools.partial(_forget, self._repeaters, self._callers, key)
+            self._callers.keep(key, None if blocks is None else weakref.ref(blocks, forget), found.native)
+        return found
 
     # ---- Conversion --------------------------------------------------------------------------------------------------
 
@@ -489,6 +480,12 @@ class Launcher:
         call = self._kernel._prepare(inputs, out, None, check=False)
         self._native.rebind(call.native)
         self._call = call
+
+
+def _forget(repeaters: dict[int, Repeater], callers: _native.Callers, key: int, _reference: Any) -> None:
+    """Drops what belongs to a matrix or pattern, as the last call of a weak reference."""
+    repeaters.pop(key, None)
+    callers.forget(key)
 
 
 def _convert_input(

@@ -8,7 +8,6 @@
 #include <string.h>
 
 enum {
-  MOST_ARGUMENTS = 24,     /* a call with more is never repeated */
   MOST_FORMS = 16,         /* that a caller keeps; the oldest one goes first */
   WIDEST_REQUIREMENT = 16, /* bytes: the largest alignment by which variants differ */
   NO_PLACE = -1,           /* the kernel has no argument with blocks */
@@ -24,7 +23,7 @@ typedef struct {
 
 typedef struct {
   LauncherObject *launcher;
-  PyObject *makers; /* tuple of functions with their arguments, (function, tuple), which make the results */
+  PyObject *makers; /* by result the ways to make it, each a function with its arguments, (function, tuple) */
   void *stream;
   Form *forms; /* of the inputs */
 } Prepared;
@@ -33,24 +32,31 @@ typedef struct {
   PyObject ob_base;
   BlocksObject *blocks; /* NULL: the kernel has no argument with blocks */
   PyObject *isGuarded;  /* tells whether tensors that require a gradient are refused; NULL: they never are */
-  PyObject *observers;  /* of an operator: functions that give a true value if something would see its calls, or NULL */
-  PyObject *types;      /* of an operator: those of tensors whose calls no library but torch sees, or NULL */
+  PyObject *isPausing;  /* tells whether calls with a workspace or packed values are not repeated; NULL: all are */
+  /* Of an operator: weak references to the tensors of its lists, which come first in a call around it; and their
+   * versions, tuple of numbers, or NULL: their contents do not matter. */
+  PyObject *lists, *versions;
+  PyObject *observers; /* of an operator: functions that give a true value if something would see its calls, or NULL */
+  PyObject *types;     /* of an operator: those of tensors whose calls no library but torch sees, or NULL */
   int isFolding;
   int takesValues; /* the input for the blocks is a tensor of their values */
+  int isPacked;    /* launches read a copy of the values at this address, which had this version then */
+  const void *packedValues;
+  long long packedVersion;
   Py_ssize_t blocksPlace, inputCount, argumentCount;
-  int32_t ranks[MOST_ARGUMENTS]; /* of tensors; -1: a scalar */
+  int32_t ranks[MOST_REPEATED_ARGUMENTS]; /* of tensors; -1: a scalar */
   Prepared prepared[MOST_FORMS];
   size_t oldest;
 } CallerObject;
 
 /* The arguments of one call. */
 typedef struct {
-  sparsec_argument_t list[MOST_ARGUMENTS];
+  sparsec_argument_t list[MOST_REPEATED_ARGUMENTS];
   union {
     sparsec_dense_t dense;
     sparsec_blocks_t blocks;
-  } views[MOST_ARGUMENTS];
-  Form forms[MOST_ARGUMENTS];
+  } views[MOST_REPEATED_ARGUMENTS];
+  Form forms[MOST_REPEATED_ARGUMENTS];
   void *stream; /* the library's current one on the device of the tensors; NULL for host memory */
   int hasStream;
   int isGuarded; /* tensors that require a gradient are refused */
@@ -139,6 +145,15 @@ static int readTensor(ModuleState *state, PyObject *object, Call *call, sparsec_
   return call->hasStream;
 }
 
+/* The number of changes of a tensor, -1: it counts none. */
+static long long versionOf(ModuleState *state, PyObject *tensor) {
+  PyObject *number = PyObject_GetAttr(tensor, state->versionName);
+  const long long version = number ? PyLong_AsLongLong(number) : -1;
+  Py_XDECREF(number);
+  PyErr_Clear();
+  return version;
+}
+
 /* Takes the caller's blocks, with the values of a tensor if the caller takes these. */
 static int readBlocks(ModuleState *state, CallerObject *self, PyObject *object, Call *call, Py_ssize_t place) {
   sparsec_blocks_t *view = &call->views[place].blocks;
@@ -151,6 +166,8 @@ static int readBlocks(ModuleState *state, CallerObject *self, PyObject *object, 
         values.device != view->device || memcmp(values.sizes, sizes, sizeof sizes) ||
         (values.sizes[0] > 1 && values.strides[0] != sizes[1] * sizes[2]) ||
         (sizes[1] > 1 && values.strides[1] != sizes[2]))
+      return 0;
+    if (self->isPacked && (values.data != self->packedValues || versionOf(state, object) != self->packedVersion))
       return 0;
     view->values = values.data;
   }
@@ -218,20 +235,46 @@ static void clearPrepared(Prepared *prepared) {
   Py_XDECREF(old.makers);
 }
 
-/* Makes the results and reads them. Returns a tuple of them. */
+/* The device of the first input that says where it is. */
+static int32_t deviceOf(const CallerObject *self, const Call *call) {
+  int32_t device = SPARSEC_PLACE_UNKNOWN;
+  for (Py_ssize_t i = 0; i < self->inputCount && device == SPARSEC_PLACE_UNKNOWN; ++i) {
+    if (i == self->blocksPlace)
+      device = call->views[i].blocks.device;
+    else if (self->ranks[i] >= 0)
+      device = call->views[i].dense.device;
+  }
+  return device;
+}
+
+/* Makes a result and reads it. The first way may make it on the current device, whichever that is; it is not taken
+ * then. Returns NULL with an exception if no way makes one. */
+static PyObject *makeResult(ModuleState *state, CallerObject *self, PyObject *ways, Call *call, Py_ssize_t place) {
+  const int32_t device = deviceOf(self, call);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(ways); ++i) {
+    PyObject *way = PyTuple_GetItem(ways, i);
+    PyObject *result = PyObject_Call(PyTuple_GetItem(way, 0), PyTuple_GetItem(way, 1), NULL);
+    if (!result)
+      return NULL;
+    if (readDense(state, self, result, call, place) &&
+        (device == SPARSEC_PLACE_UNKNOWN || call->views[place].dense.device == device))
+      return result;
+    Py_DECREF(result);
+  }
+  return raiseInvalidArgument(state, "expects makers of results to make tensors of their ranks beside the inputs");
+}
+
+/* Makes the results. Returns the one result, or a tuple of several. */
 static PyObject *makeResults(ModuleState *state, CallerObject *self, PyObject *makers, Call *call) {
   const Py_ssize_t count = self->argumentCount - self->inputCount;
-  PyObject *results = PyTuple_New(count);
   call->isGuarded = 0;
+  if (count == 1)
+    return makeResult(state, self, PyTuple_GetItem(makers, 0), call, self->inputCount);
+  PyObject *results = PyTuple_New(count);
   for (Py_ssize_t i = 0; results && i < count; ++i) {
-    PyObject *maker = PyTuple_GetItem(makers, i);
-    PyObject *result = PyObject_Call(PyTuple_GetItem(maker, 0), PyTuple_GetItem(maker, 1), NULL);
-    if (result && PyTuple_SetItem(results, i, result) == 0 &&
-        readDense(state, self, result, call, self->inputCount + i))
-      continue;
-    if (!PyErr_Occurred())
-      raiseInvalidArgument(state, "expects a maker of results to make tensors of their ranks");
-    Py_CLEAR(results);
+    PyObject *result = makeResult(state, self, PyTuple_GetItem(makers, i), call, self->inputCount + i);
+    if (!result || PyTuple_SetItem(results, i, result))
+      Py_CLEAR(results);
   }
   return results;
 }
@@ -242,6 +285,12 @@ static int isLogOn(void) {
   return value && *value && strcmp(value, "0") != 0;
 }
 
+/* Whether a launch needs a workspace that it may not have now, or packed values that must be made again. */
+static int isPaused(const CallerObject *self, const Prepared *prepared) {
+  const int mayPause = prepared->launcher->workspace != Py_None || self->isPacked;
+  return mayPause && self->isPausing && isTrue(self->isPausing);
+}
+
 /* Repeats a call. Gives None if there was none of this form. */
 static PyObject *repeat(CallerObject *self, PyObject *const *inputs, Py_ssize_t count, int isGuarded) {
   ModuleState *state = stateOf((PyObject *)self);
@@ -249,7 +298,7 @@ static PyObject *repeat(CallerObject *self, PyObject *const *inputs, Py_ssize_t 
   Prepared *prepared = NULL;
   if (!isLogOn() && readInputs(state, self, inputs, count, isGuarded, &call))
     prepared = findPrepared(self, &call);
-  if (!prepared)
+  if (!prepared || isPaused(self, prepared))
     Py_RETURN_NONE;
   /* Other threads may drop what is prepared while the results are made and while the launcher runs. */
   LauncherObject *launcher = (LauncherObject *)Py_NewRef((PyObject *)prepared->launcher);
@@ -267,14 +316,10 @@ static PyObject *repeat(CallerObject *self, PyObject *const *inputs, Py_ssize_t 
   }
   Py_DECREF(makers);
   Py_DECREF((PyObject *)launcher);
-  if (!results || PyTuple_Size(results) != 1)
-    return results;
-  PyObject *result = Py_NewRef(PyTuple_GetItem(results, 0));
-  Py_DECREF(results);
-  return result;
+  return results;
 }
 
-static PyObject *callerCall(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
+PyObject *repeatCall(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
   CallerObject *self = (CallerObject *)object;
   return repeat(self, inputs, count, !self->observers);
 }
@@ -288,13 +333,27 @@ static int hasType(PyObject *object, PyObject *types) {
   return 0;
 }
 
+/* Whether the first inputs are the lists of the operator, with the contents that they had. */
+static int hasLists(CallerObject *self, PyObject *const *inputs) {
+  ModuleState *state = stateOf((PyObject *)self);
+  for (Py_ssize_t i = 0; i < PyTuple_Size(self->lists); ++i) {
+    if (PyWeakref_GetObject(PyTuple_GetItem(self->lists, i)) != inputs[i])
+      return 0;
+    if (self->versions && PyLong_AsLongLong(PyTuple_GetItem(self->versions, i)) != versionOf(state, inputs[i]))
+      return 0;
+  }
+  return 1;
+}
+
 /* A call around the operator, if nothing would see it there. Inputs that are None are left out. */
 static PyObject *callerCallAround(PyObject *object, PyObject *const *inputs, Py_ssize_t count) {
   CallerObject *self = (CallerObject *)object;
-  PyObject *given[MOST_ARGUMENTS];
+  PyObject *given[MOST_REPEATED_ARGUMENTS];
+  const Py_ssize_t listCount = self->lists ? PyTuple_Size(self->lists) : 0;
   Py_ssize_t givenCount = 0;
-  int isSeen = !self->observers || count > MOST_ARGUMENTS;
-  for (Py_ssize_t i = 0; i < count && !isSeen; ++i) {
+  int isSeen = !self->lists || count < listCount || count - listCount > MOST_REPEATED_ARGUMENTS;
+  isSeen = isSeen || !hasLists(self, inputs);
+  for (Py_ssize_t i = listCount; i < count && !isSeen; ++i) {
     if (inputs[i] == Py_None)
       continue;
     isSeen = !hasType(inputs[i], self->types);
@@ -307,6 +366,24 @@ static PyObject *callerCallAround(PyObject *object, PyObject *const *inputs, Py_
   return repeat(self, given, givenCount, 1);
 }
 
+/* Whether the tuple has ways to make each of `count` results. */
+static int areMakers(PyObject *makers, Py_ssize_t count) {
+  if (PyTuple_Size(makers) != count)
+    return 0;
+  for (Py_ssize_t i = 0; i < count; ++i) {
+    PyObject *ways = PyTuple_GetItem(makers, i);
+    const Py_ssize_t wayCount = PyTuple_Check(ways) ? PyTuple_Size(ways) : 0;
+    for (Py_ssize_t k = 0; k < wayCount; ++k) {
+      PyObject *way = PyTuple_GetItem(ways, k);
+      if (!PyTuple_Check(way) || PyTuple_Size(way) != 2 || !PyTuple_Check(PyTuple_GetItem(way, 1)))
+        return 0;
+    }
+    if (wayCount == 0)
+      return 0;
+  }
+  return 1;
+}
+
 static PyObject *callerAdd(PyObject *object, PyObject *values) {
   CallerObject *self = (CallerObject *)object;
   ModuleState *state = stateOf(object);
@@ -314,15 +391,12 @@ static PyObject *callerAdd(PyObject *object, PyObject *values) {
   if (!PyArg_ParseTuple(values, "O!OOO!O!:add", state->kernel, &kernel, &plan, &workspace, &PyTuple_Type, &makers,
                         &PyTuple_Type, &inputs))
     return NULL;
-  for (Py_ssize_t i = 0; i < PyTuple_Size(makers); ++i) {
-    PyObject *maker = PyTuple_GetItem(makers, i);
-    if (!PyTuple_Check(maker) || PyTuple_Size(maker) != 2 || !PyTuple_Check(PyTuple_GetItem(maker, 1)))
-      return raiseInvalidArgument(state, "expects makers of results to be functions with their arguments");
-  }
-  PyObject *objects[MOST_ARGUMENTS];
+  if (!areMakers(makers, self->argumentCount - self->inputCount))
+    return raiseInvalidArgument(state, "expects makers of results to be functions with their arguments");
+  PyObject *objects[MOST_REPEATED_ARGUMENTS];
   const Py_ssize_t count = PyTuple_Size(inputs);
   Call call;
-  for (Py_ssize_t i = 0; i < count && i < MOST_ARGUMENTS; ++i)
+  for (Py_ssize_t i = 0; i < count && i < MOST_REPEATED_ARGUMENTS; ++i)
     objects[i] = PyTuple_GetItem(inputs, i);
   if (count != self->inputCount || !readInputs(state, self, objects, count, !self->observers, &call))
     Py_RETURN_FALSE;
@@ -347,30 +421,60 @@ static PyObject *callerAdd(PyObject *object, PyObject *values) {
 
 /* ---- The type ------------------------------------------------------------ */
 
+/* What a caller gets of an operator. */
+static int takeOperator(CallerObject *self, ModuleState *state, PyObject *lists, PyObject *versions,
+                        PyObject *observers, PyObject *types) {
+  int isRight = !observers == !types && (observers || !lists) && (lists || !versions);
+  for (Py_ssize_t i = 0; isRight && lists && i < PyTuple_Size(lists); ++i)
+    isRight = PyWeakref_Check(PyTuple_GetItem(lists, i));
+  if (!isRight || (versions && PyTuple_Size(versions) != PyTuple_Size(lists))) {
+    raiseInvalidArgument(state, "expects observers and types together, and weak references to lists with versions");
+    return -1;
+  }
+  self->lists = Py_XNewRef(lists);
+  self->versions = Py_XNewRef(versions);
+  self->observers = Py_XNewRef(observers);
+  self->types = Py_XNewRef(types);
+  return 0;
+}
+
+/* The address and version of the values that are packed. */
+static int takePacked(CallerObject *self, PyObject *packed) {
+  unsigned long long address;
+  if (!packed)
+    return 0;
+  if (!PyArg_ParseTuple(packed, "KL:Caller", &address, &self->packedVersion))
+    return -1;
+  self->packedValues = (const void *)(uintptr_t)address;
+  self->isPacked = 1;
+  return 0;
+}
+
 static PyObject *callerNew(PyTypeObject *type, PyObject *arguments, PyObject *keywords) {
-  static char *names[] = {"ranks", "results", "place",     "blocks", "takes_values",
-                          "folds", "guard",   "observers", "types",  NULL};
+  static char *names[] = {"ranks", "results", "place",    "blocks",    "takes_values", "folds",  "guard",
+                          "pause", "lists",   "versions", "observers", "types",        "packed", NULL};
   ModuleState *state = PyType_GetModuleState(type);
-  PyObject *ranks, *blocks, *guard = Py_None, *observers = NULL, *types = NULL;
+  PyObject *ranks, *blocks, *guard = Py_None, *pause = Py_None;
+  PyObject *lists = NULL, *versions = NULL, *observers = NULL, *types = NULL, *packed = NULL;
   Py_ssize_t results, place;
   int takesValues = 0, folds = 0;
-  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!nnO|ppOO!O!:Caller", names, &PyTuple_Type, &ranks, &results,
-                                   &place, &blocks, &takesValues, &folds, &guard, &PyTuple_Type, &observers,
-                                   &PyTuple_Type, &types))
+  if (!PyArg_ParseTupleAndKeywords(arguments, keywords, "O!nnO|ppOOO!O!O!O!O!:Caller", names, &PyTuple_Type, &ranks,
+                                   &results, &place, &blocks, &takesValues, &folds, &guard, &pause, &PyTuple_Type,
+                                   &lists, &PyTuple_Type, &versions, &PyTuple_Type, &observers, &PyTuple_Type, &types,
+                                   &PyTuple_Type, &packed))
     return NULL;
-  if (!observers != !types)
-    return raiseInvalidArgument(state, "expects observers and types together");
   const Py_ssize_t count = PyTuple_Size(ranks);
   const int hasBlocks = Py_TYPE(blocks) == state->blocks;
-  if (count > MOST_ARGUMENTS || results < 0 || results > count || place >= count - results || hasBlocks != (place >= 0))
-    return raiseInvalidArgument(state, "expects at most %d arguments, and blocks among the inputs", MOST_ARGUMENTS);
+  if (count > MOST_REPEATED_ARGUMENTS || results < 0 || results > count || place >= count - results ||
+      hasBlocks != (place >= 0))
+    return raiseInvalidArgument(state, "expects at most %d arguments, and blocks among the inputs",
+                                MOST_REPEATED_ARGUMENTS);
   CallerObject *self = (CallerObject *)allocateObject(type);
   if (!self)
     return NULL;
   self->blocks = hasBlocks ? (BlocksObject *)Py_NewRef(blocks) : NULL;
   self->isGuarded = guard == Py_None ? NULL : Py_NewRef(guard);
-  self->observers = Py_XNewRef(observers);
-  self->types = Py_XNewRef(types);
+  self->isPausing = pause == Py_None ? NULL : Py_NewRef(pause);
   self->isFolding = folds;
   self->takesValues = takesValues;
   self->blocksPlace = hasBlocks ? place : NO_PLACE;
@@ -378,7 +482,7 @@ static PyObject *callerNew(PyTypeObject *type, PyObject *arguments, PyObject *ke
   self->inputCount = count - results;
   for (Py_ssize_t i = 0; i < count; ++i)
     self->ranks[i] = (int32_t)PyLong_AsLong(PyTuple_GetItem(ranks, i));
-  if (PyErr_Occurred())
+  if (PyErr_Occurred() || takeOperator(self, state, lists, versions, observers, types) || takePacked(self, packed))
     Py_CLEAR(self);
   return (PyObject *)self;
 }
@@ -389,17 +493,20 @@ static void callerDealloc(PyObject *object) {
     clearPrepared(&self->prepared[i]);
   Py_CLEAR(self->blocks);
   Py_CLEAR(self->isGuarded);
+  Py_CLEAR(self->isPausing);
+  Py_CLEAR(self->lists);
+  Py_CLEAR(self->versions);
   Py_CLEAR(self->observers);
   Py_CLEAR(self->types);
   freeObject(object);
 }
 
 static PyMethodDef callerMethods[] = {
-    {"call", (PyCFunction)(void (*)(void))callerCall, METH_FASTCALL,
+    {"call", (PyCFunction)(void (*)(void))repeatCall, METH_FASTCALL,
      "call(*inputs) -> results: launches if such a call was added, else gives None"},
     {"call_around", (PyCFunction)(void (*)(void))callerCallAround, METH_FASTCALL,
-     "call_around(*inputs) -> results: as call, without inputs that are None; gives None if something would see a call "
-     "of the operator"},
+     "call_around(*lists, *inputs) -> results: as call, without inputs that are None; gives None if the lists are "
+     "others or something would see a call of the operator"},
     {"add", callerAdd, METH_VARARGS,
      "add(kernel, plan, workspace, makers, inputs) -> bool: prepares calls of this form; False: they cannot be"},
     {NULL, NULL, 0, NULL},
@@ -410,8 +517,8 @@ static PyType_Slot callerSlots[] = {
     {Py_tp_dealloc, callerDealloc},
     {Py_tp_methods, callerMethods},
     {Py_tp_doc,
-     "Caller(ranks, results, place, blocks, takes_values=False, folds=False, guard=None, observers, types): calls that "
-     "repeat earlier ones"},
+     "Caller(ranks, results, place, blocks, takes_values=False, folds=False, guard=None, pause=None, lists, versions, "
+     "observers, types, packed): calls that repeat earlier ones"},
     {0, NULL},
 };
 

@@ -115,13 +115,15 @@ static int execute(PyObject *module) {
   state->errorOfStatus = PyObject_GetAttrString(errors, "error_of_status");
   Py_DECREF(errors);
   state->requiresGradient = PyUnicode_InternFromString("requires_grad");
-  if (!state->errorOfStatus || !state->requiresGradient)
+  state->versionName = PyUnicode_InternFromString("_version");
+  if (!state->errorOfStatus || !state->requiresGradient || !state->versionName)
     return -1;
   if (addType(module, &denseSpec, &state->dense) || addType(module, &blocksSpec, &state->blocks) ||
       addType(module, &deviceSpec, &state->device) || addType(module, &memorySpec, &state->memory) ||
       addType(module, &imageSpec, &state->image) || addType(module, &kernelSpec, &state->kernel) ||
       addType(module, &planSpec, &state->plan) || addType(module, &launcherSpec, &state->launcher) ||
-      addType(module, &callerSpec, &state->caller) || addType(module, &patternBufferSpec, &state->patternBuffer))
+      addType(module, &callerSpec, &state->caller) || addType(module, &callersSpec, &state->callers) ||
+      addType(module, &patternBufferSpec, &state->patternBuffer))
     return -1;
   return 0;
 }
@@ -130,8 +132,10 @@ static int traverse(PyObject *module, visitproc visit, void *arg) {
   ModuleState *state = PyModule_GetState(module);
   Py_VISIT(state->errorOfStatus);
   Py_VISIT(state->requiresGradient);
-  PyTypeObject *types[] = {state->dense,  state->blocks, state->device,   state->memory, state->image,
-                           state->kernel, state->plan,   state->launcher, state->caller, state->patternBuffer};
+  Py_VISIT(state->versionName);
+  PyTypeObject *types[] = {state->dense,  state->blocks,  state->device,       state->memory,
+                           state->image,  state->kernel,  state->plan,         state->launcher,
+                           state->caller, state->callers, state->patternBuffer};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
     Py_VISIT(types[i]);
   for (size_t i = 0; i < MOST_EXCHANGE_TYPES; ++i)
@@ -143,8 +147,10 @@ static int clear(PyObject *module) {
   ModuleState *state = PyModule_GetState(module);
   Py_CLEAR(state->errorOfStatus);
   Py_CLEAR(state->requiresGradient);
-  PyTypeObject **types[] = {&state->dense,  &state->blocks, &state->device,   &state->memory, &state->image,
-                            &state->kernel, &state->plan,   &state->launcher, &state->caller, &state->patternBuffer};
+  Py_CLEAR(state->versionName);
+  PyTypeObject **types[] = {&state->dense,  &state->blocks,  &state->device,       &state->memory,
+                            &state->image,  &state->kernel,  &state->plan,         &state->launcher,
+                            &state->caller, &state->callers, &state->patternBuffer};
   for (size_t i = 0; i < sizeof types / sizeof *types; ++i)
     Py_CLEAR(*types[i]);
   for (size_t i = 0; i < MOST_EXCHANGE_TYPES; ++i)

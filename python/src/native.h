@@ -18,10 +18,11 @@ enum { MOST_EXCHANGE_TYPES = 4 };                   /* torch has two: tensors an
 
 /* State of one module object, so that every interpreter has types and exceptions of its own. */
 typedef struct {
-  PyObject *errorOfStatus;    /* sparsec.errors.error_of_status(code, message) */
-  PyObject *requiresGradient; /* the name of this attribute of a tensor */
+  PyObject *errorOfStatus; /* sparsec.errors.error_of_status(code, message) */
+  /* Names of attributes of tensors: requires_grad, _version. */
+  PyObject *requiresGradient, *versionName;
   PyTypeObject *dense, *blocks;
-  PyTypeObject *device, *memory, *image, *kernel, *plan, *launcher, *caller, *patternBuffer;
+  PyTypeObject *device, *memory, *image, *kernel, *plan, *launcher, *caller, *callers, *patternBuffer;
   /* The first types of arrays that were found to have the exchange interface; the rest is NULL. */
   PyTypeObject *exchangeTypes[MOST_EXCHANGE_TYPES];
   const ExchangeInterface *exchanges[MOST_EXCHANGE_TYPES];
@@ -135,7 +136,16 @@ extern PyType_Spec patternBufferSpec;
 
 /* ---- caller.c: calls that are repeated ----------------------------------- */
 
+enum { MOST_REPEATED_ARGUMENTS = 24 }; /* a call with more is never repeated */
+
+/* caller.call(*inputs): repeats a call. Gives None if the caller has none of this form. */
+PyObject *repeatCall(PyObject *caller, PyObject *const *inputs, Py_ssize_t count);
+
 extern PyType_Spec callerSpec;
+
+/* ---- callers.c: the callers of a kernel ---------------------------------- */
+
+extern PyType_Spec callersSpec;
 
 /* ---- info.c: launch infos as dictionaries -------------------------------- */
 

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """Calls on torch tensors that repeat earlier ones: the launcher of the first one runs with other memory."""
 
+import functools
 import gc
 import threading
 import types
@@ -33,18 +34,19 @@ def scaled():
 def repeated(monkeypatch):
     """Counts the calls that were launched and those that were repeated."""
     counts = types.SimpleNamespace(launched=0, repeated=0)
-    repeat_call, prepare = sparsec.Kernel._repeat, sparsec.Kernel._prepare
+    call, prepare = sparsec.Kernel.__call__, sparsec.Kernel._prepare
 
-    def counted(self, inputs):
-        value = repeat_call(self, inputs)
-        counts.repeated += value is not None
+    def counted(self, *inputs, **options):
+        before = counts.launched
+        value = call(self, *inputs, **options)
+        counts.repeated += counts.launched == before
         return value
 
     def prepared(self, *arguments, **options):
         counts.launched += 1
         return prepare(self, *arguments, **options)
 
-    monkeypatch.setattr(sparsec.Kernel, "_repeat", counted)
+    monkeypatch.setattr(sparsec.Kernel, "__call__", counted)
     monkeypatch.setattr(sparsec.Kernel, "_prepare", prepared)
     return counts
 
@@ -294,9 +296,18 @@ def test_callers_refuse_wrong_places(arguments):
         _native.Caller(*arguments)
 
 
-def test_callers_take_observers_with_types():
-    with pytest.raises(sparsec.InvalidArgument, match="expects observers and types together"):
-        _native.Caller((2, 2), 1, -1, None, observers=())
+def test_callers_take_all_of_an_operator():
+    reference, (observers, types) = weakref.ref(tensor), ((), ())
+    for options in (
+        {"observers": observers},
+        {"types": types},
+        {"lists": (reference,)},
+        {"lists": (tensor,), "observers": observers, "types": types},
+        {"versions": (1,), "observers": observers, "types": types},
+        {"lists": (reference,), "versions": (1, 2), "observers": observers, "types": types},
+    ):
+        with pytest.raises(sparsec.InvalidArgument, match="expects observers and types together, and weak references"):
+            _native.Caller((2, 2), 1, -1, None, **options)
 
 
 def test_makers_must_make_tensors(scaled):
@@ -304,17 +315,60 @@ def test_makers_must_make_tensors(scaled):
     native, _ = kernel.file.native_kernel("scaled", sparsec.HOST)
     caller = _native.Caller((2, 2, -1, 0, 2), 1, 0, matrix().native(False))
     inputs = (None, tensor(10, K), 1.0, torch.tensor(0.5))
-    with pytest.raises(sparsec.InvalidArgument, match="expects a maker of results to make tensors"):
-        caller.add(native, None, None, ((torch.empty, (3,)),), inputs)
+    for maker in (torch.empty, (3,)), (torch.empty, (10, M), {"device": "meta"}):
+        way = functools.partial(maker[0], **maker[2]) if len(maker) == 3 else maker[0]
+        with pytest.raises(sparsec.InvalidArgument, match="expects makers of results to make tensors"):
+            caller.add(native, None, None, (((way, maker[1]),),), inputs)
     with pytest.raises(sparsec.InvalidArgument, match="argument 4 'y'"):
-        caller.add(native, None, None, ((torch.empty, (3, 3)),), inputs)
+        caller.add(native, None, None, (((torch.empty, (3, 3)),),), inputs)
     with pytest.raises(ZeroDivisionError):
-        caller.add(native, None, None, ((divmod, (1, 0)),), inputs)
-    for maker in (torch.empty, (torch.empty,), (torch.empty, 3)):
+        caller.add(native, None, None, (((divmod, (1, 0)),),), inputs)
+    way = torch.empty, (10, M)
+    wrong = (torch.empty,), (torch.empty, 3)
+    for makers in ((), (way,), ((),), wrong[:1], *(((each,),) for each in wrong), ((way,), (way,))):
         with pytest.raises(sparsec.InvalidArgument, match="makers of results to be functions with their arguments"):
-            caller.add(native, None, None, (maker,), inputs)
+            caller.add(native, None, None, makers, inputs)
     with pytest.raises(sparsec.InvalidArgument, match="expects a plan"):
-        caller.add(native, 3, None, ((torch.empty, (10, M)),), inputs)
+        caller.add(native, 3, None, ((way,),), inputs)
+
+
+def test_a_result_on_another_device_is_made_in_another_way(scaled):
+    kernel, beta = scaled
+    native, _ = kernel.file.native_kernel("scaled", sparsec.HOST)
+    w, x, made = matrix(), tensor(10, K), []
+    caller = _native.Caller((2, 2, -1, 0, 2), 1, 0, w.native(False))
+
+    def make(*shape, device):
+        made.append(device)
+        return types.SimpleNamespace() if device == "another" else torch.empty(shape)
+
+    ways = tuple((functools.partial(make, device=device), (10, M)) for device in ("another", "cpu"))
+    assert caller.add(native, None, None, (ways,), (None, x, 2.0, beta))
+    assert_scaled(caller.call(None, x, 2.0, beta), w, x, 2.0, float(beta))
+    assert made == ["another", "cpu"] * 2
+
+
+def test_results_are_made_as_by_torch_compile():
+    """With a way for other devices than the current one behind."""
+    y = torch.empty(3, 5).half()
+    (fast, arguments), (slow, form) = arrays.makers(y)
+    assert fast is torch._C._dynamo.guards._empty_strided_cpu
+    for made in (fast(*arguments), slow(*form)):
+        assert (made.shape, made.stride(), made.dtype) == (y.shape, y.stride(), y.dtype)
+    assert arrays.makers(y.numpy()) is None
+
+
+def test_callers_refuse():
+    with pytest.raises(sparsec.InvalidArgument, match="expects the place of one of 2 inputs, but got 2"):
+        _native.Callers((None, None), 2)
+    callers = _native.Callers((None,), 0)
+    with pytest.raises(sparsec.InvalidArgument, match="expects a weak reference"):
+        callers.keep(3, None, _native.Caller((2, 2), 1, -1, None))
+    with pytest.raises(TypeError):
+        callers.keep(3, None, None)
+    callers.forget(3)
+    assert callers.call(tensor(1)) is callers.call() is None
+    assert _native.Callers((None,) * 25, -1).call(*[3] * 25) is None
 
 
 # ---- Views -----------------------------------------------------------------------------------------------------------
@@ -354,22 +408,23 @@ def test_types_without_the_interface_are_viewed_by_attributes(monkeypatch):
 
 
 def test_calls_with_a_workspace_are_not_repeated_in_a_capture(scaled, repeated, monkeypatch):
-    kernel, _ = scaled
+    kernel, beta = scaled
     w, x = matrix(), tensor(3, K)
     kernel(w, x, 2.0)
     kernel(w, x, 2.0)
     assert (repeated.launched, repeated.repeated) == (1, 1)
     capturing = []
     monkeypatch.setattr(arrays, "is_capturing", lambda device: bool(capturing))
-    (repeater,) = [each for _, each in kernel._repeaters.values()]
     capturing.append(True)
     kernel(w, x, 2.0)
     assert (repeated.launched, repeated.repeated) == (1, 2), "without a workspace"
-    plan = types.SimpleNamespace(native=None)
+    x = tensor(4, K)
+    native, _ = kernel.file.native_kernel("scaled", sparsec.HOST)
     workspace = sparsec.devices.device(sparsec.HOST).allocate(16)
-    repeater.add(None, plan, workspace, (), [object()])  # such results cannot be repeated, but the call had a workspace
-    kernel(w, x, 2.0)
+    (repeater,) = kernel._repeaters.values()
+    repeater.add(native, None, workspace, (w, x, 2.0, beta), [torch.empty(4, M)])
+    assert_scaled(kernel(w, x, 2.0), w, x, 2.0, float(beta))
     assert (repeated.launched, repeated.repeated) == (2, 2)
     capturing.clear()
-    kernel(w, x, 2.0)
+    assert_scaled(kernel(w, x, 2.0), w, x, 2.0, float(beta))
     assert (repeated.launched, repeated.repeated) == (2, 3)

@@ -182,7 +182,7 @@ class _Products:
         text = _product_text(sides, self.dtype, self.width, True)
         of_k = transposed_product(*self.pattern, of_s, self.q, columns, text)
         text = _product_text(sides, self.dtype, self.width, False)
-        of_q = product(*self.pattern, of_s, self.k, [], self.blocks.rows, True, text)
+        of_q = product(*self.pattern, of_s, self.k, [], self.blocks.rows, True, False, text)
         q, k, v = self.inputs
         return _rows_like(of_q, q), _rows_like(of_k, k), _rows_like(of_v, v)
 

@@ -114,7 +114,7 @@ def _attention(
     if sinks is not None:
         inputs.append(sinks)
     inputs += [*sequences, *captures]
-    results: Any = None if prepared.repeater.is_paused() else prepared.repeater.call(*inputs)
+    results: Any = prepared.repeater.call(*inputs)
     if results is None:
         with torch.no_grad():
             o, lse = _attention_form(q, k, v, lists, form, scale, sinks, sequences, captures, has_lse, kernel)

@@ -15,6 +15,7 @@ from sparsec import prune
 from sparsec.bsr import BSR, block_pair, blocks_of
 from sparsec.errors import InvalidArgument
 from sparsec.torch.linear import Activation, apply_linear
+from sparsec.torch.operators import repeat_linear
 
 __all__ = ["SparseLinear", "Swap", "SwapTable", "sparsify_"]
 
@@ -36,6 +37,8 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
         bias: the parameter [out_features], or None.
         row_ptr, col_idx: buffers, int32: the lists of sparsec.BSR.
         in_features, out_features, block, activation: as they were given.
+        pack: whether to keep a copy of the values in larger blocks, as `linear` does with this argument. It may be set
+            at any time. Values of another type than x are not packed.
     """
 
     def __init__(
@@ -48,6 +51,7 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
         mask: Any = None,
         bias: bool = True,
         activation: Activation = None,
+        pack: bool = False,
         dtype: torch.dtype | None = None,
         device: Any = None,
     ) -> None:
@@ -59,7 +63,7 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
             density: the fraction of blocks to store, at random places; or
             mask: the blocks to store: bool [ceil(M / r), ceil(K / c)], of NumPy or torch.
             bias: whether there is a bias, of the type of the values.
-            activation: as of `linear`.
+            activation, pack: as of `linear`.
             dtype: of the values; None: torch's default.
             device: of all tensors; None: torch's default.
 
@@ -71,7 +75,7 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
         self.col_idx: torch.Tensor
         self.in_features, self.out_features = in_features, out_features
         self.block = block_pair(block)
-        self.activation = activation
+        self.activation, self.pack = activation, pack
         if (density is None) == (mask is None):
             raise InvalidArgument("expects one of density and mask")
         if density is not None:
@@ -101,20 +105,15 @@ class SparseLinear(torch.nn.Module):  # type: ignore[misc]
         values, bias = parameters.get("values"), parameters.get("bias")
         values = self.values if values is None else values
         bias = self.bias if bias is None else bias
-        if values.dtype is not x.dtype:
+        is_rounded = values.dtype is not x.dtype
+        if is_rounded:
             values = values.to(x.dtype)
-        return apply_linear(
-            lists["row_ptr"],
-            lists["col_idx"],
-            values,
-            self.block,
-            (self.out_features, self.in_features),
-            x,
-            bias,
-            self.activation,
-            residual,
-            True,
-        )
+        row_ptr, col_idx, shape = lists["row_ptr"], lists["col_idx"], (self.out_features, self.in_features)
+        activation, pack = self.activation, self.pack and not is_rounded
+        y = repeat_linear(row_ptr, col_idx, values, shape, x, bias, activation, residual, True, pack)
+        if y is None:
+            y = apply_linear(row_ptr, col_idx, values, self.block, shape, x, bias, activation, residual, True, pack)
+        return y
 
     @property
     def matrix(self) -> BSR:

@@ -35,6 +35,7 @@ def linear(
     residual: torch.Tensor | None = None,
     *,
     static: bool = False,
+    pack: bool = False,
 ) -> torch.Tensor:
     """activation(x Wᵀ + bias) + residual: the linear layer of a block-sparse weight.
 
@@ -50,6 +51,11 @@ def linear(
         residual: [..., M], f32, bf16 or f16.
         static: the lists of w change only by functions of torch, and seldom: the plan may put their blocks in another
             order, and each change makes a new plan.
+        pack: lists and values change only by functions of torch, and seldom. On a GPU a copy of the values in larger
+            blocks is kept and multiplied, if that is faster: small blocks must be close together. The first call makes
+            it, and the first call after a change of the values makes it again. Calls that record a gradient of the
+            values, and those with values of the inference mode, read the values. A CUDA graph makes the copy again
+            whenever it runs. docs/python.md says what is kept.
 
     Returns:
         [..., M] of the type of x. Sums are f32, and the result is rounded once.
@@ -64,7 +70,11 @@ def linear(
     """
     if not isinstance(w, BSR):
         raise InvalidArgument(f"w: expects a sparsec.BSR, but got {type(w).__name__}")
-    return apply_linear(w.row_ptr, w.col_idx, w.values, w.block, w.shape, x, bias, activation, residual, static)
+    row_ptr, col_idx, values, block, shape = w.parts
+    y = repeat_linear(row_ptr, col_idx, values, shape, x, bias, activation, residual, static, pack)
+    if y is None:
+        y = apply_linear(row_ptr, col_idx, values, block, shape, x, bias, activation, residual, static, pack)
+    return y
 
 
 def apply_linear(
@@ -78,15 +88,11 @@ def apply_linear(
     activation: Activation,
     residual: torch.Tensor | None,
     static: bool,
+    pack: bool,
 ) -> torch.Tensor:
-    """`linear` of a matrix in its parts."""
+    """`linear` of a matrix in its parts, which repeats no earlier call."""
     # In forward mode any tensor may have a tangent, for which torch then asks the function below.
     has_tangents = forward_ad._current_level >= 0
-    form = None if callable(activation) else (shape[0], activation, bias is not None, residual is not None)
-    if form is not None and not has_tangents and not torch.compiler.is_compiling():
-        y = repeat_linear(row_ptr, col_idx, values, x, bias, residual, static, form)
-        if y is not None:
-            return y
     _check(x, shape, bias, residual)
     tensors = [] if bias is None else [bias]
     if residual is not None:
@@ -101,7 +107,7 @@ def apply_linear(
         )
     )
     if needs_gradient and isinstance(activation, str):
-        s = apply_linear(row_ptr, col_idx, values, block, shape, x, bias, None, None, static)
+        s = apply_linear(row_ptr, col_idx, values, block, shape, x, bias, None, None, static, pack)
         y = _ACTIVATIONS[known_activation(activation)](s)
         return y if residual is None else (y + residual).to(x.dtype)
     types = x.dtype, None if bias is None else bias.dtype, None if residual is None else residual.dtype
@@ -112,12 +118,14 @@ def apply_linear(
         text = _text(block, *types, activation)
     result: torch.Tensor
     if needs_gradient:
-        constants = shape[0], static, text, callable(activation)
+        # The values that are trained change in every step: a copy would serve one call.
+        constants = shape[0], static, pack and not values.requires_grad, text, callable(activation)
         result = _Linear.apply(row_ptr, col_idx, values, x, bias, residual, tensors, *constants)
     else:
-        result = product(row_ptr, col_idx, values, x, tensors, shape[0], static, text)
-        if form is not None and not torch.compiler.is_compiling():
-            keep_linear(row_ptr, static, form, text)
+        result = product(row_ptr, col_idx, values, x, tensors, shape[0], static, pack, text)
+        if not callable(activation) and not torch.compiler.is_compiling():
+            is_plain = bias is None, residual is None
+            keep_linear(row_ptr, col_idx, values, shape, activation, is_plain, static, pack, text)
     return result
 
 
@@ -215,10 +223,11 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]
         operands: Sequence[torch.Tensor],
         rows: int,
         static: bool,
+        packed: bool,
         text: str,
         has_function: bool,
     ) -> torch.Tensor:
-        result: torch.Tensor = product(row_ptr, col_idx, values, x, list(operands), rows, static, text)
+        result: torch.Tensor = product(row_ptr, col_idx, values, x, list(operands), rows, static, packed, text)
         return result
 
     @staticmethod
@@ -250,4 +259,4 @@ class _Linear(torch.autograd.Function):  # type: ignore[misc]
             of_bias = gradient.reshape(-1, gradient.shape[-1]).sum(0, dtype=torch.float32).to(ctx.bias_dtype)
         if needs_residual:
             of_residual = gradient.to(ctx.residual_dtype)
-        return None, None, of_values, of_x, of_bias, of_residual, None, None, None, None, None
+        return None, None, of_values, of_x, of_bias, of_residual, None, None, None, None, None, None

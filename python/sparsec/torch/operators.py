@@ -3,31 +3,38 @@
 
 from __future__ import annotations
 
+import collections
+import enum
 import functools
 import weakref
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
-from sparsec import devices, dtypes
+from sparsec import arrays, devices, dtypes
 from sparsec._native import Blocks
 from sparsec.bsr import BSR
 from sparsec.launch_info import Operation
 from sparsec.plan import Plan
 from sparsec.repeat import Repeater
-from sparsec.torch.library import LIBRARY, TAGS, dtype_name, forget, kernel_of, version
+from sparsec.torch.library import LIBRARY, TAGS, dtype_name, kernel_of, version
+from sparsec.torch.packing import PackedValues, can_pack
 
-__all__ = ["LinearForm", "keep_linear", "product", "repeat_linear", "sampled_product", "transposed_product"]
+__all__ = ["keep_linear", "product", "repeat_linear", "sampled_product", "transposed_product"]
 
+# The most copies of values that are made for a pattern, each with a plan, because the values are other tensors: those
+# that are new in every call are not packed.
+_MOST_PACKINGS = 4
 _MOST_PLANS = 16  # of a sampled product with one pattern, for calls of different sizes; the oldest one goes first
 
 # y [..., rows] of a matrix of `rows` rows and x [..., columns], of the type of x. operands: those that the kernel takes
 # behind x. static: the contents of the lists change only by functions of torch, and seldom, because each change makes
-# a new plan.
+# a new plan. packed: the same holds for the values, of which there may be a copy.
 LIBRARY.define(
     "product(Tensor row_ptr, Tensor col_idx, Tensor values, Tensor x, Tensor[] operands, SymInt rows, bool static, "
-    "str kernel) -> Tensor",
+    "bool packed, str kernel) -> Tensor",
     tags=TAGS,
 )
 # x W [..., columns] of a matrix of `columns` columns and x [..., rows], of the type of x: a product with the transpose
@@ -50,8 +57,17 @@ transposed_product = torch.ops.sparsec.transposed_product.default
 
 
 _Call = tuple[str, int]  # the text of a kernel, and the size of its matrix that the other inputs do not have, if any
-# The key of a linear layer: rows, activation, whether there is a bias, whether there is a residual.
-LinearForm = tuple[int, str | None, bool, bool]
+# The key of a linear layer: the identity of row_ptr, the shape, the activation, whether there is no bias, whether there
+# is no residual, static, pack.
+LinearForm = tuple[int, tuple[int, int], str | None, bool, bool, bool, bool]
+
+
+class _Mode(enum.Enum):
+    """What a plan counts on."""
+
+    DYNAMIC = enum.auto()
+    STATIC = enum.auto()  # the lists stay as they are
+    PACKED = enum.auto()  # so do the values
 
 
 class _Pattern:
@@ -60,61 +76,101 @@ class _Pattern:
     Attributes:
         row_ptr, col_idx: other tensors of the same memory.
         calls: repeats a call, or gives None.
-        around: by the form of a linear layer: repeats its call around the operator, or gives None.
+        prepared: by call; in the mode PACKED for the values that were seen last.
+        packings: how many copies of values were made so far, by call.
+        captured: what CUDA graphs refer to beside what is in `prepared`.
+        forms: of linear layers whose calls are repeated.
     """
 
-    def __init__(self, row_ptr: torch.Tensor, col_idx: torch.Tensor, forget: Callable[[Any], Any]) -> None:
-        self.row_ptr, self.col_idx = row_ptr.detach(), col_idx.detach()
-        self._starts, self._columns = weakref.ref(row_ptr, forget), weakref.ref(col_idx)
+    def __init__(self, row_ptr: torch.Tensor, col_idx: torch.Tensor, mode: _Mode) -> None:
+        self.row_ptr, self.col_idx, self.mode = row_ptr.detach(), col_idx.detach(), mode
+        forget = functools.partial(_forget_pattern, _patterns[mode], _around, id(row_ptr))
+        self.tensors = weakref.ref(row_ptr, forget), weakref.ref(col_idx)
         self._versions = version(row_ptr), version(col_idx)
         self.calls: dict[_Call, Callable[..., Any]] = {}
-        self.around: dict[LinearForm, Callable[..., Any]] = {}
         self.prepared: dict[_Call, _Prepared] = {}
+        self.packings: collections.Counter[_Call] = collections.Counter()
+        self.captured: list[_Prepared] = []
+        self.forms: set[LinearForm] = set()
 
-    def is_of(self, row_ptr: torch.Tensor, col_idx: torch.Tensor, static: bool) -> bool:
+    @property
+    def versions(self) -> tuple[int, int] | None:
+        """Those of the lists; None: their contents may change."""
+        return None if self.mode is _Mode.DYNAMIC else self._versions
+
+    def is_of(self, row_ptr: torch.Tensor, col_idx: torch.Tensor) -> bool:
         """Whether these are its tensors and, if they are static, have the contents that they had."""
-        if self._starts() is not row_ptr or self._columns() is not col_idx:
+        starts, columns = self.tensors
+        if starts() is not row_ptr or columns() is not col_idx:
             return False
-        return not static or self._versions == (version(row_ptr), version(col_idx))
+        return self.mode is _Mode.DYNAMIC or self._versions == (version(row_ptr), version(col_idx))
 
 
 class _Prepared:
     """A kernel with the pattern of a matrix, for any values and widths."""
 
-    def __init__(self, pattern: _Pattern, values: torch.Tensor, shape: tuple[int, int], text: str) -> None:
+    def __init__(
+        self, pattern: _Pattern, values: torch.Tensor, shape: tuple[int, int], call: _Call, is_packed: bool
+    ) -> None:
         self.device, self.shape = values.device, shape
-        self._pattern = pattern
-        self._kernel = kernel_of(text, devices.target_of_device(values.get_device()))
+        self._pattern, self._call = pattern, call
+        self._kernel = kernel_of(call[0], devices.target_of_device(values.get_device()))
         self._plans: dict[tuple[tuple[int, ...], ...], Plan] = {}
-        lists = (pattern.row_ptr, pattern.col_idx, None, None, None)
-        number = dtypes.number_of(dtype_name(values.dtype))
-        block = (values.shape[1], values.shape[2])
-        self.repeater = Repeater(
-            self._kernel.info, Blocks(*shape, block, *lists, number, values.shape[0]), is_operator=True
-        )
+        self._values = (values.shape[1], values.shape[2]), dtypes.number_of(dtype_name(values.dtype)), values.shape[0]
+        self.packed: PackedValues | None = None
+        if is_packed:
+            w = BSR(pattern.row_ptr, pattern.col_idx, values, shape)
+            self.packed = PackedValues(self._plan(w, (), is_packed=True), values)
+        self._make_repeater()
 
-    def launch(self, values: torch.Tensor, inputs: Sequence[torch.Tensor], result: torch.Tensor, static: bool) -> None:
+    def _make_repeater(self) -> None:
+        """Repeats calls that read the values which are packed now."""
+        pattern, (block, number, capacity) = self._pattern, self._values
+        lists = (pattern.row_ptr, pattern.col_idx, None, None, None)
+        self.repeater = Repeater(
+            self._kernel.info,
+            Blocks(*self.shape, block, *lists, number, capacity),
+            is_operator=True,
+            lists=pattern.tensors,
+            versions=pattern.versions,
+            packed=None if self.packed is None else self.packed.source,
+        )
+        pattern.calls[self._call] = self.repeater.call
+
+    def launch(self, values: torch.Tensor, inputs: Sequence[torch.Tensor], result: torch.Tensor) -> None:
         """Launches, with a plan that is made if there is none, and prepares calls of this form."""
         w = BSR(self._pattern.row_ptr, self._pattern.col_idx, values, self.shape)
+        if self.packed is not None and self.packed.prepare(w):
+            self._make_repeater()
         arguments = self._kernel.info.arguments
         flat = [_flat(each, len(argument.sizes)) for each, argument in zip(inputs, arguments[1:], strict=False)]
         out = _flat(result, len(arguments[-1].sizes))
-        plan = self._plan(w, flat, static)
+        plan = self._plan(w, flat)
         self._kernel.call_for(self.repeater, (values, *inputs), (result,), w, *flat, out=out, plan=plan)
 
-    def _plan(self, w: BSR, inputs: Sequence[torch.Tensor], static: bool) -> Plan:
+    def _plan(self, w: BSR, inputs: Sequence[torch.Tensor], is_packed: bool = False) -> Plan:
         is_sampled = self._kernel.info.operation is Operation.SDDMM
         key = tuple(tuple(each.shape) for each in inputs) if is_sampled else ()
         if key not in self._plans:
             if len(self._plans) == _MOST_PLANS:
                 del self._plans[next(iter(self._plans))]
             known = inputs if is_sampled else [None] * (len(self._kernel.info.inputs) - 1)
-            self._plans[key] = self._kernel.plan(w, *known, static=static)
+            is_static = self._pattern.mode is not _Mode.DYNAMIC
+            self._plans[key] = self._kernel.plan(w, *known, static=is_static, pack=is_packed)
         return self._plans[key]
 
 
-_dynamic_patterns: dict[int, _Pattern] = {}  # by the identity of the tensor of starts
-_static_patterns: dict[int, _Pattern] = {}
+_patterns: dict[_Mode, dict[int, _Pattern]] = {mode: {} for mode in _Mode}  # by the identity of the tensor of starts
+_around: dict[LinearForm, Callable[..., Any]] = {}  # repeats the call of a linear layer around the operator
+
+
+def _forget_pattern(
+    patterns: dict[int, _Pattern], around: dict[LinearForm, Callable[..., Any]], key: int, _reference: Any
+) -> None:
+    """Removes a pattern, as the last call of a weak reference. The dicts are bound, because globals go before."""
+    pattern = patterns.pop(key, None)
+    for form in () if pattern is None else pattern.forms:
+        around.pop(form, None)
 
 
 def _flat(tensor: torch.Tensor, rank: int) -> torch.Tensor:
@@ -122,22 +178,42 @@ def _flat(tensor: torch.Tensor, rank: int) -> torch.Tensor:
     return tensor if tensor.dim() == rank or rank == 0 else tensor.reshape(-1, *tensor.shape[tensor.dim() - rank + 1 :])
 
 
+def _pattern(row_ptr: torch.Tensor, col_idx: torch.Tensor, mode: _Mode) -> _Pattern | None:
+    """That of these lists; None: there is none, or they have changed."""
+    pattern = _patterns[mode].get(id(row_ptr))
+    return pattern if pattern is not None and pattern.is_of(row_ptr, col_idx) else None
+
+
+def _mode_of(
+    row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, static: bool, packed: bool, call: _Call
+) -> _Mode:
+    if not packed or not can_pack(values):
+        return _Mode.STATIC if static or packed else _Mode.DYNAMIC
+    pattern = _pattern(row_ptr, col_idx, _Mode.PACKED)
+    prepared = None if pattern is None else pattern.prepared.get(call)
+    if pattern is None or prepared is None or prepared.packed is None or prepared.packed.is_of(values):
+        return _Mode.PACKED
+    may_not_pack = arrays.is_capturing(values.get_device()) or pattern.packings[call] == _MOST_PACKINGS
+    return _Mode.STATIC if may_not_pack else _Mode.PACKED
+
+
 def _prepared(
-    row_ptr: torch.Tensor,
-    col_idx: torch.Tensor,
-    values: torch.Tensor,
-    shape: tuple[int, int],
-    static: bool,
-    call: _Call,
+    row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, shape: tuple[int, int], mode: _Mode, call: _Call
 ) -> _Prepared:
-    patterns, key = _static_patterns if static else _dynamic_patterns, id(row_ptr)
-    pattern = patterns.get(key)
-    if pattern is None or not pattern.is_of(row_ptr, col_idx, static):
-        pattern = patterns[key] = _Pattern(row_ptr, col_idx, functools.partial(forget, patterns, key))
+    pattern = _pattern(row_ptr, col_idx, mode)
+    if pattern is None:
+        pattern = _Pattern(row_ptr, col_idx, mode)
+        if old := _patterns[mode].get(id(row_ptr)):
+            pattern.forms = old.forms
+        _patterns[mode][id(row_ptr)] = pattern
     prepared = pattern.prepared.get(call)
-    if prepared is None or prepared.shape != shape or prepared.device != values.device:
-        prepared = pattern.prepared[call] = _Prepared(pattern, values, shape, call[0])
-        pattern.calls[call] = prepared.repeater.call
+    if prepared is not None and prepared.shape == shape and prepared.device == values.device:
+        if prepared.packed is None or prepared.packed.is_of(values):
+            return prepared
+        if prepared.packed.is_captured:
+            pattern.captured.append(prepared)
+    prepared = pattern.prepared[call] = _Prepared(pattern, values, shape, call, mode is _Mode.PACKED)
+    pattern.packings[call] += mode is _Mode.PACKED
     return prepared
 
 
@@ -145,30 +221,48 @@ def repeat_linear(
     row_ptr: torch.Tensor,
     col_idx: torch.Tensor,
     values: torch.Tensor,
+    shape: tuple[int, int],
     x: torch.Tensor,
     bias: torch.Tensor | None,
+    activation: Any,
     residual: torch.Tensor | None,
     static: bool,
-    form: LinearForm,
+    pack: bool,
 ) -> torch.Tensor | None:
     """The result of a linear layer that repeats an earlier one in all but memory; None if it does not.
 
     The call goes around torch's dispatcher, which takes as long as the rest of it. It gives None if something would see
     it there. Tensors of function transforms have no memory, so that they are not repeated.
     """
-    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
-    if pattern is None or form not in pattern.around or not pattern.is_of(row_ptr, col_idx, static):
+    # In forward mode any tensor may have a tangent.
+    if torch.compiler.is_dynamo_compiling() or forward_ad._current_level >= 0 or callable(activation):
         return None
-    result: torch.Tensor | None = pattern.around[form](values, x, bias, residual)
-    return result
+    around = _around.get((id(row_ptr), shape, activation, bias is None, residual is None, static, pack))
+    return None if around is None else around(row_ptr, col_idx, values, x, bias, residual)
 
 
-def keep_linear(row_ptr: torch.Tensor, static: bool, form: LinearForm, text: str) -> None:
-    """Lets repeat_linear repeat calls of this form, as those of a kernel that was just called."""
-    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
-    prepared = None if pattern is None else pattern.prepared.get((text, form[0]))
+def keep_linear(
+    row_ptr: torch.Tensor,
+    col_idx: torch.Tensor,
+    values: torch.Tensor,
+    shape: tuple[int, int],
+    activation: str | None,
+    is_plain: tuple[bool, bool],
+    static: bool,
+    pack: bool,
+    text: str,
+) -> None:
+    """Lets repeat_linear repeat calls of this form, as those of a kernel that was just called.
+
+    is_plain: whether there is no bias, and no residual.
+    """
+    call = text, shape[0]
+    pattern = _pattern(row_ptr, col_idx, _mode_of(row_ptr, col_idx, values, static, pack, call))
+    prepared = None if pattern is None else pattern.prepared.get(call)
     if pattern is not None and prepared is not None:
-        pattern.around[form] = prepared.repeater.call_around
+        form = (id(row_ptr), shape, activation, *is_plain, static, pack)
+        _around[form] = prepared.repeater.call_around
+        pattern.forms.add(form)
 
 
 def _repeated(
@@ -177,14 +271,12 @@ def _repeated(
     values: torch.Tensor,
     x: torch.Tensor,
     operands: list[torch.Tensor],
-    static: bool,
+    mode: _Mode,
     key: _Call,
 ) -> torch.Tensor | None:
     """The result of a call that differs from an earlier one in its memory alone; None if there was none."""
-    pattern = (_static_patterns if static else _dynamic_patterns).get(id(row_ptr))
-    if pattern is None or not pattern.is_of(row_ptr, col_idx, static):
-        return None
-    call = pattern.calls.get(key)
+    pattern = _pattern(row_ptr, col_idx, mode)
+    call = None if pattern is None else pattern.calls.get(key)
     return None if call is None else call(values, x, *operands)
 
 
@@ -196,14 +288,17 @@ def _product(
     operands: list[torch.Tensor],
     rows: int,
     static: bool,
+    packed: bool,
     kernel: str,
 ) -> torch.Tensor:
-    y = _repeated(row_ptr, col_idx, values, x, operands, static, (kernel, rows))
+    call = kernel, rows
+    mode = _mode_of(row_ptr, col_idx, values, static, packed, call)
+    y = _repeated(row_ptr, col_idx, values, x, operands, mode, call)
     if y is None:
         with torch.no_grad():
             y = x.new_empty((*x.shape[:-1], rows))
-            prepared = _prepared(row_ptr, col_idx, values, (rows, x.shape[-1]), static, (kernel, rows))
-            prepared.launch(values, [x, *operands], y, static)
+            prepared = _prepared(row_ptr, col_idx, values, (rows, x.shape[-1]), mode, call)
+            prepared.launch(values, [x, *operands], y)
     return y
 
 
@@ -215,12 +310,12 @@ def _transposed_product(
     columns: int,
     kernel: str,
 ) -> torch.Tensor:
-    y = _repeated(row_ptr, col_idx, values, x, [], True, (kernel, columns))
+    y = _repeated(row_ptr, col_idx, values, x, [], _Mode.STATIC, (kernel, columns))
     if y is None:
         with torch.no_grad():
             y = x.new_empty((*x.shape[:-1], columns))
-            prepared = _prepared(row_ptr, col_idx, values, (x.shape[-1], columns), True, (kernel, columns))
-            prepared.launch(values, [x], y, True)
+            prepared = _prepared(row_ptr, col_idx, values, (x.shape[-1], columns), _Mode.STATIC, (kernel, columns))
+            prepared.launch(values, [x], y)
     return y
 
 
@@ -234,12 +329,13 @@ def _sampled_product(
     dtype: torch.dtype | None,
     kernel: str,
 ) -> torch.Tensor:
-    s = _repeated(row_ptr, col_idx, values, a, [b, *operands], False, (kernel, 0))
+    s = _repeated(row_ptr, col_idx, values, a, [b, *operands], _Mode.DYNAMIC, (kernel, 0))
     if s is None:
         with torch.no_grad():
             s = torch.empty_like(values, dtype=dtype, memory_format=torch.contiguous_format)
-            prepared = _prepared(row_ptr, col_idx, values, (a.shape[-1], b.shape[-1]), False, (kernel, 0))
-            prepared.launch(values, [a, b, *operands], s, False)
+            shape = a.shape[-1], b.shape[-1]
+            prepared = _prepared(row_ptr, col_idx, values, shape, _Mode.DYNAMIC, (kernel, 0))
+            prepared.launch(values, [a, b, *operands], s)
     return s
 
 
@@ -258,6 +354,7 @@ def _product_form(
     operands: list[torch.Tensor],
     rows: int,
     static: bool,
+    packed: bool,
     kernel: str,
 ) -> torch.Tensor:
     return x.new_empty((*x.shape[:-1], rows))

@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+"""Copies of values in packed blocks, which follow the values."""
+
+from __future__ import annotations
+
+import torch
+
+from sparsec import arrays
+from sparsec.bsr import BSR
+from sparsec.plan import Plan
+from sparsec.torch.library import version
+
+__all__ = ["PackedValues", "can_pack"]
+
+_PLACES = ("cuda",)  # the types of devices that have kernels for packed values
+
+
+def can_pack(values: torch.Tensor) -> bool:
+    """Whether kernels may read a copy of the values: on a GPU, if torch counts their changes."""
+    return values.device.type in _PLACES and not values.is_inference()
+
+
+class PackedValues:
+    """The packed values of a plan, and what they are a copy of.
+
+    A launch may read them only while the values are those that were copied: the same memory, which this object keeps so
+    that no other tensor gets its address, with the same version.
+
+    In a CUDA graph, the copy is made again in front of the launch whenever the graph runs.
+
+    Attributes:
+        is_there: whether the plan has packed values; False: its launches read the stored ones.
+        is_captured: whether a graph refers to the plan.
+    """
+
+    def __init__(self, plan: Plan, values: torch.Tensor) -> None:
+        self._plan, self._memory = plan, values.detach()
+        self._version: int | None = None
+        self._ready: tuple[torch.cuda.Stream, torch.cuda.Event] | None = None
+        self.is_there, self.is_captured = True, False
+
+    @property
+    def source(self) -> tuple[int, int] | None:
+        """The address and the version of the values that were copied; None: launches read the stored ones."""
+        return (self._memory.data_ptr(), self._version) if self.is_there and self._version is not None else None
+
+    def is_of(self, values: torch.Tensor) -> bool:
+        """Whether this is the memory that is copied. Launches on other streams may still read the copy of it."""
+        return bool(self._memory.data_ptr() == values.data_ptr())
+
+    def prepare(self, w: BSR) -> bool:
+        """Makes the copy right for the next launch on the current stream.
+
+        Returns whether it was made, so that repeated calls must count on other values. In a graph nothing is made now.
+        """
+        if not self.is_there:
+            return False
+        if arrays.is_capturing(w.values.get_device()):
+            self.is_captured = True
+            self._plan.pack(w)
+            return False
+        self._wait()
+        if self._version == version(w.values):
+            return False
+        self.is_there = self._plan.pack(w)
+        self._version = version(w.values)
+        self._mark(w.values)
+        return True
+
+    def _mark(self, values: torch.Tensor) -> None:
+        """Remembers the work on the current stream that makes the copy."""
+        if values.is_cuda:
+            stream = torch.cuda.current_stream(values.device)
+            self._ready = stream, stream.record_event()
+
+    def _wait(self) -> None:
+        """Lets the current stream wait for the copy, if another stream makes it."""
+        if self._ready is not None:
+            stream, event = self._ready
+            current = torch.cuda.current_stream(stream.device)
+            if current != stream:
+                current.wait_event(event)
