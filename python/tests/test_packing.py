@@ -270,3 +270,32 @@ def test_copies_of_a_layer_pack_for_themselves(packed):
         check(other, x, packed)
         assert torch.equal(packed.copies[-1], -module.values)
     assert packed.plans == [True] * 3
+
+
+def test_log_says_why_values_are_not_packed(packed, monkeypatch, capsys):
+    def reasons(module):
+        with torch.no_grad():
+            module(x)
+        lines = capsys.readouterr().err.splitlines()
+        return [line.partition("not packed: ")[2] for line in lines if "not packed" in line]
+
+    module, x = layer(), tensor(5, K)
+    monkeypatch.setenv("SPARSEC_LOG", "1")
+    assert reasons(module) == []
+    module.values.data = module.values.data * 2
+    packed.is_capturing = True
+    with pytest.raises(sparsec.InvalidArgument, match="A CUDA graph cannot make it: call once before"):
+        reasons(module)
+    assert (
+        "values are not packed: a CUDA graph cannot make a plan for values in other memory" in capsys.readouterr().err
+    )
+    packed.is_capturing = False
+    for _ in range(3):
+        assert reasons(module) == []
+        module.values.data = module.values.data * 2
+    assert reasons(module)[0] == "they were in other memory 4 times"
+    with torch.inference_mode():
+        module = layer()
+    assert reasons(module)[0] == "torch does not count changes of tensors of the inference mode"
+    monkeypatch.setattr(packing, "_PLACES", ("cuda",))
+    assert reasons(layer())[0] == "cpu has no kernels for packed values"

@@ -13,14 +13,14 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
-from sparsec import arrays, devices, dtypes
+from sparsec import arrays, devices, dtypes, log
 from sparsec._native import Blocks
 from sparsec.bsr import BSR
 from sparsec.launch_info import Operation
 from sparsec.plan import Plan
 from sparsec.repeat import Repeater
 from sparsec.torch.library import LIBRARY, TAGS, dtype_name, kernel_of, version
-from sparsec.torch.packing import PackedValues, can_pack
+from sparsec.torch.packing import PackedValues, reason_against
 
 __all__ = ["keep_linear", "product", "repeat_linear", "sampled_product", "transposed_product"]
 
@@ -187,14 +187,28 @@ def _pattern(row_ptr: torch.Tensor, col_idx: torch.Tensor, mode: _Mode) -> _Patt
 def _mode_of(
     row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, static: bool, packed: bool, call: _Call
 ) -> _Mode:
-    if not packed or not can_pack(values):
-        return _Mode.STATIC if static or packed else _Mode.DYNAMIC
+    if not packed:
+        return _Mode.STATIC if static else _Mode.DYNAMIC
+    reason = reason_against(values) or _reason_against_memory(row_ptr, col_idx, values, call)
+    if reason is None:
+        return _Mode.PACKED
+    log.decision(f"values are not packed: {reason}")
+    return _Mode.STATIC
+
+
+def _reason_against_memory(
+    row_ptr: torch.Tensor, col_idx: torch.Tensor, values: torch.Tensor, call: _Call
+) -> str | None:
+    """Why values in other memory than before get no copy."""
     pattern = _pattern(row_ptr, col_idx, _Mode.PACKED)
     prepared = None if pattern is None else pattern.prepared.get(call)
     if pattern is None or prepared is None or prepared.packed is None or prepared.packed.is_of(values):
-        return _Mode.PACKED
-    may_not_pack = arrays.is_capturing(values.get_device()) or pattern.packings[call] == _MOST_PACKINGS
-    return _Mode.STATIC if may_not_pack else _Mode.PACKED
+        return None
+    if arrays.is_capturing(values.get_device()):
+        return "a CUDA graph cannot make a plan for values in other memory"
+    if pattern.packings[call] == _MOST_PACKINGS:
+        return f"they were in other memory {_MOST_PACKINGS} times"
+    return None
 
 
 def _prepared(

@@ -10,14 +10,16 @@ from sparsec.bsr import BSR
 from sparsec.plan import Plan
 from sparsec.torch.library import version
 
-__all__ = ["PackedValues", "can_pack"]
+__all__ = ["PackedValues", "reason_against"]
 
 _PLACES = ("cuda",)  # the types of devices that have kernels for packed values
 
 
-def can_pack(values: torch.Tensor) -> bool:
-    """Whether kernels may read a copy of the values: on a GPU, if torch counts their changes."""
-    return values.device.type in _PLACES and not values.is_inference()
+def reason_against(values: torch.Tensor) -> str | None:
+    """Why kernels must read the values and no copy of them; None: they may read a copy."""
+    if values.device.type not in _PLACES:
+        return f"{values.device.type} has no kernels for packed values"
+    return "torch does not count changes of tensors of the inference mode" if values.is_inference() else None
 
 
 class PackedValues:
