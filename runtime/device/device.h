@@ -49,13 +49,20 @@ private:
   Status queryCuda(int32_t ordinal);
 };
 
-/// Makes the device's context current for a scope, and afterwards the one that was before.
+/// Makes the device's context current for a scope, and afterwards the one that was before. It mostly is current
+/// already, as in programs of libraries that use the primary context too: to ask takes less time than to change it.
 class ContextScope {
 public:
-  explicit ContextScope(const Device &device) : cuda(*device.cuda), result(cuda.cuCtxPushCurrent(device.context)) {}
+  explicit ContextScope(const Device &device) : cuda(*device.cuda) {
+    CUcontext current = nullptr;
+    if (cuda.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == device.context)
+      return;
+    result = cuda.cuCtxPushCurrent(device.context);
+    isPushed = ok();
+  }
   ~ContextScope() {
     CUcontext popped;
-    if (ok())
+    if (isPushed)
       cuda.cuCtxPopCurrent(&popped);
   }
   ContextScope(const ContextScope &) = delete;
@@ -66,7 +73,8 @@ public:
 
 private:
   const CudaTable &cuda;
-  CUresult result;
+  CUresult result = CUDA_SUCCESS;
+  bool isPushed = false;
 };
 
 } // namespace sparsec::runtime

@@ -131,6 +131,10 @@ CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice) {
   return CUDA_SUCCESS;
 }
 CUresult cuDevicePrimaryCtxRelease_v2(CUdevice) { return CUDA_SUCCESS; }
+CUresult cuCtxGetCurrent(CUcontext *context) {
+  *context = nullptr;
+  return CUDA_SUCCESS;
+}
 CUresult cuCtxPushCurrent_v2(CUcontext) { return CUDA_SUCCESS; }
 CUresult cuCtxPopCurrent_v2(CUcontext *context) {
   *context = theContext();

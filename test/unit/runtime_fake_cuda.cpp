@@ -123,6 +123,11 @@ CUresult fakePrimaryCtxRelease(CUdevice) {
   count(fake->retainedContexts, -1);
   return CUDA_SUCCESS;
 }
+/// Not among the calls that tests look at: it changes nothing.
+CUresult fakeCtxGetCurrent(CUcontext *context) {
+  *context = contexts.empty() ? nullptr : contexts.back();
+  return CUDA_SUCCESS;
+}
 CUresult fakeCtxPushCurrent(CUcontext context) {
   FAKE_ENTER("cuCtxPushCurrent");
   contexts.push_back(context);
@@ -377,6 +382,7 @@ const CudaTable table = {
     .cuDeviceGetAttribute = fakeDeviceGetAttribute,
     .cuDevicePrimaryCtxRetain = fakePrimaryCtxRetain,
     .cuDevicePrimaryCtxRelease = fakePrimaryCtxRelease,
+    .cuCtxGetCurrent = fakeCtxGetCurrent,
     .cuCtxPushCurrent = fakeCtxPushCurrent,
     .cuCtxPopCurrent = fakeCtxPopCurrent,
     .cuMemAlloc = fakeMemAlloc,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Launchers on the fake driver: what their runs pass on, and what a new binding changes and refuses.
 
+#include "device/device.h"
 #include "runtime_attention_fixture.h"
 #include "runtime_heap_counter.h"
 #include "runtime_linear_fixture.h"
@@ -83,6 +84,23 @@ TEST_F(Launcher, RunsOnlyLaunchAndAllocateNothing) {
   size_t before = heapAllocations();
   EXPECT_EQ(sparsec_launcher_run(launcher, nullptr), nullptr);
   EXPECT_EQ(heapAllocations(), before);
+}
+
+TEST_F(Launcher, RunsInTheContextThatIsCurrentAlready) {
+  ASSERT_OK(create());
+  const sparsec::runtime::Device &gpu = *device->device;
+  gpu.cuda->cuCtxPushCurrent(gpu.context);
+  forget();
+  ASSERT_OK(run());
+  EXPECT_THAT(fake.calls, ::testing::ElementsAre("cuLaunchKernel"));
+  EXPECT_THAT(fake.contextStack(), ::testing::ElementsAre(gpu.context));
+  gpu.cuda->cuCtxPushCurrent(nullptr); // that of another device
+  forget();
+  ASSERT_OK(run());
+  EXPECT_THAT(fake.calls, ::testing::ElementsAre("cuCtxPushCurrent", "cuLaunchKernel", "cuCtxPopCurrent"));
+  EXPECT_THAT(fake.contextStack(), ::testing::ElementsAre(gpu.context, nullptr));
+  for (sparsec::runtime::CUcontext popped : {gpu.context, gpu.context})
+    gpu.cuda->cuCtxPopCurrent(&popped);
 }
 
 TEST_F(Launcher, KeepsCopiesOfTheViews) {
