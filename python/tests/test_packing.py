@@ -296,6 +296,90 @@ def test_log_says_why_values_are_not_packed(packed, monkeypatch, capsys):
     assert reasons(module)[0] == "they were in other memory 4 times"
     with torch.inference_mode():
         module = layer()
+    other = layer()
+    other.values.data = torch.cat([torch.zeros(1).half(), other.values.data.flatten()])[1:].view_as(other.values)
+    assert reasons(other)[0] == "they are not at a multiple of 16 bytes"
     assert reasons(module)[0] == "torch does not count changes of tensors of the inference mode"
     monkeypatch.setattr(packing, "_PLACES", ("cuda",))
     assert reasons(layer())[0] == "cpu has no kernels for packed values"
+
+
+# ---- On a GPU --------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def on_gpu():
+    """A layer whose blocks of 16 are those of half of the squares of 64, and a function that checks its result."""
+    if not torch.cuda.is_available():
+        pytest.skip("needs a GPU")
+    squares = np.random.default_rng(0).random((16, 16)) < 0.5
+    mask = np.kron(squares, np.ones((4, 4))).astype(bool)
+    module = sparsec.torch.SparseLinear(
+        1024, 1024, 16, mask=mask, dtype=torch.bfloat16, device="cuda", pack=True
+    ).requires_grad_(False)
+
+    def is_right(y, x):
+        exact = x.double() @ module.to_dense().double().T + module.bias.double()
+        return ((y.double() - exact).abs() <= 2.0**-8 * exact.abs() + 1e-3).all()
+
+    return module, is_right
+
+
+def gpu_tensor(tokens, seed=0):
+    return torch.randn(tokens, 1024, device="cuda", generator=torch.Generator("cuda").manual_seed(seed)).bfloat16()
+
+
+def test_values_are_packed_on_a_gpu(on_gpu):
+    module, is_right = on_gpu
+    for tokens in (1, 100, 2048):
+        for change in (lambda: None, lambda: module.values.mul_(-1)):
+            change()
+            for seed in range(3):
+                x = gpu_tensor(tokens, seed)
+                assert is_right(module(x), x)
+    (prepared,) = operators._patterns[operators._Mode.PACKED][id(module.row_ptr)].prepared.values()
+    assert prepared.packed.source == (module.values.data_ptr(), module.values._version)
+    (plan,) = prepared._plans.values()
+    assert any(plan.info(number).packed_bytes > 0 for number in range(len(plan.kernel.info.variants)))
+
+
+def test_streams_wait_for_the_copy_on_a_gpu(on_gpu):
+    module, is_right = on_gpu
+    x, stream = gpu_tensor(2048), torch.cuda.Stream()
+    for _ in range(20):
+        module.values.mul_(-1)
+        stream.wait_stream(torch.cuda.current_stream())
+        module(x)
+        with torch.cuda.stream(stream):
+            y = module(x)
+        torch.cuda.current_stream().wait_stream(stream)
+        assert is_right(y, x)
+
+
+def test_graphs_follow_the_values_on_a_gpu(on_gpu):
+    module, is_right = on_gpu
+    x = gpu_tensor(2048)
+    module(x)
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        y = module(x)
+    for _ in range(3):
+        module.values.mul_(-1)
+        graph.replay()
+        assert is_right(y, x)
+    kept = y.clone()
+    module.values.data = module.values.data * 2
+    assert is_right(module(x), x)
+    graph.replay()
+    assert torch.equal(y, kept), "the memory of the capture"
+
+
+@pytest.mark.parametrize("mode", [None, "reduce-overhead"])
+def test_compiled_models_follow_the_values_on_a_gpu(on_gpu, mode):
+    module, is_right = on_gpu
+    compiled = torch.compile(module, fullgraph=True, mode=mode)
+    for seed in range(6):
+        x = gpu_tensor(2048, seed)
+        assert is_right(compiled(x).clone(), x)
+        module.values.mul_(-1)

@@ -12,6 +12,7 @@ from sparsec.torch.library import version
 
 __all__ = ["PackedValues", "reason_against"]
 
+_ALIGNMENT = 16  # bytes, of values that kernels pack
 _PLACES = ("cuda",)  # the types of devices that have kernels for packed values
 
 
@@ -19,6 +20,8 @@ def reason_against(values: torch.Tensor) -> str | None:
     """Why kernels must read the values and no copy of them; None: they may read a copy."""
     if values.device.type not in _PLACES:
         return f"{values.device.type} has no kernels for packed values"
+    if values.data_ptr() % _ALIGNMENT != 0:
+        return f"they are not at a multiple of {_ALIGNMENT} bytes"
     return "torch does not count changes of tensors of the inference mode" if values.is_inference() else None
 
 
