@@ -65,7 +65,7 @@ class Repeater:
         takes_values = is_operator and place >= 0 and info.arguments[place].kind is ArgumentKind.BSR
         options: dict[str, Any] = {}
         if is_operator and torch is not None:
-            options["observers"] = torch._C._len_torch_dispatch_stack, torch._C._get_tracing_state
+            options["observers"] = torch._C._len_torch_dispatch_stack, torch._C._is_tracing
             options["types"] = torch.Tensor, torch.nn.Parameter
         options |= {"lists": lists} if lists else {}
         options |= {} if versions is None else {"versions": versions}

@@ -2,8 +2,12 @@
 """What pyproject.toml says about the package."""
 
 import re
+import shutil
+import subprocess
 import tomllib
 from pathlib import Path
+
+import pytest
 
 import sparsec
 
@@ -29,3 +33,26 @@ def test_wheels_are_for_all_later_pythons():
     assert build["wheel"]["py-api"] == "cp311"
     assert build["cmake"]["define"]["SPARSEC_WHEEL"] is True
     assert PROJECT["project"]["requires-python"] == ">=3.11"
+
+
+@pytest.mark.parametrize("version", ["3.11", "3.12", "3.13"])
+def test_the_extension_is_imported_by_other_pythons(version):
+    """One binary serves all. The package around it is not imported, because NumPy may be missing there."""
+    python = shutil.which(f"python{version}")
+    if python is None or subprocess.run([python, "-c", ""], capture_output=True, check=False).returncode:
+        pytest.skip(f"there is no python{version}")
+    program = """
+import sys, types
+sys.modules["sparsec"] = package = types.ModuleType("sparsec")
+package.__path__ = [sys.argv[1]]
+from sparsec import _native, errors
+view = _native.Dense(memoryview(bytearray(24)).cast("f", (2, 3)))
+try:
+    _native.Dense(3)
+except errors.InvalidArgument:
+    print(_native.version(), view.shape, sys.version_info[:2], _native.Device(threads=1).info())
+"""
+    command = [python, "-c", program, str(Path(sparsec.__file__).parent)]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    numbers = tuple(map(int, version.split(".")))
+    assert result.stdout.startswith(f"{sparsec.__version__} (2, 3) {numbers}"), result.stderr
