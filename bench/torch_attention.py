@@ -7,7 +7,7 @@ Without a GPU it runs on the host, where flex_attention is not compiled and size
     bench/torch_attention.py [--tokens=N] [--rounds=11] [--json=FILE]
 
 Times are medians in microseconds, of a forward pass and of both passes. Errors are those over the root mean square of
-the exact result. sparsec has no gradient through a score_mod.
+the exact result.
 """
 
 import argparse
@@ -109,7 +109,7 @@ def measured(case: Case, tokens: int, rounds: int) -> dict[str, Any]:
     expected = exact(case, q, k, v, factors)
     row: dict[str, Any] = {"density": 1 - block_mask.sparsity() / 100}
     clock = GpuClock(torch) if device == "cuda" else host_clock
-    has_gradient = {"sparsec": case.score_mod is None, "flex": device == "cuda"}
+    has_gradient = {"sparsec": True, "flex": device == "cuda"}
     both = {
         name: (lambda call=call: torch.autograd.grad(call(), (q, k, v), factors))
         for name, call in forward.items()

@@ -6,9 +6,10 @@ cold cache, and errors against float64. PYTHONPATH has the package. Without a GP
     bench/torch_products.py [--size=4096] [--blocks=16,32,64,128] [--density=0.05,0.25,0.5] [--tokens=1,128,2048,16384]
                             [--rounds=11] [--json=FILE]
 
-Columns: `linear` is sparsec.torch.linear, `launch` a launch of the same kernel that was prepared before, as a program
-in C has it, then torch's BSR and dense layers. Times are medians in microseconds. `rounding` is the largest error of
-`linear` over that of a result which is rounded to bf16 once, from sums in f32: up to 1 is right.
+Columns: `linear` is sparsec.torch.linear, `packed` the same with pack=True, `launch` a launch of the kernel of
+`linear` that was prepared before, as a program in C has it, then torch's BSR and dense layers. Times are medians in
+microseconds. `rounding` is the largest error of `linear` and `packed` over that of a result which is rounded to bf16
+once, from sums in f32: up to 1 is right.
 """
 
 import argparse
@@ -27,7 +28,7 @@ from sparsec.bench.rounds import GpuClock, host_clock, measure
 from sparsec.torch.library import kernel_of
 
 HALF_UNIT, SUM = 2.0**-8, 1e-6  # of a rounding to bf16, and of a sum in f32 of terms with this magnitude
-COLUMNS = ("linear", "launch", "bsr", "dense")
+COLUMNS = ("linear", "packed", "launch", "bsr", "dense")
 device = "cuda" if torch.cuda.is_available() else "cpu"
 
 
@@ -54,6 +55,7 @@ def contenders(w: sparsec.BSR, weight: torch.Tensor, x: torch.Tensor) -> dict[st
     launcher = kernel.launcher(w, x, plan=kernel.plan(w, None, static=True))
     return {
         "linear": lambda: sparsec.torch.linear(x, w, static=True),
+        "packed": lambda: sparsec.torch.linear(x, w, pack=True),
         "launch": launcher.run,
         "bsr": torch_bsr(w, x),
         "dense": lambda: torch.nn.functional.linear(x, weight),
@@ -70,7 +72,7 @@ def measured(w: sparsec.BSR, weight: torch.Tensor, tokens: int, options: argpars
         except RuntimeError as error:  # a library may have no kernel for a case
             row[f"{name}_missing"] = str(error).splitlines()[0]
             del calls[name]
-    row["rounding"] = rounding(calls["linear"](), x, weight)
+    row["rounding"] = max(rounding(calls[name](), x, weight) for name in ("linear", "packed"))
     times = measure(calls, options.rounds, GpuClock(torch) if device == "cuda" else host_clock)
     for name, each in times.items():
         row[name] = 1e3 * each.median
@@ -95,7 +97,7 @@ def main() -> None:
     name = torch.cuda.get_device_name() if device == "cuda" else "host"
     print(f"{name}, torch {torch.__version__}, sparsec {sparsec.__version__}, {options.size} x {options.size}, bf16")
     print("| block | d | tokens | " + " | ".join(COLUMNS) + " | BSR / linear | dense / linear | rounding |")
-    print("|---" * 10 + "|")
+    print("|---" * 11 + "|")
     a = np.random.default_rng(0).standard_normal((options.size, options.size), np.float32)
     rows = []
     for block in options.blocks:

@@ -38,7 +38,7 @@ def test_products(tmp_path):
     assert len(lines) == 3 + 4
     for row in written["rows"]:
         assert row["rounding"] <= 1
-        assert min(row["linear"], row["launch"], row["dense"]) > 0
+        assert min(row["linear"], row["packed"], row["launch"], row["dense"]) > 0
 
 
 def test_attention(tmp_path):
@@ -48,5 +48,5 @@ def test_attention(tmp_path):
         assert row["sparsec_error"] < 3e-3
         assert row["flex_error"] < 3e-3
         assert row["sparsec"] > 0
-    gradients = {case for case, row in written["rows"].items() if max(row.get("sparsec_gradient_errors", [1])) < 5e-3}
-    assert gradients == {"documents", "window and sink", "Sq = Skv / 4", "grouped heads"}
+        assert max(row["sparsec_gradient_errors"]) < 5e-3
+        assert row["sparsec_both"] > 0
