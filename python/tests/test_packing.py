@@ -294,6 +294,10 @@ def test_log_says_why_values_are_not_packed(packed, monkeypatch, capsys):
         assert reasons(module) == []
         module.values.data = module.values.data * 2
     assert reasons(module)[0] == "they were in other memory 4 times"
+    states = pytest.importorskip("torch.distributed._composable_state")
+    with monkeypatch.context() as patch:
+        patch.setattr(states, "_module_state_mapping", {module: None})
+        assert reasons(layer())[0] == "torch does not count how fully_shard changes values"
     with torch.inference_mode():
         module = layer()
     other = layer()

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import sys
+
 import torch
 
 from sparsec import arrays
@@ -22,7 +24,15 @@ def reason_against(values: torch.Tensor) -> str | None:
         return f"{values.device.type} has no kernels for packed values"
     if values.data_ptr() % _ALIGNMENT != 0:
         return f"they are not at a multiple of {_ALIGNMENT} bytes"
-    return "torch does not count changes of tensors of the inference mode" if values.is_inference() else None
+    if values.is_inference():
+        return "torch does not count changes of tensors of the inference mode"
+    return "torch does not count how fully_shard changes values" if _are_modules_sharded() else None
+
+
+def _are_modules_sharded() -> bool:
+    """Whether fully_shard has parameters of any module: it gathers values under an unchanged version."""
+    states = sys.modules.get("torch.distributed._composable_state")
+    return bool(getattr(states, "_module_state_mapping", None))
 
 
 class PackedValues:
