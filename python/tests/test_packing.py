@@ -172,8 +172,11 @@ def test_plans_that_pack_nothing_repeat_their_calls(packed, operator_calls):
             module(tensor(5, K, seed=seed))
             module.values.mul_(-1)
     assert (len(packed.copies), packed.plans, len(operator_calls)) == (1, [True], 1)
-    packed.copies.append(module.values)
-    check(module, x, packed)
+    module.values.data = module.values.data * 2
+    for _ in range(2):
+        packed.copies.append(module.values.detach())
+        check(module, x, packed)
+    assert (packed.plans, len(operator_calls)) == ([True], 1), "the lists decide whether something is packed"
 
 
 def test_other_memory_gets_another_copy_but_not_without_end(packed, operator_calls):

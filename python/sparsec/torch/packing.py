@@ -60,8 +60,11 @@ class PackedValues:
         return (self._memory.data_ptr(), self._version) if self.is_there and self._version is not None else None
 
     def is_of(self, values: torch.Tensor) -> bool:
-        """Whether this is the memory that is copied. Launches on other streams may still read the copy of it."""
-        return bool(self._memory.data_ptr() == values.data_ptr())
+        """Whether the plan serves these values: those in the memory that is copied, or any if nothing is.
+
+        Launches on other streams may still read a copy, so that it is never made of other memory.
+        """
+        return not self.is_there or bool(self._memory.data_ptr() == values.data_ptr())
 
     def prepare(self, w: BSR) -> bool:
         """Makes the copy right for the next launch on the current stream.
