@@ -25,7 +25,7 @@ from .plan import Plan
 from .repeat import Repeater
 from .source import Source
 
-_STATIC_PATTERN, _FAST, _PACK = 1, 2, 4  # sparsec_plan_flag_t
+_STATIC_PATTERN, _FAST, _PACK, _REFILL = 1, 2, 4, 8  # sparsec_plan_flag_t
 _MOST_PLANS = 16  # that a matrix or pattern keeps, for calls of different sizes; the oldest one goes first
 # The device, the sizes of the inputs, and the matrices behind the first one. Dead references are equal to no others.
 _PlanKey = tuple[int, tuple[tuple[int, ...], ...], tuple[weakref.ref[Any], ...]]
@@ -158,6 +158,7 @@ class Kernel:
         static: bool = False,
         fast: bool = False,
         pack: bool = False,
+        refill: bool = False,
         stream: Any = None,
         device: int | None = None,
         progress: Callable[[int, int], object] | None = None,
@@ -170,6 +171,8 @@ class Kernel:
                 results on a GPU.
             fast: make the plan in less time.
             pack: let Plan.pack copy small blocks to larger ones, if they are close together; with static.
+            refill: the plan reads no lists. Plan.refill makes it from them whenever they have changed. A matrix tells
+                the greatest number of blocks by the length of its values.
             stream: as of a call. The lists are read in its order, and the call waits for it.
             device: of the launches, if no input says it: the ordinal of a CUDA device, or sparsec.HOST (None).
             progress: is called with the steps that are done and their total while the plan is made. A value that is
@@ -183,7 +186,8 @@ class Kernel:
         converted = self._convert(self._with_captures(inputs), stream, check=False)
         place = converted.device if device is None else device
         native, _ = self.file.native_kernel(self.name, place)
-        flags = (_STATIC_PATTERN if static else 0) | (_FAST if fast else 0) | (_PACK if pack else 0)
+        wanted = ((static, _STATIC_PATTERN), (fast, _FAST), (pack, _PACK), (refill, _REFILL))
+        flags = sum(flag for is_wanted, flag in wanted if is_wanted)
         return self._make_plan(native, place, converted.native, converted.stream, flags, progress)
 
     def load_plan(

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 from . import _native, arrays, devices, plan_pictures, saved_plan
 from .bsr import BSR
 from .errors import InvalidArgument
-from .launch_info import KernelInfo
+from .launch_info import ArgumentKind, KernelInfo
 from .options import one_of
 from .pictures import Picture
 from .plan_info import PlanInfo
@@ -116,6 +116,29 @@ class Plan:
             InvalidArgument: w is another matrix, or its values are not at a multiple of 16 bytes.
         """
         return self.native.pack(w.native(False), arrays.stream_number(stream, [w.values]))
+
+    def refill(self, *matrices: BSR, stream: Any = None) -> None:
+        """Makes the plan again, from lists that have changed in their memory.
+
+        It is for patterns that are made on the device: the call enqueues kernels on a GPU and waits for nothing, and a
+        CUDA graph may hold it. Launches that follow it on the stream use the lists of that time. Until the first call
+        the plan is that of matrices without blocks.
+
+        Args:
+            matrices: the block-sparse inputs of the kernel in their order, of the sizes that Kernel.plan(...,
+                refill=True) has seen. Their row_ptr says how many blocks there are.
+            stream: as of a call.
+
+        Raises:
+            InvalidArgument: the plan was not made with refill=True, or a matrix has another size.
+            InvalidPattern: lists in host memory break a rule.
+        """
+        left = list(matrices)
+        is_matrix = [argument.kind is ArgumentKind.BSR for argument in self.kernel.info.arguments]
+        if len(left) != sum(is_matrix):
+            raise InvalidArgument(f"refill expects {sum(is_matrix)} matrices, but got {len(left)}")
+        arguments = tuple(left.pop(0).native(False) if each else None for each in is_matrix)
+        self.native.refill(arguments, arrays.stream_number(stream, [each.values for each in matrices]))
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the plan to a file for Kernel.load_plan. A file that is there is replaced as a whole."""

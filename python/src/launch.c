@@ -111,10 +111,33 @@ static PyObject *planPack(PyObject *object, PyObject *values) {
   return status ? raiseStatus(state, status) : PyBool_FromLong(self->packed != NULL);
 }
 
+/* Makes the sections of the plan again from the index arrays of the matrices. */
+static PyObject *planRefill(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
+  PyObject *tuple;
+  unsigned long long stream = 0;
+  if (!PyArg_ParseTuple(values, "O!|K:refill", &PyTuple_Type, &tuple, &stream))
+    return NULL;
+  Arguments arguments;
+  if (collectArguments(state, tuple, stream, &arguments))
+    return NULL;
+  sparsec_plan_t plan = ((PlanObject *)self)->handle;
+  sparsec_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = sparsec_plan_refill(plan, arguments.list, arguments.count, (void *)(uintptr_t)stream);
+  Py_END_ALLOW_THREADS;
+  releaseArguments(&arguments);
+  if (status)
+    return raiseStatus(state, status);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef planMethods[] = {
     {"info", planInfo, METH_VARARGS, "info(variant) -> dict: what the plan holds for a variant of its kernel"},
     {"pack", planPack, METH_VARARGS,
      "pack(blocks, stream=0) -> bool: packs the values for launches with the plan; False: the plan packs none"},
+    {"refill", planRefill, METH_VARARGS,
+     "refill(arguments, stream=0): makes the sections again from the index arrays of the matrices"},
     {"save", planSave, METH_NOARGS, "save() -> bytes: the plan, for Kernel.load_plan"},
     {"workspace_bytes", planWorkspaceBytes, METH_O,
      "workspace_bytes(arguments) -> int: bytes that are enough for a launch; () takes all sizes from the plan"},

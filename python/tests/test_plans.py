@@ -96,3 +96,68 @@ def test_packing_refuses_a_plan_of_a_pattern_that_may_change_and_other_streams(p
         product.plan(w, None, pack=True)
     with pytest.raises(sparsec.InvalidArgument, match="stream: expects a number or a stream of torch, but got str"):
         product.plan(w, None, static=True, pack=True).pack(w, stream="main")
+
+
+def changing_matrix(room):
+    """A matrix without blocks, with room for some: their lists are NumPy's arrays, which tests write."""
+    row_ptr, col_idx = np.zeros(5, np.int32), np.zeros(room, np.int32)
+    values = dense((room, 16, 16), seed=3)
+    return row_ptr, col_idx, sparsec.BSR(row_ptr, col_idx, values, (64, 96))
+
+
+def set_lists(row_ptr, col_idx, rows):
+    col_idx[: sum(map(len, rows))] = [column for row in rows for column in row]
+    row_ptr[1:] = np.cumsum([len(row) for row in rows])
+
+
+def as_dense(row_ptr, col_idx, values, shape):
+    result = np.zeros(shape)
+    for row in range(len(row_ptr) - 1):
+        for block in range(row_ptr[row], row_ptr[row + 1]):
+            column = col_idx[block]
+            result[16 * row : 16 * row + 16, 16 * column : 16 * column + 16] = values[block]
+    return result
+
+
+def test_refilled_plans_follow_the_lists(compile_host):
+    kernel = compile_host(sparsec.spmm(16, "f16", transposed=True).text())["spmm"]
+    row_ptr, col_idx, w = changing_matrix(room=9)
+    x = dense((64, 24))
+    plan = kernel.plan(w, None, refill=True)
+    np.testing.assert_array_equal(np.asarray(kernel(w, x, plan=plan)), 0)
+    for rows in ([[5, 0], [], [3], [0, 1, 5]], [[], [2], [2], []], [[0, 1, 2, 3, 4, 5], [1], [], [0]]):
+        set_lists(row_ptr, col_idx, rows)
+        plan.refill(w)
+        exact = as_dense(row_ptr, col_idx, w.values, (64, 96)).T @ x.astype(np.float64)
+        np.testing.assert_allclose(np.asarray(kernel(w, x, plan=plan), np.float64), exact, rtol=2e-3, atol=2e-2)
+
+
+def test_refilled_pairs_follow_the_lists(compile_host):
+    kernel = compile_host(sparsec.spgemm(16, dtype="f16", result_dtype="f32").text())["spgemm"]
+    row_ptr, col_idx, a = changing_matrix(room=9)
+    b = matrix(rows=96, columns=52)
+    plan = kernel.plan(a, b, refill=True)
+    for rows in ([[5, 0], [], [3], [0, 1, 5]], [[], [2], [2], []]):
+        set_lists(row_ptr, col_idx, rows)
+        plan.refill(a, b)
+        exact = as_dense(row_ptr, col_idx, a.values, (64, 96)) @ np.asarray(b.to_dense(), np.float64)
+        np.testing.assert_allclose(kernel(a, b, plan=plan), exact, rtol=1e-5, atol=1e-4)
+
+
+def test_refills_are_refused(product):
+    w = matrix()
+    with pytest.raises(sparsec.InvalidArgument, match="expects one that was made with SPARSEC_PLAN_REFILL"):
+        product.plan(w, None, static=True).refill(w)
+    plan = product.plan(w, None, refill=True)
+    with pytest.raises(sparsec.InvalidArgument, match="refill expects 1 matrices, but got 2"):
+        plan.refill(w, w)
+    with pytest.raises(sparsec.InvalidArgument, match="plan is for"):
+        plan.refill(matrix(rows=86))
+    with pytest.raises(sparsec.InvalidArgument, match="cannot be saved"):
+        plan.draw(w)
+    broken = sparsec.BSR(w.row_ptr.copy(), w.col_idx.copy(), w.values, w.shape)
+    broken.col_idx[0] = 99
+    with pytest.raises(sparsec.InvalidPattern):
+        plan.refill(broken)
+    with pytest.raises(sparsec.InvalidArgument, match="got both"):
+        product.plan(w, None, static=True, pack=True, refill=True)
