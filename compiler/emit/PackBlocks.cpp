@@ -97,7 +97,6 @@ static BsrType storedMatrix(ProgramOp program) {
 void sparsec::emitPackBlocks(ProgramOp program) {
   const BsrType stored = storedMatrix(program);
   SideKernelShape shape = {"_pack", packWarps, /*tilesOfCta=*/1, /*tileM=*/1, /*tileN=*/1, /*sharedMemory=*/0};
-  LLVM::LLVMFuncOp function =
-      emitSideKernel<SpmmContext>(program, shape, [&](SpmmContext &context) { BlockPacker(context, stored).emit(); });
-  function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), AuxiliaryKind::pack_blocks));
+  emitAuxiliaryKernel<SpmmContext>(program, AuxiliaryKind::pack_blocks, shape,
+                                   [&](SpmmContext &context) { BlockPacker(context, stored).emit(); });
 }

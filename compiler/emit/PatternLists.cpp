@@ -35,9 +35,8 @@ void sparsec::emitAuxiliary(ProgramOp program, const AuxiliaryShape &shape,
   auto pattern = cast<PatternType>(patternOf(program).getType());
   SideKernelShape side = {shape.suffix,          shape.warps,       shape.listsPerCta, pattern.getQueryBlock(),
                           pattern.getKeyBlock(), shape.sharedMemory};
-  LLVM::LLVMFuncOp function = emitSideKernel<AttentionContext>(program, side, [&](AttentionContext &context) {
+  emitAuxiliaryKernel<AttentionContext>(program, shape.kind, side, [&](AttentionContext &context) {
     context.tileRows = context.queryBlock; // a list is for a whole block of queries
     emitBody(context);
   });
-  function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), shape.kind));
 }

@@ -9,7 +9,6 @@
 
 #include "PlanKernel.h"
 #include "Ptx.h"
-#include "SideKernel.h"
 
 #include "sparsec/launch_info.h"
 
@@ -122,13 +121,10 @@ bool sparsec::takesTranspose(ProgramOp program) {
 
 void sparsec::emitPlanIndex(ProgramOp program) {
   auto emit = [&](AuxiliaryKind kind, StringRef suffix, int64_t words, void (PlanIndex::*body)()) {
-    SideKernelShape shape = {
-        suffix, planWarps, /*tilesOfCta=*/1, SPARSEC_SLICE_ROWS, mostColumnsOfPlan, bytesOfWords(words)};
-    LLVM::LLVMFuncOp function = emitSideKernel<SpmmContext>(program, shape, [&](SpmmContext &context) {
+    emitPlanKernel(program, kind, suffix, SPARSEC_SLICE_ROWS, words, [&](SpmmContext &context) {
       PlanIndex index(context);
       (index.*body)();
     });
-    function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), kind));
   };
   emit(AuxiliaryKind::count_columns, "_count_columns", PlanIndex::countWords, &PlanIndex::emitCount);
   emit(AuxiliaryKind::write_index, "_write_index", PlanIndex::writeWords, &PlanIndex::emitWrite);

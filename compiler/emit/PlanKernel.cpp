@@ -3,6 +3,7 @@
 #include "PlanKernel.h"
 
 #include "Ptx.h"
+#include "SideKernel.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -24,7 +25,7 @@ void PlanKernel::storeEntry(PlanSection number, Value index, Value value) {
 }
 
 Value PlanKernel::reserve(int64_t words) {
-  Value array = b.byteOffset(context.sharedMemory, bytesOfWords(reservedWords));
+  Value array = b.byteOffset(context.sharedMemory, wordBits / 8 * reservedWords);
   reservedWords += words;
   return array;
 }
@@ -70,3 +71,9 @@ void PlanKernel::addUp(Value array, Value count) {
 }
 
 Value PlanKernel::below(Value column) { return b.sub(bitOf(column), 1); }
+
+void sparsec::emitPlanKernel(ProgramOp program, AuxiliaryKind kind, StringRef suffix, int64_t tileM, int64_t words,
+                             llvm::function_ref<void(SpmmContext &)> emitBody) {
+  SideKernelShape shape = {suffix, planWarps, /*tilesOfCta=*/1, tileM, mostColumnsOfPlan, wordBits / 8 * words};
+  emitAuxiliaryKernel<SpmmContext>(program, kind, shape, emitBody);
+}

@@ -39,7 +39,7 @@ protected:
   using Body = llvm::function_ref<void(Value index)>;
   void forEachOfThread(Value begin, Value end, Body body);
   void forEachOfLane(Value begin, Value end, Body body);
-  /// The numbers from `begin` on that are this warp's, up to `end`.
+  /// The same for this warp: for (i = warp; i < end; i += warps) body(i).
   void forEachOfWarp(Value end, Body body);
   void fillWords(Value array, Value count, int64_t value);
 
@@ -60,8 +60,10 @@ private:
   int64_t reservedWords = 0;
 };
 
-/// The bytes of shared memory for so many words.
-constexpr int64_t bytesOfWords(int64_t words) { return 4 * words; }
+/// Adds such a kernel for a program. Its tile rows are slices, windows or block rows of `tileM` rows, and it takes so
+/// many words of shared memory.
+void emitPlanKernel(ProgramOp program, AuxiliaryKind kind, llvm::StringRef suffix, int64_t tileM, int64_t words,
+                    llvm::function_ref<void(SpmmContext &)> emitBody);
 
 } // namespace sparsec
 

@@ -9,7 +9,6 @@
 
 #include "PlanKernel.h"
 #include "Ptx.h"
-#include "SideKernel.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -224,12 +223,10 @@ bool sparsec::takesPairs(ProgramOp program) { return bool(productOf(program)); }
 void sparsec::emitPlanPairs(ProgramOp program) {
   SpgemmOp product = productOf(program);
   auto emit = [&](AuxiliaryKind kind, StringRef suffix, int64_t words, void (PlanPairs::*body)()) {
-    SideKernelShape shape = {suffix, planWarps, /*tilesOfCta=*/1, /*tileM=*/1, mostColumnsOfPlan, bytesOfWords(words)};
-    LLVM::LLVMFuncOp function = emitSideKernel<SpmmContext>(program, shape, [&](SpmmContext &context) {
+    emitPlanKernel(program, kind, suffix, /*tileM=*/1, words, [&](SpmmContext &context) {
       PlanPairs pairs(context, product);
       (pairs.*body)();
     });
-    function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), kind));
   };
   emit(AuxiliaryKind::count_pairs, "_count_pairs", PlanPairs::countWords, &PlanPairs::emitCount);
   emit(AuxiliaryKind::write_pairs, "_write_pairs", PlanPairs::writeWords, &PlanPairs::emitWrite);

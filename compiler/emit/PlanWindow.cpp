@@ -3,7 +3,6 @@
 #include "PlanWindow.h"
 
 #include "Ptx.h"
-#include "SideKernel.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -102,8 +101,5 @@ PlanWindow::Begins PlanWindow::begins() {
 void sparsec::emitWindowKernel(ProgramOp program, AuxiliaryKind kind, int64_t words,
                                llvm::function_ref<void(SpmmContext &)> emitBody) {
   StringRef suffix = kind == AuxiliaryKind::count_windows ? "_count_windows" : "_write_windows";
-  SideKernelShape shape = {
-      suffix, planWarps, /*tilesOfCta=*/1, program.getSchedule().getTileM(), mostColumnsOfPlan, bytesOfWords(words)};
-  LLVM::LLVMFuncOp function = emitSideKernel<SpmmContext>(program, shape, emitBody);
-  function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), kind));
+  emitPlanKernel(program, kind, suffix, program.getSchedule().getTileM(), words, emitBody);
 }

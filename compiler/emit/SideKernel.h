@@ -35,6 +35,14 @@ mlir::LLVM::LLVMFuncOp emitSideKernel(ProgramOp program, const SideKernelShape &
   });
 }
 
+/// The same for an auxiliary kernel.
+template <typename Context>
+void emitAuxiliaryKernel(ProgramOp program, AuxiliaryKind kind, const SideKernelShape &shape,
+                         llvm::function_ref<void(Context &)> emitBody) {
+  mlir::LLVM::LLVMFuncOp function = emitSideKernel<Context>(program, shape, emitBody);
+  function->setAttr("sparsec.auxiliary", AuxiliaryKindAttr::get(program.getContext(), kind));
+}
+
 } // namespace sparsec
 
 #endif // SPARSEC_EMIT_SIDE_KERNEL_H
