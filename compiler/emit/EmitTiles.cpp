@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Pass sparsec-emit-tiles: every program becomes an llvm.func of NVVM instructions, op by op (ProgramEmitter.cpp).
 
-#include "BlockMaskReader.h"
 #include "BlockRows.h"
 #include "MergeParts.h"
-#include "PackBlocks.h"
 #include "Passes.h"
-#include "PatternBuilder.h"
-#include "PatternLists.h"
-#include "PlanIndex.h"
-#include "PlanPairs.h"
-#include "PlanWindow.h"
 #include "ProgramContext.h"
 #include "ProgramEmitter.h"
 #include "Ptx.h"
 #include "SoftmaxSteps.h"
+#include "auxiliary/BlockMaskReader.h"
+#include "auxiliary/PackBlocks.h"
+#include "auxiliary/PatternBuilder.h"
+#include "auxiliary/PatternLists.h"
+#include "auxiliary/PlanIndex.h"
+#include "auxiliary/PlanPairs.h"
+#include "auxiliary/PlanWindow.h"
 
 namespace sparsec {
 #define GEN_PASS_DEF_EMITTILESPASS

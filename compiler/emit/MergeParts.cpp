@@ -11,9 +11,9 @@
 #include "MergeParts.h"
 
 #include "AttentionStore.h"
-#include "PatternLists.h"
 #include "Ptx.h"
 #include "Sequences.h"
+#include "SideKernel.h"
 #include "TargetInfo.h"
 
 #include <cmath>
