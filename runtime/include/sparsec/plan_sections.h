@@ -7,8 +7,8 @@
 #ifndef SPARSEC_PLAN_SECTIONS_H
 #define SPARSEC_PLAN_SECTIONS_H
 
-/* Sections of a plan. Later kernel families add sections (word streams, packed
- * values, reordered rows). They do not affect kernels that do not name them. */
+/* Sections of a plan. New operations add sections. They do not affect kernels that
+ * do not name them. */
 typedef enum sparsec_plan_section_e {
   /* uint32[workers + 1]: worker w (a CTA, a cluster of CTAs, or a concurrent tile of a CTA) owns the tiles
    * [offsets[w], offsets[w + 1]). */
@@ -153,8 +153,8 @@ typedef enum sparsec_auxiliary_kind_e {
   /* SpMM: writes the packed blocks, input 0, from the stored values of the matrix and SPARSEC_PLAN_PACKED_SOURCES. Tile
    * row t is packed block t. */
   SPARSEC_AUXILIARY_PACK_BLOCKS = 3,
-  /* SpMM with W as (K, M): writes SPARSEC_PLAN_COLUMN_COUNTS. Tile row t is slice t. Matrices may have tile_m block
-   * rows and tile_n block columns at most, as the argument has them. */
+  /* SpMM with W as (K, M): writes SPARSEC_PLAN_COLUMN_COUNTS. Tile row t is slice t. The argument has tile_n block
+   * columns at most. */
   SPARSEC_AUXILIARY_COUNT_COLUMNS = 4,
   /* The same: writes the three sections of the index from these counts. */
   SPARSEC_AUXILIARY_WRITE_INDEX = 5,
