@@ -3,4 +3,5 @@
 include "SparsecKernelOps.td"
 include "SparsecTileOps.td"
 include "SparsecRingOps.td"
+include "SparsecScaleOps.td"
 include "SparsecAttentionTileOps.td"

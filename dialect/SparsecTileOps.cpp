@@ -57,11 +57,7 @@ void NextStepOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
 }
 void SizeOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "size"); }
 
-void BlockScaleOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScale(), "scale"); }
-
 void BlockColumnOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getColumn(), "column"); }
-
-void ColumnScalesOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getScales(), "scales"); }
 
 void RowBlocksOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
   setName(getFirst(), "first");
@@ -151,9 +147,12 @@ LogicalResult RoleOp::verify() {
   return success();
 }
 
+int64_t RoleOp::getWarps() { return int64_t(getCount()) * (getUnit() == RoleUnit::warpgroup ? warpsOfWarpgroup : 1); }
+
 size_t RoleOp::countSharers(ArrayRef<RoleOp> roles) {
-  auto threads = roles.take_while([](RoleOp role) { return role.getUnit() == RoleUnit::thread; });
-  return std::max<size_t>(threads.size(), 1);
+  if (RoleOp first = roles.front(); first.getUnit() != RoleUnit::thread)
+    return 1;
+  return roles.take_while([](RoleOp role) { return role.getUnit() != RoleUnit::warpgroup; }).size();
 }
 
 LogicalResult GroupPartOp::verify() {
@@ -263,6 +262,11 @@ LogicalResult ProductOp::verify() {
   // product_c6
   if (getCondition() && !getAccumulator())
     return emitOpError("expects a condition only for a product with an accumulator");
+  // product_c8
+  auto shapeOfRegisters = getRegisters() ? shapeOf(getRegisters().getType()) : shapeOf(getType());
+  if (getRegisters() && (getAccumulator() || !isPending || shapeOfRegisters != shapeOf(getType())))
+    return emitOpError("expects registers of ")
+           << getType() << " for a pending product without an accumulator, but got " << getRegisters().getType();
   // product_c7
   if (!isViewOfB && (isPending || isViewOfA))
     return emitOpError("expects a fragment as B only with mma_sync and a fragment as A");
@@ -302,32 +306,6 @@ LogicalResult AwaitOp::verify() {
   if (shapeOf(getType()) != shapeOf(getPending().getType()))
     return emitOpError("expects a result of the size of its operand, ")
            << getPending().getType() << ", but got " << getType();
-  return success();
-}
-
-LogicalResult ColumnScalesOp::verify() {
-  // column_scales_c1
-  if (cast<RankedTensorType>(getXScale().getType()).getRank() != 2)
-    return emitOpError("expects x_scale to have rank 2, but got ") << getXScale().getType();
-  // column_scales_c2
-  if (getType().getColumns() < 8 || getType().getColumns() % 8 != 0)
-    return emitOpError("expects a multiple of 8 columns, but got ") << getType().getColumns();
-  return success();
-}
-
-LogicalResult PromoteOp::verify() {
-  AccumulatorType part = getPart().getType(), accumulator = getType();
-  // promote_c1
-  int64_t column = getColumn();
-  bool fits = part.getRows() == accumulator.getRows() && column >= 0 && column % 8 == 0 && part.getColumns() % 8 == 0 &&
-              column + part.getColumns() <= accumulator.getColumns();
-  if (!fits)
-    return emitOpError("expects a part with the rows of ")
-           << accumulator << " and columns of it from a multiple of 8 on, but got " << part << " at column " << column;
-  // promote_c2
-  auto scales = getScale() ? dyn_cast<ColumnScalesType>(getScale().getType()) : ColumnScalesType();
-  if (scales && scales.getColumns() != part.getColumns())
-    return emitOpError("expects a scale for each column of ") << part << ", but got " << scales;
   return success();
 }
 

@@ -250,10 +250,11 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
   let description = [{
     The body is the program of one group: each group runs it for its own part of a tile. Roles take the warpgroups of
     the CTA in their order. Roles of one thread that follow one another share a warpgroup, in which each has a warp and
-    is its first thread. If a CTA has several tiles side by side, each tile has its own groups. Such a program has one
-    role of one thread, and each tile has a warp of it. A role of warps is the only one of its program, or the first one
-    before roles of one thread, and then fills whole warpgroups. setmaxnreg gives each thread `registers` registers.
-    With 0 a thread keeps the number that the assembler chose.
+    is its first thread. A role of warps behind them has further warps of their warpgroup. If a CTA has several tiles
+    side by side, each tile has its own groups. Such a program has one role of one thread, and each tile has a warp of
+    it. Other roles of warps are the only one of their program, or the first one before roles of one thread, and then
+    fill whole warpgroups. setmaxnreg gives each thread `registers` registers. With 0 a thread keeps the number that the
+    assembler chose.
 
     ```mlir
     sparsec.role "producer" thread(1) registers(40) {
@@ -267,6 +268,8 @@ def Sparsec_RoleOp : Sparsec_Op<"role", [SingleBlock, NoTerminator]> {
     static constexpr int64_t warpsOfWarpgroup = 4;
     /// Warpgroups that the role takes for `tiles` tiles side by side, maybe together with others.
     int64_t getWarpgroups(int64_t tiles);
+    /// Warps that the role takes in a warpgroup that it may share.
+    int64_t getWarps();
     /// How many of these roles share the warpgroup of the first one.
     static size_t countSharers(::mlir::ArrayRef<RoleOp> roles);
     int64_t getThreadsOfGroup() { return static_cast<int64_t>(getUnit()); }
@@ -339,18 +342,6 @@ def Sparsec_ReadPlanOp : Sparsec_Op<"read_plan", [Pure]> {
   let assemblyFormat = "`` $section `[` $index `]` attr-dict";
 }
 
-def Sparsec_BlockScaleOp : Sparsec_Op<"block_scale", [Pure, Sparsec_NamesResults]> {
-  let summary = "The scale of a stored block.";
-  let description = [{
-    ```mlir
-    %scale = sparsec.block_scale %scales[%block] : tensor<?xf32>
-    ```
-  }];
-  let arguments = (ins TensorOf<[F32]>:$scales, I32:$block);
-  let results = (outs F32:$scale);
-  let assemblyFormat = "$scales `[` $block `]` attr-dict `:` type($scales)";
-}
-
 def Sparsec_BlockColumnOp : Sparsec_Op<"block_column", [Pure, Sparsec_NamesResults]> {
   let summary = "The block column of a stored block, by its position in the order of the block rows.";
   let description = [{
@@ -361,24 +352,6 @@ def Sparsec_BlockColumnOp : Sparsec_Op<"block_column", [Pure, Sparsec_NamesResul
   let arguments = (ins Sparsec_BsrType:$matrix, I32:$position);
   let results = (outs I32:$column);
   let assemblyFormat = "$matrix `[` $position `]` attr-dict `:` type($matrix)";
-}
-
-def Sparsec_ColumnScalesOp : Sparsec_Op<"column_scales", [Pure, Sparsec_NamesResults]> {
-  let summary = "The scales of columns of X for one part of K, from an N x ceil(K / 128) tensor.";
-  let description = [{
-    The columns are those of X from `column` on, and `part` is a number of 128 of K. Columns beyond N have some scale,
-    which nothing stores. Every scale is multiplied by `scale`, that of a block.
-
-    ```mlir
-    %factors = sparsec.column_scales %x_scale[%first, %number] times %scale : tensor<?x?xf32> -> <128>
-    ```
-  }];
-  let arguments = (ins TensorOf<[F32]>:$x_scale, I32:$column, I32:$part, Optional<F32>:$scale);
-  let results = (outs Sparsec_ColumnScalesType:$scales);
-  let assemblyFormat = [{
-    $x_scale `[` $column `,` $part `]` (`times` $scale^)? attr-dict `:` type($x_scale) `->` type($scales)
-  }];
-  let hasVerifier = 1;
 }
 
 def Sparsec_RowBlocksOp : Sparsec_Op<"row_blocks", [Pure, Sparsec_NamesResults]> {
@@ -443,7 +416,8 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     pending. Products complete in the order in which they were issued, so that an accumulator may be pending too. A
     product by mma.sync is complete at once: its result is an accumulator. One instruction has all columns of the
     accumulator, or `columns` of them. If a condition does not hold, the result is the accumulator. All threads of
-    the group have the same condition.
+    the group have the same condition. With `in` a sum that starts at zero takes the registers of an accumulator that
+    nothing needs any more. Two sums that are not in use at the same time then have the same registers for certain.
 
     ```mlir
     %p = sparsec.product %a[%c], %b[%c], %sum {depth = 64 : i64}
@@ -452,19 +426,21 @@ def Sparsec_ProductOp : Sparsec_Op<"product", [Pure, AttrSizedOperandSegments]> 
     ```
   }];
   let arguments = (ins Sparsec_ViewOrFragment:$a, Optional<Sparsec_CursorType>:$a_cursor, Sparsec_ViewOrFragment:$b,
-    Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator, Optional<I1>:$condition,
-    I64Attr:$depth, OptionalAttr<I64Attr>:$columns);
+    Optional<Sparsec_CursorType>:$b_cursor, Optional<Sparsec_AnySum>:$accumulator,
+    Optional<Sparsec_AccumulatorType>:$registers, Optional<I1>:$condition, I64Attr:$depth,
+    OptionalAttr<I64Attr>:$columns);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = [{
-    $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)? (`if` $condition^)? attr-dict
+    $a (`[` $a_cursor^ `]`)? `,` $b (`[` $b_cursor^ `]`)? (`,` $accumulator^)?
+    (`in` `(` $registers^ `:` qualified(type($registers)) `)`)? (`if` $condition^)? attr-dict
     `:` type($a) `,` type($b) (`,` type($accumulator)^)? `->` type($result)
   }];
   // An instruction has all columns.
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$a, "::mlir::Value":$a_cursor,
                                  "::mlir::Value":$b, "::mlir::Value":$b_cursor, "::mlir::Value":$accumulator,
                                  "int64_t":$depth), [{
-    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*condition=*/::mlir::Value(), depth,
-          /*columns=*/::mlir::IntegerAttr());
+    build($_builder, $_state, type, a, a_cursor, b, b_cursor, accumulator, /*registers=*/::mlir::Value(),
+          /*condition=*/::mlir::Value(), depth, /*columns=*/::mlir::IntegerAttr());
   }]>];
   let hasVerifier = 1;
 }
@@ -497,26 +473,6 @@ def Sparsec_AwaitOp : Sparsec_Op<"await", []> {
   let arguments = (ins Sparsec_PendingType:$pending, I64Attr:$outstanding);
   let results = (outs Sparsec_AnySum:$result);
   let assemblyFormat = "$pending attr-dict `:` type($pending) `->` type($result)";
-  let hasVerifier = 1;
-}
-
-def Sparsec_PromoteOp : Sparsec_Op<"promote", [Pure, AllTypesMatch<["accumulator", "result"]>]> {
-  let summary = "Adds the sum of a product to columns of an accumulator, in f32.";
-  let description = [{
-    The matrix instructions keep few bits of fp8 sums. Short sums are therefore added by other instructions. The part
-    has all rows of the accumulator, and its columns are those from `column` on. It is multiplied by `scale`, or each
-    of its columns by the scale of that column.
-
-    ```mlir
-    %next = sparsec.promote %part times %scale : f32 to %sum {column = 128 : i64} : <64, 128>, <64, 256>
-    ```
-  }];
-  let arguments = (ins Sparsec_AccumulatorType:$part, Sparsec_AccumulatorType:$accumulator,
-    Optional<AnyTypeOf<[F32, Sparsec_ColumnScalesType]>>:$scale, I64Attr:$column);
-  let results = (outs Sparsec_AccumulatorType:$result);
-  let assemblyFormat = [{
-    $part (`times` $scale^ `:` type($scale))? `to` $accumulator attr-dict `:` type($part) `,` type($accumulator)
-  }];
   let hasVerifier = 1;
 }
 

@@ -102,6 +102,19 @@ def Sparsec_ColumnScalesType : Sparsec_Type<"ColumnScales", "column_scales"> {
   let assemblyFormat = "`<` $columns `>`";
 }
 
+def Sparsec_RowScalesType : Sparsec_Type<"RowScales", "row_scales"> {
+  let summary = "A factor for each row of an accumulator of a warpgroup, in registers.";
+  let description = [{
+    Each thread holds those of its own rows.
+
+    ```mlir
+    !sparsec.row_scales<64>
+    ```
+  }];
+  let parameters = (ins "int64_t":$rows);
+  let assemblyFormat = "`<` $rows `>`";
+}
+
 def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
   let summary = "One operand tile of one stage in shared memory: `!sparsec.buffer<128, 64, bf16>`.";
   let description = [{

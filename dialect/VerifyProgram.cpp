@@ -130,8 +130,8 @@ LogicalResult SharedMemoryRanges::verify() {
 
 } // namespace
 
-/// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA. Beside roles
-/// of one thread, the warps may share rings with them, and wait for their own warp by its barrier.
+/// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA. Beside other
+/// roles, the warps may share rings with them, and wait for their own warp by its barrier.
 static LogicalResult verifyWarps(RoleOp role) {
   auto program = cast<ProgramOp>(role->getParentOp());
   auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
@@ -141,8 +141,8 @@ static LogicalResult verifyWarps(RoleOp role) {
                            });
     // program_c5
     if (!isBesideThreads || int64_t(role.getCount()) % RoleOp::warpsOfWarpgroup != 0)
-      return role.emitOpError("expects a role of warps to be the only role of its program, or to have whole warpgroups "
-                              "and to come before roles of one thread");
+      return role.emitOpError("expects a role of warps to be the only role of its program, to have whole warpgroups "
+                              "and to come before roles of one thread, or to come behind them");
     return success();
   }
   // program_c6
@@ -155,24 +155,28 @@ static LogicalResult verifyWarps(RoleOp role) {
   return failure(walk.wasInterrupted());
 }
 
-/// Roles of one thread that follow one another have a warp each of a warpgroup.
-static LogicalResult verifyThreads(ProgramOp program) {
-  constexpr size_t warpsOfWarpgroup = 4;
-  size_t most = int64_t(program.getSchedule().getConcurrentTiles()) > 1 ? 1 : warpsOfWarpgroup;
-  auto roles = llvm::to_vector(program.getBody().getOps<RoleOp>());
-  for (size_t first = 0; first < roles.size(); first += RoleOp::countSharers(ArrayRef(roles).drop_front(first)))
-    // program_c7
-    if (size_t sharers = RoleOp::countSharers(ArrayRef(roles).drop_front(first)); sharers > most)
-      return roles[first].emitOpError("expects at most ")
-             << most << " roles of one thread that follow one another, but got " << sharers;
+/// Roles of one thread that follow one another have a warp each of a warpgroup, in front of the warps of other roles.
+static LogicalResult verifySharers(ProgramOp program, ArrayRef<RoleOp> sharers) {
+  RoleOp first = sharers.front();
+  if (first.getUnit() == RoleUnit::warp)
+    return verifyWarps(first);
+  if (first.getUnit() == RoleUnit::warpgroup)
+    return success();
+  int64_t most = int64_t(program.getSchedule().getConcurrentTiles()) > 1 ? 1 : RoleOp::warpsOfWarpgroup, warps = 0;
+  for (RoleOp sharer : sharers)
+    warps += sharer.getWarps();
+  // program_c7
+  if (warps > most)
+    return first.emitOpError("expects roles of one thread that follow one another, and roles of warps behind them, to "
+                             "have at most ")
+           << most << " warps, but got " << warps;
   return success();
 }
 
 LogicalResult ProgramOp::verifyRegions() {
-  if (failed(verifyThreads(*this)))
-    return failure();
-  for (RoleOp role : getBody().getOps<RoleOp>())
-    if (role.getUnit() == RoleUnit::warp && failed(verifyWarps(role)))
+  auto roles = llvm::to_vector(getBody().getOps<RoleOp>());
+  for (ArrayRef<RoleOp> rest = roles; !rest.empty(); rest = rest.drop_front(RoleOp::countSharers(rest)))
+    if (failed(verifySharers(*this, rest.take_front(RoleOp::countSharers(rest)))))
       return failure();
   return SharedMemoryRanges(*this).verify();
 }

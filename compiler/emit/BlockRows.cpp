@@ -31,6 +31,8 @@ bool BlockRows::emit(Operation &op) {
         return values.set(op, BlockIndex(context, op.getMatrix()).column(position)), true;
       })
       .Case([&](ColumnScalesOp scales) { return emitColumnScales(scales), true; })
+      .Case([&](CopyScalesOp copy) { return emitCopyScales(copy), true; })
+      .Case([&](RowScalesOp scales) { return emitRowScales(scales), true; })
       .Case([&](StoreOp store) { return emitStore(store), true; })
       .Default(false);
 }
@@ -99,8 +101,7 @@ void BlockRows::emitColumnScales(ColumnScalesOp op) {
   Value first = b.add(values.one(op.getColumn()), place), last = b.sub(context.columns(), 1);
   Value parts = context.parameters.get(ParameterKind::size, argument, 1), part = values.one(op.getPart());
   Value scale = values.one(op.getScale());
-  // A block that K cuts may have parts beyond K, whose sums are zero.
-  bool mayEnd = context.matrix.getBlockColumns() > SPARSEC_X_SCALE_DEPTH;
+  const bool mayEnd = mayHavePartsBeyondK();
   Value stored = b.extend(mayEnd ? b.minimum(part, b.sub(parts, 1)) : part);
   Values loaded;
   for (int64_t i = 0; i < values.columnScaleCount(op.getType()); ++i) {
@@ -111,6 +112,53 @@ void BlockRows::emitColumnScales(ColumnScalesOp op) {
     loaded.push_back(scale ? b.mulF(element, scale) : element);
   }
   values.set(op, loaded);
+}
+
+/// A block that K cuts may have parts beyond K, whose sums are zero.
+bool BlockRows::mayHavePartsBeyondK() { return context.matrix.getBlockColumns() > SPARSEC_X_SCALE_DEPTH; }
+
+/// Each thread of a warp copies the scale of one of every 32 columns: neighbours in the slot, rows of the tensor.
+void BlockRows::emitCopyScales(CopyScalesOp op) {
+  constexpr int64_t scaleBytes = 4, mostCopies = 4;
+  int64_t argument = cast<BlockArgument>(op.getXScale()).getArgNumber();
+  Value scales = context.parameters.get(ParameterKind::pointer, argument);
+  Value stride = context.parameters.get(ParameterKind::stride, argument, 0);
+  Value lane = b.bitAnd(context.thread, warpLanes - 1), last = b.sub(context.columns(), 1);
+  Value part = values.one(op.getPart()), bytes;
+  if (mayHavePartsBeyondK()) {
+    Value parts = context.parameters.get(ParameterKind::size, argument, 1);
+    bytes = b.select(b.less(part, parts), b.i32(scaleBytes), b.i32(0));
+    part = b.minimum(part, b.sub(parts, 1));
+  }
+  Ring &ring = program.ringOf(op.getRing());
+  Value slot = ring.slotPointer(/*buffer=*/0, program.slotOf(op.getCursor()).slot);
+  // A role that copies has registers for few addresses: it computes some at a time, in a loop that stays one.
+  int64_t columns = ring.bufferColumns(0), step = mostCopies * warpLanes;
+  while (columns % step != 0)
+    step -= warpLanes;
+  b.forLoop(b.i32(0), ptx::opaque(b, b.i32(columns)), b.i32(step), {}, [&](Value first, ValueRange) {
+    for (int64_t i = 0; i < step; i += warpLanes) {
+      Value place = b.add(b.add(first, lane), i), column = b.minimum(b.add(values.one(op.getColumn()), place), last);
+      Value source = b.elementPointer(scales, b.getF32Type(), b.add(b.mul(b.extend(column), stride), b.extend(part)));
+      ptx::copyAsync4(b, b.elementPointer(slot, b.getF32Type(), place), source, bytes);
+    }
+    return Values();
+  });
+}
+
+/// A warp of a warpgroup has 16 of every 64 rows, and a thread of it two of them (AccumulatorFragment).
+void BlockRows::emitRowScales(RowScalesOp op) {
+  constexpr int64_t threadsOfRow = 4, rowsOfHalf = 8;
+  Type f32 = b.getF32Type();
+  Value slot = program.ringOf(op.getRing()).slotPointer(/*buffer=*/0, program.slotOf(op.getCursor()).slot);
+  Value warp = b.divide(program.threadInGroup, warpLanes), lane = b.modulo(program.threadInGroup, warpLanes);
+  Value row = b.add(b.mul(warp, rowsOfSlab), b.divide(lane, threadsOfRow));
+  Value first = b.elementPointer(slot, f32, b.add(values.one(op.getAt()), row));
+  Values scales;
+  for (int64_t slab = 0; slab < op.getType().getRows(); slab += rowsOfWarpgroup)
+    for (int64_t half : {int64_t(0), rowsOfHalf})
+      scales.push_back(b.load(f32, b.elementPointer(first, f32, b.i32(slab + half))));
+  values.set(op, scales);
 }
 
 /// Rows of blocks that came in lines are columns of the accumulators here: neighbours have changed places in every

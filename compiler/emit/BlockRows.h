@@ -17,7 +17,10 @@ public:
 private:
   void emitRowBlocks(RowBlocksOp op);
   void emitWalk(WalkBlocksOp walk);
+  bool mayHavePartsBeyondK();
   void emitColumnScales(ColumnScalesOp op);
+  void emitCopyScales(CopyScalesOp op);
+  void emitRowScales(RowScalesOp op);
   void emitStore(StoreOp op);
 
   SpmmContext &context;

@@ -72,7 +72,7 @@ void ProgramEmitter::initBarriers() {
       makeRings(b.i32(tile));
       for (RingOp ring : context.program.getBody().getOps<RingOp>())
         if (ring.getBarrierOffset())
-          ringOf(ring).initBarriers(releasesOf(ring) * releasingCtas(ring));
+          ringOf(ring).initBarriers(postsOf(ring), releasesOf(ring) * releasingCtas(ring));
     }
     ptx::mbarrierInitFence(b);
     IssueBeginOp issue;
@@ -84,6 +84,16 @@ void ProgramEmitter::initBarriers() {
     ptx::barrierCluster(b);
   else
     ptx::barrierCta(b);
+}
+
+/// Arrivals by which a slot of a ring is full: one of the role of one thread that posts it, or of every group of a role
+/// of warps.
+int64_t ProgramEmitter::postsOf(RingOp ring) {
+  int64_t posts = 1;
+  for (Operation *user : ring->getUsers())
+    if (auto role = user->getParentOfType<RoleOp>(); isa<PostOp>(user) && role.getUnit() == RoleUnit::warp)
+      posts = role.getCount();
+  return posts;
 }
 
 /// Arrivals of this CTA by which a slot of a ring is released: one of every group, or of every warp (see RingOp).
@@ -108,6 +118,7 @@ bool ProgramEmitter::areThreadsReading(RingOp ring) {
   bool areReading = ring.getMessages();
   context.program.walk(
       [&](LoadFragmentOp load) { areReading |= load.getView().getDefiningOp<ViewOp>().getRing() == ring.getResult(); });
+  context.program.walk([&](RowScalesOp scales) { areReading |= scales.getRing() == ring.getResult(); });
   return areReading;
 }
 
@@ -144,31 +155,34 @@ int64_t ProgramEmitter::threadsOfGroup(RoleOp role) {
   return role.getUnit() == RoleUnit::warp ? warpLanes : threadsOfWarpgroup;
 }
 
-/// Roles of one thread each that share a warpgroup, or another role.
+/// Roles that share a warpgroup, or another role.
 void ProgramEmitter::emitRoles(ArrayRef<RoleOp> sharers, int64_t firstWarpgroup) {
   RoleOp first = sharers.front();
   bool isThread = first.getUnit() == RoleUnit::thread;
   if (first.getRegisters())
     ptx::setRegisters(b, first.getRegisters(), /*increase=*/!isThread);
-  for (size_t warp = 0; warp < sharers.size(); ++warp) {
-    RoleOp role = sharers[warp];
+  int64_t firstWarp = warpsOfWarpgroup * firstWarpgroup;
+  for (RoleOp role : sharers) {
     threadInGroup = b.bitAnd(context.thread, threadsOfGroup(role) - 1);
-    placeGroup(role, firstWarpgroup);
+    placeGroup(role, firstWarpgroup, firstWarp);
     makeRings(tileOfCta);
     Block &body = role.getBody().front();
-    if (isThread)
-      b.ifThen(isThreadOfRole(warpsOfWarpgroup * firstWarpgroup + warp), [&] { emitBlock(body); });
+    if (role.getUnit() == RoleUnit::thread)
+      b.ifThen(isThreadOfRole(firstWarp), [&] { emitBlock(body); });
+    else if (isThread)
+      b.ifThen(isWarpOfRole(role), [&] { emitBlock(body); });
     else
       emitBlock(body);
+    firstWarp += role.getWarps();
   }
 }
 
 /// Each of the tiles side by side in a CTA has `count` warpgroups of the role, one tile after the other. In a role of
 /// one thread, each tile has one warp.
-void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup) {
+void ProgramEmitter::placeGroup(RoleOp role, int64_t firstWarpgroup, int64_t firstWarp) {
   Value inRole = b.sub(warpgroup, firstWarpgroup);
   if (role.getUnit() == RoleUnit::warp)
-    inRole = ptx::broadcastFirstLane(b, b.sub(b.shiftRight(context.thread, 5), warpsOfWarpgroup * firstWarpgroup));
+    inRole = ptx::broadcastFirstLane(b, b.sub(b.shiftRight(context.thread, 5), firstWarp));
   if (int64_t(context.schedule.getConcurrentTiles()) == 1) {
     tileOfCta = b.i32(0);
     group = inRole;
@@ -187,6 +201,11 @@ Value ProgramEmitter::isThreadOfRole(int64_t firstWarp) {
     return b.equal(context.thread, warpLanes * firstWarp);
   Value isFirstLane = b.equal(b.bitAnd(context.thread, warpLanes - 1), 0);
   return b.logicalAnd(isFirstLane, b.less(tileOfCta, tiles));
+}
+
+/// Warps in front of those of the role have negative numbers in it.
+Value ProgramEmitter::isWarpOfRole(RoleOp role) {
+  return b.compare(arith::CmpIPredicate::ult, group, b.i32(role.getCount()));
 }
 
 //===----------------------------------------------------------------------===//
@@ -399,18 +418,27 @@ void ProgramEmitter::emitBlockScale(BlockScaleOp op) {
 
 /// A thread has f32 of all columns of its rows, in the order of the columns: of every 8 two neighbours in two rows.
 void ProgramEmitter::emitPromote(PromoteOp op) {
-  constexpr int64_t columnsOfRow = 2, sumsOfColumns = 4;
+  constexpr int64_t columnsOfRow = 2, rowsOfThread = 2, sumsOfColumns = 4;
   Values sums = values.sums(op.getAccumulator()), parts = values.sums(op.getPart());
   int64_t slabs = values.slabs(op.getType()), sumsOfSlab = sums.size() / slabs, partsOfSlab = parts.size() / slabs;
   int64_t first = int64_t(op.getColumn()) * sumsOfSlab / op.getType().getColumns();
-  Values scales = scalesOfColumns(op, partsOfSlab / columnsOfRow);
+  Values scales = op.getRows() ? scalesOfRows(op) : scalesOfColumns(op, partsOfSlab / columnsOfRow);
   for (int64_t slab = 0; slab < slabs; ++slab)
     for (int64_t i = 0; i < partsOfSlab; ++i) {
       Value &sum = sums[slab * sumsOfSlab + first + i], part = parts[slab * partsOfSlab + i];
-      Value scale = scales[i / sumsOfColumns * columnsOfRow + i % columnsOfRow];
+      int64_t row = slab * rowsOfThread + i % sumsOfColumns / columnsOfRow;
+      int64_t column = i / sumsOfColumns * columnsOfRow + i % columnsOfRow;
+      Value scale = scales[op.getRows() ? row : column];
       sum = scale ? b.fma(part, scale, sum) : Value(arith::AddFOp::create(b, sum, part));
     }
   values.set(op, values.fromSums(sums));
+}
+
+/// The scales of a thread's rows in a part, times that of the block where it has one.
+Values ProgramEmitter::scalesOfRows(PromoteOp op) {
+  Value ofBlock = values.one(op.getScale());
+  return llvm::map_to_vector<6>(values.of(op.getRows()),
+                                [&](Value scale) { return ofBlock ? b.mulF(scale, ofBlock) : scale; });
 }
 
 /// The scales of the `count` columns of a part in which a thread has sums; null where there are none. BlockRows has the
@@ -426,13 +454,18 @@ Values ProgramEmitter::scalesOfColumns(PromoteOp op, int64_t count) {
   return scales;
 }
 
+/// The first lane of a warp posts what all its lanes wrote.
 void ProgramEmitter::emitPost(PostOp op) {
   Ring &ring = ringOf(op.getRing());
   Ring::State slot = slotOf(op.getCursor());
   if (!op.getMessages().empty())
     ring.setMessages(slot.slot, values.flat(op.getMessages()));
+  bool isWarp = op->getParentOfType<RoleOp>().getUnit() == RoleUnit::warp;
+  if (isWarp)
+    ptx::barrierWarp(b);
   if (op.getEmpty())
-    ptx::mbarrierArrive(b, ring.fullBarrier(slot.slot), arith::ConstantOp::create(b, b.getBoolAttr(true)));
+    ptx::mbarrierArrive(b, ring.fullBarrier(slot.slot),
+                        isWarp ? isFirstThread() : Value(arith::ConstantOp::create(b, b.getBoolAttr(true))));
   else
     ring.expect(slot, values.one(op.getBytes()));
 }

@@ -46,14 +46,16 @@ private:
   // Roles.
   void emitWarps(RoleOp role);
   void initBarriers();
+  static int64_t postsOf(RingOp ring);
   int64_t releasesOf(RingOp ring);
   bool areThreadsReading(RingOp ring);
   /// CTAs in which a slot of a ring is released.
   int64_t releasingCtas(RingOp ring);
   void emitRolesFrom(llvm::ArrayRef<RoleOp> roles, int64_t firstWarpgroup);
   void emitRoles(llvm::ArrayRef<RoleOp> sharers, int64_t firstWarpgroup);
-  void placeGroup(RoleOp role, int64_t firstWarpgroup);
+  void placeGroup(RoleOp role, int64_t firstWarpgroup, int64_t firstWarp);
   mlir::Value isThreadOfRole(int64_t firstWarp);
+  mlir::Value isWarpOfRole(RoleOp role);
   static int64_t threadsOfGroup(RoleOp role);
   /// The rings of a tile of the CTA.
   void makeRings(mlir::Value tileOfCta);
@@ -77,6 +79,7 @@ private:
   void emitBlockScale(BlockScaleOp op);
   void emitPromote(PromoteOp op);
   KernelBuilder::Values scalesOfColumns(PromoteOp op, int64_t count);
+  KernelBuilder::Values scalesOfRows(PromoteOp op);
   void emitPost(PostOp op);
   void emitWait(WaitOp op);
   void emitRelease(ReleaseOp op);

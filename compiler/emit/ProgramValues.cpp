@@ -42,6 +42,7 @@ SmallVector<Type> ProgramValues::flatTypes(TypeRange types) const {
           result.append(elementCount(fragment) / threadsOfGroup() / elementsOfRegister, i32);
         })
         .Case([&](ColumnScalesType scales) { result.append(columnScaleCount(scales), f32); })
+        .Case([&](RowScalesType scales) { result.append(slabs(scales.getRows()) * rowsOfThread, f32); })
         .Case([&](StepType step) { result.append(step.getValues(), i32); })
         .Case([&](SoftmaxStateType) { result.append(2 * rowsOfThread, f32); }) // m and l
         .Case([&](RescalingType) {                                             // whether it is needed, and alpha
@@ -71,9 +72,9 @@ int64_t ProgramValues::columnScaleCount(ColumnScalesType type) const {
   return llvm::divideCeil(type.getColumns(), warpLanes);
 }
 
-int64_t ProgramValues::slabs(AccumulatorType type) const {
+int64_t ProgramValues::slabs(int64_t rows) const {
   constexpr int64_t threadsOfRow = 4;
-  return type.getRows() / (rowsOfThread * threadsOfGroup() / threadsOfRow);
+  return rows / (rowsOfThread * threadsOfGroup() / threadsOfRow);
 }
 
 Values ProgramValues::zeroSums(Type type) const {

@@ -35,7 +35,8 @@ public:
   /// The f32 of a thread of scales of columns.
   int64_t columnScaleCount(ColumnScalesType type) const;
   /// Those of a slab follow one another: rows of which a thread of each warp has two.
-  int64_t slabs(AccumulatorType type) const;
+  int64_t slabs(AccumulatorType type) const { return slabs(type.getRows()); }
+  int64_t slabs(int64_t rows) const;
   /// An accumulator that has these f32.
   KernelBuilder::Values fromSums(mlir::ValueRange sums) const;
 

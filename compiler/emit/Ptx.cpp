@@ -315,6 +315,10 @@ void ptx::copyAsync16(KernelBuilder &b, Value destination, Value source, Value b
   NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(16),
                           NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CG), bytes);
 }
+void ptx::copyAsync4(KernelBuilder &b, Value destination, Value source, Value bytes) {
+  NVVM::CpAsyncOp::create(b, destination, source, b.getI32IntegerAttr(4),
+                          NVVM::LoadCacheModifierKindAttr::get(b.getContext(), NVVM::LoadCacheModifierKind::CA), bytes);
+}
 void ptx::copyAsyncCommit(KernelBuilder &b) { NVVM::CpAsyncCommitGroupOp::create(b); }
 void ptx::copyAsyncWait(KernelBuilder &b, int64_t pending) {
   NVVM::CpAsyncWaitGroupOp::create(b, b.getI32IntegerAttr(pending));

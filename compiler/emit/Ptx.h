@@ -126,6 +126,8 @@ Values mma(KernelBuilder &b, MmaMatrix a, MmaMatrix bMatrix, ValueRange c);
 // Asynchronous 16-byte copies (9.7.9.25.3).
 /// cp.async.cg 16 bytes. With `bytes`, only that many come from global memory and the rest is zero.
 void copyAsync16(KernelBuilder &b, Value destination, Value source, Value bytes = {});
+/// The same for 4 bytes.
+void copyAsync4(KernelBuilder &b, Value destination, Value source, Value bytes = {});
 void copyAsyncCommit(KernelBuilder &b);
 void copyAsyncWait(KernelBuilder &b, int64_t pending);
 

@@ -43,13 +43,13 @@ Value Ring::barrier(Value number, int64_t first) {
   return b.byteOffset(b.byteOffset(base, offset), b.mul(number, barrierBytes));
 }
 
-void Ring::initBarriers(int64_t releases) {
+void Ring::initBarriers(int64_t posts, int64_t releases) {
   for (int64_t slot = 0; slot < stages(); ++slot) {
-    ptx::mbarrierInit(b, fullBarrier(b.i32(slot)), 1);
+    ptx::mbarrierInit(b, fullBarrier(b.i32(slot)), posts);
     ptx::mbarrierInit(b, emptyBarrier(b.i32(slot)), releases);
   }
   for (int64_t second = stages(); second < fullBarriers(); ++second)
-    ptx::mbarrierInit(b, fullBarrier(b.i32(second)), 1);
+    ptx::mbarrierInit(b, fullBarrier(b.i32(second)), posts);
 }
 
 /// The empty barrier's first phase completes with the first release, so the producer waits for the phase before. Where

@@ -43,8 +43,8 @@ public:
 
   /// Whether slots change hands between roles, by barriers.
   bool hasBarriers() { return op.getBarrierOffset().has_value(); }
-  /// Makes the barriers, by one thread: one producer arrives at a full barrier, `releases` threads at an empty one.
-  void initBarriers(int64_t releases);
+  /// Makes the barriers, by one thread: `posts` threads arrive at a full barrier, `releases` at an empty one.
+  void initBarriers(int64_t posts, int64_t releases);
   mlir::Value fullBarrier(mlir::Value slot) { return barrier(slot, 0); }
   mlir::Value emptyBarrier(mlir::Value slot) { return barrier(slotOf(slot), fullBarriers()); }
   /// Producer: waits until the slot is free.

@@ -36,17 +36,35 @@ static Schedule complete(Schedule schedule, const Description &problem, const Ch
   return schedule;
 }
 
+namespace {
+/// A grid of warpgroups, and the rows and columns of each.
+struct Consumers {
+  int64_t m, n, rows, columns;
+};
+} // namespace
+
+/// Two warpgroups, so that one multiplies while the other waits or stores.
+static std::vector<Consumers> wgmmaConsumers(const ProblemDescription &problem, const MatrixInstructionInfo &info) {
+  if (!problem.hasXScale)
+    return {{2, 1, info.m, 256}, {2, 1, info.m, 128}, {2, 1, info.m, 64},
+            {1, 2, info.m, 256}, {1, 2, info.m, 128}, {1, 2, info.m, 64}};
+  // X is the A operand: all rows of a tile, which divide those of a block, and as many columns as registers allow.
+  constexpr int64_t mostRows = 128, mostSums = mostRows * mostRows, rowsOfStore = 64, leastRows = 16;
+  int64_t step = problem.blockRows % rowsOfStore == 0 ? rowsOfStore : leastRows, rows = mostRows / step * step;
+  while (rows > step && problem.blockRows % rows != 0)
+    rows -= step;
+  std::vector<Consumers> consumers;
+  for (int64_t columns = mostSums / rows / info.m * info.m; columns >= info.m; columns = columns / 2 / info.m * info.m)
+    consumers.push_back({1, 2, rows, columns});
+  return consumers;
+}
+
 /// The columns of a consumer are multiples of `stride`.
 template <typename Description>
 static void addWgmmaCandidates(const Description &problem, const Chip &chip, CopyMethod copy, int64_t stride,
                                std::vector<Schedule> &schedules) {
-  struct Consumers {
-    int64_t m, n, columns;
-  };
-  // Two warpgroups, so that one multiplies while the other waits or stores.
-  constexpr Consumers tiles[] = {{2, 1, 256}, {2, 1, 128}, {2, 1, 64}, {1, 2, 256}, {1, 2, 128}, {1, 2, 64}};
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
-  for (const Consumers &consumers : tiles) {
+  for (const Consumers &consumers : wgmmaConsumers(problem, info)) {
     int64_t columns = consumers.columns / stride * stride;
     if (columns == 0)
       continue;
@@ -55,7 +73,7 @@ static void addWgmmaCandidates(const Description &problem, const Chip &chip, Cop
         Schedule schedule;
         schedule.instruction = info.instruction;
         schedule.copy = copy;
-        schedule.tileM = consumers.m * info.m;
+        schedule.tileM = consumers.m * consumers.rows;
         schedule.tileN = consumers.n * columns;
         schedule.tileK = stageDepth(info, problem);
         schedule.consumersM = consumers.m;

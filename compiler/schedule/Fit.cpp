@@ -55,9 +55,9 @@ int64_t sparsec::estimatedRegisters(const Schedule &schedule, const ProblemDescr
   if (info.accumulator == Place::Registers)
     registers += rows * columns / info.threads;
   if (problem.hasTwoLevels)
-    registers += rows * promotedColumns(schedule) / info.threads;
+    registers += rows * promotedColumns(schedule, problem.hasXScale) / info.threads;
   if (problem.hasXScale)
-    registers += (promotedColumns(schedule) + threadsOfWarp - 1) / threadsOfWarp;
+    registers += (promotedColumns(schedule, problem.hasXScale) + threadsOfWarp - 1) / threadsOfWarp;
   // The fragments of one instruction's depth, in registers of 4 bytes. Those that the instruction can read from shared
   // memory need none.
   if (!info.a.contains(Place::SharedMemory))
@@ -215,8 +215,23 @@ static Fit powerOfTwo(const char *field, int64_t value) {
   return broken(Limit::Geometry, fmt::format("expects {} to be a power of two, but got {}", field, value));
 }
 
+/// The same with X as the A operand: its columns fill the rows of instructions. A tile has rows of one block row, and
+/// tensor stores write 64 of them together.
+static Fit checkSwappedTile(const Schedule &schedule, const ProblemDescription &problem) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  constexpr int64_t rowsOfStore = 64, leastRows = 16;
+  bool storesTogether = problem.blockRows % rowsOfStore == 0;
+  return firstBroken({inRange("consumers_m", schedule.consumersM, 1, 1),
+                      inRange("tile_m", schedule.tileM, leastRows, info.mostN),
+                      multipleOf("tile_m", schedule.tileM, storesTogether ? rowsOfStore : leastRows),
+                      multipleOf("blocks' rows", problem.blockRows, schedule.tileM),
+                      multipleOf("tile_n / consumers_n", schedule.tileN / schedule.consumersN, info.m)});
+}
+
 /// The part of the tile that one consumer computes.
-static Fit checkConsumerTile(const Schedule &schedule) {
+static Fit checkConsumerTile(const Schedule &schedule, const ProblemDescription &problem) {
+  if (swapsOperands(schedule, problem.hasXScale))
+    return checkSwappedTile(schedule, problem);
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   int64_t rows = info.m * schedule.consumersM, columns = schedule.tileN / schedule.consumersN;
   int64_t least = columnGranule(info);
@@ -318,7 +333,7 @@ static Fit checkTile(const Schedule &schedule, const ProblemDescription &problem
   if (schedule.walk == TileWalk::Windows)
     if (Fit fit = checkWindows(schedule, problem); !fit.ok())
       return fit;
-  return firstBroken({checkConsumerTile(schedule), checkSlotRows(schedule, problem)});
+  return firstBroken({checkConsumerTile(schedule, problem), checkSlotRows(schedule, problem)});
 }
 
 static Fit checkGeometry(const Schedule &schedule, const ProblemDescription &problem) {

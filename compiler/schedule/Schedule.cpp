@@ -86,10 +86,16 @@ int64_t sparsec::blocksPerStep(const Schedule &schedule, int64_t blockColumns) {
   return schedule.tileK > blockColumns ? schedule.tileK / blockColumns : 1;
 }
 
-int64_t sparsec::promotedColumns(const Schedule &schedule) {
-  constexpr int64_t step = 8;
-  int64_t columns = schedule.tileN / schedule.consumersN;
-  int64_t part = std::min(columns, infoOf(schedule.instruction).promotedColumns);
+bool sparsec::swapsOperands(const Schedule &schedule, bool hasXScale) { return hasXScale && hasProducer(schedule); }
+
+int64_t sparsec::promotedColumns(const Schedule &schedule, bool hasXScale) {
+  const MatrixInstructionInfo &info = infoOf(schedule.instruction);
+  int64_t columns = schedule.tileN / schedule.consumersN, step = 8, most = info.promotedColumns;
+  if (swapsOperands(schedule, hasXScale)) { // whole instructions, each with all rows of the tile
+    step = info.m;
+    most = std::max(most * info.m / schedule.tileM / step * step, step);
+  }
+  int64_t part = std::min(columns, most);
   while (columns % part != 0)
     part -= step;
   return part;

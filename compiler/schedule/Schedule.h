@@ -18,6 +18,9 @@ inline constexpr int64_t assumedSize = 8192;
 /// If sums have two levels, a stage has at most this depth: SPEC states the error of sums over so much of K.
 inline constexpr int64_t mostDepthOfPart = 128;
 
+/// Slots of the ring of scales of X that a role of its own fills.
+inline constexpr int64_t scaleStages = 2;
+
 /// A product Y = W X, as far as it is known at compile time.
 struct ProblemDescription {
   ElementType elementType = ElementType::Bf16;
@@ -124,9 +127,13 @@ int64_t chunks(const Schedule &schedule, int64_t blockColumns);
 /// Blocks in one stage when a stage holds several, else 1.
 int64_t blocksPerStep(const Schedule &schedule, int64_t blockColumns);
 
+/// Whether a product has X as its A operand. The columns of X are then rows of the accumulators, and so a thread has
+/// few scales of X. Every consumer has all rows of the tile.
+bool swapsOperands(const Schedule &schedule, bool hasXScale);
+
 /// The columns of a consumer that are multiplied at a time where sums have two levels: the largest divisor whose sums
 /// of a stage fit in the registers beside those of the tile.
-int64_t promotedColumns(const Schedule &schedule);
+int64_t promotedColumns(const Schedule &schedule, bool hasXScale);
 
 /// How a tile with walk = streams is divided. The transpose of a block is the B operand of wgmma, whose instructions
 /// with fewer columns than 32 take as long as those with 32 (bench/notes/streams.md). It is the A operand of mma.sync.

@@ -6,10 +6,13 @@ using namespace sparsec;
 
 // Where the 128-byte swizzle of tensor copies begins again.
 static constexpr int64_t tileAlignment = 1024;
-static constexpr int64_t barrierBytes = 8, messageBytes = 8, issuerBytes = 8;
+static constexpr int64_t barrierBytes = 8, messageBytes = 8, issuerBytes = 8, scaleBytes = 4;
+
+static int64_t roundUp(int64_t bytes, int64_t alignment) { return (bytes + alignment - 1) / alignment * alignment; }
 
 /// Buffers of wgmma are multiples of 64 rows of 128 bytes, others of 16 x 16 elements: every slot starts at a multiple
-/// of 1024 bytes or of 128 bytes without padding.
+/// of 1024 bytes or of 128 bytes without padding. Scales end anywhere, and staging begins behind them where the swizzle
+/// begins again.
 SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
   SharedMemoryPlaces places;
   int64_t end = 0;
@@ -23,13 +26,15 @@ SharedMemoryPlaces sparsec::placeSharedMemory(const SharedMemoryNeeds &needs) {
     for (int64_t bytes : ring.bufferBytes)
       ringPlace.buffers.push_back(place(ring.slots * bytes));
   }
+  if (needs.stagingBytes > 0)
+    end = roundUp(end, tileAlignment);
   places.staging = place(needs.stagingBytes);
   for (size_t i = 0; i < needs.rings.size(); ++i) {
     const RingNeeds &ring = needs.rings[i];
     places.rings[i].barriers = place(barrierBytes * ring.barriers + (ring.hasMessages ? messageBytes * ring.slots : 0));
   }
   bool areSeveral = needs.tiles > 1;
-  places.tileBytes = areSeveral ? (end + tileAlignment - 1) / tileAlignment * tileAlignment : end;
+  places.tileBytes = areSeveral ? roundUp(end, tileAlignment) : end;
   places.issuer = needs.tiles * places.tileBytes;
   places.total = places.issuer + (areSeveral ? issuerBytes : 0);
   return places;
@@ -72,6 +77,8 @@ SharedMemoryNeeds sparsec::sharedMemoryNeeds(const Schedule &schedule, const Pro
   switch (schedule.walk) {
   case TileWalk::Blocks:
     needs.rings = {ring(schedule.stages, {tileOfA, tileOfX})};
+    if (problem.hasXScale && hasProducer(schedule))
+      needs.rings.push_back(ring(scaleStages, {schedule.tileN * scaleBytes}));
     break;
   case TileWalk::Windows:
     needs.rings = {ring(schedule.blockStages, {tileOfA / schedule.consumersM}), ring(schedule.stages, {tileOfX})};

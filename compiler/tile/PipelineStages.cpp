@@ -7,6 +7,7 @@
 #include "Passes.h"
 #include "RoleBuilding.h"
 #include "SpmmRoles.h"
+#include "SpmmScaledRoles.h"
 #include "SpmmWarps.h"
 
 namespace sparsec {
@@ -29,10 +30,17 @@ public:
     bool isSplit = program.getSchedule().getCopy() == Copy::tma;
     TileLoopOp tileLoop = *program.getBody().getOps<TileLoopOp>().begin();
     if (!tileLoop.getBody().getOps<BlockLoopOp>().empty())
-      isSplit ? splitSpmmRoles(program) : makeSpmmWarps(program);
+      isSplit ? splitSpmm(program) : makeSpmmWarps(program);
     else
       isSplit ? splitAttentionRoles(program) : makeAttentionWarps(program);
     tidy(program);
+  }
+
+private:
+  static void splitSpmm(ProgramOp program) {
+    bool hasXScale = false;
+    program.walk([&](ChainOp chain) { hasXScale |= bool(chain.getXScale()); });
+    hasXScale ? splitScaledSpmmRoles(program) : splitSpmmRoles(program);
   }
 };
 

@@ -62,7 +62,7 @@ Value SpmmParts::viewOfX(Value first, int64_t columns) {
   return named(view, "x");
 }
 
-int64_t SpmmParts::columnsOfPart() { return promotedColumns(toSchedule(schedule)); }
+int64_t SpmmParts::columnsOfPart() { return promotedColumns(toSchedule(schedule), bool(chain.getXScale())); }
 
 SpmmParts::Values SpmmParts::viewsOfParts(Value firstColumn) {
   Values parts;
@@ -76,20 +76,25 @@ Value SpmmParts::scaleOf(Value block) {
 }
 
 /// All k of a chunk have the same scale: the schedule's tile_k divides the depth of a scale.
+int64_t SpmmParts::chunksOfScale() { return mostDepthOfPart / schedule.getTileK(); }
+
+Value SpmmParts::partOfK(Value blockColumn, Value chunk) {
+  return divide(b, add(b, multiply(b, blockColumn, blockLoop.getChunks()), chunk), chunksOfScale());
+}
+
 Value SpmmParts::scaleOfPart(Value first, const Chunk &chunk) {
   if (!chain.getXScale())
     return chunk.scale;
-  int64_t chunksOfScale = mostDepthOfPart / schedule.getTileK();
-  Value number = add(b, multiply(b, chunk.blockColumn, blockLoop.getChunks()), chunk.number);
+  Value number = partOfK(chunk.blockColumn, chunk.number);
   auto type = ColumnScalesType::get(b.getContext(), columnsOfPart());
-  return ColumnScalesOp::create(b, type, chain.getXScale(), first, divide(b, number, chunksOfScale), chunk.scale);
+  return ColumnScalesOp::create(b, type, chain.getXScale(), first, number, chunk.scale);
 }
 
 Value SpmmParts::addProducts(Value sum, function_ref<Value(int64_t part)> scaleOf,
                              function_ref<Value(int64_t part)> multiply) {
   for (int64_t part = 0; part < partCount(); ++part) {
     Value scale = scaleOf(part);
-    sum = named(PromoteOp::create(b, multiply(part), sum, scale, part * columnsOfPart()), "sum");
+    sum = named(PromoteOp::create(b, multiply(part), sum, scale, /*rows=*/Value(), part * columnsOfPart()), "sum");
   }
   return sum;
 }

@@ -35,6 +35,10 @@ protected:
   struct Chunk {
     mlir::Value blockColumn, number, scale;
   };
+  /// Chunks of a block for which the same scales of X count, unless the block has fewer.
+  int64_t chunksOfScale();
+  /// The part of K in which a chunk lies: its number among those that have scales of X.
+  mlir::Value partOfK(mlir::Value blockColumn, mlir::Value chunk);
   /// Where X has scales, those of a part's columns from `first` on for a chunk, times that of the block; else that of
   /// the block.
   mlir::Value scaleOfPart(mlir::Value first, const Chunk &chunk);

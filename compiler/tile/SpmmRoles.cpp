@@ -10,7 +10,7 @@
 
 #include "SpmmRoles.h"
 
-#include "SpmmParts.h"
+#include "SpmmProducer.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "mlir/Dialect/SCF/IR/SCF.h"
@@ -22,9 +22,9 @@ namespace {
 
 constexpr int64_t rowsOfWarpgroup = 64;
 
-class SpmmRoles : public SpmmParts {
+class SpmmRoles : public SpmmProducer {
 public:
-  explicit SpmmRoles(ProgramOp program) : SpmmParts(program, rowsOfWarpgroup) {}
+  explicit SpmmRoles(ProgramOp program) : SpmmProducer(program, rowsOfWarpgroup) {}
 
   void run();
 
@@ -32,18 +32,12 @@ private:
   struct CarriedTile : Tile {
     Value cursor;
   };
-  /// `position` is that of the block in its block row's order, counted from the matrix's first block.
-  using Walk = function_ref<SmallVector<Value>(Value position, Value block, Value column, ValueRange carried)>;
 
   void forEachTile(function_ref<Value(const CarriedTile &)> body);
-  WalkBlocksOp walk(const Tile &tile, ValueRange inits, Walk body);
-  void buildProducer();
-  void copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor);
   void buildConsumer();
   SmallVector<Value> multiplyRow(const CarriedTile &tile, Value a, Value x);
   SmallVector<Value> multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX);
-  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth,
-                        function_ref<Value(int64_t part)> scaleOf, Value sum);
+  Value multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum);
 
   Type pendingType() { return PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfGroup()); }
 };
@@ -52,7 +46,7 @@ void SpmmRoles::run() {
   b.setInsertionPoint(tileLoop);
   makeRing();
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(); });
-  makeRole(b, "producer", RoleUnit::thread, 1, schedule.getProducerRegisters(), [&] { buildProducer(); });
+  makeProducer();
   tileLoop.erase();
 }
 
@@ -61,57 +55,9 @@ void SpmmRoles::forEachTile(function_ref<Value(const CarriedTile &)> body) {
   Value begin = CursorOp::create(b, ring);
   walkTiles(begin, [&](const Tile &tile, ValueRange carried) {
     CarriedTile at = {tile, named(carried[0], "slot")};
-    return SmallVector<Value>{body(at)};
+    return Values{body(at)};
   });
 }
-
-WalkBlocksOp SpmmRoles::walk(const Tile &tile, ValueRange inits, Walk body) {
-  auto walk = WalkBlocksOp::create(b, inits.getTypes(), blockLoop.getMatrix(), tile.firstBlock, tile.endBlock, inits);
-  OpBuilder::InsertionGuard guard(b);
-  size_t numbers = matrix.getTransposed() ? 3 : 2; // the position, the column, the block where it is another number
-  SmallVector<Type> types(numbers, b.getI32Type());
-  llvm::append_range(types, inits.getTypes());
-  Block *block = b.createBlock(&walk.getBody(), {}, types, SmallVector<Location>(types.size(), b.getLoc()));
-  Value position = block->getArgument(0), number = numbers == 3 ? block->getArgument(2) : position;
-  YieldOp::create(b, body(position, number, block->getArgument(1), block->getArguments().drop_front(numbers)));
-  return walk;
-}
-
-//===----------------------------------------------------------------------===//
-// Producer
-//===----------------------------------------------------------------------===//
-
-void SpmmRoles::buildProducer() {
-  forEachTile([&](const CarriedTile &tile) -> Value {
-    return walk(tile, tile.cursor,
-                [&](Value /*position*/, Value block, Value column, ValueRange carried) {
-                  Value cursor = named(carried[0], "slot");
-                  for (int64_t chunk = 0; chunk < int64_t(blockLoop.getChunks()); ++chunk) {
-                    AcquireOp::create(b, ring, cursor);
-                    PostOp::create(b, ring, cursor, /*messages=*/ValueRange(), /*empty=*/false);
-                    copyStep(tile, block, column, chunk, cursor);
-                    cursor = NextOp::create(b, ring, cursor);
-                  }
-                  return SmallVector<Value>{cursor};
-                })
-        .getResult(0);
-  });
-}
-
-/// The CTAs of a cluster work on one tile row, so that they share A.
-void SpmmRoles::copyStep(const Tile &tile, Value block, Value column, int64_t chunk, Value cursor) {
-  Value k = i32(b, chunk * schedule.getTileK());
-  auto copy = CopyOp::create(b, loads[0].getSource(), ValueRange{block, tile.at.row, k}, ring, cursor, /*index=*/0);
-  copy.setMulticast(schedule.getCluster() > 1);
-  if (mayCutBlocks())
-    copy.getBlockColumnsMutable().assign(column);
-  Value depth = add(b, multiply(b, column, matrix.getBlockColumns()), chunk * schedule.getTileK());
-  CopyOp::create(b, loads[1].getSource(), coordinatesOfX(depth, tile.at.column), ring, cursor, /*index=*/1);
-}
-
-//===----------------------------------------------------------------------===//
-// Consumer
-//===----------------------------------------------------------------------===//
 
 void SpmmRoles::buildConsumer() {
   GroupPart part = partOf(GroupOp::create(b));
@@ -124,8 +70,8 @@ void SpmmRoles::buildConsumer() {
   forEachTile([&](const CarriedTile &tile) {
     // The last wait belongs to the branch that has products in flight: where a row without blocks joins before it,
     // ptxas sees its zeros as writes to accumulators in flight and serializes every product (C7515).
-    Value hasBlocks = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, tile.firstBlock, tile.endBlock);
-    auto branch = scf::IfOp::create(b, TypeRange{sumType(), tile.cursor.getType()}, hasBlocks, /*withElseRegion=*/true);
+    auto branch =
+        scf::IfOp::create(b, TypeRange{sumType(), tile.cursor.getType()}, hasBlocks(tile), /*withElseRegion=*/true);
     {
       OpBuilder::InsertionGuard guard(b);
       b.setInsertionPointToStart(branch.thenBlock());
@@ -164,15 +110,11 @@ SmallVector<Value> SpmmRoles::multiplyRow(const CarriedTile &tile, Value a, Valu
 /// The same with sums of two levels: no product is in flight from step to step.
 SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value a, ValueRange partsOfX) {
   Value zero = ZeroOp::create(b, sumType());
-  // The group is read anew, as for the store.
-  Value firstColumn = add(b, tile.at.column, partOf(GroupOp::create(b)).column);
-  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value column, ValueRange carried) {
+  auto loop = walk(tile, {zero, tile.cursor}, [&](Value, Value block, Value, ValueRange carried) {
     Value sum = named(carried[0], "sum"), cursor = named(carried[1], "slot");
-    Value scaleOfBlock = scaleOf(block);
-    for (auto [chunk, depth] : llvm::enumerate(chain.getDepth())) {
+    Value scale = scaleOf(block);
+    for (int64_t depth : chain.getDepth()) {
       WaitOp::create(b, TypeRange(), ring, cursor);
-      Chunk at = {column, i32(b, chunk), scaleOfBlock};
-      auto scale = [&](int64_t part) { return scaleOfPart(add(b, firstColumn, part * columnsOfPart()), at); };
       sum = multiplyInParts(a, partsOfX, cursor, depth, scale, sum);
       cursor = NextOp::create(b, ring, cursor);
     }
@@ -182,18 +124,19 @@ SmallVector<Value> SpmmRoles::multiplyRowInParts(const CarriedTile &tile, Value 
 }
 
 /// The slot is released before the last part is added.
-Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth,
-                                 function_ref<Value(int64_t part)> scaleOf, Value sum) {
+Value SpmmRoles::multiplyInParts(Value a, ValueRange partsOfX, Value cursor, int64_t depth, Value scale, Value sum) {
   Type pending = PendingType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
   Type complete = AccumulatorType::get(b.getContext(), rowsOfWarpgroup, columnsOfPart());
-  return addProducts(sum, scaleOf, [&](int64_t number) -> Value {
-    Value x = partsOfX[number];
-    Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
-    Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
-    if (x == partsOfX.back())
-      ReleaseOp::create(b, ring, cursor, /*condition=*/Value());
-    return part;
-  });
+  return addProducts(
+      sum, [&](int64_t) { return scale; },
+      [&](int64_t number) -> Value {
+        Value x = partsOfX[number];
+        Value product = ProductOp::create(b, pending, a, cursor, x, cursor, /*accumulator=*/Value(), depth);
+        Value part = AwaitOp::create(b, complete, product, /*outstanding=*/0);
+        if (x == partsOfX.back())
+          ReleaseOp::create(b, ring, cursor, /*condition=*/Value());
+        return part;
+      });
 }
 
 } // namespace

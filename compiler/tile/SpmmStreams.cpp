@@ -173,7 +173,8 @@ StreamBuilder::Values StreamBuilder::issueProducts(ImplicitLocOpBuilder &b, Valu
   Values issued;
   for (auto [sum, place, exists] : llvm::zip(sums, products.places, products.exists))
     issued.push_back(ProductOp::create(b, pending, x, /*a_cursor=*/Value(), viewOfBlock(b, lineOfBlock(b, place)),
-                                       chunkSlotOf(b, place), sum, exists, depth(), /*columns=*/IntegerAttr()));
+                                       chunkSlotOf(b, place), sum, /*registers=*/Value(), exists, depth(),
+                                       /*columns=*/IntegerAttr()));
   return issued;
 }
 

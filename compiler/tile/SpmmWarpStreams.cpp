@@ -197,8 +197,9 @@ void WarpStreamBuilder::multiplyColumn(ImplicitLocOpBuilder &b, ValueRange x, Va
   Column products = productsOf(b, bits, i32(b, 0));
   for (auto [i, sum] : llvm::enumerate(progress.sums)) {
     Value exists = rows() == 1 ? Value() : products.exists[i / parts()];
-    sum = ProductOp::create(b, sumType(), blocks[i / parts()], /*a_cursor=*/Value(), x[i % parts()],
-                            /*b_cursor=*/Value(), sum, exists, depth(), /*columns=*/IntegerAttr());
+    sum =
+        ProductOp::create(b, sumType(), blocks[i / parts()], /*a_cursor=*/Value(), x[i % parts()],
+                          /*b_cursor=*/Value(), sum, /*registers=*/Value(), exists, depth(), /*columns=*/IntegerAttr());
   }
 }
 

@@ -189,9 +189,9 @@ Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value fir
 Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum) {
   Value blockSlot = CursorOp::create(b, blockRing, blockPosition);
   WaitOp::create(b, TypeRange(), blockRing, blockSlot);
-  Value product =
-      ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum,
-                        /*condition=*/Value(), schedule.getTileK(), b.getI64IntegerAttr(columnsOfInstruction));
+  Value product = ProductOp::create(b, pendingType(), viewOfBlock, blockSlot, viewOfX, columnSlot, sum,
+                                    /*registers=*/Value(), /*condition=*/Value(), schedule.getTileK(),
+                                    b.getI64IntegerAttr(columnsOfInstruction));
   Value complete = AwaitOp::create(b, sumType(), product, /*outstanding=*/0);
   ReleaseOp::create(b, columnRing, columnSlot);
   ReleaseOp::create(b, blockRing, blockSlot);

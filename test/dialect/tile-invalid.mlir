@@ -552,6 +552,133 @@ gpu.module @kernels {
 // -----
 
 gpu.module @kernels {
+  sparsec.program @promote_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<64, 128>
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    %rows = sparsec.row_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <128>
+    // expected-error @+1 {{'sparsec.promote' op expects a scale for each row of '!sparsec.accumulator<64, 128>', but got '!sparsec.row_scales<128>'}}
+    %next = sparsec.promote %part rows(%rows : !sparsec.row_scales<128>) to %sum {column = 0} : <64, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @promote_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %sum = sparsec.zero : !sparsec.accumulator<64, 256>
+    %part = sparsec.zero : !sparsec.accumulator<64, 128>
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    %rows = sparsec.row_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <64>
+    %factors = sparsec.column_scales %t[%zero, %zero] : tensor<?x?xf32> -> <128>
+    // expected-error @+1 {{'sparsec.promote' op expects scales of rows or of columns, but got both}}
+    %next = sparsec.promote %part times %factors : !sparsec.column_scales<128> rows(%rows : !sparsec.row_scales<64>) to %sum {column = 0} : <64, 128>, <64, 256>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    // expected-error @+1 {{'sparsec.copy_scales' op expects x_scale to have rank 2, but got 'tensor<?xf32>'}}
+    sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_scales_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<2, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<2, 256, f32>]>
+    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring with one buffer, a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<2, 256, f32>]>'}}
+    sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<2, 256, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_scales_c2_type attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f16>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f16>]>
+    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring with one buffer, a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f16>]>'}}
+    sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f16>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @copy_scales_c2_buffers attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>
+    // expected-error @+1 {{'sparsec.copy_scales' op expects a ring with one buffer, a row of at least 1 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>'}}
+    sparsec.copy_scales %t[%zero, %zero] to %scales[%c] : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f32>, !sparsec.buffer<1, 256, f32>]>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @row_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    // expected-error @+1 {{'sparsec.row_scales' op expects a multiple of 64 rows, but got 96}}
+    %rows = sparsec.row_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <96>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @row_scales_c2 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %scales = sparsec.ring : <2, [!sparsec.buffer<1, 256, f32>]>
+    %c = sparsec.cursor %scales : <2, [!sparsec.buffer<1, 256, f32>]>
+    // expected-error @+1 {{'sparsec.row_scales' op expects a ring with one buffer, a row of at least 320 f32, but got '!sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>'}}
+    %rows = sparsec.row_scales %scales[%c] at(%zero) : <2, [!sparsec.buffer<1, 256, f32>]> -> <320>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @product_c8 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>, %y: tensor<?x?xbf16>):
+    %zero = arith.constant 0 : i32
+    %registers = sparsec.zero : !sparsec.accumulator<64, 64>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN>, !sparsec.buffer<128, 128, f8E4M3FN>]>
+    %slot = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN>, !sparsec.buffer<128, 128, f8E4M3FN>]>
+    %a = sparsec.view %ring {index = 0} : <2, [!sparsec.buffer<64, 128, f8E4M3FN>, !sparsec.buffer<128, 128, f8E4M3FN>]> -> <64, 128, f8E4M3FN, k>
+    %b = sparsec.view %ring {index = 1} : <2, [!sparsec.buffer<64, 128, f8E4M3FN>, !sparsec.buffer<128, 128, f8E4M3FN>]> -> <128, 128, f8E4M3FN, k>
+    // expected-error @+1 {{'sparsec.product' op expects registers of '!sparsec.pending<64, 128>' for a pending product without an accumulator, but got '!sparsec.accumulator<64, 64>'}}
+    %p = sparsec.product %a[%slot], %b[%slot] in(%registers : !sparsec.accumulator<64, 64>) {depth = 128} : !sparsec.view<64, 128, f8E4M3FN, k>, !sparsec.view<128, 128, f8E4M3FN, k> -> !sparsec.pending<64, 128>
+  }
+}
+
+// -----
+
+gpu.module @kernels {
   sparsec.program @column_scales_c1 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?xf32>, %y: tensor<?x?xbf16>):
     %zero = arith.constant 0 : i32

@@ -3,7 +3,8 @@
 // RUN: sparsec-opt -mlir-print-op-generic %s | sparsec-opt | FileCheck %s
 
 // A product of two fp8 types, whose sum starts at zero; its result is added to half of the columns, and times the scale of a block
-// to the other half. Then each of its columns has a scale.
+// to the other half. Then each of its columns has a scale, and then each of its rows, from a slot that the warp of
+// another role filled. A product may start at zero in the registers of another one.
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 2,
                               consumers_m = 1, consumers_n = 1>
@@ -12,6 +13,7 @@ gpu.module @kernels {
   sparsec.program @promoted attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x128>, %x: tensor<?x?xf8E5M2>, %y: tensor<?x?xbf16>, %scales: tensor<?xf32>, %x_scale: tensor<?x?xf32>):
     %ring = sparsec.ring : <2, [!sparsec.buffer<64, 128, f8E4M3FN>, !sparsec.buffer<256, 128, f8E5M2>]>
+    %scale_ring = sparsec.ring {name = "scale_ring"} : <2, [!sparsec.buffer<1, 256, f32>]>
     sparsec.role "consumer" warpgroup(1) registers(0) {
       %c128 = arith.constant 128 : i32
       %a = sparsec.view %ring {index = 0 : i64}
@@ -43,6 +45,30 @@ gpu.module @kernels {
       %factors = sparsec.column_scales %x_scale[%first, %number] times %scale : tensor<?x?xf32> -> <128>
       %alone = sparsec.column_scales %x_scale[%first, %column] : tensor<?x?xf32> -> <128>
       %last = sparsec.promote %part times %factors : !sparsec.column_scales<128> to %next {column = 0 : i64} : <64, 128>, <64, 256>
+      // CHECK: %[[SLOT:.*]] = sparsec.cursor %scale_ring : ![[SCALES:ring[0-9]*]]
+      // CHECK: %[[ROWS:row_scales]] = sparsec.row_scales %scale_ring[%[[SLOT]]] at(%{{.*}}) : ![[SCALES]] -> <64>
+      // CHECK: %[[Q:.*]] = sparsec.product %{{.*}}[%{{.*}}], %{{.*}}[%{{.*}}] in(%[[PART]] : !sparsec.accumulator<64, 128>) {depth = 128 : i64}
+      // CHECK: %[[OTHER:.*]] = sparsec.await %[[Q]]
+      // CHECK: %[[SCALED:.*]] = sparsec.promote %[[OTHER]] times %[[SCALE]] : f32 rows(%[[ROWS]] : !sparsec.row_scales<64>) to %{{.*}} {column = 0 : i64} : <64, 128>, <64, 256>
+      // CHECK: sparsec.promote %[[OTHER]] rows(%[[ROWS]] : !sparsec.row_scales<64>) to %[[SCALED]] {column = 128 : i64} : <64, 128>, <64, 256>
+      %slot = sparsec.cursor %scale_ring : <2, [!sparsec.buffer<1, 256, f32>]>
+      %rows = sparsec.row_scales %scale_ring[%slot] at(%c128) : <2, [!sparsec.buffer<1, 256, f32>]> -> <64>
+      %q = sparsec.product %a[%c], %b[%c] in(%part : !sparsec.accumulator<64, 128>) {depth = 128 : i64}
+          : !sparsec.view<64, 128, f8E4M3FN, k>, !sparsec.view<128, 128, f8E5M2, k> -> !sparsec.pending<64, 128>
+      %other = sparsec.await %q {outstanding = 0 : i64} : <64, 128> -> !sparsec.accumulator<64, 128>
+      %scaled = sparsec.promote %other times %scale : f32 rows(%rows : !sparsec.row_scales<64>) to %last {column = 0 : i64} : <64, 128>, <64, 256>
+      %alone_too = sparsec.promote %other rows(%rows : !sparsec.row_scales<64>) to %scaled {column = 128 : i64} : <64, 128>, <64, 256>
+    }
+    sparsec.role "producer" thread(1) registers(40) {
+    }
+    // CHECK: sparsec.role "scales" warp(1) registers(40) {
+    sparsec.role "scales" warp(1) registers(40) {
+      %c = sparsec.cursor %scale_ring : <2, [!sparsec.buffer<1, 256, f32>]>
+      %first = arith.constant 256 : i32
+      %number = arith.constant 1 : i32
+      // CHECK: sparsec.copy_scales %{{.*}}[%{{.*}}, %{{.*}}] to %scale_ring[%{{.*}}] : tensor<?x?xf32>, ![[SCALES]]
+      sparsec.copy_scales %x_scale[%first, %number] to %scale_ring[%c]
+          : tensor<?x?xf32>, !sparsec.ring<2, [!sparsec.buffer<1, 256, f32>]>
     }
   }
 }

@@ -7,9 +7,9 @@
 gpu.module @kernels {
   sparsec.program @program_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    sparsec.role "other" thread(1) registers(0) {
+    sparsec.role "other" warpgroup(1) registers(0) {
     }
-    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, or to have whole warpgroups and to come before roles of one thread}}
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, to have whole warpgroups and to come before roles of one thread, or to come behind them}}
     sparsec.role "all" warp(4) registers(0) {
     }
   }
@@ -20,7 +20,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c5_warps attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, or to have whole warpgroups}}
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, to have whole warpgroups}}
     sparsec.role "consumer" warp(6) registers(0) {
     }
     sparsec.role "x" thread(1) registers(0) {
@@ -33,10 +33,23 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c5_warpgroup attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, or to have whole warpgroups and to come before roles of one thread}}
+    // expected-error @+1 {{'sparsec.role' op expects a role of warps to be the only role of its program, to have whole warpgroups and to come before roles of one thread, or to come behind them}}
     sparsec.role "consumer" warp(4) registers(0) {
     }
     sparsec.role "other" warpgroup(1) registers(0) {
+    }
+  }
+}
+
+// -----
+
+gpu.module @kernels {
+  sparsec.program @program_c7_warps attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
+  ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tensor<?x?xbf16>):
+    // expected-error @+1 {{'sparsec.role' op expects roles of one thread that follow one another, and roles of warps behind them, to have at most 4 warps, but got 5}}
+    sparsec.role "producer" thread(1) registers(0) {
+    }
+    sparsec.role "scales" warp(4) registers(0) {
     }
   }
 }

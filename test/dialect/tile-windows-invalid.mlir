@@ -94,7 +94,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c7 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, walk = windows, block_stages = 8>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    // expected-error @+1 {{expects at most 4 roles of one thread that follow one another, but got 5}}
+    // expected-error @+1 {{expects roles of one thread that follow one another, and roles of warps behind them, to have at most 4 warps, but got 5}}
     sparsec.role "p0" thread(1) registers(32) {
     }
     sparsec.role "p1" thread(1) registers(32) {
@@ -113,7 +113,7 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c7_tiles attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 192, tile_n = 256, tile_k = 64, stages = 4, consumers_m = 3, consumers_n = 1, concurrent_tiles = 2>} {
   ^bb0(%x: tensor<?x?xbf16>):
-    // expected-error @+1 {{expects at most 1 roles of one thread that follow one another, but got 2}}
+    // expected-error @+1 {{expects roles of one thread that follow one another, and roles of warps behind them, to have at most 1 warps, but got 2}}
     sparsec.role "p0" thread(1) registers(32) {
     }
     sparsec.role "p1" thread(1) registers(32) {

@@ -203,22 +203,59 @@ sparsec.kernel @scales_of_warps(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 32x64>, %
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Scales of X are read for each chunk, of the part of K in which the chunk lies: a block of 256 columns has two parts.
+// Where X has scales, it is the A operand. Each part of the columns has a sum of its own, and all products have the
+// registers of the first. The scales of the rows are read while it is multiplied. A warp copies them, for each part of K:
+// a block of 256 columns has two. It posts a slot when it has started the copies of the next one.
 // CHECK-LABEL: sparsec.program @x_scale
 // CHECK: ^bb0(%{{.*}}: !sparsec.bsr<{{.*}}>, %[[SCALES:.*]]: tensor<?xf32>, %{{.*}}: tensor<?x?xf8E5M2>, %[[XSCALE:.*]]: tensor<?x?xf32>, %{{.*}}: tensor<?x?xbf16>):
-// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[COLUMN:.*]]: i32, %[[SUM:.*]]: !sparsec.accumulator<64, 128>, %{{.*}}: !cursor):
-// CHECK: %[[SCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[BLOCK]]] : tensor<?xf32>
-// CHECK: sparsec.wait
-// CHECK: %[[FIRST:.*]] = arith.muli %[[COLUMN]], %c2_i32
-// CHECK-NEXT: %[[FACTORS0:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[FIRST]]] times %[[SCALE]] : tensor<?x?xf32> -> <128>
-// CHECK-NEXT: sparsec.product
-// CHECK: %[[SUM0:.*]] = sparsec.promote %{{.*}} times %[[FACTORS0]] : !sparsec.column_scales<128> to %[[SUM]] {column = 0 : i64}
-// CHECK: sparsec.wait
-// CHECK: %[[COLUMNS:.*]] = arith.muli %[[COLUMN]], %c2_i32
-// CHECK-NEXT: %[[SECOND:.*]] = arith.addi %[[COLUMNS]], %c1_i32
-// CHECK-NEXT: %[[FACTORS1:.*]] = sparsec.column_scales %[[XSCALE]][%{{.*}}, %[[SECOND]]] times %[[SCALE]] : tensor<?x?xf32> -> <128>
-// CHECK: sparsec.promote %{{.*}} times %[[FACTORS1]] : !sparsec.column_scales<128> to %[[SUM0]] {column = 0 : i64}
-sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 128, tile_k = 128, stages = 4, consumers_m = 1, consumers_n = 1>} {
+// CHECK: %scale_ring = sparsec.ring {name = "scale_ring"} : ![[OFSCALES:ring[0-9]*]]
+// CHECK: sparsec.role "consumer" warpgroup(1)
+// CHECK: %[[W:.*]] = sparsec.view %ring rows(%c0_i32) {index = 0 : i64} : !{{.*}} -> <64, 128, f8E4M3FN, k>
+// CHECK: %[[X0:.*]] = sparsec.view %ring rows(%c0_i32) {index = 1 : i64} : !{{.*}} -> <128, 128, f8E5M2, k>
+// CHECK: %[[X1:.*]] = sparsec.view %ring rows(%c128_i32) {index = 1 : i64} : !{{.*}} -> <128, 128, f8E5M2, k>
+// CHECK: %[[FIRST:.*]] = sparsec.block_scale %[[SCALES]][%first]
+// CHECK: sparsec.walk_blocks %{{.*}} init(%[[FIRST]], %{{.*}}, %{{.*}}, %{{.*}}, %{{.*}} :
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %{{.*}}: i32, %[[SCALE:.*]]: f32, %[[SUM0:.*]]: !sparsec.accumulator<128, 64>, %[[SUM1:.*]]: !sparsec.accumulator<128, 64>, %[[SLOT:.*]]: !cursor, %[[SCALESLOT:.*]]: !cursor):
+// CHECK-NEXT: arith.addi %[[BLOCK]], %c1_i32
+// CHECK-NEXT: %[[NEXT:.*]] = arith.minsi
+// CHECK-NEXT: %[[NEXTSCALE:.*]] = sparsec.block_scale %[[SCALES]][%[[NEXT]]]
+// CHECK-NEXT: sparsec.wait %ring[%[[SLOT]]]
+// CHECK-NEXT: %[[P0:.*]] = sparsec.product %[[X0]][%[[SLOT]]], %[[W]][%[[SLOT]]] {depth = 128 : i64}
+// CHECK-NEXT: sparsec.wait %scale_ring[%[[SCALESLOT]]]
+// CHECK-NEXT: %[[ROWS0:.*]] = sparsec.row_scales %scale_ring[%[[SCALESLOT]]] at(%c0_i32) : ![[OFSCALES]] -> <128>
+// CHECK-NEXT: %[[ROWS1:.*]] = sparsec.row_scales %scale_ring[%[[SCALESLOT]]] at(%c128_i32) : ![[OFSCALES]] -> <128>
+// CHECK-NEXT: sparsec.release %scale_ring[%[[SCALESLOT]]]
+// CHECK-NEXT: %[[SCALESLOT1:.*]] = sparsec.next %scale_ring[%[[SCALESLOT]]]
+// CHECK-NEXT: %[[PART0:.*]] = sparsec.await %[[P0]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.promote %[[PART0]] times %[[SCALE]] : f32 rows(%[[ROWS0]] : !sparsec.row_scales<128>) to %[[SUM0]] {column = 0 : i64}
+// CHECK-NEXT: %[[P1:.*]] = sparsec.product %[[X1]][%[[SLOT]]], %[[W]][%[[SLOT]]] in(%[[PART0]] : !sparsec.accumulator<128, 64>) {depth = 128 : i64}
+// CHECK-NEXT: %[[PART1:.*]] = sparsec.await %[[P1]] {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.release %ring[%[[SLOT]]]
+// CHECK-NEXT: sparsec.promote %[[PART1]] times %[[SCALE]] : f32 rows(%[[ROWS1]] : !sparsec.row_scales<128>) to %[[SUM1]] {column = 0 : i64}
+// CHECK: sparsec.wait %scale_ring[%[[SCALESLOT1]]]
+// CHECK: sparsec.yield %[[NEXTSCALE]],
+// CHECK: sparsec.store %{{.*}} to %{{.*}} part %{{.*}} at(%c0_i32, %c0_i32) attributes {{{.*}}swapped}
+// CHECK: sparsec.store %{{.*}} to %{{.*}} part %{{.*}} at(%c0_i32, %c0_i32) attributes {{{.*}}swapped}
+// CHECK: sparsec.role "producer" thread(1)
+// CHECK: sparsec.role "scales" warp(1)
+// CHECK: ^bb0(%[[BLOCK:.*]]: i32, %[[COLUMN:.*]]: i32, %[[SLOT0:.*]]: !cursor, %[[PREVIOUS:.*]]: !cursor):
+// CHECK-NEXT: %[[HASPREVIOUS:.*]] = arith.cmpi sgt, %[[BLOCK]], %first
+// CHECK-NEXT: sparsec.acquire %scale_ring[%[[SLOT0]]]
+// CHECK-NEXT: sparsec.copy_group {
+// CHECK-NEXT: %[[PART:.*]] = arith.muli %[[COLUMN]], %c2_i32
+// CHECK-NEXT: sparsec.copy_scales %[[XSCALE]][%{{.*}}, %[[PART]]] to %scale_ring[%[[SLOT0]]] : tensor<?x?xf32>, ![[OFSCALES]]
+// CHECK: sparsec.await_copies {outstanding = 1 : i64}
+// CHECK-NEXT: scf.if %[[HASPREVIOUS]] {
+// CHECK-NEXT: sparsec.post %scale_ring[%[[PREVIOUS]]] {empty}
+// CHECK: %[[SLOT1:.*]] = sparsec.next %scale_ring[%[[SLOT0]]]
+// CHECK-NEXT: sparsec.acquire %scale_ring[%[[SLOT1]]]
+// CHECK: arith.addi %{{.*}}, %c1_i32
+// CHECK-NEXT: sparsec.copy_scales
+// CHECK: sparsec.await_copies {outstanding = 1 : i64}
+// CHECK-NEXT: sparsec.post %scale_ring[%[[SLOT0]]] {empty}
+// CHECK: sparsec.await_copies {outstanding = 0 : i64}
+// CHECK-NEXT: sparsec.post %scale_ring[%{{.*}}] {empty}
+sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, %s: tensor<?xf32>, %x: tensor<?x?xf8E5M2>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) attributes {schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 256, tile_k = 128, stages = 3, consumers_m = 1, consumers_n = 1>} {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x256>, tensor<?xf32>, tensor<?x?xf8E5M2>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>
 }

@@ -3,14 +3,24 @@
 // RUN: sparsec %s --arch=sm_90a --verbose -o %t.cubin 2>&1 | FileCheck %s --check-prefix=VERBOSE
 // RUN: sparsec %s --arch=sm_89 --verbose -o %t.cubin 2>&1 | FileCheck %s --check-prefix=VERBOSE89
 
-// A thread loads one scale of every 32 columns of a part before it multiplies the part, and multiplies it by that of the
-// block. It gets those of its own columns from threads of its warp.
+// A thread reads the scales of its four rows of the transposed product, two in each part. Both products have the same
+// registers. Another role copies the scales, single elements that are far apart.
 // CHECK: .visible .entry x_scale(
 // CHECK: wgmma.fence
+// CHECK: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {[[FIRST:%r[0-9]+]],
+// CHECK: mbarrier.try_wait
+// CHECK-COUNT-4: ld.shared.{{b32|f32}}
+// CHECK: mbarrier.arrive
 // CHECK: wgmma.wait_group.sync.aligned 0
-// CHECK-COUNT-32: shfl.sync.idx.b32
-// CHECK: ld.global.nc.{{b32|f32}}
-// CHECK: wgmma.fence
+// CHECK-COUNT-64: fma.rn.f32
+// CHECK: wgmma.mma_async.sync.aligned.m64n128k32.f32.e4m3.e4m3 {[[FIRST]],
+// CHECK: setmaxnreg.dec
+// CHECK: cp.async.bulk.tensor
+// CHECK-COUNT-4: cp.async.ca.shared.global [%r{{.*}}], [%rd{{[0-9]+}}], 4;
+// CHECK: cp.async.commit_group
+// CHECK: cp.async.wait_group 1;
+// CHECK: bar.warp.sync
+// CHECK: mbarrier.arrive
 sparsec.kernel @x_scale(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, %s: tensor<?xf32>, %x: tensor<?x?xf8E4M3FN>, %t: tensor<?x?xf32>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w scales(%s), %x x_scale(%t) x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 128x128>, tensor<?xf32>, tensor<?x?xf8E4M3FN>, tensor<?x?xf32>) -> tensor<?x?xbf16>
   sparsec.return %y : tensor<?x?xbf16>

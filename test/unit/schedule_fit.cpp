@@ -241,6 +241,32 @@ TEST_F(ScheduleFit, WgmmaOfF8) {
   expectBroken(schedule, hopper, Limit::Instruction, "expects W as M x K for f8E4M3FN, but got transposed");
 }
 
+TEST_F(ScheduleFit, ScalesOfXSwapTheOperands) {
+  problem = problemWithBlock(128, 128);
+  problem.elementType = ElementType::F8E4M3;
+  problem.xTransposed = problem.hasTwoLevels = problem.hasScales = problem.hasXScale = true;
+  Schedule schedule = wgmma128x256();
+  schedule.tileK = 128;
+  schedule.stages = 4;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects consumers_m to be between 1 and 1, but got 2");
+  schedule.consumersM = 1;
+  schedule.consumersN = 2;
+  EXPECT_TRUE(check(schedule, hopper).ok());
+  EXPECT_EQ(promotedColumns(schedule, true), 64) << "64 x 128 temporaries of 128 threads";
+  schedule.tileM = 64;
+  EXPECT_EQ(promotedColumns(schedule, true), 128);
+  schedule.tileM = 96;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_m to be a multiple of 64, but got 96");
+  schedule.tileM = 128;
+  schedule.tileN = 192;
+  expectBroken(schedule, hopper, Limit::Geometry, "expects tile_n / consumers_n to be a multiple of 64, but got 96");
+  problem.hasXScale = false;
+  schedule = wgmma128x256();
+  schedule.tileK = 128;
+  schedule.stages = 4;
+  EXPECT_TRUE(check(schedule, hopper).ok());
+}
+
 /// 64 x 128 temporaries of 128 threads.
 TEST_F(ScheduleFit, SumsOfTwoLevelsTakeRegisters) {
   Schedule schedule = wgmma128x256();
@@ -248,16 +274,16 @@ TEST_F(ScheduleFit, SumsOfTwoLevelsTakeRegisters) {
   problem.hasTwoLevels = true;
   EXPECT_EQ(estimatedRegisters(schedule, problem, Origin::Chosen), oneLevel + 64);
   schedule.tileN = 64;
-  EXPECT_EQ(promotedColumns(schedule), 64);
+  EXPECT_EQ(promotedColumns(schedule, false), 64);
   schedule.tileN = 192;
-  EXPECT_EQ(promotedColumns(schedule), 96);
+  EXPECT_EQ(promotedColumns(schedule, false), 96);
   // Warps have few registers, and add their products more often.
   schedule = mmaSync128x128();
   schedule.tileN = 256;
   schedule.consumersN = 2;
-  EXPECT_EQ(promotedColumns(schedule), 32);
+  EXPECT_EQ(promotedColumns(schedule, false), 32);
   schedule.consumersN = 16;
-  EXPECT_EQ(promotedColumns(schedule), 16);
+  EXPECT_EQ(promotedColumns(schedule, false), 16);
 }
 
 TEST_F(ScheduleFit, WgmmaNeedsLargeBlocks) {

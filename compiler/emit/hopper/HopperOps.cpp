@@ -34,10 +34,11 @@ void HopperOps::emitProduct(ProductOp op) {
     return {values.one(view), viewOp, program.ringOf(viewOp.getRing()), program.slotOf(cursor).slot};
   };
   WgmmaOperand x = operandOf(op.getB(), op.getBCursor());
-  Value sum = values.one(op.getAccumulator());
+  bool startsAtZero = !op.getAccumulator();
+  Value sum = values.one(startsAtZero ? op.getRegisters() : op.getAccumulator());
   auto type = cast<PendingType>(op.getType());
   WgmmaShape shape = {type.getRows(), type.getColumns(), int64_t(op.getColumns().value_or(type.getColumns())),
-                      int64_t(op.getDepth())};
+                      int64_t(op.getDepth()), startsAtZero};
   auto issue = [&] {
     if (op.getACursor())
       return emitWgmmaProduct(b, shape, operandOf(op.getA(), op.getACursor()), x, sum);

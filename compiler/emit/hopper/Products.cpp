@@ -115,7 +115,7 @@ static Value issueProduct(KernelBuilder &b, WgmmaShape shape, Type element, Valu
     for (int64_t column = 0; column < shape.columns; column += shape.instructionColumns)
       for (int64_t k = 0; k < shape.depth; k += ptx::matrixDepth(element)) {
         Value &part = parts.at(row / rowsOfWgmma, column / shape.instructionColumns);
-        part = issue({row, column, k, sum || k > 0}, part);
+        part = issue({row, column, k, !shape.startsAtZero || k > 0}, part);
       }
   ptx::wgmmaCommit(b);
   return parts.whole();

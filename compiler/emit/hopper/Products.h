@@ -26,10 +26,11 @@ struct WgmmaOperand {
 /// A product of rows x depth and depth x columns. An instruction has `instructionColumns` of the columns.
 struct WgmmaShape {
   int64_t rows, columns, instructionColumns, depth;
+  bool startsAtZero;
 };
 
-// Issues instructions along the whole depth for each part of the columns, all as one group. `sum` is null where it
-// starts at zero. A is a view or a fragment.
+// Issues instructions along the whole depth for each part of the columns, all as one group. Where it starts at zero,
+// `sum` gives the registers of the result, or is null. A is a view or a fragment.
 mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, WgmmaOperand a, WgmmaOperand x, mlir::Value sum);
 mlir::Value emitWgmmaProduct(KernelBuilder &b, WgmmaShape shape, mlir::ValueRange a, WgmmaOperand x, mlir::Value sum);
 

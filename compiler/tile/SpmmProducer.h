@@ -1,0 +1,31 @@
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+// The producer of a product with block rows for TMA, and the walks that it shares with consumers.
+
+#ifndef SPARSEC_COMPILER_TILE_SPMMPRODUCER_H
+#define SPARSEC_COMPILER_TILE_SPMMPRODUCER_H
+
+#include "SpmmParts.h"
+
+namespace sparsec {
+
+class SpmmProducer : public SpmmParts {
+protected:
+  using SpmmParts::SpmmParts;
+
+  /// `position` is that of the block in its block row's order, counted from the matrix's first block.
+  using Walk =
+      mlir::function_ref<Values(mlir::Value position, mlir::Value block, mlir::Value column, mlir::ValueRange carried)>;
+  /// A loop over the blocks of a tile.
+  WalkBlocksOp walk(const Tile &tile, mlir::ValueRange inits, Walk body);
+  mlir::Value hasBlocks(const Tile &tile);
+  /// The role that copies A and X of each step into the next slot.
+  void makeProducer();
+
+private:
+  void build();
+  void copyStep(const Tile &tile, mlir::Value block, mlir::Value column, int64_t chunk, mlir::Value cursor);
+};
+
+} // namespace sparsec
+
+#endif // SPARSEC_COMPILER_TILE_SPMMPRODUCER_H
