@@ -74,6 +74,7 @@ public:
     ASSERT_TRUE(bits == launch.resultBytes()) << "a plan that is refilled gives other bits";
     if (refilled->kernel->module->device->isHost() || !launch.enqueue)
       return;
+    CudaDriver::get()->useDevice(refilled->kernel->module->device->info.ordinal);
     CudaStream stream;
     CudaGraph graph(stream, [&] {
       refillTwice(stream.handle());
