@@ -16,10 +16,10 @@ using Values = KernelBuilder::Values;
 
 namespace {
 
-/// The matrices of the kernel.
+/// The product of the program's kernel; null if it has another op, or is not there.
 SpgemmOp productOf(ProgramOp program) {
   auto kernel = program->getParentOfType<ModuleOp>().lookupSymbol<KernelOp>(program.getKernelAttr());
-  return dyn_cast<SpgemmOp>(kernel.getAnchor());
+  return kernel ? dyn_cast<SpgemmOp>(kernel.getAnchor()) : SpgemmOp();
 }
 
 /// The index arrays of a block-sparse argument.
