@@ -257,6 +257,7 @@ TEST_F(RefilledPlan, TheIndexComesBeforeTheWindows) {
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
   ASSERT_OK(refill(arguments));
   std::vector<std::string> symbols;
+  symbols.reserve(fake.launches.size());
   for (const FakeLaunch &each : fake.launches)
     symbols.push_back(each.function + " " + std::to_string(each.gridX));
   EXPECT_EQ(symbols, (std::vector<std::string>{"linear_count_columns 1", "linear_write_index 1",
