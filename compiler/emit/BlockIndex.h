@@ -26,8 +26,12 @@ public:
   /// M or K of a matrix.
   mlir::Value rows() { return context.parameters.get(ParameterKind::size, argument, type.getStoredRowDimension()); }
   mlir::Value depth() { return context.parameters.get(ParameterKind::size, argument, type.getStoredColumnDimension()); }
+  /// The numbers of block rows and of block columns.
+  mlir::Value blockRows() { return blocksIn(rows(), type.getBlockRows()); }
+  mlir::Value blockColumns() { return blocksIn(depth(), type.getBlockColumns()); }
 
 private:
+  mlir::Value blocksIn(mlir::Value size, int64_t block) { return b.divide(b.add(size, block - 1), block); }
   mlir::Value load(ParameterKind array, PlanSection section, mlir::Value index) {
     if (type.getTransposed())
       return loadSection(section, index);

@@ -102,14 +102,26 @@ bool hasAuxiliary(ProgramOp program, AuxiliaryKind wanted) {
   return llvm::any_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), isWanted);
 }
 
+/// Whether no program of the kernel before this one had windows or streams of stored blocks: plans are refilled for the
+/// first one alone.
+bool isFirstWithWindows(ProgramOp program) {
+  auto hasWindows = [&](LLVM::LLVMFuncOp function) {
+    auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
+    return schedule && schedule.getWalk() != Walk::blocks && !function->hasAttr("sparsec.packed") &&
+           function->getAttr("sparsec.kernel") == program.getKernelAttr();
+  };
+  return llvm::none_of(program->getParentOfType<gpu::GPUModuleOp>().getOps<LLVM::LLVMFuncOp>(), hasWindows);
+}
+
 /// The machine kernels that write what the program reads from a plan. Packed values have plans of the host alone.
 void emitPlanKernels(ProgramOp program) {
   if (program.getPacked())
     return;
   const Walk walk = program.getSchedule().getWalk();
-  const bool hasWindows = walk == Walk::windows || walk == Walk::streams;
-  if (hasWindows && !hasAuxiliary(program, AuxiliaryKind::count_windows))
-    walk == Walk::streams ? emitPlanStreams(program) : emitPlanWindows(program);
+  if (walk == Walk::windows && isFirstWithWindows(program))
+    emitPlanWindows(program);
+  if (walk == Walk::streams && isFirstWithWindows(program))
+    emitPlanStreams(program);
   if (takesPairs(program) && !hasAuxiliary(program, AuxiliaryKind::count_pairs))
     emitPlanPairs(program);
   if (takesTranspose(program) && !hasAuxiliary(program, AuxiliaryKind::count_columns))

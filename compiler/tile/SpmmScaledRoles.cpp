@@ -33,7 +33,7 @@ public:
   void run();
 
 private:
-  /// What a group carries: the sums of its parts, and a slot of each ring.
+  /// A group carries the sums of its parts, and a slot of each ring.
   struct State {
     State(ValueRange sums, Value slot, Value scaleSlot) : sums(sums), slot(slot), scaleSlot(scaleSlot) {}
     explicit State(ValueRange carried);

@@ -563,7 +563,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
   return takesWindows(variant) || takesStreams(variant) ? WindowChecker(records, variant, name).check() : Status();
 }
 
-/// What a kernel must have so that an auxiliary kernel has something to read and to write.
+/// A kernel must have this, so that an auxiliary kernel has something to read and to write.
 enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows, pairs };
 
 struct AuxiliaryRule {
@@ -592,7 +592,7 @@ constexpr AuxiliaryRule auxiliaryRules[] = {
      pairSections | setOf(SPARSEC_PLAN_PAIR_COUNTS)},
 };
 
-/// What is missing of a need; null where it is met.
+/// Names what the kernel lacks; null if it lacks nothing.
 const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
   bool hasPattern = false, hasMask = false, hasPackedValues = false, hasWindows = false;
   for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel)) {

@@ -102,7 +102,7 @@ std::string whyNoWindows(const PlanInput &input, const Variant &variant) {
   // Lines of a block have no end at K (SPARSEC_TENSOR_MAP_BSR_LINES).
   if (takesStreams(*variant.info) && matrix->depth % matrix->columnsOfBlock != 0)
     return "K is not a multiple of the block columns, " + std::to_string(matrix->columnsOfBlock);
-  return input.isRefilled() ? whyNoRefill(input.kernel, *matrix) : "";
+  return input.isRefilled() ? whyNoRefill(input.kernel, variant, *matrix) : "";
 }
 
 void makeWindows(const PlanInput &input, const sparsec_stage_info_t &stage, const MatrixRows &matrix, RowOrder order,

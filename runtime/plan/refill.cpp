@@ -7,18 +7,21 @@ namespace sparsec::runtime {
 
 namespace {
 
-/// The block columns that a kernel takes at most; 0: there is no such kernel.
-int64_t mostColumns(const sparsec_kernel_s &kernel, sparsec_auxiliary_kind_t kind) {
-  const Stage *stage = kernel.auxiliary(kind);
-  return stage ? stage->info->tile_n : 0;
+/// Why two auxiliary kernels cannot refill a plan of so many block columns; empty where they can.
+std::string whyNoKernels(const sparsec_kernel_s &kernel, sparsec_auxiliary_kind_t count, sparsec_auxiliary_kind_t write,
+                         int64_t columns) {
+  const Stage *counter = kernel.auxiliary(count), *writer = kernel.auxiliary(write);
+  if (!counter || !writer)
+    return "the file has no kernels that refill them";
+  const int64_t most = std::min(counter->info->tile_n, writer->info->tile_n);
+  return columns <= most ? "" : "refills take at most " + std::to_string(most) + " block columns";
 }
 
-Status checkColumns(const sparsec_kernel_s &kernel, sparsec_auxiliary_kind_t kind, const sparsec_blocks_t &matrix) {
-  const int64_t columns = blockColumnCount(matrix), most = mostColumns(kernel, kind);
-  if (columns <= most)
-    return {};
-  return invalidArgument("kernel '", kernel.info->name, "': the matrix has ", columns,
-                         " block columns, but refills take at most ", most);
+Status checkKernels(const sparsec_kernel_s &kernel, const char *what, sparsec_auxiliary_kind_t count,
+                    sparsec_auxiliary_kind_t write, const sparsec_blocks_t &matrix) {
+  const std::string reason = whyNoKernels(kernel, count, write, blockColumnCount(matrix));
+  return reason.empty() ? Status()
+                        : invalidArgument("kernel '", kernel.info->name, "': the plan needs ", what, ", but ", reason);
 }
 
 } // namespace
@@ -37,16 +40,21 @@ Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists) {
   if (kernel.module->device->isHost())
     return {};
   if (!lists.transposedIndex().isEmpty())
-    return checkColumns(kernel, SPARSEC_AUXILIARY_WRITE_INDEX, *lists.blocks());
+    return checkKernels(kernel, "an index", SPARSEC_AUXILIARY_COUNT_COLUMNS, SPARSEC_AUXILIARY_WRITE_INDEX,
+                        *lists.blocks());
   const uint32_t right = operationOf(kernel).pairSlots.right;
-  return right == 0 ? Status() : checkColumns(kernel, SPARSEC_AUXILIARY_WRITE_PAIRS, lists.view(kernel.of(right)));
+  return right == 0 ? Status()
+                    : checkKernels(kernel, "pairs", SPARSEC_AUXILIARY_COUNT_PAIRS, SPARSEC_AUXILIARY_WRITE_PAIRS,
+                                   lists.view(kernel.of(right)));
 }
 
-std::string whyNoRefill(const sparsec_kernel_s &kernel, const MatrixRows &matrix) {
-  const int64_t most = mostColumns(kernel, SPARSEC_AUXILIARY_WRITE_WINDOWS);
-  if (matrix.pattern.blockColumns <= most)
-    return "";
-  return "refills take at most " + std::to_string(most) + " block columns";
+std::string whyNoRefill(const sparsec_kernel_s &kernel, const Variant &variant, const MatrixRows &matrix) {
+  const auto first = std::find_if(kernel.variants.begin(), kernel.variants.end(),
+                                  [](const Variant &each) { return hasWindowsOfBlocks(*each.info); });
+  if (&*first != &variant)
+    return "refills write those of another variant";
+  return whyNoKernels(kernel, SPARSEC_AUXILIARY_COUNT_WINDOWS, SPARSEC_AUXILIARY_WRITE_WINDOWS,
+                      matrix.pattern.blockColumns);
 }
 
 bool makeRoom(Windows &windows, const WindowInput &input, int64_t blocks) {

@@ -13,8 +13,9 @@ namespace sparsec::runtime {
 /// kernels that write the index of a transposed one, or pairs, are there and take these sizes.
 Status checkRefill(const sparsec_kernel_s &kernel, const HostLists &lists);
 
-/// Why a variant with windows or streams of stored blocks gets none; empty where kernels can write them.
-std::string whyNoRefill(const sparsec_kernel_s &kernel, const MatrixRows &matrix);
+/// Why a variant with windows or streams of stored blocks gets none; empty where kernels can write them: they do so for
+/// the first such variant.
+std::string whyNoRefill(const sparsec_kernel_s &kernel, const Variant &variant, const MatrixRows &matrix);
 
 /// These give the arrays of a plan without blocks room for so many. False where kernels could not count the entries.
 bool makeRoom(Windows &windows, const WindowInput &input, int64_t blocks);

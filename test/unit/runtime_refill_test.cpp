@@ -189,9 +189,30 @@ TEST_F(RefilledPlan, WideMatricesHaveNoWindows) {
 TEST_F(RefilledPlan, FilesWithoutTheKernelsHaveNoWindows) {
   loadWithPattern(linearWithWindows(), 12);
   ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
-  EXPECT_STREQ(planInfo().reason, "no windows: refills take at most 0 block columns");
+  EXPECT_STREQ(planInfo().reason, "no windows: the file has no kernels that refill them");
   ASSERT_OK(refill(arguments));
   EXPECT_TRUE(fake.launches.empty());
+}
+
+TEST_F(RefilledPlan, AKernelAloneRefillsNothing) {
+  LaunchInfoBuilder info = linearWithWindows();
+  addRefillKernel(info, SPARSEC_AUXILIARY_WRITE_WINDOWS, "linear_write_windows", SPARSEC_PLAN_STEPS);
+  loadWithPattern(info, 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_STREQ(planInfo().reason, "no windows: the file has no kernels that refill them");
+  ASSERT_OK(refill(arguments));
+  EXPECT_TRUE(fake.launches.empty());
+}
+
+TEST_F(RefilledPlan, OnlyTheFirstVariantHasWindows) {
+  LaunchInfoBuilder info = refilledWindows();
+  info.variants.insert(info.variants.begin(), info.variants[0]);
+  ++info.kernels[0].variant_count;
+  loadWithPattern(info, 3);
+  ASSERT_OK(createPlanWith(SPARSEC_PLAN_REFILL));
+  EXPECT_EQ(planInfo(0).windows, 2);
+  EXPECT_EQ(planInfo(1).windows, 0);
+  EXPECT_STREQ(planInfo(1).reason, "no windows: refills write those of another variant");
 }
 
 TEST_F(RefilledPlan, PlansThatCannotBeRefilledAreRefused) {
@@ -218,7 +239,8 @@ TEST_F(RefilledPlan, AnIndexWithTooManyColumnsIsRefused) {
   options.flags = SPARSEC_PLAN_REFILL;
   ArgumentList matrixOnly(arguments.size());
   matrixOnly[w] = arguments[w];
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "the matrix has 9 block columns, but refills take at most 8", matrixOnly,
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT,
+              "kernel 'linear': the plan needs an index, but refills take at most 8 block columns", matrixOnly,
               options);
 }
 

@@ -442,7 +442,7 @@ TEST_F(Paired, RefillsThatDoNotFitAreRefused) {
   options.flags = SPARSEC_PLAN_REFILL;
   ArgumentList wide = {arguments[0], arguments[1], {}, {}};
   wide[1].blocks.columns = 9 * 32;
-  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "the matrix has 9 block columns, but refills take at most 8", wide,
+  refusesPlan(SPARSEC_STATUS_INVALID_ARGUMENT, "the plan needs pairs, but refills take at most 8 block columns", wide,
               options);
   wide[1].blocks.columns = 8 * 32;
   wide[0].blocks.capacity = wide[1].blocks.capacity = int64_t(1) << 30;

@@ -84,7 +84,8 @@ void PlanIndex::emitCount() {
 }
 
 void PlanIndex::emitWrite() {
-  // Of each column: the blocks of all slices, later where they begin; and the blocks of the slices before this one.
+  // For each column, `starts` counts the blocks of all slices, and later says where they begin. `before` counts those
+  // of the slices before this one.
   Value starts = reserve(mostColumnsOfPlan + 1), before = reserve(mostColumnsOfPlan);
   gather();
   Value slices = b.divide(b.add(rows, SPARSEC_SLICE_ROWS - 1), SPARSEC_SLICE_ROWS), zero = b.i32(0);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// What the auxiliary kernels share that write sections of a plan from the index arrays of a matrix. They make the same
+// The base of the auxiliary kernels that write sections of a plan from the index arrays of matrices. They make the same
 // sections as the builders of runtime/plan, bit for bit. A set of block columns is an array of 32-bit words in shared
 // memory, one bit for each column, so that the order of threads does not matter: the place of a column among others is
 // the number of bits below its own.
@@ -47,7 +47,7 @@ protected:
   /// all.
   void addUp(Value array, Value count);
 
-  /// The bits below a column's own in its word.
+  /// The bits below that of a column in its word.
   Value below(Value column);
   Value wordOf(Value column) { return b.shiftRight(column, 5); }
   Value bitOf(Value column) { return b.shiftLeft(b.i32(1), b.bitAnd(column, wordBits - 1)); }

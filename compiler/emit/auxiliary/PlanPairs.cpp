@@ -22,32 +22,6 @@ SpgemmOp productOf(ProgramOp program) {
   return kernel ? dyn_cast<SpgemmOp>(kernel.getAnchor()) : SpgemmOp();
 }
 
-/// The index arrays of a block-sparse argument.
-class Lists {
-public:
-  Lists(SpmmContext &context, Value matrix)
-      : context(context), b(context.b), type(cast<BsrType>(matrix.getType())),
-        argument(cast<BlockArgument>(matrix).getArgNumber()) {}
-
-  Value start(Value row) { return load(ParameterKind::row_ptr, row); }
-  Value column(Value position) { return load(ParameterKind::col_idx, position); }
-  Value blockRows() { return countOf(0, type.getBlockRows()); }
-  Value blockColumns() { return countOf(1, type.getBlockColumns()); }
-
-private:
-  Value load(ParameterKind array, Value index) {
-    return b.loadElement(b.i32Type(), context.parameters.get(array, argument), index);
-  }
-  Value countOf(int64_t dimension, int64_t block) {
-    return b.divide(b.add(context.parameters.get(ParameterKind::size, argument, dimension), block - 1), block);
-  }
-
-  SpmmContext &context;
-  KernelBuilder &b;
-  BsrType type;
-  int64_t argument;
-};
-
 class PlanPairs : PlanKernel {
 public:
   PlanPairs(SpmmContext &context, SpgemmOp product)
@@ -82,8 +56,8 @@ private:
   void writeGroup(Value firstOfGroup, Value places, Value leftOfColumn, Value firstPair);
   void writePair(Value number, Value leftBlock, Value rightBlock);
 
-  Lists left, right;
-  std::optional<Lists> result; // the pattern of the result, if it has one
+  BlockIndex left, right;
+  std::optional<BlockIndex> result; // the pattern of the result, if it has one
   Value row, columns;
   Value counts; // of the pairs in each block column; later where the pairs of each block of the row begin
   Value sum;

@@ -185,7 +185,7 @@ void PlanStreams::writeChunks(const Begins &begins) {
     Value consumer = b.divide(place, rowsOfConsumer), own = b.divide(b.modulo(place, rowsOfConsumer), bundle);
     Value word = wordOf(column), number = loadWord(productsBefore(consumer), word);
     for (int64_t product = 0; product < products; ++product) {
-      // Of the products before its own, those in the same column are before it too.
+      // Products with a lower number come before it in the same column too.
       Value ownColumn = b.select(b.less(b.i32(product), own), bitOf(column), b.i32(0));
       Value mask = b.bitOr(below(column), ownColumn);
       number = b.add(number, b.countBits(b.bitAnd(productsIn(consumer, product, word), mask)));

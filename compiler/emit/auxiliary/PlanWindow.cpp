@@ -23,11 +23,10 @@ PlanWindow::PlanWindow(SpmmContext &context, int64_t rows, int64_t lists)
     : PlanKernel(context), rows(rows), lists(lists), index(context, matrixOf(context.program)),
       window(ptx::blockIndex(b)), rowWords(reserve(rows * mostWordsOfPlan)),
       columnsBefore(reserve(mostWordsOfPlan + 1)), counters(reserve(countersOfWindow)) {
-  auto blocksIn = [&](Value size, int64_t block) { return b.divide(b.add(size, block - 1), block); };
-  blockRows = blocksIn(index.rows(), context.matrix.getBlockRows());
-  blockColumns = blocksIn(index.depth(), context.matrix.getBlockColumns());
-  windows = blocksIn(blockRows, rows);
-  words = blocksIn(blockColumns, wordBits);
+  blockRows = index.blockRows();
+  blockColumns = index.blockColumns();
+  windows = b.divide(b.add(blockRows, rows - 1), rows);
+  words = b.divide(b.add(blockColumns, wordBits - 1), wordBits);
 }
 
 void PlanWindow::forEachBlock(BlockBody body) {

@@ -149,7 +149,7 @@ void PlanWindows::countBlocks() {
 Value PlanWindows::blockNumber(Value group, Value column) {
   Value word = wordOf(column), number = loadWord(blocksBefore, word);
   for (int64_t row = 0; row < rows; ++row) {
-    // Of the groups before its own, blocks in the same column are before it too.
+    // Groups with a lower number come before it in the same column too.
     Value ownColumn = b.select(b.less(b.i32(row), group), bitOf(column), b.i32(0));
     Value before = b.bitAnd(wordOfRow(row, word), b.bitOr(below(column), ownColumn));
     number = b.add(number, b.countBits(before));
