@@ -33,8 +33,8 @@ typedef struct {
   BlocksObject *blocks; /* NULL: the kernel has no argument with blocks */
   PyObject *isGuarded;  /* tells whether tensors that require a gradient are refused; NULL: they never are */
   PyObject *isPausing;  /* tells whether calls with a workspace or packed values are not repeated; NULL: all are */
-  /* Of an operator: weak references to the tensors of its lists, which come first in a call around it; and their
-   * versions, tuple of numbers, or NULL: their contents do not matter. */
+  /* An operator's lists: weak references to their tensors, which come first in a call around it; and the versions of
+   * these, a tuple of numbers, or NULL where their contents do not matter. */
   PyObject *lists, *versions;
   PyObject *observers; /* of an operator: functions that give a true value if something would see its calls, or NULL */
   PyObject *types;     /* of an operator: those of tensors whose calls no library but torch sees, or NULL */
@@ -421,7 +421,7 @@ static PyObject *callerAdd(PyObject *object, PyObject *values) {
 
 /* ---- The type ------------------------------------------------------------ */
 
-/* What a caller gets of an operator. */
+/* Takes the parts of an operator that only a call around it needs. */
 static int takeOperator(CallerObject *self, ModuleState *state, PyObject *lists, PyObject *versions,
                         PyObject *observers, PyObject *types) {
   int isRight = !observers == !types && (observers || !lists) && (lists || !versions);

@@ -36,7 +36,7 @@ const ExchangeInterface *exchangeOf(ModuleState *state, PyObject *object) {
 }
 
 int readExchange(ModuleState *state, const ExchangeInterface *exchange, PyObject *object, sparsec_dense_t *out) {
-  /* What sparsec_dense_from_dlpack takes begins with the tensor. */
+  /* The structure that sparsec_dense_from_dlpack takes begins with the tensor. */
   struct {
     ExchangeTensor tensor;
     void *managerContext;

@@ -450,7 +450,7 @@ static PyObject *launcherRebind(PyObject *object, PyObject *tuple) {
   Py_RETURN_NONE;
 }
 
-/* What a binding may change of an argument: an address or a scalar. */
+/* A binding may change these in an argument: an address or a scalar. */
 static uint64_t bindingOf(const sparsec_argument_t *argument) {
   uint64_t bits = 0;
   if (argument->kind == SPARSEC_ARGUMENT_SCALAR)

@@ -270,7 +270,7 @@ std::string whyNoLists(const sparsec_kernel_s &kernel) {
   return reason ? reason : "";
 }
 
-/// What the variant that splits keys is for.
+/// Says when the variant that splits keys is used.
 std::string partReason(const Problem &problem) {
   return problem.parts > 1 ? "the keys of each tile are split into " + std::to_string(problem.parts) + " parts"
                            : "the variant is for few tiles with many keys";

@@ -63,7 +63,7 @@ LinearForm = tuple[int, tuple[int, int], str | None, bool, bool, bool, bool]
 
 
 class _Mode(enum.Enum):
-    """What a plan counts on."""
+    """Tells what stays the same between calls: nothing, the lists, or the lists and the values."""
 
     DYNAMIC = enum.auto()
     STATIC = enum.auto()  # the lists stay as they are
