@@ -5,7 +5,7 @@
 #define SPARSEC_TEST_FUZZ_INVARIANTS_H
 
 #include "block_matrix.h"
-#include "element.h"
+#include "reference/float_format.h"
 
 #include <cstdlib>
 
@@ -35,7 +35,7 @@ inline void checkMatrix(llvm::Expected<readers::BlockMatrix> matrix) {
   for (int32_t column : matrix->colIdx)
     require(column >= 0 && column < matrix->blockColumnCount());
   require(matrix->values.size() == size_t(matrix->blockCount() * format.blockRows * format.blockColumns) *
-                                       readers::getFloatFormat(format.dtype)->bytes);
+                                       runtime::getFloatFormat(format.dtype)->bytes);
 }
 
 } // namespace sparsec::fuzz

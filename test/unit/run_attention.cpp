@@ -90,7 +90,7 @@ TEST_F(AttentionOnHost, BothResultsAreChecked) {
 
   const float infinity = std::numeric_limits<float>::infinity();
   for (int row = 0; row < 6; ++row)
-    readers::storeElement(lse.data(), row, -infinity, *readers::getFloatFormat(SPARSEC_DTYPE_F32));
+    runtime::storeElement(lse.data(), row, -infinity, *runtime::getFloatFormat(SPARSEC_DTYPE_F32));
   auto right = run::checkResult(kernel, *host, {});
   ASSERT_TRUE(bool(right));
   EXPECT_EQ(right->wrongElements, 0);

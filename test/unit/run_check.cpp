@@ -14,7 +14,7 @@ using namespace sparsec::run;
 
 namespace {
 
-const readers::FloatFormat half = *readers::getFloatFormat(SPARSEC_DTYPE_F16);
+const runtime::FloatFormat half = *runtime::getFloatFormat(SPARSEC_DTYPE_F16);
 constexpr double infinity = std::numeric_limits<double>::infinity();
 const double nan = std::numeric_limits<double>::quiet_NaN();
 

@@ -2,7 +2,7 @@
 
 #include "block_matrix.h"
 
-#include "element.h"
+#include "reference/float_format.h"
 
 #include <algorithm>
 #include <cmath>
@@ -14,8 +14,8 @@ namespace sparsec::readers {
 double nextUniform(std::mt19937_64 &generator) { return std::ldexp(double(generator() >> 11), -53); }
 
 /// The format of the elements, and an error for types that have none and for arrays beyond the limit.
-static llvm::Expected<FloatFormat> checkElements(uint64_t count, sparsec_dtype_t dtype, const Limits &limits) {
-  std::optional<FloatFormat> format = getFloatFormat(dtype);
+static llvm::Expected<runtime::FloatFormat> checkElements(uint64_t count, sparsec_dtype_t dtype, const Limits &limits) {
+  std::optional<runtime::FloatFormat> format = runtime::getFloatFormat(dtype);
   if (!format)
     return failure("expects a floating-point element type");
   std::optional<uint64_t> bytes = multiply(count, format->bytes);
@@ -50,18 +50,18 @@ llvm::Expected<std::vector<int32_t>> randomIntegers(uint64_t count, int64_t limi
 
 llvm::Expected<std::vector<std::byte>> randomElements(uint64_t count, sparsec_dtype_t dtype, uint64_t seed,
                                                       const Limits &limits) {
-  llvm::Expected<FloatFormat> format = checkElements(count, dtype, limits);
+  llvm::Expected<runtime::FloatFormat> format = checkElements(count, dtype, limits);
   if (!format)
     return format.takeError();
   std::vector<std::byte> elements(count * format->bytes);
   std::mt19937_64 generator(seed);
   for (uint64_t index = 0; index < count; ++index)
-    storeElement(elements.data(), index, 2.0 * nextUniform(generator) - 1.0, *format);
+    runtime::storeElement(elements.data(), index, 2.0 * nextUniform(generator) - 1.0, *format);
   return elements;
 }
 
 /// Makes NaN of the elements of edge blocks that lie outside of the matrix: a kernel that lets them count shows it.
-static void fillPadding(BlockMatrix &matrix, const FloatFormat &elements) {
+static void fillPadding(BlockMatrix &matrix, const runtime::FloatFormat &elements) {
   const auto [blockRows, blockColumns, dtype] = matrix.format;
   for (int64_t blockRow = 0; blockRow < matrix.blockRowCount(); ++blockRow) {
     int64_t rowsInside = std::min(blockRows, matrix.rows - blockRow * blockRows);
@@ -71,7 +71,7 @@ static void fillPadding(BlockMatrix &matrix, const FloatFormat &elements) {
         continue;
       for (int64_t row = 0; row < blockRows; ++row)
         for (int64_t column = row < rowsInside ? columnsInside : 0; column < blockColumns; ++column)
-          storeElement(matrix.values.data(), (block * blockRows + row) * blockColumns + column, NAN, elements);
+          runtime::storeElement(matrix.values.data(), (block * blockRows + row) * blockColumns + column, NAN, elements);
     }
   }
 }
@@ -83,7 +83,7 @@ static llvm::Expected<BlockMatrix> fillRandomly(BlockMatrix matrix, uint64_t see
   if (!values)
     return values.takeError();
   matrix.values = std::move(*values);
-  fillPadding(matrix, *getFloatFormat(matrix.format.dtype));
+  fillPadding(matrix, *runtime::getFloatFormat(matrix.format.dtype));
   matrix.nonzeros = int64_t(count);
   return matrix;
 }
@@ -141,7 +141,7 @@ llvm::Expected<BlockMatrix> blockCoordinates(CoordinateMatrix source, BlockForma
   for (size_t index = 1; index < entries.size(); ++index)
     blocks += blockOf(entries[index - 1]) != blockOf(entries[index]);
   uint64_t blockElements = uint64_t(format.blockRows * format.blockColumns);
-  llvm::Expected<FloatFormat> elements = checkElements(elementCount(blocks, format), format.dtype, limits);
+  llvm::Expected<runtime::FloatFormat> elements = checkElements(elementCount(blocks, format), format.dtype, limits);
   if (!elements)
     return elements.takeError();
 
@@ -162,7 +162,7 @@ llvm::Expected<BlockMatrix> blockCoordinates(CoordinateMatrix source, BlockForma
       sums[(entries[last].row % format.blockRows) * format.blockColumns + entries[last].column % format.blockColumns] +=
           entries[last].value;
     for (uint64_t index = 0; index < blockElements; ++index)
-      storeElement(matrix.values.data(), matrix.colIdx.size() * blockElements + index, sums[index], *elements);
+      runtime::storeElement(matrix.values.data(), matrix.colIdx.size() * blockElements + index, sums[index], *elements);
     matrix.colIdx.push_back(int32_t(blockColumn));
     matrix.rowPtr[blockRow + 1] = int32_t(matrix.colIdx.size());
   }

@@ -2,7 +2,7 @@
 
 #include "numpy.h"
 
-#include "element.h"
+#include "reference/float_format.h"
 #include "reference/numbers.h"
 
 #include "llvm/Support/Endian.h"
@@ -195,7 +195,7 @@ static double readReal(const NumpyArray &array, size_t index) {
 
 llvm::Expected<std::vector<std::byte>> convertElements(const NumpyArray &array, sparsec_dtype_t dtype,
                                                        llvm::StringRef name) {
-  std::optional<FloatFormat> format = getFloatFormat(dtype);
+  std::optional<runtime::FloatFormat> format = runtime::getFloatFormat(dtype);
   if (!format)
     return failure("{}: expects an argument of a floating-point type", view(name));
   const size_t count = array.data.size() / array.width;
@@ -213,7 +213,7 @@ llvm::Expected<std::vector<std::byte>> convertElements(const NumpyArray &array, 
     return failure("{}: expects float16, float32 or float64 elements{}, but got {}", view(name), bits,
                    array.typeName());
   for (size_t index = 0; index < count; ++index)
-    storeElement(elements.data(), index, readReal(array, index), *format);
+    runtime::storeElement(elements.data(), index, readReal(array, index), *format);
   return elements;
 }
 
@@ -244,12 +244,12 @@ llvm::Expected<std::vector<int32_t>> convertIndices(const NumpyArray &array, llv
 }
 
 llvm::Expected<std::string> writeNumpy(const void *elements, sparsec_dtype_t dtype, llvm::ArrayRef<int64_t> shape) {
-  if (!getFloatFormat(dtype))
+  if (!runtime::getFloatFormat(dtype))
     return failure("expects a result of a floating-point type");
   size_t count = 1;
   for (int64_t size : shape)
     count *= size_t(size);
-  FloatFormat stored = *getFloatFormat(dtype == SPARSEC_DTYPE_F16 ? SPARSEC_DTYPE_F16 : SPARSEC_DTYPE_F32);
+  runtime::FloatFormat stored = *runtime::getFloatFormat(dtype == SPARSEC_DTYPE_F16 ? SPARSEC_DTYPE_F16 : SPARSEC_DTYPE_F32);
   std::string header = fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}{}), }}", stored.bytes,
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   // The elements start at a multiple of 64 bytes, and the header ends with a line feed.
@@ -262,7 +262,7 @@ llvm::Expected<std::string> writeNumpy(const void *elements, sparsec_dtype_t dty
   size_t start = bytes.size();
   bytes.resize(start + count * stored.bytes);
   for (size_t index = 0; index < count; ++index)
-    storeElement(bytes.data() + start, index, runtime::readElement(elements, dtype, int64_t(index)), stored);
+    runtime::storeElement(bytes.data() + start, index, runtime::readElement(elements, dtype, int64_t(index)), stored);
   return bytes;
 }
 

@@ -3,7 +3,7 @@
 #include "arguments.h"
 
 #include "arguments/blocks.h"
-#include "element.h"
+#include "reference/float_format.h"
 #include "matrix_market.h"
 #include "numpy.h"
 #include "pattern.h"
@@ -140,11 +140,11 @@ static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint6
   }
   double number = 0.0;
   if (argument.info->rank == 0 && !text.getAsDouble(number)) {
-    std::optional<readers::FloatFormat> format = readers::getFloatFormat(dtype);
+    std::optional<runtime::FloatFormat> format = runtime::getFloatFormat(dtype);
     if (!format)
       return failure("expects a floating-point element type");
     argument.elements.resize(format->bytes);
-    readers::storeElement(argument.elements.data(), 0, number, *format);
+    runtime::storeElement(argument.elements.data(), 0, number, *format);
     return llvm::Error::success();
   }
   if (!text.ends_with(".npy"))

@@ -18,7 +18,7 @@
 
 namespace sparsec::run {
 
-bool isWithinBound(double got, double exact, double magnitude, const readers::FloatFormat &format) {
+bool isWithinBound(double got, double exact, double magnitude, const runtime::FloatFormat &format) {
   if (std::isnan(exact) || std::isnan(got))
     return std::isnan(exact) && std::isnan(got);
   if (std::isinf(exact))
@@ -34,7 +34,7 @@ namespace {
 struct ResultView {
   const HostArgument &argument;
   int64_t width;
-  readers::FloatFormat format;
+  runtime::FloatFormat format;
   bool isFirst; // the second one is the LSE
 
   /// Element (row, column) in its own layout.
@@ -51,7 +51,7 @@ static llvm::Expected<std::vector<ResultView>> viewResults(const HostArguments &
   for (const HostArgument &argument : host.all()) {
     if (!argument.isResult)
       continue;
-    auto format = readers::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
+    auto format = runtime::getFloatFormat(sparsec_dtype_t(argument.info->dtype));
     if (!format)
       return failure("expects a result of a floating-point type");
     bool isFirst = results.empty();

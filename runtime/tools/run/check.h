@@ -5,7 +5,7 @@
 #define SPARSEC_TOOLS_RUN_CHECK_H
 
 #include "arguments.h"
-#include "element.h"
+#include "reference/float_format.h"
 
 #include <optional>
 
@@ -18,7 +18,7 @@ namespace sparsec::run {
 /// where magnitude is what sparsec_reference_run reports: sum |w x|, carried through the epilogue; of attention what
 /// f32 arithmetic and rounded probabilities may be off by. NaN must be NaN in both. A finite exact value may come out
 /// as an infinity only if it is within the bound of the largest finite number.
-bool isWithinBound(double got, double exact, double magnitude, const readers::FloatFormat &format);
+bool isWithinBound(double got, double exact, double magnitude, const runtime::FloatFormat &format);
 
 /// Which rows of the result to compare.
 struct CheckRequest {

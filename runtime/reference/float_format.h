@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-// Elements of the dense and block-sparse operands: between double and the stored types.
+// The floating-point types of elements, and their bits.
 
-#ifndef SPARSEC_TOOLS_READERS_ELEMENT_H
-#define SPARSEC_TOOLS_READERS_ELEMENT_H
+#ifndef SPARSEC_RUNTIME_REFERENCE_FLOAT_FORMAT_H
+#define SPARSEC_RUNTIME_REFERENCE_FLOAT_FORMAT_H
 
 #include "sparsec/launch_info.h"
 
@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace sparsec::readers {
+namespace sparsec::runtime {
 
 /// The numbers that define a binary floating-point type with a sign + exponent + mantissa layout.
 struct FloatFormat {
@@ -35,6 +35,6 @@ uint32_t encodeElement(double value, const FloatFormat &format);
 /// Element `index` of an array at any address, little-endian.
 void storeElement(void *array, size_t index, double value, const FloatFormat &format);
 
-} // namespace sparsec::readers
+} // namespace sparsec::runtime
 
-#endif // SPARSEC_TOOLS_READERS_ELEMENT_H
+#endif // SPARSEC_RUNTIME_REFERENCE_FLOAT_FORMAT_H

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
-#include "element.h"
+#include "float_format.h"
 
-#include "reference/numbers.h"
+#include "numbers.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstring>
 
-namespace sparsec::readers {
+namespace sparsec::runtime {
 
 double FloatFormat::maxFinite() const {
   double unusedUnits = hasInfinity ? 1.0 : 2.0;
@@ -48,7 +48,7 @@ uint32_t encodeElement(double value, const FloatFormat &format) {
   const uint32_t nan = format.hasInfinity ? infinity | (uint32_t(1) << (mantissa - 1)) : signBit - 1;
   if (std::isnan(value))
     return nan;
-  double rounded = std::fabs(runtime::roundToFormat(value, mantissa, format.minExponent, format.maxExponent));
+  double rounded = std::fabs(roundToFormat(value, mantissa, format.minExponent, format.maxExponent));
   if (rounded > format.maxFinite())
     return sign | (format.hasInfinity ? infinity : nan);
   // In units of the last place the number is an integer. The implied leading 1 of a normal number adds one to the
@@ -63,4 +63,4 @@ void storeElement(void *array, size_t index, double value, const FloatFormat &fo
   std::memcpy(static_cast<char *>(array) + index * format.bytes, &bits, format.bytes);
 }
 
-} // namespace sparsec::readers
+} // namespace sparsec::runtime

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rounding to the element types, against LLVM's arbitrary-precision numbers.
 
-#include "element.h"
+#include "reference/float_format.h"
 #include "readers_support.h"
 
 #include "llvm/ADT/APFloat.h"
@@ -11,7 +11,7 @@
 #include <limits>
 #include <random>
 
-using namespace sparsec::readers;
+using namespace sparsec::runtime;
 
 namespace {
 
