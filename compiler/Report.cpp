@@ -71,7 +71,8 @@ static constexpr const char *auxiliaryTexts[] = {"",
                                                  "counter of windows, a CTA for every window",
                                                  "writer of windows, a CTA for every window",
                                                  "counter of pairs, a CTA for every block row",
-                                                 "writer of pairs, a CTA for every block row"};
+                                                 "writer of pairs, a CTA for every block row",
+                                                 "converter of values, a thread for every 16"};
 
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());

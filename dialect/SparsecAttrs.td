@@ -199,15 +199,16 @@ def Sparsec_ParameterKind : I32EnumAttr<"ParameterKind", "where the runtime take
     I32EnumAttrCase<"col_idx", 4>, I32EnumAttrCase<"size", 5>, I32EnumAttrCase<"stride", 6>,
     I32EnumAttrCase<"scalar", 7>, I32EnumAttrCase<"plan_section", 8>, I32EnumAttrCase<"tile_rows", 9>,
     I32EnumAttrCase<"tile_panels", 10>, I32EnumAttrCase<"pattern_field", 11>, I32EnumAttrCase<"workspace", 12>,
-    I32EnumAttrCase<"input", 13>, I32EnumAttrCase<"tile_period", 14>, I32EnumAttrCase<"parts", 15>]> {
+    I32EnumAttrCase<"input", 13>, I32EnumAttrCase<"tile_period", 14>, I32EnumAttrCase<"parts", 15>,
+    I32EnumAttrCase<"number", 16>]> {
   let cppNamespace = "::sparsec";
 }
 def Sparsec_ParameterAttr : Sparsec_Attr<"Parameter", "parameter"> {
   let summary = "One parameter of a machine kernel: a sparsec_parameter_info_t of launch_info.h.";
   let description = [{
     `kind` is the source of the parameter. `argument` is the number of an argument of the kernel (0 = first). `index` is
-    the number of a dimension, tensor map, plan section, workspace, input or field of a pattern (sparsec_field_t), if
-    the kind has one. Constraint: `parameter_c1`.
+    the number of a dimension, tensor map, plan section, workspace, input, number or field of a pattern
+    (sparsec_field_t), if the kind has one. Constraint: `parameter_c1`.
 
     ```mlir
     #sparsec.parameter<kind = size, argument = 1, index = 1>
@@ -275,7 +276,7 @@ def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel 
     I32EnumAttrCase<"pattern_builder", 1>, I32EnumAttrCase<"block_mask_reader", 2>,
     I32EnumAttrCase<"pack_blocks", 3>, I32EnumAttrCase<"count_columns", 4>, I32EnumAttrCase<"write_index", 5>,
     I32EnumAttrCase<"count_windows", 6>, I32EnumAttrCase<"write_windows", 7>, I32EnumAttrCase<"count_pairs", 8>,
-    I32EnumAttrCase<"write_pairs", 9>]> {
+    I32EnumAttrCase<"write_pairs", 9>, I32EnumAttrCase<"convert_values", 10>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -284,6 +285,7 @@ def Sparsec_AuxiliaryKindAttr : Sparsec_EnumAttr<Sparsec_AuxiliaryKind, "auxilia
   let description = [{
     A `pattern_builder` writes the lists of a pattern from the mask region. A `block_mask_reader` writes them from the
     state of every block. `pack_blocks` writes the packed blocks of a matrix from its stored blocks.
+    `convert_values` quantises operands to fp8.
 
     The others write the sections of a plan from the index arrays of a matrix: `count_columns` and then `write_index`
     the index of a transposed operand, `count_windows` and then `write_windows` the windows or streams, `count_pairs`

@@ -150,6 +150,8 @@ static sparsec_parameter_info_t describeParameter(ParameterAttr parameter) {
     return {SPARSEC_SOURCE_WORKSPACE, index, 0, 0};
   case ParameterKind::input:
     return {SPARSEC_SOURCE_INPUT, index, 0, 0};
+  case ParameterKind::number:
+    return {SPARSEC_SOURCE_NUMBER, index, 0, 0};
   }
   llvm_unreachable("all kinds are covered");
 }

@@ -9,6 +9,7 @@
 #include "Ptx.h"
 #include "SoftmaxSteps.h"
 #include "auxiliary/BlockMaskReader.h"
+#include "auxiliary/ConvertValues.h"
 #include "auxiliary/PackBlocks.h"
 #include "auxiliary/PatternBuilder.h"
 #include "auxiliary/PatternLists.h"
@@ -85,12 +86,14 @@ void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) 
   emit(program, function, b);
 }
 
-/// The machine kernels that all variants of a kernel with a pattern share.
+/// The machine kernels that all variants of a kernel share.
 void emitAuxiliaries(ProgramOp program) {
   if (hasPatternBuilder(program))
     emitPatternBuilder(program);
   if (hasPattern(program))
     emitBlockMaskReader(program);
+  if (hasF8(program))
+    emitConvertValues(program);
 }
 
 /// Whether an auxiliary kernel of the program's kernel is there already.

@@ -39,6 +39,7 @@ Type ParameterList::typeOf(ParameterKind kind, int64_t index) {
   case ParameterKind::parts:
     return b.getI32Type();
   case ParameterKind::stride:
+  case ParameterKind::number:
     return b.getI64Type();
   case ParameterKind::scalar:
     return b.getF32Type();

@@ -342,6 +342,11 @@ KernelBuilder::Values ptx::packPairs(KernelBuilder &b, Type element, ValueRange 
   return pairs;
 }
 
+Value ptx::packF8(KernelBuilder &b, Type element, Value low, Value high) {
+  return NVVM::ConvertF32x2ToF8x2Op::create(b, b.getIntegerType(16), high, low, NVVM::FPRoundingMode::RN,
+                                            NVVM::SaturationMode::SATFINITE, /*relu=*/false, element);
+}
+
 Value ptx::toElement(KernelBuilder &b, Type element, Value value) {
   if (element.isF32())
     return value;
@@ -403,6 +408,7 @@ static void reduceInto(KernelBuilder &b, Value pointer, Value value, StringRef o
 }
 void ptx::orInto(KernelBuilder &b, Value pointer, Value value) { reduceInto(b, pointer, value, "or.b32"); }
 void ptx::addInto(KernelBuilder &b, Value pointer, Value value) { reduceInto(b, pointer, value, "add.u32"); }
+void ptx::maximumInto(KernelBuilder &b, Value pointer, Value value) { reduceInto(b, pointer, value, "max.u32"); }
 
 Value ptx::fetchIncrement(KernelBuilder &b, Value counter, Value last) {
   return inlineAsm(b, b.i32Type(), {counter, last}, "atom.global.inc.u32 $0, [$1], $2;", "=r,l,r", Effects::memory);

@@ -141,6 +141,9 @@ Value tanhApproximate(KernelBuilder &b, Value x);
 Value pack(KernelBuilder &b, Type element, Value low, Value high);
 /// Neighbours in pairs, as operands of matrix instructions.
 Values packPairs(KernelBuilder &b, Type element, ValueRange values);
+/// Two f32 of at most the largest number of an fp8 type, or NaN, to an i16, low half first, rounded to nearest even
+/// (cvt.rn.satfinite.e4m3x2.f32, e5m2x2).
+Value packF8(KernelBuilder &b, Type element, Value low, Value high);
 /// A f32 as one element in memory: rounded as by pack, an i16, or itself where the element is f32.
 Value toElement(KernelBuilder &b, Type element, Value value);
 
@@ -154,6 +157,8 @@ void storeGlobal(KernelBuilder &b, Value pointer, Value value, Value predicate);
 /// A word of shared or global memory becomes itself | value, or itself + value (red.or.b32, red.add.u32, 9.7.13.6).
 void orInto(KernelBuilder &b, Value pointer, Value value);
 void addInto(KernelBuilder &b, Value pointer, Value value);
+/// It becomes the larger one of itself and value, as numbers without a sign (red.max.u32).
+void maximumInto(KernelBuilder &b, Value pointer, Value value);
 
 /// The value of a counter in global memory, which becomes one more, or zero where it was `last` (atom.global.inc).
 Value fetchIncrement(KernelBuilder &b, Value counter, Value last);

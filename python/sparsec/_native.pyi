@@ -105,6 +105,9 @@ class Kernel:
     def launcher(
         self, arguments: Arguments, plan: Plan | None = ..., workspace: Memory | None = ..., /
     ) -> Launcher: ...
+    def quantize(
+        self, argument: int, group: int, source: Argument, target: Argument, scales: Dense, stream: int = ..., /
+    ) -> None: ...
     def pattern_buffer(
         self, rows: int, columns: int, block: tuple[int, int], batches: int, heads: int, /
     ) -> PatternBuffer: ...

@@ -15,7 +15,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from . import _native, arrays, log
+from . import _native, arrays, log, quantize
 from .bsr import BSR
 from .compiled_file import CompiledFile
 from .errors import InvalidArgument
@@ -268,6 +268,39 @@ class Kernel:
         if self.info.is_result_transposed:
             return values.T, magnitude.T
         return values, magnitude
+
+    def quantize(self, name: str, values: Any, group: str = "tensor", *, stream: Any = None) -> tuple[Any, Any]:
+        """Quantises values for an fp8 input, w or x of spmm: value = quantised value * scale.
+
+        It gives the values and scales of sparsec.quantize, by a kernel of the compiled file: on a GPU the call waits
+        for nothing, and a CUDA graph may hold it.
+
+        Args:
+            name: of the input.
+            values: of f32, f16 or bf16: a BSR for w, an array of NumPy or torch for x.
+            group: the values that share a scale: "tensor"; "row" of w, or of an x [N, K]; "block" of w; "token": a row
+                of x [N, K] and 128 of K.
+            stream: as of a call.
+
+        Returns:
+            The quantised BSR or array, and the scales in f32: (), (M,) or (N,), (blocks,), (N, ceil(K / 128)).
+
+        Raises:
+            InvalidArgument: the input is none of fp8, or the values or the group do not fit it.
+        """
+        names = [argument.name for argument in self.info.inputs]
+        if name not in names:
+            raise InvalidArgument(f"name is {name!r}, but {self.name} has the inputs {', '.join(names)}")
+        position = names.index(name)
+        pair = quantize.empty_like(values, self.info.inputs[position].dtype, group)
+        number = arrays.stream_number(stream, [quantize.values_of(values)])
+        scales = arrays.dense(pair[1], number)
+        source, target = (
+            each.native(False) if isinstance(each, BSR) else arrays.dense(each, number) for each in (values, pair[0])
+        )
+        native, _ = self.file.native_kernel(self.name, source.device)
+        native.quantize(position, quantize.group_number(group), source, target, scales, number)
+        return pair
 
     def call_for(
         self,

@@ -5,6 +5,8 @@ A scale is the largest finite magnitude of its values, divided by the largest nu
 value overflows. Where all values are zero it is 1. Values are divided in f32 and rounded to nearest even, as
 `arith.truncf` does: NaN stays NaN, and an infinity stays one in f8E5M2 and is NaN in f8E4M3FN, which has none.
 
+Values of blocks beyond the matrix do not count, and become 0.
+
 Arrays are of NumPy (with ml_dtypes) or torch, of f32, f16, bf16 or f64, which is rounded to f32 first. Tensors of torch
 stay on their device, and results are arrays of the same library.
 """
@@ -26,6 +28,7 @@ __all__ = ["per_block", "per_row", "per_tensor", "per_token"]
 _LARGEST = {"f8E4M3FN": 448.0, "f8E5M2": 57344.0}
 _SMALLEST_SCALE = 2.0**-126  # of normal numbers: values may be divided by it
 _DEPTH_OF_X_SCALE = 128  # spmm_c24
+_GROUPS = ("tensor", "row", "block", "token")
 
 Values = TypeVar("Values")
 
@@ -43,7 +46,7 @@ def per_tensor(values: Values, dtype: str = "f8E4M3FN") -> tuple[Values, Any]:
     Raises:
         InvalidArgument: the type is none of these, or values is no array of NumPy or torch.
     """
-    numbers = _numbers(_values_of(values), dtype)
+    numbers = _numbers_of(values, dtype)
     scale = _scale(_largest(numbers.reshape(1, -1)).reshape(()), dtype)
     return _rounded(values, numbers / scale, dtype), scale
 
@@ -84,7 +87,7 @@ def per_block(w: BSR, dtype: str = "f8E4M3FN") -> tuple[BSR, Any]:
     """
     if not isinstance(w, BSR):
         raise InvalidArgument(f"w: expects a BSR, but got {type(w).__name__}")
-    numbers = _numbers(w.values, dtype)
+    numbers = _numbers_of(w, dtype)
     blocks, rows, columns = numbers.shape
     scales = _scale(_largest(numbers.reshape(blocks, rows * columns)), dtype)
     return _rounded(w, numbers / scales[:, None, None], dtype), scales
@@ -117,18 +120,15 @@ def per_token(x: Values, dtype: str = "f8E4M3FN") -> tuple[Values, Any]:
 
 def _per_row_of_blocks(w: BSR, dtype: str) -> tuple[Any, Any]:
     """A row has elements in all blocks of its block row."""
-    numbers = _numbers(w.values, dtype)
+    numbers = _numbers_of(w, dtype)
     blocks, rows, columns = numbers.shape
     largest = _largest(numbers.reshape(blocks * rows, columns)).reshape(blocks, rows)
     grid = -(-w.shape[0] // rows)
+    row_of_block = _row_of_block(w, numbers)
     if arrays.is_torch(numbers):
-        torch = sys.modules["torch"]
-        counts = w.row_ptr.diff().to(numbers.device)
-        row_of_block = torch.arange(grid, device=numbers.device).repeat_interleave(counts)
         places = row_of_block[:, None].expand(blocks, rows)
         of_rows = numbers.new_zeros(grid, rows).scatter_reduce_(0, places, largest, "amax")
     else:
-        row_of_block = np.repeat(np.arange(grid), np.diff(np.asarray(w.row_ptr)))
         of_rows = np.zeros((grid, rows), np.float32)
         np.maximum.at(of_rows, row_of_block, largest)
     scales = _scale(of_rows, dtype)
@@ -136,8 +136,59 @@ def _per_row_of_blocks(w: BSR, dtype: str) -> tuple[Any, Any]:
     return _rounded(w, divided, dtype), scales.reshape(-1)[: w.shape[0]]
 
 
-def _values_of(values: Any) -> Any:
+def _row_of_block(w: BSR, numbers: Any) -> Any:
+    """The block row of each stored block, on the device of the numbers."""
+    grid = -(-w.shape[0] // w.block[0])
+    if not arrays.is_torch(numbers):
+        return np.repeat(np.arange(grid), np.diff(np.asarray(w.row_ptr)))
+    torch = sys.modules["torch"]
+    return torch.arange(grid, device=numbers.device).repeat_interleave(w.row_ptr.diff().to(numbers.device))
+
+
+def _numbers_of(values: Any, dtype: str) -> Any:
+    """The values in f32; those of blocks beyond the matrix are 0."""
+    numbers = _numbers(values_of(values), dtype)
+    if not isinstance(values, BSR) or all(
+        size % side == 0 for size, side in zip(values.shape, values.block, strict=True)
+    ):
+        return numbers
+    library = _library(numbers)
+    sides = (library.arange(side) for side in values.block)
+    if arrays.is_torch(numbers):
+        sides = (side.to(numbers.device) for side in sides)
+    indices = _row_of_block(values, numbers), values.col_idx
+    rows, columns = (
+        index[:, None] * len(side) + side < size for index, side, size in zip(indices, sides, values.shape, strict=True)
+    )
+    return library.where(rows[:, :, None] & columns[:, None, :], numbers, library.zeros_like(numbers))
+
+
+def values_of(values: Any) -> Any:
     return values.values if isinstance(values, BSR) else values
+
+
+def group_number(group: str) -> int:
+    """sparsec_scale_group_t."""
+    return 1 + _GROUPS.index(one_of("group", group, _GROUPS))
+
+
+def empty_like(values: Any, number: int, group: str) -> tuple[Any, Any]:
+    """Makes memory for quantised values of a type and for their scales."""
+    one_of("group", group, _GROUPS)
+    array, is_matrix = values_of(values), isinstance(values, BSR)
+    if is_matrix != (group == "block") and group in ("block", "token"):
+        raise InvalidArgument(f"group: {group!r} is for {'x' if is_matrix else 'a BSR'}")
+    if group == "token":
+        _of_rank(array, 2, "[N, K]")
+    target = arrays.empty(array, tuple(array.shape), number)
+    shapes = {
+        "tensor": (),
+        "row": tuple(values.shape[:1]),
+        "block": tuple(array.shape[:1]),
+        "token": (array.shape[0], -(-array.shape[-1] // _DEPTH_OF_X_SCALE)),
+    }
+    scales = arrays.empty(array, shapes[group], dtypes.number_of("f32"))
+    return values.with_values(target) if is_matrix else target, scales
 
 
 def _library(array: Any) -> Any:

@@ -370,6 +370,35 @@ static PyObject *kernelLauncher(PyObject *self, PyObject *values) {
   return (PyObject *)launcher;
 }
 
+/* Writes the fp8 values of an argument, and their scales. */
+static PyObject *kernelQuantize(PyObject *self, PyObject *values) {
+  ModuleState *state = stateOf(self);
+  unsigned int argument, group;
+  PyObject *source, *target, *scales;
+  unsigned long long stream = 0;
+  if (!PyArg_ParseTuple(values, "IIOOO!|K:quantize", &argument, &group, &source, &target, state->dense, &scales,
+                        &stream))
+    return NULL;
+  PyObject *pair = PyTuple_Pack(2, source, target);
+  Arguments arguments;
+  if (!pair || collectArguments(state, pair, stream, &arguments)) {
+    Py_XDECREF(pair);
+    return NULL;
+  }
+  Py_DECREF(pair);
+  sparsec_kernel_t kernel = ((KernelObject *)self)->handle;
+  const sparsec_dense_t *scalesView = &((DenseObject *)scales)->view;
+  sparsec_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = sparsec_quantize(kernel, argument, &arguments.list[0], &arguments.list[1], (sparsec_scale_group_t)group,
+                            scalesView, (void *)(uintptr_t)stream);
+  Py_END_ALLOW_THREADS;
+  releaseArguments(&arguments);
+  if (status)
+    return raiseStatus(state, status);
+  Py_RETURN_NONE;
+}
+
 static PyMethodDef kernelMethods[] = {
     {"plan", kernelPlan, METH_VARARGS,
      "plan(arguments, flags=0, stream=0, progress=None) -> Plan; None leaves an argument open"},
@@ -378,6 +407,8 @@ static PyMethodDef kernelMethods[] = {
     {"variant", kernelVariant, METH_VARARGS, "variant(arguments, plan=None) -> int: the variant that a launch takes"},
     {"reference", kernelReference, METH_VARARGS,
      "reference(arguments, row_begin, row_end, width, lse=False) -> (bytearray, bytearray): results and magnitudes"},
+    {"quantize", kernelQuantize, METH_VARARGS,
+     "quantize(argument, group, source, target, scales, stream=0): writes the fp8 target and the scales"},
     {"pattern_buffer", makePatternBuffer, METH_VARARGS,
      "pattern_buffer(rows, columns, block, batches, heads) -> PatternBuffer on the kernel's device"},
     {"launcher", kernelLauncher, METH_VARARGS, "launcher(arguments, plan=None, workspace=None) -> Launcher"},

@@ -101,10 +101,16 @@ def test_per_token(name, dtype, k):
 
 
 def block_matrix(name):
-    """Block rows of 2, 0 and 1 blocks of 16 x 32; the last block row is cut."""
+    """Block rows of 2, 0 and 1 blocks of 16 x 32, and their values in the matrix, which cuts the last two blocks.
+
+    The values of w beyond the matrix are large: they must not count.
+    """
     make = library(name)
     values = data(3, 16, 32)
-    w = sparsec.BSR(make(np.array([0, 2, 2, 3], np.int32)), make(np.array([0, 2, 1], np.int32)), make(values), (40, 96))
+    values[1, :, 16:] = values[2, 8:] = 0
+    stored = values.copy()
+    stored[1, :, 16:] = stored[2, 8:] = 2.0**15
+    w = sparsec.BSR(make(np.array([0, 2, 2, 3], np.int32)), make(np.array([0, 2, 1], np.int32)), make(stored), (40, 80))
     return w, values
 
 
@@ -196,3 +202,87 @@ def test_integers_of_torch_are_refused():
     torch = pytest.importorskip("torch")
     with pytest.raises(sparsec.InvalidArgument, match=r"values: expects floating point, but got torch.int32"):
         quantize.per_tensor(torch.ones(3, dtype=torch.int32))
+
+
+# ---- By a kernel -------------------------------------------------------------------------------------------------
+
+
+def kernel_of(w_dtype="f8E4M3FN", x_dtype=None):
+    program = sparsec.spmm((16, 32), w_dtype, x_dtype=x_dtype, x_layout="nk", y_layout="nm", name="product")
+    return sparsec.compile(program, "host")["product"]
+
+
+def source(values, name, dtype):
+    """Values of an array library, rounded to a type; some are no finite numbers."""
+    values = values.copy()
+    values.reshape(-1)[5:8] = np.nan, np.inf, -np.inf
+    if name == "torch":
+        torch = pytest.importorskip("torch")
+        return torch.as_tensor(values).to(
+            getattr(torch, {"bf16": "bfloat16", "f16": "float16", "f32": "float32"}[dtype])
+        )
+    return values.astype({"bf16": ml_dtypes.bfloat16, "f16": np.float16, "f32": np.float32}[dtype])
+
+
+def expect_same(got, expected):
+    """The same scales, and the same numbers; a NaN may have other bits."""
+    np.testing.assert_array_equal(np.asarray(got[1]), np.asarray(expected[1]))
+    np.testing.assert_array_equal(as_numpy(quantize.values_of(got[0])), as_numpy(quantize.values_of(expected[0])))
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+@pytest.mark.parametrize("source_dtype", ["f32", "f16", "bf16"])
+@pytest.mark.parametrize("group", ["tensor", "row", "token"])
+def test_x_by_kernel(name, dtype, source_dtype, group):
+    x = source(data(5, 300), name, source_dtype)
+    expect_same(kernel_of(dtype).quantize("x", x, group), getattr(quantize, f"per_{group}")(x, dtype))
+
+
+@pytest.mark.parametrize(("name", "dtype"), CASES)
+@pytest.mark.parametrize("group", ["tensor", "row", "block"])
+def test_w_by_kernel(name, dtype, group):
+    w, _ = block_matrix(name)
+    w = w.with_values(source(np.asarray(w.values), name, "bf16"))
+    got, scales = kernel_of(dtype).quantize("w", w, group)
+    expect_same((got, scales), getattr(quantize, f"per_{group}")(w, dtype))
+    assert got.shape == w.shape
+    assert got.row_ptr is w.row_ptr
+
+
+def test_product_of_operands_quantised_by_its_kernel():
+    w, _ = block_matrix("numpy")
+    x = data(7, 80)
+    program = sparsec.spmm(
+        (16, 32), "f8E4M3FN", scales=True, x_scale=True, x_layout="nk", y_layout="nm", name="product"
+    )
+    kernel = sparsec.compile(program, "host")["product"]
+    (w_f8, scales), (x_f8, x_scale) = kernel.quantize("w", w, "block"), kernel.quantize("x", x, "token")
+    y = kernel(w_f8, scales, x_f8, x_scale)
+    exact = x.astype(np.float64) @ w.to_dense().astype(np.float64).T
+    assert np.linalg.norm(y.astype(np.float64) - exact) < 2**-4 * np.linalg.norm(exact)
+
+
+def test_by_kernel_refuses_what_does_not_fit():
+    w, _ = block_matrix("numpy")
+    x = data(5, 96)
+    kernel = kernel_of()
+    cases = [
+        (("z", x), "name is 'z', but product has the inputs w, x"),
+        (("x", x, "column"), "group is 'column', but expects tensor or row or block or token"),
+        (("x", x, "block"), "group: 'block' is for a BSR"),
+        (("w", w, "token"), "group: 'token' is for x"),
+        (("x", x[0]), "argument 1 'x': expects rank 2, but got 1"),
+        (("x", x[0], "token"), "values: expects rank 2, \\[N, K\\], but got 1"),
+        (("x", x.astype(np.float64)), "expects elements of"),
+        (("x", x.astype(np.int32)), "source: expects elements of type f32, f16 or bf16, but got i32"),
+        (("w", x), "argument 0 'w': expects a block-sparse matrix, but got a dense tensor"),
+        (("x", w), "argument 1 'x': expects a dense tensor, but got a block-sparse matrix"),
+    ]
+    for arguments, message in cases:
+        with pytest.raises(sparsec.InvalidArgument, match=message):
+            kernel.quantize(*arguments)
+    bf16 = sparsec.compile(sparsec.spmm(16, "bf16", name="bf16"), "host")["bf16"]
+    with pytest.raises(
+        sparsec.InvalidArgument, match="argument 1 'x': expects an operand W or X of f8E4M3FN or f8E5M2"
+    ):
+        bf16.quantize("x", x)

@@ -19,10 +19,10 @@ bool hasMemory(const sparsec_argument_info_t &argument) {
   return argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
 }
 
-/// The pointers that a machine kernel gets besides the arguments: the workspaces and plan sections of its variant, or
-/// the inputs of an auxiliary kernel.
+/// What a machine kernel gets besides the arguments: the workspaces and plan sections of its variant, or the inputs and
+/// numbers of an auxiliary kernel.
 struct Surroundings {
-  uint32_t workspaces = 0, inputs = 0;
+  uint32_t workspaces = 0, inputs = 0, numbers = 0;
   uint32_t requiredSections = 0;
   bool isAuxiliary = false;
   bool hasStreams = false; // it follows a plan with streams
@@ -185,6 +185,8 @@ Status StageChecker::checkParameter(uint32_t number) {
     return checkIndex("workspace", surroundings.workspaces);
   case SPARSEC_SOURCE_INPUT:
     return checkIndex("input", surroundings.inputs);
+  case SPARSEC_SOURCE_NUMBER:
+    return checkIndex("number", surroundings.numbers);
   case SPARSEC_SOURCE_PARTS:
     if (!surroundings.hasParts)
       return records.broken("parameter ", number, " of ", name, " is the number of parts, but it has none");
@@ -564,7 +566,7 @@ Status checkVariant(const KernelRecords &records, uint32_t number) {
 }
 
 /// A kernel must have this, so that an auxiliary kernel has something to read and to write.
-enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows, pairs };
+enum class AuxiliaryNeed { pattern, mask, packedValues, transpose, windows, pairs, fp8 };
 
 struct AuxiliaryRule {
   uint32_t kind;
@@ -572,6 +574,7 @@ struct AuxiliaryRule {
   AuxiliaryNeed need;
   uint32_t inputs;
   uint32_t sections; // that it may take
+  uint32_t numbers = 0;
 };
 
 constexpr uint32_t windowKernelSections =
@@ -590,17 +593,20 @@ constexpr AuxiliaryRule auxiliaryRules[] = {
     {SPARSEC_AUXILIARY_COUNT_PAIRS, "the counter of pairs", AuxiliaryNeed::pairs, 0, setOf(SPARSEC_PLAN_PAIR_COUNTS)},
     {SPARSEC_AUXILIARY_WRITE_PAIRS, "the writer of pairs", AuxiliaryNeed::pairs, 0,
      pairSections | setOf(SPARSEC_PLAN_PAIR_COUNTS)},
+    {SPARSEC_AUXILIARY_CONVERT_VALUES, "the converter of values", AuxiliaryNeed::fp8, 5, 0, SPARSEC_CONVERSION_NUMBERS},
 };
 
 /// Names what the kernel lacks; null if it lacks nothing.
 const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
-  bool hasPattern = false, hasMask = false, hasPackedValues = false, hasWindows = false;
+  bool hasPattern = false, hasMask = false, hasPackedValues = false, hasWindows = false, hasFp8 = false;
   for (const sparsec_variant_info_t &variant : records.info.variantsOf(records.kernel)) {
     hasPackedValues |= isPacked(variant);
     hasWindows |= hasWindowsOfBlocks(variant);
   }
-  for (const sparsec_argument_info_t &argument : records.arguments())
+  for (const sparsec_argument_info_t &argument : records.arguments()) {
     hasPattern |= argument.kind == SPARSEC_ARGUMENT_PATTERN;
+    hasFp8 |= argument.kind == SPARSEC_ARGUMENT_BSR && isF8(argument.dtype);
+  }
   for (const sparsec_region_info_t &region : records.info.regionsOf(records.operation()))
     hasMask |= region.slot == SPARSEC_REGION_MASK;
   const bool isGpu = !records.info.isHost();
@@ -615,6 +621,8 @@ const char *whatIsMissing(const KernelRecords &records, AuxiliaryNeed need) {
     return isGpu && hasTransposedMatrix(records) ? nullptr : "a GPU and the transpose of a matrix";
   case AuxiliaryNeed::pairs:
     return isGpu && findOperation(records.operation().kind)->hasPairs ? nullptr : "a GPU and the pairs of two matrices";
+  case AuxiliaryNeed::fp8:
+    return isGpu && hasFp8 ? nullptr : "a GPU and a matrix of fp8";
   case AuxiliaryNeed::windows:
     return hasWindows ? nullptr : "a variant with windows or streams of stored blocks";
   }
@@ -632,7 +640,7 @@ Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info
   if (const char *missing = whatIsMissing(records, rule->need))
     return records.broken(name, " expects ", missing);
   const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
-  const Surroundings surroundings = {.inputs = rule->inputs, .requiredSections = rule->sections, .isAuxiliary = true};
+  const Surroundings surroundings = {.inputs = rule->inputs, .numbers = rule->numbers, .requiredSections = rule->sections, .isAuxiliary = true};
   return StageChecker(records, stage, name, surroundings).check();
 }
 

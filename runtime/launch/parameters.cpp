@@ -79,6 +79,8 @@ void ParameterPack::add(const StageLaunch &launch, const sparsec_parameter_info_
     return add(int32_t(launch.grid.panels));
   case SPARSEC_SOURCE_INPUT:
     return add(launch.inputs[recipe.index]);
+  case SPARSEC_SOURCE_NUMBER:
+    return add(launch.numbers[recipe.index]);
   case SPARSEC_SOURCE_PARTS:
     return add(int32_t(launch.problem.parts));
   case SPARSEC_SOURCE_PERIOD:

@@ -23,6 +23,7 @@ struct StageLaunch {
   TileGrid grid = {};
   int64_t workers = 0;
   std::span<const void *const> inputs = {}; // of an auxiliary kernel
+  std::span<const int64_t> numbers = {};    // the same
   bool mayStartEarly = false;               // while the stage before it runs
   const sparsec_packed_s *packed = nullptr; // null: the machine kernel reads the stored values
 

@@ -53,6 +53,8 @@ constexpr bool hasWindowsOfBlocks(const sparsec_variant_info_t &variant) {
   return (takesWindows(variant) || takesStreams(variant)) && !isPacked(variant);
 }
 
+constexpr bool isF8(uint32_t dtype) { return dtype == SPARSEC_DTYPE_F8E4M3FN || dtype == SPARSEC_DTYPE_F8E5M2; }
+
 /// Bytes; also between the workspaces of a variant.
 constexpr int64_t workspaceAlignment = 16;
 

@@ -44,6 +44,11 @@ struct PairSlots {
   uint32_t left = 0, right = 0, result = 0;
 };
 
+/// The slots of operands that sparsec_quantize writes, where they are of fp8; 0: there is none.
+struct QuantizedSlots {
+  uint32_t matrix = 0, dense = 0;
+};
+
 struct Operation {
   uint32_t kind; // sparsec_operation_kind_t
   /// The sizes that a launch must have in common with its plan.
@@ -52,6 +57,7 @@ struct Operation {
   bool skipsEmptyTiles; // lists of a static pattern lack the tiles that have nothing to compute
   uint32_t unreadSlot;  // of an operand whose values no kernel reads, so that they may be absent; 0: there is none
   PairSlots pairSlots;
+  QuantizedSlots quantizedSlots = {};
 
   /// The sizes that the kernel itself fixes; the others are open.
   Problem (*fixedSizes)(const sparsec_kernel_s &kernel);

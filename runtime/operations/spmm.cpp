@@ -108,6 +108,7 @@ constexpr Operation spmmOperation = {
     .skipsEmptyTiles = false,
     .unreadSlot = 0,
     .pairSlots = {},
+    .quantizedSlots = {SPARSEC_SPMM_MATRIX, SPARSEC_SPMM_DENSE},
     .fixedSizes = fixedSizes,
     .dimensions = dimensions,
     .deriveSizes = deriveSizes,

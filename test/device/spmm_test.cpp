@@ -5,7 +5,10 @@
 
 #include "arguments.h"
 #include "kernel_test.h"
+#include "quantize_check.h"
 #include "refill_check.h"
+
+#include "operations/kernel_shape.h"
 
 #include <fmt/format.h>
 
@@ -27,6 +30,7 @@ private:
   void runStatic(KernelArguments &arguments);
   void runRefilled(KernelArguments &arguments);
   void runPacked(KernelArguments &arguments);
+  void runQuantize(const Shape &shape, PatternKind pattern);
 };
 
 const char *layoutText(bool transposed, const char *plain, const char *swapped) { return transposed ? swapped : plain; }
@@ -161,12 +165,23 @@ void SpmmTest::runPacked(KernelArguments &arguments) {
   ASSERT_EQ(arguments.findError(), "") << "without the packed values";
 }
 
+/// The operands of a product of fp8, once for each shape.
+void SpmmTest::runQuantize(const Shape &shape, PatternKind pattern) {
+  if (HasFatalFailure() || !runtime::isF8(record.dtype) || record.isTransposed || pattern != PatternKind::Unsorted)
+    return;
+  SCOPED_TRACE(fmt::format("{} ({} x {} x {})", shape.name, shape.rows, shape.depth, shape.columns));
+  const BlockPattern blocks = patternOf(pattern, roundUp(shape.rows, record.blockRows) / record.blockRows,
+                                        roundUp(shape.depth, record.blockColumns) / record.blockColumns);
+  checkQuantize({device(), kernel, shape, blocks, guardBytes()});
+}
+
 void SpmmTest::runCases() {
   for (const Shape &shape : subset == Subset::Simulator
                                 ? shapesOfUnits(record.blockRows, record.blockColumns)
                                 : shapesFor(record.blockRows, record.blockColumns, subset != Subset::All))
     for (PatternKind pattern : patterns()) {
       runCase(shape, pattern);
+      runQuantize(shape, pattern);
       if (HasFatalFailure())
         return;
     }

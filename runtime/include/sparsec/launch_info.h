@@ -30,7 +30,7 @@ extern "C" {
 #define SPARSEC_LAUNCH_INFO_SYMBOL "sparsec_launch_info"
 #define SPARSEC_LAUNCH_INFO_MAGIC 0x4f464e4943525053ull /* "SPRCINFO" */
 #define SPARSEC_LAUNCH_INFO_MAJOR 4
-#define SPARSEC_LAUNCH_INFO_MINOR 8
+#define SPARSEC_LAUNCH_INFO_MINOR 9
 
 #define SPARSEC_NAME_LENGTH 64    /* argument and target names, with the zero */
 #define SPARSEC_SYMBOL_LENGTH 128 /* kernel and symbol names, with the zero */
@@ -205,6 +205,7 @@ typedef enum sparsec_source_e {
   SPARSEC_SOURCE_INPUT = 7,        /* pointer `index` that the call of an auxiliary kernel passes, see there */
   SPARSEC_SOURCE_PERIOD = 8,       /* i32: panels of the plan's lists, see SPARSEC_PLAN_TILES; else those of PANELS */
   SPARSEC_SOURCE_PARTS = 9,        /* i32: parts of the keys of a tile, see part_keys */
+  SPARSEC_SOURCE_NUMBER = 10,      /* i64: number `index` that the call of an auxiliary kernel passes, see there */
 } sparsec_source_t;
 
 /* A field of an argument. The fields of blocks are those of sparsec_blocks_t. */

@@ -141,7 +141,49 @@ typedef enum sparsec_plan_cost_key_e {
   SPARSEC_PLAN_COST_PACKED_FILL = 5,
 } sparsec_plan_cost_key_t;
 
-/* The machine kernels beside those of the variants. They write patterns, packed values, and sections of plans. */
+/*
+ * The numbers that SPARSEC_AUXILIARY_CONVERT_VALUES gets. Values are in lines of `columns` contiguous values: the rows
+ * of a dense tensor, or those of stored blocks, one block after the other. A thread converts a vector of
+ * SPARSEC_CONVERSION_VECTOR values of a line. Scale s of vector v of line l has the number
+ * (l / LINES_OF_SCALE) * SCALES_OF_LINE + v / VECTORS_OF_SCALE. With IS_BY_ROW the row of the matrix is in place of
+ * l / LINES_OF_SCALE.
+ */
+typedef enum sparsec_conversion_number_e {
+  SPARSEC_CONVERSION_PHASE = 0,           /* sparsec_conversion_phase_t */
+  SPARSEC_CONVERSION_SOURCE_TYPE = 1,     /* sparsec_dtype_t: f32, f16 or bf16 */
+  SPARSEC_CONVERSION_TARGET_TYPE = 2,     /* sparsec_dtype_t: f8E4M3FN or f8E5M2 */
+  SPARSEC_CONVERSION_VECTORS = 3,         /* of all lines */
+  SPARSEC_CONVERSION_VECTORS_OF_LINE = 4, /* ceil(columns / SPARSEC_CONVERSION_VECTOR) or more */
+  SPARSEC_CONVERSION_COLUMNS = 5,
+  SPARSEC_CONVERSION_SOURCE_STRIDE = 6, /* elements from line to line */
+  SPARSEC_CONVERSION_TARGET_STRIDE = 7,
+  SPARSEC_CONVERSION_IS_ALIGNED = 8, /* 1: whole vectors of both may be accessed by 16 bytes */
+  SPARSEC_CONVERSION_LINES_OF_SCALE = 9,
+  SPARSEC_CONVERSION_SCALES_OF_LINE = 10,
+  SPARSEC_CONVERSION_VECTORS_OF_SCALE = 11,
+  SPARSEC_CONVERSION_LANES_OF_SCALE = 12, /* 1 to 32, a power of two: so many vectors from a multiple on share a scale */
+  SPARSEC_CONVERSION_IS_WHOLE = 13,       /* 1: no other vector has their scale; CONVERT measures and writes it */
+  SPARSEC_CONVERSION_SCALES = 14,         /* how many there are */
+  /* Of blocks whose rows are needed or which the matrix may cut: with starts, input 3. */
+  SPARSEC_CONVERSION_BLOCK_ROWS = 15,
+  SPARSEC_CONVERSION_BLOCK_ROW_COUNT = 16, /* of the matrix */
+  SPARSEC_CONVERSION_MATRIX_ROWS = 17,
+  SPARSEC_CONVERSION_MATRIX_COLUMNS = 18,
+  SPARSEC_CONVERSION_IS_BY_ROW = 19, /* 0 or 1 */
+} sparsec_conversion_number_t;
+
+#define SPARSEC_CONVERSION_VECTOR 16
+#define SPARSEC_CONVERSION_NUMBERS 20
+
+/* The phases run in this order; without the first two if IS_WHOLE is 1. */
+typedef enum sparsec_conversion_phase_e {
+  SPARSEC_CONVERSION_CLEAR = 1,   /* makes all scales 0 */
+  SPARSEC_CONVERSION_MEASURE = 2, /* makes a scale the maximum of itself and that of a vector */
+  SPARSEC_CONVERSION_CONVERT = 3, /* writes the values, and makes scales of 0 those of 1 */
+} sparsec_conversion_phase_t;
+
+/* The machine kernels beside those of the variants. They write patterns, packed or converted values, and sections of
+ * plans. */
 typedef enum sparsec_auxiliary_kind_e {
   /* Writes the padded lists of a pattern from the mask region, in ascending order. It takes Sq and Skv (dimension 2 of
    * Q and of K), the fields of the pattern and the operands of the region from the arguments. */
@@ -166,6 +208,10 @@ typedef enum sparsec_auxiliary_kind_e {
   /* SpGEMM: writes SPARSEC_PLAN_PAIR_COUNTS. Tile row t is block row t of A. B has tile_n block columns at most. */
   SPARSEC_AUXILIARY_COUNT_PAIRS = 8,
   SPARSEC_AUXILIARY_WRITE_PAIRS = 9, /* the same: writes the two sections of pairs from these counts */
+  /* SpMM with fp8 operands: quantises values, input 0, to input 1 with the scales, input 2. Inputs 3 and 4 are the
+   * starts and indices of stored blocks, or null. The numbers are sparsec_conversion_number_t. Tile row t has the
+   * vectors, or the scales, from t * threads on. */
+  SPARSEC_AUXILIARY_CONVERT_VALUES = 10,
 } sparsec_auxiliary_kind_t;
 
 #endif /* SPARSEC_PLAN_SECTIONS_H */

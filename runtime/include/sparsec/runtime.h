@@ -534,6 +534,41 @@ SPARSEC_API sparsec_status_t sparsec_launcher_rebind(sparsec_launcher_t launcher
                                                      size_t argument_count) SPARSEC_MUST_USE;
 SPARSEC_API void sparsec_launcher_destroy(sparsec_launcher_t launcher);
 
+/* ---- Quantising ----------------------------------------------------------- */
+
+/* The values that share a scale. */
+typedef enum sparsec_scale_group_e {
+  SPARSEC_SCALE_TENSOR = 1, /* all: one scale, a tensor of rank 0 */
+  SPARSEC_SCALE_ROW = 2,    /* W: each row, (M). X as (N, K): each row, (N) */
+  SPARSEC_SCALE_BLOCK = 3,  /* W: each stored block, (blocks): the operand SPARSEC_SPMM_SCALES */
+  SPARSEC_SCALE_TOKEN = 4,  /* X as (N, K): each row and 128 of K, (N, ceil(K / 128)): SPARSEC_SPMM_X_SCALE */
+} sparsec_scale_group_t;
+
+/*
+ * Quantises W or X of a product in fp8: value = quantised value * scale. `argument`
+ * is the number of the kernel's argument, `target` its view. The call writes the
+ * values of the target and the scales, a contiguous f32 tensor of the group's
+ * shape. `source` is a view of the target's shape, of f32, f16 or bf16. For W it
+ * has the target's blocks in their order; the call does not read its index arrays.
+ *
+ * A scale is the largest finite magnitude of its values, divided by the largest
+ * number of the fp8 type, and at least 2^-126. It is 1 if no value is finite and
+ * not 0. Values are divided by it in f32 and rounded to nearest even. NaN becomes
+ * NaN. An infinity stays one in f8E5M2, and becomes NaN in f8E4M3FN. Values of
+ * blocks beyond the matrix do not count, and become 0. Every run gives the same
+ * bits.
+ *
+ * On a GPU the call enqueues one machine kernel on the stream, or three if the
+ * values of a scale are not within 32 neighbouring vectors of 16 values. It
+ * allocates nothing and waits for nothing, and may be captured in a CUDA graph.
+ * The host ignores the stream. It refuses other operands and groups by name, and
+ * views that share memory.
+ */
+SPARSEC_API sparsec_status_t sparsec_quantize(sparsec_kernel_t kernel, uint32_t argument,
+                                              const sparsec_argument_t *source, const sparsec_argument_t *target,
+                                              sparsec_scale_group_t group, const sparsec_dense_t *scales,
+                                              void *stream) SPARSEC_MUST_USE;
+
 /* ---- Reference ------------------------------------------------------------ */
 
 /*

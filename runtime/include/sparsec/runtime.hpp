@@ -164,6 +164,12 @@ public:
   /// Arguments in the kernel's order: inputs, then results. plan, workspace and packed may be null.
   inline void launch(const Plan *plan, std::initializer_list<Argument> arguments, void *stream = nullptr,
                      const Workspace *workspace = nullptr, const Packed *packed = nullptr) const;
+  /// Writes the fp8 values of an argument, whose view is `target`, and their scales; see sparsec_quantize.
+  void quantize(uint32_t argument, const Argument &source, const Argument &target, sparsec_scale_group_t group,
+                const sparsec_dense_t &scales, void *stream = nullptr) const {
+    const sparsec_argument_t from = source.handle(), to = target.handle();
+    check(sparsec_quantize(kernel, argument, &from, &to, group, &scales, stream));
+  }
   sparsec_kernel_t handle() const { return kernel; }
 
 private:

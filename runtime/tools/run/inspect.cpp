@@ -43,7 +43,8 @@ static constexpr const char *auxiliaryNames[] = {"",
                                                  "counter of windows",
                                                  "writer of windows",
                                                  "counter of pairs",
-                                                 "writer of pairs"};
+                                                 "writer of pairs",
+                                                 "converter of values"};
 static constexpr const char *auxiliaryKeys[] = {"",
                                                 "pattern_builder",
                                                 "block_mask_reader",
@@ -53,7 +54,8 @@ static constexpr const char *auxiliaryKeys[] = {"",
                                                 "count_windows",
                                                 "write_windows",
                                                 "count_pairs",
-                                                "write_pairs"};
+                                                "write_pairs",
+                                                "convert_values"};
 static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",
@@ -157,6 +159,8 @@ static std::string describeParameter(const KernelView &view, const sparsec_param
     return "tile panels";
   case SPARSEC_SOURCE_INPUT:
     return fmt::format("input {}", parameter.index);
+  case SPARSEC_SOURCE_NUMBER:
+    return fmt::format("number {}", parameter.index);
   case SPARSEC_SOURCE_PERIOD:
     return "panels of the plan's lists";
   case SPARSEC_SOURCE_PARTS:
