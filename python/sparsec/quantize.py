@@ -226,7 +226,8 @@ def _largest(numbers: Any) -> Any:
 
 def _scale(largest: Any, dtype: str) -> Any:
     library = _library(largest)
-    scale = (largest / _LARGEST[dtype]).clip(_SMALLEST_SCALE)
+    # torch multiplies by the reciprocal of a number on a GPU, which rounds otherwise; it divides by a tensor.
+    scale = (largest / library.full_like(largest, _LARGEST[dtype])).clip(_SMALLEST_SCALE)
     return library.where(largest == 0, library.ones_like(scale), scale)
 
 

@@ -15,8 +15,6 @@ using ::testing::ElementsAre;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 /// The kernel of cudaAttention() in f32, with blocks of 2 queries x 3 keys, without the arguments that a test does not
 /// use and without regions unless it asks for them.
 struct Variation {

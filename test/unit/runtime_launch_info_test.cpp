@@ -93,9 +93,9 @@ TEST(LaunchInfo, VersionsAreNamed) {
 }
 
 TEST(LaunchInfo, LargerMinorVersionIsReadAsLongAsItsContentsAreKnown) {
-  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 9; }));
-  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 9, info.operations[0].kind = 77; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.9 and kernel 0 uses operation 77");
+  EXPECT_OK(parseChanged([](auto &info) { info.header.minor = 10; }));
+  EXPECT_STATUS(parseChanged([](auto &info) { info.header.minor = 10, info.operations[0].kind = 77; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.10 and kernel 0 uses operation 77");
 }
 
 TEST(LaunchInfo, HeaderFieldsAreChecked) {
@@ -401,8 +401,8 @@ TEST(LaunchInfo, EveryTruncationOfAttentionIsRefused) {
 }
 
 TEST(LaunchInfo, AttentionOfALaterVersionIsNamed) {
-  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 9, i.steps[3].op = 300; }),
-                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.9 and kernel 0 uses score step 300");
+  EXPECT_STATUS(parseChangedAttention([](auto &i) { i.header.minor = 10, i.steps[3].op = 300; }),
+                SPARSEC_STATUS_VERSION_MISMATCH, "version 4.10 and kernel 0 uses score step 300");
 }
 
 TEST(LaunchInfo, AttentionRecordsAreChecked) {
@@ -506,7 +506,7 @@ TEST(LaunchInfo, AuxiliaryKernelsAreChecked) {
     const char *message;
     std::function<void(LaunchInfoBuilder &)> change;
   } cases[] = {
-      {"unknown auxiliary kernel 10", [](auto &i) { i.auxiliaries[0].kind = 10; }},
+      {"unknown auxiliary kernel 99", [](auto &i) { i.auxiliaries[0].kind = 99; }},
       {"the block mask reader expects a GPU and a pattern",
        [&](auto &i) {
          makeReader(i);

@@ -50,9 +50,9 @@ TEST(PackedImage, IsChecked) {
       {"the packed fill in percent of variant 0 is 102, 0 to 101 is expected",
        [](auto &i) { i.planCosts.back().value = 102; }},
       {"parameter 2 of the packer of blocks is input 1 of 1", [](auto &i) { i.parameters.back().index = 1; }},
-      {"unknown auxiliary kernel 10",
+      {"unknown auxiliary kernel 99",
        [](auto &i) {
-         i.auxiliaries.push_back({10, packerStage});
+         i.auxiliaries.push_back({99, packerStage});
          i.kernels[0].auxiliary_count = 2;
        }},
   };

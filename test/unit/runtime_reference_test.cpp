@@ -13,8 +13,6 @@ using namespace sparsec::test;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
-
 uint16_t bf16(float value) { return uint16_t(std::bit_cast<uint32_t>(value) >> 16); } // exact for what is used here
 
 TEST(Numbers, F16AndBf16AgreeWithTheirDefinition) {

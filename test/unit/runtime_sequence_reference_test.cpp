@@ -13,7 +13,6 @@ using namespace sparsec::test;
 
 namespace {
 
-constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr int64_t dimension = 4, heads = 4, keyHeads = 2, pages = 37;
 
 /// The rules that decide which keys a query sees.

@@ -8,8 +8,11 @@
 #include "sparsec/argument.hpp"
 
 #include <cstring>
+#include <limits>
 
 namespace sparsec::test {
+
+inline constexpr double infinity = std::numeric_limits<double>::infinity();
 
 using sparsec::ArgumentArray;
 using sparsec::sized;
