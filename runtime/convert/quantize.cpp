@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Quantises an operand of a kernel: checks the views, describes them as lines of values, and runs the conversion.
+#include "convert/quantize.h"
 #include "arguments/memory_check.h"
 #include "arguments/overlap.h"
 #include "arguments/strides.h"
@@ -9,30 +10,20 @@
 
 namespace sparsec::runtime {
 
-namespace {
-
-constexpr int64_t vectorValues = SPARSEC_CONVERSION_VECTOR, accessBytes = 16, warpLanes = 32;
-constexpr Subject sourceSubject = {"source"}, scalesSubject = {"scales"};
-
-/// The parameters of sparsec_quantize.
-struct Request {
-  const sparsec_kernel_s &kernel;
-  uint32_t argument;
-  const sparsec_argument_t &source;
-  const sparsec_argument_t &target;
-  sparsec_scale_group_t group;
-  const sparsec_dense_t &scales;
-  void *stream;
-};
-
-/// The operand that is quantised: W, or X. Null if the argument is another one.
-const sparsec_operand_info_t *findOperand(const sparsec_kernel_s &kernel, uint32_t argument) {
+const sparsec_operand_info_t *findQuantizedOperand(const sparsec_kernel_s &kernel, uint32_t argument) {
   const QuantizedSlots slots = operationOf(kernel).quantizedSlots;
   for (uint32_t slot : {slots.matrix, slots.dense})
     if (const sparsec_operand_info_t *operand = kernel.operand(slot); operand && operand->argument == argument)
       return isF8(kernel.argument(argument).dtype) ? operand : nullptr;
   return nullptr;
 }
+
+namespace {
+
+using Request = QuantizeRequest;
+
+constexpr int64_t vectorValues = SPARSEC_CONVERSION_VECTOR, accessBytes = 16, warpLanes = 32;
+constexpr Subject sourceSubject = {"source"}, scalesSubject = {"scales"};
 
 /// The target as an argument of a launch.
 Status checkTarget(const Request &request) {
@@ -53,7 +44,7 @@ Status checkTarget(const Request &request) {
   if (tensor.flags & SPARSEC_DENSE_READ_ONLY)
     return target.refuse("expects memory to write values to, but the view is read-only");
   SPARSEC_RETURN_IF_ERROR(target.checkLastStride());
-  return checkRowStride(checkedOperand(kernel, arguments.data(), *findOperand(kernel, request.argument)));
+  return checkRowStride(checkedOperand(kernel, arguments.data(), *findQuantizedOperand(kernel, request.argument)));
 }
 
 template <typename View> Status checkSourceView(const Request &request, const View &source, const void *memory) {
@@ -243,14 +234,18 @@ Footprint valuesOf(const sparsec_argument_t &argument) {
 }
 
 /// Values are read while others are written.
-Status checkMemoryOf(const Request &request) {
-  const Device &device = *request.kernel.module->device;
+Status checkOverlaps(const Request &request) {
   const Footprint source = valuesOf(request.source), target = valuesOf(request.target),
                   scales = footprintOf(request.scales);
   if (overlap(source, target) || overlap(source, scales) || overlap(target, scales))
     return invalidArgument("source, target and scales share memory");
-  SPARSEC_RETURN_IF_ERROR(checkMemory(device, "source", source));
-  SPARSEC_RETURN_IF_ERROR(checkMemory(device, "scales", scales));
+  return {};
+}
+
+Status checkMemoryOf(const Request &request) {
+  const Device &device = *request.kernel.module->device;
+  SPARSEC_RETURN_IF_ERROR(checkMemory(device, "source", valuesOf(request.source)));
+  SPARSEC_RETURN_IF_ERROR(checkMemory(device, "scales", footprintOf(request.scales)));
   return checkMemory(device, Subject{request.kernel.argument(request.argument).name, request.argument}, request.target);
 }
 
@@ -264,7 +259,7 @@ bool isAligned(const Conversion &conversion) {
 }
 
 Status makeConversion(const Request &request, Conversion &out) {
-  const sparsec_operand_info_t &operand = *findOperand(request.kernel, request.argument);
+  const sparsec_operand_info_t &operand = *findQuantizedOperand(request.kernel, request.argument);
   const bool isTransposed = operand.layout == SPARSEC_LAYOUT_TRANSPOSED,
              isMatrix = request.target.kind == SPARSEC_ARGUMENT_BSR;
   out = isMatrix ? describe(blocksOf(request.source), blocksOf(request.target))
@@ -283,6 +278,8 @@ Status makeConversion(const Request &request, Conversion &out) {
 }
 
 Status convertOnGpu(const sparsec_kernel_s &kernel, Conversion &conversion, void *stream) {
+  if (!kernel.auxiliary(SPARSEC_AUXILIARY_CONVERT_VALUES))
+    return invalidArgument("kernel '", kernel.info->name, "' has no converter of values: compile it again");
   const Stage &converter = *kernel.auxiliary(SPARSEC_AUXILIARY_CONVERT_VALUES);
   const int64_t threads = std::max(conversion[SPARSEC_CONVERSION_VECTORS], conversion[SPARSEC_CONVERSION_SCALES]);
   const int64_t ofCta = converter.info->threads, most = INT32_MAX - ofCta;
@@ -304,33 +301,44 @@ Status convertOnGpu(const sparsec_kernel_s &kernel, Conversion &conversion, void
   return {};
 }
 
-Status quantize(const Request &request) {
+/// Checks everything but the memory behind pointers.
+Status prepare(const Request &request, Conversion &out) {
   const sparsec_kernel_s &kernel = request.kernel;
   if (request.argument >= kernel.info->argument_count)
     return invalidArgument("argument: expects a number below ", kernel.info->argument_count, ", but got ",
                            request.argument);
-  if (!findOperand(kernel, request.argument))
+  if (!findQuantizedOperand(kernel, request.argument))
     return invalidArgument(Subject{kernel.argument(request.argument).name, request.argument},
                            ": expects an operand W or X of f8E4M3FN or f8E5M2 of a product");
-  const bool isHost = kernel.module->device->isHost();
-  if (!isHost && !kernel.auxiliary(SPARSEC_AUXILIARY_CONVERT_VALUES))
-    return invalidArgument("kernel '", kernel.info->name, "' has no converter of values: compile it again");
   SPARSEC_RETURN_IF_ERROR(checkTarget(request));
   if (request.source.kind != request.target.kind || !request.source.view)
     return invalidArgument(sourceSubject, ": expects a view of the target's kind");
   SPARSEC_RETURN_IF_ERROR(request.target.kind == SPARSEC_ARGUMENT_BSR
                               ? checkSource(request, blocksOf(request.source), blocksOf(request.target))
                               : checkSource(request, denseOf(request.source), denseOf(request.target)));
+  SPARSEC_RETURN_IF_ERROR(makeConversion(request, out));
+  return checkOverlaps(request);
+}
+
+Status quantize(const Request &request) {
+  const sparsec_kernel_s &kernel = request.kernel;
   Conversion conversion;
-  SPARSEC_RETURN_IF_ERROR(makeConversion(request, conversion));
+  SPARSEC_RETURN_IF_ERROR(prepare(request, conversion));
   SPARSEC_RETURN_IF_ERROR(checkMemoryOf(request));
-  if (!isHost)
+  if (!kernel.module->device->isHost())
     return convertOnGpu(kernel, conversion, request.stream);
   convertOnHost(conversion, *kernel.module->device->threads);
   return {};
 }
 
 } // namespace
+
+Status quantizeOnHost(const QuantizeRequest &request, ThreadPool &threads) {
+  Conversion conversion;
+  SPARSEC_RETURN_IF_ERROR(prepare(request, conversion));
+  convertOnHost(conversion, threads);
+  return {};
+}
 
 } // namespace sparsec::runtime
 

@@ -25,9 +25,10 @@ static cl::list<std::string>
     assignments("arg", cl::value_desc("name=value"), cl::cat(category),
                 cl::desc("Value of an input. Block-sparse: .smtx, .mtx or .npz file, or\n"
                          "random:MxK:density=D[:SEED]. Dense: .npy file or random:SHAPE[:SEED],\n"
-                         "of integers random:SHAPE:below=N[:SEED]. Scalar: a number. Pattern: .smtx\n"
-                         "or .npy file, dense, mask, random:density=D[:SEED] or\n"
-                         "window:LEFT,RIGHT[:sink=N], as padded lists behind padded:"));
+                         "of integers random:SHAPE:below=N[:SEED]. Scalar: a number. Scales of fp8:\n"
+                         "scales:NAME. Pattern: .smtx or .npy file, dense, mask,\n"
+                         "random:density=D[:SEED] or window:LEFT,RIGHT[:sink=N], as padded lists\n"
+                         "behind padded:"));
 static cl::list<std::string> outputs("out", cl::value_desc("name=file.npy"), cl::cat(category),
                                      cl::desc("Write a result to a NumPy file (bf16 as float32)"));
 static cl::opt<std::string> check("check", cl::ValueOptional, cl::value_desc("rows"), cl::cat(category),
@@ -60,6 +61,7 @@ static cl::extrahelp moreHelp(R"(
 Examples:
   sparsec-run kernel.cubin --arg w=pattern.smtx --arg x=random:8192x512 --check --repeat=20
   sparsec-run kernel.cubin --arg w=matrix.mtx --arg x=x.npy --arg beta=0.5 --out y=y.npy
+  sparsec-run f8.cubin --arg w=matrix.mtx --arg x=random:512x8192 --arg s=scales:w --arg t=scales:x --check
   sparsec-run attention.cubin --arg q=random:2x8x4096x128 --arg k=random:2x2x4096x128 --arg v=random:2x2x4096x128 \
     --arg p=window:1023,0:sink=4 --check
   sparsec-run kernel.cubin --inspect
@@ -71,6 +73,10 @@ Files:
   .mtx   Matrix Market, coordinate: cut into the kernel's blocks; fill-in = stored elements / nonzeros
   .npz   SciPy BSR matrix (scipy.sparse.save_npz) with the kernel's blocks; shape may be less than the blocks cover
   .npy   NumPy array: float16, float32, float64, or uint16 as the bits of bf16; int32 or int64 for integers; C order
+
+Scales of fp8: s=scales:w quantises w, with a scale for each block if s is scales, for each row if s is per_row, or one
+if s is a scalar, and passes them as s; t=scales:x does so with x (x_scale, per_column, scalar). Else elements of w and
+x are rounded to fp8.
 
 Patterns of attention: which key blocks every query block visits.
   mask         what the kernel's mask region makes of every block: full, partial or not visited

@@ -3,11 +3,13 @@
 #include "arguments.h"
 
 #include "arguments/blocks.h"
-#include "reference/float_format.h"
+#include "convert/quantize.h"
 #include "matrix_market.h"
 #include "numpy.h"
 #include "pattern.h"
+#include "quantize.h"
 #include "random.h"
+#include "reference/float_format.h"
 #include "scipy.h"
 
 #include <cstring>
@@ -15,6 +17,8 @@
 namespace sparsec::run {
 
 using readers::Limits;
+
+static constexpr llvm::StringRef scalesPrefix = "scales:";
 
 //===----------------------------------------------------------------------===//
 // Values
@@ -52,8 +56,7 @@ static llvm::Expected<readers::BlockMatrix> readMatrixFile(llvm::StringRef path,
 }
 
 static llvm::Error readMatrix(HostArgument &argument, llvm::StringRef text, uint64_t seed, const Limits &limits) {
-  readers::BlockFormat format = {argument.info->block_rows, argument.info->block_columns,
-                                 sparsec_dtype_t(argument.info->dtype)};
+  readers::BlockFormat format = {argument.info->block_rows, argument.info->block_columns, argument.dtype()};
   auto matrix = [&]() -> llvm::Expected<readers::BlockMatrix> {
     if (!text.consume_front("random:"))
       return readMatrixFile(text, format, seed, limits);
@@ -117,7 +120,7 @@ static llvm::Expected<std::vector<std::byte>> convertTensor(const readers::Numpy
 }
 
 static llvm::Error readDense(HostArgument &argument, llvm::StringRef text, uint64_t seed, const Limits &limits) {
-  auto dtype = sparsec_dtype_t(argument.info->dtype);
+  const sparsec_dtype_t dtype = argument.dtype();
   auto setElements = [&](llvm::Expected<std::vector<std::byte>> elements) -> llvm::Error {
     if (!elements)
       return elements.takeError();
@@ -197,16 +200,15 @@ static sparsec_blocks_t patternView(sparsec_pattern_buffer_t buffer) {
 }
 
 Argument HostArgument::hostView() const {
-  auto dtype = sparsec_dtype_t(info->dtype);
   if (info->kind == SPARSEC_ARGUMENT_SCALAR)
     return scalar;
   if (info->kind == SPARSEC_ARGUMENT_DENSE)
-    return sparsec_dense(const_cast<std::byte *>(elements.data()), dtype, int32_t(sizes.size()), sizes.data());
+    return sparsec_dense(const_cast<std::byte *>(elements.data()), dtype(), int32_t(sizes.size()), sizes.data());
   if (info->kind == SPARSEC_ARGUMENT_PATTERN)
     return patternView(pattern.get());
   return sparsec_blocks_bsr(matrix.rows, matrix.columns, int32_t(matrix.format.blockRows),
                             int32_t(matrix.format.blockColumns), matrix.blockCount(), matrix.rowPtr.data(),
-                            matrix.colIdx.data(), dtype, matrix.values.data());
+                            matrix.colIdx.data(), dtype(), matrix.values.data());
 }
 
 HostArgument *HostArguments::find(llvm::StringRef name) {
@@ -261,7 +263,26 @@ llvm::Error HostArguments::allocateResults(sparsec_kernel_t kernel, const Limits
   return llvm::Error::success();
 }
 
-/// Reads all inputs but the pattern, which depends on the others.
+/// Notes which arguments are the scales of others: `scales:NAME`.
+llvm::Error HostArguments::findScales(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments) {
+  for (llvm::StringRef assignment : assignments) {
+    auto [name, text] = assignment.split('=');
+    HostArgument *scales = find(name);
+    if (!scales || !text.consume_front(scalesPrefix))
+      continue;
+    HostArgument *source = find(text);
+    if (!source || !runtime::findQuantizedOperand(*kernel, uint32_t(source - arguments.data())))
+      return failure("argument '{}': expects scales: and the name of W or X of fp8, but got '{}'", view(name),
+                     view(text));
+    if (source->isSource)
+      return failure("argument '{}' is quantised twice", view(text));
+    source->isSource = true;
+    scales->scalesOf = source;
+  }
+  return llvm::Error::success();
+}
+
+/// Reads all inputs but the pattern, which depends on the others, and the scales, which are made.
 llvm::Error HostArguments::assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments,
                                   llvm::StringRef &patternText, const Limits &limits) {
   const sparsec_kernel_info_t *info = sparsec_kernel_info(kernel);
@@ -277,6 +298,8 @@ llvm::Error HostArguments::assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::s
     given[index] = true;
     if (argument->info->kind == SPARSEC_ARGUMENT_PATTERN)
       patternText = text;
+    else if (argument->scalesOf)
+      continue;
     else if (llvm::Error error = inArgument(readArgument(*argument, text, index + 1, limits), name))
       return error;
   }
@@ -299,8 +322,15 @@ llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm:
         argument.operand = &operand;
   }
   llvm::StringRef patternText;
+  if (llvm::Error error = host.findScales(kernel, assignments))
+    return error;
   if (llvm::Error error = host.assign(kernel, assignments, patternText, limits))
     return error;
+  for (HostArgument &scales : host.arguments)
+    if (scales.scalesOf)
+      if (llvm::Error error = inArgument(quantize(kernel, *host.find(nameOf(scales.scalesOf->info->name)), scales),
+                                         nameOf(scales.info->name)))
+        return error;
   if (llvm::Error error = host.allocateResults(kernel, limits))
     return error;
   for (HostArgument &pattern : host.arguments) {

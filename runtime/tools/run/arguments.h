@@ -22,12 +22,16 @@ struct HostArgument {
   const sparsec_argument_info_t *info = nullptr;
   const sparsec_operand_info_t *operand = nullptr; // the first one that it is
   bool isResult = false;
-  readers::BlockMatrix matrix;     // SPARSEC_ARGUMENT_BSR
-  std::vector<int64_t> sizes;      // SPARSEC_ARGUMENT_DENSE
-  std::vector<std::byte> elements; // SPARSEC_ARGUMENT_DENSE, row-major
-  float scalar = 0.0f;             // SPARSEC_ARGUMENT_SCALAR
-  OwnedPatternBuffer pattern;      // SPARSEC_ARGUMENT_PATTERN
+  bool isSource = false;                  // its elements are in f32 until they are quantised
+  const HostArgument *scalesOf = nullptr; // the argument that is quantised with this one as its scales
+  readers::BlockMatrix matrix;            // SPARSEC_ARGUMENT_BSR
+  std::vector<int64_t> sizes;             // SPARSEC_ARGUMENT_DENSE
+  std::vector<std::byte> elements;        // SPARSEC_ARGUMENT_DENSE, row-major
+  float scalar = 0.0f;                    // SPARSEC_ARGUMENT_SCALAR
+  OwnedPatternBuffer pattern;             // SPARSEC_ARGUMENT_PATTERN
 
+  /// The type of the elements that are there.
+  sparsec_dtype_t dtype() const { return isSource ? SPARSEC_DTYPE_F32 : sparsec_dtype_t(info->dtype); }
   /// A view for the runtime, of this memory.
   Argument hostView() const;
 };
@@ -50,6 +54,7 @@ public:
 private:
   llvm::Error assign(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments, llvm::StringRef &patternText,
                      const readers::Limits &limits);
+  llvm::Error findScales(sparsec_kernel_t kernel, llvm::ArrayRef<std::string> assignments);
   llvm::Error allocateResults(sparsec_kernel_t kernel, const readers::Limits &limits);
   llvm::Error allocate(HostArgument &result, std::vector<int64_t> sizes, const readers::Limits &limits);
 
