@@ -391,7 +391,9 @@ FailureOr<std::vector<sparsec_plan_cost_info_t>> VariantDescriber::describePlanC
     auto schedule = function->getAttrOfType<ScheduleAttr>("sparsec.schedule");
     bool hasStreams = schedule && schedule.getWalk() == Walk::streams;
     int64_t column = hasStreams ? costs.streamColumn : costs.windowColumn;
-    int64_t density = hasStreams ? costs.streamDensity : costs.windowDensity;
+    const bool isF8 = dtypeBytes(kernel.arguments[argumentIn(SPARSEC_SPMM_MATRIX)].dtype) == 1;
+    int64_t windowDensity = isF8 ? costs.windowDensityOfF8 : costs.windowDensity;
+    int64_t density = hasStreams ? costs.streamDensity : windowDensity;
     keys.push_back({SPARSEC_PLAN_COST_COLUMN, uint32_t(column)});
     keys.push_back({SPARSEC_PLAN_COST_WINDOW_DENSITY, uint32_t(density)});
   }

@@ -275,7 +275,9 @@ static Fit checkSlotRows(const Schedule &schedule, const ProblemDescription &pro
 
 /// A group of consumers has a block row. A group asks for a block when its column is there. The columns before those in
 /// the ring of X are then complete, with their blocks. The blocks from the next column on have to differ in their full
-/// barriers, which come again after twice the slots of the ring of blocks (SpmmWindows.cpp).
+/// barriers, which come again after twice the slots of the ring of blocks (SpmmWindows.cpp). Producers that take turns
+/// have slots of their own: groups release blocks in any order, so that the parity of a slot that another producer has
+/// filled meanwhile would say nothing.
 static Fit checkWindows(const Schedule &schedule, const ProblemDescription &problem) {
   const MatrixInstructionInfo &info = infoOf(schedule.instruction);
   constexpr int64_t mostGroups = 7;
@@ -286,9 +288,10 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
     return broken(Limit::Geometry, fmt::format("expects blocks of {}x{} for walk = windows, but got {}x{}", info.m,
                                                schedule.tileK, problem.blockRows, problem.blockColumns));
   int64_t least = (schedule.consumersM * schedule.stages + 1) / 2;
-  return firstBroken({inRange("consumers_m", schedule.consumersM, 1, mostGroups),
-                      inRange("consumers_n", schedule.consumersN, 1, 1), multipleOf("tile_n", schedule.tileN, 128),
-                      inRange("block_stages", schedule.blockStages, least, mostBlockStages)});
+  return firstBroken(
+      {inRange("consumers_m", schedule.consumersM, 1, mostGroups), inRange("consumers_n", schedule.consumersN, 1, 1),
+       multipleOf("tile_n", schedule.tileN, 128), inRange("block_stages", schedule.blockStages, least, mostBlockStages),
+       multipleOf("block_stages", schedule.blockStages, blockProducersOfWindow(bytesOf(problem.elementType)))});
 }
 
 /// A product has a block and a column of X. A word of the plan has a bit for each product of a stage. With wgmma the

@@ -149,6 +149,10 @@ struct StreamShape {
 StreamShape streamShape(const Schedule &schedule, int64_t blockColumns);
 int64_t productRows(MatrixInstruction instruction);
 
+/// The threads that take turns with the blocks of a window. One needs some 390 cycles for a block. A group multiplies
+/// one of 64 x 64 with 16 bits in 512 cycles, but one of fp8 in 256 (bench/notes/fp8-products.md).
+constexpr int64_t blockProducersOfWindow(int64_t elementBytes) { return elementBytes == 1 ? 2 : 1; }
+
 /// Whether consumers copy blocks for themselves, while a producer copies X.
 bool copiesOwnBlocks(const Schedule &schedule);
 

@@ -29,6 +29,7 @@ struct PlanCosts {
   int64_t windowColumn = 0;
   /// A product that stores at least this percentage of the blocks is faster without windows. 101: never.
   int64_t windowDensity = 101;
+  int64_t windowDensityOfF8 = 101; ///< the same with fp8
   /// The same two for streams, where the product is that of a small block.
   int64_t streamColumn = 0;
   int64_t streamDensity = 101;

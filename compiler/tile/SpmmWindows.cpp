@@ -4,7 +4,7 @@
 // each:
 //
 //   producer "x" copies the columns of the window, and releases each for the groups that have no step for it;
-//   producer "w" copies the blocks of the window, by column, then by row;
+//   producer "w" copies the blocks of the window, by column, then by row; with fp8 two of them take turns;
 //   a group follows the steps of its row. A step names its column and its block by their numbers in the window.
 //
 // A group completes its product before it goes on: two others multiply meanwhile. It holds no slot while it waits for
@@ -37,9 +37,13 @@ private:
   void buildBody(ImplicitLocOpBuilder &b) override;
   void buildColumnProducer(ImplicitLocOpBuilder &b);
   void buildBlockProducer(ImplicitLocOpBuilder &b);
+  void buildBlockProducerInTurn(ImplicitLocOpBuilder &b, int64_t number, int64_t count);
+  SmallVector<Value> readBlock(ImplicitLocOpBuilder &b, Value number);
+  void copyBlock(ImplicitLocOpBuilder &b, Value slot, ValueRange entry);
   void buildConsumer(ImplicitLocOpBuilder &b);
   Value multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
   Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum);
+  bool mayCut() { return mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed()); }
   int64_t groups() { return schedule.getConsumersM(); }
   int64_t columns() { return schedule.getTileN(); }
   Type pendingType() { return PendingType::get(kernel.getContext(), matrix.getBlockRows(), columns()); }
@@ -66,7 +70,12 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
   int64_t registers = schedule.getProducerRegisters();
   makeRole(b, "consumer", RoleUnit::warpgroup, groups(), schedule.getConsumerRegisters(), [&] { buildConsumer(b); });
   makeRole(b, "x", RoleUnit::thread, 1, registers, [&] { buildColumnProducer(b); });
-  makeRole(b, "w", RoleUnit::thread, 1, registers, [&] { buildBlockProducer(b); });
+  const int64_t producers = blockProducersOfWindow(elementType().getIntOrFloatBitWidth() / 8);
+  if (producers == 1)
+    return makeRole(b, "w", RoleUnit::thread, 1, registers, [&] { buildBlockProducer(b); });
+  for (int64_t number = 0; number < producers; ++number)
+    makeRole(b, ("w" + Twine(number)).str(), RoleUnit::thread, 1, registers,
+             [&] { buildBlockProducerInTurn(b, number, producers); });
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,38 +104,66 @@ void WindowBuilder::buildColumnProducer(ImplicitLocOpBuilder &b) {
   });
 }
 
+/// An entry of SPARSEC_PLAN_BLOCKS, as far as copies need it.
+SmallVector<Value> WindowBuilder::readBlock(ImplicitLocOpBuilder &b, Value number) {
+  Value entry = multiply(b, number, 2);
+  SmallVector<Value> read{ReadPlanOp::create(b, PlanSection::blocks, entry)};
+  if (mayCut())
+    read.push_back(ReadPlanOp::create(b, PlanSection::blocks, add(b, entry, 1)));
+  return read;
+}
+
 /// The CTAs of a cluster work on one window, so that they share its blocks.
+void WindowBuilder::copyBlock(ImplicitLocOpBuilder &b, Value slot, ValueRange entry) {
+  AcquireOp::create(b, blockRing, slot);
+  PostOp::create(b, blockRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
+  Value zero = i32(b, 0);
+  auto copy = CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{named(entry[0], "block"), zero, zero}, blockRing,
+                             slot, /*index=*/0);
+  copy.setMulticast(int64_t(schedule.getCluster()) > 1);
+  if (mayCut())
+    copy.getBlockColumnsMutable().assign(named(entry[1], "column"));
+}
+
 void WindowBuilder::buildBlockProducer(ImplicitLocOpBuilder &b) {
   Value begin = CursorOp::create(b, blockRing);
-  bool mayCut = mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed());
   forEachTile(b, begin, [&](const Tile &tile, ValueRange carried) {
     Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
-    auto readBlock = [&](Value number) -> SmallVector<Value> {
-      Value entry = multiply(b, number, 2);
-      SmallVector<Value> read{ReadPlanOp::create(b, PlanSection::blocks, entry)};
-      if (mayCut)
-        read.push_back(ReadPlanOp::create(b, PlanSection::blocks, add(b, entry, 1)));
-      return read;
-    };
     SmallVector<Value> inits{carried[0]};
-    llvm::append_range(inits, readBlock(blocks.first));
+    llvm::append_range(inits, readBlock(b, blocks.first));
     auto loop = scf::ForOp::create(b, blocks.first, blocks.end, i32(b, 1), inits);
     OpBuilder::InsertionGuard guard(b);
     b.setInsertionPointToStart(loop.getBody());
-    Value slot = named(loop.getRegionIterArg(0), "slot"), block = named(loop.getRegionIterArg(1), "block");
-    SmallVector<Value> next = readBlock(add(b, loop.getInductionVar(), 1));
-    AcquireOp::create(b, blockRing, slot);
-    PostOp::create(b, blockRing, slot, /*messages=*/ValueRange(), /*empty=*/false);
-    Value zero = i32(b, 0);
-    auto copy =
-        CopyOp::create(b, operand(spmm.getMatrix()), ValueRange{block, zero, zero}, blockRing, slot, /*index=*/0);
-    copy.setMulticast(int64_t(schedule.getCluster()) > 1);
-    if (mayCut)
-      copy.getBlockColumnsMutable().assign(named(loop.getRegionIterArg(2), "column"));
+    Value slot = named(loop.getRegionIterArg(0), "slot");
+    SmallVector<Value> next = readBlock(b, add(b, loop.getInductionVar(), 1));
+    copyBlock(b, slot, loop.getRegionIterArgs().drop_front());
     SmallVector<Value> yielded{NextOp::create(b, blockRing, slot)};
     llvm::append_range(yielded, next);
     scf::YieldOp::create(b, yielded);
     return SmallVector<Value>{loop.getResult(0)};
+  });
+}
+
+/// Of all positions of the ring this producer has every `count`-th one. The position of the window's first block is
+/// carried from window to window.
+void WindowBuilder::buildBlockProducerInTurn(ImplicitLocOpBuilder &b, int64_t number, int64_t count) {
+  forEachTile(b, {i32(b, 0)}, [&](const Tile &tile, ValueRange carried) {
+    Value position = named(carried[0], "first_position");
+    Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
+    // Unsigned: the difference of a negative number and a power of two keeps its remainder.
+    Value skipped = remainder(b, arith::SubIOp::create(b, i32(b, number), position), count);
+    Value first = add(b, blocks.first, skipped), toPosition = arith::SubIOp::create(b, position, blocks.first);
+    // The entry behind the last block is there, others may not be.
+    auto readUpToEnd = [&](Value block) { return readBlock(b, arith::MinSIOp::create(b, block, blocks.end)); };
+    auto loop = scf::ForOp::create(b, first, blocks.end, i32(b, count), readUpToEnd(first));
+    OpBuilder::InsertionGuard guard(b);
+    b.setInsertionPointToStart(loop.getBody());
+    Value block = loop.getInductionVar();
+    SmallVector<Value> next = readUpToEnd(add(b, block, count));
+    copyBlock(b, CursorOp::create(b, blockRing, add(b, block, toPosition)), loop.getRegionIterArgs());
+    scf::YieldOp::create(b, next);
+    b.setInsertionPointAfter(loop);
+    return SmallVector<Value>{add(b, toPosition, blocks.end)};
   });
 }
 

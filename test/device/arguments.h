@@ -44,6 +44,7 @@ private:
   PlacedTensor &placeTensor(size_t argument, const std::vector<int64_t> &sizes, Placement placement, size_t guardBytes);
   void placeScales(size_t argument, Placement placement, size_t guardBytes);
   double extraElement(int extra, int64_t m, int64_t n) const;
+  double lossOfRow(int64_t m) const;
   std::string checkRow(int64_t m) const;
 
   sparsec_device_t device;

@@ -3,7 +3,7 @@
 """Writes the .mlir files of the kernels that sparsec-device-tests runs.
 
 A kernel's name says what it is, and the test program relies on it:
-  spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>[_<scales>]_<epilogue>
+  spmm_<dtype>_<block>_<X layout>_<Y layout>_<result dtype>[_<scales, or fast>]_<epilogue>
 A block with a "t" behind it is that of a matrix which is stored transposed. The epilogues are in epilogue_regions.py,
 and a second time, in double, in epilogues.cpp. The kernels of other operations are in attention_kernels.py,
 sequence_kernels.py, sddmm_kernels.py and spgemm_kernels.py.
@@ -33,6 +33,8 @@ F8_LAYOUTS = ["nk_mn", "nk_nm"]
 F8_RESULTS = ["bf16", "f16", "f32"]
 SCALED_BLOCKS = ["32x32", "64x64", "128x128", "16x64", "96x256"]
 SCALES = ["scales", "xscale", "bothscales"]  # of the blocks of W, of X, of both
+FAST_BLOCKS = ["16x16", "64x64", "128x128"]
+FAST = "fast"  # in place of scales: sums of one level
 
 def select(coverage):
     factors = [DTYPES, BLOCKS, LAYOUTS, RESULTS, list(EPILOGUES)]
@@ -42,7 +44,8 @@ def select(coverage):
     transposed = covering(2, [DTYPES, TRANSPOSED_BLOCKS, LAYOUTS, RESULTS, ["none", "everything"]])
     f8 = covering(2, [F8_DTYPES, F8_BLOCKS, F8_LAYOUTS, F8_RESULTS, ["none", "everything"]])
     scaled = covering(2, [F8_DTYPES, SCALED_BLOCKS, F8_LAYOUTS, F8_RESULTS, ["none", "everything"], SCALES])
-    return [Kernel(*values) for values in common + rare + long + transposed + f8 + scaled]
+    fast = covering(2, [F8_DTYPES, FAST_BLOCKS, F8_LAYOUTS, F8_RESULTS, ["none", "everything"], [FAST]])
+    return [Kernel(*values) for values in common + rare + long + transposed + f8 + scaled + fast]
 
 
 def name_of(kernel):
@@ -68,13 +71,14 @@ def text_of(kernel):
     text = epilogue_text(kernel.epilogue, "bf16" if kernel.dtype in F8_DTYPES else kernel.dtype, result,
                          f"tensor<?x?x{result}>")
     (scales, scales_type), (x_scale, x_scale_type) = scales_of(kernel)
+    accumulation = " accumulation(fast)" if kernel.scales == FAST else ""
     types = [each for each in [matrix, scales_type, dense, x_scale_type] if each] + text.types
     arguments = "".join(f", %{name}: {each}" for name, each in (("s", scales_type), ("x", dense), ("t", x_scale_type))
                         if each)
     return (f"sparsec.kernel @{name_of(kernel)}(%w: {matrix}{arguments}{text.arguments})\n"
             f"    -> (y: tensor<?x?x{result}>) {{\n"
             f"  %y = sparsec.spmm %w{scales}, %x{x_scale}{text.extras} x_layout({x_layout}) y_layout({y_layout})"
-            f"{text.region}\n"
+            f"{accumulation}{text.region}\n"
             f"    : ({', '.join(types)}) -> tensor<?x?x{result}>\n"
             f"  sparsec.return %y : tensor<?x?x{result}>\n"
             "}\n")

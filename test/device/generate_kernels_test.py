@@ -54,6 +54,13 @@ class Coverage(unittest.TestCase):
         texts = [generator.text_of(kernel) for kernel in generator.select("pairs") if kernel.scales == "bothscales"]
         self.assertTrue(all("sparsec.spmm %w scales(%s), %x x_scale(%t)" in text for text in texts))
 
+    def test_fast_sums_have_every_two_features(self):
+        factors = [generator.F8_DTYPES, generator.FAST_BLOCKS, generator.F8_LAYOUTS, generator.F8_RESULTS,
+                   ["none", "everything"], [generator.FAST]]
+        self.check_table(generator.select("pairs"), factors, 2)
+        texts = [generator.text_of(kernel) for kernel in generator.select("pairs") if kernel.scales == generator.FAST]
+        self.assertTrue(all(" accumulation(fast)" in text for text in texts))
+
     def test_every_region_names_its_operands(self):
         for epilogue, operands in epilogue_regions.EPILOGUES.items():
             region = "\n".join(epilogue_regions.REGIONS.get(epilogue, []))

@@ -41,6 +41,8 @@ KERNELS = {
         Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none"),
         Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything"),
         Spmm("f8E4M3FN", "32x32", "nk_nm", "f16", "none"),
+        # Sums of one level: windows whose blocks two producers copy in turn.
+        Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none", "fast"),
         # Scales of blocks and of X, by wgmma and mma.sync: a block has several of X, or a scale several chunks.
         Spmm("f8E4M3FN", "128x128", "nk_nm", "bf16", "none", "bothscales"),
         Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything", "xscale"),
@@ -82,6 +84,7 @@ KERNELS = {
         Spmm("f8E4M3FN", "64x64", "nk_nm", "bf16", "none"),
         Spmm("f8E5M2", "128x128", "nk_mn", "f32", "everything", "bothscales"),
         Spmm("f8E4M3FN", "32x32", "nk_nm", "bf16", "none", "xscale"),
+        Spmm("f8E5M2", "64x64", "nk_mn", "f32", "everything", "fast"),
         Sddmm("bf16", "64x64", "mk_nk", "same", "none"),
         Sddmm("f16", "32x32", "km_kn", "f32", "everything"),
         Spgemm("bf16", "64x64x64", "mn", "same", "everything"),
