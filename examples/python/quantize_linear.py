@@ -33,10 +33,9 @@ bias = dense.bias.to(device) / 1e6
 x = torch.randn(100, 512, device=device) * torch.logspace(-5, 0, 100, device=device)[:, None]
 x = torch.where(torch.rand_like(x) < 1e-3, 30 * x, x)
 
-# fp8: the scales of blocks and of tokens are operands of the op, the one scale of a tensor belongs to the epilogue.
+# fp8: the scales of blocks and of tokens are operands of the op, the one scale of a tensor belongs to the epilogue. A
+# kernel quantises its own operands, on its device.
 options = {"x_layout": "nk", "y_layout": "nm"}
-w_f8, scales = sparsec.quantize.per_block(w)
-x_f8, x_scale = sparsec.quantize.per_token(x)
 program = sparsec.spmm(
     BLOCK,
     "f8E4M3FN",
@@ -47,9 +46,11 @@ program = sparsec.spmm(
     name="linear_f8",
     **options,
 )
-y_f8 = sparsec.compile(program, targets)["linear_f8"](w_f8, scales, x_f8, x_scale, bias)
+linear_f8 = sparsec.compile(program, targets)["linear_f8"]
+w_f8, scales = linear_f8.quantize("w", w, "block")
+x_f8, x_scale = linear_f8.quantize("x", x, "token")
+y_f8 = linear_f8(w_f8, scales, x_f8, x_scale, bias)
 
-x_of_tensor, scale = sparsec.quantize.per_tensor(x)
 program = sparsec.spmm(
     BLOCK,
     "f8E4M3FN",
@@ -59,7 +60,9 @@ program = sparsec.spmm(
     name="linear_f8_of_tensor",
     **options,
 )
-y_of_tensor = sparsec.compile(program, targets)["linear_f8_of_tensor"](w_f8, scales, x_of_tensor, bias, scale)
+linear_of_tensor = sparsec.compile(program, targets)["linear_f8_of_tensor"]
+x_of_tensor, scale = linear_of_tensor.quantize("x", x, "tensor")
+y_of_tensor = linear_of_tensor(w_f8, scales, x_of_tensor, bias, scale)
 
 program = sparsec.spmm(
     BLOCK,
