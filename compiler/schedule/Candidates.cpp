@@ -212,7 +212,9 @@ std::vector<Schedule> sparsec::candidateSchedules(const ProblemDescription &prob
 /// Three block rows, and as wide as registers allow: few columns of X for many products. Rings have as many bytes for
 /// all types.
 static Schedule windowSchedule(const ProblemDescription &problem) {
-  constexpr int64_t rowsOfWindow = 3, blockStageBytes = 16;
+  // Sums of two levels have half as many registers again for the products that are promoted.
+  const int64_t rowsOfWindow = problem.hasTwoLevels ? 2 : 3;
+  constexpr int64_t blockStageBytes = 16;
   const MatrixInstructionInfo &info = infoOf(MatrixInstruction::Wgmma);
   Schedule schedule;
   schedule.instruction = info.instruction;

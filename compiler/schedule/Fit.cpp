@@ -163,9 +163,8 @@ static Fit checkF8(const Schedule &schedule, const ProblemDescription &problem) 
     return broken(Limit::Instruction, fmt::format("expects x_layout(nk) for {}, but got kn", type));
   if (schedule.walk == TileWalk::Streams)
     return broken(Limit::Instruction, fmt::format("expects walk = blocks or windows for {}", type));
-  if (schedule.walk == TileWalk::Windows && problem.hasTwoLevels)
-    return broken(Limit::Instruction,
-                  fmt::format("expects walk = blocks for sums of {} of two levels, but got windows", type));
+  if (schedule.walk == TileWalk::Windows && (problem.hasScales || problem.hasXScale))
+    return broken(Limit::Instruction, fmt::format("expects walk = blocks for scales of {}, but got windows", type));
   if (problem.hasTwoLevels && schedule.tileK > mostDepthOfPart)
     return broken(Limit::Geometry,
                   fmt::format("expects tile_k to be at most {} for sums of {} of two levels, but got {}",
@@ -288,6 +287,9 @@ static Fit checkWindows(const Schedule &schedule, const ProblemDescription &prob
     return broken(Limit::Geometry, fmt::format("expects blocks of {}x{} for walk = windows, but got {}x{}", info.m,
                                                schedule.tileK, problem.blockRows, problem.blockColumns));
   int64_t least = (schedule.consumersM * schedule.stages + 1) / 2;
+  // A group holds a block while it waits for the next one. The others may have blocks in all columns in between.
+  if (problem.hasTwoLevels)
+    least = std::max(least, (schedule.consumersM - 1) * schedule.stages + 2);
   return firstBroken(
       {inRange("consumers_m", schedule.consumersM, 1, mostGroups), inRange("consumers_n", schedule.consumersN, 1, 1),
        multipleOf("tile_n", schedule.tileN, 128), inRange("block_stages", schedule.blockStages, least, mostBlockStages),

@@ -10,6 +10,11 @@
 // A group completes its product before it goes on: two others multiply meanwhile. It holds no slot while it waits for
 // another one, whose producer may need that slot first.
 //
+// With sums of two levels a group adds two products of 64 of K before it promotes them: those of a step and of the next
+// one. It holds the column of the first while it waits for that of the second, which is less than the slots of the ring
+// away, so that its producer does not need the slot that is held. The ring of blocks has room for all that other groups
+// have in between (checkWindows).
+//
 // A step without a block (see SPARSEC_PLAN_STEPS) only waits for its column. A group thus never asks for a position so
 // far ahead of the last one that the barrier of an earlier phase looks like that of the position.
 
@@ -42,6 +47,12 @@ private:
   void copyBlock(ImplicitLocOpBuilder &b, Value slot, ValueRange entry);
   void buildConsumer(ImplicitLocOpBuilder &b);
   Value multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
+  Value multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock);
+  struct Step;
+  Step decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock);
+  Values multiplyStep(ImplicitLocOpBuilder &b, const Step &step, Value isPair, const Step &next, Value sum);
+  void releaseStep(ImplicitLocOpBuilder &b, const Step &step);
+  Value promoteProducts(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum);
   Value multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum);
   bool mayCut() { return mayCutBlocks(matrix, spmm.getDense().getType(), isTransposed()); }
   int64_t groups() { return schedule.getConsumersM(); }
@@ -51,6 +62,13 @@ private:
 
   Value columnRing, blockRing;
   Value viewOfBlock, viewOfX; // of the consumer role
+  Values viewsOfParts;        // of X, the columns that are promoted together
+};
+
+/// A step of a group: its column, whether it multiplies it with a block, and where both are.
+struct WindowBuilder::Step {
+  Value column, multiplies, columnSlot, blockPosition;
+  Value blockSlot = {};
 };
 
 void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
@@ -182,13 +200,18 @@ void WindowBuilder::buildConsumer(ImplicitLocOpBuilder &b) {
   Value first;
   viewOfBlock = named(ViewOp::create(b, typeOfBlock, blockRing, /*row=*/first, /*column=*/first, /*index=*/0), "w");
   viewOfX = named(ViewOp::create(b, typeOfX, columnRing, /*row=*/first, /*column=*/first, /*index=*/0), "x");
+  for (int64_t column = 0; spmm.hasTwoLevels() && column < columns(); column += columnsOfInstruction)
+    viewsOfParts.push_back(
+        ViewOp::create(b, ViewType::get(context, columnsOfInstruction, depth, elementOfX(), Major::k), columnRing,
+                       /*row=*/i32(b, column), /*column=*/first, /*index=*/0));
   Value zero = i32(b, 0);
   forEachTile(b, {zero, zero}, [&](const Tile &tile, ValueRange carried) {
     Value firstColumn = named(carried[0], "first_column"), firstBlock = named(carried[1], "first_block");
     // The group is read anew: kept from tile to tile it would take a register that the accumulators need.
     auto rowOfWindow = [&] { return add(b, multiply(b, tile.window, groups()), GroupOp::create(b)); };
     Range steps = readRange(b, PlanSection::step_offsets, rowOfWindow());
-    Value sum = multiplyRow(b, steps, firstColumn, firstBlock);
+    Value sum = spmm.hasTwoLevels() ? multiplyRowInPairs(b, steps, firstColumn, firstBlock)
+                                    : multiplyRow(b, steps, firstColumn, firstBlock);
     storeRow(b, rowOfWindow(), tile.column, sum, /*isSwapped=*/false, /*inLines=*/false);
     Range columns = readRange(b, PlanSection::column_offsets, tile.window);
     Range blocks = readRange(b, PlanSection::block_offsets, tile.window);
@@ -221,6 +244,95 @@ Value WindowBuilder::multiplyRow(ImplicitLocOpBuilder &b, Range steps, Value fir
   ReleaseOp::create(b, columnRing, columnSlot);
   scf::YieldOp::create(b, sum);
   return loop.getResult(0);
+}
+
+WindowBuilder::Step WindowBuilder::decode(ImplicitLocOpBuilder &b, Value word, Value firstColumn, Value firstBlock) {
+  Value column = remainder(b, word, 1 << numberBits), block = divide(b, word, 1 << numberBits);
+  Step step;
+  step.column = column;
+  step.multiplies = arith::CmpIOp::create(b, arith::CmpIPredicate::ne, block, i32(b, noBlock));
+  step.columnSlot = CursorOp::create(b, columnRing, add(b, firstColumn, column));
+  step.blockPosition = add(b, firstBlock, block);
+  return step;
+}
+
+/// The same with two products for each promotion, where the next step is near enough. It is then done with this one.
+Value WindowBuilder::multiplyRowInPairs(ImplicitLocOpBuilder &b, Range steps, Value firstColumn, Value firstBlock) {
+  Value zero = ZeroOp::create(b, sumType()), isDone = arith::ConstantIntOp::create(b, 0, 1);
+  Value word = ReadPlanOp::create(b, PlanSection::steps, steps.first);
+  auto loop = scf::ForOp::create(b, steps.first, steps.end, i32(b, 1), ValueRange{zero, word, isDone});
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(loop.getBody());
+  Value sum = named(loop.getRegionIterArg(0), "sum");
+  word = named(loop.getRegionIterArg(1), "word");
+  isDone = named(loop.getRegionIterArg(2), "is_done");
+  Value number = add(b, loop.getInductionVar(), 1), nextWord = ReadPlanOp::create(b, PlanSection::steps, number);
+  SmallVector<Type> types{sumType(), b.getI1Type()};
+  auto branch = scf::IfOp::create(b, types, isDone, /*withElseRegion=*/true);
+  scf::YieldOp::create(b, ValueRange{branch.getResult(0), nextWord, branch.getResult(1)});
+  b.setInsertionPointToStart(branch.thenBlock());
+  scf::YieldOp::create(b, ValueRange{sum, arith::ConstantIntOp::create(b, 0, 1)});
+
+  b.setInsertionPointToStart(branch.elseBlock());
+  const Step step = decode(b, word, firstColumn, firstBlock), next = decode(b, nextWord, firstColumn, firstBlock);
+  WaitOp::create(b, TypeRange(), columnRing, step.columnSlot);
+  auto products = scf::IfOp::create(b, types, named(step.multiplies, "multiplies"), /*withElseRegion=*/true);
+  scf::YieldOp::create(b, products.getResults());
+  b.setInsertionPointToStart(products.elseBlock());
+  ReleaseOp::create(b, columnRing, step.columnSlot);
+  scf::YieldOp::create(b, ValueRange{sum, arith::ConstantIntOp::create(b, 0, 1)});
+
+  b.setInsertionPointToStart(products.thenBlock());
+  Value isThere = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, number, steps.end);
+  Value distance = arith::SubIOp::create(b, next.column, step.column);
+  Value isNear = arith::CmpIOp::create(b, arith::CmpIPredicate::slt, distance, i32(b, schedule.getStages()));
+  Value isPair = arith::AndIOp::create(b, isThere, arith::AndIOp::create(b, isNear, next.multiplies));
+  scf::YieldOp::create(b, multiplyStep(b, step, named(isPair, "is_pair"), next, sum));
+  return loop.getResult(0);
+}
+
+/// The sum, and whether the next step is done, too. The column of the first step is there.
+WindowBuilder::Values WindowBuilder::multiplyStep(ImplicitLocOpBuilder &b, const Step &step, Value isPair,
+                                                  const Step &next, Value sum) {
+  Step first = step, second = next;
+  first.blockSlot = CursorOp::create(b, blockRing, step.blockPosition);
+  WaitOp::create(b, TypeRange(), blockRing, first.blockSlot);
+  auto branch = scf::IfOp::create(b, TypeRange{sumType(), b.getI1Type()}, isPair, /*withElseRegion=*/true);
+  OpBuilder::InsertionGuard guard(b);
+  b.setInsertionPointToStart(branch.thenBlock());
+  WaitOp::create(b, TypeRange(), columnRing, second.columnSlot);
+  second.blockSlot = CursorOp::create(b, blockRing, second.blockPosition);
+  WaitOp::create(b, TypeRange(), blockRing, second.blockSlot);
+  Value ofBoth = promoteProducts(b, {first, second}, sum);
+  releaseStep(b, first);
+  releaseStep(b, second);
+  scf::YieldOp::create(b, ValueRange{ofBoth, arith::ConstantIntOp::create(b, 1, 1)});
+  b.setInsertionPointToStart(branch.elseBlock());
+  Value ofOne = promoteProducts(b, {first}, sum);
+  releaseStep(b, first);
+  scf::YieldOp::create(b, ValueRange{ofOne, arith::ConstantIntOp::create(b, 0, 1)});
+  return branch.getResults();
+}
+
+void WindowBuilder::releaseStep(ImplicitLocOpBuilder &b, const Step &step) {
+  ReleaseOp::create(b, columnRing, step.columnSlot);
+  ReleaseOp::create(b, blockRing, step.blockSlot);
+}
+
+/// Part by part: the products of the steps, which add to each other, and then to the sum of the row.
+Value WindowBuilder::promoteProducts(ImplicitLocOpBuilder &b, ArrayRef<Step> steps, Value sum) {
+  MLIRContext *context = b.getContext();
+  Type pending = PendingType::get(context, matrix.getBlockRows(), columnsOfInstruction);
+  Type complete = AccumulatorType::get(context, matrix.getBlockRows(), columnsOfInstruction);
+  for (auto [part, view] : llvm::enumerate(viewsOfParts)) {
+    Value product;
+    for (const Step &step : steps)
+      product = ProductOp::create(b, pending, viewOfBlock, step.blockSlot, view, step.columnSlot, product,
+                                  schedule.getTileK());
+    product = AwaitOp::create(b, complete, product, /*outstanding=*/0);
+    sum = PromoteOp::create(b, product, sum, /*scale=*/Value(), /*rows=*/Value(), int64_t(part) * columnsOfInstruction);
+  }
+  return sum;
 }
 
 Value WindowBuilder::multiplyBlock(ImplicitLocOpBuilder &b, Value columnSlot, Value blockPosition, Value sum) {

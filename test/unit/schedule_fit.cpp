@@ -231,10 +231,10 @@ TEST_F(ScheduleFit, WgmmaOfF8) {
   problem.blockColumns = 128;
   schedule.walk = TileWalk::Streams;
   expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks or windows for f8E4M3FN");
-  problem.hasTwoLevels = true;
+  problem.hasTwoLevels = problem.hasScales = true;
   schedule.walk = TileWalk::Windows;
   expectBroken(schedule, hopper, Limit::Instruction,
-               "expects walk = blocks for sums of f8E4M3FN of two levels, but got windows");
+               "expects walk = blocks for scales of f8E4M3FN, but got windows");
   problem.xTransposed = false;
   expectBroken(schedule, hopper, Limit::Instruction, "expects x_layout(nk) for f8E4M3FN, but got kn");
   problem.wTransposed = true;
