@@ -640,7 +640,8 @@ Status checkAuxiliary(const KernelRecords &records, const sparsec_auxiliary_info
   if (const char *missing = whatIsMissing(records, rule->need))
     return records.broken(name, " expects ", missing);
   const auto &stage = records.info.all<sparsec_stage_info_t>()[auxiliary.stage];
-  const Surroundings surroundings = {.inputs = rule->inputs, .numbers = rule->numbers, .requiredSections = rule->sections, .isAuxiliary = true};
+  const Surroundings surroundings = {
+      .inputs = rule->inputs, .numbers = rule->numbers, .requiredSections = rule->sections, .isAuxiliary = true};
   return StageChecker(records, stage, name, surroundings).check();
 }
 

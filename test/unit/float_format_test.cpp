@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 // Rounding to the element types, against LLVM's arbitrary-precision numbers.
 
-#include "reference/float_format.h"
 #include "readers_support.h"
+#include "reference/float_format.h"
 
 #include "llvm/ADT/APFloat.h"
 #include "llvm/ADT/bit.h"

@@ -249,7 +249,8 @@ llvm::Expected<std::string> writeNumpy(const void *elements, sparsec_dtype_t dty
   size_t count = 1;
   for (int64_t size : shape)
     count *= size_t(size);
-  runtime::FloatFormat stored = *runtime::getFloatFormat(dtype == SPARSEC_DTYPE_F16 ? SPARSEC_DTYPE_F16 : SPARSEC_DTYPE_F32);
+  runtime::FloatFormat stored =
+      *runtime::getFloatFormat(dtype == SPARSEC_DTYPE_F16 ? SPARSEC_DTYPE_F16 : SPARSEC_DTYPE_F32);
   std::string header = fmt::format("{{'descr': '<f{}', 'fortran_order': False, 'shape': ({}{}), }}", stored.bytes,
                                    fmt::join(shape, ", "), shape.size() == 1 ? "," : "");
   // The elements start at a multiple of 64 bytes, and the header ends with a line feed.
