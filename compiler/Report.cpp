@@ -72,7 +72,8 @@ static constexpr const char *auxiliaryTexts[] = {"",
                                                  "writer of windows, a CTA for every window",
                                                  "counter of pairs, a CTA for every block row",
                                                  "writer of pairs, a CTA for every block row",
-                                                 "converter of values, a thread for every 16"};
+                                                 "converter of values, a thread for every 16",
+                                                 "chooser of the top-k blocks, a warp for every list"};
 
 std::string sparsec::describeLaunchInfo(ArrayRef<char> launchInfo) {
   const auto &info = *reinterpret_cast<const sparsec_launch_info_t *>(launchInfo.data());

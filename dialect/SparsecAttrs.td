@@ -276,7 +276,8 @@ def Sparsec_AuxiliaryKind : I32EnumAttr<"AuxiliaryKind", "what a machine kernel 
     I32EnumAttrCase<"pattern_builder", 1>, I32EnumAttrCase<"block_mask_reader", 2>,
     I32EnumAttrCase<"pack_blocks", 3>, I32EnumAttrCase<"count_columns", 4>, I32EnumAttrCase<"write_index", 5>,
     I32EnumAttrCase<"count_windows", 6>, I32EnumAttrCase<"write_windows", 7>, I32EnumAttrCase<"count_pairs", 8>,
-    I32EnumAttrCase<"write_pairs", 9>, I32EnumAttrCase<"convert_values", 10>]> {
+    I32EnumAttrCase<"write_pairs", 9>, I32EnumAttrCase<"convert_values", 10>,
+    I32EnumAttrCase<"top_k_blocks", 11>]> {
   let cppNamespace = "::sparsec";
   let genSpecializedAttr = 0;
 }
@@ -284,8 +285,8 @@ def Sparsec_AuxiliaryKindAttr : Sparsec_EnumAttr<Sparsec_AuxiliaryKind, "auxilia
   let summary = "What a machine kernel does that belongs to no variant.";
   let description = [{
     A `pattern_builder` writes the lists of a pattern from the mask region. A `block_mask_reader` writes them from the
-    state of every block. `pack_blocks` writes the packed blocks of a matrix from its stored blocks.
-    `convert_values` quantises operands to fp8.
+    state of every block. `top_k_blocks` writes in each list the key blocks with the highest scores. `pack_blocks`
+    writes the packed blocks of a matrix from its stored blocks. `convert_values` quantises operands to fp8.
 
     The others write the sections of a plan from the index arrays of a matrix: `count_columns` and then `write_index`
     the index of a transposed operand, `count_windows` and then `write_windows` the windows or streams, `count_pairs`

@@ -489,7 +489,9 @@ FailureOr<AuxiliaryRecord> VariantDescriber::describeAuxiliary(LLVM::LLVMFuncOp 
   if (failed(stage))
     return failure();
   stage->info.ctas_per_sm = 0;
-  if (kind > AuxiliaryKind::block_mask_reader)
+  constexpr AuxiliaryKind kindsOfLists[] = {AuxiliaryKind::pattern_builder, AuxiliaryKind::block_mask_reader,
+                                            AuxiliaryKind::top_k_blocks};
+  if (!llvm::is_contained(kindsOfLists, kind))
     return AuxiliaryRecord{static_cast<sparsec_auxiliary_kind_t>(kind), std::move(*stage)};
   uint32_t pattern = argumentIn(SPARSEC_ATTENTION_PATTERN), block = kernel.arguments[pattern].block_rows;
   stage->rows = {{pattern, SPARSEC_FIELD_BATCHES, 0, 1, 1, 0},

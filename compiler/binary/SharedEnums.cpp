@@ -46,4 +46,5 @@ static_assert(uint32_t(AuxiliaryKind::pattern_builder) == SPARSEC_AUXILIARY_PATT
               uint32_t(AuxiliaryKind::write_windows) == SPARSEC_AUXILIARY_WRITE_WINDOWS &&
               uint32_t(AuxiliaryKind::count_pairs) == SPARSEC_AUXILIARY_COUNT_PAIRS &&
               uint32_t(AuxiliaryKind::write_pairs) == SPARSEC_AUXILIARY_WRITE_PAIRS &&
-              uint32_t(AuxiliaryKind::convert_values) == SPARSEC_AUXILIARY_CONVERT_VALUES);
+              uint32_t(AuxiliaryKind::convert_values) == SPARSEC_AUXILIARY_CONVERT_VALUES &&
+              uint32_t(AuxiliaryKind::top_k_blocks) == SPARSEC_AUXILIARY_TOP_K_BLOCKS);

@@ -9,6 +9,7 @@
 #include "Ptx.h"
 #include "SoftmaxSteps.h"
 #include "auxiliary/BlockMaskReader.h"
+#include "auxiliary/BlockTopK.h"
 #include "auxiliary/ConvertValues.h"
 #include "auxiliary/PackBlocks.h"
 #include "auxiliary/PatternBuilder.h"
@@ -90,8 +91,10 @@ void emitFamily(ProgramOp program, LLVM::LLVMFuncOp function, KernelBuilder &b) 
 void emitAuxiliaries(ProgramOp program) {
   if (hasPatternBuilder(program))
     emitPatternBuilder(program);
-  if (hasPattern(program))
+  if (hasPattern(program)) {
     emitBlockMaskReader(program);
+    emitBlockTopK(program);
+  }
   if (hasF8(program))
     emitConvertValues(program);
 }

@@ -74,6 +74,12 @@ Value ptx::ballot(KernelBuilder &b, Value predicate) {
 }
 Value ptx::lanesBefore(KernelBuilder &b) { return NVVM::LaneMaskLtOp::create(b, b.getI32Type()); }
 
+static Value reduceWarp(KernelBuilder &b, Value value, NVVM::ReduxKind kind) {
+  return NVVM::ReduxOp::create(b, value.getType(), value, kind, b.i32(-1));
+}
+Value ptx::sumOfWarp(KernelBuilder &b, Value value) { return reduceWarp(b, value, NVVM::ReduxKind::ADD); }
+Value ptx::largestOfWarp(KernelBuilder &b, Value value) { return reduceWarp(b, value, NVVM::ReduxKind::MAX); }
+
 void ptx::barrierCta(KernelBuilder &b) { NVVM::BarrierOp::create(b); }
 void ptx::barrierNamed(KernelBuilder &b, Value id, int64_t threads) {
   NVVM::BarrierOp::create(b, Type(), id, b.i32(threads), NVVM::BarrierReductionAttr(), Value());

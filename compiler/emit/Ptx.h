@@ -34,6 +34,9 @@ Value anyInWarp(KernelBuilder &b, Value predicate);
 /// The lanes in which it holds, as bits (vote.sync.ballot), and those below this one (%lanemask_lt, 10.13).
 Value ballot(KernelBuilder &b, Value predicate);
 Value lanesBefore(KernelBuilder &b);
+/// The sum and the largest i32 (signed) of the lanes of the warp (redux.sync).
+Value sumOfWarp(KernelBuilder &b, Value value);
+Value largestOfWarp(KernelBuilder &b, Value value);
 
 // Barriers of threads (9.7.13).
 void barrierCta(KernelBuilder &b);                                    // bar.sync 0

@@ -14,6 +14,9 @@ static void setAttributes(ProgramOp program, LLVM::LLVMFuncOp function, const Si
   function->setAttr(NVVM::NVVMDialect::getKernelFuncAttrName(), b.getUnitAttr());
   function->setAttr(NVVM::NVVMDialect::getMaxntidAttrName(),
                     b.getDenseI32ArrayAttr({static_cast<int32_t>(threads), 1, 1}));
+  if (shape.ctasPerSm != 0)
+    function->setAttr(NVVM::NVVMDialect::getMinctasmAttrName(),
+                      b.getI32IntegerAttr(static_cast<int32_t>(shape.ctasPerSm)));
   function->setAttr("sparsec.kernel", program.getKernelAttr());
   function->setAttr("sparsec.shared_memory", b.getI64IntegerAttr(shape.sharedMemory));
   function->setAttr("sparsec.threads", b.getI64IntegerAttr(threads));

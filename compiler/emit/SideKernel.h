@@ -15,6 +15,8 @@ struct SideKernelShape {
   int64_t warps, tilesOfCta;
   int64_t tileM, tileN;
   int64_t sharedMemory; // bytes
+  /// On an SM at least; ptxas uses as many registers as that leaves. 0: ptxas chooses.
+  int64_t ctasPerSm = 0;
 };
 
 /// Adds the function of such a machine kernel before a program. `emitBody` makes a context with the operands of the

@@ -54,6 +54,26 @@ static PyObject *updateFromMask(PyObject *object, PyObject *arguments) {
   Py_RETURN_NONE;
 }
 
+static PyObject *updateFromScores(PyObject *object, PyObject *arguments) {
+  PatternBufferObject *self = (PatternBufferObject *)object;
+  unsigned long long data, counts = 0, mask = 0, stream = 0;
+  long long k;
+  if (!PyArg_ParseTuple(arguments, "KL|KKK:update_from_scores", &data, &k, &counts, &mask, &stream))
+    return NULL;
+  const sparsec_blocks_t *view = &self->view;
+  sparsec_dense_t scores = sparsec_dense_bhsd((void *)(uintptr_t)data, SPARSEC_DTYPE_F32, view->batches, view->heads,
+                                              (view->rows + view->block_rows - 1) / view->block_rows, view->capacity);
+  sparsec_status_t status;
+  Py_BEGIN_ALLOW_THREADS;
+  status = sparsec_pattern_update_from_scores(self->handle, self->kernel->handle, &scores, k,
+                                              (const int32_t *)(uintptr_t)counts, (const uint8_t *)(uintptr_t)mask,
+                                              (void *)(uintptr_t)stream);
+  Py_END_ALLOW_THREADS;
+  if (status)
+    return raiseStatus(stateOf(object), status);
+  Py_RETURN_NONE;
+}
+
 static PyObject *updateFromPredicate(PyObject *object, PyObject *values) {
   PatternBufferObject *self = (PatternBufferObject *)object;
   ModuleState *state = stateOf(object);
@@ -84,6 +104,8 @@ static PyObject *getPointers(PyObject *object, void *unused) {
 static PyMethodDef methods[] = {
     {"update_from_mask", updateFromMask, METH_VARARGS,
      "update_from_mask(pointer, stream=0): writes the lists from a state of every block, a byte each"},
+    {"update_from_scores", updateFromScores, METH_VARARGS,
+     "update_from_scores(pointer, k, counts=0, mask=0, stream=0): writes the k blocks with the highest f32 scores"},
     {"update_from_predicate", updateFromPredicate, METH_VARARGS,
      "update_from_predicate(arguments, stream=0): writes the lists from the mask region of the kernel"},
     {NULL, NULL, 0, NULL},

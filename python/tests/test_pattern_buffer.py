@@ -90,11 +90,56 @@ def test_update_from_masks(device):
     assert_lists(buffer.lists, np.broadcast_to(K <= Q, (2, 3, QUERIES, KEYS)))
 
 
+def chosen_states(scores, counts, states):
+    """The states after the choice, one list at a time: a sort by score, then by block."""
+    result = np.zeros_like(states)
+    for at in np.ndindex(scores.shape[:-1]):
+        row = scores[at]
+        candidates = [i for i in range(len(row)) if row[i] > -np.inf and states[(*at, i)] != 0]
+        best = sorted(candidates, key=lambda i, row=row: (-row[i], i))[: max(counts[at], 0)]
+        result[(*at, best)] = states[(*at, best)]
+    return result
+
+
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize("shape", [(5, 4), (3, 5, 4), (2, 1, 5, 4), (2, 3, 5, 4)])
+def test_update_from_scores(device, shape):
+    buffer = patterns.causal().buffer(QUERIES, KEYS, BLOCK, 3, batches=2, device=device)
+    lists, whole = buffer.lists, (2, 3, 5, 4)
+    random = np.random.default_rng(len(shape))
+    special = np.array([np.nan, np.inf, -np.inf, -0.0, 0.0, 1.0, -2.0], np.float32)
+    for scores in (random.normal(size=shape).astype(np.float32), random.choice(special, shape)):
+        counts = random.integers(-1, 6, shape[:-1], np.int32)
+        states = random.integers(0, 3, shape, np.uint8)
+        for k, own, mask in ((2, None, None), (9, None, None), (0, None, None), (3, counts, None), (2, counts, states)):
+            options = {"counts": own, "mask": mask}
+            given = {name: on(device, value) for name, value in options.items() if value is not None}
+            buffer.update_from_scores(on(device, scores), k, **given)
+            limits = np.broadcast_to(np.minimum(k, 9 if own is None else own), shape[:-1])
+            allowed = np.ones(shape, np.uint8) if mask is None else mask
+            lists.check()
+            expected = np.broadcast_to(chosen_states(scores, limits, allowed), whole)
+            np.testing.assert_array_equal(lists.states, expected)
+    assert buffer.lists is lists
+
+
+@pytest.mark.parametrize("device", DEVICES)
+def test_update_from_scores_and_a_mask_of_booleans(device):
+    buffer = patterns.causal().buffer(QUERIES, KEYS, BLOCK, device=device)
+    scores = np.tile(np.arange(4, dtype=np.float32), (5, 1))
+    mask = np.arange(4) != np.arange(5)[:, None]
+    buffer.update_from_scores(on(device, scores), 2, mask=on(device, mask))
+    expected = chosen_states(scores, np.full(5, 2), mask.astype(np.uint8))
+    np.testing.assert_array_equal(buffer.lists.states[0, 0], expected)
+
+
 @pytest.mark.parametrize("device", DEVICES)
 def test_lists_without_blocks(device):
     for queries, keys in ((0, 70), (70, 0)):
         buffer = patterns.causal().buffer(queries, keys, BLOCK, device=device)
-        buffer.update_from_mask(on(device, np.zeros((-(-queries // BLOCK), -(-keys // BLOCK)), np.bool_)))
+        blocks = (-(-queries // BLOCK), -(-keys // BLOCK))
+        buffer.update_from_mask(on(device, np.zeros(blocks, np.bool_)))
+        buffer.update_from_scores(on(device, np.zeros(blocks, np.float32)), 1)
         assert buffer.lists.states.shape == (1, 1, -(-queries // BLOCK), -(-keys // BLOCK))
         assert buffer.lists.density == 0
 
@@ -175,6 +220,30 @@ def test_refused_masks(device, mask, text):
     assert_lists(buffer.lists, np.broadcast_to(K <= Q, (1, 2, QUERIES, KEYS)))
 
 
+@pytest.mark.parametrize("device", DEVICES)
+@pytest.mark.parametrize(
+    ("changes", "text"),
+    [
+        ({"scores": np.zeros((5, 3), np.float32)}, r"scores has shape \(5, 3\), but .* \(1, 2, 5, 4\)"),
+        ({"scores": np.zeros((5, 4))}, "scores has dtype float64, but expects float32"),
+        ({"k": -1}, "k is -1, but expects an int of at least 0"),
+        ({"k": 1.5}, "k is 1.5, but expects an int"),
+        ({"counts": np.zeros(4, np.int32)}, r"counts has shape \(4,\), but the lists are those of \(1, 2, 5\)"),
+        ({"counts": np.zeros((3, 5), np.int32)}, r"counts has shape \(3, 5\), but the lists are those of \(1, 2, 5\)"),
+        ({"counts": np.zeros(5, np.int64)}, "counts has dtype int64, but expects int32"),
+        ({"mask": np.zeros((5, 3), np.bool_)}, r"mask has shape \(5, 3\), but the lists are those of"),
+        ({"mask": np.full((5, 4), 3, np.uint8)}, "is 3|has the state 3, but expects 0"),
+    ],
+)
+def test_refused_scores(device, changes, text):
+    buffer = patterns.causal().buffer(QUERIES, KEYS, BLOCK, 2, device=device)
+    options = {"scores": np.zeros((5, 4), np.float32), "k": 1} | changes
+    given = {name: on(device, value) if isinstance(value, np.ndarray) else value for name, value in options.items()}
+    with pytest.raises(InvalidArgument, match=text):
+        buffer.update_from_scores(**given)
+    assert_lists(buffer.lists, np.broadcast_to(K <= Q, (1, 2, QUERIES, KEYS)))
+
+
 @pytest.mark.torch
 def test_refused_devices():
     torch = pytest.importorskip("torch")
@@ -187,6 +256,11 @@ def test_refused_devices():
         buffer.update_from_mask(np.zeros((2, 2), np.bool_))
     with pytest.raises(InvalidArgument, match="mask: expects a tensor on cpu, but got meta"):
         buffer.update_from_mask(torch.zeros(2, 2, dtype=torch.bool, device="meta"))
+    scores = torch.zeros(2, 2)
+    with pytest.raises(InvalidArgument, match="scores: expects a tensor on cpu, but got meta"):
+        buffer.update_from_scores(scores.to("meta"), 1)
+    with pytest.raises(InvalidArgument, match="counts: expects a tensor on cpu, but got ndarray"):
+        buffer.update_from_scores(scores, 1, counts=np.zeros(2, np.int32))
 
 
 def test_a_device_needs_torch(monkeypatch):
@@ -212,6 +286,10 @@ def test_the_native_buffer():
         buffer.update_from_predicate((None,) * 5)
     with pytest.raises(InvalidArgument, match="mask is NULL"):
         buffer.update_from_mask(0)
+    with pytest.raises(InvalidArgument, match="scores: data is NULL"):
+        buffer.update_from_scores(0, 1)
+    with pytest.raises(InvalidArgument, match="k: expects 0 to 2, the number of key blocks, but got 3"):
+        buffer.update_from_scores(np.zeros((2, 2), np.float32).ctypes.data, 3)
     other = native.pattern_buffer(256, 256, (64, 64), 1, 1)
     states = np.zeros((4, 4), np.uint8)
     with pytest.raises(InvalidArgument, match="expects blocks of 128 queries x 128 keys"):
@@ -236,13 +314,15 @@ def test_updates_in_a_cuda_graph():
     mask = torch.ones(1, 2, 16, 16, dtype=torch.bool, device="cuda")
     pattern = patterns.documents(ids) & patterns.causal()
     documents = pattern.buffer(1024, block=BLOCK, device="cuda")
-    blocks = pattern.buffer(1024, block=BLOCK, heads=2, device="cuda")
+    scores = torch.zeros(1, 2, 16, 16, device="cuda")
+    blocks, best = (pattern.buffer(1024, block=BLOCK, heads=2, device="cuda") for _ in range(2))
     q, k, v = torch.randn(3, 1, 2, 1024, 64, device="cuda").half()
     attend = sparsec.torch.Attention(mask_mod=pattern.mask_mod((BLOCK, BLOCK)))
 
     def step():
         documents.update()
         blocks.update_from_mask(mask)
+        best.update_from_scores(scores, 3, mask=mask)
         return attend(q, k, v, documents.lists), sparsec.torch.attention(q, k, v, pattern=blocks.lists)
 
     step()
@@ -253,11 +333,14 @@ def test_updates_in_a_cuda_graph():
         random = np.random.default_rng(seed)
         ids.copy_(torch.from_numpy(np.sort(random.integers(0, 5, 1024)).astype(np.int32)))
         mask.copy_(torch.from_numpy(random.random((1, 2, 16, 16)) < 0.5))
+        scores.copy_(torch.from_numpy(random.integers(0, 9, (1, 2, 16, 16))))
         graph.replay()
         host_ids, host_mask = ids.cpu().numpy(), mask.cpu().numpy()
         elements = (host_ids[:, None] == host_ids) & (np.arange(1024) <= np.arange(1024)[:, None])
         assert_lists(documents.lists, elements[None, None])
         np.testing.assert_array_equal(blocks.lists.states, host_mask)
+        expected = chosen_states(scores.cpu().numpy(), np.full((1, 2, 16), 3), host_mask.astype(np.uint8))
+        np.testing.assert_array_equal(best.lists.states, expected)
         arrays = [each.cpu() for each in (q, k, v)]
         of_blocks = host_mask.repeat(BLOCK, axis=2).repeat(BLOCK, axis=3)
         for o, visible in zip(results, (elements, of_blocks), strict=True):

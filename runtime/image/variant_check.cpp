@@ -594,6 +594,7 @@ constexpr AuxiliaryRule auxiliaryRules[] = {
     {SPARSEC_AUXILIARY_WRITE_PAIRS, "the writer of pairs", AuxiliaryNeed::pairs, 0,
      pairSections | setOf(SPARSEC_PLAN_PAIR_COUNTS)},
     {SPARSEC_AUXILIARY_CONVERT_VALUES, "the converter of values", AuxiliaryNeed::fp8, 5, 0, SPARSEC_CONVERSION_NUMBERS},
+    {SPARSEC_AUXILIARY_TOP_K_BLOCKS, "the chooser of the top-k blocks", AuxiliaryNeed::pattern, 3, 0, 1},
 };
 
 /// Names what the kernel lacks; null if it lacks nothing.

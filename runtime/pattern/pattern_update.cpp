@@ -3,6 +3,7 @@
 
 #include "arguments/memory_check.h"
 #include "launch/launch.h"
+#include "pattern/block_scores.h"
 #include "pattern/pattern_predicate.h"
 
 using namespace sparsec::runtime;
@@ -70,10 +71,16 @@ Status checkLoadedThere(const sparsec_pattern_buffer_s &buffer, const sparsec_ke
   return {};
 }
 
+/// What an auxiliary kernel gets besides the arguments.
+struct OwnInputs {
+  std::span<const void *const> pointers = {};
+  std::span<const int64_t> numbers = {};
+};
+
 /// Enqueues an auxiliary kernel that writes the lists. Of the arguments (or null) it gets what its operands are; Sq,
 /// Skv and the pattern are those of the buffer.
 Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel, const Stage &auxiliary,
-                   const sparsec_argument_t *arguments, std::span<const void *const> inputs, void *stream) {
+                   const sparsec_argument_t *arguments, const OwnInputs &inputs, void *stream) {
   std::vector<sparsec_argument_t> own(kernel.info->argument_count);
   if (arguments)
     std::copy_n(arguments, own.size(), own.begin());
@@ -82,8 +89,9 @@ Status updateOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_
   own[kernel.of(SPARSEC_ATTENTION_QUERY)] = sparsec_argument_dense(&query);
   own[kernel.of(SPARSEC_ATTENTION_KEY)] = sparsec_argument_dense(&key);
   own[kernel.of(SPARSEC_ATTENTION_PATTERN)] = sparsec_argument_blocks(&buffer.pattern);
-  return launchAuxiliary({kernel, auxiliary, /*variant=*/nullptr, own.data()}, inputs, listCount(buffer.pattern),
-                         stream);
+  StageLaunch launch = {kernel, auxiliary, /*variant=*/nullptr, own.data()};
+  launch.numbers = inputs.numbers;
+  return launchAuxiliary(launch, inputs.pointers, listCount(buffer.pattern), stream);
 }
 
 Status updateFromRegion(sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel,
@@ -106,7 +114,7 @@ Status updateFromRegion(sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s
 }
 
 /// The kernel has a pattern with blocks of the buffer's size; on the host it may be null.
-Status checkMaskKernel(const sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel) {
+Status checkPatternKernel(const sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel) {
   if (!kernel)
     return buffer.device ? invalidArgument("kernel is NULL") : Status();
   if (kernel->of(SPARSEC_ATTENTION_PATTERN) == noArgument)
@@ -116,7 +124,7 @@ Status checkMaskKernel(const sparsec_pattern_buffer_s &buffer, sparsec_kernel_t 
 }
 
 Status updateFromMask(sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel, const uint8_t *mask, void *stream) {
-  SPARSEC_RETURN_IF_ERROR(checkMaskKernel(buffer, kernel));
+  SPARSEC_RETURN_IF_ERROR(checkPatternKernel(buffer, kernel));
   const int64_t lists = listCount(buffer.pattern), blocks = lists * buffer.pattern.capacity;
   if (blocks != 0 && !mask)
     return invalidArgument("mask is NULL");
@@ -128,10 +136,35 @@ Status updateFromMask(sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel,
       return invalidArgument("kernel '", kernel->info->name, "' has no block mask reader");
     SPARSEC_RETURN_IF_ERROR(checkMemory(*buffer.device, "mask", footprintOf(mask, uint64_t(blocks))));
     const void *const inputs[] = {mask};
-    return updateOnGpu(buffer, *kernel, *reader, /*arguments=*/nullptr, inputs, stream);
+    return updateOnGpu(buffer, *kernel, *reader, /*arguments=*/nullptr, {.pointers = inputs}, stream);
   }
   SPARSEC_RETURN_IF_ERROR(checkBlockStates("mask", mask, blocks));
   writeLists(buffer, mask);
+  return {};
+}
+
+Status updateFromScoresOnGpu(const sparsec_pattern_buffer_s &buffer, const sparsec_kernel_s &kernel,
+                             const BlockScores &scores, void *stream) {
+  const Stage *chooser = kernel.auxiliary(SPARSEC_AUXILIARY_TOP_K_BLOCKS);
+  if (!chooser)
+    return invalidArgument("kernel '", kernel.info->name, "' has no chooser of the top-k blocks");
+  SPARSEC_RETURN_IF_ERROR(checkScoreMemory(*buffer.device, scores, buffer.pattern));
+  const void *const inputs[] = {scores.scores, scores.counts, scores.mask};
+  const int64_t numbers[] = {scores.k};
+  return updateOnGpu(buffer, kernel, *chooser, /*arguments=*/nullptr, {inputs, numbers}, stream);
+}
+
+Status updateFromScores(sparsec_pattern_buffer_s &buffer, sparsec_kernel_t kernel, const sparsec_dense_t *view,
+                        BlockScores scores, void *stream) {
+  SPARSEC_RETURN_IF_ERROR(checkPatternKernel(buffer, kernel));
+  SPARSEC_RETURN_IF_ERROR(checkScores(view, buffer.pattern, scores));
+  if (listCount(buffer.pattern) == 0)
+    return {};
+  if (buffer.device)
+    return updateFromScoresOnGpu(buffer, *kernel, scores, stream);
+  BlockStates states;
+  SPARSEC_RETURN_IF_ERROR(chooseBlocks(scores, buffer.pattern, kernel, states));
+  writeLists(buffer, states.data());
   return {};
 }
 
@@ -171,5 +204,14 @@ sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_pattern_buffer_t 
     if (!kernel)
       return invalidArgument("kernel is NULL");
     return updateFromRegion(*buffer, *kernel, arguments, argument_count, stream);
+  });
+}
+
+sparsec_status_t sparsec_pattern_update_from_scores(sparsec_pattern_buffer_t buffer, sparsec_kernel_t kernel,
+                                                    const sparsec_dense_t *scores, int64_t k, const int32_t *counts,
+                                                    const uint8_t *mask, void *stream) {
+  return guarded([&]() -> Status {
+    SPARSEC_RETURN_IF_ERROR(checkUpdatable(buffer));
+    return updateFromScores(*buffer, kernel, scores, {.k = k, .counts = counts, .mask = mask}, stream);
   });
 }

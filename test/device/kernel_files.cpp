@@ -91,6 +91,7 @@ void readAttribute(const sparsec_attribute_info_t &attribute, KernelRecord &reco
   case SPARSEC_ATTRIBUTE_WINDOW_LEFT:
   case SPARSEC_ATTRIBUTE_WINDOW_RIGHT:
     record.hasWindow |= attribute.value >= 0;
+    (attribute.key == SPARSEC_ATTRIBUTE_WINDOW_LEFT ? record.windowLeft : record.windowRight) = attribute.value;
     break;
   }
 }

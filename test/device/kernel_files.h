@@ -31,8 +31,9 @@ struct KernelRecord {
   sparsec_layout_t denseLayout, resultLayout; // SpMM; the layout of B is the dense one of SDDMM
   sparsec_layout_t leftLayout;                // SDDMM
   sparsec_dtype_t resultDtype;
-  int64_t headDimension;  // attention, as all below
-  int64_t valueDimension; // 0: the same
+  int64_t headDimension;                     // attention, as all below
+  int64_t valueDimension;                    // 0: the same
+  int64_t windowLeft = -1, windowRight = -1; // -1: no limit
   bool isCausal, hasWindow, hasMask, hasScale, hasSinks, hasLse;
   bool hasQueryStarts, hasKeyStarts, hasKeyLengths;
   int64_t pageRows; // 0: K and V have no pages

@@ -4,6 +4,7 @@
 #include "attention_arguments.h"
 #include "harness/cuda_driver.h"
 #include "options.h"
+#include "top_k_reference.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -123,6 +124,27 @@ protected:
     ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(blocks, host.get()));
   }
 
+  /// The lists that the device makes of scores are those of the reference.
+  void checkScores(const KernelRecord &record, sparsec_kernel_t kernel, const ScoreProblem &problem) const {
+    DeviceBuffer scores = uploadArray(device, problem.scores), counts = uploadArray(device, problem.counts);
+    DeviceBuffer mask = uploadArray(device, problem.blocks.states);
+    PatternBuffer buffer = createBuffer(device, problem.blocks.shape);
+    updateFromScores(buffer.get(), kernel, problem, scores, counts, mask, nullptr);
+    synchronize();
+    ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(chosenBlocks(problem, record), host.get()));
+  }
+
+  void updateFromScores(sparsec_pattern_buffer_t buffer, sparsec_kernel_t kernel, const ScoreProblem &problem,
+                        const DeviceBuffer &scores, const DeviceBuffer &counts, const DeviceBuffer &mask,
+                        void *stream) const {
+    const sparsec_blocks_t &shape = problem.blocks.shape;
+    sparsec_dense_t view = sparsec_dense_bhsd(scores.data(), SPARSEC_DTYPE_F32, shape.batches, shape.heads,
+                                              problem.blocks.rows, problem.blocks.columns);
+    check(sparsec_pattern_update_from_scores(buffer, kernel, &view, problem.k,
+                                             problem.counts.empty() ? nullptr : static_cast<int32_t *>(counts.data()),
+                                             problem.hasMask ? static_cast<uint8_t *>(mask.data()) : nullptr, stream));
+  }
+
   const ListCase random = {"random", BlockChoice::Random, true, true, false};
   sparsec_device_t device = nullptr;
   harness::Device host;
@@ -171,6 +193,24 @@ TEST_P(PatternUpdate, LongLists) {
   });
 }
 
+/// Odd sizes; more queries than keys; more key blocks than a warp keeps in registers.
+constexpr AttentionShape scoreShapes[] = {
+    {"odd", 2, 3, 1, 333, 64 * 101 + 5, SequenceOrder::BatchHeadSequence, Placement::Tight, 1},
+    {"more queries than keys", 2, 2, 2, 700, 70, SequenceOrder::BatchHeadSequence, Placement::Tight, 1},
+    {"long", 1, 1, 1, 130, 64 * 301 + 5, SequenceOrder::BatchHeadSequence, Placement::Tight, 1}};
+
+TEST_P(PatternUpdate, FromScores) {
+  uint64_t seed = 1;
+  forEachKernel(/*needsMask=*/false, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    for (const AttentionShape &shape : scoreShapes)
+      for (const ScoreCase &scores : scoreCases) {
+        SCOPED_TRACE(fmt::format("{}, {}", shape.name, scores.name));
+        BlockStates blocks = chooseBlocks(shape, record.blockRows, record.blockColumns, random, ++seed);
+        checkScores(record, kernel, chooseScores(std::move(blocks), scores, seed));
+      }
+  });
+}
+
 std::string deviceName(const testing::TestParamInfo<bool> &info) { return info.param ? "Host" : "Cuda"; }
 INSTANTIATE_TEST_SUITE_P(Devices, PatternUpdate, testing::Bool(), deviceName);
 
@@ -199,6 +239,32 @@ TEST_P(CudaPatternUpdate, ReplaysOfAGraphWriteNewLists) {
       stream.synchronize();
       ASSERT_EQ(readLists(device, viewOf(fromMask)), hostListsOf(blocks, host.get()));
       ASSERT_EQ(readLists(device, viewOf(fromRegion)), hostListsOf(kernel, blocks.shape, arguments, host.get()));
+    }
+  });
+}
+
+TEST_P(CudaPatternUpdate, ReplaysOfAGraphChooseNewBlocks) {
+  forEachKernel(/*needsMask=*/false, [&](const KernelRecord &record, sparsec_kernel_t kernel) {
+    const auto choose = [&](uint64_t seed) {
+      return chooseScores(chooseBlocks(scoreShapes[0], record.blockRows, record.blockColumns, random, seed),
+                          scoreCases[std::size(scoreCases) - 1], seed);
+    };
+    ScoreProblem problem = choose(1);
+    ASSERT_TRUE(problem.hasMask && !problem.counts.empty());
+    DeviceBuffer scores = uploadArray(device, problem.scores), counts = uploadArray(device, problem.counts);
+    DeviceBuffer mask = uploadArray(device, problem.blocks.states);
+    PatternBuffer buffer = createBuffer(device, problem.blocks.shape);
+    CudaStream stream;
+    CudaGraph graph(stream,
+                    [&] { updateFromScores(buffer.get(), kernel, problem, scores, counts, mask, stream.handle()); });
+    for (uint64_t seed : {2, 3}) {
+      problem = choose(seed);
+      scores.upload(problem.scores.data());
+      counts.upload(problem.counts.data());
+      mask.upload(problem.blocks.states.data());
+      graph.launch(stream);
+      stream.synchronize();
+      ASSERT_EQ(readLists(device, viewOf(buffer)), hostListsOf(chosenBlocks(problem, record), host.get()));
     }
   });
 }

@@ -38,9 +38,9 @@ module attributes {sparsec.parameters = [
 module attributes {sparsec.workspaces = [
   #sparsec.workspace<kind = tile_counter, bytes = 4>, #sparsec.workspace<kind = scratch, bytes = 8>]} {}
 
-// CHECK: sparsec.auxiliaries = [#sparsec.auxiliary<pattern_builder>, #sparsec.auxiliary<block_mask_reader>]
+// CHECK: sparsec.auxiliaries = [#sparsec.auxiliary<pattern_builder>, #sparsec.auxiliary<block_mask_reader>, #sparsec.auxiliary<top_k_blocks>]
 module attributes {sparsec.auxiliaries = [
-  #sparsec.auxiliary<pattern_builder>, #sparsec.auxiliary<block_mask_reader>]} {}
+  #sparsec.auxiliary<pattern_builder>, #sparsec.auxiliary<block_mask_reader>, #sparsec.auxiliary<top_k_blocks>]} {}
 
 // CHECK: sparsec.tensor_maps = [#sparsec.tensor_map<kind = dense, argument = 1, swizzle = 128, box = [64, 256]>, #sparsec.tensor_map<kind = bsr_values, argument = 0, swizzle = 0, box = [64, 64, 1]>, #sparsec.tensor_map<kind = dense, argument = 2, swizzle = 128, box = [64, 128, 1, 1]>, #sparsec.tensor_map<kind = dense, argument = 3, swizzle = 32, box = [16, 8, 1, 1, 1]>]
 module attributes {sparsec.tensor_maps = [

@@ -63,6 +63,8 @@ sparsec.kernel @half_blocks(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, 
 // A mask alone has no lists to write.
 // CHECK: llvm.func @half_blocks_block_mask(
 // CHECK-NOT: llvm.func
+// CHECK: llvm.func @half_blocks_top_k(
+// CHECK-NOT: llvm.func
 // CHECK: llvm.func @half_blocks_parts(
 // CHECK-NOT: llvm.func
 // CHECK: llvm.func @half_blocks_merge(

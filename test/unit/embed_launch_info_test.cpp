@@ -417,6 +417,11 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
       sparsec.parameters = [#sparsec.parameter<kind = input>], sparsec.threads = 128 : i64} {
     llvm.return
   }
+  llvm.func @attention_top_k() attributes {sparsec.kernel = @attention,
+      sparsec.auxiliary = #sparsec.auxiliary<top_k_blocks>, sparsec.concurrent_tiles = 4 : i64,
+      sparsec.parameters = [#sparsec.parameter<kind = input, index = 2>], sparsec.threads = 128 : i64} {
+    llvm.return
+  }
   llvm.func @attention_pattern() attributes {sparsec.kernel = @attention,
       sparsec.auxiliary = #sparsec.auxiliary<pattern_builder>,
       sparsec.parameters = [#sparsec.parameter<kind = size, argument = 4, index = 2>], sparsec.threads = 512 : i64} {
@@ -435,14 +440,15 @@ protected:
 TEST_F(EmbedAttention, AuxiliaryKernels) {
   EXPECT_EQ(kernel(0).variant_count, 1u);
   EXPECT_EQ(kernel(1).variant_count, 1u);
-  ASSERT_EQ(kernel(0).auxiliary_count, 2u);
+  ASSERT_EQ(kernel(0).auxiliary_count, 3u);
   EXPECT_EQ(kernel(1).auxiliary_count, 0u);
   struct {
     sparsec_auxiliary_kind_t kind;
     const char *symbol;
     uint32_t threads, concurrentTiles;
   } expected[] = {{SPARSEC_AUXILIARY_PATTERN_BUILDER, "attention_pattern", 512, 1},
-                  {SPARSEC_AUXILIARY_BLOCK_MASK_READER, "attention_block_mask", 128, 4}};
+                  {SPARSEC_AUXILIARY_BLOCK_MASK_READER, "attention_block_mask", 128, 4},
+                  {SPARSEC_AUXILIARY_TOP_K_BLOCKS, "attention_top_k", 128, 4}};
   for (auto [index, want] : llvm::enumerate(expected)) {
     const sparsec_auxiliary_info_t &auxiliary = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first + index];
     EXPECT_EQ(auxiliary.kind, uint32_t(want.kind));
@@ -457,8 +463,12 @@ TEST_F(EmbedAttention, AuxiliaryKernels) {
                    {6, SPARSEC_FIELD_HEADS, 0, 1, 1, 0},
                    {4, SPARSEC_FIELD_SIZE, 2, 128, 128, 0}});
   }
-  const uint32_t reader = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first + 1].stage;
-  EXPECT_EQ(all<sparsec_parameter_info_t>()[stage(reader).parameter_first].source, uint32_t(SPARSEC_SOURCE_INPUT));
+  for (auto [index, input] : {std::pair(1, 0u), std::pair(2, 2u)}) {
+    const uint32_t reader = all<sparsec_auxiliary_info_t>()[kernel(0).auxiliary_first + index].stage;
+    const auto &parameter = all<sparsec_parameter_info_t>()[stage(reader).parameter_first];
+    EXPECT_EQ(parameter.source, uint32_t(SPARSEC_SOURCE_INPUT));
+    EXPECT_EQ(parameter.index, input);
+  }
 }
 
 TEST_F(EmbedAttention, Attributes) {

@@ -456,6 +456,10 @@ LaunchInfoBuilder cudaAttentionWithBuilder() {
   addAuxiliary(info, SPARSEC_AUXILIARY_BLOCK_MASK_READER, "attention_block_mask", 128, 0, 4,
                {other(SPARSEC_SOURCE_INPUT), field(k, SPARSEC_FIELD_SIZE, 2), capacity, partialStarts, partialIndices,
                 fullStarts, fullIndices, other(SPARSEC_SOURCE_TILE_ROWS)});
+  addAuxiliary(info, SPARSEC_AUXILIARY_TOP_K_BLOCKS, "attention_top_k", 128, 0, 4,
+               {other(SPARSEC_SOURCE_INPUT, 0), other(SPARSEC_SOURCE_INPUT, 1), other(SPARSEC_SOURCE_INPUT, 2),
+                other(SPARSEC_SOURCE_NUMBER), field(k, SPARSEC_FIELD_SIZE, 2), capacity, partialStarts, partialIndices,
+                fullStarts, fullIndices, other(SPARSEC_SOURCE_TILE_ROWS)});
   return info;
 }
 

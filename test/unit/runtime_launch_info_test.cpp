@@ -491,6 +491,7 @@ TEST(LaunchInfo, AuxiliaryKernelsAreChecked) {
   };
   EXPECT_OK(parseChangedAttention(withAuxiliary));
   auto makeReader = [](LaunchInfoBuilder &info) { info.auxiliaries[0].kind = SPARSEC_AUXILIARY_BLOCK_MASK_READER; };
+  auto makeChooser = [](LaunchInfoBuilder &info) { info.auxiliaries[0].kind = SPARSEC_AUXILIARY_TOP_K_BLOCKS; };
   auto takeInput = [](LaunchInfoBuilder &info, uint32_t index) {
     info.stages[1].parameter_first = uint32_t(info.parameters.size());
     info.stages[1].parameter_count = 1;
@@ -502,6 +503,12 @@ TEST(LaunchInfo, AuxiliaryKernelsAreChecked) {
     takeInput(info, 0);
     info.operations[0].region_count = 1; // it needs no mask region
   }));
+  EXPECT_OK(parseChangedAttention([&](auto &info) {
+    withAuxiliary(info);
+    makeChooser(info);
+    takeInput(info, 2);
+    info.operations[0].region_count = 1;
+  }));
   struct {
     const char *message;
     std::function<void(LaunchInfoBuilder &)> change;
@@ -511,6 +518,22 @@ TEST(LaunchInfo, AuxiliaryKernelsAreChecked) {
        [&](auto &i) {
          makeReader(i);
          removeArgument(i, 3);
+       }},
+      {"the chooser of the top-k blocks expects a GPU and a pattern",
+       [&](auto &i) {
+         makeChooser(i);
+         removeArgument(i, 3);
+       }},
+      {"parameter 0 of the chooser of the top-k blocks is number 1 of 1",
+       [&](auto &i) {
+         makeChooser(i);
+         takeInput(i, 1);
+         i.parameters.back().source = SPARSEC_SOURCE_NUMBER;
+       }},
+      {"parameter 0 of the chooser of the top-k blocks is input 3 of 3",
+       [&](auto &i) {
+         makeChooser(i);
+         takeInput(i, 3);
        }},
       {"the block mask reader expects a GPU and a pattern",
        [&](auto &i) {

@@ -39,6 +39,21 @@ protected:
         sparsec_pattern_update_from_predicate(buffer, kernel, array.data(), array.size(), stream));
   }
 
+  /// Scores of all blocks, contiguous, in memory of the buffer's device.
+  sparsec_dense_t scoresAt(const void *data) const {
+    const int64_t lists = listsOf(view), rows = lists / (view.batches * view.heads);
+    auto scores = sparsec_dense_bhsd(const_cast<void *>(data), SPARSEC_DTYPE_F32, view.batches, view.heads, rows,
+                                     blockColumnsOf(view));
+    scores.device = view.device;
+    return scores;
+  }
+  sparsec::runtime::Status updateFromScores(const sparsec_dense_t &scores, int64_t count,
+                                            const int32_t *counts = nullptr, const uint8_t *mask = nullptr,
+                                            void *stream = nullptr) {
+    return sparsec::runtime::Status(
+        sparsec_pattern_update_from_scores(buffer, kernel, &scores, count, counts, mask, stream));
+  }
+
   void setIds(std::vector<int32_t> tokenIds) {
     idValues = std::move(tokenIds);
     // The mask loads from ids only: whatever else is there is not looked at.
@@ -124,6 +139,171 @@ TEST_F(PatternUpdate, HostTakesAnyKernelWithThePattern) {
                 "buffer: expects blocks of 64 queries x 128 keys, as 'pattern' of the kernel has them, but got 2 x 3");
 }
 
+/// Scores of 3 x 4 blocks, of 2 heads.
+std::vector<float> makeScores() {
+  constexpr float inf = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  return {1,    3,      2,       3,    //
+          -5,   -1,     -3,      -2,   //
+          4,    4,      4,       4,    //
+          nan,  1,      -inf,    inf,  //
+          -0.f, 1e-40f, 0.f,     -nan, //
+          -0.f, 0.f,    -1e-40f, 0.f};
+}
+
+TEST_F(PatternUpdate, HostChoosesTheBlocksWithTheHighestScores) {
+  create(smallShape, false);
+  const std::vector<float> values = makeScores();
+  const sparsec_dense_t scores = scoresAt(values.data());
+  ASSERT_OK(updateFromScores(scores, 2));
+  EXPECT_EQ(states(), (std::vector<uint8_t>{empty, full, empty, full,  empty, full, empty, full, //
+                                            full,  full, empty, empty, empty, full, empty, full, //
+                                            full,  full, empty, empty, full,  full, empty, empty}));
+  ASSERT_OK(updateFromScores(scores, 4));
+  EXPECT_EQ(states(), (std::vector<uint8_t>{full, full, full, full,  full,  full, full,  full, //
+                                            full, full, full, full,  empty, full, empty, full, //
+                                            full, full, full, empty, full,  full, full,  full}));
+  ASSERT_OK(updateFromScores(scores, 0));
+  EXPECT_EQ(states(), std::vector<uint8_t>(24, empty));
+}
+
+TEST_F(PatternUpdate, HostTakesCountsAndABlockMask) {
+  create(smallShape, false);
+  const std::vector<float> values = makeScores();
+  const sparsec_dense_t scores = scoresAt(values.data());
+  const std::vector<int32_t> counts = {1, 3, 0, -1, 4, std::numeric_limits<int32_t>::max()};
+  ASSERT_OK(updateFromScores(scores, 3, counts.data()));
+  EXPECT_EQ(states(), (std::vector<uint8_t>{empty, full,  empty, empty, empty, full,  full,  full,  //
+                                            empty, empty, empty, empty, empty, empty, empty, empty, //
+                                            full,  full,  full,  empty, full,  full,  empty, full}));
+  std::vector<uint8_t> mask = {full,    empty, partial, partial, partial, partial, partial, empty, //
+                               partial, empty, full,    full,    full,    empty,   full,    empty, //
+                               empty,   empty, empty,   empty,   full,    full,    full,    partial};
+  ASSERT_OK(updateFromScores(scores, 2, nullptr, mask.data()));
+  EXPECT_EQ(states(), (std::vector<uint8_t>{empty,   empty, partial, partial, empty, partial, partial, empty, //
+                                            partial, empty, full,    empty,   empty, empty,   empty,   empty, //
+                                            empty,   empty, empty,   empty,   full,  full,    empty,   empty}));
+  mask[23] = 3;
+  EXPECT_STATUS(updateFromScores(scores, 2, nullptr, mask.data()), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "mask: expects 0 to 2, but element 23 is 3");
+}
+
+/// The kernel's causal and window leave blocks out.
+TEST_F(PatternUpdate, HostChoosesAmongTheBlocksInReach) {
+  const auto withLimits = [](int64_t causal, int64_t left, int64_t right) {
+    LaunchInfoBuilder info = cudaAttention();
+    info.arguments[pattern].block_rows = 2;
+    info.arguments[pattern].block_columns = 3;
+    for (auto [key, value] : {std::pair(1, causal), std::pair(2, left), std::pair(3, right)})
+      info.attributes[key].value = value;
+    return info;
+  };
+  create(shapeOf(2, 3, 1, 1, 5, 10), false); // query 0 has the position of key 5
+  const std::vector<float> scores = {1, 2, 3, 4, 1, 2, 3, 4, 1, 2, 3, 4};
+  struct {
+    int64_t causal, left, right;
+    std::vector<uint8_t> expected;
+  } cases[] = {{1, -1, -1, {empty, full, full, empty, empty, full, full, empty, empty, empty, full, full}},
+               {0, 1, 0, {empty, full, full, empty, empty, empty, full, empty, empty, empty, full, full}},
+               {0, -1, 0, {empty, full, full, empty, empty, full, full, empty, empty, empty, full, full}}};
+  for (const auto &[causal, left, right, expected] : cases) {
+    load(withLimits(causal, left, right));
+    ASSERT_OK(updateFromScores(scoresAt(scores.data()), 2));
+    EXPECT_EQ(states(), expected) << "causal " << causal << ", window " << left << " to " << right;
+  }
+}
+
+TEST_F(PatternUpdate, GpuChoosesWithOneKernel) {
+  load(cudaAttentionWithBuilder());
+  create(shapeOf(64, 128, 2, 3, 100, 300), true);
+  fake.parameterCount = 11;
+  int stream;
+  const auto *counts = static_cast<const int32_t *>(at(0x2000));
+  const auto *mask = static_cast<const uint8_t *>(at(0x3000));
+  ASSERT_OK(updateFromScores(scoresAt(at(0x1000)), 2, counts, mask, &stream));
+  EXPECT_THAT(fake.calls, ElementsAre("cuCtxPushCurrent", "cuLaunchKernel", "cuCtxPopCurrent"));
+  const FakeLaunch &launch = fake.launches.at(0);
+  EXPECT_EQ(launch.function, "attention_top_k");
+  EXPECT_EQ(launch.gridX, 3u) << "12 lists, 4 for every CTA";
+  EXPECT_EQ(launch.threads, 128u);
+  EXPECT_EQ(launch.stream, &stream);
+  auto word = [](const void *pointer) { return uint64_t(reinterpret_cast<uintptr_t>(pointer)); };
+  EXPECT_THAT(launch.words,
+              ElementsAre(0x1000, 0x2000, 0x3000, /*k*/ 2, 300, 3, word(view.partial.starts),
+                          word(view.partial.indices), word(view.full.starts), word(view.full.indices), 12));
+  ASSERT_OK(updateFromScores(scoresAt(at(0x1000)), 3));
+  EXPECT_EQ(fake.launches.at(1).words[1], 0u);
+  EXPECT_EQ(fake.launches.at(1).words[2], 0u);
+  EXPECT_EQ(fake.launches.at(1).words[3], 3u);
+}
+
+TEST_F(PatternUpdate, BadScoresAreRefused) {
+  load(cudaAttentionWithBuilder());
+  create(shapeOf(64, 128, 2, 3, 100, 300), true);
+  const sparsec_dense_t good = scoresAt(at(0x1000));
+  const auto with = [&](const auto &change) {
+    sparsec_dense_t scores = good;
+    change(scores);
+    return updateFromScores(scores, 1);
+  };
+  struct {
+    const char *message;
+    std::function<void(sparsec_dense_t &)> change;
+  } cases[] = {
+      {"scores: expects a size of at least ", [](auto &s) { s.size = 8; }},
+      {"scores: expects memory of device 0, but got memory of the host",
+       [](auto &s) { s.device = SPARSEC_PLACE_HOST; }},
+      {"scores: expects elements of type f32, but got f16", [](auto &s) { s.dtype = SPARSEC_DTYPE_F16; }},
+      {"scores: expects rank 4, but got 3", [](auto &s) { s.rank = 3; }},
+      {"scores: expects size 0 to be 2, as the buffer has it, but got 1", [](auto &s) { s.sizes[0] = 1; }},
+      {"scores: expects size 3 to be 3, as the buffer has it, but got 4", [](auto &s) { s.sizes[3] = 4; }},
+      {"scores: expects a contiguous tensor, so that stride 1 is 6, but got 8", [](auto &s) { s.strides[1] = 8; }},
+      {"scores: data is NULL", [](auto &s) { s.data = nullptr; }},
+      {"scores: data is not aligned to the 4 bytes of its elements", [](auto &s) { s.data = at(0x1002); }},
+  };
+  for (auto &[message, change] : cases)
+    EXPECT_STATUS(with(change), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+  EXPECT_STATUS(updateFromScores(good, -1), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "k: expects 0 to 3, the number of key blocks, but got -1");
+  EXPECT_STATUS(updateFromScores(good, 4), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "k: expects 0 to 3, the number of key blocks, but got 4");
+  EXPECT_STATUS(updateFromScores(good, 1, static_cast<int32_t *>(at(0x2001))), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "counts is not aligned to the 4 bytes of its elements");
+  EXPECT_STATUS(sparsec_pattern_update_from_scores(buffer, kernel, nullptr, 1, nullptr, nullptr, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "scores is NULL");
+  EXPECT_STATUS(sparsec_pattern_update_from_scores(nullptr, kernel, &good, 1, nullptr, nullptr, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "buffer is NULL");
+  EXPECT_STATUS(sparsec_pattern_update_from_scores(buffer, nullptr, &good, 1, nullptr, nullptr, nullptr),
+                SPARSEC_STATUS_INVALID_ARGUMENT, "kernel is NULL");
+  load(cudaAttention());
+  EXPECT_STATUS(updateFromScores(good, 1), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "kernel 'attention' has no chooser of the top-k blocks");
+  EXPECT_TRUE(fake.launches.empty());
+}
+
+TEST_F(PatternUpdate, CheckingModeLooksAtTheScores) {
+  openChecking();
+  load(cudaAttentionWithBuilder());
+  create(shapeOf(64, 128, 2, 2, 100, 300), true);
+  void *scores = at(0x1000), *counts = at(0x2000), *mask = at(0x3000);
+  const auto update = [&] {
+    return updateFromScores(scoresAt(scores), 2, static_cast<int32_t *>(counts), static_cast<uint8_t *>(mask));
+  };
+  struct {
+    void *memory;
+    uint64_t bytes;
+    const char *message;
+  } cases[] = {{scores, 96, "scores needs 96 bytes of memory of device 0"},
+               {counts, 32, "counts needs 32 bytes of memory of device 0"},
+               {mask, 24, "mask needs 24 bytes of memory of device 0"}};
+  for (const auto &[memory, bytes, message] : cases) {
+    EXPECT_STATUS(update(), SPARSEC_STATUS_INVALID_ARGUMENT, message);
+    EXPECT_TRUE(fake.launches.empty());
+    fake.memory[memory] = {.bytes = bytes};
+  }
+  EXPECT_OK(update());
+  EXPECT_EQ(fake.launches.size(), 1u);
+}
+
 TEST_F(PatternUpdate, GpuGetsOneKernelAndNothingWaits) {
   load(cudaAttentionWithBuilder());
   create(shapeOf(64, 128, 2, 3, 100, 300), true);
@@ -176,10 +356,12 @@ TEST_F(PatternUpdate, NothingToDo) {
     sparsec_pattern_buffer_destroy(buffer);
     create(shapeOf(64, 128, 1, 2, 0, 10), onDevice);
     EXPECT_OK(updateFromMask(nullptr));
+    EXPECT_OK(updateFromScores(scoresAt(nullptr), 1));
     EXPECT_TRUE(fake.calls.empty());
     sparsec_pattern_buffer_destroy(buffer);
     create(shapeOf(64, 128, 1, 2, 5, 0), onDevice);
     EXPECT_OK(updateFromMask(nullptr)) << "all lists are empty, but they are there";
+    EXPECT_OK(updateFromScores(scoresAt(nullptr), 0));
   }
 }
 
@@ -283,8 +465,11 @@ TEST_F(PatternUpdate, CppLayer) {
   sparsec_dense_t any = sparsec_dense_1d(at(0x1000), SPARSEC_DTYPE_F32, 1);
   sparsec_dense_t idView = sparsec_dense_2d(at(0x2000), SPARSEC_DTYPE_I32, 2, 300);
   lists.update(loaded.kernel(), {any, any, any, lists, 1.0, any, idView, any, any});
-  EXPECT_EQ(fake.launches.size(), 2u);
+  sparsec_dense_t scores = sparsec_dense_bhsd(at(0x3000), SPARSEC_DTYPE_F32, 2, 1, 2, 3);
+  lists.updateFromScores(loaded.kernel(), scores, 2);
+  EXPECT_EQ(fake.launches.size(), 3u);
   EXPECT_THROW(lists.update(loaded.kernel()), sparsec::Error);
+  EXPECT_THROW(lists.updateFromScores(loaded.kernel(), scores, 4), sparsec::Error);
 }
 
 } // namespace

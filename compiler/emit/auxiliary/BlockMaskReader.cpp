@@ -9,8 +9,6 @@
 #include "PatternLists.h"
 #include "Ptx.h"
 
-#include "sparsec/launch_info.h"
-
 using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
@@ -20,9 +18,6 @@ namespace {
 constexpr int64_t readerWarps = 4;
 /// Blocks of a lane whose states are on their way at once.
 constexpr int64_t blocksOfLane = 4;
-
-/// By ListKind.
-constexpr sparsec_block_state_t stateOfKind[] = {SPARSEC_BLOCK_PARTIAL, SPARSEC_BLOCK_FULL};
 
 class BlockMaskReaderEmitter {
 public:
@@ -52,7 +47,7 @@ void BlockMaskReaderEmitter::emit() {
 }
 
 void BlockMaskReaderEmitter::writeLists(Value list) {
-  Value end = b.divide(b.add(context.keys(), context.keyBlock - 1), context.keyBlock);
+  Value end = lists.keyBlocks();
   Value mask = context.parameters.get(ParameterKind::input);
   Value states = b.elementPointer(mask, b.getI8Type(), b.mul(b.extend(list), b.extend(end)));
   Value zero = b.i32(0);

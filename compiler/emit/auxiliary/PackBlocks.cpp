@@ -13,6 +13,7 @@
 
 using namespace mlir;
 using namespace sparsec;
+using Values = KernelBuilder::Values;
 
 namespace {
 

@@ -34,7 +34,6 @@ public:
   void emit();
 
 private:
-  QueryTile tileOf(Value list);
   Value seenOf(const QueryTile &tile, Value block);
   Value seenByLane(const QueryTile &tile, Value firstKey, Value index);
   Values appendRound(Value list, Value seen, Value block, ValueRange counts);
@@ -46,20 +45,9 @@ private:
   Value warp, lane;
 };
 
-/// The block of queries that a list is for.
-QueryTile PatternBuilderEmitter::tileOf(Value list) {
-  Value rows = context.queryBlocks(context.queries()), heads = context.patternField(SPARSEC_FIELD_HEADS);
-  Value headNumber = b.divide(list, rows);
-  QueryTile tile;
-  tile.head = b.modulo(headNumber, heads);
-  tile.batch = b.divide(headNumber, heads);
-  tile.first = b.mul(b.modulo(list, rows), context.queryBlock);
-  return tile;
-}
-
 void PatternBuilderEmitter::emit() {
   Value list = ptx::blockIndex(b);
-  QueryTile tile = tileOf(list);
+  QueryTile tile = lists.tileOf(list);
   KeyBlocks reachable = context.reachableBlocks(tile);
   Value zero = b.i32(0);
   Values counts =

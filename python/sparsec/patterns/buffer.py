@@ -11,11 +11,13 @@ import numpy as np
 
 from sparsec import arrays, devices, module, programs
 from sparsec.errors import InvalidArgument
-from sparsec.options import torch_for
+from sparsec.options import integer, torch_for
 from sparsec.patterns.lists import BlockLists
-from sparsec.patterns.states import PARTIAL, Array, Grid
+from sparsec.patterns.states import EMPTY, FULL, PARTIAL, Array, Grid, best_blocks
 from sparsec.tracing.graph import host_array
 
+# Types, and dimensions with batches and heads, of the arrays that updates take.
+_ARRAYS = {"mask": (("bool", "uint8"), 4), "scores": (("float32",), 4), "counts": (("int32",), 3)}
 _HEAD_DIMENSION = 64  # of the kernel whose mask region is the condition: any would do, its attention never runs
 
 
@@ -64,6 +66,27 @@ class PatternBuffer:
         """
         self._writer.update_from_mask(mask)
 
+    def update_from_scores(self, scores: Any, k: int, *, counts: Any = None, mask: Any = None) -> None:
+        """Writes other lists: every block of queries visits the k blocks of keys with the highest scores.
+
+        Of equal scores it visits the first ones. A block with the score NaN or -inf is never visited, so that a list
+        may have fewer. With lists on a GPU this is one kernel on torch's current stream. It waits for nothing, and a
+        CUDA graph can capture it.
+
+        Args:
+            scores: block rows x block columns, float32, on the device of the lists. Heads, or batches x heads, come
+                before the rows; 1 stands for all.
+            k: the most blocks of a list; all, if there are fewer.
+            counts: [block rows], int32, with heads or batches x heads before them: the most blocks of each list, if
+                lists are to differ. k is the most of all. None: k.
+            mask: as of update_from_mask: the blocks that may be visited, and whether they are full or partial. None:
+                all may be, as full blocks. The states of other lists are such a mask.
+
+        Raises:
+            InvalidArgument: k is no int or below 0, or an array has another shape, type or device.
+        """
+        self._writer.update_from_scores(scores, min(integer("k", k, 0), self.lists.capacity), counts, mask)
+
 
 class _NumpyWriter:
     def __init__(self, grid: Grid, states: Callable[[], Array]) -> None:
@@ -75,11 +98,26 @@ class _NumpyWriter:
         self._write(self._states())
 
     def update_from_mask(self, mask: Any) -> None:
-        states = host_array(mask)
-        _check_mask(states.shape, str(states.dtype), self._shape)
+        self._write(self._states_of(mask))
+
+    def update_from_scores(self, scores: Any, k: int, counts: Any, mask: Any) -> None:
+        states = np.uint8(FULL) if mask is None else self._states_of(mask)
+        limits = np.int32(k) if counts is None else np.minimum(self._array("counts", counts), k)
+        values = np.where(states == EMPTY, -np.inf, self._array("scores", scores))
+        chosen = best_blocks(values, np.broadcast_to(limits, self._shape[:3]))
+        self._write(np.where(chosen, states, EMPTY).astype(np.uint8))
+
+    def _states_of(self, mask: Any) -> Array:
+        states = self._array("mask", mask)
         if (states > PARTIAL).any():
             raise InvalidArgument(f"mask has the state {states.max()}, but expects 0 (empty), 1 (full) or 2 (partial)")
-        self._write(np.broadcast_to(states, self._shape))
+        return states
+
+    def _array(self, name: str, value: Any) -> Array:
+        """The array in the shape of the lists."""
+        array = host_array(value)
+        expected = _check(name, array.shape, str(array.dtype), self._shape)
+        return np.broadcast_to(array, expected)
 
     def _write(self, states: Array) -> None:
         made = BlockLists.from_states(states, self.lists.queries, self.lists.keys, self.lists.block)
@@ -114,12 +152,23 @@ class _TorchWriter:
         self._native.update_from_predicate(views, stream)
 
     def update_from_mask(self, mask: Any) -> None:
-        if not isinstance(mask, self._torch.Tensor) or mask.device != self._place.device:
-            place = mask.device if isinstance(mask, self._torch.Tensor) else type(mask).__name__
-            raise InvalidArgument(f"mask: expects a tensor on {self._place.device}, but got {place}")
-        _check_mask(tuple(mask.shape), str(mask.dtype).removeprefix("torch."), self._shape)
-        states = mask.view(self._torch.uint8).expand(self._shape).contiguous()
+        states = self._contiguous("mask", mask)
         self._native.update_from_mask(states.data_ptr(), arrays.current_stream([self._place]))
+
+    def update_from_scores(self, scores: Any, k: int, counts: Any, mask: Any) -> None:
+        values = self._contiguous("scores", scores)
+        limits = None if counts is None else self._contiguous("counts", counts)
+        states = None if mask is None else self._contiguous("mask", mask)
+        stream = arrays.current_stream([self._place])
+        self._native.update_from_scores(values.data_ptr(), k, _pointer(limits), _pointer(states), stream)
+
+    def _contiguous(self, name: str, value: Any) -> Any:
+        """The tensor in the shape of the lists, contiguous."""
+        if not isinstance(value, self._torch.Tensor) or value.device != self._place.device:
+            place = value.device if isinstance(value, self._torch.Tensor) else type(value).__name__
+            raise InvalidArgument(f"{name}: expects a tensor on {self._place.device}, but got {place}")
+        shape = _check(name, tuple(value.shape), str(value.dtype).removeprefix("torch."), self._shape)
+        return value.detach().expand(shape).contiguous()
 
     def _tensor(self, pointer: int, shape: Sequence[int]) -> Any:
         """A tensor of memory of the native buffer, which it keeps alive."""
@@ -132,10 +181,19 @@ class _TorchWriter:
         return self._torch.from_numpy(np.asarray(SimpleNamespace(__array_interface__=interface, owner=self._native)))
 
 
-def _check_mask(shape: tuple[int, ...], dtype: str, expected: tuple[int, ...]) -> None:
-    if dtype not in ("bool", "uint8"):
-        raise InvalidArgument(f"mask has dtype {dtype}, but expects bool or uint8")
-    full = (1,) * (4 - len(shape)) + shape
-    fits = len(shape) >= 2 and full[2:] == expected[2:]
-    if not fits or len(full) != 4 or any(mine not in (1, size) for mine, size in zip(full[:2], expected, strict=False)):
-        raise InvalidArgument(f"mask has shape {shape}, but the lists are those of {expected}")
+def _pointer(tensor: Any) -> int:
+    """The address of its elements; 0 for None."""
+    return 0 if tensor is None else int(tensor.data_ptr())
+
+
+def _check(name: str, shape: tuple[int, ...], dtype: str, lists: tuple[int, ...]) -> tuple[int, ...]:
+    """Refuses an array that does not fit lists of this shape; returns the shape that it is to be expanded to."""
+    dtypes, dimensions = _ARRAYS[name]
+    if dtype not in dtypes:
+        raise InvalidArgument(f"{name} has dtype {dtype}, but expects {' or '.join(dtypes)}")
+    expected = lists[:dimensions]
+    full = (1,) * (dimensions - len(shape)) + shape
+    fits = len(shape) >= dimensions - 2 and full[2:] == expected[2:]
+    if not fits or any(mine not in (1, size) for mine, size in zip(full[:2], expected, strict=False)):
+        raise InvalidArgument(f"{name} has shape {shape}, but the lists are those of {expected}")
+    return expected

@@ -14,7 +14,7 @@ from sparsec.options import block_sides, integer, is_integer
 from sparsec.patterns.conditions import NO_LIMIT, Documents, Mask, Predicate, Prefix, Slash, Vertical, Video, Window
 from sparsec.patterns.lists import BlockLists
 from sparsec.patterns.pattern import MaskMod, Pattern, Sizes
-from sparsec.patterns.states import PARTIAL, Array
+from sparsec.patterns.states import PARTIAL, Array, best_blocks
 from sparsec.tracing.graph import host_array
 
 
@@ -121,6 +121,8 @@ def video(shape: Sequence[int], tile: Sequence[int], window: Sequence[int]) -> P
 def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
     """Every block of queries sees the k blocks of keys with the highest scores; of equal scores the first ones.
 
+    It never sees a block with the score -inf. PatternBuffer.update_from_scores makes such lists anew on a GPU.
+
     Args:
         scores: rows x columns of blocks, with heads or batches x heads before them; numbers without NaN.
         k: the number of blocks; all, if there are fewer.
@@ -133,10 +135,7 @@ def top_k(scores: Any, k: int, block: int | tuple[int, int]) -> Pattern:
     integer("k", k, 0)
     if not 2 <= values.ndim <= 4 or np.isnan(values).any():
         raise InvalidArgument(f"scores has shape {values.shape}, but expects 2 to 4 dimensions and no NaN")
-    best = np.argsort(-values.astype(np.float64), axis=-1, kind="stable")[..., :k]
-    mask = np.zeros(values.shape, np.bool_)
-    np.put_along_axis(mask, best, True, axis=-1)
-    return from_mask(mask, block)
+    return from_mask(best_blocks(values.astype(np.float64), np.full(values.shape[:-1], k)), block)
 
 
 def from_mask(mask: Any, block: int | tuple[int, int] | None = None, *, mask_mod: MaskMod | None = None) -> Pattern:

@@ -116,7 +116,7 @@ class Pattern:
         batches: int | None = None,
         device: Any = None,
     ) -> PatternBuffer:
-        """Lists that change in place: from the arrays that this pattern reads, or from masks of blocks.
+        """Lists that change in place: from the arrays that this pattern reads, or from masks or scores of blocks.
 
         They have room for every block, 8 bytes for each, and begin as those of `lists`. A CUDA graph can hold an update
         together with the attention that it is for.

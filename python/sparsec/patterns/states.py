@@ -71,6 +71,19 @@ def either(left: Array, right: Array) -> Array:
     return inverse(both(inverse(left), inverse(right)))
 
 
+def best_blocks(scores: Array, counts: Array) -> Array:
+    """Which blocks of a row are among those with the highest scores; of equal scores the first ones, never NaN or -inf.
+
+    scores: [..., columns]; counts: [...], the most blocks of each row. Result: as scores.
+    """
+    comparable = np.where(scores > -np.inf, scores, -np.inf)
+    ranked = np.argsort(-comparable, axis=-1, kind="stable")
+    is_best = np.empty(scores.shape, np.bool_)
+    np.put_along_axis(is_best, ranked, np.arange(scores.shape[-1]) < counts[..., None], axis=-1)
+    found: Array = is_best & (comparable > -np.inf)
+    return found
+
+
 def count_between(flags: Array, first: Array, last: Array) -> Array:
     """How many flags are set between two indices, both included, along the last axis. Flags end where the array ends.
 

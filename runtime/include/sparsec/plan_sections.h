@@ -161,9 +161,10 @@ typedef enum sparsec_conversion_number_e {
   SPARSEC_CONVERSION_LINES_OF_SCALE = 9,
   SPARSEC_CONVERSION_SCALES_OF_LINE = 10,
   SPARSEC_CONVERSION_VECTORS_OF_SCALE = 11,
-  SPARSEC_CONVERSION_LANES_OF_SCALE = 12, /* 1 to 32, a power of two: so many vectors from a multiple on share a scale */
-  SPARSEC_CONVERSION_IS_WHOLE = 13,       /* 1: no other vector has their scale; CONVERT measures and writes it */
-  SPARSEC_CONVERSION_SCALES = 14,         /* how many there are */
+  SPARSEC_CONVERSION_LANES_OF_SCALE =
+      12,                           /* 1 to 32, a power of two: so many vectors from a multiple on share a scale */
+  SPARSEC_CONVERSION_IS_WHOLE = 13, /* 1: no other vector has their scale; CONVERT measures and writes it */
+  SPARSEC_CONVERSION_SCALES = 14,   /* how many there are */
   /* Of blocks whose rows are needed or which the matrix may cut: with starts, input 3. */
   SPARSEC_CONVERSION_BLOCK_ROWS = 15,
   SPARSEC_CONVERSION_BLOCK_ROW_COUNT = 16, /* of the matrix */
@@ -212,6 +213,13 @@ typedef enum sparsec_auxiliary_kind_e {
    * starts and indices of stored blocks, or null. The numbers are sparsec_conversion_number_t. Tile row t has the
    * vectors, or the scales, from t * threads on. */
   SPARSEC_AUXILIARY_CONVERT_VALUES = 10,
+  /* Writes the padded lists of a pattern: of each list the key blocks with the highest scores, in ascending order.
+   * Input 0 has an f32 for every block of keys of every list, in the order of the lists. Input 1, which may be null,
+   * has an int32 for every list, which is the most blocks that the list takes; a negative one is 0. Input 2, which may
+   * be null, is a block mask as that of the block mask reader. Number 0 is k, the most blocks of any list. The
+   * kernel takes Skv (dimension 2 of K) and the fields of the pattern from the arguments; with causal or a window Sq
+   * (dimension 2 of Q) too. */
+  SPARSEC_AUXILIARY_TOP_K_BLOCKS = 11,
 } sparsec_auxiliary_kind_t;
 
 #endif /* SPARSEC_PLAN_SECTIONS_H */

@@ -410,10 +410,11 @@ SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_
                                                            sparsec_pattern_buffer_t *out_buffer) SPARSEC_MUST_USE;
 
 /*
- * Write the lists of such a buffer, in ascending order, from a block mask or from
- * the mask region of a kernel. They do what sparsec_pattern_from_block_mask and
- * sparsec_pattern_from_predicate do, but all memory is that of the buffer's device.
- * The blocks of the kernel's pattern must have the size of the buffer's blocks.
+ * Write the lists of such a buffer, in ascending order, from a block mask, from the
+ * mask region of a kernel or from scores of the blocks. The first two do what
+ * sparsec_pattern_from_block_mask and sparsec_pattern_from_predicate do, but all
+ * memory is that of the buffer's device. The blocks of the kernel's pattern must
+ * have the size of the buffer's blocks.
  *
  * On a GPU the call enqueues a machine kernel of the compiled file on the stream.
  * It waits for nothing, and may be captured in a CUDA graph. A launch behind it on
@@ -423,7 +424,7 @@ SPARSEC_API sparsec_status_t sparsec_pattern_buffer_create(const sparsec_blocks_
  * tensor.
  *
  * On the host the lists are complete when the call returns. The kernel may be of
- * any target, and may be NULL for a block mask.
+ * any target. It may be NULL for a block mask and for scores.
  */
 SPARSEC_API sparsec_status_t sparsec_pattern_update_from_block_mask(sparsec_pattern_buffer_t buffer,
                                                                     sparsec_kernel_t kernel, const uint8_t *mask,
@@ -433,6 +434,26 @@ SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_patte
                                                                    const sparsec_argument_t *arguments,
                                                                    size_t argument_count,
                                                                    void *stream) SPARSEC_MUST_USE;
+/*
+ * Every list gets the k key blocks with the highest scores, from 0 to all of them.
+ * Of blocks with equal scores it gets those with the lowest numbers. A block with
+ * the score NaN or -infinity is never chosen, nor is one of which the causal limit
+ * or the window of the kernel hides every element; a list may therefore be shorter.
+ * The limits do not count where sequences have lengths of their own, because the
+ * positions of queries then differ from sequence to sequence.
+ *
+ * `scores` is a contiguous tensor of f32: [batches][heads][block rows][block columns].
+ * `counts` has the most blocks of each list, [batches][heads][block rows], for lists
+ * that are to differ; k still is the most of all. A negative count is 0. NULL: k for
+ * all. It is read when the kernel runs, so that replays of a graph may change it.
+ * `mask` has a sparsec_block_state_t for every block: an empty block is never chosen,
+ * and a chosen one comes to the list of its state. The mask region of a kernel
+ * applies in partial blocks alone. NULL: chosen blocks are full.
+ */
+SPARSEC_API sparsec_status_t sparsec_pattern_update_from_scores(sparsec_pattern_buffer_t buffer,
+                                                                sparsec_kernel_t kernel, const sparsec_dense_t *scores,
+                                                                int64_t k, const int32_t *counts, const uint8_t *mask,
+                                                                void *stream) SPARSEC_MUST_USE;
 
 /* Gives a view of the lists, which is valid as long as the buffer. */
 SPARSEC_API sparsec_status_t sparsec_pattern_buffer_view(sparsec_pattern_buffer_t buffer,

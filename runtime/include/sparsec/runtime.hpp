@@ -249,6 +249,12 @@ public:
     const ArgumentArray array(arguments);
     check(sparsec_pattern_update_from_predicate(owner.get(), kernel.handle(), array.data(), array.size(), stream));
   }
+  /// Writes in every list the k key blocks with the highest scores, all in memory of the device; see
+  /// sparsec_pattern_update_from_scores.
+  void updateFromScores(const Kernel &kernel, const sparsec_dense_t &scores, int64_t k, const int32_t *counts = nullptr,
+                        const uint8_t *blockMask = nullptr, void *stream = nullptr) const {
+    check(sparsec_pattern_update_from_scores(owner.get(), kernel.handle(), &scores, k, counts, blockMask, stream));
+  }
 
   sparsec_blocks_t view() const {
     auto result = sized<sparsec_blocks_t>();

@@ -44,7 +44,8 @@ static constexpr const char *auxiliaryNames[] = {"",
                                                  "writer of windows",
                                                  "counter of pairs",
                                                  "writer of pairs",
-                                                 "converter of values"};
+                                                 "converter of values",
+                                                 "chooser of the top-k blocks"};
 static constexpr const char *auxiliaryKeys[] = {"",
                                                 "pattern_builder",
                                                 "block_mask_reader",
@@ -55,7 +56,8 @@ static constexpr const char *auxiliaryKeys[] = {"",
                                                 "write_windows",
                                                 "count_pairs",
                                                 "write_pairs",
-                                                "convert_values"};
+                                                "convert_values",
+                                                "top_k_blocks"};
 static constexpr const char *workspaceNames[] = {"", "scratch", "tile counter"};
 static constexpr const char *fieldNames[] = {"",
                                              "pointer",
