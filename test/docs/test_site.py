@@ -101,7 +101,7 @@ def test_comments_become_those_of_doxygen():
 
 def test_page_of_the_runtime_has_all_sections():
     page = build.c_page()
-    assert page.count("```{doxygengroup} runtime_") == 9
+    assert page.count("```{doxygengroup} runtime_") == 10
     assert page.count("```{doxygengroup} plans_") == 4
 
 

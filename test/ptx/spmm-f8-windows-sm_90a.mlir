@@ -15,8 +15,23 @@ sparsec.kernel @fast(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?
   sparsec.return %y : tensor<?x?xbf16>
 }
 
-// Sums of two levels have no windows.
-// CHECK-NOT: two_levels_windows
+// Two blocks in 128 columns: the first instruction starts at zero, and their sum is promoted when all four are complete.
+// CHECK: .visible .entry two_levels_windows(
+// CHECK: .maxntid 384
+// CHECK: setp.ne.b32 p, 0, 0;
+// CHECK-COUNT-3: setp.ne.b32 p, 1, 0;
+// CHECK-NOT: setp.ne.b32 p,
+// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK-COUNT-64: add.rn.f32
+// CHECK: setp.ne.b32 p, 0, 0;
+// CHECK-COUNT-3: setp.ne.b32 p, 1, 0;
+// CHECK-COUNT-64: add.rn.f32
+// One block, where no other one is near.
+// CHECK: setp.ne.b32 p, 0, 0;
+// CHECK-COUNT-1: setp.ne.b32 p, 1, 0;
+// CHECK-NOT: setp.ne.b32 p,
+// CHECK: wgmma.wait_group.sync.aligned 0
+// CHECK-COUNT-64: add.rn.f32
 // CHECK: .visible .entry two_levels(
 sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E5M2>) -> (y: tensor<?x?xbf16>) {
   %y = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E5M2>) -> tensor<?x?xbf16>
@@ -24,4 +39,6 @@ sparsec.kernel @two_levels(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: te
 }
 
 // VERBOSE: fast_windows: wgmma tma 192x256x64
+// VERBOSE-NEXT: spills 0 B
+// VERBOSE: two_levels_windows: wgmma tma 128x256x64
 // VERBOSE-NEXT: spills 0 B
