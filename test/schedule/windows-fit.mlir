@@ -64,6 +64,16 @@ sparsec.kernel @block_stages(%w: !sparsec.bsr<?x?xbf16, block = 64x64>, %x: tens
 
 // -----
 
+// A group with sums of two levels holds a block while it waits for the next one.
+// expected-error @+1 {{planned_schedules expects block_stages to be between 11 and 32, but got 10}}
+sparsec.kernel @pairs(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>)
+    attributes {planned_schedules = [#sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 256, tile_k = 64, stages = 9, consumers_m = 2, consumers_n = 1, producer_registers = 32, consumer_registers = 232, walk = windows, block_stages = 10>]} {
+  %0 = sparsec.spmm %w, %x x_layout(nk) : (!sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, tensor<?x?xf8E4M3FN>) -> tensor<?x?xbf16>
+  sparsec.return %0 : tensor<?x?xbf16>
+}
+
+// -----
+
 // Two producers take turns with blocks of fp8.
 // expected-error @+1 {{planned_schedules expects block_stages to be a multiple of 2, but got 15}}
 sparsec.kernel @turns(%w: !sparsec.bsr<?x?xf8E4M3FN, block = 64x64>, %x: tensor<?x?xf8E4M3FN>) -> (y: tensor<?x?xbf16>)

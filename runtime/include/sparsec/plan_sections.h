@@ -161,10 +161,9 @@ typedef enum sparsec_conversion_number_e {
   SPARSEC_CONVERSION_LINES_OF_SCALE = 9,
   SPARSEC_CONVERSION_SCALES_OF_LINE = 10,
   SPARSEC_CONVERSION_VECTORS_OF_SCALE = 11,
-  SPARSEC_CONVERSION_LANES_OF_SCALE =
-      12,                           /* 1 to 32, a power of two: so many vectors from a multiple on share a scale */
-  SPARSEC_CONVERSION_IS_WHOLE = 13, /* 1: no other vector has their scale; CONVERT measures and writes it */
-  SPARSEC_CONVERSION_SCALES = 14,   /* how many there are */
+  SPARSEC_CONVERSION_LANES_OF_SCALE = 12, /* 1, 2, ..., 32: so many vectors from a multiple on share a scale */
+  SPARSEC_CONVERSION_IS_WHOLE = 13,       /* 1: no other vector has their scale; CONVERT measures and writes it */
+  SPARSEC_CONVERSION_SCALES = 14,         /* how many there are */
   /* Of blocks whose rows are needed or which the matrix may cut: with starts, input 3. */
   SPARSEC_CONVERSION_BLOCK_ROWS = 15,
   SPARSEC_CONVERSION_BLOCK_ROW_COUNT = 16, /* of the matrix */
