@@ -28,6 +28,7 @@ std::vector<double> numbersOf(sparsec_dtype_t dtype) {
   const double largest = isE4M3 ? 448 : 57344;
   const int units = 1 << mantissa;
   std::vector<double> numbers;
+  numbers.reserve(128);
   for (int i = 0; i < units; ++i)
     numbers.push_back(std::ldexp(i, least - mantissa));
   for (int exponent = least; numbers.back() < largest; ++exponent)
@@ -237,6 +238,7 @@ private:
         if (const int64_t scale = lines.scale(i, j); scale >= 0 && std::isfinite(source.get(i, j)))
           largest[scale] = std::max(largest[scale], std::fabs(source.get(i, j)));
     std::vector<float> scales;
+    scales.reserve(largest.size());
     for (double each : largest)
       scales.push_back(each == 0 ? 1 : std::max(float(each) / fp8.largest(), std::numeric_limits<float>::min()));
     return scales;

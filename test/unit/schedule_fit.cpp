@@ -233,8 +233,7 @@ TEST_F(ScheduleFit, WgmmaOfF8) {
   expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks or windows for f8E4M3FN");
   problem.hasTwoLevels = problem.hasScales = true;
   schedule.walk = TileWalk::Windows;
-  expectBroken(schedule, hopper, Limit::Instruction,
-               "expects walk = blocks for scales of f8E4M3FN, but got windows");
+  expectBroken(schedule, hopper, Limit::Instruction, "expects walk = blocks for scales of f8E4M3FN, but got windows");
   problem.xTransposed = false;
   expectBroken(schedule, hopper, Limit::Instruction, "expects x_layout(nk) for f8E4M3FN, but got kn");
   problem.wTransposed = true;

@@ -326,11 +326,14 @@ llvm::Expected<HostArguments> HostArguments::read(sparsec_kernel_t kernel, llvm:
     return error;
   if (llvm::Error error = host.assign(kernel, assignments, patternText, limits))
     return error;
-  for (HostArgument &scales : host.arguments)
-    if (scales.scalesOf)
-      if (llvm::Error error = inArgument(quantize(kernel, *host.find(nameOf(scales.scalesOf->info->name)), scales),
-                                         nameOf(scales.info->name)))
-        return error;
+  for (HostArgument &scales : host.arguments) {
+    if (!scales.scalesOf)
+      continue;
+    const auto number = uint32_t(scales.scalesOf - host.arguments.data());
+    llvm::Error error = quantize(kernel, number, host.arguments[number], scales);
+    if (error)
+      return inArgument(std::move(error), nameOf(scales.info->name));
+  }
   if (llvm::Error error = host.allocateResults(kernel, limits))
     return error;
   for (HostArgument &pattern : host.arguments) {

@@ -35,7 +35,7 @@ static std::vector<int64_t> scaleSizes(sparsec_scale_group_t group, const HostAr
   return {source.sizes[0], runtime::ceilDivide(source.sizes[1], int64_t(SPARSEC_X_SCALE_DEPTH))};
 }
 
-llvm::Error quantize(sparsec_kernel_t kernel, HostArgument &source, HostArgument &scales) {
+llvm::Error quantize(sparsec_kernel_t kernel, uint32_t number, HostArgument &source, HostArgument &scales) {
   const bool isMatrix = source.info->kind == SPARSEC_ARGUMENT_BSR;
   const auto group = groupOf(*scales.operand, isMatrix);
   if (!group || scales.info->dtype != SPARSEC_DTYPE_F32)
@@ -59,7 +59,6 @@ llvm::Error quantize(sparsec_kernel_t kernel, HostArgument &source, HostArgument
     to.dense.data = quantized.data();
   }
   const sparsec_argument_t fromView = from.handle(), toView = to.handle();
-  const uint32_t number = isMatrix ? kernel->of(SPARSEC_SPMM_MATRIX) : kernel->of(SPARSEC_SPMM_DENSE);
   runtime::ThreadPool threads(std::max(1u, std::thread::hardware_concurrency()));
   if (llvm::Error error = toError(
           runtime::quantizeOnHost({*kernel, number, fromView, toView, *group, into, nullptr}, threads).release()))

@@ -8,8 +8,9 @@
 
 namespace sparsec::run {
 
-/// Quantises the f32 elements of an operand W or X. The operand that `scales` is says which of them share a scale.
-llvm::Error quantize(sparsec_kernel_t kernel, HostArgument &source, HostArgument &scales);
+/// Quantises the f32 elements of an operand W or X, argument `number` of the kernel. The operand that `scales` is says
+/// which of them share a scale.
+llvm::Error quantize(sparsec_kernel_t kernel, uint32_t number, HostArgument &source, HostArgument &scales);
 
 } // namespace sparsec::run
 
