@@ -15,7 +15,7 @@ struct SideKernelShape {
   int64_t warps, tilesOfCta;
   int64_t tileM, tileN;
   int64_t sharedMemory; // bytes
-  /// On an SM at least; ptxas uses as many registers as that leaves. 0: ptxas chooses.
+  /// At least so many CTAs must fit an SM: ptxas limits the registers to what that leaves. 0: ptxas chooses.
   int64_t ctasPerSm = 0;
 };
 

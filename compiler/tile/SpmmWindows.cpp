@@ -162,8 +162,8 @@ void WindowBuilder::buildBlockProducer(ImplicitLocOpBuilder &b) {
   });
 }
 
-/// Of all positions of the ring this producer has every `count`-th one. The position of the window's first block is
-/// carried from window to window.
+/// This producer has every `count`-th position of the ring. It carries the position of the window's first block from
+/// window to window.
 void WindowBuilder::buildBlockProducerInTurn(ImplicitLocOpBuilder &b, int64_t number, int64_t count) {
   forEachTile(b, {i32(b, 0)}, [&](const Tile &tile, ValueRange carried) {
     Value position = named(carried[0], "first_position");

@@ -47,12 +47,16 @@ Status checkTarget(const Request &request) {
   return checkRowStride(checkedOperand(kernel, arguments.data(), *findQuantizedOperand(kernel, request.argument)));
 }
 
-template <typename View> Status checkSourceView(const Request &request, const View &source, const void *memory) {
+/// `memory` is that of its values, if there are any.
+template <typename View>
+Status checkSourceView(const Request &request, const View &source, const void *memory, bool isEmpty) {
   SPARSEC_RETURN_IF_ERROR(checkStructSize(source, sourceSubject));
   SPARSEC_RETURN_IF_ERROR(checkPlace(sourceSubject, source.device, placeFor(request.kernel, Use::launch)));
   if (source.dtype != SPARSEC_DTYPE_F32 && source.dtype != SPARSEC_DTYPE_F16 && source.dtype != SPARSEC_DTYPE_BF16)
     return invalidArgument(sourceSubject, ": expects elements of type f32, f16 or bf16, but got ",
                            dtypeName(uint32_t(source.dtype)));
+  if (isEmpty)
+    return {};
   if (!memory)
     return invalidArgument(sourceSubject, ": its memory is NULL");
   if (!isMultiple(uintptr_t(memory), dtypeBytes(source.dtype)))
@@ -68,8 +72,7 @@ Status checkSameSize(const char *what, int64_t source, int64_t target) {
 }
 
 Status checkSource(const Request &request, const sparsec_blocks_t &source, const sparsec_blocks_t &target) {
-  if (target.capacity != 0)
-    SPARSEC_RETURN_IF_ERROR(checkSourceView(request, source, source.values));
+  SPARSEC_RETURN_IF_ERROR(checkSourceView(request, source, source.values, target.capacity == 0));
   SPARSEC_RETURN_IF_ERROR(checkSameSize("rows", source.rows, target.rows));
   SPARSEC_RETURN_IF_ERROR(checkSameSize("columns", source.columns, target.columns));
   SPARSEC_RETURN_IF_ERROR(checkSameSize("block rows", source.block_rows, target.block_rows));
@@ -78,8 +81,7 @@ Status checkSource(const Request &request, const sparsec_blocks_t &source, const
 }
 
 Status checkSource(const Request &request, const sparsec_dense_t &source, const sparsec_dense_t &target) {
-  if (!isEmpty(target))
-    SPARSEC_RETURN_IF_ERROR(checkSourceView(request, source, source.data));
+  SPARSEC_RETURN_IF_ERROR(checkSourceView(request, source, source.data, isEmpty(target)));
   SPARSEC_RETURN_IF_ERROR(checkSameSize("a rank", source.rank, target.rank));
   SPARSEC_RETURN_IF_ERROR(checkSameSize("a size 0", source.sizes[0], target.sizes[0]));
   SPARSEC_RETURN_IF_ERROR(checkSameSize("a size 1", source.sizes[1], target.sizes[1]));
@@ -91,7 +93,7 @@ Status checkSource(const Request &request, const sparsec_dense_t &source, const 
   return {};
 }
 
-/// A conversion without its numbers for scales. The values of an empty one are those of no line.
+/// Makes a conversion without its numbers for scales.
 Conversion describe(const sparsec_blocks_t &source, const sparsec_blocks_t &target) {
   Conversion result;
   const int64_t vectors = target.block_columns / vectorValues;

@@ -22,7 +22,7 @@ struct QuantizeRequest {
   void *stream;
 };
 
-/// In memory of the host, for a kernel of any target.
+/// Quantises in host memory, for a kernel of any target.
 Status quantizeOnHost(const QuantizeRequest &request, ThreadPool &threads);
 
 } // namespace sparsec::runtime

@@ -19,8 +19,8 @@ bool hasMemory(const sparsec_argument_info_t &argument) {
   return argument.kind == SPARSEC_ARGUMENT_BSR || argument.kind == SPARSEC_ARGUMENT_DENSE;
 }
 
-/// What a machine kernel gets besides the arguments: the workspaces and plan sections of its variant, or the inputs and
-/// numbers of an auxiliary kernel.
+/// A machine kernel gets these besides the arguments: the workspaces and plan sections of its variant, or the inputs
+/// and numbers of an auxiliary kernel.
 struct Surroundings {
   uint32_t workspaces = 0, inputs = 0, numbers = 0;
   uint32_t requiredSections = 0;

@@ -71,7 +71,7 @@ Status checkLoadedThere(const sparsec_pattern_buffer_s &buffer, const sparsec_ke
   return {};
 }
 
-/// What an auxiliary kernel gets besides the arguments.
+/// An auxiliary kernel gets these besides the arguments.
 struct OwnInputs {
   std::span<const void *const> pointers = {};
   std::span<const int64_t> numbers = {};

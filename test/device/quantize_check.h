@@ -8,7 +8,7 @@
 
 namespace sparsec::device_test {
 
-/// What is quantised: a matrix with this pattern, and an X.
+/// A matrix with this pattern, and an X, are quantised.
 struct QuantizeCase {
   sparsec_device_t device;
   sparsec_kernel_t kernel;

@@ -203,7 +203,30 @@ TEST_F(Quantize, EmptyOperands) {
   EXPECT_EQ(fake.launches.size(), 3u) << "rows without blocks have scales of 1";
 }
 
+/// A view that is too small for its fields is refused before they are read.
+TEST_F(Quantize, EmptyOperandsAreChecked) {
+  setPattern({{}, {}});
+  matrix.capacity = 0;
+  matrix.size = 8;
+  EXPECT_STATUS(quantizeMatrix(SPARSEC_SCALE_BLOCK, {0}), SPARSEC_STATUS_INVALID_ARGUMENT,
+                "source: expects a size of at least");
+}
+
 TEST_F(Quantize, WrongArgumentsAreRefusedByName) {
+  /// Quantises X, or W, with one scale after a change.
+  auto ofDense = [&](const std::function<void()> &change) {
+    return [this, change] { return change(), quantizeDense(SPARSEC_SCALE_TENSOR, {}); };
+  };
+  auto ofMatrix = [&](const std::function<void()> &change) {
+    return [this, change] { return change(), quantizeMatrix(SPARSEC_SCALE_TENSOR, {}); };
+  };
+  auto withScales = [&](const std::function<void(sparsec_dense_t &)> &change) {
+    return [this, change] {
+      sparsec_dense_t scales = scalesOf({});
+      change(scales);
+      return quantize(x, dense, SPARSEC_SCALE_TENSOR, scales);
+    };
+  };
   const struct {
     const char *message;
     std::function<Status()> call;
@@ -213,117 +236,36 @@ TEST_F(Quantize, WrongArgumentsAreRefusedByName) {
       {"argument 2 'bias': expects an operand W or X of f8E4M3FN or f8E5M2",
        [&] { return quantize(bias, dense, SPARSEC_SCALE_TENSOR, scalesOf({})); }},
       {"argument 1 'x': expects elements of type f8E5M2, but got bf16",
-       [&] {
-         arguments[x].dense.dtype = SPARSEC_DTYPE_BF16;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofDense([&] { arguments[x].dense.dtype = SPARSEC_DTYPE_BF16; })},
       {"argument 1 'x': has an open size, but its values are written",
-       [&] {
-         arguments[x].dense.sizes[0] = SPARSEC_DYNAMIC;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"argument 1 'x': is open, but its values are written",
-       [&] {
-         arguments[x] = Argument();
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofDense([&] { arguments[x].dense.sizes[0] = SPARSEC_DYNAMIC; })},
+      {"argument 1 'x': is open, but its values are written", ofDense([&] { arguments[x] = Argument(); })},
       {"argument 1 'x': expects memory to write values to, but the view is read-only",
-       [&] {
-         arguments[x].dense.flags = SPARSEC_DENSE_READ_ONLY;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofDense([&] { arguments[x].dense.flags = SPARSEC_DENSE_READ_ONLY; })},
       {"argument 1 'x': expects stride 0 to be at least its width",
-       [&] {
-         arguments[x].dense.strides[0] = 299;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"argument 1 'x': expects stride 1 to be 1",
-       [&] {
-         arguments[x].dense.strides[1] = 2;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"argument 1 'x': data is NULL",
-       [&] {
-         arguments[x].dense.data = nullptr;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofDense([&] { arguments[x].dense.strides[0] = 299; })},
+      {"argument 1 'x': expects stride 1 to be 1", ofDense([&] { arguments[x].dense.strides[1] = 2; })},
+      {"argument 1 'x': data is NULL", ofDense([&] { arguments[x].dense.data = nullptr; })},
       {"source: expects a view of the target's kind",
        [&] { return quantize(x, matrix, SPARSEC_SCALE_TENSOR, scalesOf({})); }},
       {"source: expects elements of type f32, f16 or bf16, but got f8E5M2",
-       [&] {
-         dense.dtype = SPARSEC_DTYPE_F8E5M2;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofDense([&] { dense.dtype = SPARSEC_DTYPE_F8E5M2; })},
       {"source: expects memory of device 0, but got memory of the host",
-       [&] {
-         dense.device = SPARSEC_PLACE_HOST;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: its memory is NULL",
-       [&] {
-         dense.data = nullptr;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: its memory is not aligned to the 4 bytes of its elements",
-       [&] {
-         dense.data = at(0x600002);
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects a size 0 of 5, as the target has, but got 6",
-       [&] {
-         dense.sizes[0] = 6;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects a size 1 of 300, as the target has, but got 301",
-       [&] {
-         dense.sizes[1] = 301;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects a rank of 2, as the target has, but got 1",
-       [&] {
-         dense.rank = 1;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects stride 1 to be 1 (contiguous), but got 2",
-       [&] {
-         dense.strides[1] = 2;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects stride 0 to be from 0 to 2147483647, but got -1",
-       [&] {
-         dense.strides[0] = -1;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects a size of at least",
-       [&] {
-         dense.size = 8;
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects rows of 128, as the target has, but got 64",
-       [&] {
-         matrix.rows = 64;
-         return quantizeMatrix(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects columns of 192, as the target has, but got 128",
-       [&] {
-         matrix.columns = 128;
-         return quantizeMatrix(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects block rows of 64, as the target has, but got 32",
-       [&] {
-         matrix.block_rows = 32;
-         return quantizeMatrix(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofDense([&] { dense.device = SPARSEC_PLACE_HOST; })},
+      {"source: its memory is NULL", ofDense([&] { dense.data = nullptr; })},
+      {"source: its memory is not aligned to the 4 bytes of its elements", ofDense([&] { dense.data = at(0x600002); })},
+      {"source: expects a size 0 of 5, as the target has, but got 6", ofDense([&] { dense.sizes[0] = 6; })},
+      {"source: expects a size 1 of 300, as the target has, but got 301", ofDense([&] { dense.sizes[1] = 301; })},
+      {"source: expects a rank of 2, as the target has, but got 1", ofDense([&] { dense.rank = 1; })},
+      {"source: expects stride 1 to be 1 (contiguous), but got 2", ofDense([&] { dense.strides[1] = 2; })},
+      {"source: expects stride 0 to be from 0 to 2147483647, but got -1", ofDense([&] { dense.strides[0] = -1; })},
+      {"source: expects a size of at least", ofDense([&] { dense.size = 8; })},
+      {"source: expects rows of 128, as the target has, but got 64", ofMatrix([&] { matrix.rows = 64; })},
+      {"source: expects columns of 192, as the target has, but got 128", ofMatrix([&] { matrix.columns = 128; })},
+      {"source: expects block rows of 64, as the target has, but got 32", ofMatrix([&] { matrix.block_rows = 32; })},
       {"source: expects block columns of 64, as the target has, but got 32",
-       [&] {
-         matrix.block_columns = 32;
-         return quantizeMatrix(SPARSEC_SCALE_TENSOR, {});
-       }},
-      {"source: expects a capacity of 3, as the target has, but got 4",
-       [&] {
-         matrix.capacity = 4;
-         return quantizeMatrix(SPARSEC_SCALE_TENSOR, {});
-       }},
+       ofMatrix([&] { matrix.block_columns = 32; })},
+      {"source: expects a capacity of 3, as the target has, but got 4", ofMatrix([&] { matrix.capacity = 4; })},
       {"group: a matrix has scales of its rows, its blocks or the tensor, but got 4",
        [&] { return quantizeMatrix(SPARSEC_SCALE_TOKEN, {5, 3}); }},
       {"group: X as (N, K) has scales of rows, of tokens or of the tensor, but got 3",
@@ -333,11 +275,7 @@ TEST_F(Quantize, WrongArgumentsAreRefusedByName) {
       {"scales: expects size 1 of (N, ceil(K / 128)) to be 3, but got 2",
        [&] { return quantizeDense(SPARSEC_SCALE_TOKEN, {5, 2}); }},
       {"scales: expects elements of type f32, but got bf16",
-       [&] {
-         sparsec_dense_t scales = scalesOf({});
-         scales.dtype = SPARSEC_DTYPE_BF16;
-         return quantize(x, dense, SPARSEC_SCALE_TENSOR, scales);
-       }},
+       withScales([&](sparsec_dense_t &scales) { scales.dtype = SPARSEC_DTYPE_BF16; })},
       {"scales: expects stride 0 to be 3 (contiguous), but got 4",
        [&] {
          sparsec_dense_t scales = scalesOf({5, 3});
@@ -345,28 +283,12 @@ TEST_F(Quantize, WrongArgumentsAreRefusedByName) {
          return quantize(x, dense, SPARSEC_SCALE_TOKEN, scales);
        }},
       {"scales: expects memory to write to, but the view is read-only",
-       [&] {
-         sparsec_dense_t scales = scalesOf({});
-         scales.flags = SPARSEC_DENSE_READ_ONLY;
-         return quantize(x, dense, SPARSEC_SCALE_TENSOR, scales);
-       }},
+       withScales([&](sparsec_dense_t &scales) { scales.flags = SPARSEC_DENSE_READ_ONLY; })},
       {"scales: expects data at a multiple of 4 bytes",
-       [&] {
-         sparsec_dense_t scales = scalesOf({});
-         scales.data = nullptr;
-         return quantize(x, dense, SPARSEC_SCALE_TENSOR, scales);
-       }},
+       withScales([&](sparsec_dense_t &scales) { scales.data = nullptr; })},
       {"scales: expects memory of device 0, but got memory of device 1",
-       [&] {
-         sparsec_dense_t scales = scalesOf({});
-         scales.device = 1;
-         return quantize(x, dense, SPARSEC_SCALE_TENSOR, scales);
-       }},
-      {"source, target and scales share memory",
-       [&] {
-         dense.data = at(0x200000);
-         return quantizeDense(SPARSEC_SCALE_TENSOR, {});
-       }},
+       withScales([&](sparsec_dense_t &scales) { scales.device = 1; })},
+      {"source, target and scales share memory", ofDense([&] { dense.data = at(0x200000); })},
   };
   for (const auto &[message, call] : cases) {
     prepare();

@@ -22,9 +22,7 @@ constexpr int64_t blocksOfLane = 4;
 class BlockMaskReaderEmitter {
 public:
   explicit BlockMaskReaderEmitter(AttentionContext &context)
-      : context(context), b(context.b), lists(context),
-        warp(ptx::broadcastFirstLane(b, b.divide(context.thread, warpLanes))),
-        lane(b.modulo(context.thread, warpLanes)) {}
+      : context(context), b(context.b), lists(context), lane(b.modulo(context.thread, warpLanes)) {}
 
   void emit();
 
@@ -36,14 +34,13 @@ private:
   AttentionContext &context;
   KernelBuilder &b;
   PatternLists lists;
-  Value warp, lane;
+  Value lane;
 };
 
 } // namespace
 
 void BlockMaskReaderEmitter::emit() {
-  Value list = b.add(b.mul(ptx::blockIndex(b), readerWarps), warp);
-  b.ifThen(b.less(list, context.parameters.get(ParameterKind::tile_rows)), [&] { writeLists(list); });
+  lists.forListOfWarp(readerWarps, [&](Value list) { writeLists(list); });
 }
 
 void BlockMaskReaderEmitter::writeLists(Value list) {

@@ -28,7 +28,7 @@ constexpr int64_t topKWarps = 4;
 constexpr int64_t topKCtasPerSm = 12;
 /// Blocks of a lane in a round of loads, and in registers.
 constexpr int64_t blocksOfRound = 4;
-/// In the place of a score: of a block that is never chosen. The integers of all scores are above it.
+/// This key stands for the score of a block that is never chosen. The keys of all other scores are above it.
 constexpr int64_t neverChosen = std::numeric_limits<int32_t>::min();
 /// The first step of the search: a power of two has 2^23 f32.
 constexpr int64_t firstStep = 1 << 23;
@@ -38,14 +38,14 @@ struct ScoredBlock {
   Value block, key, state;
 };
 
-/// What the search ends with: blocks whose keys are at least `least` are chosen, and of those whose key is `tied` the
-/// ones before block `tieEnd`. All i32.
+/// The result of the search. It chooses the blocks whose keys are at least `least`, and the blocks before `tieEnd`
+/// whose key is `tied`. All i32.
 struct Choice {
   Value least, tied, tieEnd;
 };
 
-/// Of the keys from `low` on there are at least as many as wanted, `fromLow`, and of those from `high` on fewer. The
-/// next round goes down from there by at most `step` (unsigned). All i32.
+/// `fromLow` keys are `low` or more: at least as many as wanted. Fewer than wanted are `high` or more. The next round
+/// goes down from `high` by at most `step` (unsigned). All i32.
 struct SearchRange {
   Value low, high, fromLow, step;
 
@@ -55,9 +55,7 @@ struct SearchRange {
 class BlockTopKEmitter {
 public:
   explicit BlockTopKEmitter(AttentionContext &context)
-      : context(context), b(context.b), lists(context),
-        warp(ptx::broadcastFirstLane(b, b.divide(context.thread, warpLanes))),
-        lane(b.modulo(context.thread, warpLanes)) {}
+      : context(context), b(context.b), lists(context), lane(b.modulo(context.thread, warpLanes)) {}
 
   void emit();
 
@@ -69,7 +67,7 @@ private:
   AttentionContext &context;
   KernelBuilder &b;
   PatternLists lists;
-  Value warp, lane;
+  Value lane;
 };
 
 /// The choice of one list, with a block mask or without one.
@@ -102,9 +100,7 @@ private:
 };
 
 void BlockTopKEmitter::emit() {
-  Value list = b.add(b.mul(ptx::blockIndex(b), topKWarps), warp);
-  b.ifThen(b.less(list, context.parameters.get(ParameterKind::tile_rows)),
-           [&] { lists.storeCounts(list, countsOf(list), b.equal(lane, 0)); });
+  lists.forListOfWarp(topKWarps, [&](Value list) { lists.storeCounts(list, countsOf(list), b.equal(lane, 0)); });
 }
 
 /// Writes the entries of a list, and counts them. The program differs where there is a block mask.

@@ -229,7 +229,7 @@ Value ValueConverter::largestOf(ValueRange values) {
   return largest;
 }
 
-/// That of all lanes which share the scale.
+/// The largest magnitude of all lanes that share the scale.
 Value ValueConverter::largestOfLanes(Value largest) {
   Value lanes = number(SPARSEC_CONVERSION_LANES_OF_SCALE);
   for (int64_t distance = 1; distance < warpLanes; distance *= 2) {
@@ -239,14 +239,14 @@ Value ValueConverter::largestOfLanes(Value largest) {
   return largest;
 }
 
-/// So that the largest value becomes the largest number of the type.
+/// The scale makes the largest number of the type out of the largest value.
 Value ValueConverter::scaleOf(Value largest) {
   Value isE4M3 = b.equal(number(SPARSEC_CONVERSION_TARGET_TYPE), SPARSEC_DTYPE_F8E4M3FN);
   Value divided = b.divF(largest, b.select(isE4M3, b.f32(largestOfE4M3), b.f32(largestOfE5M2)));
   return b.larger(divided, b.f32(smallestScale));
 }
 
-/// A scale is positive: its order is that of its bits.
+/// Scales are positive, so that their bits have the same order.
 void ValueConverter::measure(const Place &place, ValueRange values) {
   Value largest = largestOfLanes(largestOf(values));
   Value isFirst = b.equal(b.modulo(lane, number(SPARSEC_CONVERSION_LANES_OF_SCALE)), 0);
@@ -254,8 +254,8 @@ void ValueConverter::measure(const Place &place, ValueRange values) {
   b.ifThen(b.logicalAnd(isFirst, isMeasured), [&] {
     Value scale = b.bitsOf(scaleOf(largest));
     Value known = b.load(b.i32Type(), scaleAt(place.scale));
-    // What is known may be old, but never too large. Most threads have nothing to add: atomic operations on one word
-    // run one after the other.
+    // The known scale may be old, but it is never too large. Most threads have nothing to add: atomic operations on one
+    // word run one after the other.
     b.ifThen(b.less(known, scale), [&] { ptx::maximumInto(b, scaleAt(place.scale), scale); });
   });
 }

@@ -28,6 +28,12 @@ KeyBlocks PatternLists::reachableBlocks(Value list) {
   return context.reachableBlocks(tileOf(list));
 }
 
+void PatternLists::forListOfWarp(int64_t warps, llvm::function_ref<void(Value)> body) {
+  Value warp = ptx::broadcastFirstLane(b, b.divide(context.thread, warpLanes));
+  Value list = b.add(b.mul(ptx::blockIndex(b), warps), warp);
+  b.ifThen(b.less(list, context.parameters.get(ParameterKind::tile_rows)), [&] { body(list); });
+}
+
 void PatternLists::append(ListKind kind, Value list, Value position, Value block, Value condition) {
   Value first = b.mul(b.extend(list), context.patternField(SPARSEC_FIELD_CAPACITY));
   Value indices = context.patternField(indicesFields[kind]);

@@ -22,6 +22,9 @@ class PatternLists {
 public:
   explicit PatternLists(AttentionContext &context) : context(context), b(context.b) {}
 
+  /// Calls `body` in every warp with its list, if there is one. A CTA has `warps` warps.
+  void forListOfWarp(int64_t warps, llvm::function_ref<void(mlir::Value list)> body);
+
   /// The block of queries that a list is for.
   QueryTile tileOf(mlir::Value list);
   /// Key blocks that causal and window let some query of a list see. Positions differ from sequence to sequence: there

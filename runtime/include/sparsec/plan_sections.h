@@ -164,7 +164,7 @@ typedef enum sparsec_conversion_number_e {
   SPARSEC_CONVERSION_LANES_OF_SCALE = 12, /* 1, 2, ..., 32: so many vectors from a multiple on share a scale */
   SPARSEC_CONVERSION_IS_WHOLE = 13,       /* 1: no other vector has their scale; CONVERT measures and writes it */
   SPARSEC_CONVERSION_SCALES = 14,         /* how many there are */
-  /* Of blocks whose rows are needed or which the matrix may cut: with starts, input 3. */
+  /* The kernel reads the following numbers if input 3, the starts of the blocks, is not null. */
   SPARSEC_CONVERSION_BLOCK_ROWS = 15,
   SPARSEC_CONVERSION_BLOCK_ROW_COUNT = 16, /* of the matrix */
   SPARSEC_CONVERSION_MATRIX_ROWS = 17,

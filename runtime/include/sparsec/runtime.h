@@ -436,7 +436,7 @@ SPARSEC_API sparsec_status_t sparsec_pattern_update_from_predicate(sparsec_patte
                                                                    void *stream) SPARSEC_MUST_USE;
 /*
  * Every list gets the k key blocks with the highest scores, from 0 to all of them.
- * Of blocks with equal scores it gets those with the lowest numbers. A block with
+ * Blocks with equal scores rank by their numbers, the lowest first. A block with
  * the score NaN or -infinity is never chosen, nor is one of which the causal limit
  * or the window of the kernel hides every element; a list may therefore be shorter.
  * The limits do not count where sequences have lengths of their own, because the
