@@ -20,6 +20,29 @@ using namespace sparsec;
 #define GET_ATTRDEF_CLASSES
 #include "SparsecAttrs.cpp.inc"
 
+// `, panel = 128`, `, panel = 128, swizzle = 64` or `, swizzle = 128`. The swizzle of a panel has its length, unless
+// the text says otherwise.
+static ParseResult parseBufferLayout(AsmParser &parser, int64_t &panel, int64_t &swizzle) {
+  panel = swizzle = 0;
+  if (failed(parser.parseOptionalComma()))
+    return success();
+  if (succeeded(parser.parseOptionalKeyword("panel"))) {
+    if (parser.parseEqual() || parser.parseInteger(panel))
+      return failure();
+    swizzle = panel;
+    if (failed(parser.parseOptionalComma()))
+      return success();
+  }
+  return failure(parser.parseKeyword("swizzle") || parser.parseEqual() || parser.parseInteger(swizzle));
+}
+
+static void printBufferLayout(AsmPrinter &printer, int64_t panel, int64_t swizzle) {
+  if (panel)
+    printer << ", panel = " << panel;
+  if (swizzle != panel)
+    printer << ", swizzle = " << swizzle;
+}
+
 #define GET_TYPEDEF_CLASSES
 #include "SparsecTypes.cpp.inc"
 
@@ -123,6 +146,24 @@ LogicalResult PatternType::verify(function_ref<InFlightDiagnostic()> emitError, 
     if (size != 64 && size != 128)
       return emitError() << "expects blocks of 64 or 128 " << name << ", but got " << size
                          << ", which has no lowering yet";
+  return success();
+}
+
+LogicalResult BufferType::verify(function_ref<InFlightDiagnostic()> emitError, int64_t, int64_t columns,
+                                 Type elementType, int64_t panel, int64_t swizzle) {
+  auto dividesRow = [&](int64_t bytes) {
+    int64_t elementBytes = elementType.isIntOrFloat() ? elementType.getIntOrFloatBitWidth() / 8 : 0;
+    return elementBytes > 0 && bytes >= elementBytes && bytes % elementBytes == 0 &&
+           columns % (bytes / elementBytes) == 0;
+  };
+  // buffer_c1
+  if (panel != 0 && !dividesRow(panel))
+    return emitError() << "expects a panel that divides a row of " << columns << " x " << elementType << ", but got "
+                       << panel << " bytes";
+  // buffer_c2
+  bool divides = panel == 0 ? swizzle == 0 || dividesRow(swizzle) : swizzle == 0 || panel % swizzle == 0;
+  if (!llvm::is_contained({0, 32, 64, 128}, swizzle) || !divides)
+    return emitError() << "expects a swizzle of 0, 32, 64 or 128 bytes that divides a panel, but got " << swizzle;
   return success();
 }
 

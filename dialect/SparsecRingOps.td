@@ -44,8 +44,10 @@ def Sparsec_CursorOp : Sparsec_Op<"cursor", [Pure, Sparsec_NamesResults]> {
     Positions count from 0, which is the one at which roles begin.
 
     ```mlir
-    %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
-    %c = sparsec.cursor %ring at(%position) : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    %begin = sparsec.cursor %ring
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
+    %c = sparsec.cursor %ring at(%position)
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Optional<I32>:$position);
@@ -59,7 +61,8 @@ def Sparsec_NextOp : Sparsec_Op<"next", [Pure, Sparsec_NamesResults]> {
   let summary = "The cursor of the slot after this one.";
   let description = [{
     ```mlir
-    %next = sparsec.next %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    %next = sparsec.next %ring[%c]
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
@@ -71,7 +74,8 @@ def Sparsec_AcquireOp : Sparsec_Op<"acquire", []> {
   let summary = "Producer: waits until all consumers have released the slot of the cursor.";
   let description = [{
     ```mlir
-    sparsec.acquire %ring[%c] : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    sparsec.acquire %ring[%c]
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
@@ -86,7 +90,7 @@ def Sparsec_PostOp : Sparsec_Op<"post", [AttrSizedOperandSegments]> {
     messages (i32) may go with the slot: those that wait for it can read them.
 
     ```mlir
-    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16>]>
+    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Variadic<I32>:$messages,
@@ -107,7 +111,7 @@ def Sparsec_WaitOp : Sparsec_Op<"wait", [Sparsec_NamesResults]> {
     The results are the two messages of the slot, or none.
 
     ```mlir
-    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16>]> -> i32, i32
+    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> i32, i32
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor);
@@ -124,7 +128,7 @@ def Sparsec_ReleaseOp : Sparsec_Op<"release", [AttrSizedOperandSegments]> {
 
     ```mlir
     sparsec.release %ring[%previous] if %has_previous
-        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Sparsec_CursorType:$cursor, Optional<I1>:$condition,

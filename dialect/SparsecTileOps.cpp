@@ -34,6 +34,7 @@ void TileOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(
 void RingOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), getName().value_or("ring")); }
 void GroupOp::getAsmResultNames(OpAsmSetValueNameFn setName) { setName(getResult(), "group"); }
 void GroupPartOp::getAsmResultNames(OpAsmSetValueNameFn setName) {
+  setName(getGroup(), "group");
   setName(getRow(), "group_row");
   setName(getColumn(), "group_column");
 }

@@ -291,18 +291,18 @@ def Sparsec_GroupOp : Sparsec_Op<"group", [Pure, Sparsec_NamesResults]> {
 }
 
 def Sparsec_GroupPartOp : Sparsec_Op<"group_part", [Pure, Sparsec_NamesResults]> {
-  let summary = "The first row and the first column of a group's part of a tile.";
+  let summary = "The number of this group in its role, and the first row and column of its part of a tile.";
   let description = [{
     The groups of the role form a grid with `across` groups in each row of the grid, which number it row by row. Each
-    group has a part of `rows` x `columns` of the tile.
+    group has a part of `rows` x `columns` of the tile. The number is that of `sparsec.group`, and read as there.
 
     ```mlir
-    %group_row, %group_column = sparsec.group_part %group {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+    %group, %group_row, %group_column = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
     ```
   }];
-  let arguments = (ins I32:$group, I64Attr:$rows, I64Attr:$columns, I64Attr:$across);
-  let results = (outs I32:$row, I32:$column);
-  let assemblyFormat = "$group attr-dict";
+  let arguments = (ins I64Attr:$rows, I64Attr:$columns, I64Attr:$across);
+  let results = (outs I32:$group, I32:$row, I32:$column);
+  let assemblyFormat = "attr-dict";
   let hasVerifier = 1;
 }
 
@@ -394,7 +394,8 @@ def Sparsec_ViewOp : Sparsec_Op<"view", [Pure, AttrSizedOperandSegments]> {
 
     ```mlir
     %a = sparsec.view %ring rows(%group_row) {index = 0 : i64}
-        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 64, bf16, k>
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>,
+               !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 64, bf16, k>
     ```
   }];
   let arguments = (ins Sparsec_RingType:$ring, Optional<I32>:$row, Optional<I32>:$column, I64Attr:$index);
@@ -514,7 +515,9 @@ def Sparsec_CopyOp : Sparsec_Op<"copy", [AttrSizedOperandSegments]> {
 
     ```mlir
     sparsec.copy %w[%block, %row, %k] block_columns(%column) to %ring[%c] {index = 0 : i64, multicast}
-        : !sparsec.bsr<?x?xbf16, block = 128x64>, <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+        : !sparsec.bsr<?x?xbf16, block = 128x64>,
+          <4, [!sparsec.buffer<128, 64, bf16, panel = 128>,
+               !sparsec.buffer<64, 256, bf16, panel = 128>]>
     ```
   }];
   let arguments = (ins AnyType:$source, Variadic<I32>:$coordinates, Variadic<I32>:$block_columns,

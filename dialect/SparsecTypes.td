@@ -118,10 +118,33 @@ def Sparsec_RowScalesType : Sparsec_Type<"RowScales", "row_scales"> {
 def Sparsec_BufferType : Sparsec_Type<"Buffer", "buffer"> {
   let summary = "One operand tile of one stage in shared memory: `!sparsec.buffer<128, 64, bf16>`.";
   let description = [{
-    The tile has `rows x columns` elements, with columns contiguous, in the swizzle of the copy that fills it.
+    The tile has `rows x columns` elements, with columns contiguous. `panel` and `swizzle` are the layout of a buffer in
+    shared memory, in bytes. Copies, tensor maps, matrix descriptors and ldmatrix all read it from here.
+
+    A buffer has its panels one after the other. A panel has `panel` bytes of every row, row by row. Without `panel` the
+    buffer is one panel of whole rows. `swizzle` permutes the 16-byte vectors of a row: vector v of row r is at
+    `v xor key(r)` among the vectors of `swizzle` bytes, where key(r) counts the rows by 128 bytes of such vectors (PTX
+    ISA, "Swizzling modes"). The swizzle of a panel has its length, unless the text says otherwise. A buffer without
+    `panel` and `swizzle` has its vectors in their order. The values form has no memory, and its buffers have no layout.
+    Constraints: `buffer_c1`, `buffer_c2`.
+
+    ```mlir
+    !sparsec.buffer<128, 96, bf16, panel = 64>
+    ```
   }];
-  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType);
-  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `>`";
+  let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,
+    DefaultValuedParameter<"int64_t", "0">:$panel, DefaultValuedParameter<"int64_t", "0">:$swizzle);
+  let assemblyFormat = "`<` $rows `,` $columns `,` $elementType `` custom<BufferLayout>($panel, $swizzle) `>`";
+  let builders = [TypeBuilder<(ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType), [{
+    return $_get($_ctxt, rows, columns, elementType, /*panel=*/0, /*swizzle=*/0);
+  }]>];
+  let extraClassDeclaration = [{
+    int64_t getElementBytes() const { return getElementType().getIntOrFloatBitWidth() / 8; }
+    int64_t getRowBytes() const { return getColumns() * getElementBytes(); }
+    /// Bytes of a row in a panel: all of them where the buffer is one panel.
+    int64_t getPanelBytes() const { return getPanel() ? getPanel() : getRowBytes(); }
+  }];
+  let genVerifyDecl = 1;
 }
 
 def Sparsec_FragmentType : Sparsec_Type<"Fragment", "fragment"> {
@@ -180,7 +203,7 @@ def Sparsec_RingType : Sparsec_Type<"Ring", "ring"> {
     `!sparsec.cursor`.
 
     ```mlir
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16, swizzle = 64>, !sparsec.buffer<32, 64, f16, swizzle = 128>]>
     ```
   }];
   let parameters = (ins "int64_t":$stages, ArrayRefParameter<"::mlir::Type">:$buffers);
@@ -194,7 +217,8 @@ def Sparsec_CursorType : Sparsec_Type<"Cursor", "cursor"> {
     A role carries a cursor for each ring that it uses. Producers and consumers visit the slots in the same order.
 
     ```mlir
-    %begin = sparsec.cursor %ring : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+    %begin = sparsec.cursor %ring
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
     ```
   }];
 }
@@ -225,7 +249,8 @@ def Sparsec_ViewType : Sparsec_Type<"View", "view"> {
 
     ```mlir
     %b = sparsec.view %ring columns(%c0) {index = 1 : i64}
-        : <4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]> -> <64, 256, bf16, mn>
+        : <4, [!sparsec.buffer<128, 64, bf16, panel = 128>,
+               !sparsec.buffer<64, 256, bf16, panel = 128>]> -> <64, 256, bf16, mn>
     ```
   }];
   let parameters = (ins "int64_t":$rows, "int64_t":$columns, "::mlir::Type":$elementType,

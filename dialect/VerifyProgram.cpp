@@ -130,6 +130,22 @@ LogicalResult SharedMemoryRanges::verify() {
 
 } // namespace
 
+/// A tensor map knows one length: that of a row of its box, which the swizzle permutes (CUDA Driver API,
+/// cuTensorMapEncodeTiled).
+static LogicalResult verifyLayouts(ProgramOp program) {
+  if (program.getSchedule().getCopy() != Copy::tma)
+    return success();
+  WalkResult walk = program.walk([](CopyOp copy) {
+    auto buffer = cast<BufferType>(copy.getRing().getType().getBuffers()[copy.getIndex()]);
+    // program_c8
+    if (buffer.getPanel() != 0 && buffer.getSwizzle() == buffer.getPanel())
+      return WalkResult::advance();
+    copy.emitOpError("expects a buffer of panels with the swizzle of their length, but got ") << buffer;
+    return WalkResult::interrupt();
+  });
+  return failure(walk.wasInterrupted());
+}
+
 /// The threads of a role of warps wait for their own copies, and for each other by a barrier of the CTA. Beside other
 /// roles, the warps may share rings with them, and wait for their own warp by its barrier.
 static LogicalResult verifyWarps(RoleOp role) {
@@ -178,5 +194,7 @@ LogicalResult ProgramOp::verifyRegions() {
   for (ArrayRef<RoleOp> rest = roles; !rest.empty(); rest = rest.drop_front(RoleOp::countSharers(rest)))
     if (failed(verifySharers(*this, rest.take_front(RoleOp::countSharers(rest)))))
       return failure();
+  if (failed(verifyLayouts(*this)))
+    return failure();
   return SharedMemoryRanges(*this).verify();
 }

@@ -3,7 +3,6 @@
 #include "FragmentLoader.h"
 
 #include "Ptx.h"
-#include "Swizzle.h"
 
 using namespace mlir;
 using namespace sparsec;
@@ -17,6 +16,7 @@ FragmentLoader::FragmentLoader(KernelBuilder &b, LoadFragmentOp op, Ring &ring, 
       isOperandB(op.getAsB()), lane(b.bitAnd(threadInGroup, 31)) {
   int64_t index = op.getView().getDefiningOp<ViewOp>().getIndex();
   panelBytes = ring.panelBytes(index);
+  swizzle = ring.swizzle(index);
   panelStride = ring.bufferRows(index) * panelBytes;
   if (groupRows > fragmentRows)
     warp = b.shiftRight(threadInGroup, 5);
@@ -66,7 +66,7 @@ Values FragmentLoader::loadColumns(int64_t row, int64_t k) {
 Values FragmentLoader::load(int64_t offset, Value row, Value vector) {
   if (firstVector)
     vector = b.add(vector, firstVector);
-  Value place = Swizzle::ofRow(panelBytes).place(b, row, vector);
+  Value place = swizzle.place(b, row, vector);
   Value inPanel = b.add(b.mul(row, panelBytes), b.shiftLeft(place, 4));
   return ptx::loadMatrix(b, b.byteOffset(b.byteOffset(first, offset), inPanel), 4, isTransposed);
 }

@@ -35,6 +35,7 @@ private:
   KernelBuilder &b;
   ViewType view;
   int64_t panelBytes, panelStride, groupRows;
+  Swizzle swizzle;
   bool isTransposed, isOperandB;
   mlir::Value lane, warp, first, firstVector;
 };

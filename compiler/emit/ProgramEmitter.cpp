@@ -226,7 +226,7 @@ void ProgramEmitter::emitOp(Operation &op) {
       .Case([&](scf::IfOp branch) { emitIf(branch); })
       .Case([&](scf::WhileOp loop) { emitWhile(loop); })
       .Case([&](LoopOp loop) { emitLoop(loop); })
-      .Case([&](GroupOp group) { emitGroup(group); })
+      .Case([&](GroupOp group) { values.set(group, readGroup(group)); })
       .Case([&](GroupPartOp part) { emitGroupPart(part); })
       .Case([&](ClusterRankOp rank) { values.set(rank, ptx::clusterRank(b)); })
       .Case([&](CursorOp cursor) { emitCursor(cursor); })
@@ -366,19 +366,21 @@ Values ProgramEmitter::emitRegion(Region &region, Region &into) {
 // Single ops
 //===----------------------------------------------------------------------===//
 
-void ProgramEmitter::emitGroup(GroupOp op) {
+/// The number of the group for an op that asks for it.
+Value ProgramEmitter::readGroup(Operation *op) {
   bool isInLoop = !isa<RoleOp>(op->getParentOp());
   if (!isOnlyRole)
-    return values.set(op, isInLoop ? ptx::opaque(b, group) : group);
+    return isInLoop ? ptx::opaque(b, group) : group;
   if (isInLoop) {
     context.thread = ptx::opaque(b, context.thread);
     threadInGroup = b.bitAnd(context.thread, warpLanes - 1);
   }
-  values.set(op, ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5)));
+  return ptx::broadcastFirstLane(b, b.shiftRight(context.thread, 5));
 }
 
 void ProgramEmitter::emitGroupPart(GroupPartOp op) {
-  Value number = values.one(op.getGroup());
+  Value number = readGroup(op);
+  values.set(op.getGroup(), number);
   values.set(op.getRow(), b.mul(b.divide(number, op.getAcross()), op.getRows()));
   values.set(op.getColumn(), b.mul(b.modulo(number, op.getAcross()), op.getColumns()));
 }

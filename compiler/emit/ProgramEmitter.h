@@ -69,7 +69,7 @@ private:
   void emitWhile(mlir::scf::WhileOp loop);
   void emitLoop(LoopOp loop);
   KernelBuilder::Values emitRegion(mlir::Region &region, mlir::Region &into);
-  void emitGroup(GroupOp op);
+  mlir::Value readGroup(mlir::Operation *op);
   void emitGroupPart(GroupPartOp op);
   /// A step, and what it visits where the op has results for it.
   template <typename Op> void setStep(Op op, mlir::ValueRange step);

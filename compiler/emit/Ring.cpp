@@ -27,12 +27,6 @@ Value Ring::slotOf(Value slot) {
 
 int64_t Ring::slotBytes(int64_t buffer) { return bufferRows(buffer) * bufferColumns(buffer) * elementBytes(buffer); }
 
-int64_t Ring::panelBytes(int64_t buffer) {
-  constexpr int64_t mostPanelBytes = 128;
-  int64_t rowBytes = bufferColumns(buffer) * elementBytes(buffer);
-  return std::min(rowBytes & -rowBytes, mostPanelBytes);
-}
-
 Value Ring::slotPointer(int64_t buffer, Value slot) {
   Value first = b.byteOffset(base, (*op.getOffsets())[buffer]);
   return b.byteOffset(first, b.mul(slotOf(slot), slotBytes(buffer)));

@@ -8,6 +8,7 @@
 #define SPARSEC_EMIT_RING_H
 
 #include "ProgramContext.h"
+#include "Swizzle.h"
 
 namespace sparsec {
 
@@ -30,15 +31,14 @@ public:
   int64_t bufferRows(int64_t buffer) { return bufferType(buffer).getRows(); }
   int64_t bufferColumns(int64_t buffer) { return bufferType(buffer).getColumns(); }
   mlir::Type elementType(int64_t buffer) { return bufferType(buffer).getElementType(); }
-  int64_t elementBytes(int64_t buffer) { return bufferType(buffer).getElementType().getIntOrFloatBitWidth() / 8; }
+  int64_t elementBytes(int64_t buffer) { return bufferType(buffer).getElementBytes(); }
   /// The slot of a state whose consumers may skip positions: such states go through the slots twice.
   mlir::Value slotOf(mlir::Value slot);
   /// Bytes of one slot's part of a buffer.
   int64_t slotBytes(int64_t buffer);
-  /// Tensor copies bring the columns of a buffer in panels, one after the other: so many bytes of every row, which is
-  /// the length of their swizzle. It is the longest one that divides the row: 96 columns of 16 bits are three panels of
-  /// 64 bytes.
-  int64_t panelBytes(int64_t buffer);
+  // The layout of a buffer (BufferType).
+  int64_t panelBytes(int64_t buffer) { return bufferType(buffer).getPanelBytes(); }
+  Swizzle swizzle(int64_t buffer) { return Swizzle::ofBytes(bufferType(buffer).getSwizzle()); }
   mlir::Value slotPointer(int64_t buffer, mlir::Value slot);
 
   /// Whether slots change hands between roles, by barriers.

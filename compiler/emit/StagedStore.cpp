@@ -103,7 +103,7 @@ private:
 
   /// Address of 16 bytes: unit `unit` of row `row` of a swizzled buffer.
   Value swizzled(Value buffer, Value row, Value unit) {
-    Value place = Swizzle::ofRow(rowBytes).place(b, row, unit);
+    Value place = Swizzle::ofBytes(rowBytes).place(b, row, unit);
     return b.byteOffset(buffer, b.add(b.mul(row, rowBytes), b.shiftLeft(place, 4)));
   }
 

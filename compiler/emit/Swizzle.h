@@ -17,7 +17,10 @@ namespace sparsec {
 struct Swizzle {
   int64_t vectors;
 
-  static Swizzle ofRow(int64_t bytes) { return {bytes / vectorBytes}; }
+  /// That of so many bytes, or of none.
+  static Swizzle ofBytes(int64_t bytes) { return {std::max<int64_t>(bytes / vectorBytes, 1)}; }
+
+  int64_t bytes() const { return vectors > 1 ? vectors * vectorBytes : 0; }
 
   mlir::Value key(KernelBuilder &b, mlir::Value row) const {
     return vectors == 8 ? b.bitAnd(row, 7) : b.bitAnd(b.shiftRight(row, llvm::Log2_64(8 / vectors)), vectors - 1);

@@ -9,8 +9,9 @@ using namespace mlir;
 using namespace sparsec;
 
 void AttentionRole::makeViews() {
-  group = GroupOp::create(b);
-  groupRow = GroupPartOp::create(b, group, rowsOfGroup, schedule.getTileN(), /*across=*/1).getRow();
+  auto part = GroupPartOp::create(b, rowsOfGroup, schedule.getTileN(), /*across=*/1);
+  group = part.getGroup();
+  groupRow = part.getRow();
   auto view = [&](StringRef name, Value ring, Value row, int64_t rows, int64_t columns, Major major) -> Value {
     auto type = ViewType::get(context, rows, columns, parts.element, major);
     return named(ViewOp::create(b, type, ring, row, /*column=*/Value(), /*index=*/0), name);

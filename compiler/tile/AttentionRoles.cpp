@@ -38,7 +38,7 @@ AttentionParts::AttentionParts(ProgramOp program)
 
 Value AttentionParts::makeRing(ImplicitLocOpBuilder &b, StringRef name, int64_t stages, int64_t rows, int64_t columns,
                                bool hasMessages) {
-  auto buffer = BufferType::get(b.getContext(), rows, columns, element);
+  auto buffer = bufferOf(schedule, rows, columns, element);
   return RingOp::create(b, RingType::get(b.getContext(), stages, {buffer}), b.getStringAttr(name), hasMessages);
 }
 

@@ -103,6 +103,15 @@ TileCoordinates sparsec::tileCoordinates(ImplicitLocOpBuilder &b, ScheduleAttr s
   return at;
 }
 
+BufferType sparsec::bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, Type element) {
+  constexpr int64_t mostBytes = 128, vectorBytes = 16;
+  int64_t rowBytes = columns * element.getIntOrFloatBitWidth() / 8;
+  int64_t permuted = std::min(rowBytes & -rowBytes, mostBytes);
+  int64_t swizzle = permuted > vectorBytes ? permuted : 0;
+  return BufferType::get(schedule.getContext(), rows, columns, element,
+                         /*panel=*/schedule.getCopy() == Copy::tma ? permuted : 0, swizzle);
+}
+
 Value sparsec::makeRing(ImplicitLocOpBuilder &b, ScheduleAttr schedule, ArrayRef<Type> buffers) {
   return RingOp::create(b, RingType::get(b.getContext(), schedule.getStages(), buffers), /*name=*/StringAttr(),
                         /*messages=*/false);
@@ -145,9 +154,9 @@ SmallVector<Value> sparsec::loopWhile(ImplicitLocOpBuilder &b, ValueRange inits,
   return SmallVector<Value>(loop.getResults());
 }
 
-GroupPart sparsec::partOf(ImplicitLocOpBuilder &b, ScheduleAttr schedule, Value group, int64_t rows, int64_t columns) {
-  auto part = GroupPartOp::create(b, group, rows, columns, schedule.getConsumersN());
-  return {group, part.getRow(), int64_t(schedule.getConsumersN()) == 1 ? i32(b, 0) : Value(part.getColumn())};
+GroupPart sparsec::partOf(ImplicitLocOpBuilder &b, ScheduleAttr schedule, int64_t rows, int64_t columns) {
+  auto part = GroupPartOp::create(b, rows, columns, schedule.getConsumersN());
+  return {part.getGroup(), part.getRow(), int64_t(schedule.getConsumersN()) == 1 ? i32(b, 0) : Value(part.getColumn())};
 }
 
 bool sparsec::mayCutBlocks(BsrType matrix, RankedTensorType dense, bool isTransposed) {

@@ -40,6 +40,10 @@ struct TileCoordinates {
 TileCoordinates tileCoordinates(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, BsrType matrix,
                                 mlir::Value tileRow, mlir::Value panel);
 
+/// A buffer of a ring, in the layout in which the copies of the schedule fill it. Tensor copies write panels, the
+/// longest of 128, 64 and 32 bytes that divide the row, in the swizzle of that length. Threads write whole rows, whose
+/// swizzle has the same length.
+BufferType bufferOf(ScheduleAttr schedule, int64_t rows, int64_t columns, mlir::Type element);
 /// A ring with these buffers and the stages of the schedule, without messages.
 mlir::Value makeRing(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, llvm::ArrayRef<mlir::Type> buffers);
 
@@ -75,8 +79,7 @@ struct GroupPart {
   mlir::Value group, row, column;
 };
 /// The parts have so many rows and columns.
-GroupPart partOf(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, mlir::Value group, int64_t rows,
-                 int64_t columns);
+GroupPart partOf(mlir::ImplicitLocOpBuilder &b, ScheduleAttr schedule, int64_t rows, int64_t columns);
 
 /// Whether K may end inside a block of the matrix, whose product with X has this type.
 bool mayCutBlocks(BsrType matrix, mlir::RankedTensorType dense, bool isTransposed);

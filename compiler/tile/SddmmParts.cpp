@@ -15,13 +15,12 @@ SddmmParts::SddmmParts(KernelOp kernel, SddmmOp sddmm, ScheduleAttr schedule)
       instruction(toSchedule(schedule).instruction) {}
 
 Value SddmmParts::makeRing(ImplicitLocOpBuilder &b) {
-  MLIRContext *context = b.getContext();
   int64_t m = schedule.getTileM(), n = schedule.getTileN(), k = schedule.getTileK();
-  auto bufferOf = [&](bool isDepthContiguous, int64_t outer) -> Type {
-    return isDepthContiguous ? BufferType::get(context, outer, k, elementType())
-                             : BufferType::get(context, k, outer, elementType());
+  auto bufferOfOperand = [&](bool isDepthContiguous, int64_t outer) -> Type {
+    return isDepthContiguous ? bufferOf(schedule, outer, k, elementType())
+                             : bufferOf(schedule, k, outer, elementType());
   };
-  Type buffers[] = {bufferOf(!isLeftTransposed(), m), bufferOf(isRightTransposed(), n)};
+  Type buffers[] = {bufferOfOperand(!isLeftTransposed(), m), bufferOfOperand(isRightTransposed(), n)};
   return sparsec::makeRing(b, schedule, buffers);
 }
 

@@ -40,7 +40,7 @@ void SddmmWarps::buildBody(ImplicitLocOpBuilder &b) {
 }
 
 void SddmmWarps::buildRole(ImplicitLocOpBuilder &b) {
-  GroupPart part = partOf(b, schedule, GroupOp::create(b), rowsOfGroup(), columnsOfGroup());
+  GroupPart part = partOf(b, schedule, rowsOfGroup(), columnsOfGroup());
   viewOfA = viewOfLeft(b, part.row, rowsOfGroup());
   viewOfB = viewOfRight(b, part.column, columnsOfGroup(), "b");
   Value blockOfTile = divide(b, part.column, stride()), columnOfBlock = remainder(b, part.column, stride());

@@ -19,9 +19,8 @@ SpgemmParts::Pair SpgemmParts::Pair::of(ValueRange values) {
 
 /// The buffer of B has the columns of the schedule: whole panels of a tensor copy, or a power of two.
 Value SpgemmParts::makeRing(ImplicitLocOpBuilder &b) {
-  MLIRContext *context = b.getContext();
-  Type buffers[] = {BufferType::get(context, schedule.getTileM(), schedule.getTileK(), elementType()),
-                    BufferType::get(context, schedule.getTileK(), schedule.getTileN(), elementType())};
+  Type buffers[] = {bufferOf(schedule, schedule.getTileM(), schedule.getTileK(), elementType()),
+                    bufferOf(schedule, schedule.getTileK(), schedule.getTileN(), elementType())};
   return sparsec::makeRing(b, schedule, buffers);
 }
 

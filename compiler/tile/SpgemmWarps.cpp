@@ -43,7 +43,7 @@ void SpgemmWarps::buildBody(ImplicitLocOpBuilder &b) {
 void SpgemmWarps::buildRole(ImplicitLocOpBuilder &b) {
   MLIRContext *context = b.getContext();
   int64_t depth = schedule.getTileK();
-  GroupPart part = partOf(b, schedule, GroupOp::create(b), rowsOfGroup(), columnsOfGroup());
+  GroupPart part = partOf(b, schedule, rowsOfGroup(), columnsOfGroup());
   viewOfA = named(ViewOp::create(b, ViewType::get(context, rowsOfGroup(), depth, elementType(), Major::k), ring,
                                  part.row, /*column=*/Value(), /*index=*/0),
                   "a");

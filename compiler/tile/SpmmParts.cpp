@@ -15,7 +15,10 @@ SpmmParts::SpmmParts(ProgramOp program, int64_t rowsOfGroup)
       loads(llvm::to_vector(blockLoop.getBody().getOps<LoadOp>())), rowsOfGroup(rowsOfGroup) {}
 
 void SpmmParts::makeRing() {
-  SmallVector<Type> buffers = llvm::map_to_vector(loads, [](LoadOp load) -> Type { return load.getType(); });
+  SmallVector<Type> buffers = llvm::map_to_vector(loads, [&](LoadOp load) -> Type {
+    BufferType type = load.getType();
+    return bufferOf(schedule, type.getRows(), type.getColumns(), type.getElementType());
+  });
   ring = sparsec::makeRing(b, schedule, buffers);
 }
 

@@ -48,7 +48,7 @@ protected:
                           mlir::function_ref<mlir::Value(int64_t part)> multiply);
   /// Coordinates in X, as K x N or as N x K.
   Values coordinatesOfX(mlir::Value k, mlir::Value column);
-  GroupPart partOf(mlir::Value group) { return sparsec::partOf(b, schedule, group, rowsOfGroup, columnsOfGroup()); }
+  GroupPart partOfGroup() { return sparsec::partOf(b, schedule, rowsOfGroup, columnsOfGroup()); }
   void storeTile(const Tile &tile, const GroupPart &part, mlir::Value sum);
 
   int64_t groups() { return schedule.getConsumersM() * schedule.getConsumersN(); }

@@ -60,7 +60,7 @@ void SpmmRoles::forEachTile(function_ref<Value(const CarriedTile &)> body) {
 }
 
 void SpmmRoles::buildConsumer() {
-  GroupPart part = partOf(GroupOp::create(b));
+  GroupPart part = partOfGroup();
   Value a = viewOfA(part.row), x;
   Values partsOfX;
   if (chain.getTwoLevel())
@@ -80,7 +80,7 @@ void SpmmRoles::buildConsumer() {
       scf::YieldOp::create(b, ValueRange{ZeroOp::create(b, sumType()), tile.cursor});
     }
     // The group is read anew: kept from tile to tile it would take registers that the accumulators need.
-    storeTile(tile, partOf(GroupOp::create(b)), branch.getResult(0));
+    storeTile(tile, partOfGroup(), branch.getResult(0));
     return branch.getResult(1);
   });
   DrainStoresOp::create(b);

@@ -146,7 +146,7 @@ void SpmmScaledRoles::post(Value slot) {
 
 void SpmmScaledRoles::buildConsumer() {
   Value w = named(viewOfA(i32(b, 0)), "w");
-  Values partsOfX = viewsOfParts(partOf(GroupOp::create(b)).column);
+  Values partsOfX = viewsOfParts(partOfGroup().column);
   Value begin = CursorOp::create(b, ring), beginOfScales = CursorOp::create(b, scaleRing);
   walkTiles({begin, beginOfScales}, [&](const Tile &tile, ValueRange carried) -> Values {
     Value slot = named(carried[0], "slot"), scaleSlot = named(carried[1], "scale_slot");
@@ -205,7 +205,7 @@ SpmmScaledRoles::State SpmmScaledRoles::multiplyRow(const Tile &tile, Value w, V
 SmallVector<Value> SpmmScaledRoles::readScales(State &state) {
   WaitOp::create(b, TypeRange(), scaleRing, state.scaleSlot);
   // The group is read anew: kept from tile to tile it would take registers that the accumulators need.
-  Value first = partOf(GroupOp::create(b)).column;
+  Value first = partOfGroup().column;
   auto type = RowScalesType::get(b.getContext(), columnsOfPart());
   Values scales;
   for (int64_t part = 0; part < partCount(); ++part)
@@ -237,7 +237,7 @@ void SpmmScaledRoles::multiplyChunk(Value w, ValueRange partsOfX, const Chunk &c
 
 /// The columns of a part of the tile are rows of its accumulator.
 void SpmmScaledRoles::storeParts(const Tile &tile, ValueRange sums) {
-  GroupPart part = partOf(GroupOp::create(b));
+  GroupPart part = partOfGroup();
   Value first = add(b, tile.at.column, part.column), zero = i32(b, 0);
   for (auto [number, sum] : llvm::enumerate(sums)) {
     Value column = add(b, first, number * columnsOfPart());

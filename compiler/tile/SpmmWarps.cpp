@@ -50,7 +50,7 @@ void SpmmWarps::run() {
 }
 
 void SpmmWarps::build() {
-  part = partOf(GroupOp::create(b));
+  part = partOfGroup();
   a = viewOfA(part.row);
   if (chain.getTwoLevel())
     partsOfX = viewsOfParts(part.column);

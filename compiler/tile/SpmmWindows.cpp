@@ -78,11 +78,11 @@ void WindowBuilder::buildBody(ImplicitLocOpBuilder &b) {
     return RingOp::create(b, RingType::get(context, stages, {buffer}), b.getStringAttr(name), /*messages=*/false,
                           /*skips=*/true, b.getI64IntegerAttr(releases), DenseI64ArrayAttr(), IntegerAttr());
   };
-  Type x = isTransposed() ? BufferType::get(context, columns(), depth, elementOfX())
-                          : BufferType::get(context, depth, columns(), elementOfX());
+  Type x = isTransposed() ? bufferOf(schedule, columns(), depth, elementOfX())
+                          : bufferOf(schedule, depth, columns(), elementOfX());
   int64_t rows = matrix.getBlockRows();
-  Type block = matrix.getTransposed() ? BufferType::get(context, depth, rows, elementType())
-                                      : BufferType::get(context, rows, depth, elementType());
+  Type block = matrix.getTransposed() ? bufferOf(schedule, depth, rows, elementType())
+                                      : bufferOf(schedule, rows, depth, elementType());
   blockRing = makeRing("block_ring", schedule.getBlockStages(), block, /*releases=*/1);
   columnRing = makeRing("column_ring", schedule.getStages(), x, groups());
   int64_t registers = schedule.getProducerRegisters();

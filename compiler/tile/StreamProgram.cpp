@@ -19,13 +19,13 @@ void StreamProgram::makeRings(ImplicitLocOpBuilder &b, IntegerAttr releasesOfBlo
     return RingOp::create(b, RingType::get(context, stages, {buffer}), b.getStringAttr(name), /*messages=*/false,
                           /*skips=*/false, releases, DenseI64ArrayAttr(), IntegerAttr());
   };
-  Type x = areColumnsAdjacent() ? BufferType::get(context, columns(), shape.stageColumns * depth(), elementType())
-                                : BufferType::get(context, shape.stageColumns * rowsOfColumn(),
-                                                  isTransposed() ? depth() : columns(), elementType());
+  Type x = areColumnsAdjacent() ? bufferOf(schedule, columns(), shape.stageColumns * depth(), elementType())
+                                : bufferOf(schedule, shape.stageColumns * rowsOfColumn(),
+                                           isTransposed() ? depth() : columns(), elementType());
   cast<ProgramOp>(b.getInsertionBlock()->getParentOp()).setAdjacentColumns(areColumnsAdjacent());
   Type chunk = matrix.getTransposed()
-                   ? BufferType::get(context, shape.chunkProducts * depth(), shape.productRows, elementType())
-                   : BufferType::get(context, shape.chunkProducts * shape.productRows, depth(), elementType());
+                   ? bufferOf(schedule, shape.chunkProducts * depth(), shape.productRows, elementType())
+                   : bufferOf(schedule, shape.chunkProducts * shape.productRows, depth(), elementType());
   blockRing = makeRing("block_ring", groups() * schedule.getBlockStages(), chunk, releasesOfBlocks);
   columnRing = makeRing("column_ring", schedule.getStages(), x, IntegerAttr());
 }

@@ -2,8 +2,8 @@
 // prints it with --emit=tile --arch=sm_90a. The comments are not the compiler's. docs/tile-programs.md explains the ops. A
 // test compares this file with the compiler.
 !cursor = !sparsec.cursor
-!ring = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16>]>
-!ring1 = !sparsec.ring<5, [!sparsec.buffer<128, 128, bf16>]>
+!ring = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+!ring1 = !sparsec.ring<5, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
 sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, kernel = @attention_bf16_128_128x128, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 128, stages = 5, consumers_m = 2, consumers_n = 1, producer_registers = 40, consumer_registers = 232, group_m = 1>, shared_memory = 229544 : i64, variant = 0 : i64} {
 ^bb0(%arg0: tensor<?x?x?x128xbf16>, %arg1: tensor<?x?x?x128xbf16>, %arg2: tensor<?x?x?x128xbf16>, %arg3: !sparsec.pattern<128x128>, %arg4: tensor<?x?x?x128xbf16>):
   // Two slots of queries, because the two groups of a tile may be a tile apart, and five of keys or values.
@@ -12,8 +12,7 @@ sparsec.program @attention_bf16_128_128x128 attributes {alignment = 16 : i64, ke
   // Two warpgroups, of which each has 64 of the 128 queries.
   sparsec.role "consumer" warpgroup(2) registers(232) {
     %c-1_i32 = arith.constant -1 : i32
-    %group = sparsec.group
-    %group_row, %group_column = sparsec.group_part %group {across = 1 : i64, columns = 128 : i64, rows = 64 : i64}
+    %group, %group_row, %group_column = sparsec.group_part {across = 1 : i64, columns = 128 : i64, rows = 64 : i64}
     %q_view = sparsec.view %query_ring rows(%group_row) {index = 0 : i64} : !ring -> <64, 128, bf16, k>
     %k_view = sparsec.view %key_ring {index = 0 : i64} : !ring1 -> <128, 128, bf16, k>
     %v_view = sparsec.view %key_ring {index = 0 : i64} : !ring1 -> <128, 128, bf16, mn>

@@ -1,8 +1,8 @@
 // Attention with blocks of 64 x 64 on Ada: bench/attention/attention_bf16_128_64x64.mlir, as the compiler prints it with
 // --emit=tile --arch=sm_89. The comments are not the compiler's. A test compares this file with the compiler.
 !cursor = !sparsec.cursor
-!ring = !sparsec.ring<1, [!sparsec.buffer<64, 128, bf16>]>
-!ring1 = !sparsec.ring<2, [!sparsec.buffer<32, 128, bf16>]>
+!ring = !sparsec.ring<1, [!sparsec.buffer<64, 128, bf16, swizzle = 128>]>
+!ring1 = !sparsec.ring<2, [!sparsec.buffer<32, 128, bf16, swizzle = 128>]>
 sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kernel = @attention_bf16_128_64x64, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 32, tile_k = 128, stages = 2, consumers_m = 4, consumers_n = 1, group_m = 1, ctas_per_sm = 2>, shared_memory = 49152 : i64, variant = 0 : i64} {
 ^bb0(%arg0: tensor<?x?x?x128xbf16>, %arg1: tensor<?x?x?x128xbf16>, %arg2: tensor<?x?x?x128xbf16>, %arg3: !sparsec.pattern<64x64>, %arg4: tensor<?x?x?x128xbf16>):
   // A ring each for queries, keys and values. A step is 32 keys, half a block of the pattern.
@@ -15,8 +15,7 @@ sparsec.program @attention_bf16_128_64x64 attributes {alignment = 16 : i64, kern
     sparsec.tile_loop {
     ^bb0(%tile_row: i32, %panel: i32):
       // Read anew for every tile: registers of the whole kernel would be missing in the steps.
-      %group = sparsec.group
-      %group_row, %group_column = sparsec.group_part %group {across = 1 : i64, columns = 32 : i64, rows = 16 : i64}
+      %group, %group_row, %group_column = sparsec.group_part {across = 1 : i64, columns = 32 : i64, rows = 16 : i64}
       %q_view = sparsec.view %query_ring rows(%group_row) {index = 0 : i64} : !ring -> <16, 128, bf16, k>
       %k_view = sparsec.view %key_ring {index = 0 : i64} : !ring1 -> <32, 128, bf16, k>
       %v_view = sparsec.view %value_ring {index = 0 : i64} : !ring1 -> <32, 128, bf16, mn>

@@ -2,7 +2,7 @@
 // --emit=tile --arch=sm_90a. The comments are not the compiler's. docs/tile-programs.md explains the ops. A test compares
 // this file with the compiler.
 !cursor = !sparsec.cursor
-!ring = !sparsec.ring<3, [!sparsec.buffer<64, 64, bf16>, !sparsec.buffer<64, 512, bf16>]>
+!ring = !sparsec.ring<3, [!sparsec.buffer<64, 64, bf16, panel = 128>, !sparsec.buffer<64, 512, bf16, panel = 128>]>
 sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 512, tile_k = 64, stages = 3, consumers_m = 1, consumers_n = 2, producer_registers = 40, consumer_registers = 232, group_m = 64>, shared_memory = 229424 : i64, variant = 4 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
   // Three slots: a block of W and 64 x 512 of X each.
@@ -11,8 +11,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
   sparsec.role "consumer" warpgroup(2) registers(232) {
     %c0_i32 = arith.constant 0 : i32
     %c512_i32 = arith.constant 512 : i32
-    %group = sparsec.group
-    %group_row, %group_column = sparsec.group_part %group {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+    %group, %group_row, %group_column = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
     %a = sparsec.view %ring rows(%group_row) {index = 0 : i64} : !ring -> <64, 64, bf16, k>
     %x = sparsec.view %ring columns(%group_column) {index = 1 : i64} : !ring -> <64, 256, bf16, mn>
     %begin = sparsec.cursor %ring : !ring
@@ -46,8 +45,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
         scf.yield %4, %slot : !sparsec.accumulator<64, 256>, !cursor
       }
       // Read again here: kept over the loop it would take registers that the sums need.
-      %group_0 = sparsec.group
-      %group_row_1, %group_column_2 = sparsec.group_part %group_0 {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+      %group_0, %group_row_1, %group_column_2 = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
       // The epilogue, and a store through shared memory by the tensor memory accelerator.
       sparsec.store %3#0 to %arg2[%tile_row, %c0_i32, %1] part %group_0 at(%group_row_1, %group_column_2) attributes {block_rows = 64 : i64, broadcast = [], staged, staging = array<i64: 221184, 32, 1>} : <64, 256> -> tensor<?x?xbf16> {
       ^bb0(%acc: f32):

@@ -1,7 +1,7 @@
 // A product with blocks of 64 x 64 on Ada: bench/kernels/spmm_bf16_64x64_kn_mn.mlir, as the compiler prints it with
 // --emit=tile --arch=sm_89. The comments are not the compiler's. A test compares this file with the compiler.
 !cursor = !sparsec.cursor
-!ring = !sparsec.ring<4, [!sparsec.buffer<64, 32, bf16>, !sparsec.buffer<32, 256, bf16>]>
+!ring = !sparsec.ring<4, [!sparsec.buffer<64, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 256, bf16, swizzle = 128>]>
 sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel = @spmm_bf16_64x64_kn_mn, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 64, tile_n = 256, tile_k = 32, stages = 4, consumers_m = 1, consumers_n = 8, consumer_registers = 168, group_m = 64>, shared_memory = 81920 : i64, variant = 3 : i64} {
 ^bb0(%arg0: !sparsec.bsr<?x?xbf16, block = 64x64>, %arg1: tensor<?x?xbf16>, %arg2: tensor<?x?xbf16>):
   // Four slots: half a block of W and 32 x 256 of X each. No barriers: all threads copy, and all multiply.
@@ -14,8 +14,7 @@ sparsec.program @spmm_bf16_64x64_kn_mn attributes {alignment = 16 : i64, kernel 
     %c256_i32 = arith.constant 256 : i32
     %c64_i32 = arith.constant 64 : i32
     %c0_i32 = arith.constant 0 : i32
-    %group = sparsec.group
-    %group_row, %group_column = sparsec.group_part %group {across = 8 : i64, columns = 32 : i64, rows = 64 : i64}
+    %group, %group_row, %group_column = sparsec.group_part {across = 8 : i64, columns = 32 : i64, rows = 64 : i64}
     %a = sparsec.view %ring rows(%group_row) {index = 0 : i64} : !ring -> <64, 32, bf16, k>
     %x = sparsec.view %ring columns(%group_column) {index = 1 : i64} : !ring -> <32, 32, bf16, mn>
     // The tiles of this CTA: those of the plan, or of the fixed order.

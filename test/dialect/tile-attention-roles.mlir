@@ -5,8 +5,8 @@
 
 #schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 128, tile_n = 128, tile_k = 64, stages = 3,
                               consumers_m = 2, consumers_n = 1>
-!queries = !sparsec.ring<2, [!sparsec.buffer<128, 64, bf16>]>
-!keys = !sparsec.ring<3, [!sparsec.buffer<128, 64, bf16>]>
+!queries = !sparsec.ring<2, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
+!keys = !sparsec.ring<3, [!sparsec.buffer<128, 64, bf16, panel = 128>]>
 !tensor = tensor<?x?x?x64xbf16>
 
 gpu.module @kernels {
@@ -121,12 +121,12 @@ gpu.module @kernels {
   // CHECK-LABEL: sparsec.program @examples
   sparsec.program @examples attributes {kernel = @examples, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%q: tensor<?x?x?x128xbf16>, %k: tensor<?x?x?x128xbf16>, %pattern: !sparsec.pattern<128x64>, %o: tensor<?x?x?x128xbf16>, %lse: tensor<?x?x?xf32>):
-    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<128, 128, bf16>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<128, 128, bf16>]>
-    sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16>]>
+    %ring = sparsec.ring {messages} : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+    sparsec.acquire %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
     // CHECK: sparsec.wait {{.*}} -> i32, i32
-    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16>]> -> i32, i32
-    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16>]>
+    %tile_row, %panel = sparsec.wait %ring[%c] : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> i32, i32
+    sparsec.post %ring[%c] (%tile_row, %panel) : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
     %group = sparsec.group
     %other = arith.addi %group, %group : i32
     %group_row = arith.muli %group, %other : i32
@@ -135,7 +135,7 @@ gpu.module @kernels {
         : tensor<?x?x?x128xbf16>, tensor<?x?x?x128xbf16>
     // CHECK: sparsec.key_lists
     %lists = sparsec.key_lists %pattern[%batch, %head, %first] : !sparsec.pattern<128x64>
-    %queries = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<128, 128, bf16>]> -> <64, 128, bf16, k>
+    %queries = sparsec.view %ring {index = 0 : i64} : <2, [!sparsec.buffer<128, 128, bf16, panel = 128>]> -> <64, 128, bf16, k>
     // CHECK: sparsec.walk_keys
     %last = sparsec.walk_keys %lists at %first init(%c : !sparsec.cursor)
         attributes {blocks = 1 : i64, causal, rows = 128 : i64} -> !sparsec.cursor {

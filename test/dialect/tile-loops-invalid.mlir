@@ -120,7 +120,7 @@ gpu.module @kernels {
     %zero = arith.constant 0 : i32
     %steps = sparsec.key_steps at %zero {keys = 32, rows = 64}
     // expected-error @+1 {{'sparsec.group_part' op expects rows, columns and across to be at least 1, but got 16, 32 and 0}}
-    %row, %column = sparsec.group_part %zero {across = 0, columns = 32, rows = 16}
+    %group, %row, %column = sparsec.group_part {across = 0, columns = 32, rows = 16}
   }
 }
 

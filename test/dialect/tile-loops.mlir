@@ -7,13 +7,11 @@ gpu.module @kernels {
   ^bb0(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>):
     %zero = arith.constant 0 : i32
     // CHECK: %[[RING:.*]] = sparsec.ring
-    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     sparsec.role "all" warp(4) registers(0) {
-      // CHECK: %[[GROUP:.*]] = sparsec.group
-      %group = sparsec.group
-      // CHECK-NEXT: %group_row, %group_column = sparsec.group_part %[[GROUP]] {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
-      %group_row, %group_column = sparsec.group_part %group {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
-      %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16>]>
+      // CHECK: %group, %group_row, %group_column = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+      %group, %group_row, %group_column = sparsec.group_part {across = 2 : i64, columns = 256 : i64, rows = 64 : i64}
+      %begin = sparsec.cursor %ring : <2, [!sparsec.buffer<32, 64, bf16, swizzle = 128>]>
       %steps = sparsec.key_steps at %group_row {keys = 32, rows = 64}
       // CHECK: %first_step, %[[FIRST:.*]] = sparsec.first_step %steps : <3> -> i32
       %first, %number = sparsec.first_step %steps : <3> -> i32
@@ -22,7 +20,7 @@ gpu.module @kernels {
         // CHECK-NEXT: sparsec.if_step %[[NUMBER]] of 32 keys (%[[KEY:.*]]) {
         sparsec.if_step %upcoming of 32 keys (%key) {
           // CHECK-NEXT: sparsec.copy %{{.*}}[%{{.*}}, %{{.*}}, %[[KEY]], %{{.*}}] to %[[RING]]
-          sparsec.copy %k[%zero, %zero, %key, %zero] to %ring[%begin] {index = 0 : i64} : tensor<?x?x?x64xbf16>, <2, [!sparsec.buffer<32, 64, bf16>]>
+          sparsec.copy %k[%zero, %zero, %key, %zero] to %ring[%begin] {index = 0 : i64} : tensor<?x?x?x64xbf16>, <2, [!sparsec.buffer<32, 64, bf16, swizzle = 128>]>
         }
         // CHECK: %next_step, %[[NEXT:.*]] = sparsec.next_step %steps[%[[STEP]]] : <3> -> i32
         %next, %block = sparsec.next_step %steps[%step] : <3> -> i32

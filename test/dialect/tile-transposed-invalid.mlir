@@ -27,11 +27,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c3 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 16, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the columns of its 2 blocks, but got 1}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) parts(%zero) to %ring[%c] {index = 0, part_dimension = 0} : !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, bf16>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) parts(%zero) to %ring[%c] {index = 0, part_dimension = 0} : !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
   }
 }
 
@@ -40,11 +40,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 16, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the other 1 blocks as parts of dimension 0, but got 0}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, bf16>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
   }
 }
 
@@ -53,10 +53,10 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_dimension attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16, transposed>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 16, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the other 1 blocks as parts of dimension 0, but got 1}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) parts(%zero) to %ring[%c] {index = 0, part_dimension = 1} : !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, bf16>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) parts(%zero) to %ring[%c] {index = 0, part_dimension = 1} : !sparsec.bsr<?x?xbf16, block = 16x16, transposed>, <3, [!sparsec.buffer<32, 16, bf16, swizzle = 32>]>
   }
 }

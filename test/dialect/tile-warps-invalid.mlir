@@ -71,12 +71,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c6 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
     sparsec.role "all" warp(4) registers(0) {
       // expected-error @+1 {{'sparsec.acquire' op expects another role to share the ring with: a role of warps has none}}
-      sparsec.acquire %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+      sparsec.acquire %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     }
   }
 }
@@ -86,12 +86,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c6_post attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
     sparsec.role "all" warp(4) registers(0) {
       // expected-error @+1 {{'sparsec.post' op expects another role to share the ring with: a role of warps has none}}
-      sparsec.post %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+      sparsec.post %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     }
   }
 }
@@ -101,12 +101,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c6_wait attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
     sparsec.role "all" warp(4) registers(0) {
       // expected-error @+1 {{'sparsec.wait' op expects another role to share the ring with: a role of warps has none}}
-      sparsec.wait %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+      sparsec.wait %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     }
   }
 }
@@ -116,12 +116,12 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @program_c6_release attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
     sparsec.role "all" warp(4) registers(0) {
       // expected-error @+1 {{'sparsec.release' op expects another role to share the ring with: a role of warps has none}}
-      sparsec.release %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+      sparsec.release %ring[%c] : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     }
   }
 }
@@ -154,11 +154,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @product_c4 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
-    %a = sparsec.view %ring {index = 0} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> <16, 32, bf16, k>
-    %b = sparsec.view %ring {index = 1} : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]> -> <32, 64, bf16, mn>
+    %a = sparsec.view %ring {index = 0} : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]> -> <16, 32, bf16, k>
+    %b = sparsec.view %ring {index = 1} : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]> -> <32, 64, bf16, mn>
     // expected-error @+1 {{'sparsec.product' op expects a pending result with wgmma and an accumulator with mma_sync, but got '!sparsec.pending<16, 64>'}}
     %p = sparsec.product %a[%c], %b[%c] {depth = 32} : !sparsec.view<16, 32, bf16, k>, !sparsec.view<32, 64, bf16, mn> -> !sparsec.pending<16, 64>
   }
@@ -169,11 +169,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c3_blocks attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the columns of its 2 blocks, but got 1}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
   }
 }
 
@@ -182,11 +182,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c3_tma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16>]>
-    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16>]>
+    %ring = sparsec.ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
+    %c = sparsec.cursor %ring : <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
     %zero = arith.constant 0 : i32
     // expected-error @+1 {{'sparsec.copy' op expects the columns of its 1 blocks, but got 2}}
-    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <2, [!sparsec.buffer<64, 64, bf16>]>
+    sparsec.copy %w[%zero, %zero, %zero] block_columns(%zero, %zero) to %ring[%c] {index = 0} : !sparsec.bsr<?x?xbf16, block = 16x16>, <2, [!sparsec.buffer<64, 64, bf16, panel = 128>]>
   }
 }
 
@@ -195,11 +195,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5 attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 3}}
-    sparsec.copy %x[%zero, %zero] parts(%zero, %zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, swizzle = 128>', but got 3}}
+    sparsec.copy %x[%zero, %zero] parts(%zero, %zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
   }
 }
 
@@ -208,11 +208,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_dimension attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
-    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 2} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, swizzle = 128>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 2} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
   }
 }
 
@@ -221,11 +221,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_none attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 1}}
-    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1, part_dimension = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, swizzle = 128>', but got 1}}
+    sparsec.copy %x[%zero, %zero] to %ring[%c] {index = 1, part_dimension = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
   }
 }
 
@@ -234,11 +234,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_no_dimension attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
-    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, swizzle = 128>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
   }
 }
 
@@ -247,11 +247,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_rows attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32, stages = 3, consumers_m = 1, consumers_n = 4>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
-    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0, rows = array<i64: 0, 16>} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, swizzle = 128>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0, rows = array<i64: 0, 16>} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 64, bf16, swizzle = 128>]>
   }
 }
 
@@ -260,11 +260,11 @@ gpu.module @kernels {
 gpu.module @kernels {
   sparsec.program @copy_c5_tma attributes {kernel = @k, variant = 0, alignment = 16, schedule = #sparsec.schedule<instruction = wgmma, copy = tma, tile_m = 64, tile_n = 64, tile_k = 64, stages = 2, consumers_m = 1, consumers_n = 1>} {
   ^bb0(%w: !sparsec.bsr<?x?xbf16, block = 16x16>, %x: tensor<?x?xbf16>):
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
-    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, bf16, panel = 64>, !sparsec.buffer<32, 64, bf16, panel = 128>]>
+    %c = sparsec.cursor %ring : <3, [!sparsec.buffer<16, 32, bf16, panel = 64>, !sparsec.buffer<32, 64, bf16, panel = 128>]>
     %zero = arith.constant 0 : i32
-    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16>', but got 2}}
-    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16>, !sparsec.buffer<32, 64, bf16>]>
+    // expected-error @+1 {{'sparsec.copy' op expects parts of a dimension of a matrix, in a role of warps, which divide '!sparsec.buffer<32, 64, bf16, panel = 128>', but got 2}}
+    sparsec.copy %x[%zero, %zero] parts(%zero) to %ring[%c] {index = 1, part_dimension = 0} : tensor<?x?xbf16>, <3, [!sparsec.buffer<16, 32, bf16, panel = 64>, !sparsec.buffer<32, 64, bf16, panel = 128>]>
   }
 }
 

@@ -7,14 +7,14 @@
 
 #schedule = #sparsec.schedule<instruction = mma_sync, copy = cp_async, tile_m = 16, tile_n = 64, tile_k = 32,
                               stages = 3, consumers_m = 1, consumers_n = 4>
-!ring = !sparsec.ring<3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+!ring = !sparsec.ring<3, [!sparsec.buffer<16, 32, f16, swizzle = 64>, !sparsec.buffer<32, 64, f16, swizzle = 128>]>
 
 gpu.module @kernels {
   sparsec.program @product
       attributes {kernel = @product, schedule = #schedule, variant = 0 : i64, alignment = 16 : i64} {
   ^bb0(%w: !sparsec.bsr<?x?xf16, block = 16x16>, %x: tensor<?x?xf16>, %y: tensor<?x?xf32>):
     // CHECK: %ring = sparsec.ring : !ring{{$}}
-    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16>, !sparsec.buffer<32, 64, f16>]>
+    %ring = sparsec.ring : <3, [!sparsec.buffer<16, 32, f16, swizzle = 64>, !sparsec.buffer<32, 64, f16, swizzle = 128>]>
     // CHECK: sparsec.role "all" warp(4) registers(0) {
     sparsec.role "all" warp(4) registers(0) {
       %c0 = arith.constant 0 : i32

@@ -1,15 +1,14 @@
 // RUN: sparsec-opt %s --sparsec-lower-to-tiles -mlir-use-nameloc-as-prefix | FileCheck %s
 // The program of a sddmm by mma.sync: all warps copy the columns of B of several blocks, and multiply.
 
-// CHECK-DAG: !ring = !sparsec.ring<3, [!sparsec.buffer<64, 32, bf16>, !sparsec.buffer<128, 32, bf16>]>
-// CHECK-DAG: !ring2 = !sparsec.ring<2, [!sparsec.buffer<16, 16, f16>, !sparsec.buffer<16, 128, f16>]>
+// CHECK-DAG: !ring = !sparsec.ring<3, [!sparsec.buffer<64, 32, bf16, swizzle = 64>, !sparsec.buffer<128, 32, bf16, swizzle = 64>]>
+// CHECK-DAG: !ring2 = !sparsec.ring<2, [!sparsec.buffer<16, 16, f16, swizzle = 32>, !sparsec.buffer<16, 128, f16, swizzle = 128>]>
 
 // Two blocks of 64 columns. A warp has half of a block.
 // CHECK: sparsec.program @parts attributes {alignment = 16
 // CHECK: %[[RING:ring]] = sparsec.ring : !ring
 // CHECK: sparsec.role "all" warp(4) registers(0) {
-// CHECK: %[[GROUP:group]] = sparsec.group
-// CHECK-NEXT: %{{.*}}, %[[COLUMN:.*]] = sparsec.group_part %[[GROUP]] {across = 4 : i64, columns = 32 : i64, rows = 64 : i64}
+// CHECK: %[[GROUP:group]], %{{.*}}, %[[COLUMN:.*]] = sparsec.group_part {across = 4 : i64, columns = 32 : i64, rows = 64 : i64}
 // CHECK: %[[A:a]] = sparsec.view %[[RING]] rows(%{{.*}}) {index = 0 : i64} : !ring -> <64, 32, bf16, k>
 // CHECK: %[[B:b]] = sparsec.view %[[RING]] rows(%[[COLUMN]]) {index = 1 : i64} : !ring -> <32, 32, bf16, k>
 // CHECK: %[[BLOCK_OF_TILE:.*]] = arith.divui %[[COLUMN]], %c64{{.*}}

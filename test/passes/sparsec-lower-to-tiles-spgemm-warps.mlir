@@ -1,7 +1,7 @@
 // RUN: sparsec-opt %s --sparsec-lower-to-tiles -mlir-use-nameloc-as-prefix | FileCheck %s
 // The program of a spgemm by mma.sync: a step is a part of a pair, and all warps copy and multiply.
 
-// CHECK-DAG: !ring = !sparsec.ring<3, [!sparsec.buffer<48, 32, bf16>, !sparsec.buffer<32, 128, bf16>]>
+// CHECK-DAG: !ring = !sparsec.ring<3, [!sparsec.buffer<48, 32, bf16, swizzle = 64>, !sparsec.buffer<32, 128, bf16, swizzle = 128>]>
 // CHECK: sparsec.program @dense attributes {alignment = 16
 // CHECK: %[[RING:ring]] = sparsec.ring : !ring
 // CHECK: sparsec.role "all" warp(6) registers(0) {

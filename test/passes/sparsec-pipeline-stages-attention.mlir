@@ -1,11 +1,11 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// CHECK-DAG: ![[$TWO_QUERIES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16>]>
-// CHECK-DAG: ![[$SIX_KEYS:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16>]>
-// CHECK-DAG: ![[$ONE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16>]>
-// CHECK-DAG: ![[$THREE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16>]>
-// CHECK-DAG: ![[$ONE_ROLE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<128, 128, bf16>]>
-// CHECK-DAG: ![[$ONE_ROLE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<64, 128, bf16>]>
+// CHECK-DAG: ![[$TWO_QUERIES:ring[0-9]*]] = !sparsec.ring<2, [!sparsec.buffer<128, 128, bf16, panel = 128>]>
+// CHECK-DAG: ![[$SIX_KEYS:ring[0-9]*]] = !sparsec.ring<6, [!sparsec.buffer<64, 128, bf16, panel = 128>]>
+// CHECK-DAG: ![[$ONE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<64, 64, f16, panel = 128>]>
+// CHECK-DAG: ![[$THREE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<128, 64, f16, panel = 128>]>
+// CHECK-DAG: ![[$ONE_ROLE_QUERY:ring[0-9]*]] = !sparsec.ring<1, [!sparsec.buffer<128, 128, bf16, swizzle = 128>]>
+// CHECK-DAG: ![[$ONE_ROLE_KEYS:ring[0-9]*]] = !sparsec.ring<3, [!sparsec.buffer<64, 128, bf16, swizzle = 128>]>
 
 // Two rings: one of queries, with two slots because two groups share a tile, and one whose slots have keys and values.
 // CHECK-LABEL: sparsec.program @attention
@@ -13,7 +13,7 @@
 // CHECK-NEXT: %query_ring = sparsec.ring {messages, name = "query_ring"} : ![[$TWO_QUERIES]]
 // CHECK-NEXT: %key_ring = sparsec.ring {messages, name = "key_ring"} : ![[$SIX_KEYS]]
 // CHECK-NEXT: sparsec.role "consumer" warpgroup(2) registers(232) {
-// CHECK: %[[ROW:.*]], %{{.*}} = sparsec.group_part %group {across = 1 : i64, columns = 64 : i64, rows = 64 : i64}
+// CHECK: %group, %[[ROW:.*]], %{{.*}} = sparsec.group_part {across = 1 : i64, columns = 64 : i64, rows = 64 : i64}
 // CHECK-NEXT: %[[A:.*]] = sparsec.view %query_ring rows(%[[ROW]]) {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[KEYS:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[VALUES:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>
@@ -230,7 +230,7 @@ sparsec.kernel @pairs(%q: tensor<?x?x?x64xbf16>, %k: tensor<?x?x?x64xbf16>, %v: 
 // CHECK-NEXT: %value_ring = sparsec.ring {name = "value_ring"} : ![[$ONE_ROLE_KEYS]]
 // CHECK-NEXT: sparsec.role "all" warp(8) registers(0) {
 // CHECK: sparsec.tile_loop {
-// CHECK: %[[ROW1:.*]], %{{.*}} = sparsec.group_part %group {across = 1 : i64, columns = 64 : i64, rows = 16 : i64}
+// CHECK: %group, %[[ROW1:.*]], %{{.*}} = sparsec.group_part {across = 1 : i64, columns = 64 : i64, rows = 16 : i64}
 // CHECK-NEXT: %[[A1:.*]] = sparsec.view %query_ring rows(%[[ROW1]]) {index = 0 : i64} : {{.*}} -> <16, 128, bf16, k>
 // CHECK-NEXT: %[[B1:.*]] = sparsec.view %key_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, k>
 // CHECK-NEXT: %[[C1:.*]] = sparsec.view %value_ring {index = 0 : i64} : {{.*}} -> <64, 128, bf16, mn>

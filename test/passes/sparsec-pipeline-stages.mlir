@@ -1,6 +1,6 @@
 // RUN: sparsec-opt %s --pass-pipeline='builtin.module(sparsec-lower-to-tiles,gpu.module(sparsec.program(sparsec-pipeline-stages)))' | FileCheck %s
 
-// CHECK-DAG: ![[$ROLES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16>, !sparsec.buffer<64, 256, bf16>]>
+// CHECK-DAG: ![[$ROLES:ring[0-9]*]] = !sparsec.ring<4, [!sparsec.buffer<128, 64, bf16, panel = 128>, !sparsec.buffer<64, 256, bf16, panel = 128>]>
 
 // With TMA there are two roles. Each consumer waits for a slot, issues the product, and releases the slot that the product
 // before has read: one product is in flight. A block of 128 columns takes two slots. The producer waits for free slots
@@ -9,8 +9,7 @@
 // CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 128x128>, %[[X:.*]]: tensor<?x?xbf16>, %[[Y:.*]]: tensor<?x?xbf16>):
 // CHECK: %[[RING:ring]] = sparsec.ring : ![[$ROLES]]
 // CHECK: sparsec.role "consumer" warpgroup(2) registers(232)
-// CHECK: %[[GROUP:group]] = sparsec.group
-// CHECK-NEXT: %[[ROW:.*]], %{{.*}} = sparsec.group_part %[[GROUP]] {across = 1 : i64, columns = 256 : i64, rows = 64 : i64}
+// CHECK: %[[GROUP:group]], %[[ROW:.*]], %{{.*}} = sparsec.group_part {across = 1 : i64, columns = 256 : i64, rows = 64 : i64}
 // CHECK: %[[A:.*]] = sparsec.view %[[RING]] rows(%[[ROW]]) {index = 0 : i64} : {{.*}} -> <64, 64, bf16, k>
 // CHECK: %[[B:.*]] = sparsec.view %[[RING]] columns(%{{.*}}) {index = 1 : i64} : {{.*}} -> <64, 256, bf16, mn>
 // CHECK: sparsec.tile_loop init(%begin
@@ -61,7 +60,7 @@ sparsec.kernel @roles(%w: !sparsec.bsr<?x?xbf16, block = 128x128>, %x: tensor<?x
 // CHECK: ^bb0(%[[W:.*]]: !sparsec.bsr<?x?xbf16, block = 32x32>, %[[X:.*]]: tensor<?x?xbf16>, %[[Y:.*]]: tensor<?x?xbf16>):
 // CHECK-NEXT: %ring = sparsec.ring : !ring
 // CHECK-NEXT: sparsec.role "all" warp(4) registers(0) {
-// CHECK: %{{.*}}, %[[COLUMN_OF_WARP:.*]] = sparsec.group_part %group {across = 4 : i64, columns = 32 : i64, rows = 32 : i64}
+// CHECK: %{{.*}}, %{{.*}}, %[[COLUMN_OF_WARP:.*]] = sparsec.group_part {across = 4 : i64, columns = 32 : i64, rows = 32 : i64}
 // CHECK-NEXT: %[[A:.*]] = sparsec.view %ring rows(%{{.*}}) {index = 0 : i64} : {{.*}} -> <32, 32, bf16, k>
 // CHECK-NEXT: %[[B:.*]] = sparsec.view %ring columns(%[[COLUMN_OF_WARP]]) {index = 1 : i64} : {{.*}} -> <32, 32, bf16, mn>
 // CHECK-NEXT: sparsec.tile_loop attributes {periodic} {

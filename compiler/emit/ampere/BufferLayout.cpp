@@ -8,12 +8,6 @@ using namespace mlir;
 using namespace sparsec;
 using Values = KernelBuilder::Values;
 
-/// Rows of 12 vectors are 8 of 4 banks and a half apart: every second row begins where the first one did.
-Swizzle BufferLayout::swizzle() {
-  int64_t vectors = vectorsOfRow();
-  return {std::min<int64_t>(vectors & -vectors, 8)};
-}
-
 Value BufferLayout::address(Value slot, const Place &place) {
   Value lane = b.add(b.mul(place.row, vectorsOfRow() * vectorBytes),
                      b.mul(swizzle().place(b, place.row, place.vector), vectorBytes));

@@ -5,7 +5,6 @@
 #define SPARSEC_EMIT_AMPERE_BUFFER_LAYOUT_H
 
 #include "Ring.h"
-#include "Swizzle.h"
 
 namespace sparsec {
 
@@ -38,9 +37,7 @@ public:
                               Major major);
 
 private:
-  /// As many neighbouring vectors of a row change places with each other: the largest power of two that divides it, at
-  /// most 8.
-  Swizzle swizzle();
+  Swizzle swizzle() { return ring.swizzle(buffer); }
 
   KernelBuilder &b;
   Ring &ring;

@@ -11,7 +11,6 @@ using namespace sparsec;
 static constexpr int64_t threadsOfWarpgroup = 128;
 /// The depth of an instruction whose A operand is in registers.
 static constexpr int64_t depthOfFragment = 16;
-/// The unit of descriptors, and of swizzles.
 /// Core matrices have 8 rows of a panel.
 static constexpr int64_t rowsOfGroup = 8;
 
@@ -43,7 +42,9 @@ static Value descriptorOf(KernelBuilder &b, WgmmaOperand operand, Value address)
   int64_t index = operand.view.getIndex(), panelBytes = operand.ring.panelBytes(index);
   bool isMajorK = operand.view.getType().getMajor() == Major::k;
   int64_t leadingBytes = isMajorK ? vectorBytes : operand.ring.bufferRows(index) * panelBytes;
-  return ptx::wgmmaDescriptor(b, address, ptx::wgmmaDescriptorBits(panelBytes, leadingBytes, rowsOfGroup * panelBytes));
+  return ptx::wgmmaDescriptor(
+      b, address,
+      ptx::wgmmaDescriptorBits(operand.ring.swizzle(index).bytes(), leadingBytes, rowsOfGroup * panelBytes));
 }
 
 /// From the first element to element `k` of the depth, in units of descriptors.

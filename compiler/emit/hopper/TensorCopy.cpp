@@ -44,7 +44,7 @@ private:
   int64_t cluster() { return copy.getMulticast() ? int64_t(context.schedule.getCluster()) : 1; }
   Value mapOfBlocks(ArrayRef<int64_t> box, Value column);
   TensorMapAttr mapOf(TensorMapKind kind, ArrayRef<int64_t> box) {
-    return TensorMapAttr::get(b.getContext(), kind, argument, box[0] * ring.elementBytes(buffer), box);
+    return TensorMapAttr::get(b.getContext(), kind, argument, ring.swizzle(buffer).bytes(), box);
   }
 
   ProgramContext &context;
@@ -117,7 +117,8 @@ void TensorCopy::copyBlock(ValueRange coordinates, Value column) {
 void TensorCopy::copyLines(ValueRange coordinates) {
   constexpr int64_t lineBytes = 128;
   int64_t boxLines = rows * panelBytes / lineBytes / cluster();
-  TensorMapAttr map = mapOf(TensorMapKind::bsr_lines, {lineBytes / ring.elementBytes(buffer), boxLines, 1});
+  auto map = TensorMapAttr::get(b.getContext(), TensorMapKind::bsr_lines, argument, /*swizzle=*/lineBytes,
+                                ArrayRef<int64_t>{lineBytes / ring.elementBytes(buffer), boxLines, 1});
   Value destination = b.byteOffset(ring.slotPointer(buffer, slot.slot), firstRow * panelBytes);
   load(destination, context.parameters.tensorMap(map), Values(llvm::reverse(coordinates)), ring.fullBarrier(slot.slot),
        {1, boxLines, boxLines * lineBytes});
