@@ -251,12 +251,21 @@ LogicalResult KernelOp::verify() {
                  succeeded(verifyStaticSizes(*this, getResultTypes(), "result")));
 }
 
+/// The names of all anchor ops: "sparsec.attention, ... or sparsec.spmm".
+static std::string anchorNames(MLIRContext *context) {
+  SmallVector<StringRef> names;
+  for (RegisteredOperationName op : context->getRegisteredOperations())
+    if (op.hasTrait<AnchorOp>())
+      names.push_back(op.getStringRef());
+  llvm::sort(names);
+  return llvm::join(ArrayRef(names).drop_back(), ", ") + " or " + names.back().str();
+}
+
 LogicalResult KernelOp::verifyRegions() {
   // kernel_c1
   Block &block = getBody().front();
   if (!llvm::hasNItems(block, 2) || !block.front().hasTrait<AnchorOp>() || !isa<ReturnOp>(block.back()))
-    return emitOpError("expects its body to be one anchor op (sparsec.spmm, sparsec.sddmm, sparsec.spgemm or "
-                       "sparsec.attention) and sparsec.return");
+    return emitOpError("expects its body to be one anchor op (") << anchorNames(getContext()) << ") and sparsec.return";
   for (Operation &op : block)
     if (failed(verifyAttributes(&op)))
       return failure();

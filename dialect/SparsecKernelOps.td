@@ -27,8 +27,8 @@ def Sparsec_KernelOp : Sparsec_Op<"kernel", [
     DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockArgumentNames"]>]> {
   let summary = "An entry point with typed and named arguments, one anchor op, and named results.";
   let description = [{
-    `results = anchor(arguments)`. The body consists of one anchor op (`sparsec.spmm`, `sparsec.sddmm`, `sparsec.spgemm`
-    or `sparsec.attention`) over the kernel's arguments, and of `sparsec.return`. The names of arguments and results are
+    `results = anchor(arguments)`. The body consists of one anchor op, such as `sparsec.spmm`, over the kernel's
+    arguments, and of `sparsec.return`. The names of arguments and results are
     part of the program, in every syntax. The runtime and `sparsec-run` use these names.
 
     - Arguments: `!sparsec.bsr<...>`, `!sparsec.pattern<...>`, ranked tensors of bf16, f16, f32, f8E4M3FN, f8E5M2 or

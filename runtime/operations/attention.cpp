@@ -7,7 +7,7 @@
 #include "arguments/strides.h"
 #include "operations/sequences.h"
 #include "plan/attention_tiles.h"
-#include "reference/attention.h"
+#include "reference/operations.h"
 
 #include <algorithm>
 #include <cmath>

@@ -12,8 +12,10 @@
 
 namespace sparsec::runtime {
 
-static const Operation *const operations[] = {&spmmOperation, &sddmmOperation, &spgemmOperation,
-                                              &sampledSpgemmOperation, &attentionOperation};
+static const Operation *const operations[] = {
+#define SPARSEC_OPERATION(name) &name##Operation,
+#include "operations/operations.def"
+};
 
 const Operation &operationOf(const sparsec_kernel_s &kernel) {
   return **std::find_if(std::begin(operations), std::end(operations),

@@ -90,7 +90,8 @@ struct Operation {
                       RowRange rows, const ReferenceRows &out);
 };
 
-extern const Operation spmmOperation, sddmmOperation, spgemmOperation, sampledSpgemmOperation, attentionOperation;
+#define SPARSEC_OPERATION(name) extern const Operation name##Operation;
+#include "operations/operations.def"
 
 const Operation &operationOf(const sparsec_kernel_s &kernel);
 

@@ -3,7 +3,7 @@
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
-#include "reference/sddmm.h"
+#include "reference/operations.h"
 
 namespace sparsec::runtime {
 

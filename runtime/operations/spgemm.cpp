@@ -4,7 +4,7 @@
 
 #include "arguments/blocks.h"
 #include "arguments/strides.h"
-#include "reference/spgemm.h"
+#include "reference/operations.h"
 
 namespace sparsec::runtime {
 

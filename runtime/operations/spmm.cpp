@@ -3,7 +3,7 @@
 #include "operations/operation.h"
 
 #include "arguments/blocks.h"
-#include "reference/spmm.h"
+#include "reference/operations.h"
 
 namespace sparsec::runtime {
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "sddmm.h"
+#include "operations.h"
 #include "arguments/blocks.h"
 #include "epilogue.h"
 #include "numbers.h"

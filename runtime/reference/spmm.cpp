@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "spmm.h"
+#include "operations.h"
 #include "epilogue.h"
 #include "numbers.h"
 #include "steps.h"

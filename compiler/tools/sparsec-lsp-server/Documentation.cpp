@@ -24,16 +24,37 @@ static StringRef takeDescription(StringRef section) {
   return section.trim();
 }
 
-/// Every op has a section "### `sparsec.spmm` (::sparsec::SpmmOp)".
-static StringMap<StringRef> readSections() {
+/// Every op has a section "### `sparsec.spmm` (::sparsec::SpmmOp)". Calls `body` with its name and the text behind.
+static void forSections(function_ref<void(StringRef name, StringRef text)> body) {
   SmallVector<StringRef> sections;
   StringRef(documentation).split(sections, "\n### `");
-  StringMap<StringRef> descriptions;
   for (StringRef section : drop_begin(sections)) {
     auto [heading, text] = section.split('\n');
-    descriptions[heading.split('`').first] = takeDescription(text);
+    body(heading.split('`').first, text);
   }
+}
+
+static StringMap<StringRef> readSections() {
+  StringMap<StringRef> descriptions;
+  forSections([&](StringRef name, StringRef text) { descriptions[name] = takeDescription(text); });
   return descriptions;
+}
+
+/// The names that kernels hold, in the order in which their author looks for them.
+static SmallVector<StringRef> readNames() {
+  SmallVector<StringRef> names = {SparsecDialect::getDialectNamespace(),
+                                  mlir::arith::ArithDialect::getDialectNamespace(),
+                                  mlir::math::MathDialect::getDialectNamespace(), KernelOp::getOperationName()};
+  forSections([&](StringRef name, StringRef text) {
+    StringRef traits = text.split("\nTraits: ").second.split('\n').first;
+    if (traits.contains("AnchorOp"))
+      names.push_back(name);
+  });
+  names.append({ReturnOp::getOperationName(), YieldOp::getOperationName()});
+#define SPARSEC_ELEMENTWISE_OP(OP, STEP) names.push_back(OP::getOperationName());
+#define SPARSEC_INTEGER_OP(OP, STEP) names.push_back(OP::getOperationName());
+#include "ElementwiseOps.def"
+  return names;
 }
 
 std::string sparsec::getDocumentation(StringRef op) {
@@ -43,21 +64,7 @@ std::string sparsec::getDocumentation(StringRef op) {
 }
 
 std::optional<unsigned> sparsec::getRank(StringRef name) {
-  static const StringRef names[] = {
-      SparsecDialect::getDialectNamespace(),
-      mlir::arith::ArithDialect::getDialectNamespace(),
-      mlir::math::MathDialect::getDialectNamespace(),
-      KernelOp::getOperationName(),
-      SpmmOp::getOperationName(),
-      SddmmOp::getOperationName(),
-      SpgemmOp::getOperationName(),
-      AttentionOp::getOperationName(),
-      ReturnOp::getOperationName(),
-      YieldOp::getOperationName(),
-#define SPARSEC_ELEMENTWISE_OP(OP, STEP) OP::getOperationName(),
-#define SPARSEC_INTEGER_OP(OP, STEP) OP::getOperationName(),
-#include "ElementwiseOps.def"
-  };
+  static const SmallVector<StringRef> names = readNames();
   const auto *found = find(names, name);
-  return found == std::end(names) ? std::nullopt : std::optional<unsigned>(found - names);
+  return found == names.end() ? std::nullopt : std::optional<unsigned>(found - names.begin());
 }

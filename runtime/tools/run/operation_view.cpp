@@ -162,16 +162,16 @@ static RowsToCheck rowsOfAttention(const HostArguments &host) {
 //===----------------------------------------------------------------------===//
 
 static const OperationView operationViews[] = {
-    {&runtime::spmmOperation, rowsOfSpmm, describeSpmm},
-    {&runtime::sddmmOperation, rowsOfSddmm, describeSddmm},
-    {&runtime::spgemmOperation, rowsOfSpgemm, describeSpgemm},
-    {&runtime::sampledSpgemmOperation, rowsOfSpgemm, describeSpgemm},
-    {&runtime::attentionOperation, rowsOfAttention, describeAttention},
+    {SPARSEC_OPERATION_SPMM, rowsOfSpmm, describeSpmm},
+    {SPARSEC_OPERATION_SDDMM, rowsOfSddmm, describeSddmm},
+    {SPARSEC_OPERATION_SPGEMM, rowsOfSpgemm, describeSpgemm},
+    {SPARSEC_OPERATION_SAMPLED_SPGEMM, rowsOfSpgemm, describeSpgemm},
+    {SPARSEC_OPERATION_ATTENTION, rowsOfAttention, describeAttention},
 };
 
 const OperationView &operationView(sparsec_kernel_t kernel) {
   return *llvm::find_if(operationViews,
-                        [&](const OperationView &view) { return view.operation == &runtime::operationOf(*kernel); });
+                        [&](const OperationView &view) { return view.kind == runtime::operationOf(*kernel).kind; });
 }
 
 } // namespace sparsec::run

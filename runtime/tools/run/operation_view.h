@@ -9,7 +9,7 @@
 namespace sparsec::run {
 
 struct OperationView {
-  const runtime::Operation *operation;
+  sparsec_operation_kind_t kind;
   RowsToCheck (*rowsToCheck)(const HostArguments &host);
   /// The columns, members and operations of the report.
   void (*describe)(sparsec_kernel_t kernel, const HostArguments &host, Report &report);
