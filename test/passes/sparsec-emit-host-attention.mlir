@@ -1,4 +1,4 @@
-// RUN: sparsec-opt %s --sparsec-emit-host --split-input-file | FileCheck %s
+// RUN: sparsec-opt %s --sparsec-select-schedule --sparsec-lower-to-tiles --sparsec-emit-host --split-input-file | FileCheck %s
 // What the code computes is tested in test/unit/host_attention_test.cpp.
 
 // Operands in the order of the op, then sizes, LSE, scale, the fields of the pattern, extra operands. The last dimension

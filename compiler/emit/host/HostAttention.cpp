@@ -56,7 +56,7 @@ void HostAttention::emitPatternParameters() {
 }
 
 void HostAttention::emitParameters() {
-  int64_t resultArgument = kernel.getArgumentTypes().size();
+  int64_t resultArgument = attention->getParentOfType<KernelOp>().getArgumentTypes().size();
   query = operandParameter(attention.getQuery());
   key = operandParameter(attention.getKey());
   value = operandParameter(attention.getValue());
@@ -156,9 +156,6 @@ LLVM::LLVMFuncOp HostAttention::emit() {
   sums = buffer(queryBlock() / rowSize);
   scores = buffer(groupSize);
   emitParameters();
-  return finish({queryBlock(), rowSize, headDimension}, [&](Value tile) { emitTile(tile); });
-}
-
-LLVM::LLVMFuncOp sparsec::emitHostAttention(KernelOp kernel, AttentionOp attention) {
-  return HostAttention(kernel, attention).emit();
+  forTiles([&](Value tile) { emitTile(tile); });
+  return finish();
 }

@@ -12,8 +12,8 @@ namespace sparsec {
 
 class HostAttention : HostSequences {
 public:
-  HostAttention(KernelOp kernel, AttentionOp attention)
-      : HostSequences(kernel, attention), headDimension(attention.getHeadDimension()),
+  HostAttention(ProgramOp program, AttentionOp attention)
+      : HostSequences(program, attention), headDimension(attention.getHeadDimension()),
         valueDimension(attention.getValueDimension()) {}
 
   mlir::LLVM::LLVMFuncOp emit();

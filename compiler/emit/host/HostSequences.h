@@ -30,7 +30,7 @@ protected:
     Value sequence, block;
   };
 
-  HostSequences(KernelOp kernel, AttentionOp attention) : HostBuilder(kernel), attention(attention) {}
+  HostSequences(ProgramOp program, AttentionOp attention) : HostBuilder(program), attention(attention) {}
 
   Tensor tensorParameter(int64_t argument, Type type);
   Tensor operandParameter(Value operand) { return tensorParameter(argumentOf(operand), operand.getType()); }
