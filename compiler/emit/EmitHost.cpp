@@ -2,7 +2,6 @@
 // sparsec-emit-host: a sparsec.program in values form becomes one function of type sparsec_host_kernel_t
 // (launch_info.h), op by op (host/HostProgram.h).
 
-#include "host/HostAttention.h"
 #include "host/HostMath.h"
 #include "host/HostProgram.h"
 
@@ -22,9 +21,7 @@ struct EmitHostPass : sparsec::impl::EmitHostPassBase<EmitHostPass> {
   void runOnOperation() override {
     SymbolTable symbols(getOperation());
     for (ProgramOp program : llvm::to_vector(getOperation().getOps<ProgramOp>())) {
-      auto kernel = symbols.lookup<KernelOp>(program.getKernel());
-      auto attention = kernel ? dyn_cast<AttentionOp>(kernel.getAnchor()) : AttentionOp();
-      LLVM::LLVMFuncOp function = attention ? HostAttention(program, attention).emit() : HostProgram(program).emit();
+      LLVM::LLVMFuncOp function = HostProgram(program).emit();
       if (!function)
         return signalPassFailure();
       symbols.erase(program);

@@ -87,3 +87,26 @@ module attributes {sparsec.target = #sparsec.target<"host">} {
     sparsec.return %c : tensor<?x32x32xf16>
   }
 }
+
+// -----
+
+// Attention has one program, without parts of keys. A step has 64 keys, and probabilities stay f32.
+// CHECK-LABEL: sparsec.program @attention.host
+// CHECK-SAME: tile_m = 128, tile_n = 64, tile_k = 64
+// CHECK: %[[TILE:.*]] = sparsec.tile %tile_row, %panel
+// CHECK-NEXT: %[[Q:.*]] = sparsec.load_rows %{{.*}}[%[[TILE]]] : tensor<?x?x?x64xf16> -> <128, 64, f16>
+// CHECK: sparsec.key_loop of %{{.*}} at %[[TILE]] {{.*}} attributes {causal, chunks = 2 : i64}
+// CHECK: %[[K:.*]] = sparsec.load_rows
+// CHECK: %[[S:.*]] = sparsec.chain %[[Q]], %[[K]],
+// CHECK: sparsec.softmax %[[S]], {{.*}} -> <128, 64, f32>
+// CHECK: sparsec.fragment_chain
+// CHECK: sparsec.store_rows
+// CHECK-NOT: sparsec.program
+module attributes {sparsec.target = #sparsec.target<"host">} {
+  sparsec.kernel @attention(%q: tensor<?x?x?x64xf16>, %k: tensor<?x?x?x64xf16>, %v: tensor<?x?x?x64xf16>,
+      %p: !sparsec.pattern<128x128>) -> (o: tensor<?x?x?x64xf16>) {
+    %o = sparsec.attention %q, %k, %v pattern(%p) causal
+      : (tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, tensor<?x?x?x64xf16>, !sparsec.pattern<128x128>) -> tensor<?x?x?x64xf16>
+    sparsec.return %o : tensor<?x?x?x64xf16>
+  }
+}

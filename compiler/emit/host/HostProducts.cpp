@@ -142,7 +142,7 @@ Value HostProducts::elementOf(const Factor &factor, Value outer, Value k) {
 /// X as f32, in one form for both layouts. What is outside the matrix keeps what an earlier step left there: it only
 /// reaches columns of sums that are not stored.
 Value HostProducts::unpack(Operation *op, const Factor &factor, int64_t depth) {
-  Value panel = bufferOf(op, depth);
+  Value panel = zeroedBufferOf(op, depth);
   forElements(!factor.isDepthContiguous, factor.outer, factor.depth,
               [&](Value column, Value k) { store(elementOf(factor, column, k), bufferRow(panel, k), column); });
   return panel;
@@ -155,7 +155,7 @@ Value HostProducts::unpack(Operation *op, const Factor &factor, int64_t depth) {
 /// Zeros are written where a loop carries them. A chain that begins with them needs none in memory.
 void HostProducts::emit(ZeroOp op) {
   auto type = cast<AccumulatorType>(op.getType());
-  set(op.getResult(), Sum{bufferOf(op, type.getRows()), type.getRows(), /*isZero=*/true});
+  set(op.getResult(), Sum{bufferOf(op, type.getRows()), type.getRows(), /*isZero=*/true, /*factor=*/Value()});
 }
 
 /// What the sums of a step are multiplied by in each column: the scale of its block, the scales of the columns of X, or
@@ -163,7 +163,7 @@ void HostProducts::emit(ZeroOp op) {
 Value HostProducts::emitFactors(ChainOp op, const Factor &a, const Factor &x) {
   if (!op.getScales() && !op.getXScale())
     return {};
-  Value factors = bufferOf(op, 1);
+  Value factors = zeroedBufferOf(op, 1);
   Value scale = op.getScales()
                     ? load(f32, parameter(pointer, ParameterKind::pointer, argumentOf(op.getScales())), a.block)
                     : f32Constant(1);

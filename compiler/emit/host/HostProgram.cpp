@@ -10,6 +10,7 @@ using namespace sparsec;
 
 LLVM::LLVMFuncOp HostProgram::emit() {
   begin();
+  findOperands();
   for (Operation &op : program.getBody().front())
     translate(op);
   LLVM::LLVMFuncOp function = finish();
@@ -21,8 +22,9 @@ LLVM::LLVMFuncOp HostProgram::emit() {
 
 void HostProgram::translate(Operation &op) {
   TypeSwitch<Operation *>(&op)
-      .Case<TileLoopOp, TileOp, BlockLoopOp, LoadOp, LoadPartOp, ZeroOp, ChainOp, StoreOp, RowBlocksOp, BlockColumnOp,
-            ReadPlanOp, SizeOp, scf::ForOp, scf::IfOp, arith::ConstantOp>([&](auto known) { emit(known); })
+      .Case<TileLoopOp, TileOp, BlockLoopOp, KeyLoopOp, LoadOp, LoadPartOp, LoadRowsOp, ZeroOp, ChainOp,
+            FragmentChainOp, SoftmaxBeginOp, SoftmaxOp, StoreOp, StoreRowsOp, RowBlocksOp, BlockColumnOp, ReadPlanOp,
+            SizeOp, scf::ForOp, scf::IfOp, arith::ConstantOp>([&](auto known) { emit(known); })
       .Default([&](Operation *other) {
         if (isa<arith::ArithDialect>(other->getDialect()))
           return emitArithmetic(*other);
@@ -35,18 +37,24 @@ void HostProgram::translate(Operation &op) {
 // Loops
 //===----------------------------------------------------------------------===//
 
-/// The runtime distributes the tiles of the raster to threads: a call computes some that follow one another.
+/// The runtime distributes the tiles of the raster to threads: a call computes some that follow one another. Attention
+/// computes the number of panels from the sizes, because it may have as many parameters as a kernel can have without
+/// it.
 void HostProgram::emit(TileLoopOp op) {
-  Value panels = indexParameter(ParameterKind::tile_panels);
+  Value panelsOfRow = isAttention() ? panels() : indexParameter(ParameterKind::tile_panels);
   forTiles([&](Value index) {
     Block &body = op.getBody().front();
-    set(body.getArgument(0), arith::DivSIOp::create(b, index, panels).getResult());
-    set(body.getArgument(1), arith::RemSIOp::create(b, index, panels).getResult());
+    set(body.getArgument(0), arith::DivSIOp::create(b, index, panelsOfRow).getResult());
+    set(body.getArgument(1), arith::RemSIOp::create(b, index, panelsOfRow).getResult());
     translate(body);
   });
 }
 
-void HostProgram::emit(TileOp op) { set(op.getResult(), Tile{number(op.getTileRow()), number(op.getPanel())}); }
+void HostProgram::emit(TileOp op) {
+  if (isAttention())
+    return HostQueries::emit(op);
+  set(op.getResult(), Tile{number(op.getTileRow()), number(op.getPanel())});
+}
 
 /// A tile of the host has all rows of its block row.
 void HostProgram::emit(BlockLoopOp op) {

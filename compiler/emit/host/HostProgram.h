@@ -4,13 +4,13 @@
 #ifndef SPARSEC_EMIT_HOST_HOST_PROGRAM_H
 #define SPARSEC_EMIT_HOST_HOST_PROGRAM_H
 
-#include "host/HostProducts.h"
+#include "host/HostQueries.h"
 
 namespace sparsec {
 
-class HostProgram : HostProducts {
+class HostProgram : HostQueries {
 public:
-  explicit HostProgram(ProgramOp program) : HostProducts(program) {}
+  explicit HostProgram(ProgramOp program) : HostQueries(program) {}
 
   /// The function of type sparsec_host_kernel_t, in front of the program. Null if an op has no translation: the error
   /// is at that op.
@@ -20,7 +20,7 @@ private:
   using HostValues::translate;
   void translate(mlir::Operation &op) override;
 
-  using HostProducts::emit;
+  using HostQueries::emit;
   void emit(TileLoopOp op);
   void emit(TileOp op);
   void emit(BlockLoopOp op);

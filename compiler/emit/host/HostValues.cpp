@@ -8,11 +8,16 @@ using namespace sparsec;
 Value HostValues::bufferOf(Operation *op, int64_t rows) {
   Value &result = buffers[op];
   if (!result)
-    beforeTiles([&] {
-      result = buffer(rows);
-      clearRows(result, rows);
-    });
+    beforeTiles([&] { result = buffer(rows); });
   return result;
+}
+
+Value HostValues::zeroedBufferOf(Operation *op, int64_t rows) {
+  bool isNew = !buffers.contains(op);
+  Value buffer = bufferOf(op, rows);
+  if (isNew)
+    beforeTiles([&] { clearRows(buffer, rows); });
+  return buffer;
 }
 
 void HostValues::clearRows(Value buffer, int64_t rows) {

@@ -18,9 +18,33 @@ public:
 protected:
   using HostBuilder::HostBuilder;
 
-  /// `!sparsec.tile`.
+  /// `!sparsec.tile` of a product.
   struct Tile {
     Value row, panel;
+  };
+
+  /// A sequence: its first rows in packed tensors, its numbers of queries and keys, and the position of its query 0
+  /// among the keys.
+  struct Sequence {
+    Value number;
+    Value queryRow, queries, keyRow, keys;
+    Value position;
+  };
+
+  /// `!sparsec.tile` of attention: a block of queries.
+  struct QueryTile {
+    Sequence sequence;
+    Value head, keyHead, block, firstQuery;
+    Value queries;            // those of the tile that are below Sq
+    Value firstKey, keyLimit; // some query may see keys in [firstKey, keyLimit)
+  };
+
+  /// Queries of a tile that share vectors.
+  struct Group {
+    Value index;
+    Value firstQuery; // of all queries
+    Value queries;    // those of the group that are below Sq
+    Value begin, end; // the keys of the step that some query of the group may see
   };
 
   /// `!sparsec.block` in a loop over the blocks of a row: the part of a block that one step multiplies.
@@ -28,6 +52,21 @@ protected:
     Value block;         // its number in memory
     Value firstK, depth; // the elements of K that count
     Value chunk;
+  };
+
+  /// `!sparsec.block` in a walk over keys: the keys of a step, and the queries for which ops on rows are translated.
+  struct Keys {
+    Value first;
+    Value count;    // those of the step that are below Skv
+    bool isPartial; // whether the mask region applies
+    Group group;
+  };
+
+  /// `!sparsec.buffer` with queries, keys or values as f32. Queries are neighbours in vectors.
+  struct Rows {
+    Value panel;
+    int64_t width;
+    Value block; // in the program, the block of keys or values
   };
 
   /// `!sparsec.buffer`, an operand of a product. `outer` counts rows of A and columns of X.
@@ -42,24 +81,37 @@ protected:
     Value panel;                  // the elements as rows of f32, one for each k; null for A
   };
 
-  /// `!sparsec.accumulator`: rows of f32.
+  /// `!sparsec.accumulator`: rows of f32 in a product, vectors of queries in attention.
   struct Sum {
     Value buffer;
-    int64_t rows;
-    bool isZero; // nothing has been written to the buffer yet
+    int64_t rows; // of the buffer
+    bool isZero;  // nothing has been written to the buffer yet
+    Value factor; // a vector by which the op that takes the sum multiplies it first; null for none
+  };
+
+  /// `!sparsec.softmax_state`: m and l of every query.
+  struct State {
+    Value maxima, sums;
+  };
+
+  /// `!sparsec.fragment`: the probabilities of the queries of a group, a vector for each key.
+  struct Probabilities {
+    Value buffer;
   };
 
   /// Integers are i64: all products of sizes are offsets.
-  using HostValue = std::variant<Value, Tile, Step, Factor, Sum>;
+  using HostValue = std::variant<Value, Tile, QueryTile, Step, Keys, Factor, Rows, Sum, State, Probabilities>;
 
   template <typename T> T get(Value value) { return std::get<T>(values.find(value)->second); }
   Value number(Value value) { return get<Value>(value); }
   /// A body that is translated twice sets its values again.
   void set(Value value, HostValue onHost) { values.insert_or_assign(value, std::move(onHost)); }
 
-  /// A buffer that belongs to an op. It holds zeros before the first tile: nobody may compute with what was on the
-  /// stack, because processors multiply subnormal numbers slowly.
+  /// A buffer that belongs to an op.
   Value bufferOf(mlir::Operation *op, int64_t rows);
+  /// One that holds zeros before the first tile. Products compute with elements that nothing has written, and these may
+  /// not be what was on the stack: processors multiply subnormal numbers slowly.
+  Value zeroedBufferOf(mlir::Operation *op, int64_t rows);
   void clearRows(Value buffer, int64_t rows);
   /// A vector of zeros, for a row of a buffer.
   Value zeroRow() { return constant(mlir::DenseElementsAttr::get(rowType, 0.0f)); }
